@@ -1,0 +1,127 @@
+//! An algorithm's header, read as data: what stands at the top of its file is what `quorate explain` prints.
+//!
+//! A header is the file's `//!` comment: a title line, the idea, a table of rules, then paragraphs that begin
+//! with `Cost:`, `Assumes:`, `When it fails:` and, if need be, `Try:` or `Departs from the paper:`.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// What an algorithm's header says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// The title line: name and year.
+    pub title: String,
+    /// The idea, one string a paragraph.
+    pub idea: Vec<String>,
+    /// The rules in order.
+    pub rules: Vec<Rule>,
+    /// The named paragraphs in order: (`Cost`, text).
+    pub sections: Vec<(String, String)>,
+}
+
+/// One rule of an algorithm.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// Its id, such as `RA-2`. The same id stands in the code, in the notes of a trace and in a test's name.
+    pub id: String,
+    /// What happens, and what the node does then.
+    pub text: String,
+}
+
+impl About {
+    /// Reads the header of an algorithm's source file.
+    pub fn of_source(source: &str) -> Self {
+        let mut about = Self::default();
+        let mut paragraph = Vec::new();
+        for line in source.lines() {
+            let Some(text) = line.strip_prefix("//!") else { break };
+            let text = text.strip_prefix(' ').unwrap_or(text);
+            if text.trim().is_empty() {
+                about.add(&paragraph.split_off(0));
+            } else {
+                paragraph.push(text);
+            }
+        }
+        about.add(&paragraph);
+        about
+    }
+
+    /// The paragraph of this name.
+    pub fn section(&self, name: &str) -> Option<&str> {
+        self.sections.iter().find(|(title, _)| title == name).map(|(_, text)| text.as_str())
+    }
+
+    fn add(&mut self, paragraph: &[&str]) {
+        let Some(first) = paragraph.first() else { return };
+        if self.title.is_empty() {
+            self.title = joined(paragraph);
+        } else if rule_of(first).is_some() {
+            for line in paragraph.iter().filter(|line| !line.starts_with("```")) {
+                match (rule_of(line), self.rules.last_mut()) {
+                    (Some(rule), _) => self.rules.push(rule),
+                    (None, Some(rule)) => {
+                        rule.text.push(' ');
+                        rule.text.push_str(line.trim());
+                    }
+                    (None, None) => {}
+                }
+            }
+        } else if let Some(fenced) = paragraph.strip_prefix(&["```text"]) {
+            self.add(fenced);
+        } else if let Some((name, _)) = first.split_once(": ").filter(|(name, _)| is_section(name)) {
+            let text = joined(paragraph);
+            let text = text.get(name.len() + 2..).unwrap_or_default();
+            self.sections.push((name.into(), text.into()));
+        } else {
+            self.idea.push(joined(paragraph));
+        }
+    }
+}
+
+fn joined(paragraph: &[&str]) -> String {
+    let mut text = String::new();
+    for line in paragraph {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(line.trim());
+    }
+    text
+}
+
+fn is_section(name: &str) -> bool {
+    name.starts_with(char::is_uppercase) && name.split(' ').count() <= 4
+}
+
+/// `RA-2  a request arrives → …`: letters, a dash, digits, two spaces, the rule.
+fn rule_of(line: &str) -> Option<Rule> {
+    let (id, text) = line.split_once("  ")?;
+    let (letters, digits) = id.split_once('-')?;
+    let named = !letters.is_empty() && letters.chars().all(|letter| letter.is_ascii_uppercase());
+    let numbered = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit());
+    (named && numbered).then(|| Rule { id: id.into(), text: text.trim().into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::About;
+
+    #[test]
+    fn a_header_reads_as_title_idea_rules_and_sections() {
+        let about = About::of_source(
+            "//! Toy (1999).\n//!\n//! One\n//! idea.\n//!\n//! ```text\n//! TY-1  asked  → act\n//!       at once\n\
+             //! TY-2  told   → rest\n//! ```\n//!\n//! Cost: 2 messages: no\n//! more.\n\nuse nothing;\n//! not header\n",
+        );
+        assert_eq!(about.title, "Toy (1999).");
+        assert_eq!(about.idea, ["One idea."]);
+        let rules: alloc::vec::Vec<_> = about.rules.iter().map(|rule| (&*rule.id, &*rule.text)).collect();
+        assert_eq!(rules, [("TY-1", "asked  → act at once"), ("TY-2", "told   → rest")]);
+        assert_eq!(about.section("Cost"), Some("2 messages: no more."));
+        assert_eq!(about.section("Assumes"), None);
+    }
+
+    #[test]
+    fn a_file_without_a_header_says_nothing() {
+        assert_eq!(About::of_source("fn main() {}"), About::default());
+    }
+}

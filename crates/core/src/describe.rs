@@ -1,0 +1,45 @@
+//! What a message is called and how it is counted.
+
+use crate::effects::Parcel;
+use crate::protocol::Never;
+
+/// How a message presents itself to journals, metrics and diagrams.
+pub trait Describe {
+    /// The name of its kind, in lower case: `request`, `reply`.
+    fn kind(&self) -> &'static str;
+
+    /// How it is counted.
+    fn class(&self) -> Class {
+        Class::Algorithm
+    }
+
+    /// The payload it is a copy of, if a wrapper numbers payloads.
+    fn parcel(&self) -> Option<Parcel> {
+        None
+    }
+
+    /// Whether causality travels by parcels: then the arrival of a message alone tells the protocol nothing,
+    /// and only a handed parcel does.
+    fn wrapped(&self) -> bool {
+        false
+    }
+}
+
+/// How a message is counted. The textbook's formulas count algorithm messages only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Class {
+    /// The algorithm's own message.
+    Algorithm,
+    /// The announcement of a result, which elections count apart.
+    Announcement,
+    /// Acknowledgements of links, repetitions, heartbeats, stability traffic.
+    Control,
+}
+
+impl Describe for Never {
+    fn kind(&self) -> &'static str {
+        match *self {}
+    }
+}

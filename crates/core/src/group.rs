@@ -1,0 +1,176 @@
+//! Groups, majorities and views.
+
+use crate::node::NodeId;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// A set of nodes in the order of their numbers. Clones share one list.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "Vec<NodeId>", into = "Vec<NodeId>"))]
+pub struct Group(Arc<[NodeId]>);
+
+impl Group {
+    /// The nodes 1 to `size`.
+    pub fn of_size(size: usize) -> Self {
+        Self((0..size).map(NodeId::from_index).collect())
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it has no member.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this node is a member.
+    pub fn contains(&self, node: NodeId) -> bool {
+        self.place_of(node).is_some()
+    }
+
+    /// The members in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = NodeId> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The members in order, without this one.
+    pub fn others(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.iter().filter(move |&member| member != node)
+    }
+
+    /// The member with the lowest number.
+    pub fn first(&self) -> Option<NodeId> {
+        self.0.first().copied()
+    }
+
+    /// The member with the highest number.
+    pub fn last(&self) -> Option<NodeId> {
+        self.0.last().copied()
+    }
+
+    /// The next member round the ring, which is the node itself in a group of one.
+    pub fn successor(&self, node: NodeId) -> Option<NodeId> {
+        let place = self.place_of(node)?;
+        self.0.get((place + 1) % self.0.len()).copied()
+    }
+
+    /// The member before it round the ring.
+    pub fn predecessor(&self, node: NodeId) -> Option<NodeId> {
+        let place = self.place_of(node)?;
+        self.0.get((place + self.0.len() - 1) % self.0.len()).copied()
+    }
+
+    /// How many members are more than half of all: any two majorities share one.
+    pub fn majority(&self) -> usize {
+        majority(self.0.len())
+    }
+
+    /// The members as a slice.
+    pub fn as_slice(&self) -> &[NodeId] {
+        &self.0
+    }
+
+    fn place_of(&self, node: NodeId) -> Option<usize> {
+        self.0.binary_search(&node).ok()
+    }
+}
+
+/// More than half of so many.
+pub const fn majority(size: usize) -> usize {
+    size / 2 + 1
+}
+
+impl From<Vec<NodeId>> for Group {
+    fn from(mut members: Vec<NodeId>) -> Self {
+        members.sort_unstable();
+        members.dedup();
+        Self(members.into())
+    }
+}
+
+impl From<Group> for Vec<NodeId> {
+    fn from(group: Group) -> Self {
+        group.0.to_vec()
+    }
+}
+
+impl FromIterator<NodeId> for Group {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(members: I) -> Self {
+        members.into_iter().collect::<Vec<_>>().into()
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, node) in self.iter().enumerate() {
+            if place > 0 {
+                f.write_str(",")?;
+            }
+            node.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// The number of a view. It only grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Epoch(pub u64);
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Who is in, from this epoch on until the next view.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct View {
+    /// Its number.
+    pub epoch: Epoch,
+    /// Its members.
+    pub members: Group,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Group, majority};
+    use crate::node::NodeId;
+
+    #[test]
+    fn any_two_majorities_share_a_member() {
+        for size in 1..200 {
+            assert!(2 * majority(size) > size);
+            assert!(2 * (majority(size) - 1) <= size);
+        }
+    }
+
+    #[test]
+    fn the_ring_closes() {
+        let group = Group::of_size(3);
+        let [one, two, three] = [0, 1, 2].map(NodeId::from_index);
+        assert_eq!(group.successor(three), Some(one));
+        assert_eq!(group.predecessor(one), Some(three));
+        assert_eq!(group.successor(two), Some(three));
+        assert_eq!(Group::of_size(2).successor(three), None);
+    }
+
+    #[test]
+    fn members_are_sorted_and_unique() {
+        let [one, two] = [0, 1].map(NodeId::from_index);
+        let group: Group = [two, one, two].into_iter().collect();
+        assert_eq!(group, Group::of_size(2));
+        assert_eq!(group.others(one).collect::<alloc::vec::Vec<_>>(), [two]);
+    }
+}

@@ -1,0 +1,59 @@
+//! Coordination algorithms as pure state machines.
+//!
+//! A node of any algorithm is a [`Protocol`]: [`step`](Protocol::step) takes one [`Input`] and puts
+//! [`Effect`]s into a sink. It never asks the time, throws dice, waits or talks to the outside. Whoever drives
+//! it does that:
+//!
+//! 1. Build one node per member of the group.
+//! 2. Feed each of them `Input::Start` once.
+//! 3. Feed commands, messages, timers and everything else that happens, one at a time.
+//! 4. Carry out the effects of each step in order; hold back what must wait for the disk (see [`Barrier`]).
+//!
+//! ```
+//! use quorate_core::mutex::{Command, Event, RicartAgrawala};
+//! use quorate_core::{Effect, Effects, Group, Input, NodeId, Protocol, Time};
+//!
+//! // A group of one needs nobody's permission.
+//! let group = Group::of_size(1);
+//! let mut node = RicartAgrawala::new(NodeId::from_index(0), group);
+//! let mut effects: Vec<Effect<RicartAgrawala>> = Vec::new();
+//! node.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut effects));
+//! assert!(matches!(effects[..], [Effect::Emit { event: Event::Entered { .. }, .. }]));
+//! ```
+//!
+//! The algorithms live in one module per family ([`mutex`] so far), one file each. Wrappers are protocols
+//! too: [`Reliable`](wrap::Reliable) for links that lose, repeat and reorder, [`Many`](wrap::Many) for many
+//! named resources side by side.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod about;
+mod barrier;
+mod clock;
+mod describe;
+mod effects;
+mod fence;
+mod fixed;
+pub mod fixtures;
+mod group;
+pub mod mutex;
+mod node;
+mod protocol;
+#[cfg(test)]
+mod rehearsal;
+mod time;
+pub mod wrap;
+
+pub use barrier::Barrier;
+pub use clock::{Clock, Stamp, VectorClock};
+pub use describe::{Class, Describe};
+pub use effects::{Effect, Effects, Note, Order, Parcel, Sink};
+pub use fence::Fence;
+pub use fixed::Fixed;
+pub use group::{Epoch, Group, View, majority};
+pub use node::{Incarnation, NodeId};
+pub use protocol::{Durable, Input, Never, Protocol, WriteOf};
+pub use time::{Duration, Span, Time};

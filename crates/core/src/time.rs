@@ -1,0 +1,204 @@
+//! Time as an argument: instants on some clock, lengths, and the spans that timers are set with.
+//!
+//! Nothing here can ask what time it is. A driver tells.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+
+/// An instant on one clock, in nanoseconds from that clock's zero.
+///
+/// Zero is arbitrary, and another node's clock has another one, so an instant may be negative and two
+/// instants compare only if they were read off the same clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Time(i64);
+
+impl Time {
+    /// The clock's zero.
+    pub const ZERO: Self = Self(0);
+    /// Later than anything that will happen.
+    pub const NEVER: Self = Self(i64::MAX);
+
+    /// The instant that many nanoseconds after the clock's zero.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the clock's zero.
+    pub const fn nanos(self) -> i64 {
+        self.0
+    }
+
+    /// How long ago `earlier` was; nothing at all if it is still to come.
+    pub const fn since(self, earlier: Self) -> Duration {
+        let nanos = self.0.saturating_sub(earlier.0);
+        Duration(if nanos < 0 { 0 } else { nanos as u64 })
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Self;
+    fn add(self, length: Duration) -> Self {
+        Self(self.0.saturating_add_unsigned(length.0))
+    }
+}
+
+impl AddAssign<Duration> for Time {
+    fn add_assign(&mut self, length: Duration) {
+        *self = *self + length;
+    }
+}
+
+impl Sub<Duration> for Time {
+    type Output = Self;
+    fn sub(self, length: Duration) -> Self {
+        Self(self.0.saturating_sub_unsigned(length.0))
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 < 0 {
+            f.write_str("-")?;
+        }
+        Duration(self.0.unsigned_abs()).fmt(f)
+    }
+}
+
+/// A length of time in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Duration(u64);
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// That many nanoseconds.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// That many microseconds.
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros.saturating_mul(1_000))
+    }
+
+    /// That many milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis.saturating_mul(1_000_000))
+    }
+
+    /// That many seconds.
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs.saturating_mul(1_000_000_000))
+    }
+
+    /// Its length in nanoseconds.
+    pub const fn nanos(self) -> u64 {
+        self.0
+    }
+
+    /// This length so many times over.
+    #[must_use]
+    pub const fn times(self, factor: u64) -> Self {
+        Self(self.0.saturating_mul(factor))
+    }
+}
+
+impl Add for Duration {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+/// Written in the largest unit that keeps it exact to three places: `1.5ms`, `250µs`, `2s`.
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, name) = match self.0 {
+            0 => return f.pad("0ms"),
+            1..1_000 => (1, "ns"),
+            1_000..1_000_000 => (1_000, "µs"),
+            1_000_000..1_000_000_000 => (1_000_000, "ms"),
+            _ => (1_000_000_000, "s"),
+        };
+        let whole = self.0 / unit;
+        let thousandths = (self.0 % unit) * 1_000 / unit;
+        let digits = alloc::format!("{thousandths:03}");
+        let digits = digits.trim_end_matches('0');
+        if digits.is_empty() {
+            f.pad(&alloc::format!("{whole}{name}"))
+        } else {
+            f.pad(&alloc::format!("{whole}.{digits}{name}"))
+        }
+    }
+}
+
+/// When a timer may fire: no earlier and no later than these lengths from now.
+///
+/// This is all the chance the core ever gets. The simulator draws inside the span by its seed, the checker
+/// tries both ends, and a real node draws at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Span {
+    /// The shortest wait.
+    pub earliest: Duration,
+    /// The longest wait, never shorter than `earliest`.
+    pub latest: Duration,
+}
+
+impl Span {
+    /// Fires after exactly this long.
+    pub const fn exactly(length: Duration) -> Self {
+        Self { earliest: length, latest: length }
+    }
+
+    /// Fires somewhere between the two, whichever comes first in the call.
+    pub fn between(one: Duration, other: Duration) -> Self {
+        Self { earliest: one.min(other), latest: one.max(other) }
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.earliest == self.latest {
+            self.earliest.fmt(f)
+        } else {
+            write!(f, "{}..{}", self.earliest, self.latest)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Span, Time};
+    use alloc::string::ToString;
+
+    #[test]
+    fn lengths_print_in_the_unit_that_fits() {
+        let printed = [0, 7, 1_500, 250_000, 1_500_000, 2_000_000_000].map(|n| Duration::from_nanos(n).to_string());
+        assert_eq!(printed, ["0ms", "7ns", "1.5µs", "250µs", "1.5ms", "2s"]);
+    }
+
+    #[test]
+    fn an_instant_before_zero_prints_its_sign() {
+        assert_eq!((Time::ZERO - Duration::from_millis(3)).to_string(), "-3ms");
+    }
+
+    #[test]
+    fn since_the_future_is_nothing() {
+        assert_eq!(Time::ZERO.since(Time::from_nanos(5)), Duration::ZERO);
+    }
+
+    #[test]
+    fn time_saturates_instead_of_wrapping() {
+        assert_eq!(Time::NEVER + Duration::from_secs(1), Time::NEVER);
+    }
+
+    #[test]
+    fn a_span_orders_its_ends() {
+        let span = Span::between(Duration::from_millis(9), Duration::from_millis(2));
+        assert_eq!(span.to_string(), "2ms..9ms");
+    }
+}

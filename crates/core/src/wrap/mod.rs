@@ -1,0 +1,6 @@
+//! Protocols around protocols.
+
+mod many;
+mod reliable;
+
+pub use many::OneOfMany;
