@@ -1,6 +1,7 @@
 //! What a message is called and how it is counted.
 
 use crate::effects::Parcel;
+use crate::node::NodeId;
 use crate::protocol::Never;
 
 /// How a message presents itself to journals, metrics and diagrams.
@@ -11,6 +12,11 @@ pub trait Describe {
     /// How it is counted.
     fn class(&self) -> Class {
         Class::Algorithm
+    }
+
+    /// The node whose request it serves, so that costs can be told apart by who caused them.
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        None
     }
 
     /// The payload it is a copy of, if a wrapper numbers payloads.

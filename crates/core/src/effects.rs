@@ -217,9 +217,7 @@ where
                 f.debug_struct("SetTimer").field("timer", timer).field("span", span).finish()
             }
             Self::CancelTimer(timer) => f.debug_tuple("CancelTimer").field(timer).finish(),
-            Self::Emit { event, order } => {
-                f.debug_struct("Emit").field("event", event).field("order", order).finish()
-            }
+            Self::Emit { event, order } => f.debug_struct("Emit").field("event", event).field("order", order).finish(),
         }
     }
 }

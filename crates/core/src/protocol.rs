@@ -87,9 +87,7 @@ where
 {
     fn clone(&self) -> Self {
         match self {
-            Self::Start { durable, incarnation } => {
-                Self::Start { durable: durable.clone(), incarnation: *incarnation }
-            }
+            Self::Start { durable, incarnation } => Self::Start { durable: durable.clone(), incarnation: *incarnation },
             Self::Command(command) => Self::Command(command.clone()),
             Self::Message { from, message } => Self::Message { from: *from, message: message.clone() },
             Self::Timer(timer) => Self::Timer(timer.clone()),

@@ -1,18 +1,20 @@
-//! A stage for rule tests: a script in a small language goes in, a readable trace comes out.
+//! A stage for tests: a script in a small language goes in, a readable trace comes out.
 //!
 //! ```text
-//! 1 acquire      node 1 is asked to enter
-//! 1 > 2          the oldest message under way from 1 to 2 arrives
-//! 1 > 2 last     the newest one arrives instead
-//! lose 1 > 2     the oldest one is lost
-//! rest           everything under way arrives, oldest first, until nothing is under way
+//! 1 acquire            node 1 is asked to enter
+//! 1 > 2                the oldest message under way from 1 to 2 arrives
+//! 1 > 2 overtakes 1    one message stays behind: the next oldest arrives before it
+//! 1 > 2 last           the newest one arrives before all others
+//! 1 > 2 as 3           the oldest one arrives, but in the name of 3
+//! lose 1 > 2           the oldest one is lost
+//! rest                 everything under way arrives, oldest first, until nothing is under way
 //! ```
 
 use crate::describe::Describe;
 use crate::effects::{Effect, Effects, Note, Sink};
 use crate::group::Group;
 use crate::mutex::{COMMANDS, Command, Event};
-use crate::node::NodeId;
+use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
 use crate::time::Time;
 use std::format;
@@ -25,25 +27,32 @@ where
     P: Protocol<Command = Command, Event = Event>,
     P::Message: Describe,
 {
-    let group = Group::of_size(nodes);
-    let nodes = group.iter().map(|me| make(me, group.clone())).collect();
-    let mut stage = Stage { nodes, under_way: Vec::new(), trace: String::new() };
+    let mut stage = Stage::new(nodes, make);
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
         stage.play(line);
     }
     stage.trace
 }
 
-struct Stage<P: Protocol> {
-    nodes: Vec<P>,
+/// A group of nodes, and the messages between them.
+pub(crate) struct Stage<P: Protocol> {
+    pub(crate) nodes: Vec<P>,
+    /// What was sent and has not arrived, oldest first.
     under_way: Vec<Letter<P>>,
-    trace: String,
+    /// What each step did, a line each.
+    pub(crate) trace: String,
 }
 
 struct Letter<P: Protocol> {
     from: NodeId,
     to: NodeId,
     message: P::Message,
+}
+
+impl<P: Protocol> Letter<P> {
+    fn is_between(&self, from: NodeId, to: NodeId) -> bool {
+        self.from == from && self.to == to
+    }
 }
 
 struct Prompter<P: Protocol> {
@@ -77,6 +86,45 @@ where
     P: Protocol<Command = Command, Event = Event>,
     P::Message: Describe,
 {
+    /// A group of so many nodes, each of which has booted. What they say of that is not in the trace.
+    pub(crate) fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P) -> Self {
+        let group = Group::of_size(nodes);
+        let nodes = group.iter().map(|me| make(me, group.clone())).collect();
+        let mut stage = Self { nodes, under_way: Vec::new(), trace: String::new() };
+        for node in group.iter() {
+            let boot = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
+            stage.step(node, "", boot);
+        }
+        stage.trace.clear();
+        stage
+    }
+
+    /// How many messages are under way.
+    pub(crate) fn under_way(&self) -> usize {
+        self.under_way.len()
+    }
+
+    /// Asks something of a node. Returns what it tells its user.
+    pub(crate) fn command(&mut self, node: NodeId, command: Command) -> Vec<Event> {
+        self.step(node, &format!("{node} {command}"), Input::Command(command))
+    }
+
+    /// Lets the message at this place arrive. Returns who heard it and what it tells its user.
+    pub(crate) fn deliver(&mut self, place: usize) -> (NodeId, Vec<Event>) {
+        let Letter { from, to, message } = self.under_way.remove(place);
+        let cue = format!("{to} hears {} from {from}", message.kind());
+        (to, self.step(to, &cue, Input::Message { from, message }))
+    }
+
+    /// The line of a script that lets the message at this place arrive.
+    pub(crate) fn line(&self, place: usize) -> String {
+        let Letter { from, to, .. } = self.under_way[place];
+        match self.under_way[..place].iter().filter(|older| older.is_between(from, to)).count() {
+            0 => format!("{from} > {to}"),
+            older => format!("{from} > {to} overtakes {older}"),
+        }
+    }
+
     fn play(&mut self, line: &str) {
         let words: Vec<_> = line.split_whitespace().collect();
         match words[..] {
@@ -86,37 +134,48 @@ where
                 }
             }
             ["lose", from, ">", to] => {
-                let place = self.find(from, to, false);
-                let letter = self.under_way.remove(place);
+                let letter = self.under_way.remove(self.places(from, to)[0]);
                 self.trace += &format!("{} → {} is lost\n", letter.message.kind(), letter.to);
             }
-            [from, ">", to] => self.deliver(self.find(from, to, false)),
-            [from, ">", to, "last"] => self.deliver(self.find(from, to, true)),
+            [from, ">", to] => {
+                self.deliver(self.places(from, to)[0]);
+            }
+            [from, ">", to, "overtakes", older] => {
+                let older: usize = older.parse().expect("how many messages it overtakes");
+                self.deliver(self.places(from, to)[older]);
+            }
+            [from, ">", to, "last"] => {
+                let places = self.places(from, to);
+                self.deliver(places[places.len() - 1]);
+            }
+            [from, ">", to, "as", impostor] => {
+                let place = self.places(from, to)[0];
+                self.under_way[place].from = number(impostor);
+                self.deliver(place);
+            }
             [node, command] => {
                 let command = COMMANDS.into_iter().find(|known| known.name() == command).expect("a command");
-                self.step(number(node), format!("{node} {command}"), Input::Command(command));
+                self.command(number(node), command);
             }
             _ => panic!("the script says '{line}', which is not in its language"),
         }
     }
 
-    fn find(&self, from: &str, to: &str, last: bool) -> usize {
+    /// Where the messages from one node to another are, oldest first. There is at least one.
+    fn places(&self, from: &str, to: &str) -> Vec<usize> {
         let (from, to) = (number(from), number(to));
-        let fits = |letter: &Letter<P>| letter.from == from && letter.to == to;
-        let place = if last { self.under_way.iter().rposition(fits) } else { self.under_way.iter().position(fits) };
-        place.unwrap_or_else(|| panic!("nothing is under way from {from} to {to}; so far:\n{}", self.trace))
+        let places = self.under_way.iter().enumerate().filter(|(_, letter)| letter.is_between(from, to));
+        let places: Vec<_> = places.map(|(place, _)| place).collect();
+        assert!(!places.is_empty(), "nothing is under way from {from} to {to}; so far:\n{}", self.trace);
+        places
     }
 
-    fn deliver(&mut self, place: usize) {
-        let Letter { from, to, message } = self.under_way.remove(place);
-        let cue = format!("{to} hears {} from {from}", message.kind());
-        self.step(to, cue, Input::Message { from, message });
-    }
-
-    fn step(&mut self, node: NodeId, cue: String, input: Input<P>) {
+    fn step(&mut self, node: NodeId, cue: &str, input: Input<P>) -> Vec<Event> {
         let mut prompter = Prompter { effects: Vec::new(), said: Vec::new() };
         self.nodes[node.index()].step(Time::ZERO, input, &mut Effects::new(&mut prompter));
-        self.trace += &format!("{cue}: {}\n", prompter.said.join("; "));
+        let said = if prompter.said.is_empty() { "nothing".into() } else { prompter.said.join("; ") };
+        self.trace += &format!("{cue}: {said}\n");
+        let mut events = Vec::new();
         for effect in prompter.effects {
             match effect {
                 Effect::Send { to, message, .. } => self.under_way.push(Letter { from: node, to, message }),
@@ -124,9 +183,11 @@ where
                     let letters = to.others(node).map(|to| Letter { from: node, to, message: message.clone() });
                     self.under_way.extend(letters);
                 }
-                Effect::Emit { .. } | Effect::Save(_) | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
+                Effect::Emit { event, .. } => events.push(event),
+                Effect::Save(_) | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
             }
         }
+        events
     }
 }
 

@@ -1,1 +1,11 @@
-//! Placeholder.
+//! The algorithms by name.
+//!
+//! Every driver and tool reaches an algorithm through its [`Entry`]. A family's nodes all hide behind one erased
+//! type ([`MutexNode`]), which is itself a protocol: simulator, checker and runtime are compiled once a family,
+//! however many algorithms it has.
+
+mod erased;
+mod table;
+
+pub use erased::{AnyDurable, AnyMessage, AnyTimer, AnyWrite, Erased};
+pub use table::{Entry, Family, MutexNode, all, find, fixtures};

@@ -27,7 +27,7 @@
 //! Departs from the book: tickets are numbered, so that a grant which crosses a cancellation admits nobody and a
 //! ticket given back before it arrived is never granted.
 
-use super::{Command, Event, Floor, Patience, Refusal, Validity};
+use super::{Command, Cost, Event, Facts, Floor, Patience, Refusal, ServiceOrder};
 use crate::describe::Describe;
 use crate::effects::Effects;
 use crate::fence::Fence;
@@ -40,6 +40,19 @@ use crate::wrap::OneOfMany;
 use crate::{Clock, Never};
 use alloc::collections::{BTreeSet, VecDeque};
 use core::fmt;
+
+/// What the book says of it.
+pub const FACTS: Facts = Facts {
+    name: "central",
+    class: "centralised",
+    summary: "one coordinator grants from a queue",
+    source: include_str!("central.rs"),
+    cost: Cost { formula: "3, own 0", messages: |_| 3, own_messages: 0, client_delay: 2, sync_delay: 2 },
+    order: ServiceOrder::Arrival,
+    fences: true,
+    keeper: |group| group.first(),
+    flaw: None,
+};
 
 /// One node of the algorithm; one of them is the coordinator too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -142,6 +155,15 @@ impl Describe for Message {
             Self::Release { .. } => "release",
         }
     }
+
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        match self {
+            Self::Request { ticket, .. }
+            | Self::Grant { ticket, .. }
+            | Self::Denied { ticket }
+            | Self::Release { ticket, .. } => Some(ticket.node),
+        }
+    }
 }
 
 impl Protocol for Central {
@@ -162,8 +184,11 @@ impl Protocol for Central {
                 Message::Release { ticket, fence } if ticket.node == from => self.take_back(ticket, fence, out),
                 Message::Grant { ticket, fence } if from == self.place.coordinator => self.enter(ticket, fence, out),
                 Message::Denied { ticket } if from == self.place.coordinator => self.accept_denial(ticket, out),
-                Message::Request { ticket, .. } | Message::Release { ticket, .. } => {
+                Message::Request { ticket, .. } => {
                     out.note("CE-2", format_args!("ignores {ticket}, which {from} brought"));
+                }
+                Message::Release { ticket, .. } => {
+                    out.note("CE-5", format_args!("ignores {ticket}, which {from} brought back"));
                 }
                 Message::Grant { ticket, .. } | Message::Denied { ticket } => {
                     out.note("CE-3", format_args!("ignores an answer to {ticket}: {from} is not the coordinator"));
@@ -243,7 +268,7 @@ impl Central {
         if self.is_waiting_with(ticket) {
             self.phase = Phase::Inside { ticket };
             out.note("CE-3", format_args!("enters with {ticket}"));
-            out.emit(Event::Entered { fence, until: Validity::Forever });
+            out.emit(Event::Entered { fence });
         } else if self.discarded.remove(&ticket) {
             out.note("CE-6", format_args!("gives {ticket} back unused"));
             self.post(Message::Release { ticket, fence: self.fence }, out);
@@ -272,7 +297,10 @@ impl Central {
         if desk.holder == Some(ticket) {
             desk.holder = None;
             match desk.queue.pop_front() {
-                Some(next) => self.grant(next, out),
+                Some(next) => {
+                    out.note("CE-5", format_args!("has {ticket} back"));
+                    self.grant(next, out);
+                }
                 None => out.note("CE-5", format_args!("has {ticket} back; nobody waits")),
             }
         } else if let Some(place) = desk.queue.iter().position(|queued| *queued == ticket) {
@@ -369,3 +397,6 @@ impl OneOfMany for Central {
         self.fence.raise(floor.fence);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,26 +3,18 @@
 //! Every algorithm of the family takes the same [`Command`]s and tells the same [`Event`]s, so a property, a
 //! metric or a service is written once for all of them.
 
-mod central;
-mod ricart_agrawala;
+pub mod central;
+mod facts;
+pub mod ricart_agrawala;
+#[cfg(test)]
+mod storm;
 
-pub use central::{Central, Message as CentralMessage};
-pub use ricart_agrawala::{Message as RicartAgrawalaMessage, RicartAgrawala};
+pub use central::Central;
+pub use facts::{Cost, Facts, ServiceOrder};
+pub use ricart_agrawala::RicartAgrawala;
 
-use crate::about::About;
 use crate::fence::Fence;
-use crate::time::Time;
 use core::fmt;
-
-/// What `quorate explain central` prints.
-pub fn about_central() -> About {
-    About::of_source(include_str!("central.rs"))
-}
-
-/// What `quorate explain ricart-agrawala` prints.
-pub fn about_ricart_agrawala() -> About {
-    About::of_source(include_str!("ricart_agrawala.rs"))
-}
 
 /// What a user asks of a node. A node has at most one request under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,8 +61,6 @@ pub enum Event {
     Entered {
         /// Larger than the fence of every earlier entry.
         fence: Fence,
-        /// How long the entry is good.
-        until: Validity,
     },
     /// Outside again, as asked.
     Left,
@@ -85,25 +75,13 @@ pub enum Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Entered { fence, until: Validity::Forever } => write!(f, "ENTERS (fence {fence})"),
-            Self::Entered { fence, until: Validity::Until(end) } => write!(f, "ENTERS (fence {fence}, until {end})"),
+            Self::Entered { fence } => write!(f, "ENTERS (fence {fence})"),
             Self::Left => f.write_str("LEAVES"),
             Self::Denied => f.write_str("denied"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Refused(refusal) => write!(f, "refused: {refusal}"),
         }
     }
-}
-
-/// How long an entry is good, by its owner's own clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Validity {
-    /// Until its owner leaves: the textbook's entry, which a crash alone ends.
-    Forever,
-    /// Until that instant at the latest.
-    Until(Time),
 }
 
 /// Why a command made no sense.

@@ -26,7 +26,7 @@
 //! admits two) and carries the clock (else a node that heard of a request can stamp its own as older). Replies
 //! also carry the largest fence known, from which the next entry's fence follows.
 
-use super::{Command, Event, Floor, Patience, Refusal, Validity};
+use super::{Command, Cost, Event, Facts, Floor, Patience, Refusal, ServiceOrder};
 use crate::clock::{Clock, Stamp};
 use crate::describe::Describe;
 use crate::effects::Effects;
@@ -38,6 +38,25 @@ use crate::protocol::{Input, Protocol};
 use crate::time::Time;
 use crate::wrap::OneOfMany;
 use alloc::collections::BTreeSet;
+
+/// What the book says of it.
+pub const FACTS: Facts = Facts {
+    name: "ricart-agrawala",
+    class: "permission-based",
+    summary: "ask everyone; whoever is older or inside defers the reply",
+    source: include_str!("ricart_agrawala.rs"),
+    cost: Cost {
+        formula: "2(n−1)",
+        messages: |nodes| 2 * (nodes as u64 - 1),
+        own_messages: 0,
+        client_delay: 2,
+        sync_delay: 1,
+    },
+    order: ServiceOrder::HappenedBefore,
+    fences: true,
+    keeper: |_| None,
+    flaw: None,
+};
 
 /// One node of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -100,6 +119,13 @@ impl Describe for Message {
             Self::Request { .. } => "request",
             Self::Reply { .. } => "reply",
             Self::Denied { .. } => "denied",
+        }
+    }
+
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        match self {
+            Self::Request { stamp, .. } => Some(stamp.node),
+            Self::Reply { to, .. } | Self::Denied { to, .. } => Some(to.node),
         }
     }
 }
@@ -210,7 +236,7 @@ impl RicartAgrawala {
         self.fence = self.fence.next();
         self.phase = Phase::Inside { stamp };
         out.note("RA-3", format_args!("has every reply to {stamp}"));
-        out.emit(Event::Entered { fence: self.fence, until: Validity::Forever });
+        out.emit(Event::Entered { fence: self.fence });
     }
 
     /// RA-4. Those deferred get their replies now, with the fence of the entry that ends.
@@ -292,12 +318,4 @@ impl OneOfMany for RicartAgrawala {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::RicartAgrawala;
-    use crate::rehearsal::rehearse;
-    use expect_test::{Expect, expect};
-
-    fn check(script: &str, trace: Expect) {
-        trace.assert_eq(&rehearse(3, RicartAgrawala::new, script));
-    }
-}
+mod tests;

@@ -1,0 +1,61 @@
+//! `quorate` alone: a welcome, and three nodes at work.
+
+use crate::Verdict;
+use crate::args::DemoArgs;
+use crate::commands::explain::example;
+use crate::paint;
+use crate::report::Figures;
+use quorate_lab::experiment;
+use quorate_lab::trace::{self, Trace};
+use quorate_registry::all;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+/// How long each line stays the last one, so that the eye can follow.
+const PACE: Duration = Duration::from_millis(70);
+
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", paint::bold("Quorate: distributed coordination you can watch, prove and run."))?;
+    writeln!(
+        out,
+        "\nThree processes share nothing but a network. All of them want in; one at a time may. They ask each\n\
+         other by Ricart and Agrawala's rules (quorate explain ricart-agrawala):\n"
+    )?;
+    let mut spec = example("ricart-agrawala");
+    spec.entries = 6;
+    spec.seed = args.seed.unwrap_or(spec.seed);
+    writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
+    let paced = io::stdout().is_terminal() && !args.fast;
+    let mut failed = None;
+    let steps = Trace::new(spec.nodes, |line| {
+        let told = writeln!(out, "{}", trace::render(line, paint::part)).and_then(|()| out.flush());
+        failed = failed.take().or(told.err());
+        if paced && failed.is_none() {
+            std::thread::sleep(PACE);
+        }
+    });
+    let (outcome, mut steps) = experiment::run_with(&spec, io::sink(), steps)?;
+    steps.finish();
+    drop(steps);
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
+    let facts = spec.validate()?.facts;
+    let (messages, mutex, verdicts) = (&outcome.messages, &outcome.mutex, &outcome.verdicts[..]);
+    Figures { spec: &spec, facts, messages, mutex, verdicts }.print(&mut out)?;
+    writeln!(out, "\n{}", paint::bold("Go on with"))?;
+    let names: Vec<_> = all().iter().map(|entry| entry.name()).collect();
+    let hints = [
+        ("quorate list".to_owned(), format!("the algorithms: {}", names.join(", "))),
+        ("quorate explain central".into(), "idea, rules, cost, failures".into()),
+        ("quorate sim central --fault \"crash 1 at 9ms\"".into(), "break it".into()),
+        ("quorate sweep ricart-agrawala --seeds 10000 --loss 0.1".into(), "try to break it ten thousand times".into()),
+        ("quorate --help".into(), "everything else".into()),
+    ];
+    for (command, what) in hints {
+        writeln!(out, "  {command:<56}{}", paint::dim(&what))?;
+    }
+    Ok(if outcome.holds() { Verdict::Holds } else { Verdict::Fails })
+}

@@ -1,0 +1,9 @@
+//! One file a command.
+
+pub(crate) mod demo;
+pub(crate) mod explain;
+pub(crate) mod list;
+pub(crate) mod replay;
+pub(crate) mod sim;
+pub(crate) mod sweep;
+pub(crate) mod trace;

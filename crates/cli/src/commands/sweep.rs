@@ -1,0 +1,142 @@
+//! `quorate sweep`: many runs.
+
+use crate::Verdict;
+use crate::args::SweepArgs;
+use crate::{paint, report};
+use indicatif::{ProgressBar, ProgressStyle};
+use quorate_lab::sweep::{self, Summary, Sweep};
+use quorate_lab::{Spec, experiment};
+use quorate_sim::property::Kind;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::time::Instant;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    algorithm: &'a str,
+    nodes: usize,
+    first_seed: u64,
+    seeds: u64,
+    failed: u64,
+    events: u64,
+    seconds: f64,
+    properties: Vec<Row>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<Failure>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    kind: Kind,
+    holds: bool,
+    /// In how many seeds it held, or happened.
+    seeds: u64,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    seed: u64,
+    property: &'static str,
+    text: String,
+    replay: String,
+}
+
+pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
+    let spec = args.run.spec()?;
+    anyhow::ensure!(args.seeds > 0, "A sweep needs at least one seed: --seeds 1000.");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.unwrap_or(cores);
+    anyhow::ensure!(threads > 0, "A sweep needs at least one thread: --threads {cores}.");
+    let sweep = Sweep { spec, seeds: args.seeds, threads, keep_going: args.keep_going };
+    let bar = ProgressBar::new(args.seeds);
+    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} seeds, {per_sec}, {eta} left{msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let begin = Instant::now();
+    let summary = sweep::run(&sweep, |so_far| {
+        bar.set_position(so_far.seeds);
+        if so_far.failed > 0 {
+            bar.set_message(format!(", {} failed", so_far.failed));
+        }
+    })?;
+    bar.finish_and_clear();
+    let seconds = begin.elapsed().as_secs_f64();
+    if args.json {
+        report::json(&json(&sweep.spec, &summary, seconds))?;
+    } else {
+        print(&sweep.spec, &summary, seconds)?;
+    }
+    Ok(if summary.holds() { Verdict::Holds } else { Verdict::Fails })
+}
+
+fn json<'a>(spec: &'a Spec, summary: &Summary, seconds: f64) -> Report<'a> {
+    let row = |(name, kind, held): &(&'static str, Kind, u64)| Row {
+        name,
+        kind: *kind,
+        holds: holds(*kind, *held, summary.seeds),
+        seeds: *held,
+    };
+    let failure = summary.first_failure.as_ref().map(|(seed, verdict)| Failure {
+        seed: *seed,
+        property: verdict.name,
+        text: verdict.violation.as_ref().map(|violation| violation.text.clone()).unwrap_or_default(),
+        replay: with_seed(spec, *seed).command("sim"),
+    });
+    Report {
+        algorithm: &spec.algorithm,
+        nodes: spec.nodes,
+        first_seed: spec.seed,
+        seeds: summary.seeds,
+        failed: summary.failed,
+        events: summary.events,
+        seconds,
+        properties: summary.held.iter().map(row).collect(),
+        failure,
+    }
+}
+
+fn print(spec: &Spec, summary: &Summary, seconds: f64) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "{} · {} nodes · {} seeds from {} · {} events in {seconds:.1} s\n",
+        paint::bold(&spec.algorithm),
+        spec.nodes,
+        summary.seeds,
+        spec.seed,
+        summary.events
+    )?;
+    for (name, kind, held) in &summary.held {
+        let word = match (kind, holds(*kind, *held, summary.seeds)) {
+            (Kind::Sometimes, true) => paint::good(&format!("happened in {held} seeds")),
+            (Kind::Sometimes, false) => paint::bad("never happened"),
+            (Kind::Always | Kind::Eventually, true) => paint::good("holds in every seed"),
+            (Kind::Always | Kind::Eventually, false) => {
+                paint::bad(&format!("FAILS in {} of them", summary.seeds - held))
+            }
+        };
+        writeln!(out, "  {:<12}{name:<24}{word}", kind.to_string())?;
+    }
+    if let Some((seed, breach)) = &summary.first_failure {
+        let spec = with_seed(spec, *seed);
+        let text = breach.violation.as_ref().map(|violation| violation.text.as_str()).unwrap_or_default();
+        writeln!(out, "\nSeed {seed} breaks '{}': {text}.", breach.name)?;
+        let outcome = experiment::run(&spec)?;
+        if let Some(breach) = outcome.breaches().next() {
+            report::story(&spec, breach, &mut out)?;
+        }
+        writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
+    }
+    Ok(())
+}
+
+fn holds(kind: Kind, held: u64, seeds: u64) -> bool {
+    match kind {
+        Kind::Always | Kind::Eventually => held == seeds,
+        Kind::Sometimes => held > 0,
+    }
+}
+
+fn with_seed(spec: &Spec, seed: u64) -> Spec {
+    Spec { seed, ..spec.clone() }
+}

@@ -1,0 +1,55 @@
+//! Colours, where somebody can see them.
+
+use quorate_lab::trace::Sort;
+use std::io::IsTerminal;
+
+fn paint(on: bool, code: &str, text: &str) -> String {
+    if on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+}
+
+/// Whether standard output is a terminal that wants colours.
+pub(crate) fn on_stdout() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+fn on_stderr() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// A part of a trace line.
+pub(crate) fn part(sort: Sort, text: &str) -> String {
+    let code = match sort {
+        Sort::Input => "1",
+        Sort::Rule => "36",
+        Sort::Send => "33",
+        Sort::Control => "2",
+        Sort::Event => "1;32",
+        Sort::World => "35",
+    };
+    paint(on_stdout(), code, text)
+}
+
+/// A heading.
+pub(crate) fn bold(text: &str) -> String {
+    paint(on_stdout(), "1", text)
+}
+
+/// Something less important.
+pub(crate) fn dim(text: &str) -> String {
+    paint(on_stdout(), "2", text)
+}
+
+/// Good news.
+pub(crate) fn good(text: &str) -> String {
+    paint(on_stdout(), "32", text)
+}
+
+/// Bad news.
+pub(crate) fn bad(text: &str) -> String {
+    paint(on_stdout(), "1;31", text)
+}
+
+/// Bad news on standard error.
+pub(crate) fn warn(text: &str) -> String {
+    paint(on_stderr(), "1;31", text)
+}

@@ -1,0 +1,138 @@
+//! What a run came to: for people as a table beside the book's figures, for programs as JSON.
+
+use crate::paint;
+use quorate_core::mutex::Facts;
+use quorate_lab::Spec;
+use quorate_lab::trace::{self, Trace};
+use quorate_sim::metrics::{Delay, MessageSummary};
+use quorate_sim::mutex::MutexSummary;
+use quorate_sim::property::{Kind, Verdict};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Prints a value as JSON.
+pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// The figures of a run, as they are printed.
+pub(crate) struct Figures<'a> {
+    pub(crate) spec: &'a Spec,
+    pub(crate) facts: &'a Facts,
+    pub(crate) messages: &'a MessageSummary,
+    pub(crate) mutex: &'a MutexSummary,
+    pub(crate) verdicts: &'a [Verdict],
+}
+
+impl Figures<'_> {
+    /// The measured figures, with the book's beside them.
+    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let Self { spec, facts, messages, mutex, verdicts } = self;
+        let cost = &facts.cost;
+        let row = |out: &mut dyn Write, name: &str, measured: String, book: String| {
+            writeln!(out, "  {name:<24}{measured:>12}   {}", paint::dim(&book))
+        };
+        writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   the book", "", "measured")))?;
+        row(out, "entries", mutex.entries.to_string(), String::new())?;
+        let expected = format!("{} = {}", (cost.messages)(spec.nodes), cost.formula);
+        match (&mutex.others, &mutex.own) {
+            (Some(others), Some(own)) => {
+                row(
+                    out,
+                    "messages an entry",
+                    number(others.messages_per_entry),
+                    (cost.messages)(spec.nodes).to_string(),
+                )?;
+                row(out, "  the coordinator's own", number(own.messages_per_entry), cost.own_messages.to_string())?;
+            }
+            _ => row(out, "messages an entry", number(mutex.messages_per_entry), expected)?,
+        }
+        let delays = [
+            ("client delay", mutex.client_delay, cost.client_delay),
+            ("synchronization delay", mutex.sync_delay, cost.sync_delay),
+        ];
+        for (name, measured, book) in delays {
+            row(out, name, delay(measured, mutex.delay_unit), if book == 1 { "T".into() } else { format!("{book}T") })?;
+        }
+        row(out, "overtaken at most", mutex.overtaken_max.to_string(), String::new())?;
+        row(out, "busiest node's share", format!("{:.0}%", 100.0 * messages.busiest_share), String::new())?;
+        let kinds: Vec<_> = messages.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        row(out, "messages", messages.total.to_string(), kinds.join(", "))?;
+        row(out, "bytes", messages.bytes.to_string(), String::new())?;
+        if messages.control > 0 {
+            let what = format!("{} bytes of acknowledgements and repetitions", messages.control_bytes);
+            row(out, "control messages", messages.control.to_string(), what)?;
+        }
+        writeln!(out)?;
+        self::verdicts(verdicts, out)
+    }
+}
+
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => "–".into(),
+        Some(value) if value.fract() == 0.0 => format!("{value:.0}"),
+        Some(value) => format!("{value:.2}"),
+    }
+}
+
+fn delay(delay: Option<Delay>, unit: &str) -> String {
+    match delay {
+        None => "–".into(),
+        Some(delay) => format!("{} {unit}", number(Some(delay.mean))),
+    }
+}
+
+/// One line a property.
+pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result<()> {
+    for verdict in verdicts {
+        let word = match (verdict.kind, verdict.holds) {
+            (Kind::Always | Kind::Eventually, true) => paint::good("holds"),
+            (Kind::Always | Kind::Eventually, false) => paint::bad("FAILS"),
+            (Kind::Sometimes, true) => paint::good("happened"),
+            (Kind::Sometimes, false) => paint::dim("did not happen"),
+        };
+        let why = match &verdict.violation {
+            Some(violation) => format!(": at {} {}", violation.time, violation.text),
+            None => String::new(),
+        };
+        writeln!(out, "  {:<12}{:<24}{word}{why}", verdict.kind.to_string(), verdict.name)?;
+    }
+    Ok(())
+}
+
+/// The last steps that lead to a breach, at most so many.
+const STORY: usize = 40;
+
+/// Runs again and prints the steps that lead to the first breach.
+pub(crate) fn story(spec: &Spec, breach: &Verdict, out: &mut impl Write) -> anyhow::Result<()> {
+    let Some(violation) = &breach.violation else { return Ok(()) };
+    let mut lines = std::collections::VecDeque::new();
+    let mut left_out = 0;
+    let trace = Trace::new(spec.nodes, |line| {
+        if line.time < violation.since || line.time > violation.time {
+            return;
+        }
+        lines.push_back(trace::render(line, paint::part));
+        if lines.len() > STORY {
+            lines.pop_front();
+            left_out += 1;
+        }
+    });
+    let (_, mut trace) = quorate_lab::experiment::run_with(spec, io::sink(), trace)?;
+    trace.finish();
+    drop(trace);
+    writeln!(out, "\n{}", paint::bold(&format!("The steps that lead to '{}':", breach.name)))?;
+    writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
+    if left_out > 0 {
+        writeln!(out, "{}", paint::dim(&format!("{:>10}  {left_out} earlier steps", "…")))?;
+    }
+    for line in lines {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
+    Ok(())
+}

@@ -1,0 +1,591 @@
+//! The habits of this repository that no linter holds.
+//!
+//! Each test reads the working tree as text and lists every place that breaks its habit as `file:line`, with
+//! what to do about it. The last tests hold the readers themselves, so that a habit is never kept by blindness.
+
+#![allow(clippy::panic, reason = "a test speaks by panicking, and so do its helpers")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::fs;
+use std::path::Path;
+
+/// The folders of crates/core/src whose files have rules: the families of algorithms, and the wrappers.
+const FAMILIES: [&str; 5] = ["mutex", "election", "multicast", "deadlock", WRAPPERS];
+const WRAPPERS: &str = "wrap";
+
+/// A file that passes about 500 lines asks to be split; this is where asking ends.
+const LINES_AT_MOST: usize = 600;
+
+const TEXT_EXTENSIONS: [&str; 13] =
+    ["rs", "md", "toml", "sh", "yml", "yaml", "html", "css", "js", "json", "svg", "txt", "proto"];
+const TEXTS_WITHOUT_EXTENSION: [&str; 3] = ["check", "fix", ".ci/run"];
+
+// ---------------------------------------------------------------------------------------------- every file
+
+#[test]
+fn every_rust_file_begins_with_a_header() {
+    let mut findings = Findings::default();
+    for file in rust_files() {
+        if !file.text.starts_with("//!") {
+            let first = file.text.lines().next().unwrap_or_default();
+            findings.add(&file.path, 1, format_args!("begins with `{first}`"));
+        }
+    }
+    findings.settle(
+        "every Rust file begins with a `//!` header",
+        "Write the header above everything else, attributes too: one sentence that says what the file is for, then\n\
+         what a reader must know before the code. An algorithm's header also has its rules; see CONTRIBUTING.md.",
+    );
+}
+
+#[test]
+fn no_rust_file_is_too_long() {
+    let mut findings = Findings::default();
+    for file in rust_files() {
+        let lines = file.text.lines().count();
+        if lines > LINES_AT_MOST {
+            findings.add(&file.path, lines, format_args!("has {lines} lines, {} too many", lines - LINES_AT_MOST));
+        }
+    }
+    findings.settle(
+        &format!("no Rust file is over {LINES_AT_MOST} lines"),
+        "Split it along an idea that deserves a name. The tests of `x.rs` may move to `x/tests.rs`\n\
+         (`#[cfg(test)] mod tests;` in `x.rs`): rules are looked up there too.",
+    );
+}
+
+#[test]
+fn nothing_unfinished_is_left_behind() {
+    // In two halves, so that this list does not find itself.
+    let needles = [
+        concat!("to", "do!"),
+        concat!("un", "implemented!"),
+        concat!("d", "bg!"),
+        concat!("FIX", "ME"),
+        concat!("XX", "X"),
+        concat!("#[ig", "nore"),
+    ];
+    let mut findings = Findings::default();
+    for file in rust_files() {
+        for (number, line) in file.lines() {
+            for needle in needles.iter().filter(|needle| stands_in(line, needle)) {
+                findings.add(&file.path, number, format_args!("has `{needle}`"));
+            }
+        }
+    }
+    findings.settle(
+        "nothing unfinished is left behind",
+        "Finish it now, or take it out and write down what is missing where it is planned. A test that cannot pass\n\
+         yet is not switched off: it comes with the code that makes it pass.",
+    );
+}
+
+#[test]
+fn no_machine_or_registry_is_named() {
+    let paths = [concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/wo", "rk/")];
+    let hosts = [
+        concat!("crates", ".io"),
+        concat!("pypi", ".org"),
+        concat!("pythonhosted", ".org"),
+        concat!("deb.debian", ".org"),
+        concat!("registry.npmjs", ".org"),
+    ];
+    let mut findings = Findings::default();
+    for file in files() {
+        for (number, line) in file.lines() {
+            for path in paths.iter().filter(|path| has_absolute_path(line, path)) {
+                findings.add(&file.path, number, format_args!("names `{path}…`, a path of somebody's machine"));
+            }
+            for host in hosts.iter().filter(|host| line.contains(**host)) {
+                findings.add(&file.path, number, format_args!("names `{host}`, a package registry"));
+            }
+        }
+    }
+    findings.settle(
+        "no file names a developer's machine or a package registry",
+        "Say a path relative to the repository (Rust: `env!(\"CARGO_MANIFEST_DIR\")`, shell: `$(dirname \"$0\")`).\n\
+         Leave out where packages come from: that is the user's own setting. Cargo.lock is not looked at.",
+    );
+}
+
+// ------------------------------------------------------------------------------------------------ protocols
+
+#[test]
+fn no_protocol_swallows_an_input() {
+    let mut findings = Findings::default();
+    let mut protocols = 0;
+    for file in core_files() {
+        let blocks = protocol_blocks(&file);
+        protocols += blocks.len();
+        for (number, line) in blocks.into_iter().flatten().filter(|(_, line)| has_wildcard_arm(line)) {
+            findings.add(&file.path, number, format_args!("`{}`", line.trim()));
+        }
+    }
+    assert!(protocols > 0, "no `impl Protocol for` found in crates/core/src: has it moved? Then teach this test.");
+    findings.settle(
+        "a protocol's match names every input: no `_ =>` in `impl Protocol for`",
+        "Name the variants that the arm stands for: `Input::Saved(_) | Input::View(_) => {}`. A new kind of input or\n\
+         message then stops the build wherever nobody has thought about it. For a `Never`: `match never {}`.",
+    );
+}
+
+#[test]
+fn every_algorithm_has_rules_in_its_header() {
+    let mut findings = Findings::default();
+    let algorithms = algorithms();
+    for file in family_files().into_iter().filter(|file| file.family() != Some(WRAPPERS)) {
+        let ruled = algorithms.iter().any(|algorithm| belongs(&file.path, &algorithm.path));
+        if let Some((number, line)) = file.lines().find(|(_, line)| opens_protocol(line)).filter(|_| !ruled) {
+            findings.add(&file.path, number, format_args!("`{}`, but no rule stands in the header", line.trim()));
+        }
+    }
+    findings.settle(
+        "every algorithm has its rules in its header",
+        "Write the rule table into the file's `//!` header, one line a rule, two spaces after the id:\n\
+         `//! RA-2  a request arrives  → reply; defer instead if inside, or if ours is older`.",
+    );
+}
+
+#[test]
+fn every_rule_stands_above_the_code_that_keeps_it() {
+    let mut findings = Findings::default();
+    for algorithm in algorithms() {
+        let cited: BTreeSet<_> = algorithm.files.iter().flat_map(File::documented_rules).map(|(_, id)| id).collect();
+        for (number, id) in algorithm.rules.iter().filter(|(_, id)| !cited.contains(id)) {
+            findings.add(&algorithm.path, *number, format_args!("{id} stands in the header, but above no code"));
+        }
+    }
+    findings.settle(
+        "every rule of a header stands in a doc comment of the code",
+        "Begin the doc comment of the method that keeps the rule with its id: `/// RA-2. Why it is done this way.`\n\
+         Several rules in one method: `/// RA-2, RA-3. …`. If nothing keeps the rule, it is not a rule: take it out.",
+    );
+}
+
+#[test]
+fn every_rule_has_a_test_of_its_name() {
+    let mut findings = Findings::default();
+    for algorithm in algorithms() {
+        for (number, id) in &algorithm.rules {
+            let name = test_name(id);
+            if !algorithm.files.iter().any(|file| file.has_test(&name)) {
+                findings.add(&algorithm.path, *number, format_args!("{id} has no test `fn {name}_…`"));
+            }
+        }
+    }
+    findings.settle(
+        "every rule of a header has a test of its name",
+        "Write a `#[test] fn ra_2_…` that plays a script in which the rule decides, and holds the expected trace.\n\
+         It stands in the algorithm's own file or, for `x.rs`, under `x/`, in `x_tests.rs` or in `tests/x.rs` beside it.",
+    );
+}
+
+#[test]
+fn every_rule_that_code_cites_stands_in_the_header() {
+    let mut findings = Findings::default();
+    let algorithms = algorithms();
+    for file in family_files() {
+        let owners = algorithms.iter().filter(|algorithm| belongs(&file.path, &algorithm.path));
+        let known: BTreeSet<_> = owners.flat_map(|owner| &owner.rules).map(|(_, id)| id.as_str()).collect();
+        // A comment may well begin with `UTF-8`; a note may not.
+        let is_ours = |id: &str| known.iter().any(|rule| letters(rule) == letters(id));
+        let cited = file.documented_rules().filter(|(_, id)| is_ours(id)).chain(file.noted_rules());
+        for (number, id) in cited.filter(|(_, id)| !known.contains(id.as_str())) {
+            let header = if known.is_empty() { "has no rules" } else { "lacks it" };
+            findings.add(&file.path, number, format_args!("cites {id}, but the header {header}"));
+        }
+    }
+    findings.settle(
+        "every rule that a note or a doc comment cites stands in the header",
+        "Correct the id, or add the rule to the `//!` header of the algorithm: a reader walks from the trace to the\n\
+         rule by it, and `quorate explain` prints the header.",
+    );
+}
+
+// -------------------------------------------------------------------------------- manifests and documents
+
+#[test]
+fn the_core_depends_on_nothing_but_optional_serde() {
+    let manifest = read("crates/core/Cargo.toml");
+    let mut findings = Findings::default();
+    for dependency in dependencies(&manifest.text) {
+        let for_tests = dependency.table == "dev-dependencies";
+        let serde = dependency.table == "dependencies"
+            && dependency.name == "serde"
+            && dependency.terms.contains("optional=true");
+        if !for_tests && !serde {
+            let Dependency { line, table, name, .. } = dependency;
+            findings.add(&manifest.path, line, format_args!("`{name}` in [{table}]"));
+        }
+    }
+    findings.settle(
+        "the core depends on nothing but `serde`, which is optional",
+        "Keep it out: what needs a library belongs to a driver (sim, net) or to the crate that shows results. If it is\n\
+         serde itself, mark it `optional = true`. Tests may use what they like: [dev-dependencies].",
+    );
+}
+
+#[test]
+fn every_dependency_is_explained_in_the_architecture() {
+    let architecture = read_if_there("ARCHITECTURE.md");
+    let mut first_named: BTreeMap<String, (String, usize)> = BTreeMap::new();
+    for manifest in files().into_iter().filter(|file| file.path.ends_with("Cargo.toml")) {
+        for Dependency { line, name, .. } in dependencies(&manifest.text) {
+            let ours = name == "quorate" || name.starts_with("quorate-");
+            if !ours {
+                first_named.entry(name).or_insert((manifest.path.clone(), line));
+            }
+        }
+    }
+    assert!(!first_named.is_empty(), "no dependency found in any Cargo.toml: can this test still read them?");
+    let mut findings = Findings::default();
+    for (name, (path, line)) in first_named {
+        match &architecture {
+            Some(page) if page.text.contains(&format!("`{name}`")) => {}
+            Some(_) => findings.add(&path, line, format_args!("ARCHITECTURE.md does not mention `{name}`")),
+            None => findings.add(&path, line, format_args!("`{name}`: there is no ARCHITECTURE.md to mention it")),
+        }
+    }
+    findings.settle(
+        "every dependency is explained in ARCHITECTURE.md",
+        "Add a line to its table of dependencies: the name in backticks, what it does for us, why this one. If there is\n\
+         nothing to say for it, remove the dependency from Cargo.toml (and from [workspace.dependencies]).",
+    );
+}
+
+#[test]
+fn the_changelog_has_an_unreleased_section() {
+    let mut findings = Findings::default();
+    match read_if_there("CHANGELOG.md") {
+        None => findings.add("CHANGELOG.md", 1, "does not exist"),
+        Some(page) if page.lines().any(|(_, line)| line.starts_with("## ") && line.contains("Unreleased")) => {}
+        Some(_) => findings.add("CHANGELOG.md", 1, "has no heading `## Unreleased`"),
+    }
+    findings.settle(
+        "CHANGELOG.md has an Unreleased section",
+        "Add `## Unreleased` above the newest version, and say there what users will notice, in the commit that\n\
+         makes them notice it.",
+    );
+}
+
+// ---------------------------------------------------------------------------------------- files and findings
+
+struct File {
+    /// Relative to the repository, with `/` between its parts.
+    path: String,
+    text: String,
+}
+
+/// Every text file of the working tree, in order of path. Build output and .git are left out.
+fn files() -> Vec<File> {
+    let mut files = Vec::new();
+    collect(&root(), "", &mut files);
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    assert!(
+        files.iter().any(|file| file.path == "crates/core/src/lib.rs"),
+        "{} is not the repository: has tidy.rs moved? Then teach `root` the way.",
+        root().display()
+    );
+    files
+}
+
+fn rust_files() -> Vec<File> {
+    files().into_iter().filter(|file| file.path.ends_with(".rs")).collect()
+}
+
+fn core_files() -> Vec<File> {
+    rust_files().into_iter().filter(|file| file.path.starts_with("crates/core/src/")).collect()
+}
+
+fn family_files() -> Vec<File> {
+    core_files().into_iter().filter(|file| file.family().is_some()).collect()
+}
+
+fn root() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot list {}: {error}", folder.display()));
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = format!("{prefix}{name}");
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            // Cargo marks its target folders, whatever they are called.
+            let is_output = name == "target" || name == ".git" || entry.path().join("CACHEDIR.TAG").exists();
+            if !is_output {
+                collect(&entry.path(), &format!("{path}/"), files);
+            }
+        } else if kind.is_file() && is_text(&path) {
+            files.push(read(&path));
+        }
+    }
+}
+
+fn is_text(path: &str) -> bool {
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| TEXT_EXTENSIONS.contains(&extension)) || TEXTS_WITHOUT_EXTENSION.contains(&path)
+}
+
+fn read(path: &str) -> File {
+    read_if_there(path).unwrap_or_else(|| panic!("cannot read {path} in {}", root().display()))
+}
+
+fn read_if_there(path: &str) -> Option<File> {
+    let bytes = fs::read(root().join(path)).ok()?;
+    Some(File { path: path.into(), text: String::from_utf8_lossy(&bytes).into_owned() })
+}
+
+/// What breaks one habit, as `file:line: what`.
+#[derive(Default)]
+struct Findings(Vec<String>);
+
+impl Findings {
+    fn add(&mut self, path: &str, line: usize, what: impl Display) {
+        self.0.push(format!("  {path}:{line}: {what}"));
+    }
+
+    #[track_caller]
+    fn settle(self, habit: &str, what_to_do: &str) {
+        let count = match self.0.len() {
+            1 => "1 place breaks".into(),
+            count => format!("{count} places break"),
+        };
+        let list = self.0.join("\n");
+        assert!(self.0.is_empty(), "\n{count} this habit: {habit}.\n\n{list}\n\nWhat to do: {what_to_do}\n");
+    }
+}
+
+// ------------------------------------------------------------------------------------------- reading of text
+
+impl File {
+    /// The folder of the core that it stands in, if files there have rules.
+    fn family(&self) -> Option<&str> {
+        let (folder, _) = self.path.strip_prefix("crates/core/src/")?.split_once('/')?;
+        FAMILIES.contains(&folder).then_some(folder)
+    }
+
+    /// The lines with their numbers, from 1.
+    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
+    }
+
+    /// The rules of the header's table: `//! RA-2  a request arrives → …`.
+    fn header_rules(&self) -> Vec<(usize, String)> {
+        let header = self.lines().map_while(|(number, line)| Some((number, line.strip_prefix("//!")?)));
+        let rows = header.filter_map(|(number, line)| Some((number, line.strip_prefix(' ')?.split_once("  ")?.0)));
+        rows.filter(|(_, id)| is_rule_id(id)).map(|(number, id)| (number, id.into())).collect()
+    }
+
+    /// The rules that doc comments begin with: `/// RA-2, RA-3. …`.
+    fn documented_rules(&self) -> impl Iterator<Item = (usize, String)> {
+        let comments =
+            self.lines().filter_map(|(number, line)| Some((number, line.trim_start().strip_prefix("/// ")?)));
+        comments.flat_map(|(number, comment)| leading_rules(comment).map(move |id| (number, id.into())))
+    }
+
+    /// The rules that notes name, at the call or through a helper: every string that is a rule's id.
+    fn noted_rules(&self) -> impl Iterator<Item = (usize, String)> {
+        let code = self.lines().filter(|(_, line)| !line.trim_start().starts_with("//"));
+        let strings = code.flat_map(|(number, line)| line.split('"').skip(1).map(move |string| (number, string)));
+        strings.filter(|(_, string)| is_rule_id(string)).map(|(number, id)| (number, id.into()))
+    }
+
+    /// Whether a `#[test]` is called so, or begins so and goes on with an underscore.
+    fn has_test(&self, name: &str) -> bool {
+        let lines: Vec<_> = self.text.lines().map(str::trim).collect();
+        let is_named = |line: &str| {
+            let rest = line.strip_prefix("fn ").and_then(|rest| rest.strip_prefix(name));
+            rest.is_some_and(|rest| rest.starts_with(['_', '(']))
+        };
+        lines.iter().enumerate().filter(|(_, line)| is_named(line)).any(|(index, _)| {
+            let mut above = lines[..index].iter().rev().take_while(|line| line.starts_with(['#', '/']));
+            above.any(|line| *line == "#[test]")
+        })
+    }
+}
+
+/// Whether the word stands in the line and is not the end of a longer one.
+fn stands_in(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
+
+/// Whether the path begins here: `"/opt/x"` has `/opt/`, `docs/opt/x` and `https://a.b/opt/x` do not.
+fn has_absolute_path(line: &str, path: &str) -> bool {
+    line.match_indices(path)
+        .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~})*".contains(c)))
+}
+
+fn is_rule_id(word: &str) -> bool {
+    word.split_once('-').is_some_and(|(letters, digits)| {
+        let named = !letters.is_empty() && letters.chars().all(|letter| letter.is_ascii_uppercase());
+        named && !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit())
+    })
+}
+
+/// `RA-2, RA-3 and RA-4. Why` begins with three rules.
+fn leading_rules(comment: &str) -> impl Iterator<Item = &str> {
+    let words = comment.split([' ', ',', '.', ':']).filter(|word| !word.is_empty() && *word != "and");
+    words.take_while(|word| is_rule_id(word))
+}
+
+/// The letters of an id, which all rules of one algorithm share.
+fn letters(id: &str) -> &str {
+    id.split('-').next().unwrap_or_default()
+}
+
+fn test_name(id: &str) -> String {
+    id.to_lowercase().replace('-', "_")
+}
+
+/// An algorithm: the file whose header has the rules, with the files that belong to it.
+struct Algorithm {
+    path: String,
+    rules: Vec<(usize, String)>,
+    files: Vec<File>,
+}
+
+fn algorithms() -> Vec<Algorithm> {
+    let heads = family_files().into_iter().map(|head| (head.header_rules(), head.path));
+    let algorithms: Vec<_> = heads
+        .filter(|(rules, _)| !rules.is_empty())
+        .map(|(rules, path)| {
+            let files = family_files().into_iter().filter(|file| belongs(&file.path, &path)).collect();
+            Algorithm { path, rules, files }
+        })
+        .collect();
+    assert!(!algorithms.is_empty(), "no header with rules found in crates/core/src: can this test still read them?");
+    algorithms
+}
+
+/// To `mutex/x.rs` belong `mutex/x/…`, `mutex/x_tests.rs` and `mutex/tests/x.rs`; to `mutex/x/mod.rs` all of `mutex/x/`.
+fn belongs(path: &str, head: &str) -> bool {
+    let stem = head.strip_suffix("/mod.rs").or(head.strip_suffix(".rs")).unwrap_or(head);
+    let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
+    let beside = [head.into(), format!("{stem}_tests.rs"), format!("{folder}/tests/{name}.rs")];
+    beside.iter().any(|file| file == path) || path.starts_with(&format!("{stem}/"))
+}
+
+/// `impl Protocol for X`, `impl<P> crate::Protocol for X<P>`, and the last line of a long list of parameters.
+fn opens_protocol(line: &str) -> bool {
+    let opens = line.starts_with("impl") || line.starts_with('>');
+    opens && line.split_once("Protocol for ").is_some_and(|(before, _)| before.ends_with([' ', ':']))
+}
+
+/// The lines of each `impl Protocol for`, up to its brace at column 0.
+fn protocol_blocks(file: &File) -> Vec<Vec<(usize, &str)>> {
+    let starts = file.lines().filter(|(_, line)| opens_protocol(line)).map(|(number, _)| number);
+    starts.map(|start| file.lines().skip(start - 1).take_while(|(_, line)| *line != "}").collect()).collect()
+}
+
+/// `_ => …` or `_ if … => …`, alone on its line or not.
+fn has_wildcard_arm(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    let mut arms = code.match_indices("_ =>").chain(code.match_indices("_ if "));
+    arms.any(|(at, _)| code[..at].trim_end() == "" || code[..at].trim_end().ends_with(['{', '}', ',', '|']))
+}
+
+struct Dependency {
+    line: usize,
+    /// The table that names it: `dependencies`, `workspace.dependencies`, …
+    table: String,
+    /// The name of the package, also where the manifest renames it.
+    name: String,
+    /// What the manifest says of it, without blanks.
+    terms: String,
+}
+
+/// Every dependency of a manifest, whichever of TOML's forms it is written in.
+fn dependencies(manifest: &str) -> Vec<Dependency> {
+    let mut found: Vec<Dependency> = Vec::new();
+    let mut table = String::new();
+    let mut depth = 0;
+    for (index, line) in manifest.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let compact: String = line.split_whitespace().collect();
+        let new = |table: &str, name: &str, terms: &str| Dependency {
+            line: index + 1,
+            table: table.into(),
+            name: name.trim_matches(['"', '\'']).into(),
+            terms: terms.into(),
+        };
+        if let Some(title) = compact.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|_| depth == 0) {
+            table = title.into();
+            match table.rsplit_once('.') {
+                Some((list, name)) if list.ends_with("dependencies") => found.push(new(list, name, "")),
+                Some(_) | None => {}
+            }
+        } else if table.ends_with("dependencies") && depth == 0 {
+            if let Some((key, terms)) = compact.split_once('=') {
+                // `serde.workspace = true`
+                let (name, dotted) = key.split_once('.').unwrap_or((key, ""));
+                found.push(new(&table, name, &format!("{dotted}={terms}")));
+            }
+        } else if let Some(last) = found.last_mut().filter(|_| table.contains("dependencies")) {
+            last.terms.push_str(&compact);
+        }
+        let opened = line.matches(['[', '{']).count();
+        depth = (depth + opened).saturating_sub(line.matches([']', '}']).count());
+    }
+    for dependency in &mut found {
+        if let Some((_, rest)) = dependency.terms.split_once("package=\"") {
+            dependency.name = rest.split('"').next().unwrap_or_default().into();
+        }
+    }
+    found
+}
+
+// ------------------------------------------------------------------------------------- the readers themselves
+
+#[test]
+fn rules_are_read_from_headers_doc_comments_and_notes() {
+    let text = "//! Toy.\n//!\n//! TY-1  asked → act\n//! TY-22  told → rest\n//! TY-3 is mere prose.\n\n\
+                /// TY-1, TY-22 and TY-5. Why.\n/// See TY-6.\nout.note(\"TY-7\", x);\n// note(\"TY-8\")\n\
+                #[test]\n#[should_panic]\nfn ty_1_works() {}\nfn ty_22_is_no_test() {}\n";
+    let file = File { path: "x.rs".into(), text: text.into() };
+    assert_eq!(file.header_rules(), [(3, "TY-1".into()), (4, "TY-22".into())]);
+    assert_eq!(file.documented_rules().map(|(_, id)| id).collect::<Vec<_>>(), ["TY-1", "TY-22", "TY-5"]);
+    assert_eq!(file.noted_rules().collect::<Vec<_>>(), [(9, "TY-7".into())]);
+    assert!(file.has_test("ty_1") && !file.has_test("ty_22") && !file.has_test("ty_2"));
+    assert!(belongs("m/x/tests.rs", "m/x.rs") && belongs("m/x/y.rs", "m/x/mod.rs") && !belongs("m/xy.rs", "m/x.rs"));
+}
+
+#[test]
+fn wildcards_are_seen_where_they_swallow() {
+    for line in ["_ => {}", "    _ if calm => x,", "match x { A => b, _ => c }", "A | _ => {}"] {
+        assert!(has_wildcard_arm(line), "{line}");
+    }
+    for line in ["Some(_) => {}", "(_, _) => {}", "last_ => {}", "// _ => {}", "A(_) if calm => {}", "let _ = x;"] {
+        assert!(!has_wildcard_arm(line), "{line}");
+    }
+    let text =
+        "impl<P: Protocol> Protocol for X<P>\nwhere\n    P: Y,\n{\n    _ => 1,\n}\n_ => 2\nimpl P for Protocol {\n}\n";
+    let file = File { path: "x.rs".into(), text: text.into() };
+    let blocks = protocol_blocks(&file);
+    assert_eq!(blocks.len(), 1);
+    assert_eq!(blocks[0].last(), Some(&(5, "    _ => 1,")));
+}
+
+#[test]
+fn dependencies_are_read_in_every_form() {
+    let manifest = "[package]\nname = \"x\"\n[dependencies]\na = \"1\" # c\nb.workspace = true\n\
+                    c = { version = \"1\", features = [\n\"d\",\n], optional = true }\n\
+                    [target.'cfg(unix)'.dependencies.e]\nversion = \"1\"\npackage = \"f\"\n[features]\ng = []\n";
+    let found: Vec<_> = dependencies(manifest)
+        .into_iter()
+        .map(|d| (d.line, d.name.clone(), d.terms.contains("optional=true")))
+        .collect();
+    assert_eq!(found, [(4, "a".into(), false), (5, "b".into(), false), (6, "c".into(), true), (9, "f".into(), false)]);
+}
+
+#[test]
+fn paths_of_machines_are_told_from_paths_of_the_repository() {
+    for line in ["cd /opt/x", "\"/opt/x\"", "file:///opt/x"] {
+        assert!(has_absolute_path(line, "/opt/"), "{line}");
+    }
+    for line in ["docs/opt/x", "https://a.b/opt/x", "${DIR}/opt/x"] {
+        assert!(!has_absolute_path(line, "/opt/"), "{line}");
+    }
+}

@@ -1,0 +1,356 @@
+//! A storm for every algorithm of the family: users ask what they like, sense or nonsense, and messages arrive in
+//! any order.
+//!
+//! Whatever happens, at most one node is inside, fences grow, and nobody is told what it did not ask for. When the
+//! storm is over and whoever is inside has left, everyone who asked has an answer. The fixtures prove that a storm
+//! finds those who break this.
+
+use super::{COMMANDS, Central, Command, Event, Patience, RicartAgrawala, central, ricart_agrawala};
+use crate::describe::Describe;
+use crate::fence::Fence;
+use crate::fixtures::{Flaw, RicartAgrawala1981};
+use crate::group::Group;
+use crate::node::NodeId;
+use crate::protocol::Protocol;
+use crate::rehearsal::{Stage, rehearse};
+use crate::wrap::OneOfMany;
+use core::fmt;
+use expect_test::{Expect, expect};
+use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use std::format;
+use std::string::{String, ToString};
+use std::vec;
+use std::vec::Vec;
+
+/// Enough for every node to come and go a few times.
+const GUSTS: usize = 100;
+
+/// After so many steps in peace it is not the storm that keeps a group busy.
+const STEPS_IN_PEACE: usize = 2_000;
+
+/// What happens to a group before it is left in peace.
+#[derive(Clone, Debug)]
+struct Storm {
+    nodes: usize,
+    gusts: Vec<Gust>,
+}
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+enum Gust {
+    /// A node is asked something.
+    Ask(usize, Command),
+    /// One of the messages under way arrives, if there is any.
+    Arrive(usize),
+}
+
+/// Storms over one to five nodes, with fewer gusts than that, in which users know these commands.
+fn storms(gusts: usize, commands: &'static [Command]) -> impl Strategy<Value = Storm> {
+    let ask = (0..5_usize, prop::sample::select(commands));
+    let gust = prop_oneof![
+        2 => ask.prop_map(|(node, command)| Gust::Ask(node, command)),
+        3 => (0..60_usize).prop_map(Gust::Arrive),
+    ];
+    (1..=5_usize, prop::collection::vec(gust, 0..gusts)).prop_map(|(nodes, gusts)| Storm { nodes, gusts })
+}
+
+impl Storm {
+    /// Strikes a group. Returns the nodes as they are at rest, or how one of them broke its word.
+    fn strike<P>(&self, make: impl Fn(NodeId, Group) -> P, fences: bool) -> Result<Vec<P>, Wreck>
+    where
+        P: Protocol<Command = Command, Event = Event>,
+        P::Message: Describe,
+    {
+        let mut log = Log::new(self.nodes, make, fences);
+        match log.sail(&self.gusts) {
+            Ok(()) => Ok(log.stage.nodes),
+            Err(breach) => Err(Wreck { breach, script: log.script, trace: log.stage.trace }),
+        }
+    }
+}
+
+/// How a node broke its word.
+#[derive(Debug)]
+struct Wreck {
+    breach: String,
+    /// What happened until then. `rehearse` plays it again.
+    script: String,
+    trace: String,
+}
+
+impl fmt::Display for Wreck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n\nscript:\n{}\ntrace:\n{}", self.breach, self.script, self.trace)
+    }
+}
+
+/// A group in a storm, with what its users know of it.
+struct Log<P: Protocol> {
+    stage: Stage<P>,
+    users: Vec<User>,
+    /// Whether entries have fences.
+    fences: bool,
+    /// The fence of the last entry.
+    last_fence: Option<Fence>,
+    script: String,
+}
+
+/// How a user stands, told by commands and events alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum User {
+    Outside,
+    Waiting(Patience),
+    Inside,
+}
+
+impl User {
+    /// How the user stands once it has given the command, or nothing if the command makes no sense.
+    fn asks(self, command: Command) -> Option<Self> {
+        match (self, command) {
+            (Self::Outside, Command::Acquire) => Some(Self::Waiting(Patience::Wait)),
+            (Self::Outside, Command::Try) => Some(Self::Waiting(Patience::Try)),
+            (Self::Waiting(_), Command::Cancel) | (Self::Inside, Command::Release) => Some(self),
+            (Self::Outside, Command::Cancel | Command::Release)
+            | (Self::Waiting(_), Command::Acquire | Command::Try | Command::Release)
+            | (Self::Inside, Command::Acquire | Command::Try | Command::Cancel) => None,
+        }
+    }
+}
+
+impl<P> Log<P>
+where
+    P: Protocol<Command = Command, Event = Event>,
+    P::Message: Describe,
+{
+    fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P, fences: bool) -> Self {
+        let users = vec![User::Outside; nodes];
+        Self { stage: Stage::new(nodes, make), users, fences, last_fence: None, script: String::new() }
+    }
+
+    /// The whole storm and the peace after it. The error says who broke its word.
+    fn sail(&mut self, gusts: &[Gust]) -> Result<(), String> {
+        for gust in gusts {
+            match gust {
+                Gust::Ask(node, command) => self.ask(NodeId::from_index(node % self.users.len()), *command)?,
+                Gust::Arrive(_) if self.stage.under_way() == 0 => {}
+                Gust::Arrive(place) => self.arrive(place % self.stage.under_way())?,
+            }
+        }
+        self.rest()
+    }
+
+    /// Whoever is inside leaves, and everything arrives, until nothing more happens.
+    fn rest(&mut self) -> Result<(), String> {
+        for _ in 0..STEPS_IN_PEACE {
+            match self.find(|user| user == User::Inside) {
+                Some(node) => self.ask(node, Command::Release)?,
+                None if self.stage.under_way() > 0 => self.arrive(0)?,
+                None => break,
+            }
+        }
+        match self.find(|user| user != User::Outside) {
+            Some(node) => Err(format!("{node} waits for ever")),
+            None => Ok(()),
+        }
+    }
+
+    fn find(&self, stands: impl Fn(User) -> bool) -> Option<NodeId> {
+        self.users.iter().position(|user| stands(*user)).map(NodeId::from_index)
+    }
+
+    fn arrive(&mut self, place: usize) -> Result<(), String> {
+        self.script += &format!("{}\n", self.stage.line(place));
+        let (node, events) = self.stage.deliver(place);
+        events.into_iter().try_for_each(|event| self.hear(node, None, event))
+    }
+
+    fn ask(&mut self, node: NodeId, command: Command) -> Result<(), String> {
+        self.script += &format!("{node} {command}\n");
+        let under_way = self.stage.under_way();
+        let Some(user) = self.users[node.index()].asks(command) else {
+            return match self.stage.command(node, command)[..] {
+                [Event::Refused(_)] if self.stage.under_way() == under_way => Ok(()),
+                _ => Err(format!("{node} does not just refuse to {command}")),
+            };
+        };
+        self.users[node.index()] = user;
+        let events = self.stage.command(node, command);
+        events.into_iter().try_for_each(|event| self.hear(node, Some(command), event))?;
+        match command {
+            Command::Cancel | Command::Release if self.users[node.index()] != User::Outside => {
+                Err(format!("{node} does not {command} at once"))
+            }
+            Command::Acquire | Command::Try | Command::Cancel | Command::Release => Ok(()),
+        }
+    }
+
+    /// A node tells its user something, perhaps in answer to a command that makes sense.
+    fn hear(&mut self, node: NodeId, command: Option<Command>, event: Event) -> Result<(), String> {
+        let user = match (self.users[node.index()], event, command) {
+            (User::Waiting(_), Event::Entered { fence }, None | Some(Command::Acquire | Command::Try)) => {
+                self.admit(node, fence)?;
+                User::Inside
+            }
+            (User::Waiting(Patience::Try), Event::Denied, None | Some(Command::Try)) => User::Outside,
+            (User::Waiting(_), Event::Cancelled, Some(Command::Cancel)) => User::Outside,
+            (User::Inside, Event::Left, Some(Command::Release)) => User::Outside,
+            (user, event, _) => return Err(format!("{node}, which is {user:?}, says '{event}'")),
+        };
+        self.users[node.index()] = user;
+        Ok(())
+    }
+
+    fn admit(&mut self, node: NodeId, fence: Fence) -> Result<(), String> {
+        if let Some(other) = self.find(|user| user == User::Inside) {
+            return Err(format!("{node} enters while {other} is inside"));
+        }
+        match self.last_fence.replace(fence) {
+            Some(last) if self.fences && fence <= last => Err(format!("{node} enters with {fence} after {last}")),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// Lets storms loose on a fixture, always the same ones and short ones first, and shows the first that breaks it.
+fn finds(flaw: Flaw, expected: Expect) {
+    let strike = |storm: Storm| {
+        let make = |me, group| RicartAgrawala1981::new(me, group, flaw);
+        storm.strike(make, flaw.facts().fences)
+    };
+    let run = |gusts| {
+        let config = Config { cases: 1_000, failure_persistence: None, ..Config::default() };
+        let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+        runner.run(&storms(gusts, &COMMANDS), |storm| strike(storm).map(drop).map_err(sunk))
+    };
+    match (1..=GUSTS).find_map(|gusts| run(gusts).err()) {
+        Some(TestError::Fail(_, storm)) => {
+            let wreck = strike(storm).expect_err("a storm does the same each time");
+            expected.assert_eq(&format!("{}\n\n{}", wreck.breach, wreck.trace));
+        }
+        Some(TestError::Abort(reason)) => panic!("there was no storm: {reason}"),
+        None => panic!("{flaw:?} stands every storm"),
+    }
+}
+
+fn sunk(wreck: Wreck) -> TestCaseError {
+    TestCaseError::fail(wreck.to_string())
+}
+
+proptest! {
+    #[test]
+    fn central_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
+        let nodes = storm.strike(Central::new, central::FACTS.fences).map_err(sunk)?;
+        prop_assert!(nodes.iter().all(Central::is_idle), "something is left behind: {nodes:#?}");
+    }
+
+    #[test]
+    fn ricart_agrawala_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
+        let nodes = storm.strike(RicartAgrawala::new, ricart_agrawala::FACTS.fences).map_err(sunk)?;
+        prop_assert!(nodes.iter().all(RicartAgrawala::is_idle), "something is left behind: {nodes:#?}");
+    }
+
+    /// The paper is right as far as it goes: it lets nobody give up.
+    #[test]
+    fn the_paper_stands_storms_in_which_nobody_gives_up(
+        storm in storms(GUSTS, &[Command::Acquire, Command::Try, Command::Release])
+    ) {
+        let make = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
+        storm.strike(make, Flaw::BareReplies.facts().fences).map_err(sunk)?;
+    }
+
+    /// So the script that a wreck prints can become a test of its own.
+    #[test]
+    fn the_script_of_a_storm_replays_it(storm in storms(GUSTS, &COMMANDS)) {
+        let mut log = Log::new(storm.nodes, RicartAgrawala::new, true);
+        prop_assert_eq!(log.sail(&storm.gusts), Ok(()));
+        prop_assert_eq!(rehearse(storm.nodes, RicartAgrawala::new, &log.script), log.stage.trace);
+    }
+}
+
+#[test]
+fn a_storm_finds_two_inside_where_replies_name_no_request() {
+    finds(
+        Flaw::BareReplies,
+        expect![[r#"
+        2 enters while 1 is inside
+
+        1 acquire: RA-1 asks everyone with (1, 1); request → all
+        1 cancel: cancelled
+        2 acquire: RA-1 asks everyone with (1, 2); request → all
+        1 acquire: RA-1 asks everyone with (2, 1); request → all
+        2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
+        1 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
+        1 acquire: refused: a request is already under way
+        1 hears reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
+        2 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
+    "#]],
+    );
+}
+
+#[test]
+fn a_storm_finds_two_inside_where_clocks_alone_decide() {
+    finds(
+        Flaw::ClockOnly,
+        expect![[r#"
+        1 enters while 2 is inside
+
+        2 acquire: RA-1 asks everyone with (1, 2); request → all
+        1 acquire: RA-1 asks everyone with (1, 1); request → all
+        1 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
+        2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
+        2 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
+        1 hears reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
+    "#]],
+    );
+}
+
+#[test]
+fn a_storm_finds_two_inside_where_node_numbers_alone_decide() {
+    finds(
+        Flaw::NodeOnly,
+        expect![[r#"
+        1 enters while 2 is inside
+
+        2 acquire: RA-1 asks everyone with (1, 2); request → all
+        1 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
+        1 acquire: RA-1 asks everyone with (2, 1); request → all
+        2 hears request from 1: RA-2 lets (2, 1) pass; reply → 1
+        2 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
+        1 hears reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
+    "#]],
+    );
+}
+
+#[test]
+fn a_storm_finds_one_who_waits_for_ever_where_only_the_first_one_deferred_is_answered() {
+    finds(
+        Flaw::FirstOnly,
+        expect![[r#"
+        4 waits for ever
+
+        3 acquire: RA-1 asks everyone with (1, 3); request → all
+        4 acquire: RA-1 asks everyone with (1, 4); request → all
+        1 acquire: RA-1 asks everyone with (1, 1); request → all
+        1 hears request from 3: RA-2 defers (1, 3)
+        2 hears request from 3: RA-2 lets (1, 3) pass; reply → 3
+        4 hears request from 3: RA-2 lets (1, 3) pass; reply → 3
+        1 hears request from 4: RA-2 defers (1, 4)
+        2 hears request from 4: RA-2 lets (1, 4) pass; reply → 4
+        3 hears request from 4: RA-2 defers (1, 4)
+        2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
+        3 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
+        4 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
+        3 hears reply from 2: nothing
+        3 hears reply from 4: nothing
+        4 hears reply from 2: nothing
+        1 hears reply from 2: nothing
+        1 hears reply from 3: nothing
+        1 hears reply from 4: RA-3 has every reply; ENTERS (fence 0.0)
+        1 release: LEAVES; RA-4 lets 3 pass at last; reply → 3
+        3 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
+        3 release: LEAVES; RA-4 lets 4 pass at last; reply → 4
+        4 hears reply from 3: nothing
+    "#]],
+    );
+}

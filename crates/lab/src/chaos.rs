@@ -1,0 +1,152 @@
+//! Faults that the seed chooses.
+
+use quorate_core::{Duration, NodeId};
+use quorate_sim::dice::{Dice, Stream};
+use quorate_sim::settings::{Cut, Fault, Offset, Ppm, Side, TimedFault, Unsynced, nearest};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How many faults of each kind strike: `pause=2,cut=1`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FaultMix(Vec<(Trouble, u32)>);
+
+/// A kind of fault that the seed can choose. Each strikes at a random time, and ends again where it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// A node goes down and comes back.
+    Crash,
+    /// A node stands still for a while.
+    Pause,
+    /// The group is split in two for a while.
+    Cut,
+    /// One node does not hear another for a while.
+    Deaf,
+    /// A clock jumps.
+    Skew,
+    /// A clock runs wrong from then on.
+    Drift,
+}
+
+const TROUBLES: [(Trouble, &str); 6] = [
+    (Trouble::Crash, "crash"),
+    (Trouble::Pause, "pause"),
+    (Trouble::Cut, "cut"),
+    (Trouble::Deaf, "deaf"),
+    (Trouble::Skew, "skew"),
+    (Trouble::Drift, "drift"),
+];
+
+impl Trouble {
+    fn name(self) -> &'static str {
+        TROUBLES.iter().find(|(trouble, _)| *trouble == self).map_or("", |(_, name)| name)
+    }
+}
+
+impl FaultMix {
+    /// Whether nothing strikes.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether messages can be lost by it.
+    pub fn can_lose(&self) -> bool {
+        self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Crash | Trouble::Cut | Trouble::Deaf))
+    }
+
+    /// The faults of this seed: they begin within `window`, and those that end do so within a quarter of it.
+    pub(crate) fn draw(&self, seed: u64, nodes: usize, window: Duration) -> Vec<TimedFault> {
+        let mut dice = Dice::new(seed, Stream::Faults);
+        let mut faults = Vec::new();
+        for (trouble, count) in &self.0 {
+            for _ in 0..*count {
+                let at = dice.between(Duration::from_nanos(1), window);
+                let lasts = dice.between(Duration::from_nanos(1), Duration::from_nanos(window.nanos() / 4));
+                if let Some(fault) = draw_one(*trouble, nodes, &mut dice) {
+                    let lasts = fault.kind().can_last().then_some(lasts);
+                    faults.push(TimedFault { at, fault, lasts });
+                }
+            }
+        }
+        faults
+    }
+}
+
+/// A cut needs two nodes; without them there is nothing to draw.
+fn draw_one(trouble: Trouble, nodes: usize, dice: &mut Dice) -> Option<Fault> {
+    let node = NodeId::from_index(dice.below(nodes as u64) as usize);
+    match trouble {
+        Trouble::Crash => Some(Fault::Crash { node, unsynced: Unsynced::Torn }),
+        Trouble::Pause => Some(Fault::Pause { node }),
+        Trouble::Cut => {
+            let side: Vec<_> = (0..nodes).map(NodeId::from_index).filter(|_| dice.below(2) == 0).collect();
+            let side = if side.is_empty() || side.len() == nodes { vec![node] } else { side };
+            let named: Vec<_> = side.iter().map(|node| node.to_string()).collect();
+            let side: Side = named.join(",").parse().ok()?;
+            (nodes > 1).then(|| Cut::between(vec![side, Side::Rest]).ok().map(Fault::Cut)).flatten()
+        }
+        Trouble::Deaf => {
+            let other = NodeId::from_index(dice.below(nodes as u64) as usize);
+            let [from, to] = [node, other].map(|node| node.to_string().parse::<Side>().ok());
+            Cut::one_way(from?, to?).ok().map(Fault::Cut)
+        }
+        Trouble::Skew => {
+            let nanos = i64::try_from(dice.below(2_000_000_000)).ok()?;
+            Some(Fault::Skew { node, by: Offset::from_nanos(nanos - 1_000_000_000) })
+        }
+        Trouble::Drift => {
+            let parts = i32::try_from(dice.below(400_000)).ok()?;
+            Some(Fault::Drift { node, by: Ppm::new(parts - 200_000)? })
+        }
+    }
+}
+
+impl fmt::Display for FaultMix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (trouble, count)) in self.0.iter().enumerate() {
+            write!(f, "{}{}={count}", if place > 0 { "," } else { "" }, trouble.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for FaultMix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut mix = Vec::new();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, count) = part.split_once('=').map_or((part, "1"), |(name, count)| (name.trim(), count.trim()));
+            let known = TROUBLES.iter().find(|(_, known)| known.eq_ignore_ascii_case(name));
+            let Some((trouble, _)) = known else { return Err(unknown(name)) };
+            let Ok(count @ 1..=1_000) = count.parse() else {
+                return Err(format!(
+                    "'{}' is not a number of faults from 1 to 1000; write it like pause=2.",
+                    count.escape_debug()
+                ));
+            };
+            mix.push((*trouble, count));
+        }
+        Ok(Self(mix))
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let names = TROUBLES.map(|(_, name)| name);
+    let close = nearest(name, names).map(|close| format!("did you mean '{close}'? ")).unwrap_or_default();
+    format!("'{}' is no fault that a seed can choose; {close}There are {}.", name.escape_debug(), names.join(", "))
+}
+
+impl TryFrom<String> for FaultMix {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<FaultMix> for String {
+    fn from(mix: FaultMix) -> Self {
+        mix.to_string()
+    }
+}

@@ -1,0 +1,65 @@
+//! What can be wrong with an experiment before it runs, or with its files.
+
+use quorate_registry::{all, fixtures};
+use quorate_sim::journal::JournalError;
+use quorate_sim::replay::ReplayError;
+use quorate_sim::settings::{SettingError, nearest};
+
+/// Why an experiment cannot be run. Each prints as a sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// No algorithm has this name.
+    #[error("There is no algorithm '{}'. {}", name.escape_debug(), suggestion(name))]
+    UnknownAlgorithm {
+        /// The name.
+        name: String,
+    },
+    /// A group needs a node.
+    #[error("A group needs at least one node; --nodes 3 is a good start.")]
+    NoNodes,
+    /// More nodes than an id can number.
+    #[error("{nodes} nodes are too many: at most {most} fit.")]
+    TooManyNodes {
+        /// As many as were asked for.
+        nodes: usize,
+        /// As many as fit.
+        most: usize,
+    },
+    /// A message that takes no time has no message time to measure in.
+    #[error("A latency of zero leaves nothing to measure: give messages some time, such as --latency fixed:1ms.")]
+    NoLatency,
+    /// A requester that does not exist.
+    #[error("--requesters names node {node}, but there are only nodes 1 to {nodes}.")]
+    NoSuchRequester {
+        /// The node.
+        node: quorate_core::NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// A fault, a script or a setting that makes no sense.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// A journal that cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A journal that does not replay.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// A journal whose header says something this program does not understand.
+    #[error("The journal's header does not describe a run of this program: {0}.")]
+    Header(String),
+    /// A journal that could not be written.
+    #[error("The journal could not be written: {0}. The run itself went on to its end.")]
+    Write(std::io::Error),
+}
+
+fn suggestion(name: &str) -> String {
+    let known = || all().iter().chain(fixtures()).map(|entry| entry.name());
+    match nearest(name, known()) {
+        Some(close) => format!("Did you mean '{close}'? 'quorate list' shows them all."),
+        None => {
+            let names: Vec<_> = all().iter().map(|entry| entry.name()).collect();
+            format!("There are {}; 'quorate list' tells more.", names.join(" and "))
+        }
+    }
+}

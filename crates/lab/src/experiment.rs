@@ -1,0 +1,149 @@
+//! One run: set up, run to its end, measured and judged.
+
+use crate::error::LabError;
+use crate::scripted::Users;
+use crate::spec::Spec;
+use quorate_core::mutex::{Command, Event, ServiceOrder};
+use quorate_core::wrap::Reliable;
+use quorate_core::{Duration, NodeId, Time};
+use quorate_registry::{Entry, Erased, MutexNode};
+use quorate_sim::World;
+use quorate_sim::journal::{FORMAT, Header, Writer};
+use quorate_sim::metrics::{MessageSummary, Messages};
+use quorate_sim::moment::Observer;
+use quorate_sim::mutex::{Expectations, Measures, MutexSummary, Pattern, Properties, Requests};
+use quorate_sim::property::{Kind, Verdict};
+use quorate_sim::run::{self, Ending};
+use std::io::{self, Write};
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// When.
+    pub time: Time,
+    /// How many inputs nodes took.
+    pub events: u64,
+    /// The fingerprint of the whole journal, byte for byte.
+    pub trace_hash: String,
+    /// How many lines the journal has.
+    pub lines: u64,
+    /// Message counts.
+    pub messages: MessageSummary,
+    /// Entries and delays.
+    pub mutex: MutexSummary,
+    /// What held and what did not.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Outcome {
+    /// Whether every property that one run can judge holds.
+    pub fn holds(&self) -> bool {
+        self.breaches().next().is_none()
+    }
+
+    /// The properties that one run can judge and that do not hold.
+    pub fn breaches(&self) -> impl Iterator<Item = &Verdict> {
+        self.verdicts.iter().filter(|verdict| !verdict.holds && verdict.kind != Kind::Sometimes)
+    }
+}
+
+/// Runs an experiment.
+pub fn run(spec: &Spec) -> Result<Outcome, LabError> {
+    run_with(spec, io::sink(), ()).map(|(outcome, ())| outcome)
+}
+
+/// Runs an experiment, writes its journal and shows it to one more observer.
+pub fn run_with<O>(spec: &Spec, journal: impl Write, observer: O) -> Result<(Outcome, O), LabError>
+where
+    O: Observer<Command, Event>,
+{
+    let entry = spec.validate()?;
+    let header = header(spec, entry)?;
+    let observers = ((Writer::new(journal, &header), observer), (Messages::new(spec.nodes), judges(spec, entry)));
+    let (ending, world) = play(spec, entry, observers);
+    let (time, events) = (world.time(), world.events());
+    let ((writer, observer), (messages, (measures, properties))) = world.into_observer();
+    let (fingerprint, lines) = writer.finish().map_err(LabError::Write)?;
+    let (unit, unit_name) = spec.delay_unit();
+    let outcome = Outcome {
+        ending,
+        time,
+        events,
+        trace_hash: fingerprint.to_string(),
+        lines,
+        mutex: measures.summary(&messages, unit, unit_name),
+        messages: messages.summary(),
+        verdicts: properties.verdicts(time),
+    };
+    Ok((outcome, observer))
+}
+
+/// Runs an experiment for its verdicts alone, as fast as it goes.
+pub(crate) fn judge(spec: &Spec, entry: &'static Entry) -> (Vec<Verdict>, u64) {
+    let (_, world) = play(spec, entry, properties(spec, entry));
+    let (time, events) = (world.time(), world.events());
+    (world.into_observer().verdicts(time), events)
+}
+
+fn play<O>(spec: &Spec, entry: &'static Entry, observer: O) -> (Ending, World<MutexNode, O>)
+where
+    O: Observer<Command, Event>,
+{
+    let mut world = World::new(&spec.setup(), maker(spec, entry), observer);
+    let window = spec.typical().times(4 * spec.entries.clamp(4, 1_000));
+    let random = spec.random_faults.draw(spec.seed, spec.nodes, window);
+    for fault in spec.all_faults().cloned().chain(random) {
+        world.schedule(fault);
+    }
+    let mut users = match &spec.script {
+        Some(script) if !script.commands.is_empty() => Users::Script(script.commands.clone()),
+        _ => Users::Workload(Requests::new(spec.nodes, spec.seed, spec.demand())),
+    };
+    world.start();
+    let ending = run::run(&mut world, &mut users, spec.limits());
+    (ending, world)
+}
+
+/// Makes nodes, with the reliable-link layer under them if the experiment wants it.
+pub(crate) fn maker(spec: &Spec, entry: &'static Entry) -> impl Fn(NodeId) -> MutexNode + 'static {
+    let group = spec.group();
+    let retransmission = spec.is_reliable().then(|| spec.retransmission());
+    move |me| {
+        let node = (entry.make)(me, group.clone());
+        match retransmission {
+            Some(retransmission) => Erased::new(Reliable::new(me, node, retransmission)),
+            None => node,
+        }
+    }
+}
+
+/// What measures a run and what judges it.
+pub(crate) fn judges(spec: &Spec, entry: &Entry) -> (Measures, Properties) {
+    let keeper = (entry.facts.keeper)(&spec.group());
+    let settled = spec.typical().times(2) + Duration::from_nanos(spec.processing.typical().nanos() * 2);
+    (Measures::new(spec.nodes, keeper, settled), properties(spec, entry))
+}
+
+fn properties(spec: &Spec, entry: &Entry) -> Properties {
+    let scripted = spec.script.as_ref().is_some_and(|script| !script.commands.is_empty());
+    let requesters = if spec.requesters.is_empty() { spec.nodes } else { spec.requesters.len() };
+    let expects = Expectations {
+        fences: entry.facts.fences,
+        happened_before: entry.facts.order == ServiceOrder::HappenedBefore,
+        contention: !scripted && spec.workload != Pattern::Single && requesters > 1 && spec.entries > 1,
+    };
+    Properties::new(spec.nodes, expects)
+}
+
+fn header(spec: &Spec, entry: &Entry) -> Result<Header, LabError> {
+    Ok(Header {
+        journal: FORMAT,
+        algorithm: spec.algorithm.clone(),
+        family: entry.family().to_string(),
+        nodes: spec.nodes,
+        seed: spec.seed,
+        run: serde_json::to_value(spec).map_err(|error| LabError::Header(error.to_string()))?,
+    })
+}

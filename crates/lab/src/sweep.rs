@@ -1,0 +1,135 @@
+//! Many seeds of one experiment, on all cores, until one fails.
+
+use crate::error::LabError;
+use crate::experiment::judge;
+use crate::spec::Spec;
+use quorate_registry::Entry;
+use quorate_sim::property::{Kind, Verdict};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+/// Seeds that a worker takes at once.
+const BATCH: u64 = 32;
+
+/// What a sweep is asked to do.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The experiment; its seed is the first one.
+    pub spec: Spec,
+    /// How many seeds.
+    pub seeds: u64,
+    /// How many threads.
+    pub threads: usize,
+    /// Whether to go on after a failure and count them all.
+    pub keep_going: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// How many seeds were run.
+    pub seeds: u64,
+    /// How many inputs nodes took in all of them.
+    pub events: u64,
+    /// How many seeds failed.
+    pub failed: u64,
+    /// The lowest seed that failed, with what it breached.
+    pub first_failure: Option<(u64, Verdict)>,
+    /// Each property with the number of seeds in which it held, or for `sometimes`, happened.
+    pub held: Vec<(&'static str, Kind, u64)>,
+}
+
+impl Summary {
+    /// Whether nothing failed and all that should happen sometimes did.
+    pub fn holds(&self) -> bool {
+        self.failed == 0 && self.never_happened().next().is_none()
+    }
+
+    /// What should happen sometimes and never did.
+    pub fn never_happened(&self) -> impl Iterator<Item = &'static str> {
+        let never = |(_, kind, held): &&(&'static str, Kind, u64)| *kind == Kind::Sometimes && *held == 0;
+        self.held.iter().filter(never).map(|(name, _, _)| *name)
+    }
+
+    fn add(&mut self, other: Self) {
+        self.seeds += other.seeds;
+        self.events += other.events;
+        self.failed += other.failed;
+        let earlier = match (&self.first_failure, &other.first_failure) {
+            (Some((ours, _)), Some((theirs, _))) => theirs < ours,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        if earlier {
+            self.first_failure = other.first_failure;
+        }
+        for (name, kind, held) in other.held {
+            self.count(name, kind, held);
+        }
+    }
+
+    fn count(&mut self, name: &'static str, kind: Kind, held: u64) {
+        match self.held.iter_mut().find(|(known, _, _)| *known == name) {
+            Some((_, _, total)) => *total += held,
+            None => self.held.push((name, kind, held)),
+        }
+    }
+}
+
+/// Runs a sweep. `progress` hears of the summary so far, now and then.
+pub fn run(sweep: &Sweep, mut progress: impl FnMut(&Summary)) -> Result<Summary, LabError> {
+    let entry = sweep.spec.validate()?;
+    let next = AtomicU64::new(0);
+    // Seeds at and beyond this one need not be run: an earlier one failed. Every seed below it is.
+    let stop = AtomicU64::new(sweep.seeds);
+    let mut summary = Summary::default();
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..sweep.threads.max(1) {
+            let (sender, next, stop) = (sender.clone(), &next, &stop);
+            scope.spawn(move || {
+                loop {
+                    let first = next.fetch_add(BATCH, Ordering::Relaxed);
+                    if first >= stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    if sender.send(batch(sweep, entry, first, stop)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for part in receiver {
+            summary.add(part);
+            progress(&summary);
+        }
+    });
+    Ok(summary)
+}
+
+fn batch(sweep: &Sweep, entry: &'static Entry, first: u64, stop: &AtomicU64) -> Summary {
+    let mut summary = Summary::default();
+    let mut spec = sweep.spec.clone();
+    for index in first..first + BATCH {
+        if index >= stop.load(Ordering::Relaxed) {
+            break;
+        }
+        spec.seed = sweep.spec.seed.wrapping_add(index);
+        let (verdicts, events) = judge(&spec, entry);
+        summary.seeds += 1;
+        summary.events += events;
+        for verdict in &verdicts {
+            summary.count(verdict.name, verdict.kind, u64::from(verdict.holds));
+        }
+        let breach = verdicts.into_iter().find(|verdict| !verdict.holds && verdict.kind != Kind::Sometimes);
+        if let Some(breach) = breach {
+            summary.failed += 1;
+            summary.first_failure.get_or_insert((spec.seed, breach));
+            if !sweep.keep_going {
+                stop.fetch_min(index + 1, Ordering::Relaxed);
+            }
+        }
+    }
+    summary
+}

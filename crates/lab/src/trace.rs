@@ -1,0 +1,278 @@
+//! A run as text: one line an event, one column a node.
+//!
+//! ```text
+//!      time   1  2  3
+//!     0.000  [?] ·  ·   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
+//!     2.417   ? [·] ·   request from 1 · RA-2 lets (1, 1) pass · reply → 1
+//! ```
+
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{Class, NodeId, Time};
+use quorate_sim::moment::{Done, Happening, Moment, Observer, Sent, Taken};
+use quorate_sim::mutex::{Standing, change};
+use std::fmt::Write;
+
+/// Groups beyond this size get no columns: the line would be all columns.
+const MOST_COLUMNS: usize = 40;
+
+/// What the columns mean.
+pub const LEGEND: &str = "· outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   \
+                          times in milliseconds";
+
+/// One line of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// When.
+    pub time: Time,
+    /// Whose step it is, if it is one.
+    pub node: Option<NodeId>,
+    /// How each node stands after it.
+    pub columns: Vec<Column>,
+    /// What came, and everything that followed from it.
+    pub parts: Vec<Part>,
+}
+
+/// How a node stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Column {
+    /// Outside.
+    #[default]
+    Outside,
+    /// Waiting.
+    Waiting,
+    /// Inside.
+    Inside,
+    /// Up, but standing still.
+    Paused,
+    /// Down.
+    Down,
+}
+
+impl Column {
+    /// Its sign in a trace.
+    pub const fn sign(self) -> char {
+        match self {
+            Self::Outside => '·',
+            Self::Waiting => '?',
+            Self::Inside => '█',
+            Self::Paused => '‖',
+            Self::Down => '✗',
+        }
+    }
+}
+
+/// A part of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What sort of thing it is, for those who colour it.
+    pub sort: Sort,
+    /// What it says.
+    pub text: String,
+}
+
+/// What sort of thing a part of a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// What the node took.
+    Input,
+    /// A rule it applied.
+    Rule,
+    /// A message it sent.
+    Send,
+    /// An acknowledgement, a repetition, a timer: what the algorithm itself does not see.
+    Control,
+    /// What it told its user.
+    Event,
+    /// What the world did.
+    World,
+}
+
+/// Turns moments into lines, and hands each one on when it is complete.
+pub struct Trace<F: FnMut(&Line)> {
+    sink: F,
+    standings: Vec<Standing>,
+    paused: Vec<bool>,
+    down: Vec<bool>,
+    open: Option<Line>,
+}
+
+impl<F: FnMut(&Line)> Trace<F> {
+    /// A trace of a group of this size.
+    pub fn new(nodes: usize, sink: F) -> Self {
+        let columns = if nodes <= MOST_COLUMNS { nodes } else { 0 };
+        Self {
+            sink,
+            standings: vec![Standing::Outside; columns],
+            paused: vec![false; columns],
+            down: vec![false; columns],
+            open: None,
+        }
+    }
+
+    /// Hands on the last line.
+    pub fn finish(&mut self) {
+        if let Some(mut line) = self.open.take() {
+            line.columns = self.columns();
+            (self.sink)(&line);
+        }
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let flags = self.paused.iter().zip(&self.down);
+        let column = |(standing, (paused, down)): (&Standing, (&bool, &bool))| match (standing, paused, down) {
+            (_, _, true) => Column::Down,
+            (_, true, false) => Column::Paused,
+            (Standing::Outside, false, false) => Column::Outside,
+            (Standing::Waiting, false, false) => Column::Waiting,
+            (Standing::Inside, false, false) => Column::Inside,
+        };
+        self.standings.iter().zip(flags).map(column).collect()
+    }
+
+    fn begin(&mut self, time: Time, node: Option<NodeId>, sort: Sort, text: String) {
+        self.finish();
+        self.open = Some(Line { time, node, columns: Vec::new(), parts: vec![Part { sort, text }] });
+    }
+
+    fn add(&mut self, sort: Sort, text: String) {
+        if let Some(line) = &mut self.open {
+            line.parts.push(Part { sort, text });
+        }
+    }
+
+    fn track(&mut self, moment: &Moment<'_, Command, Event>) {
+        if let Some((_, node, change)) = change(moment)
+            && let Some(standing) = self.standings.get_mut(node.index())
+        {
+            *standing = standing.after(change);
+        }
+        let (node, paused, down) = match moment {
+            Moment::World { what: Happening::Paused { node }, .. } => (node, true, false),
+            Moment::World { what: Happening::Resumed { node }, .. } => (node, false, false),
+            Moment::World { what: Happening::Crashed { node, .. }, .. } => (node, false, true),
+            Moment::Input { node, input: Taken::Start { .. }, .. } => (node, false, false),
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => return,
+        };
+        if let (Some(is_paused), Some(is_down)) = (self.paused.get_mut(node.index()), self.down.get_mut(node.index())) {
+            (*is_paused, *is_down) = (paused, down);
+        }
+    }
+}
+
+impl<F: FnMut(&Line)> Observer<Command, Event> for Trace<F> {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        match moment {
+            Moment::Input { time, now, node, input } => {
+                let mut text = input_text(input);
+                if now != time {
+                    let _ = write!(text, " (its clock: {})", millis(*now));
+                }
+                self.begin(*time, Some(*node), Sort::Input, text);
+            }
+            Moment::Effect { effect, .. } => {
+                if let Some((sort, text)) = effect_text(effect) {
+                    self.add(sort, text);
+                }
+            }
+            Moment::World { time, what } => self.begin(*time, None, Sort::World, world_text(what)),
+        }
+        self.track(moment);
+    }
+}
+
+fn input_text(input: &Taken<'_, Command>) -> String {
+    match input {
+        Taken::Start { incarnation, blank: false } if incarnation.0 == 0 => "starts".into(),
+        Taken::Start { incarnation, blank } => {
+            format!("starts again (life {incarnation}{})", if *blank { ", with an empty disk" } else { "" })
+        }
+        Taken::Command(command) => command.to_string(),
+        Taken::Message { id, kind, .. } => format!("{kind} from {}", id.sender),
+        Taken::Timer(timer) => format!("timer {}", json(timer)),
+        Taken::Saved(count) => format!("{count} saved"),
+        Taken::Suspect(node) => format!("suspects {node}"),
+        Taken::Trust(node) => format!("trusts {node}"),
+        Taken::View(view) => format!("view {} of {}", view.epoch, view.members),
+    }
+}
+
+fn effect_text(effect: &Done<'_, Event>) -> Option<(Sort, String)> {
+    Some(match effect {
+        Done::Send { to, sent } => sent_text(sent, &to.to_string()),
+        Done::Multicast { to, sent } => {
+            let others: quorate_core::Group = to.others(sent.id.sender).collect();
+            sent_text(sent, &others.to_string())
+        }
+        Done::Save(write) => (Sort::Control, format!("saves {}", json(write))),
+        Done::SetTimer { timer, span } => (Sort::Control, format!("sets timer {} ({span})", json(timer))),
+        Done::CancelTimer(timer) => (Sort::Control, format!("cancels timer {}", json(timer))),
+        Done::Emit(event) => (Sort::Event, event.to_string()),
+        Done::Rule { rule, text } => (Sort::Rule, format!("{rule} {text}")),
+        Done::Handed { .. } => return None,
+    })
+}
+
+fn sent_text(sent: &Sent<'_>, to: &str) -> (Sort, String) {
+    match (sent.class, sent.parcel) {
+        (Class::Control, Some(_)) => (Sort::Control, format!("{} again → {to}", sent.kind)),
+        (Class::Control, None) => (Sort::Control, format!("{} → {to}", sent.kind)),
+        (Class::Algorithm | Class::Announcement, _) => (Sort::Send, format!("{} → {to}", sent.kind)),
+    }
+}
+
+fn world_text(what: &Happening<'_>) -> String {
+    match what {
+        Happening::Lost { id, to, why } => format!("message {id} to {to}: {why}"),
+        Happening::Duplicated { id } => format!("message {id} will arrive twice"),
+        Happening::Crashed { node, lost_writes: 0 } => format!("node {node} crashes"),
+        Happening::Crashed { node, lost_writes } => format!("node {node} crashes and loses {lost_writes} writes"),
+        Happening::Paused { node } => format!("node {node} stands still"),
+        Happening::Resumed { node } => format!("node {node} goes on"),
+        Happening::Changed { text } => (*text).to_owned(),
+    }
+}
+
+fn json(body: &quorate_sim::moment::Body<'_>) -> String {
+    serde_json::to_string(body).unwrap_or_default().replace('"', "")
+}
+
+/// Milliseconds with three places.
+fn millis(time: Time) -> String {
+    let micros = time.nanos() / 1_000;
+    let sign = if micros < 0 { "-" } else { "" };
+    format!("{sign}{}.{:03}", micros.abs() / 1_000, micros.abs() % 1_000)
+}
+
+/// The line above the columns.
+pub fn heading(nodes: usize) -> String {
+    let mut text = format!("{:>10}  ", "time");
+    if nodes <= MOST_COLUMNS {
+        for node in 1..=nodes {
+            let _ = write!(text, "{node:^3}");
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+/// A line as text. `paint` may colour each part, and leaves it as it is otherwise.
+pub fn render(line: &Line, paint: impl Fn(Sort, &str) -> String) -> String {
+    let mut text = format!("{:>10}  ", millis(line.time));
+    for (index, column) in line.columns.iter().enumerate() {
+        let acts = line.node.is_some_and(|node| node.index() == index);
+        let (left, right) = if acts { ('[', ']') } else { (' ', ' ') };
+        let _ = write!(text, "{left}{}{right}", column.sign());
+    }
+    if line.columns.is_empty()
+        && let Some(node) = line.node
+    {
+        let _ = write!(text, "node {node}:");
+    }
+    let parts: Vec<_> = line.parts.iter().map(|part| paint(part.sort, &part.text)).collect();
+    let _ = write!(text, "  {}", parts.join(" · "));
+    text
+}
+
+/// No colours.
+pub fn plain(_sort: Sort, text: &str) -> String {
+    text.to_owned()
+}

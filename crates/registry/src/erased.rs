@@ -1,0 +1,305 @@
+//! A protocol whose messages, timers and writes are boxed, so that all algorithms of a family have one type.
+
+use quorate_core::{
+    Class, Describe, Durable, Effect, Effects, Input, NodeId, Note, Parcel, Protocol, Sink, Time, WriteOf,
+};
+use serde::{Serialize, Serializer};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// Any algorithm of the family with these commands and events.
+pub struct Erased<C, E> {
+    node: Box<dyn Node<C, E>>,
+}
+
+impl<C: 'static, E: 'static> Erased<C, E> {
+    /// Erases the type of a protocol.
+    pub fn new<P>(node: P) -> Self
+    where
+        P: Erasable<Command = C, Event = E>,
+        WriteOf<P>: Serialize + 'static,
+    {
+        Self { node: Box::new(Typed(node)) }
+    }
+}
+
+/// A protocol that can be erased. Every one with serialisable parts can.
+pub trait Erasable:
+    Protocol<
+        Message: Describe + Serialize + fmt::Debug + Send + Sync + 'static,
+        Timer: Serialize + fmt::Debug + Send + Sync + 'static,
+        Durable: Clone + 'static,
+    > + 'static
+{
+}
+
+impl<P> Erasable for P where
+    P: Protocol<
+            Message: Describe + Serialize + fmt::Debug + Send + Sync + 'static,
+            Timer: Serialize + fmt::Debug + Send + Sync + 'static,
+            Durable: Clone + 'static,
+        > + 'static
+{
+}
+
+impl<C: 'static, E: 'static> Protocol for Erased<C, E> {
+    type Command = C;
+    type Message = AnyMessage;
+    type Timer = AnyTimer;
+    type Event = E;
+    type Durable = AnyDurable;
+
+    fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+        self.node.step(now, input, out);
+    }
+}
+
+trait Node<C: 'static, E: 'static> {
+    fn step(&mut self, now: Time, input: Input<Erased<C, E>>, out: &mut Effects<'_, Erased<C, E>>);
+}
+
+struct Typed<P>(P);
+
+impl<P> Node<P::Command, P::Event> for Typed<P>
+where
+    P: Erasable<Command: 'static, Event: 'static>,
+    WriteOf<P>: Serialize + 'static,
+{
+    fn step(
+        &mut self,
+        now: Time,
+        input: Input<Erased<P::Command, P::Event>>,
+        out: &mut Effects<'_, Erased<P::Command, P::Event>>,
+    ) {
+        let input = match input {
+            Input::Start { durable, incarnation } => {
+                Input::Start { durable: durable.typed::<P::Durable>().unwrap_or_default(), incarnation }
+            }
+            Input::Command(command) => Input::Command(command),
+            Input::Message { from, message } => match message.typed() {
+                Some(message) => Input::Message { from, message },
+                None => return foreign(out, "message"),
+            },
+            Input::Timer(timer) => match timer.typed() {
+                Some(timer) => Input::Timer(timer),
+                None => return foreign(out, "timer"),
+            },
+            Input::Saved(count) => Input::Saved(count),
+            Input::Suspect(node) => Input::Suspect(node),
+            Input::Trust(node) => Input::Trust(node),
+            Input::View(view) => Input::View(view),
+        };
+        self.0.step(now, input, &mut Effects::new(&mut Eraser(out)));
+    }
+}
+
+/// A driver that mixes up two algorithms is at fault, not the node; the trace shows it.
+fn foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, what: &str) {
+    out.note("foreign", format_args!("ignores a {what} of another algorithm"));
+}
+
+/// Passes a node's effects on with their types erased.
+struct Eraser<'a, 'b, C: 'static, E: 'static>(&'a mut Effects<'b, Erased<C, E>>);
+
+impl<P> Sink<P> for Eraser<'_, '_, P::Command, P::Event>
+where
+    P: Erasable<Command: 'static, Event: 'static>,
+    WriteOf<P>: Serialize + 'static,
+{
+    fn effect(&mut self, effect: Effect<P>) {
+        self.0.put(match effect {
+            Effect::Send { to, message, order } => Effect::Send { to, message: AnyMessage::new(message), order },
+            Effect::Multicast { to, message, order } => {
+                Effect::Multicast { to, message: AnyMessage::new(message), order }
+            }
+            Effect::Save(write) => Effect::Save(AnyWrite(Box::new(TypedWrite::<P::Durable>(write)))),
+            Effect::SetTimer { timer, span } => Effect::SetTimer { timer: AnyTimer::new(timer), span },
+            Effect::CancelTimer(timer) => Effect::CancelTimer(AnyTimer::new(timer)),
+            Effect::Emit { event, order } => Effect::Emit { event, order },
+        });
+    }
+
+    fn note(&mut self, note: Note<'_>) {
+        self.0.pass_note(note);
+    }
+}
+
+/// A message of any algorithm. Copies share it.
+#[derive(Clone)]
+pub struct AnyMessage(Arc<dyn MessageObject>);
+
+trait MessageObject: Describe + erased_serde::Serialize + fmt::Debug + Any + Send + Sync {}
+
+impl<M: Describe + erased_serde::Serialize + fmt::Debug + Any + Send + Sync> MessageObject for M {}
+
+impl AnyMessage {
+    fn new<M: Describe + Serialize + fmt::Debug + Send + Sync + 'static>(message: M) -> Self {
+        Self(Arc::new(message))
+    }
+
+    fn typed<M: Clone + Send + Sync + 'static>(self) -> Option<M> {
+        let any: Arc<dyn Any + Send + Sync> = self.0;
+        any.downcast().ok().map(Arc::unwrap_or_clone)
+    }
+}
+
+impl Describe for AnyMessage {
+    fn kind(&self) -> &'static str {
+        self.0.kind()
+    }
+    fn class(&self) -> Class {
+        self.0.class()
+    }
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        self.0.on_behalf_of()
+    }
+    fn parcel(&self) -> Option<Parcel> {
+        self.0.parcel()
+    }
+    fn wrapped(&self) -> bool {
+        self.0.wrapped()
+    }
+}
+
+impl Serialize for AnyMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        erased_serde::serialize(&*self.0, serializer)
+    }
+}
+
+impl fmt::Debug for AnyMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A timer's name in any algorithm.
+#[derive(Clone)]
+pub struct AnyTimer(Arc<dyn TimerObject>);
+
+trait TimerObject: erased_serde::Serialize + fmt::Debug + Any + Send + Sync {
+    fn equals(&self, other: &dyn Any) -> bool;
+}
+
+impl<T: erased_serde::Serialize + fmt::Debug + Any + Send + Sync + Eq> TimerObject for T {
+    fn equals(&self, other: &dyn Any) -> bool {
+        other.downcast_ref::<T>().is_some_and(|other| self == other)
+    }
+}
+
+impl AnyTimer {
+    fn new<T: Serialize + fmt::Debug + Eq + Send + Sync + 'static>(timer: T) -> Self {
+        Self(Arc::new(timer))
+    }
+
+    fn typed<T: Clone + Send + Sync + 'static>(self) -> Option<T> {
+        let any: Arc<dyn Any + Send + Sync> = self.0;
+        any.downcast().ok().map(Arc::unwrap_or_clone)
+    }
+}
+
+impl PartialEq for AnyTimer {
+    fn eq(&self, other: &Self) -> bool {
+        let other: &dyn Any = &*other.0;
+        self.0.equals(other)
+    }
+}
+
+impl Eq for AnyTimer {}
+
+impl Serialize for AnyTimer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        erased_serde::serialize(&*self.0, serializer)
+    }
+}
+
+impl fmt::Debug for AnyTimer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A write of any algorithm.
+pub struct AnyWrite(Box<dyn WriteObject>);
+
+trait WriteObject: erased_serde::Serialize {
+    /// What this write is applied to before there was any other.
+    fn empty(&self) -> Box<dyn DurableObject>;
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+struct TypedWrite<D: Durable>(D::Write);
+
+impl<D> WriteObject for TypedWrite<D>
+where
+    D: Durable<Write: Serialize + 'static> + Clone + 'static,
+{
+    fn empty(&self) -> Box<dyn DurableObject> {
+        Box::new(TypedDurable(D::default()))
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        Box::new(self.0)
+    }
+}
+
+impl<D: Durable<Write: Serialize>> Serialize for TypedWrite<D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl Serialize for AnyWrite {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        erased_serde::serialize(&*self.0, serializer)
+    }
+}
+
+/// What any algorithm keeps on its disk; the first write tells what it is.
+#[derive(Default)]
+pub struct AnyDurable(Option<Box<dyn DurableObject>>);
+
+trait DurableObject {
+    fn apply(&mut self, write: Box<dyn Any>);
+    fn duplicate(&self) -> Box<dyn DurableObject>;
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+struct TypedDurable<D>(D);
+
+impl<D> DurableObject for TypedDurable<D>
+where
+    D: Durable<Write: 'static> + Clone + 'static,
+{
+    fn apply(&mut self, write: Box<dyn Any>) {
+        if let Ok(write) = write.downcast() {
+            self.0.apply(*write);
+        }
+    }
+    fn duplicate(&self) -> Box<dyn DurableObject> {
+        Box::new(Self(self.0.clone()))
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        Box::new(self.0)
+    }
+}
+
+impl AnyDurable {
+    fn typed<D: 'static>(self) -> Option<D> {
+        self.0?.into_any().downcast().ok().map(|durable| *durable)
+    }
+}
+
+impl Clone for AnyDurable {
+    fn clone(&self) -> Self {
+        Self(self.0.as_ref().map(|durable| durable.duplicate()))
+    }
+}
+
+impl Durable for AnyDurable {
+    type Write = AnyWrite;
+    fn apply(&mut self, AnyWrite(write): AnyWrite) {
+        let durable = self.0.get_or_insert_with(|| write.empty());
+        durable.apply(write.into_any());
+    }
+}

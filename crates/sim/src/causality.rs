@@ -1,0 +1,123 @@
+//! Happened-before, computed from message ids as a run goes by or a journal is read.
+
+use crate::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
+use quorate_core::{NodeId, Parcel, VectorClock};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The vector clock of every node, kept up to date by what each one hears.
+///
+/// Inside a wrapper that holds messages back, a message is heard when it is handed on, not when a frame with it
+/// arrives; acknowledgements tell the protocol nothing.
+#[derive(Default)]
+pub struct Causality {
+    clocks: Vec<VectorClock>,
+    /// A copy of each node's clock, shared by all that it sends before its next step.
+    snapshots: Vec<Option<Rc<VectorClock>>>,
+    /// What each message under way knows, and how many copies of it may still arrive.
+    under_way: HashMap<MessageId, (Rc<VectorClock>, u32)>,
+    parcels: HashMap<(NodeId, NodeId, Parcel), Rc<VectorClock>>,
+}
+
+impl Causality {
+    /// Clocks for a group of this size.
+    pub fn new(nodes: usize) -> Self {
+        Self { clocks: vec![VectorClock::new(); nodes], snapshots: vec![None; nodes], ..Self::default() }
+    }
+
+    /// The clock of a node's last step.
+    pub fn clock(&self, node: NodeId) -> Option<&VectorClock> {
+        self.clocks.get(node.index())
+    }
+
+    /// How many messages it remembers because they may still arrive.
+    pub fn remembered(&self) -> usize {
+        self.under_way.len() + self.parcels.len()
+    }
+
+    fn snapshot(&mut self, node: NodeId) -> Option<Rc<VectorClock>> {
+        let clock = self.clocks.get(node.index())?;
+        let snapshot = self.snapshots.get_mut(node.index())?;
+        Some(Rc::clone(snapshot.get_or_insert_with(|| Rc::new(clock.clone()))))
+    }
+
+    fn tick(&mut self, node: NodeId) {
+        if let Some(clock) = self.clocks.get_mut(node.index()) {
+            clock.tick(node);
+        }
+        if let Some(snapshot) = self.snapshots.get_mut(node.index()) {
+            *snapshot = None;
+        }
+    }
+
+    fn learn(&mut self, node: NodeId, heard: &VectorClock) {
+        if let Some(clock) = self.clocks.get_mut(node.index()) {
+            clock.merge(heard);
+        }
+        if let Some(snapshot) = self.snapshots.get_mut(node.index()) {
+            *snapshot = None;
+        }
+    }
+
+    fn sent(&mut self, from: NodeId, to: NodeId, id: MessageId, parcel: Option<Parcel>) {
+        let Some(known) = self.snapshot(from) else { return };
+        match parcel {
+            Some(parcel) => {
+                // A repetition knows no more than the first copy did.
+                self.parcels.entry((from, to, parcel)).or_insert(known);
+            }
+            None => {
+                self.under_way.insert(id, (known, 1));
+            }
+        }
+    }
+
+    /// One copy less can arrive.
+    fn settle(&mut self, id: MessageId) -> Option<Rc<VectorClock>> {
+        let (known, copies) = self.under_way.get_mut(&id)?;
+        *copies -= 1;
+        let known = Rc::clone(known);
+        if *copies == 0 {
+            self.under_way.remove(&id);
+        }
+        Some(known)
+    }
+}
+
+impl<C, E> Observer<C, E> for Causality {
+    fn observe(&mut self, moment: &Moment<'_, C, E>) {
+        match moment {
+            Moment::Input { node, input, .. } => {
+                self.tick(*node);
+                if let Taken::Message { id, wrapped, .. } = input
+                    && let Some(known) = self.settle(*id)
+                    && !wrapped
+                {
+                    self.learn(*node, &known);
+                }
+            }
+            Moment::Effect { node, effect: Done::Send { to, sent }, .. } => {
+                self.sent(*node, *to, sent.id, sent.parcel);
+            }
+            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
+                for (to, id) in receivers(to, sent.id) {
+                    self.sent(*node, to, id, sent.parcel);
+                }
+            }
+            Moment::Effect { node, effect: Done::Handed { from, parcel }, .. } => {
+                if let Some(known) = self.parcels.remove(&(*from, *node, *parcel)) {
+                    self.learn(*node, &known);
+                }
+            }
+            Moment::World { what: Happening::Lost { id, .. }, .. } => {
+                self.settle(*id);
+            }
+            Moment::World { what: Happening::Duplicated { id }, .. } => {
+                if let Some((_, copies)) = self.under_way.get_mut(id) {
+                    *copies += 1;
+                }
+            }
+            Moment::Effect { .. } | Moment::World { .. } => {}
+        }
+    }
+}

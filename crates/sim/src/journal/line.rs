@@ -1,0 +1,98 @@
+//! A journal's lines as data. One definition is written from borrowed parts and read into owned ones:
+//! `B` is a body (a message, a timer, a write), `S` a string, `C` and `E` the family's commands and events.
+
+use crate::moment::{Loss, MessageId};
+use quorate_core::{Class, Group, Incarnation, NodeId, Parcel, View};
+use serde::{Deserialize, Serialize};
+
+/// An input that a node takes.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum InputLine<B, S, C> {
+    Start {
+        incarnation: Incarnation,
+        #[serde(default, skip_serializing_if = "is_false")]
+        blank: bool,
+    },
+    Command(C),
+    Message {
+        id: MessageId,
+        kind: S,
+        #[serde(default, skip_serializing_if = "is_false")]
+        wrapped: bool,
+    },
+    Timer(B),
+    Saved(u64),
+    Suspect(NodeId),
+    Trust(NodeId),
+    View(View),
+}
+
+/// An effect of a step.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum EffectLine<B, S, E> {
+    Send(SendLine<B, S>),
+    Multicast(MulticastLine<B, S>),
+    Save(B),
+    Timer { name: B, earliest: u64, latest: u64 },
+    Cancel(B),
+    Emit(E),
+    Rule { id: S, text: S },
+    Handed { from: NodeId, parcel: Parcel },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SendLine<B, S> {
+    pub(super) id: MessageId,
+    pub(super) to: NodeId,
+    #[serde(flatten)]
+    pub(super) manner: Manner<S>,
+    pub(super) body: B,
+}
+
+/// The first transmission has this id, those after it the numbers that follow, in the order of `to`.
+#[derive(Serialize, Deserialize)]
+pub(super) struct MulticastLine<B, S> {
+    pub(super) id: MessageId,
+    pub(super) to: Group,
+    #[serde(flatten)]
+    pub(super) manner: Manner<S>,
+    pub(super) body: B,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Manner<S> {
+    pub(super) kind: S,
+    #[serde(default = "algorithm", skip_serializing_if = "is_algorithm")]
+    pub(super) class: Class,
+    #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
+    pub(super) on_behalf_of: Option<NodeId>,
+    pub(super) bytes: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parcel: Option<Parcel>,
+}
+
+/// An act of the world.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum WorldLine<S> {
+    Lost { id: MessageId, to: NodeId, why: Loss },
+    Duplicated { id: MessageId },
+    Crashed { node: NodeId, lost_writes: u64 },
+    Paused { node: NodeId },
+    Resumed { node: NodeId },
+    Changed(S),
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn algorithm() -> Class {
+    Class::Algorithm
+}
+
+fn is_algorithm(class: &Class) -> bool {
+    *class == Class::Algorithm
+}

@@ -1,0 +1,240 @@
+//! Reads a journal back, line by line, and shows it to observers as if it happened now.
+
+use super::header::{FORMAT, Header};
+use super::line::{EffectLine, InputLine, Manner, WorldLine};
+use crate::moment::{Done, Happening, Moment, Observer, Sent, Taken};
+use quorate_core::{Duration, NodeId, Span, Time};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use std::io::{BufRead, ErrorKind};
+
+/// Why a journal cannot be read. Nothing that was shown before is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The file is empty.
+    #[error("The journal is empty: not even its header line is there.")]
+    Empty,
+    /// The first line is something else.
+    #[error("This is not a journal: its first line is not a header ({0}). A journal is what --trace FILE writes.")]
+    NoHeader(serde_json::Error),
+    /// A newer program wrote it.
+    #[error("The journal has format {found}, but this program reads up to format {FORMAT}. Use a newer quorate.")]
+    TooNew {
+        /// The format it says it has.
+        found: u32,
+    },
+    /// A line is broken.
+    #[error("Line {line} of the journal is malformed: {reason}. The {before} lines before it are whole.")]
+    Malformed {
+        /// Which line, from 1.
+        line: u64,
+        /// How many lines are whole.
+        before: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The disk or the pipe failed.
+    #[error("The journal could not be read: {0}.")]
+    Io(#[from] std::io::Error),
+}
+
+/// A journal that is being read.
+pub struct Journal<R> {
+    input: R,
+    header: Header,
+    line: u64,
+    buffer: String,
+}
+
+/// Bodies are kept as the text that stands in the journal, so that writing one again gives the same bytes.
+type Raw = Box<RawValue>;
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "C: DeserializeOwned, E: DeserializeOwned"))]
+struct Entry<C, E> {
+    time: i64,
+    node: Option<NodeId>,
+    clock: Option<i64>,
+    input: Option<InputLine<Raw, String, C>>,
+    effects: Option<Vec<EffectLine<Raw, String, E>>>,
+    world: Option<WorldLine<String>>,
+}
+
+impl<R: BufRead> Journal<R> {
+    /// Reads the header.
+    pub fn open(mut input: R) -> Result<Self, JournalError> {
+        let mut buffer = String::new();
+        if read_line(&mut input, &mut buffer, 1)? == 0 {
+            return Err(JournalError::Empty);
+        }
+        #[derive(Deserialize)]
+        struct Format {
+            journal: u32,
+        }
+        let format: Format = serde_json::from_str(&buffer).map_err(JournalError::NoHeader)?;
+        if format.journal > FORMAT {
+            return Err(JournalError::TooNew { found: format.journal });
+        }
+        let header = serde_json::from_str(&buffer).map_err(JournalError::NoHeader)?;
+        Ok(Self { input, header, line: 1, buffer })
+    }
+
+    /// What was run.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The text of the line that was shown last, without its end.
+    pub fn text(&self) -> &str {
+        self.buffer.trim_end_matches('\n')
+    }
+
+    /// The number of the line that was shown last; the header is line 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Shows the next line to an observer. Returns false at the end.
+    pub fn show<C, E>(&mut self, observer: &mut impl Observer<C, E>) -> Result<bool, JournalError>
+    where
+        C: DeserializeOwned,
+        E: DeserializeOwned,
+    {
+        self.buffer.clear();
+        let read = read_line(&mut self.input, &mut self.buffer, self.line + 1)?;
+        if read == 0 {
+            return Ok(false);
+        }
+        self.line += 1;
+        let malformed = |reason: String| JournalError::Malformed { line: self.line, before: self.line - 1, reason };
+        let entry: Entry<C, E> = serde_json::from_str(&self.buffer).map_err(|error| malformed(error.to_string()))?;
+        let time = Time::from_nanos(entry.time);
+        match (entry.world, entry.node, entry.input) {
+            (Some(what), None, None) => {
+                self.check_nodes(nodes_of(&what))?;
+                show_world(time, &what, observer);
+            }
+            (None, Some(node), Some(input)) => {
+                self.check_nodes([Some(node), None])?;
+                let now = Time::from_nanos(entry.clock.unwrap_or(entry.time));
+                show_input(time, now, node, &input, observer);
+                for effect in entry.effects.unwrap_or_default() {
+                    show_effect(time, node, &effect, observer);
+                }
+            }
+            (_, _, _) => return Err(malformed("it is neither a step of a node nor an act of the world".into())),
+        }
+        Ok(true)
+    }
+
+    /// Shows every line that is left.
+    pub fn show_all<C, E>(&mut self, observer: &mut impl Observer<C, E>) -> Result<(), JournalError>
+    where
+        C: DeserializeOwned,
+        E: DeserializeOwned,
+    {
+        while self.show(observer)? {}
+        Ok(())
+    }
+
+    fn check_nodes(&self, nodes: [Option<NodeId>; 2]) -> Result<(), JournalError> {
+        let missing = nodes.into_iter().flatten().find(|node| node.index() >= self.header.nodes);
+        missing.map_or(Ok(()), |node| {
+            let reason = format!("it names node {node}, but the header says there are {} nodes", self.header.nodes);
+            Err(JournalError::Malformed { line: self.line, before: self.line - 1, reason })
+        })
+    }
+}
+
+/// A last line without its end was torn off while it was written.
+fn read_line(input: &mut impl BufRead, buffer: &mut String, line: u64) -> Result<usize, JournalError> {
+    let malformed = |reason: &str| JournalError::Malformed { line, before: line - 1, reason: reason.into() };
+    let read = input.read_line(buffer).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => malformed("it is not text in UTF-8"),
+        _ => error.into(),
+    })?;
+    if read > 0 && !buffer.ends_with('\n') {
+        return Err(malformed("its end is missing, so the file is cut off here"));
+    }
+    Ok(read)
+}
+
+fn nodes_of(what: &WorldLine<String>) -> [Option<NodeId>; 2] {
+    match what {
+        WorldLine::Lost { id, to, .. } => [Some(id.sender), Some(*to)],
+        WorldLine::Duplicated { id } => [Some(id.sender), None],
+        WorldLine::Crashed { node, .. } | WorldLine::Paused { node } | WorldLine::Resumed { node } => {
+            [Some(*node), None]
+        }
+        WorldLine::Changed(_) => [None, None],
+    }
+}
+
+fn show_world<C, E>(time: Time, what: &WorldLine<String>, observer: &mut impl Observer<C, E>) {
+    let what = match what {
+        WorldLine::Lost { id, to, why } => Happening::Lost { id: *id, to: *to, why: *why },
+        WorldLine::Duplicated { id } => Happening::Duplicated { id: *id },
+        WorldLine::Crashed { node, lost_writes } => Happening::Crashed { node: *node, lost_writes: *lost_writes },
+        WorldLine::Paused { node } => Happening::Paused { node: *node },
+        WorldLine::Resumed { node } => Happening::Resumed { node: *node },
+        WorldLine::Changed(text) => Happening::Changed { text },
+    };
+    observer.observe(&Moment::World { time, what });
+}
+
+fn show_input<C, E>(
+    time: Time,
+    now: Time,
+    node: NodeId,
+    input: &InputLine<Raw, String, C>,
+    observer: &mut impl Observer<C, E>,
+) {
+    let input = match input {
+        InputLine::Start { incarnation, blank } => Taken::Start { incarnation: *incarnation, blank: *blank },
+        InputLine::Command(command) => Taken::Command(command),
+        InputLine::Message { id, kind, wrapped } => Taken::Message { id: *id, kind, wrapped: *wrapped },
+        InputLine::Timer(timer) => Taken::Timer(timer),
+        InputLine::Saved(count) => Taken::Saved(*count),
+        InputLine::Suspect(node) => Taken::Suspect(*node),
+        InputLine::Trust(node) => Taken::Trust(*node),
+        InputLine::View(view) => Taken::View(view),
+    };
+    observer.observe(&Moment::Input { time, now, node, input });
+}
+
+fn show_effect<C, E>(
+    time: Time,
+    node: NodeId,
+    effect: &EffectLine<Raw, String, E>,
+    observer: &mut impl Observer<C, E>,
+) {
+    let mut show = |effect: Done<'_, E>| observer.observe(&Moment::Effect { time, node, effect });
+    match effect {
+        EffectLine::Send(line) => show(Done::Send { to: line.to, sent: sent(line.id, &line.manner, &line.body) }),
+        EffectLine::Multicast(line) => {
+            show(Done::Multicast { to: &line.to, sent: sent(line.id, &line.manner, &line.body) });
+        }
+        EffectLine::Save(write) => show(Done::Save(write)),
+        EffectLine::Timer { name, earliest, latest } => {
+            let span = Span { earliest: Duration::from_nanos(*earliest), latest: Duration::from_nanos(*latest) };
+            show(Done::SetTimer { timer: name, span });
+        }
+        EffectLine::Cancel(timer) => show(Done::CancelTimer(timer)),
+        EffectLine::Emit(event) => show(Done::Emit(event)),
+        EffectLine::Rule { id, text } => show(Done::Rule { rule: id, text: format_args!("{text}") }),
+        EffectLine::Handed { from, parcel } => show(Done::Handed { from: *from, parcel: *parcel }),
+    }
+}
+
+fn sent<'a>(id: crate::moment::MessageId, manner: &'a Manner<String>, body: &'a Raw) -> Sent<'a> {
+    Sent {
+        id,
+        kind: &manner.kind,
+        class: manner.class,
+        on_behalf_of: manner.on_behalf_of,
+        bytes: manner.bytes,
+        parcel: manner.parcel,
+        body,
+    }
+}

@@ -1,0 +1,170 @@
+//! Counting messages, by the conventions of the book's tables.
+//!
+//! A message is a send from one node to another; one to oneself costs nothing, one to a node that is down counts.
+//! Acknowledgements, repetitions and heartbeats are counted apart.
+
+use crate::moment::{Done, Moment, Observer, Sent};
+use quorate_core::{Class, NodeId};
+use serde::Serialize;
+
+/// Counts of messages so far.
+#[derive(Clone, Debug, Default)]
+pub struct Messages {
+    total: u64,
+    control: u64,
+    bytes: u64,
+    control_bytes: u64,
+    by_kind: Vec<(String, u64)>,
+    /// For each node, how many messages it sent or received.
+    handled: Vec<u64>,
+    /// For each node, how many messages served its requests.
+    caused: Vec<u64>,
+}
+
+impl Messages {
+    /// Counts for a group of this size.
+    pub fn new(nodes: usize) -> Self {
+        Self { handled: vec![0; nodes], caused: vec![0; nodes], ..Self::default() }
+    }
+
+    /// All messages that the book's formulas count.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// How many messages served this node's requests.
+    pub fn caused_by(&self, node: NodeId) -> u64 {
+        self.caused.get(node.index()).copied().unwrap_or(0)
+    }
+
+    /// The share of all messages that the busiest node sent or received: 1 where everything passes through one.
+    pub fn busiest_share(&self) -> f64 {
+        let busiest = self.handled.iter().copied().max().unwrap_or(0);
+        if self.total == 0 { 0.0 } else { busiest as f64 / self.total as f64 }
+    }
+
+    /// The counts as a report.
+    pub fn summary(&self) -> MessageSummary {
+        let mut by_kind = self.by_kind.clone();
+        by_kind.sort();
+        MessageSummary {
+            total: self.total,
+            by_kind: by_kind.into_iter().collect(),
+            control: self.control,
+            bytes: self.bytes,
+            control_bytes: self.control_bytes,
+            busiest_share: self.busiest_share(),
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, from: NodeId, receivers: impl Iterator<Item = NodeId>, sent: &Sent<'_>) {
+        let mut copies = 0;
+        let counted = sent.class != Class::Control;
+        for to in receivers.filter(|to| *to != from) {
+            copies += 1;
+            if counted && let Some(handled) = self.handled.get_mut(to.index()) {
+                *handled += 1;
+            }
+        }
+        let bytes = sent.bytes as u64 * copies;
+        if !counted {
+            self.control += copies;
+            self.control_bytes += bytes;
+            return;
+        }
+        self.total += copies;
+        self.bytes += bytes;
+        if let Some(handled) = self.handled.get_mut(from.index()) {
+            *handled += copies;
+        }
+        if let Some(node) = sent.on_behalf_of
+            && let Some(caused) = self.caused.get_mut(node.index())
+        {
+            *caused += copies;
+        }
+        match self.by_kind.iter_mut().find(|(kind, _)| kind == sent.kind) {
+            Some((_, count)) => *count += copies,
+            None => self.by_kind.push((sent.kind.to_owned(), copies)),
+        }
+    }
+}
+
+impl<C, E> Observer<C, E> for Messages {
+    const SIZES: bool = true;
+
+    #[inline]
+    fn observe(&mut self, moment: &Moment<'_, C, E>) {
+        let Moment::Effect { node, effect, .. } = moment else { return };
+        match effect {
+            Done::Send { to, sent } => self.count(*node, std::iter::once(*to), sent),
+            Done::Multicast { to, sent } => self.count(*node, to.iter(), sent),
+            Done::Save(_)
+            | Done::SetTimer { .. }
+            | Done::CancelTimer(_)
+            | Done::Emit(_)
+            | Done::Rule { .. }
+            | Done::Handed { .. } => {}
+        }
+    }
+}
+
+/// Message counts as `--json` prints them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MessageSummary {
+    /// All messages that the book's formulas count.
+    pub total: u64,
+    /// Those, by kind.
+    pub by_kind: std::collections::BTreeMap<String, u64>,
+    /// Acknowledgements, repetitions, heartbeats.
+    pub control: u64,
+    /// The length of the counted messages on the wire.
+    pub bytes: u64,
+    /// The length of the control traffic on the wire.
+    pub control_bytes: u64,
+    /// The busiest node's share.
+    pub busiest_share: f64,
+}
+
+/// Samples of a delay: how many, their mean and the longest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Samples {
+    count: u64,
+    sum: u128,
+    max: u64,
+}
+
+impl Samples {
+    /// Adds one.
+    pub fn add(&mut self, length: quorate_core::Duration) {
+        self.count += 1;
+        self.sum += u128::from(length.nanos());
+        self.max = self.max.max(length.nanos());
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Mean and maximum, measured in this unit; nothing if there is no sample.
+    pub fn in_unit(&self, unit: quorate_core::Duration) -> Option<Delay> {
+        let unit = unit.nanos().max(1) as f64;
+        (self.count > 0).then(|| Delay {
+            mean: self.sum as f64 / self.count as f64 / unit,
+            max: self.max as f64 / unit,
+            samples: self.count,
+        })
+    }
+}
+
+/// A delay as `--json` prints it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Delay {
+    /// The mean.
+    pub mean: f64,
+    /// The longest.
+    pub max: f64,
+    /// From how many samples.
+    pub samples: u64,
+}

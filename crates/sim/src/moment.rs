@@ -1,0 +1,307 @@
+//! What happens in a run, as seen by those who watch it.
+//!
+//! Every output (journal, trace, metrics, properties) is an [`Observer`]. It sees the same moments whether they
+//! come from the simulator as it runs or from a journal as it is read.
+
+use quorate_core::{Class, Describe, Group, Incarnation, NodeId, Parcel, Span, Time, View};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Something that can be written down: a message, a timer, a write.
+pub type Body<'a> = &'a dyn erased_serde::Serialize;
+
+/// One transmission: the sender, and its number among all that this sender ever sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct MessageId {
+    /// Who sent it.
+    pub sender: NodeId,
+    /// Which of the sender's it is, from 1.
+    pub number: u64,
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.sender, self.number)
+    }
+}
+
+impl From<MessageId> for String {
+    fn from(id: MessageId) -> Self {
+        id.to_string()
+    }
+}
+
+impl FromStr for MessageId {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split_once('.')
+            .and_then(|(sender, number)| {
+                let sender = NodeId::new(sender.parse().ok()?)?;
+                Some(Self { sender, number: number.parse().ok()? })
+            })
+            .ok_or_else(|| format!("'{}' is not a message id such as 2.17", text.escape_debug()))
+    }
+}
+
+impl TryFrom<String> for MessageId {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+/// One thing that happens.
+pub enum Moment<'a, C, E> {
+    /// A node takes an input. The effects that follow, until the next input, are of this step.
+    Input {
+        /// True time.
+        time: Time,
+        /// The node's own clock.
+        now: Time,
+        /// Who.
+        node: NodeId,
+        /// What it takes.
+        input: Taken<'a, C>,
+    },
+    /// A node does something.
+    Effect {
+        /// True time.
+        time: Time,
+        /// Who.
+        node: NodeId,
+        /// What it does.
+        effect: Done<'a, E>,
+    },
+    /// The world does something to the nodes or to what is under way.
+    World {
+        /// True time.
+        time: Time,
+        /// What.
+        what: Happening<'a>,
+    },
+}
+
+/// An input, as an observer sees it.
+pub enum Taken<'a, C> {
+    /// It boots.
+    Start {
+        /// Which life this is.
+        incarnation: Incarnation,
+        /// Whether its disk was empty although it had saved before.
+        blank: bool,
+    },
+    /// Its user asks something.
+    Command(&'a C),
+    /// A message arrives. What it says was seen when it was sent.
+    Message {
+        /// Which one.
+        id: MessageId,
+        /// Its kind.
+        kind: &'a str,
+        /// Whether it tells the protocol nothing until a parcel is handed.
+        wrapped: bool,
+    },
+    /// A timer fires.
+    Timer(Body<'a>),
+    /// So many saves are durable.
+    Saved(u64),
+    /// A node is suspected.
+    Suspect(NodeId),
+    /// A node is trusted again.
+    Trust(NodeId),
+    /// A new view.
+    View(&'a View),
+}
+
+/// An effect, as an observer sees it.
+pub enum Done<'a, E> {
+    /// A message leaves.
+    Send {
+        /// Whom to.
+        to: NodeId,
+        /// The transmission.
+        sent: Sent<'a>,
+    },
+    /// A message leaves for every member but the sender. The transmissions are numbered in the group's order,
+    /// beginning with that of `sent`.
+    Multicast {
+        /// Whom to.
+        to: &'a Group,
+        /// The first transmission.
+        sent: Sent<'a>,
+    },
+    /// A write is on its way to the disk.
+    Save(Body<'a>),
+    /// A timer is set.
+    SetTimer {
+        /// Its name.
+        timer: Body<'a>,
+        /// When it may fire.
+        span: Span,
+    },
+    /// A timer is cancelled.
+    CancelTimer(Body<'a>),
+    /// The user is told something.
+    Emit(&'a E),
+    /// A rule was applied.
+    Rule {
+        /// Its id.
+        rule: &'a str,
+        /// What it did.
+        text: fmt::Arguments<'a>,
+    },
+    /// A parcel is handed to the protocol inside a wrapper.
+    Handed {
+        /// Who sent it.
+        from: NodeId,
+        /// Which one.
+        parcel: Parcel,
+    },
+}
+
+/// A message that leaves.
+#[derive(Clone, Copy)]
+pub struct Sent<'a> {
+    /// The transmission.
+    pub id: MessageId,
+    /// Its kind.
+    pub kind: &'a str,
+    /// How it is counted.
+    pub class: Class,
+    /// The node whose request it serves.
+    pub on_behalf_of: Option<NodeId>,
+    /// How long it is on the wire; 0 if no observer asked.
+    pub bytes: usize,
+    /// The payload it carries a copy of.
+    pub parcel: Option<Parcel>,
+    /// What it says.
+    pub body: Body<'a>,
+}
+
+impl<'a> Sent<'a> {
+    /// Describes a message that leaves; its size is computed only if it is wanted.
+    #[inline]
+    pub fn of<M: Describe + Serialize>(id: MessageId, message: &'a M, sized: bool) -> Self {
+        Self {
+            id,
+            kind: message.kind(),
+            class: message.class(),
+            on_behalf_of: message.on_behalf_of(),
+            bytes: if sized { postcard::experimental::serialized_size(message).unwrap_or(0) } else { 0 },
+            parcel: message.parcel(),
+            body: message,
+        }
+    }
+}
+
+/// What the world does.
+#[derive(Clone, Copy, Debug)]
+pub enum Happening<'a> {
+    /// A message will never arrive.
+    Lost {
+        /// Which one.
+        id: MessageId,
+        /// Whom it was for.
+        to: NodeId,
+        /// Why.
+        why: Loss,
+    },
+    /// A second copy of a message is under way.
+    Duplicated {
+        /// Which one.
+        id: MessageId,
+    },
+    /// A node is down.
+    Crashed {
+        /// Who.
+        node: NodeId,
+        /// How many of its writes are gone.
+        lost_writes: u64,
+    },
+    /// A node stands still.
+    Paused {
+        /// Who.
+        node: NodeId,
+    },
+    /// A node goes on.
+    Resumed {
+        /// Who.
+        node: NodeId,
+    },
+    /// Anything else, in the words of the fault language: `cut 1 | 2,3`, `heal`, `skew 2 by 3ms`.
+    Changed {
+        /// What.
+        text: &'a str,
+    },
+}
+
+/// Why a message never arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Loss {
+    /// The network lost it.
+    Chance,
+    /// A cut was in its way.
+    Cut,
+    /// Its receiver was down.
+    Down,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Chance => "lost on the way",
+            Self::Cut => "stopped by a cut",
+            Self::Down => "its receiver is down",
+        })
+    }
+}
+
+/// Watches a run.
+pub trait Observer<C, E> {
+    /// Whether it reads the sizes of messages. Where nobody does, they are not computed.
+    const SIZES: bool = false;
+
+    /// Sees the next moment.
+    fn observe(&mut self, moment: &Moment<'_, C, E>);
+}
+
+/// Watches nothing.
+impl<C, E> Observer<C, E> for () {
+    fn observe(&mut self, _moment: &Moment<'_, C, E>) {}
+}
+
+/// Watches if there is somebody.
+impl<C, E, O: Observer<C, E>> Observer<C, E> for Option<O> {
+    const SIZES: bool = O::SIZES;
+    fn observe(&mut self, moment: &Moment<'_, C, E>) {
+        if let Some(observer) = self {
+            observer.observe(moment);
+        }
+    }
+}
+
+/// Both watch, the first one first.
+impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for (A, B) {
+    const SIZES: bool = A::SIZES || B::SIZES;
+    fn observe(&mut self, moment: &Moment<'_, C, E>) {
+        self.0.observe(moment);
+        self.1.observe(moment);
+    }
+}
+
+impl<C, E, O: Observer<C, E> + ?Sized> Observer<C, E> for &mut O {
+    const SIZES: bool = true;
+    fn observe(&mut self, moment: &Moment<'_, C, E>) {
+        (**self).observe(moment);
+    }
+}
+
+/// The transmissions of a multicast: who gets which number.
+pub fn receivers(to: &Group, first: MessageId) -> impl Iterator<Item = (NodeId, MessageId)> + '_ {
+    (first.number..)
+        .zip(to.others(first.sender))
+        .map(move |(number, node)| (node, MessageId { sender: first.sender, number }))
+}

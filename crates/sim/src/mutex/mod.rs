@@ -1,0 +1,75 @@
+//! The mutual-exclusion family in the simulator: who asks, what is measured, what must hold.
+//!
+//! All of it is written once for the family. It sees commands and events, never an algorithm.
+
+mod measures;
+mod properties;
+mod workload;
+
+pub use measures::{Measures, MutexSummary, Share};
+pub use properties::{Expectations, Properties};
+pub use workload::{Demand, Pattern, Requests};
+
+use crate::moment::{Done, Happening, Moment, Taken};
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{Fence, NodeId, Time};
+
+/// A change in a node's relation to the critical section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It asks.
+    Asks,
+    /// It is inside.
+    Enters(Fence),
+    /// It has left.
+    Leaves,
+    /// Its request ended without an entry: denied or cancelled.
+    GivesUp,
+    /// It went down, with whatever it had.
+    Dies,
+}
+
+/// What a moment means to the family, if anything.
+pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
+    match moment {
+        Moment::Input { time, node, input: Taken::Command(Command::Acquire | Command::Try), .. } => {
+            Some((*time, *node, Change::Asks))
+        }
+        Moment::Effect { time, node, effect: Done::Emit(event) } => {
+            let change = match event {
+                Event::Entered { fence } => Change::Enters(*fence),
+                Event::Left => Change::Leaves,
+                Event::Denied | Event::Cancelled => Change::GivesUp,
+                Event::Refused(_) => return None,
+            };
+            Some((*time, *node, change))
+        }
+        Moment::World { time, what: Happening::Crashed { node, .. } } => Some((*time, *node, Change::Dies)),
+        Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
+    }
+}
+
+/// Where one node stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// Outside, and content.
+    #[default]
+    Outside,
+    /// Asked, and not yet in.
+    Waiting,
+    /// Inside.
+    Inside,
+}
+
+impl Standing {
+    /// Where it stands after a change. A second request while one is under way changes nothing: it is refused.
+    #[must_use]
+    pub fn after(self, change: Change) -> Self {
+        match (self, change) {
+            (Self::Outside, Change::Asks) => Self::Waiting,
+            (standing, Change::Asks) => standing,
+            (_, Change::Enters(_)) => Self::Inside,
+            (_, Change::Leaves | Change::GivesUp | Change::Dies) => Self::Outside,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What every mutual-exclusion algorithm promises, and what some promise besides.
+
+use super::{Change, Standing, change};
+use crate::causality::Causality;
+use crate::moment::{Moment, Observer};
+use crate::property::{Kind, Verdict, Violation};
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{Fence, NodeId, Time, VectorClock};
+
+/// What an algorithm promises beyond exclusion and service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expectations {
+    /// Every entry has a larger fence than all before it.
+    pub fences: bool,
+    /// Requests are served in happened-before order.
+    pub happened_before: bool,
+    /// More than one node asks, so contention should be seen.
+    pub contention: bool,
+}
+
+/// Watches a run for breaches.
+pub struct Properties {
+    expects: Expectations,
+    nodes: Vec<Node>,
+    waiting: usize,
+    inside: usize,
+    fence: Option<Fence>,
+    causality: Option<Causality>,
+    contended: bool,
+    exclusion: Option<Violation>,
+    asked_first: Option<Violation>,
+    fences_grow: Option<Violation>,
+    order: Option<Violation>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    standing: Standing,
+    /// When the request under way was made.
+    asked: Time,
+    /// What it knew, where order is watched.
+    clock: VectorClock,
+}
+
+impl Properties {
+    /// Watches a group of this size.
+    pub fn new(nodes: usize, expects: Expectations) -> Self {
+        Self {
+            expects,
+            nodes: vec![Node::default(); nodes],
+            waiting: 0,
+            inside: 0,
+            fence: None,
+            causality: expects.happened_before.then(|| Causality::new(nodes)),
+            contended: false,
+            exclusion: None,
+            asked_first: None,
+            fences_grow: None,
+            order: None,
+        }
+    }
+
+    /// Whether safety was breached already: nothing that follows can mend it.
+    pub fn is_breached(&self) -> bool {
+        [&self.exclusion, &self.asked_first, &self.fences_grow, &self.order].iter().any(|breach| breach.is_some())
+    }
+
+    /// The verdicts at the end of a run.
+    pub fn verdicts(&self, end: Time) -> Vec<Verdict> {
+        let always = |name, breach: &Option<Violation>| Verdict {
+            name,
+            kind: Kind::Always,
+            holds: breach.is_none(),
+            violation: breach.clone(),
+        };
+        let mut verdicts = vec![always("exclusion", &self.exclusion), always("asked-first", &self.asked_first)];
+        if self.expects.fences {
+            verdicts.push(always("fences-grow", &self.fences_grow));
+        }
+        if self.expects.happened_before {
+            verdicts.push(always("happened-before-order", &self.order));
+        }
+        let starved = self.starved(end);
+        verdicts.push(Verdict { name: "served", kind: Kind::Eventually, holds: starved.is_none(), violation: starved });
+        if self.expects.contention {
+            verdicts.push(Verdict {
+                name: "contention",
+                kind: Kind::Sometimes,
+                holds: self.contended,
+                violation: None,
+            });
+        }
+        verdicts
+    }
+
+    fn starved(&self, end: Time) -> Option<Violation> {
+        let waiting = self.nodes.iter().enumerate().filter(|(_, node)| node.standing == Standing::Waiting);
+        let (index, first) = waiting.min_by_key(|(_, node)| node.asked)?;
+        let others = match self.waiting {
+            0 | 1 => String::new(),
+            more => format!(", and {} more wait with it", more - 1),
+        };
+        let text =
+            format!("node {} asked at {} and is not in at the end{others}", NodeId::from_index(index), first.asked);
+        Some(Violation { time: end, since: first.asked, text })
+    }
+
+    fn asks(&mut self, time: Time, node: NodeId) {
+        self.waiting += 1;
+        self.contended |= self.waiting + self.inside > 1;
+        let clock = self.causality.as_ref().and_then(|causality| causality.clock(node)).cloned();
+        if let Some(state) = self.nodes.get_mut(node.index()) {
+            state.asked = time;
+            state.clock = clock.unwrap_or_default();
+        }
+    }
+
+    fn enters(&mut self, time: Time, node: NodeId, before: Standing, fence: Fence) {
+        self.inside += 1;
+        match before {
+            Standing::Waiting => self.waiting -= 1,
+            Standing::Outside | Standing::Inside if self.asked_first.is_none() => {
+                self.asked_first =
+                    Some(Violation { time, since: time, text: format!("node {node} entered without asking") });
+            }
+            Standing::Outside | Standing::Inside => {}
+        }
+        self.check_exclusion(time, node);
+        self.check_fence(time, node, fence);
+        self.check_order(time, node);
+    }
+
+    fn check_exclusion(&mut self, time: Time, node: NodeId) {
+        if self.inside < 2 || self.exclusion.is_some() {
+            return;
+        }
+        let others = self.nodes.iter().enumerate().filter(|(index, _)| *index != node.index());
+        let insiders = others.filter(|(_, state)| state.standing == Standing::Inside);
+        let Some((index, first)) = insiders.min_by_key(|(_, state)| state.asked) else { return };
+        let since = self.nodes.get(node.index()).map_or(time, |state| state.asked.min(first.asked));
+        let text = format!("node {node} entered while node {} was inside", NodeId::from_index(index));
+        self.exclusion = Some(Violation { time, since, text });
+    }
+
+    fn check_fence(&mut self, time: Time, node: NodeId, fence: Fence) {
+        if let Some(largest) = self.fence
+            && fence <= largest
+            && self.fences_grow.is_none()
+        {
+            let since = self.nodes.get(node.index()).map_or(time, |state| state.asked);
+            let text = format!("node {node} entered with fence {fence}, but {largest} was given before");
+            self.fences_grow = Some(Violation { time, since, text });
+        }
+        self.fence = self.fence.max(Some(fence));
+    }
+
+    /// No request that is still waiting may have happened before the one that enters.
+    fn check_order(&mut self, time: Time, node: NodeId) {
+        if self.causality.is_none() || self.order.is_some() {
+            return;
+        }
+        let Some(entering) = self.nodes.get(node.index()) else { return };
+        let overtaken = self.nodes.iter().enumerate().find(|(index, waiter)| {
+            let waiter_id = NodeId::from_index(*index);
+            waiter_id != node
+                && waiter.standing == Standing::Waiting
+                && entering.clock.get(waiter_id) >= waiter.clock.get(waiter_id)
+        });
+        let Some((index, waiter)) = overtaken else { return };
+        let text = format!(
+            "node {node} entered first, but node {}'s request happened before node {node}'s",
+            NodeId::from_index(index)
+        );
+        self.order = Some(Violation { time, since: waiter.asked, text });
+    }
+}
+
+impl Observer<Command, Event> for Properties {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        if let Some(causality) = &mut self.causality {
+            causality.observe(moment);
+        }
+        let Some((time, node, change)) = change(moment) else { return };
+        let Some(state) = self.nodes.get_mut(node.index()) else { return };
+        let before = state.standing;
+        state.standing = before.after(change);
+        match (before, change) {
+            (Standing::Outside, Change::Asks) => self.asks(time, node),
+            (before, Change::Enters(fence)) => self.enters(time, node, before, fence),
+            (Standing::Inside, Change::Leaves | Change::GivesUp | Change::Dies) => self.inside -= 1,
+            (Standing::Waiting, Change::Leaves | Change::GivesUp | Change::Dies) => self.waiting -= 1,
+            (Standing::Waiting | Standing::Inside, Change::Asks)
+            | (Standing::Outside, Change::Leaves | Change::GivesUp | Change::Dies) => {}
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Who asks for the critical section, how often and for how long.
+
+use crate::dice::{Dice, Stream};
+use crate::run::{Plan, Workload};
+use crate::settings::{Chance, Latency};
+use crate::world::News;
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{Duration, NodeId, Time};
+use serde::{Deserialize, Serialize};
+
+/// When nodes ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// One node alone, again after a while.
+    Single,
+    /// Everyone at once, and again as soon as they have left.
+    All,
+    /// Everyone at random times.
+    Random,
+}
+
+/// What is asked of the group.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// When nodes ask.
+    pub pattern: Pattern,
+    /// How many requests there are in all.
+    pub entries: u64,
+    /// Who asks. With `Single` the last of them does.
+    pub requesters: Vec<NodeId>,
+    /// How long a node stays inside.
+    pub hold: Latency,
+    /// How long a node is content outside.
+    pub think: Latency,
+    /// How likely a request is a try.
+    pub tries: Chance,
+    /// How likely a request is given up if it has waited for a while.
+    pub cancels: Chance,
+    /// About how long a message takes, which gives up-giving its time scale.
+    pub typical: Duration,
+}
+
+/// The users of all nodes.
+pub struct Requests {
+    demand: Demand,
+    dice: Dice,
+    /// How many requests are still to be made.
+    left: u64,
+    /// For each node, whether its user waits for an answer or a leave.
+    busy: Vec<bool>,
+    active: usize,
+}
+
+impl Requests {
+    /// The users of a group of this size.
+    pub fn new(nodes: usize, seed: u64, mut demand: Demand) -> Self {
+        if demand.pattern == Pattern::Single {
+            demand.requesters = demand.requesters.pop().into_iter().collect();
+        }
+        let left = if demand.requesters.is_empty() { 0 } else { demand.entries };
+        Self { demand, dice: Dice::new(seed, Stream::Workload), left, busy: vec![false; nodes], active: 0 }
+    }
+
+    /// Takes one of the requests that are still to be made.
+    fn ask(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
+        let Some(busy) = self.busy.get_mut(node.index()) else { return };
+        if self.left == 0 || *busy {
+            return;
+        }
+        *busy = true;
+        self.left -= 1;
+        self.active += 1;
+        let command = if self.dice.happens(self.demand.tries) { Command::Try } else { Command::Acquire };
+        plan.command(at, node, command);
+        if self.dice.happens(self.demand.cancels) {
+            let patience = self.dice.between(Duration::ZERO, self.demand.typical.times(4));
+            plan.command(at + patience, node, Command::Cancel);
+        }
+    }
+
+    fn content(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
+        self.answered(node);
+        let pause = match self.demand.pattern {
+            Pattern::All => Duration::ZERO,
+            Pattern::Single | Pattern::Random => self.dice.length(self.demand.think),
+        };
+        self.ask(now + pause, node, plan);
+    }
+
+    fn answered(&mut self, node: NodeId) {
+        if let Some(busy) = self.busy.get_mut(node.index())
+            && std::mem::take(busy)
+        {
+            self.active -= 1;
+        }
+    }
+}
+
+impl Workload<Command, Event> for Requests {
+    fn begin(&mut self, plan: &mut Plan<Command>) {
+        for node in self.demand.requesters.clone() {
+            let first = match self.demand.pattern {
+                Pattern::Single | Pattern::All => Duration::ZERO,
+                Pattern::Random => self.dice.length(self.demand.think),
+            };
+            self.ask(Time::ZERO + first, node, plan);
+        }
+    }
+
+    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
+        match news {
+            News::Told(Event::Entered { .. }) => {
+                let hold = self.dice.length(self.demand.hold);
+                plan.command(now + hold, node, Command::Release);
+            }
+            News::Told(Event::Left | Event::Denied | Event::Cancelled) | News::Restarted => {
+                self.content(now, node, plan);
+            }
+            News::Crashed => self.answered(node),
+            News::Told(Event::Refused(_)) => {}
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.left == 0 && self.active == 0
+    }
+}

@@ -1,0 +1,130 @@
+//! The network between nodes: how long a message takes, and whether it arrives at all.
+
+use crate::dice::Dice;
+use crate::moment::Loss;
+use crate::settings::{Chance, Cut, Latency, LinkChange, Links};
+use quorate_core::{NodeId, Time};
+use std::collections::HashMap;
+
+/// How links behave when nothing is wrong with them in particular.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    /// How long a message takes.
+    pub latency: Latency,
+    /// How likely it is lost.
+    pub loss: Chance,
+    /// How likely it arrives twice.
+    pub duplicate: Chance,
+    /// Whether messages of one node to another arrive in the order they were sent.
+    pub fifo: bool,
+}
+
+/// What becomes of a message.
+pub(crate) enum Fate {
+    Lost(Loss),
+    Arrives(Time),
+    Twice(Time, Time),
+}
+
+pub(crate) struct Network {
+    wire: Wire,
+    dice: Dice,
+    /// Cuts under way, each with the serial number of its fault.
+    cuts: Vec<(u64, Cut)>,
+    /// Links that behave unlike the others; of two that concern the same one, the later holds.
+    odd: Vec<(u64, Links, LinkChange)>,
+    last_arrivals: LastArrivals,
+}
+
+impl Network {
+    pub(crate) fn new(wire: Wire, dice: Dice) -> Self {
+        Self { wire, dice, odd: Vec::new(), cuts: Vec::new(), last_arrivals: LastArrivals::default() }
+    }
+
+    /// Decides what becomes of a message that leaves now. The cost does not depend on the number of links.
+    #[inline]
+    pub(crate) fn fate(&mut self, now: Time, from: NodeId, to: NodeId) -> Fate {
+        if from == to {
+            return Fate::Arrives(now);
+        }
+        if self.is_cut(from, to) {
+            return Fate::Lost(Loss::Cut);
+        }
+        let (latency, loss, duplicate) = self.manners(from, to);
+        if self.dice.happens(loss) {
+            return Fate::Lost(Loss::Chance);
+        }
+        let arrival = self.arrival(now, from, to, latency);
+        if self.dice.happens(duplicate) {
+            return Fate::Twice(arrival, self.arrival(now, from, to, latency));
+        }
+        Fate::Arrives(arrival)
+    }
+
+    /// Whether messages from one to the other are stopped at present.
+    #[inline]
+    pub(crate) fn is_cut(&self, from: NodeId, to: NodeId) -> bool {
+        !self.cuts.is_empty() && self.cuts.iter().any(|(_, cut)| cut.severs(from, to))
+    }
+
+    /// A cut begins.
+    pub(crate) fn cut(&mut self, serial: u64, cut: Cut) {
+        self.cuts.push((serial, cut));
+    }
+
+    /// Some links begin to behave unlike the others.
+    pub(crate) fn change(&mut self, serial: u64, links: Links, change: LinkChange) {
+        self.odd.push((serial, links, change));
+    }
+
+    /// What one fault did to the network ends.
+    pub(crate) fn mend(&mut self, serial: u64) {
+        self.cuts.retain(|(cut, _)| *cut != serial);
+        self.odd.retain(|(change, _, _)| *change != serial);
+    }
+
+    /// All cuts end.
+    pub(crate) fn heal(&mut self) {
+        self.cuts.clear();
+    }
+
+    #[inline]
+    fn manners(&self, from: NodeId, to: NodeId) -> (Latency, Chance, Chance) {
+        let Wire { mut latency, mut loss, mut duplicate, fifo: _ } = self.wire;
+        for (_, _, change) in self.odd.iter().filter(|(_, links, _)| links.cover(from, to)) {
+            match change {
+                LinkChange::Latency(odd) => latency = *odd,
+                LinkChange::Loss(odd) => loss = *odd,
+                LinkChange::Duplicate(odd) => duplicate = *odd,
+            }
+        }
+        (latency, loss, duplicate)
+    }
+
+    #[inline]
+    fn arrival(&mut self, now: Time, from: NodeId, to: NodeId, latency: Latency) -> Time {
+        let arrival = now + self.dice.length(latency);
+        if self.wire.fifo { self.last_arrivals.push_back(now, from, to, arrival) } else { arrival }
+    }
+}
+
+/// When the last message of each busy link arrives. Links that have fallen silent are forgotten, so that memory
+/// follows what is under way and not the number of links.
+#[derive(Default)]
+struct LastArrivals {
+    arrivals: HashMap<(NodeId, NodeId), Time>,
+    prune_at: usize,
+}
+
+impl LastArrivals {
+    /// No earlier than the message before it on the same link.
+    fn push_back(&mut self, now: Time, from: NodeId, to: NodeId, arrival: Time) -> Time {
+        if self.arrivals.len() > self.prune_at {
+            self.arrivals.retain(|_, last| *last > now);
+            self.prune_at = 2 * self.arrivals.len() + 64;
+        }
+        let last = self.arrivals.entry((from, to)).or_insert(arrival);
+        *last = arrival.max(*last);
+        *last
+    }
+}

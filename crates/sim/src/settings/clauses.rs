@@ -1,0 +1,237 @@
+//! How a line falls into parts: words, and the `at` and `for` that end it.
+
+use super::error::SettingError;
+use super::length::Length;
+use super::nearest::nearest;
+use super::nodes::{Side, read_node};
+use quorate_core::{Duration, NodeId};
+use std::fmt;
+use std::str::FromStr;
+
+/// The words of a text, each with the place where it begins.
+pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut place = 0;
+    std::iter::from_fn(move || {
+        let start = place + text[place..].find(|character: char| !character.is_whitespace())?;
+        place = text[start..].find(char::is_whitespace).map_or(text.len(), |length| start + length);
+        Some((start, &text[start..place]))
+    })
+}
+
+/// The first word, and what follows it.
+pub(super) fn first_word(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    text.split_once(char::is_whitespace).map_or((text, ""), |(word, rest)| (word, rest.trim_start()))
+}
+
+/// What happens, when, and for how long: `crash 2`, `10ms`, `20ms` of `crash 2 at 10ms for 20ms`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clauses<'a> {
+    /// The whole line.
+    pub(super) text: &'a str,
+    /// Everything before `at` and `for`.
+    pub(super) what: &'a str,
+    when: Option<&'a str>,
+    how_long: Option<&'a str>,
+}
+
+impl<'a> Clauses<'a> {
+    /// Splits a line at its words `at` and `for`, in that order and each at most once.
+    pub(super) fn of(text: &'a str) -> Result<Self, SettingError> {
+        let text = text.trim();
+        let (what, first) = split_at_timing(text);
+        let mut clauses = Self { text, what, when: None, how_long: None };
+        let mut next = first;
+        while let Some((word, rest)) = next {
+            let (clause, after) = split_at_timing(rest);
+            let slot = match word {
+                Timing::At => &mut clauses.when,
+                Timing::For => &mut clauses.how_long,
+            };
+            if slot.replace(clause).is_some() {
+                return Err(SettingError::Repeated { text: text.into(), word: word.name() });
+            }
+            if word == Timing::At && clauses.how_long.is_some() {
+                return Err(SettingError::ForBeforeAt { text: text.into() });
+            }
+            next = after;
+        }
+        Ok(clauses)
+    }
+
+    /// Refuses `at` and `for`, where only what happens may stand.
+    pub(super) fn untimed(&self) -> Result<(), SettingError> {
+        match (self.when, self.how_long) {
+            (None, None) => Ok(()),
+            (Some(_), _) | (None, Some(_)) => {
+                Err(SettingError::Trailing { text: self.text.into(), after: "the fault itself, not even its time" })
+            }
+        }
+    }
+
+    /// When it happens: at the start, unless it says otherwise.
+    pub(super) fn at(&self, can_last: bool) -> Result<Duration, SettingError> {
+        let after = if can_last { "the time except 'for LENGTH'" } else { "the time" };
+        let at = self.when.map(|when| self.length(Timing::At, when, after)).transpose()?;
+        Ok(at.unwrap_or_default())
+    }
+
+    /// How long it lasts, if it says so; `word` names it if it cannot last.
+    pub(super) fn lasts(&self, can_last: bool, word: &str) -> Result<Option<Duration>, SettingError> {
+        match self.how_long {
+            Some(length) if !can_last => Err(SettingError::CannotLast { word: word.into(), length: length.into() }),
+            how_long => how_long.map(|length| self.length(Timing::For, length, "the length")).transpose(),
+        }
+    }
+
+    fn length(&self, word: Timing, clause: &str, after: &'static str) -> Result<Duration, SettingError> {
+        if clause.is_empty() {
+            return Err(match word {
+                Timing::At => SettingError::missing(self.text, "a time after 'at'", "for example 'at 10ms'"),
+                Timing::For => SettingError::missing(self.text, "a length after 'for'", "for example 'for 20ms'"),
+            });
+        }
+        clause.parse().map(|Length(length)| length).map_err(|mistake| match leftover::<Length>(clause) {
+            Some(_) => SettingError::Trailing { text: format!("{} {clause}", word.name()), after },
+            None => mistake,
+        })
+    }
+}
+
+/// The two words that say when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timing {
+    At,
+    For,
+}
+
+impl Timing {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::At => "at",
+            Self::For => "for",
+        }
+    }
+}
+
+/// What stands before the first `at` or `for`, and what stands after it.
+fn split_at_timing(text: &str) -> (&str, Option<(Timing, &str)>) {
+    let found = words(text).find_map(|(start, word)| {
+        let timing = [Timing::At, Timing::For].into_iter().find(|timing| word.eq_ignore_ascii_case(timing.name()))?;
+        Some((text[..start].trim(), Some((timing, text[start + word.len()..].trim()))))
+    });
+    found.unwrap_or((text.trim(), None))
+}
+
+/// What follows the longest beginning of a text that reads as a value by itself.
+fn leftover<T: FromStr>(text: &str) -> Option<&str> {
+    // No value of ours has more words than `uniform: 1 ms .. 5 ms`.
+    const MOST_WORDS: usize = 6;
+    let ends = words(text).map(|(start, word)| start + word.len()).take(MOST_WORDS);
+    let end = ends.filter(|&end| text[..end].parse::<T>().is_ok()).last()?;
+    Some(text[end..].trim()).filter(|rest| !rest.is_empty())
+}
+
+/// The first word among sides that cannot stand there.
+pub(super) fn stray_word(sides: &str) -> Option<&str> {
+    let mut pieces = sides.split(|character: char| character.is_whitespace() || matches!(character, '|' | '>' | ','));
+    pieces.find(|piece| piece.starts_with(char::is_alphabetic) && !piece.eq_ignore_ascii_case(Side::REST))
+}
+
+/// Writes when and for how long as [`Clauses`] reads it; the start goes without saying.
+pub(super) fn write_timing(f: &mut fmt::Formatter<'_>, at: Duration, lasts: Option<Duration>) -> fmt::Result {
+    if at != Duration::ZERO {
+        write!(f, " at {}", Length(at))?;
+    }
+    match lasts {
+        Some(lasts) => write!(f, " for {}", Length(lasts)),
+        None => Ok(()),
+    }
+}
+
+/// Reads what happens, a word or a value at a time. Its form is what a mistake is told to look like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a str,
+    pub(super) rest: &'a str,
+    pub(super) form: &'static str,
+}
+
+impl<'a> Reader<'a> {
+    /// The number of a node.
+    pub(super) fn node(&mut self) -> Result<NodeId, SettingError> {
+        let (word, rest) = first_word(self.rest);
+        if word.is_empty() {
+            return Err(self.missing("a node"));
+        }
+        self.rest = rest;
+        read_node(word)
+    }
+
+    /// Whether this word stands next.
+    pub(super) fn option(&mut self, name: &str) -> bool {
+        let (word, rest) = first_word(self.rest);
+        let is_next = word.eq_ignore_ascii_case(name);
+        if is_next {
+            self.rest = rest;
+        }
+        is_next
+    }
+
+    /// The sides that take up all that is left.
+    pub(super) fn sides<T: FromStr<Err = SettingError>>(self) -> Result<T, SettingError> {
+        // Among sides, no word may stand but `rest`: any other is rather a slip of `at` or `for`.
+        match stray_word(self.rest) {
+            Some(word) => Err(self.unexpected(word, &[Side::REST])),
+            None if self.rest.is_empty() => Err(self.missing("two sides")),
+            None => self.rest.parse(),
+        }
+    }
+
+    /// The value that takes up all that is left.
+    pub(super) fn value<T: FromStr<Err = SettingError>>(self, what: &'static str) -> Result<T, SettingError> {
+        if self.rest.is_empty() {
+            return Err(self.missing(what));
+        }
+        self.rest.parse().map_err(|mistake| match leftover::<T>(self.rest) {
+            Some(rest) => self.unexpected(first_word(rest).0, &[]),
+            None => mistake,
+        })
+    }
+
+    /// Nothing may be left; these are the words that could have stood there.
+    pub(super) fn end(self, possible: &[&str]) -> Result<(), SettingError> {
+        match first_word(self.rest).0 {
+            "" => Ok(()),
+            word => Err(self.unexpected(word, possible)),
+        }
+    }
+
+    pub(super) fn missing(&self, what: &'static str) -> SettingError {
+        SettingError::missing(self.text, what, self.form)
+    }
+
+    pub(super) fn unexpected(&self, word: &str, possible: &[&str]) -> SettingError {
+        let known = possible.iter().copied().chain([Timing::At.name(), Timing::For.name()]);
+        let nearest = nearest(word, known).map(String::from);
+        SettingError::Unexpected { word: word.into(), text: self.text.into(), nearest, form: self.form }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clauses, first_word, words};
+
+    #[test]
+    fn words_know_their_places() {
+        let found: Vec<_> = words("  cut\u{a0}1 ☃\t").collect();
+        assert_eq!(found, [(2, "cut"), (7, "1"), (9, "☃")]);
+        assert_eq!([first_word(" a  b c "), first_word("a"), first_word(" ")], [("a", "b c"), ("a", ""), ("", "")]);
+    }
+
+    #[test]
+    fn a_line_falls_into_three_clauses() {
+        let clauses = Clauses::of(" crash 2 AT 10 ms For 20ms ").unwrap();
+        assert_eq!((clauses.what, clauses.when, clauses.how_long), ("crash 2", Some("10 ms"), Some("20ms")));
+    }
+}

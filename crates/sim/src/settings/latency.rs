@@ -1,0 +1,197 @@
+//! How long something takes each time: a message on its way, a node at its work, a disk at a write.
+
+use super::error::SettingError;
+use super::length::Length;
+use super::nearest::nearest;
+use quorate_core::Duration;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The law that each single delay is drawn by. The simulator draws; this only says from what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Latency {
+    /// `fixed:1ms`: the same every time.
+    Fixed(Duration),
+    /// `uniform:1ms..5ms`: anything between, all equally likely.
+    Uniform {
+        /// The shortest.
+        least: Duration,
+        /// The longest, never shorter than `least`.
+        most: Duration,
+    },
+    /// `long-tail:2ms`: half of them shorter, and now and then one much longer, without bound.
+    LongTail {
+        /// Half are shorter than this.
+        median: Duration,
+    },
+}
+
+const LAWS: [&str; 3] = ["fixed", "uniform", "long-tail"];
+const FORM: &str = "fixed:1ms, uniform:1ms..5ms or long-tail:2ms";
+
+impl Latency {
+    /// The length to scale a picture or a timeout by: the fixed one, the longest, or the median if there is
+    /// no longest.
+    pub const fn typical(&self) -> Duration {
+        match *self {
+            Self::Fixed(length) | Self::Uniform { most: length, .. } | Self::LongTail { median: length } => length,
+        }
+    }
+
+    /// The longest there can be, which an algorithm for a synchronous network may rely on.
+    pub const fn bound(&self) -> Option<Duration> {
+        match *self {
+            Self::Fixed(length) | Self::Uniform { most: length, .. } => Some(length),
+            Self::LongTail { .. } => None,
+        }
+    }
+}
+
+impl FromStr for Latency {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let text = text.trim();
+        let (law, value) = text.split_once(':').unwrap_or((text, ""));
+        let (law, value) = (law.trim_end(), value.trim_start());
+        let is = |name: &str| law.eq_ignore_ascii_case(name);
+        let known = LAWS.into_iter().any(is);
+        if known && value.is_empty() {
+            return Err(SettingError::missing(text, "a length", FORM));
+        }
+        if is("fixed") {
+            Ok(Self::Fixed(value.parse::<Length>()?.0))
+        } else if is("uniform") {
+            read_uniform(text, value)
+        } else if is("long-tail") {
+            Ok(Self::LongTail { median: value.parse::<Length>()?.0 })
+        } else {
+            Err(unknown(text, law))
+        }
+    }
+}
+
+fn read_uniform(text: &str, value: &str) -> Result<Latency, SettingError> {
+    let Some((least, most)) = value.split_once("..") else {
+        return Err(SettingError::missing(text, "a second length", "uniform:1ms..5ms"));
+    };
+    if least.trim().is_empty() || most.trim().is_empty() {
+        return Err(SettingError::missing(text, "a length on one side of '..'", "uniform:1ms..5ms"));
+    }
+    let (Length(least), Length(most)) = (least.parse()?, most.parse()?);
+    if least <= most {
+        Ok(Latency::Uniform { least, most })
+    } else {
+        Err(SettingError::backwards(text, Latency::Uniform { least: most, most: least }.to_string()))
+    }
+}
+
+fn unknown(text: &str, law: &str) -> SettingError {
+    // The likeliest slip of all is to leave out the law.
+    let lawless = text.parse().map(|Length(length)| Latency::Fixed(length)).or_else(|_| read_uniform(text, text));
+    match lawless {
+        Ok(latency) => SettingError::Instead {
+            text: text.into(),
+            mistake: "does not say by which law",
+            instead: latency.to_string(),
+        },
+        Err(_) if law.is_empty() => SettingError::not_a(text, "a latency", FORM),
+        Err(_) => SettingError::Unknown {
+            word: law.into(),
+            what: "a latency",
+            nearest: nearest(law, LAWS).map(String::from),
+            known: format!("Write {FORM}."),
+        },
+    }
+}
+
+impl fmt::Display for Latency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&match *self {
+            Self::Fixed(length) => format!("fixed:{}", Length(length)),
+            Self::Uniform { least, most } => format!("uniform:{}..{}", Length(least), Length(most)),
+            Self::LongTail { median } => format!("long-tail:{}", Length(median)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{self, sentence};
+    use super::Latency;
+    use expect_test::expect;
+    use proptest::prelude::{prop_assert_eq, proptest};
+    use quorate_core::Duration;
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_latency_reads_in_every_form() {
+        let read = ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms", "FIXED : 0ms", "uniform: 1ms .. 1ms"];
+        let expected = [
+            Latency::Fixed(ms(1)),
+            Latency::Uniform { least: ms(1), most: ms(5) },
+            Latency::LongTail { median: ms(2) },
+            Latency::Fixed(ms(0)),
+            Latency::Uniform { least: ms(1), most: ms(1) },
+        ];
+        assert_eq!(read.map(str::parse), expected.map(Ok));
+    }
+
+    #[test]
+    fn only_a_long_tail_has_no_bound() {
+        let laws = ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"].map(|text| text.parse::<Latency>().unwrap());
+        assert_eq!(laws.map(|law| law.typical()), [ms(1), ms(5), ms(2)]);
+        assert_eq!(laws.map(|law| law.bound()), [Some(ms(1)), Some(ms(5)), None]);
+    }
+
+    #[test]
+    fn mistakes_in_a_latency() {
+        let texts = [
+            "",
+            "1ms",
+            "1ms..5ms",
+            "fixed",
+            "fixed:",
+            "fixed:1",
+            "fixd:1ms",
+            "normal:1ms",
+            "uniform:1ms",
+            "uniform:1ms..",
+            "uniform:1..5ms",
+            "uniform:5ms..1ms",
+            "long-tail:2ms..3ms",
+            ":",
+            "fixed:99999999h",
+        ];
+        expect![[r#"
+            '' is not a latency; write for example fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+            '1ms' does not say by which law; write fixed:1ms.
+            '1ms..5ms' does not say by which law; write uniform:1ms..5ms.
+            'fixed' lacks a length; write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+            'fixed:' lacks a length; write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+            '1' has no unit; add one, such as '1ms'. Units are ns, us, ms, s, m, h.
+            'fixd' is not a latency; did you mean 'fixed'? Write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+            'normal' is not a latency. Write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+            'uniform:1ms' lacks a second length; write uniform:1ms..5ms.
+            'uniform:1ms..' lacks a length on one side of '..'; write uniform:1ms..5ms.
+            '1' has no unit; add one, such as '1ms'. Units are ns, us, ms, s, m, h.
+            'uniform:5ms..1ms' runs backwards; write uniform:1ms..5ms.
+            '2ms..3ms' is not a length; write for example 10ms.
+            ':' is not a latency; write for example fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+            '99999999h' does not fit: a length is at most 18446744073709551615ns, about 584 years.
+        "#]]
+        .assert_eq(&texts.map(sentence::<Latency>).concat());
+    }
+
+    proptest! {
+        #[test]
+        fn a_latency_reads_back_as_printed(latency in samples::latency()) {
+            prop_assert_eq!(latency.to_string().parse(), Ok(latency));
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Lengths of time as people write them: `10ms`, and `-3ms` where a clock may jump either way.
+
+use super::decimal::{DecimalError, read_parts, write_parts};
+use super::error::SettingError;
+use super::nearest::nearest;
+use quorate_core::Duration;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+const MICROSECOND: u64 = 1_000;
+const MILLISECOND: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+
+/// The units a length may end in, each with its nanoseconds. The micro sign is `us` here, and both of its
+/// code points are read as well.
+const UNITS: [(&str, u64); 6] =
+    [("ns", 1), ("us", MICROSECOND), ("ms", MILLISECOND), ("s", SECOND), ("m", MINUTE), ("h", HOUR)];
+
+/// A length of time with its unit: `10ms`, `0.1ms`, `250us`, `3s`, `7ns`, `2m`, `1h`.
+///
+/// It prints without loss, where a [`Duration`] of its own accord prints three places, and in letters that
+/// every keyboard has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Length(pub Duration);
+
+impl FromStr for Length {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let text = text.trim();
+        if text.starts_with(['-', '−']) {
+            return Err(SettingError::out_of_range(text, "a length is zero or more"));
+        }
+        let not_a_length = || SettingError::not_a(text, "a length", "10ms");
+        let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
+        let (number, unit) = (&text[..end], text[end..].trim_start());
+        if number.is_empty() || !unit.chars().all(char::is_alphabetic) {
+            return Err(not_a_length());
+        }
+        let nanos = read_parts(number, nanos_of_unit(text, unit)?);
+        nanos.map(|nanos| Self(Duration::from_nanos(nanos))).map_err(|error| match error {
+            DecimalError::Malformed => not_a_length(),
+            DecimalError::TooFine => SettingError::out_of_range(text, "a length is a whole number of nanoseconds"),
+            DecimalError::TooLarge => {
+                SettingError::out_of_range(text, "a length is at most 18446744073709551615ns, about 584 years")
+            }
+        })
+    }
+}
+
+fn nanos_of_unit(text: &str, unit: &str) -> Result<u64, SettingError> {
+    if unit.is_empty() {
+        return Err(SettingError::NoUnit { text: text.into() });
+    }
+    let plain = unit.replace(['µ', 'μ'], "u");
+    UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&plain)).map(|&(_, nanos)| nanos).ok_or_else(|| {
+        SettingError::Unknown {
+            word: unit.into(),
+            what: "a unit of time",
+            nearest: nearest(unit, UNITS.map(|(name, _)| name)).map(String::from),
+            known: "Units are ns, us, ms, s, m, h.".into(),
+        }
+    })
+}
+
+/// Written in whole hours or minutes if it can be, else in the largest unit that it fills: `1h`, `90s`, `1.5ms`.
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0.nanos();
+        let (parts, unit) = match nanos {
+            0 => (MILLISECOND, "ms"),
+            _ if nanos.is_multiple_of(HOUR) => return f.pad(&format!("{}h", nanos / HOUR)),
+            _ if nanos.is_multiple_of(MINUTE) => return f.pad(&format!("{}m", nanos / MINUTE)),
+            SECOND.. => (SECOND, "s"),
+            MILLISECOND.. => (MILLISECOND, "ms"),
+            MICROSECOND.. => (MICROSECOND, "us"),
+            _ => (1, "ns"),
+        };
+        f.pad(&format!("{}{unit}", write_parts(nanos, parts)))
+    }
+}
+
+impl From<Length> for Duration {
+    fn from(length: Length) -> Self {
+        length.0
+    }
+}
+
+/// How far a clock jumps: forward (`3ms`, `+3ms`) or back (`-3ms`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Offset(i64);
+
+impl Offset {
+    /// That many nanoseconds forward, or back if negative.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds forward, negative if back.
+    pub const fn nanos(self) -> i64 {
+        self.0
+    }
+}
+
+impl FromStr for Offset {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let text = text.trim();
+        let too_far =
+            || SettingError::out_of_range(text, "a clock jumps by at most 9223372036854775807ns, about 292 years");
+        let (back, digits) = match text.strip_prefix('-') {
+            Some(digits) => (true, digits),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        if !digits.starts_with(|character: char| character.is_ascii_digit() || character == '.') {
+            return Err(SettingError::not_a(text, "a jump of a clock", "3ms or -3ms"));
+        }
+        let length: Length = digits.parse().map_err(|mistake| match mistake {
+            SettingError::NoUnit { .. } => SettingError::NoUnit { text: text.into() },
+            other => other,
+        })?;
+        let nanos = length.0.nanos();
+        let nanos = if back { 0_i64.checked_sub_unsigned(nanos) } else { 0_i64.checked_add_unsigned(nanos) };
+        nanos.map(Self).ok_or_else(too_far)
+    }
+}
+
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        f.pad(&format!("{sign}{}", Length(Duration::from_nanos(self.0.unsigned_abs()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::sentence;
+    use super::{Length, Offset};
+    use expect_test::expect;
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+    use quorate_core::Duration;
+
+    #[test]
+    fn a_length_reads_in_every_unit() {
+        let read = ["7ns", "250us", "250µs", "250μs", "10ms", "0.1ms", "3s", "2m", "1h", "0s", "1.5h", " 10 MS "];
+        let nanos = read.map(|text| text.parse::<Length>().unwrap().0.nanos());
+        let expected = [
+            7,
+            250_000,
+            250_000,
+            250_000,
+            10_000_000,
+            100_000,
+            3_000_000_000,
+            120_000_000_000,
+            3_600_000_000_000,
+            0,
+            5_400_000_000_000,
+            10_000_000,
+        ];
+        assert_eq!(nanos, expected);
+    }
+
+    #[test]
+    fn a_length_prints_in_the_unit_that_fits() {
+        let nanos =
+            [0, 7, 1_500, 250_000, 1_500_001, 2_000_000_000, 90_000_000_000, 120_000_000_000, 3_600_000_000_000];
+        let printed = nanos.map(|nanos| Length(Duration::from_nanos(nanos)).to_string());
+        assert_eq!(printed, ["0ms", "7ns", "1.5us", "250us", "1.500001ms", "2s", "90s", "2m", "1h"]);
+    }
+
+    #[test]
+    fn an_offset_reads_its_sign() {
+        let nanos = ["3ms", "+3ms", "-3ms", "-0ms", "-9223372036854775808ns"]
+            .map(|text| text.parse::<Offset>().unwrap().nanos());
+        assert_eq!(nanos, [3_000_000, 3_000_000, -3_000_000, 0, i64::MIN]);
+    }
+
+    #[test]
+    fn mistakes_in_a_length() {
+        let texts = [
+            "10",
+            "0",
+            "",
+            "ms",
+            "banana",
+            "1.2.3ms",
+            "10sec",
+            "3µ",
+            "-3ms",
+            "0.1ns",
+            "99999999h",
+            "1 2ms",
+            "1\u{7}ms",
+        ];
+        expect![[r#"
+            '10' has no unit; add one, such as '10ms'. Units are ns, us, ms, s, m, h.
+            '0' has no unit; add one, such as '0ms'. Units are ns, us, ms, s, m, h.
+            '' is not a length; write for example 10ms.
+            'ms' is not a length; write for example 10ms.
+            'banana' is not a length; write for example 10ms.
+            '1.2.3ms' is not a length; write for example 10ms.
+            'sec' is not a unit of time. Units are ns, us, ms, s, m, h.
+            'µ' is not a unit of time. Units are ns, us, ms, s, m, h.
+            '-3ms' does not fit: a length is zero or more.
+            '0.1ns' does not fit: a length is a whole number of nanoseconds.
+            '99999999h' does not fit: a length is at most 18446744073709551615ns, about 584 years.
+            '1 2ms' is not a length; write for example 10ms.
+            '1\u{7}ms' is not a length; write for example 10ms.
+        "#]]
+        .assert_eq(&texts.map(sentence::<Length>).concat());
+    }
+
+    #[test]
+    fn mistakes_in_an_offset() {
+        let texts = ["-3", "--3ms", "+-3ms", "banana", "9223372036854775808ns", "-5000000h"];
+        expect![[r#"
+            '-3' has no unit; add one, such as '-3ms'. Units are ns, us, ms, s, m, h.
+            '--3ms' is not a jump of a clock; write for example 3ms or -3ms.
+            '+-3ms' is not a jump of a clock; write for example 3ms or -3ms.
+            'banana' is not a jump of a clock; write for example 3ms or -3ms.
+            '9223372036854775808ns' does not fit: a clock jumps by at most 9223372036854775807ns, about 292 years.
+            '-5000000h' does not fit: a clock jumps by at most 9223372036854775807ns, about 292 years.
+        "#]]
+        .assert_eq(&texts.map(sentence::<Offset>).concat());
+    }
+
+    proptest! {
+        #[test]
+        fn a_length_reads_back_as_printed(nanos in any::<u64>(), shift in 0_u32..64) {
+            let length = Length(Duration::from_nanos(nanos >> shift));
+            prop_assert_eq!(length.to_string().parse(), Ok(length));
+        }
+
+        #[test]
+        fn an_offset_reads_back_as_printed(nanos in any::<i64>(), shift in 0_u32..64) {
+            let offset = Offset::from_nanos(nanos >> shift);
+            prop_assert_eq!(offset.to_string().parse(), Ok(offset));
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The small languages by which people describe a simulated world.
+//!
+//! ```text
+//! length    10ms   0.1ms   250us   3s   2m
+//! latency   fixed:1ms   uniform:1ms..5ms   long-tail:2ms
+//! chance    0.1   10%
+//! fault     crash 2 at 10ms for 20ms   cut 1,2 | rest at 5ms   link 1 > 2 loss 50%
+//! script    one fault or command a line, `#` before a comment
+//! ```
+//!
+//! Each of them is a type that reads itself with [`FromStr`](std::str::FromStr) and prints with
+//! [`Display`](std::fmt::Display) what reads back as the same value, and which a journal stores as that text.
+//! Reading is pure: what a fault does is the simulator's affair.
+
+mod chance;
+mod clauses;
+mod decimal;
+mod error;
+mod fault;
+mod latency;
+mod length;
+mod nearest;
+mod nodes;
+mod paths;
+mod rate;
+mod read_fault;
+#[cfg(test)]
+mod samples;
+mod script;
+#[cfg(test)]
+mod tests;
+
+pub use chance::Chance;
+pub use error::SettingError;
+pub use fault::{Disk, Fault, FaultKind, LinkChange, TimedFault, Unsynced};
+pub use latency::Latency;
+pub use length::{Length, Offset};
+pub use nearest::nearest;
+pub use nodes::{NodeSet, Side};
+pub use paths::{Cut, Links};
+pub use rate::Ppm;
+pub use script::{Script, TimedCommand};
+
+/// Gives serde the two conversions that its `try_from` and `into` want: the journal keeps a setting as people
+/// write it.
+macro_rules! stored_as_text {
+    ($($setting:ty),+) => {$(
+        impl TryFrom<String> for $setting {
+            type Error = SettingError;
+            fn try_from(text: String) -> Result<Self, SettingError> {
+                text.parse()
+            }
+        }
+
+        impl From<$setting> for String {
+            fn from(setting: $setting) -> Self {
+                setting.to_string()
+            }
+        }
+    )+};
+}
+
+stored_as_text!(Chance, Fault, Latency, Length, Offset, Ppm, Script, TimedFault);

@@ -1,0 +1,231 @@
+//! Nodes by number, in lists and ranges: `2`, `1,3-5`, `rest`.
+
+use super::error::SettingError;
+use quorate_core::NodeId;
+use std::fmt;
+use std::str::FromStr;
+
+/// Nodes named by number: `1,3-5`.
+///
+/// Kept as ranges, so that no text however short makes a set too large to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NodeSet {
+    /// In order, neither overlapping nor adjacent.
+    ranges: Vec<Range>,
+}
+
+/// The nodes from the first to the second, both included.
+type Range = (NodeId, NodeId);
+
+impl NodeSet {
+    /// Whether it names this node.
+    pub fn contains(&self, node: NodeId) -> bool {
+        self.ranges.iter().any(|&(first, last)| (first..=last).contains(&node))
+    }
+
+    /// Whether it names nobody.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// How many nodes it names.
+    pub fn len(&self) -> usize {
+        self.ranges.iter().map(|(first, last)| last.index() - first.index() + 1).sum()
+    }
+
+    /// The node with the highest number.
+    pub fn highest(&self) -> Option<NodeId> {
+        self.ranges.last().map(|&(_, last)| last)
+    }
+
+    /// The nodes in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.ranges.iter().flat_map(|(first, last)| first.index()..=last.index()).map(NodeId::from_index)
+    }
+
+    /// A node that two of these sets both name.
+    pub(super) fn shared<'a>(sets: impl IntoIterator<Item = &'a Self>) -> Option<NodeId> {
+        let mut ranges: Vec<Range> = sets.into_iter().flat_map(|set| set.ranges.iter().copied()).collect();
+        ranges.sort_unstable();
+        overlap(&ranges)
+    }
+
+    fn from_ranges(mut ranges: Vec<Range>) -> Self {
+        ranges.sort_unstable();
+        let mut merged: Vec<Range> = Vec::new();
+        for (first, last) in ranges {
+            match merged.last_mut() {
+                Some((_, end)) if first.index() <= end.index() + 1 => *end = last.max(*end),
+                _ => merged.push((first, last)),
+            }
+        }
+        Self { ranges: merged }
+    }
+}
+
+/// A node in two of these ranges, which are in order.
+fn overlap(ranges: &[Range]) -> Option<NodeId> {
+    ranges.windows(2).find_map(|pair| match *pair {
+        [(_, end), (first, _)] if first <= end => Some(first),
+        _ => None,
+    })
+}
+
+impl FromIterator<NodeId> for NodeSet {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(nodes: I) -> Self {
+        Self::from_ranges(nodes.into_iter().map(|node| (node, node)).collect())
+    }
+}
+
+impl FromStr for NodeSet {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let mut ranges = text.split(',').map(|part| read_range(text, part.trim())).collect::<Result<Vec<_>, _>>()?;
+        ranges.sort_unstable();
+        match overlap(&ranges) {
+            Some(node) => Err(SettingError::NodeTwice { text: text.into(), node }),
+            None => Ok(Self::from_ranges(ranges)),
+        }
+    }
+}
+
+fn read_range(text: &str, part: &str) -> Result<Range, SettingError> {
+    let (first, last) = part.split_once('-').unwrap_or((part, part));
+    let (first, last) = (first.trim_end(), last.trim_start());
+    if !is_number(first) || !is_number(last) {
+        return Err(SettingError::not_a(text, "a set of nodes", "1,3-5 or rest"));
+    }
+    let (first, last) = (read_node(first)?, read_node(last)?);
+    if first <= last { Ok((first, last)) } else { Err(SettingError::backwards(part, format!("{last}-{first}"))) }
+}
+
+/// Reads the number of one node.
+pub(super) fn read_node(text: &str) -> Result<NodeId, SettingError> {
+    if !is_number(text) {
+        return Err(SettingError::not_a(text, "a node's number", "2"));
+    }
+    let node = text.parse().ok().and_then(NodeId::new);
+    node.ok_or_else(|| SettingError::out_of_range(text, "nodes are numbered from 1 to 4294967295"))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Three neighbours or more are written as a range.
+impl fmt::Display for NodeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (first, last)) in self.ranges.iter().enumerate() {
+            let comma = if place > 0 { "," } else { "" };
+            match last.index() - first.index() {
+                0 => write!(f, "{comma}{first}")?,
+                1 => write!(f, "{comma}{first},{last}")?,
+                _ => write!(f, "{comma}{first}-{last}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One side of a cut, or one end of a link.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// These nodes.
+    Nodes(NodeSet),
+    /// All nodes that no other side names: `rest`.
+    Rest,
+}
+
+impl Side {
+    /// The word for all nodes that no other side names.
+    pub(super) const REST: &str = "rest";
+
+    /// The nodes that it names, of which the rest has none.
+    pub fn named(&self) -> Option<&NodeSet> {
+        match self {
+            Self::Nodes(nodes) => Some(nodes),
+            Self::Rest => None,
+        }
+    }
+}
+
+impl FromStr for Side {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let text = text.trim();
+        if text.eq_ignore_ascii_case(Self::REST) { Ok(Self::Rest) } else { text.parse().map(Self::Nodes) }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nodes(nodes) => nodes.fmt(f),
+            Self::Rest => f.write_str(Self::REST),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{self, sentence};
+    use super::{NodeSet, Side};
+    use expect_test::expect;
+    use proptest::prelude::{prop_assert_eq, proptest};
+    use quorate_core::NodeId;
+
+    #[test]
+    fn a_set_reads_lists_and_ranges() {
+        let sets =
+            ["2", "1,2", " 3 , 1 - 2 ", "5,1-3,7-7", "1-4294967295"].map(|text| text.parse::<NodeSet>().unwrap());
+        assert_eq!(sets.each_ref().map(ToString::to_string), ["2", "1,2", "1-3", "1-3,5,7", "1-4294967295"]);
+        assert_eq!(sets.each_ref().map(NodeSet::len), [1, 2, 3, 5, u32::MAX as usize]);
+    }
+
+    #[test]
+    fn a_set_knows_its_members() {
+        let set: NodeSet = "1-3,5".parse().unwrap();
+        let members: Vec<u32> = set.iter().map(NodeId::number).collect();
+        assert_eq!(members, [1, 2, 3, 5]);
+        assert_eq!(set.highest(), NodeId::new(5));
+        let held = [1, 4, 5, 6].map(|number| set.contains(NodeId::new(number).unwrap()));
+        assert_eq!(held, [true, false, true, false]);
+        assert_eq!(set.iter().collect::<NodeSet>(), set);
+    }
+
+    #[test]
+    fn a_side_may_be_the_rest() {
+        assert_eq!("REST".parse(), Ok(Side::Rest));
+        assert_eq!(Side::Rest.named(), None);
+    }
+
+    #[test]
+    fn mistakes_in_a_side() {
+        let texts = ["", "x", "1 2", "1,", "1,rest", "0", "4294967296", "3-1", "1-", "1-2-3", "2,1-3", "-1", "+1"];
+        expect![[r#"
+            '' is not a set of nodes; write for example 1,3-5 or rest.
+            'x' is not a set of nodes; write for example 1,3-5 or rest.
+            '1 2' is not a set of nodes; write for example 1,3-5 or rest.
+            '1,' is not a set of nodes; write for example 1,3-5 or rest.
+            '1,rest' is not a set of nodes; write for example 1,3-5 or rest.
+            '0' does not fit: nodes are numbered from 1 to 4294967295.
+            '4294967296' does not fit: nodes are numbered from 1 to 4294967295.
+            '3-1' runs backwards; write 1-3.
+            '1-' is not a set of nodes; write for example 1,3-5 or rest.
+            '1-2-3' is not a set of nodes; write for example 1,3-5 or rest.
+            '2,1-3' names node 2 twice; once is enough.
+            '-1' is not a set of nodes; write for example 1,3-5 or rest.
+            '+1' is not a set of nodes; write for example 1,3-5 or rest.
+        "#]]
+        .assert_eq(&texts.map(sentence::<Side>).concat());
+    }
+
+    proptest! {
+        #[test]
+        fn a_set_reads_back_as_printed(nodes in samples::node_set()) {
+            prop_assert_eq!(nodes.to_string().parse(), Ok(nodes));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How fast a clock runs wrong.
+
+use super::error::SettingError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How much a clock gains on true time, in parts per million: `200ppm`, or `-50ppm` for one that loses.
+///
+/// A clock that lost a million parts would stand still, so the smallest is one more than that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Ppm(i32);
+
+impl Ppm {
+    /// One less would stop the clock.
+    const LEAST: i32 = -999_999;
+    /// Twice as fast as true time.
+    const MOST: i32 = 1_000_000;
+
+    /// A gain of so many parts per million, or nothing if the clock would stand still, or run at more than
+    /// twice its speed.
+    pub const fn new(parts: i32) -> Option<Self> {
+        if parts >= Self::LEAST && parts <= Self::MOST { Some(Self(parts)) } else { None }
+    }
+
+    /// Parts per million gained, negative if lost.
+    pub const fn parts(self) -> i32 {
+        self.0
+    }
+}
+
+impl FromStr for Ppm {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let text = text.trim();
+        let unit =
+            text.len().checked_sub(3).filter(|&start| text.is_char_boundary(start)).map(|start| text.split_at(start));
+        let Some((number, _)) = unit.filter(|(_, unit)| unit.eq_ignore_ascii_case("ppm")) else {
+            return Err(SettingError::not_a(text, "a drift", "200ppm or -50ppm"));
+        };
+        let number = number.trim_end();
+        let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(SettingError::not_a(text, "a drift in whole parts per million", "200ppm or -50ppm"));
+        }
+        number.parse().ok().and_then(Self::new).ok_or_else(|| {
+            SettingError::out_of_range(
+                text,
+                "a clock drifts by -999999ppm (all but still) to 1000000ppm (twice as fast)",
+            )
+        })
+    }
+}
+
+impl fmt::Display for Ppm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}ppm", self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::sentence;
+    use super::Ppm;
+    use expect_test::expect;
+    use proptest::prelude::{prop_assert_eq, proptest};
+
+    #[test]
+    fn a_drift_reads_its_sign() {
+        let parts = ["200ppm", "+200 PPM", "-50ppm", "0ppm"].map(|text| text.parse::<Ppm>().unwrap().parts());
+        assert_eq!(parts, [200, 200, -50, 0]);
+    }
+
+    #[test]
+    fn mistakes_in_a_drift() {
+        let texts = ["200", "", "ppm", "☃", "1.5ppm", "-1000000ppm", "99999999999999999999ppm", "3ms"];
+        expect![[r#"
+            '200' is not a drift; write for example 200ppm or -50ppm.
+            '' is not a drift; write for example 200ppm or -50ppm.
+            'ppm' is not a drift in whole parts per million; write for example 200ppm or -50ppm.
+            '☃' is not a drift; write for example 200ppm or -50ppm.
+            '1.5ppm' is not a drift in whole parts per million; write for example 200ppm or -50ppm.
+            '-1000000ppm' does not fit: a clock drifts by -999999ppm (all but still) to 1000000ppm (twice as fast).
+            '99999999999999999999ppm' does not fit: a clock drifts by -999999ppm (all but still) to 1000000ppm (twice as fast).
+            '3ms' is not a drift; write for example 200ppm or -50ppm.
+        "#]].assert_eq(&texts.map(sentence::<Ppm>).concat());
+    }
+
+    proptest! {
+        #[test]
+        fn a_drift_reads_back_as_printed(parts in Ppm::LEAST..=Ppm::MOST) {
+            let drift = Ppm::new(parts).unwrap();
+            prop_assert_eq!(drift.to_string().parse(), Ok(drift));
+        }
+    }
+}

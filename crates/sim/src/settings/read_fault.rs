@@ -1,0 +1,363 @@
+//! The reading of faults: one line each, in the forms of [`FaultKind::form`].
+
+use super::clauses::{Clauses, Reader, first_word, stray_word, words};
+use super::error::SettingError;
+use super::fault::{Disk, Fault, FaultKind, LinkChange, Property, TimedFault, Unsynced};
+use super::nearest::nearest;
+use quorate_core::NodeId;
+use std::str::FromStr;
+
+impl FromStr for TimedFault {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let clauses = Clauses::of(text)?;
+        let fault = read(&clauses)?;
+        let (name, can_last) = (fault.kind().name(), fault.kind().can_last());
+        Ok(Self { at: clauses.at(can_last)?, lasts: clauses.lasts(can_last, name)?, fault })
+    }
+}
+
+/// Without a time: that belongs to [`TimedFault`].
+impl FromStr for Fault {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let clauses = Clauses::of(text)?;
+        let fault = read(&clauses)?;
+        clauses.untimed().map(|()| fault)
+    }
+}
+
+fn read(clauses: &Clauses<'_>) -> Result<Fault, SettingError> {
+    let text = clauses.what;
+    let (word, rest) = first_word(text);
+    if word.is_empty() {
+        return Err(SettingError::missing(clauses.text, "a fault", "for example 'crash 2 at 10ms'"));
+    }
+    let kind = FaultKind::named(word).ok_or_else(|| unknown(word))?;
+    let mut reader = Reader { text, rest, form: kind.form() };
+    let fault = match kind {
+        FaultKind::Crash => {
+            let node = reader.node()?;
+            let unsynced = if reader.option("torn") { Unsynced::Torn } else { Unsynced::Lost };
+            reader.end(&["torn"])?;
+            Fault::Crash { node, unsynced }
+        }
+        FaultKind::Restart => {
+            let node = reader.node()?;
+            let disk = if reader.option("blank") { Disk::Blank } else { Disk::Kept };
+            reader.end(&["blank"])?;
+            Fault::Restart { node, disk }
+        }
+        FaultKind::Pause => Fault::Pause { node: only_node(reader)? },
+        FaultKind::Resume => Fault::Resume { node: only_node(reader)? },
+        FaultKind::Heal => {
+            reader.end(&[])?;
+            Fault::Heal
+        }
+        FaultKind::Skew => {
+            let node = node_by(&mut reader)?;
+            Fault::Skew { node, by: reader.value("a length")? }
+        }
+        FaultKind::Drift => {
+            let node = node_by(&mut reader)?;
+            Fault::Drift { node, by: reader.value("a rate, such as 200ppm")? }
+        }
+        FaultKind::Cut => Fault::Cut(reader.sides()?),
+        FaultKind::Link => read_link(reader)?,
+    };
+    Ok(fault)
+}
+
+fn only_node(mut reader: Reader<'_>) -> Result<NodeId, SettingError> {
+    let node = reader.node()?;
+    reader.end(&[])?;
+    Ok(node)
+}
+
+/// A node and the word `by`.
+fn node_by(reader: &mut Reader<'_>) -> Result<NodeId, SettingError> {
+    let node = reader.node()?;
+    if reader.option("by") {
+        Ok(node)
+    } else {
+        reader.end(&["by"])?;
+        Err(reader.missing("'by'"))
+    }
+}
+
+fn read_link(mut reader: Reader<'_>) -> Result<Fault, SettingError> {
+    let found = words(reader.rest).find_map(|(start, word)| Some((start, start + word.len(), Property::named(word)?)));
+    let Some((start, end, property)) = found else {
+        return Err(stray_word(reader.rest).map_or_else(|| reader.missing("what is to change"), unknown_property));
+    };
+    let (path, value) = (reader.rest[..start].trim(), reader.rest[end..].trim());
+    let links = Reader { rest: path, ..reader }.sides()?;
+    reader.rest = value;
+    let change = match property {
+        Property::Latency => LinkChange::Latency(reader.value("a latency")?),
+        Property::Loss => LinkChange::Loss(reader.value("a chance")?),
+        Property::Duplicate => LinkChange::Duplicate(reader.value("a chance")?),
+    };
+    Ok(Fault::Link { links, change })
+}
+
+fn unknown(word: &str) -> SettingError {
+    let names = FaultKind::ALL.map(FaultKind::name);
+    SettingError::Unknown {
+        word: word.into(),
+        what: "a fault",
+        nearest: nearest(word, names).map(String::from),
+        known: all_faults(),
+    }
+}
+
+fn unknown_property(word: &str) -> SettingError {
+    let names = Property::ALL.map(Property::name);
+    SettingError::Unknown {
+        word: word.into(),
+        what: "a property of a link",
+        nearest: nearest(word, names).map(String::from),
+        known: format!("Properties are {}.", names.join(", ")),
+    }
+}
+
+/// All kinds of fault, as a sentence.
+pub(super) fn all_faults() -> String {
+    format!("Faults are {}.", FaultKind::ALL.map(FaultKind::name).join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{self, sentence};
+    use super::{Disk, Fault, LinkChange, NodeId, TimedFault, Unsynced};
+    use expect_test::expect;
+    use proptest::prelude::{prop_assert_eq, proptest};
+    use quorate_core::Duration;
+
+    fn node(number: u32) -> NodeId {
+        NodeId::new(number).unwrap()
+    }
+
+    /// That this text reads as that fault, at that millisecond, for so many.
+    #[track_caller]
+    fn reads(text: &str, fault: Fault, at: u64, lasts: Option<u64>) {
+        let expected = TimedFault { at: Duration::from_millis(at), fault, lasts: lasts.map(Duration::from_millis) };
+        assert_eq!(text.parse(), Ok(expected));
+    }
+
+    #[test]
+    fn crash() {
+        let crash = |unsynced| Fault::Crash { node: node(2), unsynced };
+        reads("crash 2", crash(Unsynced::Lost), 0, None);
+        reads("crash 2 at 10ms", crash(Unsynced::Lost), 10, None);
+        reads("crash 2 at 10ms for 20ms", crash(Unsynced::Lost), 10, Some(20));
+        reads("crash 2 for 20ms", crash(Unsynced::Lost), 0, Some(20));
+        reads("crash 2 torn at 10ms", crash(Unsynced::Torn), 10, None);
+        reads("  CRASH\t2  Torn  AT 10 MS For 1s ", crash(Unsynced::Torn), 10, Some(1_000));
+    }
+
+    #[test]
+    fn restart() {
+        reads("restart 2 at 50ms", Fault::Restart { node: node(2), disk: Disk::Kept }, 50, None);
+        reads("restart 2 blank at 50ms", Fault::Restart { node: node(2), disk: Disk::Blank }, 50, None);
+    }
+
+    #[test]
+    fn pause_and_resume() {
+        reads("pause 3 at 5ms for 20ms", Fault::Pause { node: node(3) }, 5, Some(20));
+        reads("pause 3 at 5ms", Fault::Pause { node: node(3) }, 5, None);
+        reads("resume 3 at 9ms", Fault::Resume { node: node(3) }, 9, None);
+    }
+
+    #[test]
+    fn cut_and_heal() {
+        let cut = |sides: &str| Fault::Cut(sides.parse().unwrap());
+        reads("cut 1,2 | 3 at 5ms for 20ms", cut("1,2 | 3"), 5, Some(20));
+        reads("cut 1 | 2 | 3", cut("1 | 2 | 3"), 0, None);
+        reads("cut 1 > 2 at 5ms", cut("1 > 2"), 5, None);
+        reads("cut 1,2 > 3", cut("1,2 > 3"), 0, None);
+        reads("cut 1-3|REST", cut("1,2,3 | rest"), 0, None);
+        reads("Cut rest>1 , 2", cut("rest > 1,2"), 0, None);
+        reads("heal at 30ms", Fault::Heal, 30, None);
+        reads("heal", Fault::Heal, 0, None);
+    }
+
+    #[test]
+    fn skew_and_drift() {
+        reads("skew 2 by 3ms", Fault::Skew { node: node(2), by: "3ms".parse().unwrap() }, 0, None);
+        reads("skew 2 by -3ms at 4ms", Fault::Skew { node: node(2), by: "-3ms".parse().unwrap() }, 4, None);
+        reads("drift 2 by 200ppm", Fault::Drift { node: node(2), by: "200ppm".parse().unwrap() }, 0, None);
+        reads("drift 2 by -50ppm at 1ms", Fault::Drift { node: node(2), by: "-50ppm".parse().unwrap() }, 1, None);
+    }
+
+    #[test]
+    fn link() {
+        let link = |links: &str, change| Fault::Link { links: links.parse().unwrap(), change };
+        let slow = LinkChange::Latency("fixed:10ms".parse().unwrap());
+        reads("link 1 > 2 latency fixed:10ms", link("1 > 2", slow), 0, None);
+        let lossy = LinkChange::Loss("0.5".parse().unwrap());
+        reads("link 1 > 2 loss 0.5 at 5ms for 10ms", link("1 > 2", lossy), 5, Some(10));
+        reads("link 1,2>rest LOSS 50 %", link("1,2 > rest", lossy), 0, None);
+        let doubling = LinkChange::Duplicate("0.1".parse().unwrap());
+        reads("link 1 > 2 duplicate 0.1", link("1 > 2", doubling), 0, None);
+        let varied = LinkChange::Latency("uniform:1ms..5ms".parse().unwrap());
+        reads("link 1-3 > 1-3 latency uniform: 1ms .. 5ms at 1s", link("1-3 > 1-3", varied), 1_000, None);
+    }
+
+    #[test]
+    fn a_fault_by_itself_has_no_time() {
+        assert_eq!("heal".parse(), Ok(Fault::Heal));
+        expect![[r#"
+            'heal at 3ms': nothing may follow the fault itself, not even its time.
+            'crash 2 for 3ms': nothing may follow the fault itself, not even its time.
+        "#]]
+        .assert_eq(&["heal at 3ms", "crash 2 for 3ms"].map(sentence::<Fault>).concat());
+    }
+
+    #[test]
+    fn mistakes_in_what_happens() {
+        let texts = [
+            "crsh 2 at 10ms",
+            "banana",
+            "",
+            "at 5ms",
+            "crash",
+            "crash x",
+            "crash 0",
+            "crash 1,2",
+            "crash 2 tron",
+            "crash 2 10ms",
+            "crash 2 att 10ms",
+            "crash 99999999999",
+            "restart 2 torn",
+            "pause 3 please",
+            "heal 2",
+            "skew 2",
+            "skew 2 3ms",
+            "skew 2 by",
+            "skew 2 by 3",
+            "skew 2 by 3ms banana",
+            "drift 2 by 3ms",
+            "drift 2 by",
+        ];
+        expect![[r#"
+            'crsh' is not a fault; did you mean 'crash'? Faults are crash, restart, pause, resume, cut, heal, skew, drift, link.
+            'banana' is not a fault. Faults are crash, restart, pause, resume, cut, heal, skew, drift, link.
+            '' lacks a fault; write for example 'crash 2 at 10ms'.
+            'at 5ms' lacks a fault; write for example 'crash 2 at 10ms'.
+            'crash' lacks a node; write crash NODE [torn] [at TIME] [for LENGTH].
+            'x' is not a node's number; write for example 2.
+            '0' does not fit: nodes are numbered from 1 to 4294967295.
+            '1,2' is not a node's number; write for example 2.
+            'tron' makes no sense in 'crash 2 tron'; did you mean 'torn'? Write crash NODE [torn] [at TIME] [for LENGTH].
+            '10ms' makes no sense in 'crash 2 10ms'. Write crash NODE [torn] [at TIME] [for LENGTH].
+            'att' makes no sense in 'crash 2 att 10ms'; did you mean 'at'? Write crash NODE [torn] [at TIME] [for LENGTH].
+            '99999999999' does not fit: nodes are numbered from 1 to 4294967295.
+            'torn' makes no sense in 'restart 2 torn'. Write restart NODE [blank] [at TIME].
+            'please' makes no sense in 'pause 3 please'. Write pause NODE [at TIME] [for LENGTH].
+            '2' makes no sense in 'heal 2'. Write heal [at TIME].
+            'skew 2' lacks 'by'; write skew NODE by LENGTH [at TIME].
+            '3ms' makes no sense in 'skew 2 3ms'. Write skew NODE by LENGTH [at TIME].
+            'skew 2 by' lacks a length; write skew NODE by LENGTH [at TIME].
+            '3' has no unit; add one, such as '3ms'. Units are ns, us, ms, s, m, h.
+            'banana' makes no sense in 'skew 2 by 3ms banana'. Write skew NODE by LENGTH [at TIME].
+            '3ms' is not a drift; write for example 200ppm or -50ppm.
+            'drift 2 by' lacks a rate, such as 200ppm; write drift NODE by RATE [at TIME].
+        "#]].assert_eq(&texts.map(sentence::<TimedFault>).concat());
+    }
+
+    #[test]
+    fn mistakes_in_cuts_and_links() {
+        let texts = [
+            "cut",
+            "cut 1",
+            "cut 1 2 | 3",
+            "cut 1 | 2 att 5ms",
+            "cut 1 | rset",
+            "cut 1 > 1",
+            "cut 1 | 2 | 1",
+            "link",
+            "link 1 > 2",
+            "link 1 > 2 los 0.5",
+            "link 1 loss 0.5",
+            "link loss 0.5",
+            "link 1 | 2 loss 0.5",
+            "link 1 > 2 loss",
+            "link 1 > 2 loss 5",
+            "link 1 > 2 loss 0.5 0.6",
+            "link 1 > 2 latency 10ms",
+            "link 1 > 2 banana loss 1",
+            "link 1 > 1 loss 1",
+        ];
+        expect![[r#"
+            'cut' lacks two sides; write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
+            '1' lacks a second side; write for example 1 | rest.
+            '1 2' is not a set of nodes; write for example 1,3-5 or rest.
+            'att' makes no sense in 'cut 1 | 2 att 5ms'; did you mean 'at'? Write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
+            'rset' makes no sense in 'cut 1 | rset'; did you mean 'rest'? Write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
+            '1 > 1' leads from node 1 to itself; name another node on one side.
+            '1 | 2 | 1' puts node 1 on two sides; leave it on one.
+            'link' lacks what is to change; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            'link 1 > 2' lacks what is to change; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            'los' is not a property of a link; did you mean 'loss'? Properties are latency, loss, duplicate.
+            '1' lacks a '>'; write for example 1 > 2.
+            'link loss 0.5' lacks two sides; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            '1 | 2' lacks a '>'; write for example 1 > 2.
+            'link 1 > 2 loss' lacks a chance; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            '5' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
+            '0.6' makes no sense in 'link 1 > 2 loss 0.5 0.6'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            '10ms' does not say by which law; write fixed:10ms.
+            'banana' makes no sense in 'link 1 > 2 banana loss 1'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            '1 > 1' leads from node 1 to itself; name another node on one side.
+        "#]].assert_eq(&texts.map(sentence::<TimedFault>).concat());
+    }
+
+    #[test]
+    fn mistakes_in_when() {
+        let texts = [
+            "crash 2 at",
+            "crash 2 at 10",
+            "crash 2 at 10ms banana",
+            "heal at 10ms banana",
+            "crash 2 at 10ms for",
+            "crash 2 at 10ms for 5ms banana",
+            "crash 2 for 5ms at 10ms",
+            "crash 2 at 1ms at 2ms",
+            "crash 2 for 1ms for 2ms",
+            "heal at 5ms for 3ms",
+            "restart 2 at 5ms for 3ms",
+            "crash 2 at -3ms",
+            "crash 2 at 99999999h",
+        ];
+        expect![[r#"
+            'crash 2 at' lacks a time after 'at'; write for example 'at 10ms'.
+            '10' has no unit; add one, such as '10ms'. Units are ns, us, ms, s, m, h.
+            'at 10ms banana': nothing may follow the time except 'for LENGTH'.
+            'at 10ms banana': nothing may follow the time.
+            'crash 2 at 10ms for' lacks a length after 'for'; write for example 'for 20ms'.
+            'for 5ms banana': nothing may follow the length.
+            'crash 2 for 5ms at 10ms' says how long before it says when; write 'at TIME for LENGTH'.
+            'crash 2 at 1ms at 2ms' says 'at' twice; once is enough.
+            'crash 2 for 1ms for 2ms' says 'for' twice; once is enough.
+            'heal' happens at once and cannot last; leave out 'for 3ms'.
+            'restart' happens at once and cannot last; leave out 'for 3ms'.
+            '-3ms' does not fit: a length is zero or more.
+            '99999999h' does not fit: a length is at most 18446744073709551615ns, about 584 years.
+        "#]]
+        .assert_eq(&texts.map(sentence::<TimedFault>).concat());
+    }
+
+    proptest! {
+        #[test]
+        fn a_fault_reads_back_as_printed(fault in samples::fault()) {
+            prop_assert_eq!(fault.to_string().parse(), Ok(fault));
+        }
+
+        #[test]
+        fn a_timed_fault_reads_back_as_printed(timed in samples::timed_fault()) {
+            prop_assert_eq!(timed.to_string().parse(), Ok(timed));
+        }
+    }
+}

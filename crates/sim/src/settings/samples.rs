@@ -1,0 +1,141 @@
+//! Values and texts of every kind for the tests: what reads, and what should not.
+
+use super::{
+    Chance, Cut, Disk, Fault, Latency, LinkChange, Links, NodeSet, Offset, Ppm, Script, SettingError, Side,
+    TimedCommand, TimedFault, Unsynced,
+};
+use proptest::collection::{btree_set, vec};
+use proptest::option;
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::sample::select;
+use quorate_core::mutex::COMMANDS;
+use quorate_core::{Duration, NodeId};
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// What reading this text says, as a line.
+pub(super) fn sentence<T: FromStr<Err = SettingError> + Display>(text: &str) -> String {
+    match text.parse::<T>() {
+        Ok(value) => format!("{text:?} reads as {value}\n"),
+        Err(mistake) => format!("{mistake}\n"),
+    }
+}
+
+pub(super) fn duration() -> impl Strategy<Value = Duration> {
+    (any::<u64>(), 0_u32..64).prop_map(|(nanos, shift)| Duration::from_nanos(nanos >> shift))
+}
+
+pub(super) fn chance() -> impl Strategy<Value = Chance> {
+    (0_u32..=1_000_000_000).prop_map(|parts| Chance::from_parts_per_billion(parts).unwrap())
+}
+
+pub(super) fn latency() -> impl Strategy<Value = Latency> {
+    prop_oneof![
+        duration().prop_map(Latency::Fixed),
+        (duration(), duration())
+            .prop_map(|(one, other)| Latency::Uniform { least: one.min(other), most: one.max(other) }),
+        duration().prop_map(|median| Latency::LongTail { median }),
+    ]
+}
+
+pub(super) fn node() -> impl Strategy<Value = NodeId> {
+    prop_oneof![4 => 1_u32..10, 1 => 1..=u32::MAX].prop_map(|number| NodeId::new(number).unwrap())
+}
+
+pub(super) fn node_set() -> impl Strategy<Value = NodeSet> {
+    btree_set(node(), 1..8).prop_map(|nodes| nodes.into_iter().collect())
+}
+
+fn side() -> impl Strategy<Value = Side> {
+    prop_oneof![4 => node_set().prop_map(Side::Nodes), 1 => Just(Side::Rest)]
+}
+
+pub(super) fn cut() -> impl Strategy<Value = Cut> {
+    // Nodes are dealt out to the sides, so that no two share one.
+    let both_ways = (vec(node_set(), 2..5), any::<bool>()).prop_map(|(sets, rest)| {
+        let mut dealt = Vec::new();
+        let mut sides = Vec::new();
+        for set in sets {
+            let nodes: Vec<_> = set.iter().filter(|node| !dealt.contains(node)).collect();
+            dealt.extend(&nodes);
+            sides.push(Side::Nodes(nodes.into_iter().collect()));
+        }
+        if rest {
+            sides.push(Side::Rest);
+        }
+        Cut::between(sides)
+    });
+    let one_way = (side(), side()).prop_map(|(from, to)| Cut::one_way(from, to));
+    prop_oneof![both_ways, one_way].prop_filter_map("not a cut", Result::ok)
+}
+
+pub(super) fn links() -> impl Strategy<Value = Links> {
+    (side(), side()).prop_filter_map("no link", |(from, to)| Links::new(from, to).ok())
+}
+
+fn link_change() -> impl Strategy<Value = LinkChange> {
+    prop_oneof![
+        latency().prop_map(LinkChange::Latency),
+        chance().prop_map(LinkChange::Loss),
+        chance().prop_map(LinkChange::Duplicate),
+    ]
+}
+
+pub(super) fn fault() -> impl Strategy<Value = Fault> {
+    let unsynced = select(vec![Unsynced::Lost, Unsynced::Torn]);
+    let disk = select(vec![Disk::Kept, Disk::Blank]);
+    let drift = (-999_999..=1_000_000).prop_map(|parts| Ppm::new(parts).unwrap());
+    prop_oneof![
+        (node(), unsynced).prop_map(|(node, unsynced)| Fault::Crash { node, unsynced }),
+        (node(), disk).prop_map(|(node, disk)| Fault::Restart { node, disk }),
+        node().prop_map(|node| Fault::Pause { node }),
+        node().prop_map(|node| Fault::Resume { node }),
+        cut().prop_map(Fault::Cut),
+        Just(Fault::Heal),
+        (node(), any::<i64>()).prop_map(|(node, nanos)| Fault::Skew { node, by: Offset::from_nanos(nanos) }),
+        (node(), drift).prop_map(|(node, by)| Fault::Drift { node, by }),
+        (links(), link_change()).prop_map(|(links, change)| Fault::Link { links, change }),
+    ]
+}
+
+pub(super) fn timed_fault() -> impl Strategy<Value = TimedFault> {
+    (duration(), fault(), option::of(duration())).prop_map(|(at, fault, lasts)| {
+        let lasts = lasts.filter(|_| fault.kind().can_last());
+        TimedFault { at, fault, lasts }
+    })
+}
+
+fn timed_command() -> impl Strategy<Value = TimedCommand> {
+    let words = COMMANDS.map(|command| command.name().to_string()).to_vec();
+    (duration(), node(), select(words)).prop_map(|(at, node, word)| TimedCommand { at, node, word })
+}
+
+pub(super) fn script() -> impl Strategy<Value = Script> {
+    (vec(timed_fault(), 0..8), vec(timed_command(), 0..8)).prop_map(|(faults, commands)| Script { faults, commands })
+}
+
+/// The words and signs of the languages, and numbers that fit none, with a blank between any two.
+const TOKENS: &str = "crash restart pause resume cut heal skew drift link torn blank at for by rest latency loss \
+    duplicate acquire try fixed uniform long-tail | > , - : .. . # % ' ns µs h 0 1 2 3 1-3 -1 10ms -3ms 0.5 50% 200ppm \
+    fixed:1ms uniform:1ms..5ms 18446744073709551616 99999999999999999999999999999999999999999h \
+    0.00000000000000000000000000000000000000001 ☃ \u{7} \u{202e} \n \u{a0}";
+
+/// Anything at all, and above all what nearly reads: the words of the languages in the wrong places.
+pub(super) fn hostile_text() -> impl Strategy<Value = String> {
+    let token = prop_oneof![
+        6 => select(TOKENS.split(' ').collect::<Vec<_>>()).prop_map(String::from),
+        1 => any::<String>(),
+        1 => any::<u64>().prop_map(|number| number.to_string()),
+    ];
+    let glue = select(vec!["", " ", " ", " "]);
+    let soup = vec((token, glue), 0..10);
+    let soup = soup.prop_map(|pieces| pieces.into_iter().map(|(token, glue)| token + glue).collect::<String>());
+    // A valid line with one character changed reaches the far corners.
+    let slip = (timed_fault(), any::<char>(), any::<usize>()).prop_map(|(timed, character, place)| {
+        let mut characters: Vec<char> = timed.to_string().chars().collect();
+        let place = place % characters.len();
+        characters[place] = character;
+        characters.into_iter().collect()
+    });
+    prop_oneof![2 => soup, 1 => slip, 1 => any::<String>()]
+}

@@ -1,0 +1,260 @@
+//! A run's story in a text file: what goes wrong, and what users ask, one line each.
+
+use super::clauses::{Clauses, Reader, first_word, write_timing};
+use super::error::SettingError;
+use super::fault::{FaultKind, TimedFault, check_node};
+use super::nearest::nearest;
+use super::read_fault::all_faults;
+use quorate_core::{Duration, NodeId};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Faults and commands with their times.
+///
+/// ```text
+/// # Node 2 asks while the network is cut.
+/// cut 1 | rest at 5ms for 20ms
+/// acquire 2 at 6ms     # waits for node 1
+/// release 2 at 40ms
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Script {
+    /// What goes wrong, in the order of the lines.
+    pub faults: Vec<TimedFault>,
+    /// What users ask, in the order of the lines.
+    pub commands: Vec<TimedCommand>,
+}
+
+/// What a user asks of a node, and when: `acquire 2 at 5ms`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TimedCommand {
+    /// When, from the start of the run; at the start itself if the text says nothing.
+    pub at: Duration,
+    /// The node that is asked.
+    pub node: NodeId,
+    /// The command's name: one word, and not that of a fault.
+    pub word: String,
+}
+
+impl Script {
+    /// Reads a script in which these are the commands; a word that is a fault's too means the fault.
+    pub fn parse(text: &str, commands: &[&str]) -> Result<Self, SettingError> {
+        Self::read(text, |word| {
+            let known = commands.iter().find(|name| name.eq_ignore_ascii_case(word));
+            known.map(|name| (*name).into()).ok_or_else(|| unknown(word, commands))
+        })
+    }
+
+    /// Whether it can happen in a group of the nodes 1 to `nodes`.
+    pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
+        self.faults.iter().try_for_each(|fault| fault.validate(nodes))?;
+        self.commands.iter().try_for_each(|command| check_node(command, command.node, nodes))
+    }
+
+    /// Whether nothing happens in it.
+    pub fn is_empty(&self) -> bool {
+        self.faults.is_empty() && self.commands.is_empty()
+    }
+
+    fn read(text: &str, command: impl Fn(&str) -> Result<String, SettingError>) -> Result<Self, SettingError> {
+        let mut script = Self::default();
+        // Some editors begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (number, line) in (1..).zip(text.lines()) {
+            let item = line.split('#').next().unwrap_or_default().trim();
+            if !item.is_empty() {
+                let mistaken =
+                    |mistake| SettingError::InLine { line: number, text: item.into(), mistake: Box::new(mistake) };
+                script.add(item, &command).map_err(mistaken)?;
+            }
+        }
+        Ok(script)
+    }
+
+    fn add(&mut self, item: &str, command: impl Fn(&str) -> Result<String, SettingError>) -> Result<(), SettingError> {
+        if FaultKind::named(first_word(item).0).is_some() {
+            self.faults.push(item.parse()?);
+        } else {
+            self.commands.push(read_command(item, command)?);
+        }
+        Ok(())
+    }
+}
+
+fn read_command(
+    item: &str,
+    command: impl Fn(&str) -> Result<String, SettingError>,
+) -> Result<TimedCommand, SettingError> {
+    const FORM: &str = "COMMAND NODE [at TIME]";
+    let clauses = Clauses::of(item)?;
+    let (word, rest) = first_word(clauses.what);
+    if word.is_empty() {
+        return Err(SettingError::missing(item, "a fault or a command", "for example 'crash 2 at 10ms'"));
+    }
+    let word = command(word)?;
+    let mut reader = Reader { text: clauses.what, rest, form: FORM };
+    let node = reader.node()?;
+    reader.end(&[])?;
+    clauses.lasts(false, &word)?;
+    Ok(TimedCommand { at: clauses.at(false)?, node, word })
+}
+
+fn unknown(word: &str, commands: &[&str]) -> SettingError {
+    let names = FaultKind::ALL.map(FaultKind::name).into_iter().chain(commands.iter().copied());
+    let (what, known) = if commands.is_empty() {
+        ("a fault", all_faults())
+    } else {
+        ("a fault or a command", format!("{} Commands are {}.", all_faults(), commands.join(", ")))
+    };
+    SettingError::Unknown { word: word.into(), what, nearest: nearest(word, names).map(String::from), known }
+}
+
+/// Takes every word that is no fault's for a command, since a journal does not say which commands there are.
+/// What a person wrote goes through [`Script::parse`].
+impl FromStr for Script {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        Self::read(text, |word| Ok(word.into()))
+    }
+}
+
+/// A line each; faults and commands mingle by their times as far as the order within either allows.
+impl fmt::Display for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut commands = self.commands.iter().peekable();
+        for fault in &self.faults {
+            while let Some(command) = commands.next_if(|command| command.at < fault.at) {
+                writeln!(f, "{command}")?;
+            }
+            writeln!(f, "{fault}")?;
+        }
+        commands.try_for_each(|command| writeln!(f, "{command}"))
+    }
+}
+
+impl fmt::Display for TimedCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.word, self.node)?;
+        write_timing(f, self.at, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::Script;
+    use expect_test::expect;
+    use proptest::prelude::{prop_assert_eq, proptest};
+    use quorate_core::mutex::COMMANDS;
+
+    fn parse(text: &str) -> Result<Script, super::SettingError> {
+        Script::parse(text, &COMMANDS.map(|command| command.name()))
+    }
+
+    const STORY: &str = "\u{feff}# A story.\r
+        cut 1 | rest at 5ms for 20ms\r
+
+        Acquire 2 at 6ms   # waits for node 1
+        TRY 3
+        cancel 2 at 7 ms
+        release 2 at 9ms
+        crash 3 at 7ms#at once
+    ";
+
+    #[test]
+    fn a_script_tells_faults_from_commands() {
+        let script = parse(STORY).unwrap();
+        let faults: Vec<_> = script.faults.iter().map(ToString::to_string).collect();
+        let commands: Vec<_> = script.commands.iter().map(ToString::to_string).collect();
+        assert_eq!(faults, ["cut 1 | rest at 5ms for 20ms", "crash 3 at 7ms"]);
+        assert_eq!(commands, ["acquire 2 at 6ms", "try 3", "cancel 2 at 7ms", "release 2 at 9ms"]);
+        assert!(!script.is_empty() && parse("# nothing\n\n").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_script_prints_in_the_order_of_its_times() {
+        let script = parse("release 2 at 9ms\ncrash 2 at 5ms\nrestart 2 at 9ms\nacquire 1 at 2ms").unwrap();
+        expect![[r#"
+            crash 2 at 5ms
+            restart 2 at 9ms
+            release 2 at 9ms
+            acquire 1 at 2ms
+        "#]]
+        .assert_eq(&script.to_string());
+        let script = parse("acquire 1 at 2ms\nrelease 1 at 9ms\ncrash 2 at 5ms\nrestart 2 at 9ms").unwrap();
+        expect![[r#"
+            acquire 1 at 2ms
+            crash 2 at 5ms
+            restart 2 at 9ms
+            release 1 at 9ms
+        "#]]
+        .assert_eq(&script.to_string());
+    }
+
+    #[test]
+    fn a_script_reads_from_a_journal_without_its_commands() {
+        let script = Script::parse("campaign 2 at 3ms\nheal", &["campaign"]).unwrap();
+        assert_eq!(script.to_string().parse(), Ok(script));
+    }
+
+    #[test]
+    fn a_script_may_only_name_nodes_that_exist() {
+        let verdict = |text: &str| parse(text).unwrap().validate(3).unwrap_err().to_string() + "\n";
+        expect![[r#"
+            'try 4 at 5ms' names node 4, but there are only nodes 1 to 3.
+            'crash 9 at 10ms' names node 9, but there are only nodes 1 to 3.
+        "#]]
+        .assert_eq(&["acquire 3\ntry 4 at 5ms", "acquire 1\ncrash 9 at 10ms"].map(verdict).concat());
+    }
+
+    #[test]
+    fn mistakes_in_a_script() {
+        let texts = [
+            "heal\n\n  crsh 2 at 5ms  # oops",
+            "acqire 2 at 5ms",
+            "banana",
+            "acquire",
+            "acquire two at 5ms",
+            "acquire 2 3 at 5ms",
+            "acquire 2 at 5ms for 3ms",
+            "acquire 2 att 5ms",
+            "acquire 2 at 5",
+            "at 5ms",
+            "crash 2 at 5ms for",
+            "cut 1 | 1",
+            "# \0\nheal\u{7}",
+        ];
+        let sentences = texts.map(|text| parse(text).unwrap_err().to_string() + "\n").concat();
+        expect![[r#"
+            Line 3, 'crsh 2 at 5ms': 'crsh' is not a fault or a command; did you mean 'crash'? Faults are crash, restart, pause, resume, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
+            Line 1, 'acqire 2 at 5ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
+            Line 1, 'banana': 'banana' is not a fault or a command. Faults are crash, restart, pause, resume, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
+            Line 1, 'acquire': 'acquire' lacks a node; write COMMAND NODE [at TIME].
+            Line 1, 'acquire two at 5ms': 'two' is not a node's number; write for example 2.
+            Line 1, 'acquire 2 3 at 5ms': '3' makes no sense in 'acquire 2 3'. Write COMMAND NODE [at TIME].
+            Line 1, 'acquire 2 at 5ms for 3ms': 'acquire' happens at once and cannot last; leave out 'for 3ms'.
+            Line 1, 'acquire 2 att 5ms': 'att' makes no sense in 'acquire 2 att 5ms'; did you mean 'at'? Write COMMAND NODE [at TIME].
+            Line 1, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
+            Line 1, 'at 5ms': 'at 5ms' lacks a fault or a command; write for example 'crash 2 at 10ms'.
+            Line 1, 'crash 2 at 5ms for': 'crash 2 at 5ms for' lacks a length after 'for'; write for example 'for 20ms'.
+            Line 1, 'cut 1 | 1': '1 | 1' puts node 1 on two sides; leave it on one.
+            Line 2, 'heal\u{7}': 'heal\u{7}' is not a fault or a command; did you mean 'heal'? Faults are crash, restart, pause, resume, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
+        "#]].assert_eq(&sentences);
+        let without_commands = Script::parse("acquire 2", &[]).unwrap_err().to_string() + "\n";
+        expect![[r#"
+            Line 1, 'acquire 2': 'acquire' is not a fault. Faults are crash, restart, pause, resume, cut, heal, skew, drift, link.
+        "#]].assert_eq(&without_commands);
+    }
+
+    proptest! {
+        #[test]
+        fn a_script_reads_back_as_printed(script in samples::script()) {
+            let printed = script.to_string();
+            prop_assert_eq!(parse(&printed), Ok(script.clone()));
+            prop_assert_eq!(printed.parse(), Ok(script));
+        }
+    }
+}

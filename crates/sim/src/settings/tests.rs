@@ -1,0 +1,93 @@
+//! What holds for every setting alike.
+
+use super::samples::{self, hostile_text};
+use super::{
+    Chance, Cut, Fault, Latency, Length, Links, NodeSet, Offset, Ppm, Script, SettingError, Side, TimedFault, nearest,
+};
+use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
+use proptest::test_runner::TestCaseError;
+use quorate_core::mutex::COMMANDS;
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+/// What reads, prints as something that reads as the same; what does not, is told in clean sentences.
+fn is_sound<T>(text: &str) -> Result<(), TestCaseError>
+where
+    T: FromStr<Err = SettingError> + Display + Debug + PartialEq,
+{
+    match text.parse::<T>() {
+        Ok(value) => prop_assert_eq!(value.to_string().parse(), Ok(value)),
+        Err(mistake) => is_clean(&mistake)?,
+    }
+    Ok(())
+}
+
+fn is_clean(mistake: &SettingError) -> Result<(), TestCaseError> {
+    let sentence = mistake.to_string();
+    let clean = sentence.ends_with('.') && !sentence.contains(char::is_control);
+    prop_assert_eq!((clean, sentence.chars().count() < 700), (true, true), "{}", sentence);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn no_text_trips_a_reader(text in hostile_text()) {
+        is_sound::<Length>(&text)?;
+        is_sound::<Offset>(&text)?;
+        is_sound::<Ppm>(&text)?;
+        is_sound::<Chance>(&text)?;
+        is_sound::<Latency>(&text)?;
+        is_sound::<NodeSet>(&text)?;
+        is_sound::<Side>(&text)?;
+        is_sound::<Cut>(&text)?;
+        is_sound::<Links>(&text)?;
+        is_sound::<Fault>(&text)?;
+        is_sound::<TimedFault>(&text)?;
+        is_sound::<Script>(&text)?;
+        match Script::parse(&text, &COMMANDS.map(|command| command.name())) {
+            Ok(script) => prop_assert_eq!(script.to_string().parse(), Ok(script)),
+            Err(mistake) => is_clean(&mistake)?,
+        }
+    }
+
+    #[test]
+    fn no_group_trips_a_fault(timed in samples::timed_fault(), nodes in 0_usize..12) {
+        if let Err(mistake) = timed.validate(nodes) {
+            is_clean(&mistake)?;
+        }
+    }
+
+    #[test]
+    fn no_word_trips_the_search_for_the_nearest(word in hostile_text(), known in hostile_text()) {
+        let found = nearest(&word, [known.as_str()]);
+        prop_assert_eq!(found, found.and(Some(known.as_str())));
+    }
+}
+
+#[test]
+fn a_journal_stores_settings_as_their_text() {
+    fn stored<T: FromStr<Err = SettingError> + serde::Serialize + serde::de::DeserializeOwned + PartialEq + Debug>(
+        text: &str,
+    ) {
+        let value: T = text.parse().unwrap();
+        let json = serde_json::to_string(&value).unwrap();
+        assert_eq!(json, serde_json::to_string(text).unwrap());
+        assert_eq!(serde_json::from_str::<T>(&json).unwrap(), value);
+    }
+    stored::<Length>("1.5ms");
+    stored::<Offset>("-3ms");
+    stored::<Ppm>("-50ppm");
+    stored::<Chance>("0.1");
+    stored::<Latency>("uniform:1ms..5ms");
+    stored::<Fault>("crash 2 torn");
+    stored::<TimedFault>("cut 1,2 > rest at 5ms for 20ms");
+    stored::<Script>("acquire 2 at 5ms\ncrash 2 at 10ms\n");
+}
+
+#[test]
+fn a_journal_with_a_bad_setting_says_what_is_wrong() {
+    let mistake = serde_json::from_str::<Latency>("\"fixd:1ms\"").unwrap_err().to_string();
+    assert!(mistake.starts_with("'fixd' is not a latency; did you mean 'fixed'?"), "{mistake}");
+}

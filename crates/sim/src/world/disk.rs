@@ -1,0 +1,92 @@
+//! A node's disk: what is durable, what is on its way there, and what must wait for it.
+
+use quorate_core::{Barrier, Durable, Effect, Protocol, WriteOf};
+use std::collections::VecDeque;
+
+/// The disk of one node. The simulator and the replay of a journal share it.
+pub(crate) struct Disk<P: Protocol> {
+    /// The fold of all writes that are durable.
+    durable: P::Durable,
+    /// Writes that a crash now would lose, oldest first.
+    pending: VecDeque<WriteOf<P>>,
+    /// What waits for them.
+    barrier: Barrier<P>,
+    /// How many saves of this life are durable.
+    synced: u64,
+    /// Whether a sync is under way.
+    pub(crate) syncing: bool,
+}
+
+impl<P: Protocol> Default for Disk<P> {
+    fn default() -> Self {
+        Self {
+            durable: P::Durable::default(),
+            pending: VecDeque::new(),
+            barrier: Barrier::default(),
+            synced: 0,
+            syncing: false,
+        }
+    }
+}
+
+impl<P: Protocol> Disk<P> {
+    /// Takes an effect and gives it back if it need not wait.
+    pub(crate) fn admit(&mut self, effect: Effect<P>) -> Option<Effect<P>> {
+        self.barrier.admit(effect)
+    }
+
+    /// Takes a write.
+    pub(crate) fn write(&mut self, write: WriteOf<P>) {
+        self.pending.push_back(write);
+    }
+
+    /// How many writes a sync that begins now would cover; nothing to do if there are none.
+    pub(crate) fn unsynced(&self) -> Option<u64> {
+        (!self.pending.is_empty()).then(|| self.synced + self.pending.len() as u64)
+    }
+
+    /// The first `count` saves of this life are durable.
+    pub(crate) fn sync(&mut self, count: u64) {
+        while self.synced < count
+            && let Some(write) = self.pending.pop_front()
+        {
+            self.durable.apply(write);
+            self.synced += 1;
+        }
+        self.barrier.durable(self.synced);
+    }
+
+    /// The next effect that need not wait any longer.
+    pub(crate) fn release(&mut self) -> Option<Effect<P>> {
+        self.barrier.release()
+    }
+
+    /// How many writes are not durable.
+    pub(crate) fn pending(&self) -> u64 {
+        self.pending.len() as u64
+    }
+
+    /// The node goes down, and this many of its pending writes reach the disk all the same. Tells how many are lost.
+    pub(crate) fn crash(&mut self, survivors: u64) -> u64 {
+        self.sync(self.synced.saturating_add(survivors));
+        let lost = self.pending();
+        self.pending.clear();
+        self.barrier = Barrier::default();
+        self.synced = 0;
+        self.syncing = false;
+        lost
+    }
+
+    /// What a node that starts now finds.
+    pub(crate) fn contents(&self) -> P::Durable
+    where
+        P::Durable: Clone,
+    {
+        self.durable.clone()
+    }
+
+    /// Everything is gone.
+    pub(crate) fn wipe(&mut self) {
+        *self = Self::default();
+    }
+}

@@ -1,0 +1,145 @@
+//! What goes wrong: faults begin at their time, and end if they last.
+
+use super::clock::NodeClock;
+use super::host::Condition;
+use super::{News, Pending, Simulated, World};
+use crate::moment::{Happening, Observer};
+use crate::settings::{Disk, Fault, TimedFault, Unsynced};
+use quorate_core::{Duration, NodeId, Time, WriteOf};
+use serde::Serialize;
+
+/// Something that a fault does at one instant. The serial number ties its end to its beginning.
+pub(super) enum Act {
+    Begin { serial: u64, fault: Fault, lasts: Option<Duration> },
+    End { serial: u64, fault: Fault },
+}
+
+impl<P, O> World<P, O>
+where
+    P: Simulated,
+    WriteOf<P>: Serialize,
+    O: Observer<P::Command, P::Event>,
+{
+    /// Lets a fault strike at its time; one without a time holds before any node starts.
+    pub fn schedule(&mut self, timed: TimedFault) {
+        let TimedFault { at, fault, lasts } = timed;
+        self.faults += 1;
+        let act = Act::Begin { serial: self.faults, fault, lasts };
+        if at == Duration::ZERO && !self.started {
+            self.at_start.push(act);
+        } else {
+            self.around.push(Time::ZERO + at, Pending::Fault(Box::new(act)));
+        }
+    }
+
+    pub(super) fn act(&mut self, act: Act) {
+        match act {
+            Act::Begin { serial, fault, lasts } => {
+                if let Some(length) = lasts {
+                    let end = Act::End { serial, fault: fault.clone() };
+                    self.around.push(self.around.time + length, Pending::Fault(Box::new(end)));
+                }
+                self.begin(serial, fault);
+            }
+            Act::End { serial, fault } => self.end(serial, &fault),
+        }
+    }
+
+    fn begin(&mut self, serial: u64, fault: Fault) {
+        let text = fault.to_string();
+        match fault {
+            Fault::Crash { node, unsynced } => return self.crash(node, unsynced),
+            Fault::Restart { node, disk } => return self.restart(node, disk),
+            Fault::Pause { node } => return self.pause(node),
+            Fault::Resume { node } => return self.resume(node),
+            Fault::Cut(cut) => self.around.network.cut(serial, cut),
+            Fault::Heal => self.around.network.heal(),
+            Fault::Skew { node, by } => self.set_clock(node, |clock, now| clock.skew(now, by.nanos())),
+            Fault::Drift { node, by } => self.set_clock(node, |clock, now| clock.drift(now, by.parts())),
+            Fault::Link { links, change } => self.around.network.change(serial, links, change),
+        }
+        self.around.happens(Happening::Changed { text: &text });
+    }
+
+    fn end(&mut self, serial: u64, fault: &Fault) {
+        match fault {
+            Fault::Crash { node, .. } => self.restart(*node, Disk::Kept),
+            Fault::Pause { node } => self.resume(*node),
+            Fault::Cut(_) | Fault::Link { .. } => {
+                self.around.network.mend(serial);
+                self.around.happens(Happening::Changed { text: &format!("end of {fault}") });
+            }
+            // The fault language gives these no end.
+            Fault::Restart { .. } | Fault::Resume { .. } | Fault::Heal | Fault::Skew { .. } | Fault::Drift { .. } => {}
+        }
+    }
+
+    /// A node that is down already stays so.
+    fn crash(&mut self, node: NodeId, unsynced: Unsynced) {
+        let Some(slot) = self.slots.get_mut(node.index()) else { return };
+        if slot.host.condition == Condition::Down {
+            return;
+        }
+        slot.host.condition = Condition::Down;
+        self.around.armed -= slot.host.disarm();
+        let mut lost_writes = 0;
+        if let Some(disk) = &mut slot.host.disk {
+            let survivors = match unsynced {
+                Unsynced::Lost => 0,
+                Unsynced::Torn => self.around.node_dice.below(disk.pending() + 1),
+            };
+            lost_writes = disk.crash(survivors);
+        }
+        self.around.news.push_back((node, News::Crashed));
+        self.around.happens(Happening::Crashed { node, lost_writes });
+        for pending in self.around.stash.remove(&node).unwrap_or_default() {
+            self.miss(pending);
+        }
+    }
+
+    /// A node that is up already stays as it is.
+    fn restart(&mut self, node: NodeId, disk: Disk) {
+        let Some(slot) = self.slots.get_mut(node.index()) else { return };
+        if slot.host.condition != Condition::Down {
+            return;
+        }
+        slot.host.condition = Condition::Up;
+        slot.host.incarnation = slot.host.incarnation.next();
+        slot.host.busy_until = self.around.time;
+        let blank = disk == Disk::Blank;
+        if blank && let Some(disk) = &mut slot.host.disk {
+            disk.wipe();
+        }
+        slot.node = (self.make)(node);
+        self.boot(node, blank);
+        self.around.news.push_back((node, News::Restarted));
+    }
+
+    fn pause(&mut self, node: NodeId) {
+        let Some(slot) = self.slots.get_mut(node.index()) else { return };
+        if slot.host.condition == Condition::Up {
+            slot.host.condition = Condition::Paused;
+            self.around.happens(Happening::Paused { node });
+        }
+    }
+
+    /// What came meanwhile is taken at once, messages before timers, each in the order they came.
+    fn resume(&mut self, node: NodeId) {
+        let Some(slot) = self.slots.get_mut(node.index()) else { return };
+        if slot.host.condition != Condition::Paused {
+            return;
+        }
+        slot.host.condition = Condition::Up;
+        self.around.happens(Happening::Resumed { node });
+        for pending in self.around.stash.remove(&node).unwrap_or_default() {
+            self.around.push(self.around.time, pending);
+        }
+    }
+
+    fn set_clock(&mut self, node: NodeId, set: impl FnOnce(&mut NodeClock, Time)) {
+        let Some(slot) = self.slots.get_mut(node.index()) else { return };
+        let now = self.around.time;
+        let clock = slot.host.clock.get_or_insert_with(|| Box::new(NodeClock::right(now)));
+        set(clock, now);
+    }
+}

@@ -1,0 +1,195 @@
+//! What a node runs on: its condition, timers, clock and disk, and how its effects are carried out.
+
+use super::clock::NodeClock;
+use super::disk::Disk;
+use super::{Around, News, Pending, Simulated};
+use crate::moment::{Done, MessageId, Moment, Observer, Sent};
+use quorate_core::{Effect, Incarnation, NodeId, Note, Protocol, Sink, Span, Time, WriteOf};
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Up,
+    Paused,
+    Down,
+}
+
+/// One node's share of the world. It is small: a million of them fit in memory.
+pub(crate) struct Host<P: Protocol> {
+    pub(crate) condition: Condition,
+    pub(crate) incarnation: Incarnation,
+    /// How many transmissions this node has begun, in all its lives.
+    sent: u64,
+    /// How many timers this node has set, in all its lives.
+    generation: u32,
+    timers: Vec<(u32, P::Timer)>,
+    /// There from the first save on.
+    pub(crate) disk: Option<Box<Disk<P>>>,
+    /// There once the clock is off.
+    pub(crate) clock: Option<Box<NodeClock>>,
+    pub(crate) busy_until: Time,
+}
+
+impl<P: Protocol> Host<P> {
+    pub(crate) fn new() -> Self {
+        Self {
+            condition: Condition::Up,
+            incarnation: Incarnation::FIRST,
+            sent: 0,
+            generation: 0,
+            timers: Vec::new(),
+            disk: None,
+            clock: None,
+            busy_until: Time::ZERO,
+        }
+    }
+
+    /// The node's own clock at a true instant.
+    #[inline]
+    pub(crate) fn now(&self, time: Time) -> Time {
+        match &self.clock {
+            None => time,
+            Some(clock) => clock.at(time),
+        }
+    }
+
+    /// The timer of this generation, unless it was replaced or cancelled since.
+    pub(crate) fn fire(&mut self, generation: u32) -> Option<P::Timer> {
+        let place = self.timers.iter().position(|(set, _)| *set == generation)?;
+        Some(self.timers.swap_remove(place).1)
+    }
+
+    /// Forgets all timers and tells how many there were.
+    pub(crate) fn disarm(&mut self) -> usize {
+        self.timers.drain(..).count()
+    }
+
+    fn cancel(&mut self, timer: &P::Timer) -> bool {
+        let place = self.timers.iter().position(|(_, set)| set == timer);
+        place.map(|place| self.timers.swap_remove(place)).is_some()
+    }
+}
+
+/// Carries out the effects of one step of one node.
+pub(crate) struct Stepper<'a, P: Protocol, O> {
+    pub(crate) node: NodeId,
+    pub(crate) host: &'a mut Host<P>,
+    pub(crate) around: &'a mut Around<P, O>,
+}
+
+impl<P, O> Sink<P> for Stepper<'_, P, O>
+where
+    P: Simulated,
+    WriteOf<P>: Serialize,
+    O: Observer<P::Command, P::Event>,
+{
+    #[inline]
+    fn effect(&mut self, effect: Effect<P>) {
+        let saves = matches!(effect, Effect::Save(_));
+        if self.host.disk.is_none() && !saves {
+            return self.carry_out(effect);
+        }
+        let disk = self.host.disk.get_or_insert_default();
+        if let Some(effect) = disk.admit(effect) {
+            self.carry_out(effect);
+        }
+    }
+
+    fn note(&mut self, note: Note<'_>) {
+        let effect = match note {
+            Note::Rule { rule, text } => Done::Rule { rule, text },
+            Note::Handed { from, parcel } => Done::Handed { from, parcel },
+        };
+        self.tell(effect);
+    }
+}
+
+impl<P, O> Stepper<'_, P, O>
+where
+    P: Simulated,
+    WriteOf<P>: Serialize,
+    O: Observer<P::Command, P::Event>,
+{
+    /// What waited for the disk, and need not any longer, goes out.
+    pub(crate) fn release(&mut self) {
+        while let Some(effect) = self.host.disk.as_mut().and_then(|disk| disk.release()) {
+            self.carry_out(effect);
+        }
+    }
+
+    /// One sync at a time, for all that waits.
+    pub(crate) fn begin_sync(&mut self) {
+        let Some(disk) = &mut self.host.disk else { return };
+        if disk.syncing {
+            return;
+        }
+        let Some(count) = disk.unsynced() else { return };
+        disk.syncing = true;
+        let done = self.around.time + self.around.node_dice.length(self.around.sync);
+        let incarnation = self.host.incarnation;
+        self.around.push(done, Pending::Synced { node: self.node, incarnation, count });
+    }
+
+    #[inline]
+    fn carry_out(&mut self, effect: Effect<P>) {
+        match effect {
+            Effect::Send { to, message, order: _ } => {
+                let sent = self.sent(1, &message);
+                let number = sent.id.number;
+                self.tell(Done::Send { to, sent });
+                self.around.transmit(self.node, to, number, message);
+            }
+            Effect::Multicast { to, message, order: _ } => {
+                let others = to.len() - usize::from(to.contains(self.node));
+                let sent = self.sent(others as u64, &message);
+                let first = sent.id;
+                self.tell(Done::Multicast { to: &to, sent });
+                for (to, id) in crate::moment::receivers(&to, first) {
+                    self.around.transmit(self.node, to, id.number, message.clone());
+                }
+            }
+            Effect::Save(write) => {
+                self.tell(Done::Save(&write));
+                self.host.disk.get_or_insert_default().write(write);
+            }
+            Effect::SetTimer { timer, span } => self.set_timer(timer, span),
+            Effect::CancelTimer(timer) => {
+                if self.host.cancel(&timer) {
+                    self.around.armed -= 1;
+                    self.tell(Done::CancelTimer(&timer));
+                }
+            }
+            Effect::Emit { event, order: _ } => {
+                self.tell(Done::Emit(&event));
+                self.around.news.push_back((self.node, News::Told(event)));
+            }
+        }
+    }
+
+    /// Numbers so many transmissions, and describes the first.
+    #[inline]
+    fn sent<'m>(&mut self, transmissions: u64, message: &'m P::Message) -> Sent<'m> {
+        let id = MessageId { sender: self.node, number: self.host.sent + 1 };
+        self.host.sent += transmissions;
+        Sent::of(id, message, O::SIZES)
+    }
+
+    fn set_timer(&mut self, timer: P::Timer, span: Span) {
+        self.tell(Done::SetTimer { timer: &timer, span });
+        if !self.host.cancel(&timer) {
+            self.around.armed += 1;
+        }
+        self.host.generation = self.host.generation.wrapping_add(1);
+        let generation = self.host.generation;
+        let shown = self.around.timer_dice.between(span.earliest, span.latest);
+        let truly = self.host.clock.as_ref().map_or(shown, |clock| clock.true_length(shown));
+        self.host.timers.push((generation, timer));
+        self.around.push(self.around.time + truly, Pending::Timer { node: self.node, generation });
+    }
+
+    #[inline]
+    fn tell(&mut self, effect: Done<'_, P::Event>) {
+        let moment = Moment::Effect { time: self.around.time, node: self.node, effect };
+        self.around.observer.observe(&moment);
+    }
+}

@@ -1,0 +1,435 @@
+//! The simulated world: nodes, the network between them, their clocks and disks, and what goes wrong.
+//!
+//! A world takes one event after another from its queue. Same nodes, same setup, same seed: the same run, to the
+//! last byte. The cost of an event does not depend on the number of nodes or links.
+
+mod clock;
+pub(crate) mod disk;
+mod faults;
+mod host;
+
+use crate::dice::{Dice, Stream};
+use crate::moment::{Happening, Loss, MessageId, Moment, Observer, Taken};
+use crate::network::{Fate, Network, Wire};
+use crate::queue::Queue;
+use crate::settings::Latency;
+use faults::Act;
+use host::{Condition, Host, Stepper};
+use quorate_core::{Describe, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+
+/// A protocol that can be simulated: what enters a journal can be written down.
+///
+/// Every protocol with serialisable parts is one; nobody implements this by hand.
+pub trait Simulated:
+    Protocol<Command: Serialize, Message: Describe + Serialize, Timer: Serialize, Event: Serialize, Durable: Clone>
+{
+}
+
+impl<P> Simulated for P where
+    P: Protocol<Command: Serialize, Message: Describe + Serialize, Timer: Serialize, Event: Serialize, Durable: Clone>
+{
+}
+
+/// What a world is like before anything happens in it.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// What all chance follows from.
+    pub seed: u64,
+    /// The network between nodes.
+    pub wire: Wire,
+    /// How long a node is busy with each input.
+    pub processing: Latency,
+    /// How long a sync of the disk takes.
+    pub sync: Latency,
+}
+
+/// A world of nodes of one protocol, watched by one observer.
+pub struct World<P: Protocol, O> {
+    slots: Vec<Slot<P>>,
+    make: Box<dyn Fn(NodeId) -> P>,
+    around: Around<P, O>,
+    /// Faults that hold before any node starts.
+    at_start: Vec<Act>,
+    started: bool,
+    /// How many faults were scheduled: each has its serial number.
+    faults: u64,
+}
+
+struct Slot<P: Protocol> {
+    node: P,
+    host: Host<P>,
+}
+
+/// Everything but the nodes.
+struct Around<P: Protocol, O> {
+    time: Time,
+    queue: Queue<Pending<P>>,
+    network: Network,
+    processing: Latency,
+    sync: Latency,
+    timer_dice: Dice,
+    node_dice: Dice,
+    observer: O,
+    /// What happened to messages during the step under way; observers see it after the step.
+    aftermath: Vec<Aftermath>,
+    news: VecDeque<(NodeId, News<P::Event>)>,
+    /// Inputs of paused nodes, in order.
+    stash: BTreeMap<NodeId, VecDeque<Pending<P>>>,
+    events: u64,
+    under_way: usize,
+    armed: usize,
+    planned: usize,
+}
+
+/// What a node's user learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News<E> {
+    /// The node told it something.
+    Told(E),
+    /// The node went down, and every request with it.
+    Crashed,
+    /// The node is back, and knows of no request.
+    Restarted,
+}
+
+enum Aftermath {
+    Lost { id: MessageId, to: NodeId, why: Loss },
+    Duplicated { id: MessageId },
+}
+
+/// What is to come.
+enum Pending<P: Protocol> {
+    Message {
+        from: NodeId,
+        to: NodeId,
+        number: u64,
+        message: P::Message,
+    },
+    Timer {
+        node: NodeId,
+        generation: u32,
+    },
+    Command {
+        node: NodeId,
+        command: P::Command,
+    },
+    Synced {
+        node: NodeId,
+        incarnation: Incarnation,
+        count: u64,
+    },
+    /// An input whose processing time has passed.
+    Ready(Box<Pending<P>>),
+    Fault(Box<Act>),
+}
+
+/// What comes first at equal times: faults, then the disk, then messages, then timers, then users.
+#[derive(Clone, Copy)]
+enum Rank {
+    Fault = 0,
+    Disk = 1,
+    Message = 2,
+    Timer = 3,
+    Command = 4,
+}
+
+impl<P: Protocol> Pending<P> {
+    fn rank(&self) -> Rank {
+        match self {
+            Self::Message { .. } => Rank::Message,
+            Self::Timer { .. } => Rank::Timer,
+            Self::Command { .. } => Rank::Command,
+            Self::Synced { .. } => Rank::Disk,
+            Self::Ready(inner) => inner.rank(),
+            Self::Fault(_) => Rank::Fault,
+        }
+    }
+
+    fn node(&self) -> Option<NodeId> {
+        match self {
+            Self::Message { to, .. } => Some(*to),
+            Self::Timer { node, .. } | Self::Command { node, .. } | Self::Synced { node, .. } => Some(*node),
+            Self::Ready(inner) => inner.node(),
+            Self::Fault(_) => None,
+        }
+    }
+}
+
+impl<P: Protocol, O> Around<P, O> {
+    #[inline]
+    fn push(&mut self, at: Time, pending: Pending<P>) {
+        let nanos = at.nanos().max(0) as u64;
+        self.queue.push((nanos << 3) | pending.rank() as u64, pending);
+    }
+
+    /// Puts a message on its way.
+    #[inline]
+    fn transmit(&mut self, from: NodeId, to: NodeId, number: u64, message: P::Message) {
+        let id = MessageId { sender: from, number };
+        match self.network.fate(self.time, from, to) {
+            Fate::Lost(why) => self.aftermath.push(Aftermath::Lost { id, to, why }),
+            Fate::Arrives(at) => {
+                self.under_way += 1;
+                self.push(at, Pending::Message { from, to, number, message });
+            }
+            Fate::Twice(at, again) => {
+                self.aftermath.push(Aftermath::Duplicated { id });
+                self.under_way += 2;
+                self.push(at, Pending::Message { from, to, number, message: message.clone() });
+                self.push(again, Pending::Message { from, to, number, message });
+            }
+        }
+    }
+
+    fn happens(&mut self, what: Happening<'_>)
+    where
+        O: Observer<P::Command, P::Event>,
+    {
+        self.observer.observe(&Moment::World { time: self.time, what });
+    }
+
+    fn tell_aftermath(&mut self)
+    where
+        O: Observer<P::Command, P::Event>,
+    {
+        if self.aftermath.is_empty() {
+            return;
+        }
+        for event in std::mem::take(&mut self.aftermath) {
+            self.happens(match event {
+                Aftermath::Lost { id, to, why } => Happening::Lost { id, to, why },
+                Aftermath::Duplicated { id } => Happening::Duplicated { id },
+            });
+        }
+    }
+}
+
+impl<P, O> World<P, O>
+where
+    P: Simulated,
+    WriteOf<P>: Serialize,
+    O: Observer<P::Command, P::Event>,
+{
+    /// A world whose nodes are made by `make`, at boot and again at every restart.
+    pub fn new(setup: &Setup, make: impl Fn(NodeId) -> P + 'static, observer: O) -> Self {
+        let slots = (0..setup.nodes).map(NodeId::from_index).map(|id| Slot { node: make(id), host: Host::new() });
+        let dice = |stream| Dice::new(setup.seed, stream);
+        Self {
+            slots: slots.collect(),
+            make: Box::new(make),
+            around: Around {
+                time: Time::ZERO,
+                queue: Queue::new(),
+                network: Network::new(setup.wire.clone(), dice(Stream::Network)),
+                processing: setup.processing,
+                sync: setup.sync,
+                timer_dice: dice(Stream::Timers),
+                node_dice: dice(Stream::Nodes),
+                observer,
+                aftermath: Vec::new(),
+                news: VecDeque::new(),
+                stash: BTreeMap::new(),
+                events: 0,
+                under_way: 0,
+                armed: 0,
+                planned: 0,
+            },
+            at_start: Vec::new(),
+            started: false,
+            faults: 0,
+        }
+    }
+
+    /// Applies the faults that hold from the start, then boots every node that is up.
+    pub fn start(&mut self) {
+        self.started = true;
+        for act in std::mem::take(&mut self.at_start) {
+            self.act(act);
+        }
+        for node in (0..self.slots.len()).map(NodeId::from_index) {
+            self.boot(node, false);
+        }
+    }
+
+    /// Gives a node a command at an instant to come.
+    pub fn command(&mut self, at: Time, node: NodeId, command: P::Command) {
+        self.around.planned += 1;
+        self.around.push(at, Pending::Command { node, command });
+    }
+
+    /// Lets the next thing happen. Nothing is left to happen if it returns false.
+    #[inline]
+    pub fn advance(&mut self) -> bool {
+        let Some((key, pending)) = self.around.queue.pop() else { return false };
+        self.around.time = Time::from_nanos((key >> 3) as i64);
+        match pending {
+            Pending::Fault(act) => self.act(*act),
+            Pending::Ready(pending) => self.take(*pending),
+            pending if self.around.processing == Latency::Fixed(quorate_core::Duration::ZERO) => self.take(pending),
+            pending => self.queue_up(pending),
+        }
+        true
+    }
+
+    /// The instant of the last event.
+    pub fn time(&self) -> Time {
+        self.around.time
+    }
+
+    /// How many inputs nodes have taken.
+    pub fn events(&self) -> u64 {
+        self.around.events
+    }
+
+    /// How many messages are on their way.
+    pub fn under_way(&self) -> usize {
+        self.around.under_way
+    }
+
+    /// Whether no message is on its way, no timer is set and no command is to come.
+    pub fn is_quiet(&self) -> bool {
+        self.around.under_way == 0 && self.around.armed == 0 && self.around.planned == 0
+    }
+
+    /// Whether a node is up (a paused one is).
+    pub fn is_up(&self, node: NodeId) -> bool {
+        self.slots.get(node.index()).is_some_and(|slot| slot.host.condition != Condition::Down)
+    }
+
+    /// The next thing that a node's user learns.
+    pub fn next_news(&mut self) -> Option<(NodeId, News<P::Event>)> {
+        self.around.news.pop_front()
+    }
+
+    /// A node's state.
+    pub fn node(&self, node: NodeId) -> Option<&P> {
+        self.slots.get(node.index()).map(|slot| &slot.node)
+    }
+
+    /// The observer.
+    pub fn observer(&self) -> &O {
+        &self.around.observer
+    }
+
+    /// The observer, and the end of the world.
+    pub fn into_observer(self) -> O {
+        self.around.observer
+    }
+
+    /// A node is busy with one input at a time, in the order they come.
+    fn queue_up(&mut self, pending: Pending<P>) {
+        let Some(slot) = pending.node().and_then(|node| self.slots.get_mut(node.index())) else { return };
+        let begins = slot.host.busy_until.max(self.around.time);
+        slot.host.busy_until = begins + self.around.node_dice.length(self.around.processing);
+        let done = slot.host.busy_until;
+        self.around.push(done, Pending::Ready(Box::new(pending)));
+    }
+
+    /// An input reaches its node, if that is up and running.
+    #[inline]
+    fn take(&mut self, pending: Pending<P>) {
+        let Some(node) = pending.node() else { return };
+        let Some(slot) = self.slots.get_mut(node.index()) else { return };
+        match slot.host.condition {
+            Condition::Up => self.accept(node, pending),
+            Condition::Paused => self.around.stash.entry(node).or_default().push_back(pending),
+            Condition::Down => self.miss(pending),
+        }
+    }
+
+    /// An input for a node that is down. Its timers went down with it.
+    fn miss(&mut self, pending: Pending<P>) {
+        match pending {
+            Pending::Message { from, to, number, .. } => {
+                self.around.under_way -= 1;
+                let id = MessageId { sender: from, number };
+                self.around.happens(Happening::Lost { id, to, why: Loss::Down });
+            }
+            Pending::Command { .. } => self.around.planned -= 1,
+            Pending::Ready(pending) => self.miss(*pending),
+            Pending::Timer { .. } | Pending::Synced { .. } | Pending::Fault(_) => {}
+        }
+    }
+
+    #[inline]
+    fn accept(&mut self, node: NodeId, pending: Pending<P>) {
+        match pending {
+            Pending::Message { from, to, number, message } => {
+                self.around.under_way -= 1;
+                let id = MessageId { sender: from, number };
+                if self.around.network.is_cut(from, to) {
+                    return self.around.happens(Happening::Lost { id, to, why: Loss::Cut });
+                }
+                let seen = Taken::Message { id, kind: message.kind(), wrapped: message.wrapped() };
+                self.tell(node, seen);
+                self.step(node, Input::Message { from, message });
+            }
+            Pending::Timer { node, generation } => {
+                let Some(timer) = self.slots.get_mut(node.index()).and_then(|slot| slot.host.fire(generation)) else {
+                    return;
+                };
+                self.around.armed -= 1;
+                self.tell(node, Taken::Timer(&timer));
+                self.step(node, Input::Timer(timer));
+            }
+            Pending::Command { node, command } => {
+                self.around.planned -= 1;
+                self.tell(node, Taken::Command(&command));
+                self.step(node, Input::Command(command));
+            }
+            Pending::Synced { node, incarnation, count } => self.synced(node, incarnation, count),
+            Pending::Ready(pending) => self.accept(node, *pending),
+            Pending::Fault(act) => self.act(*act),
+        }
+    }
+
+    /// The disk confirms: what waited for it goes out, and the node is told.
+    fn synced(&mut self, node: NodeId, incarnation: Incarnation, count: u64) {
+        let Some(slot) = self.slots.get_mut(node.index()) else { return };
+        if slot.host.incarnation != incarnation {
+            return;
+        }
+        if let Some(disk) = &mut slot.host.disk {
+            disk.syncing = false;
+            disk.sync(count);
+        }
+        self.tell(node, Taken::Saved(count));
+        let Some(slot) = self.slots.get_mut(node.index()) else { return };
+        let mut stepper = Stepper { node, host: &mut slot.host, around: &mut self.around };
+        stepper.release();
+        self.step(node, Input::Saved(count));
+    }
+
+    fn boot(&mut self, node: NodeId, blank: bool) {
+        let Some(slot) = self.slots.get_mut(node.index()) else { return };
+        if slot.host.condition == Condition::Down {
+            return;
+        }
+        let incarnation = slot.host.incarnation;
+        let durable = slot.host.disk.as_ref().map(|disk| disk.contents()).unwrap_or_default();
+        self.tell(node, Taken::Start { incarnation, blank });
+        self.step(node, Input::Start { durable, incarnation });
+    }
+
+    #[inline]
+    fn tell(&mut self, node: NodeId, input: Taken<'_, P::Command>) {
+        let time = self.around.time;
+        let now = self.slots.get(node.index()).map_or(time, |slot| slot.host.now(time));
+        self.around.observer.observe(&Moment::Input { time, now, node, input });
+    }
+
+    #[inline]
+    fn step(&mut self, node: NodeId, input: Input<P>) {
+        let Some(slot) = self.slots.get_mut(node.index()) else { return };
+        self.around.events += 1;
+        let now = slot.host.now(self.around.time);
+        let mut stepper = Stepper { node, host: &mut slot.host, around: &mut self.around };
+        slot.node.step(now, input, &mut Effects::new(&mut stepper));
+        stepper.begin_sync();
+        self.around.tell_aftermath();
+    }
+}
