@@ -70,7 +70,7 @@ impl VectorClock {
             self.0.resize(index + 1, 0);
         }
         if let Some(count) = self.0.get_mut(index) {
-            *count += 1;
+            *count = count.saturating_add(1);
         }
     }
 

@@ -20,7 +20,7 @@ impl Fence {
     /// The fence of the next entry: larger than every one that those who admit it know of.
     #[must_use]
     pub const fn next(self) -> Self {
-        Self { epoch: self.epoch, counter: self.counter + 1 }
+        Self { epoch: self.epoch, counter: self.counter.saturating_add(1) }
     }
 
     /// Remembers a fence heard of, if it is the largest so far.

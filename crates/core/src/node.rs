@@ -64,7 +64,7 @@ impl Incarnation {
     /// The life after this one.
     #[must_use]
     pub const fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     let hints = [
         ("quorate list".to_owned(), format!("the algorithms: {}", names.join(", "))),
         ("quorate explain central".into(), "idea, rules, cost, failures".into()),
-        ("quorate sim central --fault \"crash 1 at 9ms\"".into(), "break it".into()),
+        ("quorate sim central --fault \"crash 1 at 40ms\"".into(), "break it".into()),
         ("quorate sweep ricart-agrawala --seeds 10000 --loss 0.1".into(), "try to break it ten thousand times".into()),
         ("quorate --help".into(), "everything else".into()),
     ];

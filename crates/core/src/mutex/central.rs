@@ -22,7 +22,8 @@
 //! When it fails: a dead coordinator stops everyone. A dead holder stops everyone else. A dead waiter stops
 //! everyone once its turn comes. A dead idle node stops nobody.
 //!
-//! Try: answered within 2T, by a grant or a denial.
+//! Try: answered within 2T, by a grant or a denial. A try that was given up may still be in the way of the same
+//! node's next one.
 //!
 //! Departs from the book: tickets are numbered, so that a grant which crosses a cancellation admits nobody and a
 //! ticket given back before it arrived is never granted.

@@ -79,7 +79,7 @@ struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    Waiting { stamp: Stamp, missing: BTreeSet<NodeId> },
+    Waiting { stamp: Stamp, patience: Patience, missing: BTreeSet<NodeId> },
     Inside { stamp: Stamp },
 }
 
@@ -184,7 +184,7 @@ impl RicartAgrawala {
         if !missing.is_empty() {
             out.multicast(&self.place.group, Message::Request { stamp, patience });
         }
-        self.phase = Phase::Waiting { stamp, missing };
+        self.phase = Phase::Waiting { stamp, patience, missing };
         self.enter_if_permitted(out);
     }
 
@@ -216,7 +216,7 @@ impl RicartAgrawala {
         self.clock.witness(clock);
         self.fence.raise(fence);
         match &mut self.phase {
-            Phase::Waiting { stamp, missing } if *stamp == to => {
+            Phase::Waiting { stamp, missing, .. } if *stamp == to => {
                 missing.remove(&from);
                 self.enter_if_permitted(out);
             }
@@ -228,7 +228,7 @@ impl RicartAgrawala {
 
     /// RA-3. The fence is larger than every one that those who admit us know of.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting { stamp, missing } = &self.phase else { return };
+        let Phase::Waiting { stamp, missing, .. } = &self.phase else { return };
         if !missing.is_empty() {
             return;
         }
@@ -264,11 +264,11 @@ impl RicartAgrawala {
         out.send(asked.node, Message::Denied { to: asked, clock: self.clock });
     }
 
-    /// RA-6. One denial is enough.
+    /// RA-6. One denial is enough, and only a try can be denied.
     fn accept_denial(&mut self, from: NodeId, to: Stamp, clock: Clock, out: &mut Effects<'_, Self>) {
         self.clock.witness(clock);
         match &self.phase {
-            Phase::Waiting { stamp, missing } if *stamp == to && missing.contains(&from) => {
+            Phase::Waiting { stamp, patience: Patience::Try, missing } if *stamp == to && missing.contains(&from) => {
                 self.give_up("RA-6", Event::Denied, out);
             }
             Phase::Waiting { .. } | Phase::Idle | Phase::Inside { .. } => {}
@@ -291,7 +291,7 @@ impl RicartAgrawala {
     fn assert_invariants(&self) {
         match &self.phase {
             Phase::Idle => debug_assert!(self.deferred.is_empty(), "an idle node owes nobody a reply"),
-            Phase::Waiting { stamp, missing } => {
+            Phase::Waiting { stamp, missing, .. } => {
                 debug_assert!(!missing.is_empty(), "a node with every reply is inside");
                 debug_assert!(stamp.clock <= self.clock, "our stamp is of our own past");
             }

@@ -36,7 +36,8 @@ struct Storm {
     gusts: Vec<Gust>,
 }
 
-/// One thing that happens.
+/// One thing that happens. Numbers beyond the last node or message begin again at the first, so that every gust
+/// still means something when proptest makes a storm smaller.
 #[derive(Clone, Debug)]
 enum Gust {
     /// A node is asked something.

@@ -3,4 +3,5 @@
 mod many;
 mod reliable;
 
-pub use many::OneOfMany;
+pub use many::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
+pub use reliable::{Copy, Frame, Pair, Reliable, ReliableTimer, Retransmission};

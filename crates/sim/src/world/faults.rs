@@ -83,7 +83,7 @@ where
         slot.host.condition = Condition::Down;
         self.around.armed -= slot.host.disarm();
         let mut lost_writes = 0;
-        if let Some(disk) = &mut slot.host.disk {
+        if let Some(disk) = slot.host.disk() {
             let survivors = match unsynced {
                 Unsynced::Lost => 0,
                 Unsynced::Torn => self.around.node_dice.below(disk.pending() + 1),
@@ -105,9 +105,9 @@ where
         }
         slot.host.condition = Condition::Up;
         slot.host.incarnation = slot.host.incarnation.next();
-        slot.host.busy_until = self.around.time;
+        slot.host.extras().busy_until = self.around.time;
         let blank = disk == Disk::Blank;
-        if blank && let Some(disk) = &mut slot.host.disk {
+        if blank && let Some(disk) = slot.host.disk() {
             disk.wipe();
         }
         slot.node = (self.make)(node);
@@ -139,7 +139,7 @@ where
     fn set_clock(&mut self, node: NodeId, set: impl FnOnce(&mut NodeClock, Time)) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let now = self.around.time;
-        let clock = slot.host.clock.get_or_insert_with(|| Box::new(NodeClock::right(now)));
+        let clock = slot.host.extras().clock.get_or_insert_with(|| NodeClock::right(now));
         set(clock, now);
     }
 }

@@ -14,59 +14,82 @@ pub(crate) enum Condition {
     Down,
 }
 
-/// One node's share of the world. It is small: a million of them fit in memory.
+/// One node's share of the world. It is small: a million of them fit in memory, and one in a line of cache.
 pub(crate) struct Host<P: Protocol> {
-    pub(crate) condition: Condition,
-    pub(crate) incarnation: Incarnation,
     /// How many transmissions this node has begun, in all its lives.
     sent: u64,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) condition: Condition,
+    extras: Option<Box<Extras<P>>>,
+}
+
+/// What many nodes of a large world never need.
+pub(crate) struct Extras<P: Protocol> {
     /// How many timers this node has set, in all its lives.
     generation: u32,
     timers: Vec<(u32, P::Timer)>,
     /// There from the first save on.
-    pub(crate) disk: Option<Box<Disk<P>>>,
+    pub(crate) disk: Option<Disk<P>>,
     /// There once the clock is off.
-    pub(crate) clock: Option<Box<NodeClock>>,
+    pub(crate) clock: Option<NodeClock>,
     pub(crate) busy_until: Time,
+}
+
+impl<P: Protocol> Default for Extras<P> {
+    fn default() -> Self {
+        Self { generation: 0, timers: Vec::new(), disk: None, clock: None, busy_until: Time::ZERO }
+    }
 }
 
 impl<P: Protocol> Host<P> {
     pub(crate) fn new() -> Self {
-        Self {
-            condition: Condition::Up,
-            incarnation: Incarnation::FIRST,
-            sent: 0,
-            generation: 0,
-            timers: Vec::new(),
-            disk: None,
-            clock: None,
-            busy_until: Time::ZERO,
-        }
+        Self { sent: 0, incarnation: Incarnation::FIRST, condition: Condition::Up, extras: None }
+    }
+
+    /// The extras, which are there from now on.
+    pub(crate) fn extras(&mut self) -> &mut Extras<P> {
+        self.extras.get_or_insert_default()
+    }
+
+    pub(crate) fn disk(&mut self) -> Option<&mut Disk<P>> {
+        self.extras.as_mut()?.disk.as_mut()
+    }
+
+    fn clock(&self) -> Option<&NodeClock> {
+        self.extras.as_ref()?.clock.as_ref()
     }
 
     /// The node's own clock at a true instant.
     #[inline]
     pub(crate) fn now(&self, time: Time) -> Time {
-        match &self.clock {
-            None => time,
-            Some(clock) => clock.at(time),
-        }
+        self.clock().map_or(time, |clock| clock.at(time))
     }
 
     /// The timer of this generation, unless it was replaced or cancelled since.
     pub(crate) fn fire(&mut self, generation: u32) -> Option<P::Timer> {
-        let place = self.timers.iter().position(|(set, _)| *set == generation)?;
-        Some(self.timers.swap_remove(place).1)
+        let timers = &mut self.extras.as_mut()?.timers;
+        let place = timers.iter().position(|(set, _)| *set == generation)?;
+        Some(timers.swap_remove(place).1)
     }
 
     /// Forgets all timers and tells how many there were.
     pub(crate) fn disarm(&mut self) -> usize {
-        self.timers.drain(..).count()
+        self.extras.as_mut().map_or(0, |extras| extras.timers.drain(..).count())
+    }
+
+    /// Sets a timer in place of the one of the same name. Tells its generation, and whether there was one.
+    fn arm(&mut self, timer: P::Timer) -> (u32, bool) {
+        let replaced = self.cancel(&timer);
+        let extras = self.extras();
+        extras.generation = extras.generation.wrapping_add(1);
+        extras.timers.push((extras.generation, timer));
+        (extras.generation, replaced)
     }
 
     fn cancel(&mut self, timer: &P::Timer) -> bool {
-        let place = self.timers.iter().position(|(_, set)| set == timer);
-        place.map(|place| self.timers.swap_remove(place)).is_some()
+        let Some(extras) = &mut self.extras else { return false };
+        let place = extras.timers.iter().position(|(_, set)| set == timer);
+        place.map(|place| extras.timers.swap_remove(place)).is_some()
     }
 }
 
@@ -85,12 +108,12 @@ where
 {
     #[inline]
     fn effect(&mut self, effect: Effect<P>) {
-        let saves = matches!(effect, Effect::Save(_));
-        if self.host.disk.is_none() && !saves {
-            return self.carry_out(effect);
-        }
-        let disk = self.host.disk.get_or_insert_default();
-        if let Some(effect) = disk.admit(effect) {
+        let admitted = match (self.host.disk(), &effect) {
+            (Some(disk), _) => disk.admit(effect),
+            (None, Effect::Save(_)) => self.host.extras().disk.insert(Disk::default()).admit(effect),
+            (None, _) => Some(effect),
+        };
+        if let Some(effect) = admitted {
             self.carry_out(effect);
         }
     }
@@ -112,14 +135,14 @@ where
 {
     /// What waited for the disk, and need not any longer, goes out.
     pub(crate) fn release(&mut self) {
-        while let Some(effect) = self.host.disk.as_mut().and_then(|disk| disk.release()) {
+        while let Some(effect) = self.host.disk().and_then(|disk| disk.release()) {
             self.carry_out(effect);
         }
     }
 
     /// One sync at a time, for all that waits.
     pub(crate) fn begin_sync(&mut self) {
-        let Some(disk) = &mut self.host.disk else { return };
+        let Some(disk) = self.host.disk() else { return };
         if disk.syncing {
             return;
         }
@@ -150,7 +173,9 @@ where
             }
             Effect::Save(write) => {
                 self.tell(Done::Save(&write));
-                self.host.disk.get_or_insert_default().write(write);
+                if let Some(disk) = self.host.disk() {
+                    disk.write(write);
+                }
             }
             Effect::SetTimer { timer, span } => self.set_timer(timer, span),
             Effect::CancelTimer(timer) => {
@@ -176,14 +201,10 @@ where
 
     fn set_timer(&mut self, timer: P::Timer, span: Span) {
         self.tell(Done::SetTimer { timer: &timer, span });
-        if !self.host.cancel(&timer) {
-            self.around.armed += 1;
-        }
-        self.host.generation = self.host.generation.wrapping_add(1);
-        let generation = self.host.generation;
+        let (generation, replaced) = self.host.arm(timer);
+        self.around.armed += usize::from(!replaced);
         let shown = self.around.timer_dice.between(span.earliest, span.latest);
-        let truly = self.host.clock.as_ref().map_or(shown, |clock| clock.true_length(shown));
-        self.host.timers.push((generation, timer));
+        let truly = self.host.clock().map_or(shown, |clock| clock.true_length(shown));
         self.around.push(self.around.time + truly, Pending::Timer { node: self.node, generation });
     }
 

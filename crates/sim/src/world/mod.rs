@@ -323,9 +323,9 @@ where
     /// A node is busy with one input at a time, in the order they come.
     fn queue_up(&mut self, pending: Pending<P>) {
         let Some(slot) = pending.node().and_then(|node| self.slots.get_mut(node.index())) else { return };
-        let begins = slot.host.busy_until.max(self.around.time);
-        slot.host.busy_until = begins + self.around.node_dice.length(self.around.processing);
-        let done = slot.host.busy_until;
+        let busy_until = &mut slot.host.extras().busy_until;
+        *busy_until = self.around.time.max(*busy_until) + self.around.node_dice.length(self.around.processing);
+        let done = *busy_until;
         self.around.push(done, Pending::Ready(Box::new(pending)));
     }
 
@@ -393,7 +393,7 @@ where
         if slot.host.incarnation != incarnation {
             return;
         }
-        if let Some(disk) = &mut slot.host.disk {
+        if let Some(disk) = slot.host.disk() {
             disk.syncing = false;
             disk.sync(count);
         }
@@ -410,7 +410,7 @@ where
             return;
         }
         let incarnation = slot.host.incarnation;
-        let durable = slot.host.disk.as_ref().map(|disk| disk.contents()).unwrap_or_default();
+        let durable = slot.host.disk().map(|disk| disk.contents()).unwrap_or_default();
         self.tell(node, Taken::Start { incarnation, blank });
         self.step(node, Input::Start { durable, incarnation });
     }

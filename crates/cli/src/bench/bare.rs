@@ -1,0 +1,48 @@
+//! The bare loop that the simulator is held against: a binary heap, a table of counters, the same dice.
+
+use quorate_core::Duration;
+use quorate_sim::dice::{Dice, Stream};
+use quorate_sim::settings::Latency;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A ring of counters with one token in flight for each.
+pub(crate) struct Bare {
+    heap: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
+    passed: Vec<u32>,
+    dice: Dice,
+    latency: Latency,
+    serial: u64,
+}
+
+impl Bare {
+    pub(crate) fn new(nodes: usize, latency: Latency) -> Self {
+        let mut bare = Self {
+            heap: BinaryHeap::new(),
+            passed: vec![0; nodes],
+            dice: Dice::new(1, Stream::Network),
+            latency,
+            serial: 0,
+        };
+        for node in 0..nodes as u32 {
+            bare.send(0, node, 0);
+        }
+        bare
+    }
+
+    fn send(&mut self, now: u64, from: u32, hops: u32) {
+        let delay: Duration = self.dice.length(self.latency);
+        let to = if from as usize + 1 == self.passed.len() { 0 } else { from + 1 };
+        self.serial += 1;
+        self.heap.push(Reverse((now + delay.nanos(), self.serial, to, hops)));
+    }
+
+    pub(crate) fn advance(&mut self) -> bool {
+        let Some(Reverse((now, _, node, hops))) = self.heap.pop() else { return false };
+        if let Some(passed) = self.passed.get_mut(node as usize) {
+            *passed += 1;
+        }
+        self.send(now, node, hops + 1);
+        true
+    }
+}

@@ -1,0 +1,61 @@
+//! A ring on which every node passes tokens on: the least that a protocol can do.
+
+use quorate_core::{Describe, Effects, Group, Input, Never, NodeId, Protocol, Time};
+use quorate_sim::metrics::Messages;
+use quorate_sim::settings::{Chance, Latency};
+use quorate_sim::{Setup, Wire, World};
+use serde::Serialize;
+
+/// A node that sends one token at the start and passes on what it gets.
+pub(crate) struct Ring {
+    next: NodeId,
+    passed: u32,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Token {
+    hops: u32,
+}
+
+impl Describe for Token {
+    fn kind(&self) -> &'static str {
+        "token"
+    }
+}
+
+impl Protocol for Ring {
+    type Command = Never;
+    type Message = Token;
+    type Timer = Never;
+    type Event = Never;
+    type Durable = ();
+
+    fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+        match input {
+            Input::Start { .. } => out.send(self.next, Token { hops: 0 }),
+            Input::Message { message: Token { hops }, .. } => {
+                self.passed += 1;
+                out.send(self.next, Token { hops: hops + 1 });
+            }
+            Input::Command(never) | Input::Timer(never) => match never {},
+            Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
+        }
+    }
+}
+
+/// A world of such nodes with one token in flight for each, counted and not recorded.
+pub(crate) fn world(nodes: usize, latency: Latency) -> World<Ring, Messages> {
+    let never = Chance::default();
+    let setup = Setup {
+        nodes,
+        seed: 1,
+        wire: Wire { latency, loss: never, duplicate: never, fifo: false },
+        processing: Latency::Fixed(quorate_core::Duration::ZERO),
+        sync: Latency::Fixed(quorate_core::Duration::ZERO),
+    };
+    let group = Group::of_size(nodes);
+    let make = move |me| Ring { next: group.successor(me).unwrap_or(me), passed: 0 };
+    let mut world = World::new(&setup, make, Messages::new(nodes));
+    world.start();
+    world
+}

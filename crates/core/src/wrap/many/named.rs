@@ -1,0 +1,108 @@
+//! Commands, messages, timers, events and writes that say whose they are.
+
+use crate::describe::{Class, Describe};
+use crate::effects::Parcel;
+use crate::node::NodeId;
+use crate::protocol::Durable;
+use alloc::collections::BTreeMap;
+use core::fmt;
+
+/// Something of the instance with this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Named<Name, T> {
+    /// Whose it is.
+    pub name: Name,
+    /// What it is.
+    pub inner: T,
+}
+
+impl<Name: fmt::Display, T: fmt::Display> fmt::Display for Named<Name, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.inner)
+    }
+}
+
+/// A message is counted and drawn as what it is, whatever its name.
+impl<Name, M: Describe> Describe for Named<Name, M> {
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        self.inner.on_behalf_of()
+    }
+
+    fn parcel(&self) -> Option<Parcel> {
+        self.inner.parcel()
+    }
+
+    fn wrapped(&self) -> bool {
+        self.inner.wrapped()
+    }
+}
+
+/// What a node of many tells its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum ManyEvent<Name, E> {
+    /// The instance with this name tells something.
+    Of {
+        /// Which one.
+        name: Name,
+        /// What.
+        event: E,
+    },
+    /// The command was refused, for this node has as many names in use as it may; nothing changed.
+    Full {
+        /// The name that the command was for.
+        name: Name,
+    },
+    /// The command was refused, for its name is too long; nothing changed.
+    BadName {
+        /// The name that the command was for.
+        name: Name,
+    },
+}
+
+impl<Name: fmt::Display, E: fmt::Display> fmt::Display for ManyEvent<Name, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Of { name, event } => write!(f, "{name}: {event}"),
+            Self::Full { name } => write!(f, "{name}: refused: too many names are in use"),
+            Self::BadName { name } => write!(f, "{name}: refused: the name is too long"),
+        }
+    }
+}
+
+/// What survives a crash: of each name what its instance saved.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(bound(deserialize = "Name: Ord + serde::Deserialize<'de>, D: serde::Deserialize<'de>"))
+)]
+pub struct ManyDurable<Name, D> {
+    /// The part of each name that ever saved something.
+    pub parts: BTreeMap<Name, D>,
+}
+
+// Written by hand, because a derive would ask Default of the name.
+impl<Name, D> Default for ManyDurable<Name, D> {
+    fn default() -> Self {
+        Self { parts: BTreeMap::new() }
+    }
+}
+
+impl<Name: Ord, D: Durable> Durable for ManyDurable<Name, D> {
+    type Write = Named<Name, D::Write>;
+
+    fn apply(&mut self, write: Self::Write) {
+        self.parts.entry(write.name).or_default().apply(write.inner);
+    }
+}

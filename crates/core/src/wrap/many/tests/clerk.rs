@@ -1,0 +1,174 @@
+//! A protocol that does as it is told and tells all that happens to it, and a desk to watch one node of many on.
+
+use crate::effects::{Effect, Effects, Note, Sink};
+use crate::group::{Epoch, Group, View};
+use crate::node::{Incarnation, NodeId};
+use crate::protocol::{Durable, Input, Protocol};
+use crate::time::{Duration, Span, Time};
+use crate::wrap::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
+use std::format;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Clerk {
+    busy: bool,
+    /// Grows with every command.
+    age: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Task {
+    Work,
+    Rest,
+    Save(u8),
+    SetTimer,
+    CancelTimer,
+    Send,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Book(pub(super) Vec<u8>);
+
+impl Durable for Book {
+    type Write = u8;
+    fn apply(&mut self, write: u8) {
+        self.0.push(write);
+    }
+}
+
+impl Protocol for Clerk {
+    type Command = Task;
+    type Message = Task;
+    type Timer = u8;
+    type Event = String;
+    type Durable = Book;
+
+    fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+        match input {
+            Input::Start { durable, incarnation } => {
+                out.emit(format!("starts life {incarnation} with {:?}", durable.0));
+            }
+            Input::Command(task) | Input::Message { message: task, .. } => self.perform(task, out),
+            Input::Timer(timer) => out.emit(format!("wakes by {timer}")),
+            Input::Saved(count) => out.emit(format!("has saved {count}")),
+            Input::Suspect(node) => out.emit(format!("suspects {node}")),
+            Input::Trust(node) => {
+                self.busy = false;
+                out.emit(format!("trusts {node}"));
+            }
+            Input::View(view) => out.emit_ahead(format!("views {} of {}", view.epoch, view.members)),
+        }
+    }
+}
+
+impl Clerk {
+    fn perform(&mut self, task: Task, out: &mut Effects<'_, Self>) {
+        self.age += 1;
+        out.note("CL-1", format_args!("is {} old", self.age));
+        match task {
+            Task::Work => self.busy = true,
+            Task::Rest => self.busy = false,
+            Task::Save(write) => out.save(write),
+            Task::SetTimer => out.set_timer(7, Span::exactly(Duration::from_millis(1))),
+            Task::CancelTimer => out.cancel_timer(7),
+            Task::Send => {
+                out.send_ahead(NodeId::from_index(1), Task::Rest);
+                out.multicast(&Group::of_size(3), Task::Rest);
+            }
+        }
+    }
+}
+
+impl OneOfMany for Clerk {
+    type Floor = u64;
+
+    fn is_idle(&self) -> bool {
+        !self.busy
+    }
+
+    fn floor(&self) -> u64 {
+        self.age
+    }
+
+    fn raise(&mut self, floor: &u64) {
+        self.age = self.age.max(*floor);
+    }
+}
+
+type Subject = Many<&'static str, Clerk>;
+
+/// One node of many, and all that it said.
+pub(super) struct Desk {
+    pub(super) node: Subject,
+    pub(super) said: Vec<String>,
+}
+
+impl Desk {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { node: Many::new(Clerk::default(), limits), said: Vec::new() }
+    }
+
+    pub(super) fn start(&mut self, incarnation: u64, parts: &[(&'static str, &[u8])]) {
+        let mut durable = ManyDurable::default();
+        for (name, writes) in parts {
+            writes.iter().for_each(|write| durable.apply(Named { name: *name, inner: *write }));
+        }
+        self.step(Input::Start { durable, incarnation: Incarnation(incarnation) });
+    }
+
+    pub(super) fn command(&mut self, name: &'static str, task: Task) {
+        self.step(Input::Command(Named { name, inner: task }));
+    }
+
+    pub(super) fn message(&mut self, from: usize, name: &'static str, task: Task) {
+        let message = Named { name, inner: task };
+        self.step(Input::Message { from: NodeId::from_index(from - 1), message });
+    }
+
+    pub(super) fn timer(&mut self, name: &'static str, timer: u8) {
+        self.step(Input::Timer(Named { name, inner: timer }));
+    }
+
+    pub(super) fn view(&mut self, epoch: u64, size: usize) {
+        self.step(Input::View(View { epoch: Epoch(epoch), members: Group::of_size(size) }));
+    }
+
+    pub(super) fn step(&mut self, input: Input<Subject>) {
+        let mut ear = Ear { said: &mut self.said };
+        self.node.step(Time::ZERO, input, &mut Effects::new(&mut ear));
+    }
+
+    /// All that the node said since this was last asked, one effect a line.
+    pub(super) fn said(&mut self) -> String {
+        let mut lines = self.said.join("\n");
+        lines.push('\n');
+        self.said.clear();
+        lines
+    }
+}
+
+struct Ear<'a> {
+    said: &'a mut Vec<String>,
+}
+
+impl Sink<Subject> for Ear<'_> {
+    fn effect(&mut self, effect: Effect<Subject>) {
+        self.said.push(match effect {
+            Effect::Send { to, message, order } => format!("sends {message:?} to {to} {order:?}"),
+            Effect::Multicast { to, message, order } => format!("sends {message:?} to all of {to} {order:?}"),
+            Effect::Save(Named { name, inner }) => format!("{name} saves {inner}"),
+            Effect::SetTimer { timer: Named { name, inner }, span } => format!("{name} sets {inner} to {span}"),
+            Effect::CancelTimer(Named { name, inner }) => format!("{name} cancels {inner}"),
+            Effect::Emit { event: ManyEvent::Of { name, event }, .. } => format!("{name} {event}"),
+            Effect::Emit { event, .. } => event.to_string(),
+        });
+    }
+
+    fn note(&mut self, note: Note<'_>) {
+        match note {
+            Note::Rule { rule, text } => self.said.push(format!("{rule} {text}")),
+            Note::Handed { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,4 @@
+mod clerk;
+mod properties;
+mod rules;
+mod table;

@@ -1,0 +1,89 @@
+//! Locks side by side, under every order of commands and deliveries.
+
+use super::table::Table;
+use crate::mutex::{Central, Command, Event, RicartAgrawala};
+use crate::node::NodeId;
+use crate::wrap::OneOfMany;
+use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
+use std::vec::Vec;
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    /// The node asks to enter if it is outside, or leaves if it is inside; if it waits, it may give up.
+    Turn {
+        node: usize,
+        name: &'static str,
+        give_up: bool,
+        patient: bool,
+    },
+    Deliver(usize),
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let turn = (1..=3_usize, prop::sample::select(&NAMES[..]), prop::bool::weighted(0.2), prop::bool::weighted(0.8));
+    prop_oneof![
+        2 => turn.prop_map(|(node, name, give_up, patient)| Action::Turn { node, name, give_up, patient }),
+        5 => any::<usize>().prop_map(Action::Deliver),
+    ]
+}
+
+impl<P: OneOfMany<Command = Command, Event = Event>> Table<P> {
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Turn { node, name, give_up, patient } => {
+                let me = NodeId::from_index(node - 1);
+                let waits = self.waiting.contains(&(name, me));
+                let command = match (self.inside.get(name) == Some(&me), waits, give_up) {
+                    (true, _, _) => Command::Release,
+                    (false, true, true) => Command::Cancel,
+                    (false, true, false) => return,
+                    (false, false, _) => {
+                        if patient {
+                            Command::Acquire
+                        } else {
+                            Command::Try
+                        }
+                    }
+                };
+                self.ask(node, command, name);
+            }
+            Action::Deliver(_) if self.under_way.is_empty() => {}
+            Action::Deliver(place) => self.deliver(place % self.under_way.len()),
+        }
+    }
+
+    /// Everyone inside leaves and every message arrives, until nothing is left to happen.
+    fn come_to_rest(&mut self) {
+        loop {
+            self.deliver_all(|_| true);
+            let Some((name, node)) = self.inside.iter().next().map(|(name, node)| (*name, *node)) else { return };
+            self.ask(node.index() + 1, Command::Release, name);
+        }
+    }
+}
+
+/// The table itself checks that one is inside at a time and that fences grow.
+fn assert_safe_and_live<P: OneOfMany<Command = Command, Event = Event>>(mut table: Table<P>, actions: Vec<Action>) {
+    for action in actions {
+        table.act(action);
+    }
+    table.come_to_rest();
+    assert!(table.waiting.is_empty(), "not served: {:?}", table.waiting);
+    for node in &table.nodes {
+        assert_eq!(node.live(), 0, "idle instances are forgotten");
+    }
+}
+
+proptest! {
+    #[test]
+    fn named_locks_of_ricart_and_agrawala_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, RicartAgrawala::new), actions);
+    }
+
+    #[test]
+    fn named_locks_of_a_coordinator_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, Central::new), actions);
+    }
+}

@@ -1,0 +1,438 @@
+//! A small network with every fault that links and nodes have, and a protocol that records what comes through.
+
+use crate::barrier::Barrier;
+use crate::describe::{Class, Describe};
+use crate::effects::{Effect, Effects, Note, Order, Parcel, Sink};
+use crate::group::Group;
+use crate::node::{Incarnation, NodeId};
+use crate::protocol::{Durable, Input, Protocol};
+use crate::time::{Duration, Span, Time};
+use crate::wrap::{Copy, Frame, Reliable, ReliableTimer, Retransmission};
+use std::collections::{BTreeMap, VecDeque};
+use std::format;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+/// Says words when told to, and writes down what it hears.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Recorder {
+    pub(super) group: Group,
+}
+
+/// A word says of itself which one it is: the sender's life, and its place among the words to the same peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Word {
+    pub(super) life: u64,
+    pub(super) serial: u64,
+}
+
+pub(super) enum Command {
+    Say { to: NodeId, word: Word, order: Order },
+    SayToAll { word: Word, order: Order },
+    SetTimer,
+    CancelTimer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    Heard { from: NodeId, word: Word },
+    Woke,
+    Saved(u64),
+}
+
+/// All that was heard and survived.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Log(pub(super) Vec<(NodeId, Word)>);
+
+impl Durable for Log {
+    type Write = (NodeId, Word);
+    fn apply(&mut self, write: (NodeId, Word)) {
+        self.0.push(write);
+    }
+}
+
+impl Describe for Word {
+    fn kind(&self) -> &'static str {
+        "word"
+    }
+
+    fn class(&self) -> Class {
+        Class::Announcement
+    }
+
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        Some(NodeId::from_index(0))
+    }
+}
+
+impl Protocol for Recorder {
+    type Command = Command;
+    type Message = Word;
+    type Timer = ();
+    type Event = Event;
+    type Durable = Log;
+
+    fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+        match input {
+            Input::Command(Command::Say { to, word, order }) => out.put(Effect::Send { to, message: word, order }),
+            Input::Command(Command::SayToAll { word, order }) => {
+                out.put(Effect::Multicast { to: self.group.clone(), message: word, order });
+            }
+            Input::Command(Command::SetTimer) => out.set_timer((), Span::exactly(Duration::from_millis(1))),
+            Input::Command(Command::CancelTimer) => out.cancel_timer(()),
+            Input::Message { from, message } => {
+                out.save((from, message));
+                // Ahead of the disk, so that a test sees what was handed up even if it never became durable.
+                out.emit_ahead(Event::Heard { from, word: message });
+            }
+            Input::Timer(()) => out.emit(Event::Woke),
+            Input::Saved(count) => out.emit(Event::Saved(count)),
+            Input::Start { .. } | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
+        }
+    }
+}
+
+pub(super) type Subject = Reliable<Recorder>;
+
+pub(super) struct World {
+    pub(super) nodes: Vec<Node>,
+    pub(super) under_way: Vec<Envelope>,
+    /// Every frame that ever left a node.
+    pub(super) sent: Vec<Envelope>,
+    /// Every frame that ever arrived.
+    pub(super) arrived: Vec<Envelope>,
+    trace: String,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Envelope {
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    pub(super) frame: Frame<Word>,
+}
+
+pub(super) struct Node {
+    pub(super) me: NodeId,
+    pub(super) life: Incarnation,
+    pub(super) subject: Subject,
+    barrier: Barrier<Subject>,
+    timers: Vec<ReliableTimer<()>>,
+    unsynced: VecDeque<(NodeId, Word)>,
+    pub(super) durable: Log,
+    /// How many words each life said to each peer.
+    pub(super) said: BTreeMap<(u64, NodeId), u64>,
+    /// What each life heard, in order.
+    pub(super) heard: BTreeMap<u64, Vec<(NodeId, Word)>>,
+}
+
+/// One step of a schedule. Places are taken modulo the number of things to choose from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    Say { from: usize, to: usize, order: Order },
+    Deliver(usize),
+    Repeat(usize),
+    Lose(usize),
+    Fire { node: usize, timer: usize },
+    Sync(usize),
+    Crash(usize),
+}
+
+/// Hears the effects of one step.
+#[derive(Default)]
+struct Ear {
+    effects: Vec<Effect<Subject>>,
+    said: Vec<String>,
+}
+
+impl Sink<Subject> for Ear {
+    fn effect(&mut self, effect: Effect<Subject>) {
+        self.said.push(match &effect {
+            Effect::Send { to, message, order } => format!("{}{} → {to}", print(message), ahead(*order)),
+            Effect::Multicast { .. } => "a multicast".into(),
+            Effect::Save((_, word)) => format!("saves {}.{}", word.life, word.serial),
+            Effect::SetTimer { timer: ReliableTimer::Retransmit(peer), span } => format!("waits {span} for {peer}"),
+            Effect::SetTimer { timer: ReliableTimer::Inner(()), span } => format!("sets its timer to {span}"),
+            Effect::CancelTimer(ReliableTimer::Retransmit(peer)) => format!("stops waiting for {peer}"),
+            Effect::CancelTimer(ReliableTimer::Inner(())) => "cancels its timer".into(),
+            Effect::Emit { event: Event::Heard { from, word }, .. } => {
+                format!("HEARS {}.{} from {from}", word.life, word.serial)
+            }
+            Effect::Emit { event: Event::Woke, .. } => "WAKES".into(),
+            Effect::Emit { event: Event::Saved(count), .. } => format!("HAS SAVED {count}"),
+        });
+        self.effects.push(effect);
+    }
+
+    fn note(&mut self, note: Note<'_>) {
+        self.said.push(match note {
+            Note::Rule { rule, text } => format!("{rule} {text}"),
+            Note::Handed { from, parcel: Parcel { incarnation, number } } => {
+                format!("parcel {incarnation}.{number} of {from}")
+            }
+        });
+    }
+}
+
+fn ahead(order: Order) -> &'static str {
+    match order {
+        Order::AfterSaves => "",
+        Order::Ahead => " ahead",
+    }
+}
+
+fn print(frame: &Frame<Word>) -> String {
+    match frame {
+        Frame::Data { pair, base, number, copy, message } => {
+            let again = match copy {
+                Copy::First => "",
+                Copy::Again => " again",
+            };
+            format!("[{pair} base {base} number {number}: {}.{}]{again}", message.life, message.serial)
+        }
+        Frame::Ack { pair, below } => format!("[{pair} ack below {below}]"),
+    }
+}
+
+impl World {
+    pub(super) fn new(size: usize) -> Self {
+        let group = Group::of_size(size);
+        let nodes = group.iter().map(|me| Node::new(me, group.clone())).collect();
+        let (under_way, sent, arrived) = (Vec::new(), Vec::new(), Vec::new());
+        let mut world = Self { nodes, under_way, sent, arrived, trace: String::new() };
+        for me in group.iter() {
+            world.boot(me);
+        }
+        world.trace.clear();
+        world
+    }
+
+    /// Plays a script in a small language, lines parted by commas too, and gives the trace of all steps so far.
+    ///
+    /// ```text
+    /// 1 says 2       node 1 says its next word to node 2 (`1 says all`, `1 says 2 ahead` likewise)
+    /// 1 > 2          the oldest frame under way from 1 to 2 arrives
+    /// 1 > 2 last     the newest one arrives instead
+    /// copy 1 > 2     the network makes a copy of the oldest one
+    /// lose 1 > 2     the oldest one is lost
+    /// 1 waits 2      the wait of 1 for acknowledgements of 2 ends
+    /// 2 syncs        all that 2 saved becomes durable
+    /// 2 crashes      2 loses what is not durable and boots again
+    /// ```
+    pub(super) fn play(&mut self, script: &str) -> String {
+        for line in script.split(['\n', ',']).map(str::trim).filter(|line| !line.is_empty()) {
+            self.play_line(line);
+        }
+        core::mem::take(&mut self.trace)
+    }
+
+    fn play_line(&mut self, line: &str) {
+        let words: Vec<_> = line.split_whitespace().collect();
+        match words[..] {
+            [from, "says", "all"] => self.say_to_all(number(from), Order::AfterSaves),
+            [from, "says", to] => self.say(number(from), number(to), Order::AfterSaves),
+            [from, "says", to, "ahead"] => self.say(number(from), number(to), Order::Ahead),
+            [from, ">", to] => self.deliver(self.find(from, to, false)),
+            [from, ">", to, "last"] => self.deliver(self.find(from, to, true)),
+            ["copy", from, ">", to] => self.under_way.push(self.under_way[self.find(from, to, false)].clone()),
+            ["lose", from, ">", to] => {
+                self.under_way.remove(self.find(from, to, false));
+            }
+            [node, "waits", peer] => self.fire(number(node), ReliableTimer::Retransmit(number(peer))),
+            [node, "wakes"] => self.fire(number(node), ReliableTimer::Inner(())),
+            [node, "sets"] => self.command(number(node), Command::SetTimer),
+            [node, "cancels"] => self.command(number(node), Command::CancelTimer),
+            [node, "syncs"] => self.sync(number(node)),
+            [node, "crashes"] => self.crash(number(node)),
+            _ => panic!("the script says '{line}', which is not in its language"),
+        }
+    }
+
+    fn find(&self, from: &str, to: &str, last: bool) -> usize {
+        let (from, to) = (number(from), number(to));
+        let fits = |one: &Envelope| one.from == from && one.to == to;
+        let place = if last { self.under_way.iter().rposition(fits) } else { self.under_way.iter().position(fits) };
+        place.unwrap_or_else(|| panic!("nothing is under way from {from} to {to}; so far:\n{}", self.trace))
+    }
+
+    pub(super) fn act(&mut self, action: Action) {
+        let (size, frames) = (self.nodes.len(), self.under_way.len());
+        let node = |place: usize| NodeId::from_index(place % size);
+        match action {
+            Action::Say { from, to, order } => self.say(node(from), node(to), order),
+            Action::Deliver(place) if frames > 0 => self.deliver(place % frames),
+            Action::Repeat(place) if frames > 0 => self.arrive(self.under_way[place % frames].clone()),
+            Action::Lose(place) if frames > 0 => {
+                self.under_way.remove(place % frames);
+            }
+            Action::Deliver(_) | Action::Repeat(_) | Action::Lose(_) => {}
+            Action::Fire { node: place, timer } => {
+                let timers = &self.nodes[node(place).index()].timers;
+                if !timers.is_empty() {
+                    self.fire(node(place), timers[timer % timers.len()]);
+                }
+            }
+            Action::Sync(place) => self.sync(node(place)),
+            Action::Crash(place) => self.crash(node(place)),
+        }
+    }
+
+    /// Lets everything arrive, become durable and time out until nothing is left to happen.
+    pub(super) fn settle(&mut self) {
+        for _ in 0..200 {
+            for place in 0..self.nodes.len() {
+                self.sync(NodeId::from_index(place));
+            }
+            for envelope in core::mem::take(&mut self.under_way) {
+                self.arrive(envelope);
+            }
+            if self.under_way.is_empty() && self.nodes.iter().all(|node| node.unsynced.is_empty()) {
+                let waiting = self.nodes.iter().find_map(|node| Some((node.me, *node.timers.first()?)));
+                let Some((node, timer)) = waiting else { return };
+                self.fire(node, timer);
+            }
+        }
+        panic!("the links do not come to rest:\n{}", self.trace);
+    }
+
+    fn say(&mut self, from: NodeId, to: NodeId, order: Order) {
+        let word = self.nodes[from.index()].next_word(to);
+        self.step(from, format!("{from} says {}.{} to {to}", word.life, word.serial), |_| {
+            Input::Command(Command::Say { to, word, order })
+        });
+    }
+
+    /// All peers must have heard as many words from it before.
+    fn say_to_all(&mut self, from: NodeId, order: Order) {
+        let peers = self.nodes.iter().map(|node| node.me).filter(|peer| *peer != from).collect::<Vec<_>>();
+        let words = peers.into_iter().map(|peer| self.nodes[from.index()].next_word(peer)).collect::<Vec<_>>();
+        let word = words[0];
+        assert!(words.iter().all(|other| *other == word), "the words to each peer are numbered alike");
+        self.command(from, Command::SayToAll { word, order });
+    }
+
+    fn command(&mut self, node: NodeId, command: Command) {
+        self.step(node, format!("{node} is asked"), |_| Input::Command(command));
+    }
+
+    fn deliver(&mut self, place: usize) {
+        let envelope = self.under_way.remove(place);
+        self.arrive(envelope);
+    }
+
+    pub(super) fn arrive(&mut self, envelope: Envelope) {
+        self.arrived.push(envelope.clone());
+        let Envelope { from, to, frame } = envelope;
+        let cue = format!("{to} gets {} from {from}", print(&frame));
+        self.step(to, cue, |_| Input::Message { from, message: frame });
+    }
+
+    fn fire(&mut self, node: NodeId, timer: ReliableTimer<()>) {
+        let timers = &mut self.nodes[node.index()].timers;
+        let place = timers.iter().position(|set| *set == timer).expect("the timer is set");
+        timers.remove(place);
+        self.step(node, format!("{node}'s timer fires"), |_| Input::Timer(timer));
+    }
+
+    fn sync(&mut self, place: NodeId) {
+        let node = &mut self.nodes[place.index()];
+        if node.unsynced.is_empty() {
+            return;
+        }
+        node.unsynced.drain(..).for_each(|write| node.durable.apply(write));
+        let saved = node.barrier.asked();
+        node.barrier.durable(saved);
+        let mut released = Vec::new();
+        while let Some(effect) = node.barrier.release() {
+            released.push(effect);
+        }
+        for effect in released {
+            self.carry_out(place, effect);
+        }
+        self.step(place, format!("{place} has synced"), |_| Input::Saved(saved));
+    }
+
+    fn crash(&mut self, place: NodeId) {
+        let node = &mut self.nodes[place.index()];
+        node.life = node.life.next();
+        node.subject = Node::subject(node.me, node.subject.inner().group.clone());
+        node.barrier = Barrier::default();
+        node.timers.clear();
+        node.unsynced.clear();
+        self.boot(place);
+    }
+
+    fn boot(&mut self, place: NodeId) {
+        let incarnation = self.nodes[place.index()].life;
+        self.nodes[place.index()].heard.insert(incarnation.0, Vec::new());
+        self.step(place, format!("{place} boots"), |node| Input::Start { durable: node.durable.clone(), incarnation });
+    }
+
+    fn step(&mut self, place: NodeId, cue: String, input: impl FnOnce(&Node) -> Input<Subject>) {
+        let mut ear = Ear::default();
+        let node = &mut self.nodes[place.index()];
+        let input = input(node);
+        node.subject.step(Time::ZERO, input, &mut Effects::new(&mut ear));
+        self.trace += &format!("{cue}: {}\n", ear.said.join("; "));
+        for effect in ear.effects {
+            if let Some(effect) = self.nodes[place.index()].barrier.admit(effect) {
+                self.carry_out(place, effect);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, place: NodeId, effect: Effect<Subject>) {
+        let size = self.nodes.len();
+        let node = &mut self.nodes[place.index()];
+        match effect {
+            // What is sent to someone unknown goes nowhere.
+            Effect::Send { to, .. } if to.index() >= size => {}
+            Effect::Send { to, message, .. } => {
+                let envelope = Envelope { from: place, to, frame: message };
+                self.sent.push(envelope.clone());
+                self.under_way.push(envelope);
+            }
+            Effect::Multicast { .. } => panic!("numbers differ from peer to peer, so nothing is multicast"),
+            Effect::Save(write) => node.unsynced.push_back(write),
+            Effect::SetTimer { timer, .. } => {
+                node.timers.retain(|set| *set != timer);
+                node.timers.push(timer);
+            }
+            Effect::CancelTimer(timer) => node.timers.retain(|set| *set != timer),
+            Effect::Emit { event: Event::Heard { from, word }, .. } => {
+                node.heard.entry(node.life.0).or_default().push((from, word));
+            }
+            Effect::Emit { event: Event::Woke | Event::Saved(_), .. } => {}
+        }
+    }
+}
+
+impl Node {
+    fn new(me: NodeId, group: Group) -> Self {
+        Self {
+            me,
+            life: Incarnation::FIRST,
+            subject: Self::subject(me, group),
+            barrier: Barrier::default(),
+            timers: Vec::new(),
+            unsynced: VecDeque::new(),
+            durable: Log::default(),
+            said: BTreeMap::new(),
+            heard: BTreeMap::new(),
+        }
+    }
+
+    fn subject(me: NodeId, group: Group) -> Subject {
+        Reliable::new(me, Recorder { group }, Retransmission::default())
+    }
+
+    fn next_word(&mut self, to: NodeId) -> Word {
+        let count = self.said.entry((self.life.0, to)).or_default();
+        let word = Word { life: self.life.0, serial: *count };
+        *count += 1;
+        word
+    }
+}
+
+pub(super) fn number(word: &str) -> NodeId {
+    word.parse().ok().and_then(NodeId::new).unwrap_or_else(|| panic!("'{}' is no node", word.to_string()))
+}
