@@ -63,19 +63,19 @@ where
     let header = header(spec, entry)?;
     let observers = ((Writer::new(journal, &header), observer), (Messages::new(spec.nodes), judges(spec, entry)));
     let (ending, world) = play(spec, entry, observers);
-    let (time, events) = (world.time(), world.events());
+    let events = world.events();
     let ((writer, observer), (messages, (measures, properties))) = world.into_observer();
     let (fingerprint, lines) = writer.finish().map_err(LabError::Write)?;
     let (unit, unit_name) = spec.delay_unit();
     let outcome = Outcome {
         ending,
-        time,
+        time: properties.end(),
         events,
         trace_hash: fingerprint.to_string(),
         lines,
         mutex: measures.summary(&messages, unit, unit_name),
         messages: messages.summary(),
-        verdicts: properties.verdicts(time),
+        verdicts: properties.verdicts(),
     };
     Ok((outcome, observer))
 }
@@ -83,8 +83,8 @@ where
 /// Runs an experiment for its verdicts alone, as fast as it goes.
 pub(crate) fn judge(spec: &Spec, entry: &'static Entry) -> (Vec<Verdict>, u64) {
     let (_, world) = play(spec, entry, properties(spec, entry));
-    let (time, events) = (world.time(), world.events());
-    (world.into_observer().verdicts(time), events)
+    let events = world.events();
+    (world.into_observer().verdicts(), events)
 }
 
 fn play<O>(spec: &Spec, entry: &'static Entry, observer: O) -> (Ending, World<MutexNode, O>)

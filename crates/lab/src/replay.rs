@@ -3,11 +3,10 @@
 use crate::error::LabError;
 use crate::experiment::{judges, maker};
 use crate::spec::Spec;
-use quorate_core::Time;
 use quorate_core::mutex::{Command, Event};
 use quorate_sim::journal::Journal;
 use quorate_sim::metrics::{MessageSummary, Messages};
-use quorate_sim::moment::{Moment, Observer};
+use quorate_sim::moment::Observer;
 use quorate_sim::mutex::{Measures, MutexSummary, Properties};
 use quorate_sim::property::{Kind, Verdict};
 use std::io::BufRead;
@@ -59,22 +58,22 @@ where
 }
 
 /// Everyone who watches a journal go by.
-struct Observers<O>(((O, End), (Messages, (Measures, Properties))));
+struct Observers<O>((O, (Messages, (Measures, Properties))));
 
 impl<O> Observers<O> {
     fn new(spec: &Spec, observer: O) -> Result<Self, LabError> {
         let entry = spec.validate()?;
-        Ok(Self(((observer, End(Time::ZERO)), (Messages::new(spec.nodes), judges(spec, entry)))))
+        Ok(Self((observer, (Messages::new(spec.nodes), judges(spec, entry)))))
     }
 
     fn conclude(self, spec: Spec, lines: u64) -> (Replayed, O) {
-        let ((observer, End(end)), (messages, (measures, properties))) = self.0;
+        let (observer, (messages, (measures, properties))) = self.0;
         let (unit, unit_name) = spec.delay_unit();
         let replayed = Replayed {
             lines,
             mutex: measures.summary(&messages, unit, unit_name),
             messages: messages.summary(),
-            verdicts: properties.verdicts(end),
+            verdicts: properties.verdicts(),
             spec,
         };
         (replayed, observer)
@@ -87,15 +86,4 @@ pub fn summarise<R: BufRead>(journal: &mut Journal<R>) -> Result<Replayed, LabEr
     let mut observers = Observers::new(&spec, ())?;
     journal.show_all(&mut observers.0)?;
     Ok(observers.conclude(spec, journal.line()).0)
-}
-
-/// The time of the last moment.
-struct End(Time);
-
-impl<C, E> Observer<C, E> for End {
-    fn observe(&mut self, moment: &Moment<'_, C, E>) {
-        match moment {
-            Moment::Input { time, .. } | Moment::Effect { time, .. } | Moment::World { time, .. } => self.0 = *time,
-        }
-    }
 }

@@ -83,6 +83,15 @@ pub enum Moment<'a, C, E> {
     },
 }
 
+impl<C, E> Moment<'_, C, E> {
+    /// When it happens, in true time.
+    pub fn time(&self) -> Time {
+        match self {
+            Self::Input { time, .. } | Self::Effect { time, .. } | Self::World { time, .. } => *time,
+        }
+    }
+}
+
 /// An input, as an observer sees it.
 pub enum Taken<'a, C> {
     /// It boots.

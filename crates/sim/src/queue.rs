@@ -89,7 +89,8 @@ impl<T> Queue<T> {
     fn file(&mut self, key: u64, entry: T) {
         let level = ((u64::BITS - 1 - (key ^ self.last).leading_zeros()) / DIGIT) as usize;
         let digit = (key >> (level as u32 * DIGIT)) as usize % SLOTS;
-        if let (Some(slot), Some(occupied)) = (self.slots.get_mut(level * SLOTS + digit), self.occupied.get_mut(level)) {
+        if let (Some(slot), Some(occupied)) = (self.slots.get_mut(level * SLOTS + digit), self.occupied.get_mut(level))
+        {
             slot.push((key, entry));
             *occupied |= 1 << digit;
             self.levels |= 1 << level;

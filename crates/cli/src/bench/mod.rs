@@ -69,7 +69,11 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
         && cost_growth <= MOST_GROWTH
         && bytes_per_node.as_ref().is_ok_and(|bytes| *bytes <= MOST_BYTES);
     let found = Report { events: args.events, small, large, cost_growth, bytes_per_node: bytes_per_node.ok(), holds };
-    if args.json { report::json(&found)? } else { print(&found)? }
+    if args.json {
+        report::json(&found)?
+    } else {
+        print(&found)?
+    }
     Ok(if holds { Verdict::Holds } else { Verdict::Fails })
 }
 
@@ -90,12 +94,7 @@ fn contest(nodes: usize, events: u64, bar: &ProgressBar) -> Contest {
         bar.inc(1);
     }
     let [bare_rate, sim_rate] = best.map(|seconds| events as f64 / seconds);
-    Contest {
-        nodes,
-        bare_events_per_second: bare_rate,
-        sim_events_per_second: sim_rate,
-        share: sim_rate / bare_rate,
-    }
+    Contest { nodes, bare_events_per_second: bare_rate, sim_events_per_second: sim_rate, share: sim_rate / bare_rate }
 }
 
 fn seconds(events: u64, mut advance: impl FnMut() -> bool) -> f64 {
@@ -110,7 +109,8 @@ fn seconds(events: u64, mut advance: impl FnMut() -> bool) -> f64 {
 
 /// A process of its own, so that nothing else is in its memory.
 fn memory_of_child(nodes: usize) -> anyhow::Result<f64> {
-    let output = Command::new(std::env::current_exe()?).args(["bench", "sim", "--memory-of", &nodes.to_string()]).output()?;
+    let output =
+        Command::new(std::env::current_exe()?).args(["bench", "sim", "--memory-of", &nodes.to_string()]).output()?;
     let text = String::from_utf8(output.stdout)?;
     text.trim().parse().context("The measurement of memory printed no number")
 }
@@ -153,7 +153,11 @@ fn print(report: &Report) -> anyhow::Result<()> {
         )?;
     }
     let growth = report.cost_growth;
-    writeln!(out, "\ncost of an event, large over small: {growth:.1} (at most {MOST_GROWTH})  {}", word(growth <= MOST_GROWTH))?;
+    writeln!(
+        out,
+        "\ncost of an event, large over small: {growth:.1} (at most {MOST_GROWTH})  {}",
+        word(growth <= MOST_GROWTH)
+    )?;
     match report.bytes_per_node {
         Some(bytes) => {
             writeln!(out, "memory: {bytes:.0} bytes a node (at most {MOST_BYTES})  {}", word(bytes <= MOST_BYTES))?;

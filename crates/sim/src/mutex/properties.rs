@@ -27,6 +27,8 @@ pub struct Properties {
     fence: Option<Fence>,
     causality: Option<Causality>,
     contended: bool,
+    /// When the last thing happened.
+    end: Time,
     exclusion: Option<Violation>,
     asked_first: Option<Violation>,
     fences_grow: Option<Violation>,
@@ -53,6 +55,7 @@ impl Properties {
             fence: None,
             causality: expects.happened_before.then(|| Causality::new(nodes)),
             contended: false,
+            end: Time::ZERO,
             exclusion: None,
             asked_first: None,
             fences_grow: None,
@@ -65,8 +68,13 @@ impl Properties {
         [&self.exclusion, &self.asked_first, &self.fences_grow, &self.order].iter().any(|breach| breach.is_some())
     }
 
+    /// When the last thing happened.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
     /// The verdicts at the end of a run.
-    pub fn verdicts(&self, end: Time) -> Vec<Verdict> {
+    pub fn verdicts(&self) -> Vec<Verdict> {
         let always = |name, breach: &Option<Violation>| Verdict {
             name,
             kind: Kind::Always,
@@ -80,7 +88,7 @@ impl Properties {
         if self.expects.happened_before {
             verdicts.push(always("happened-before-order", &self.order));
         }
-        let starved = self.starved(end);
+        let starved = self.starved();
         verdicts.push(Verdict { name: "served", kind: Kind::Eventually, holds: starved.is_none(), violation: starved });
         if self.expects.contention {
             verdicts.push(Verdict {
@@ -93,7 +101,7 @@ impl Properties {
         verdicts
     }
 
-    fn starved(&self, end: Time) -> Option<Violation> {
+    fn starved(&self) -> Option<Violation> {
         let waiting = self.nodes.iter().enumerate().filter(|(_, node)| node.standing == Standing::Waiting);
         let (index, first) = waiting.min_by_key(|(_, node)| node.asked)?;
         let others = match self.waiting {
@@ -102,7 +110,7 @@ impl Properties {
         };
         let text =
             format!("node {} asked at {} and is not in at the end{others}", NodeId::from_index(index), first.asked);
-        Some(Violation { time: end, since: first.asked, text })
+        Some(Violation { time: self.end, since: first.asked, text })
     }
 
     fn asks(&mut self, time: Time, node: NodeId) {
@@ -177,6 +185,7 @@ impl Properties {
 
 impl Observer<Command, Event> for Properties {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        self.end = moment.time();
         if let Some(causality) = &mut self.causality {
             causality.observe(moment);
         }
