@@ -238,8 +238,8 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value = "", value_name = "MIX", hide_default_value = true)]
     random_faults: FaultMix,
     /// When the run is stopped at the latest, in simulated time.
-    #[arg(long, default_value = "10m", value_name = "LENGTH")]
-    until: Length,
+    #[arg(long, value_name = "LENGTH")]
+    until: Option<Length>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -1,7 +1,7 @@
 //! What a run came to: for people as a table beside the book's figures, for programs as JSON.
 
 use crate::paint;
-use quorate_core::mutex::Facts;
+use quorate_core::mutex::{Facts, ServiceOrder};
 use quorate_lab::Spec;
 use quorate_lab::trace::{self, Trace};
 use quorate_sim::metrics::{Delay, MessageSummary};
@@ -58,6 +58,10 @@ impl Figures<'_> {
             row(out, name, delay(measured, mutex.delay_unit), if book == 1 { "T".into() } else { format!("{book}T") })?;
         }
         row(out, "overtaken at most", mutex.overtaken_max.to_string(), String::new())?;
+        if let Some(count) = mutex.out_of_order {
+            let promise = if facts.order == ServiceOrder::HappenedBefore { "0: happened-before order" } else { "no promise" };
+            row(out, "out of order", count.to_string(), promise.into())?;
+        }
         row(out, "busiest node's share", format!("{:.0}%", 100.0 * messages.busiest_share), String::new())?;
         let kinds: Vec<_> = messages.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         row(out, "messages", messages.total.to_string(), kinds.join(", "))?;

@@ -11,7 +11,7 @@ use quorate_sim::World;
 use quorate_sim::journal::{FORMAT, Header, Writer};
 use quorate_sim::metrics::{MessageSummary, Messages};
 use quorate_sim::moment::Observer;
-use quorate_sim::mutex::{Expectations, Measures, MutexSummary, Pattern, Properties, Requests};
+use quorate_sim::mutex::{Expectations, Measures, MutexSummary, OrderWatch, Pattern, Properties, Requests};
 use quorate_sim::property::{Kind, Verdict};
 use quorate_sim::run::{self, Ending};
 use std::io::{self, Write};
@@ -73,7 +73,7 @@ where
         events,
         trace_hash: fingerprint.to_string(),
         lines,
-        mutex: measures.summary(&messages, unit, unit_name),
+        mutex: measures.summary(&messages, &properties, unit, unit_name),
         messages: messages.summary(),
         verdicts: properties.verdicts(),
     };
@@ -82,7 +82,7 @@ where
 
 /// Runs an experiment for its verdicts alone, as fast as it goes.
 pub(crate) fn judge(spec: &Spec, entry: &'static Entry) -> (Vec<Verdict>, u64) {
-    let (_, world) = play(spec, entry, properties(spec, entry));
+    let (_, world) = play(spec, entry, properties(spec, entry, OrderWatch::Ignored));
     let events = world.events();
     (world.into_observer().verdicts(), events)
 }
@@ -123,15 +123,23 @@ pub(crate) fn maker(spec: &Spec, entry: &'static Entry) -> impl Fn(NodeId) -> Mu
 pub(crate) fn judges(spec: &Spec, entry: &Entry) -> (Measures, Properties) {
     let keeper = (entry.facts.keeper)(&spec.group());
     let settled = spec.typical().times(2) + Duration::from_nanos(spec.processing.typical().nanos() * 2);
-    (Measures::new(spec.nodes, keeper, settled), properties(spec, entry))
+    (Measures::new(spec.nodes, keeper, settled), properties(spec, entry, OrderWatch::Counted))
 }
 
-fn properties(spec: &Spec, entry: &Entry) -> Properties {
+/// The largest group whose order is watched: the vector clocks of all that is under way must fit in memory.
+const MOST_ORDERED: usize = 256;
+
+/// `order` is what is made of the order of requests where the algorithm does not promise it.
+fn properties(spec: &Spec, entry: &Entry, order: OrderWatch) -> Properties {
     let scripted = spec.script.as_ref().is_some_and(|script| !script.commands.is_empty());
     let requesters = if spec.requesters.is_empty() { spec.nodes } else { spec.requesters.len() };
     let expects = Expectations {
         fences: entry.facts.fences,
-        happened_before: entry.facts.order == ServiceOrder::HappenedBefore,
+        order: match entry.facts.order {
+            _ if spec.nodes > MOST_ORDERED => OrderWatch::Ignored,
+            ServiceOrder::HappenedBefore => OrderWatch::Promised,
+            ServiceOrder::Arrival | ServiceOrder::None => order,
+        },
         contention: !scripted && spec.workload != Pattern::Single && requesters > 1 && spec.entries > 1,
     };
     Properties::new(spec.nodes, expects)

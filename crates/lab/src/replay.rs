@@ -71,7 +71,7 @@ impl<O> Observers<O> {
         let (unit, unit_name) = spec.delay_unit();
         let replayed = Replayed {
             lines,
-            mutex: measures.summary(&messages, unit, unit_name),
+            mutex: measures.summary(&messages, &properties, unit, unit_name),
             messages: messages.summary(),
             verdicts: properties.verdicts(),
             spec,

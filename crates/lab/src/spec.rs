@@ -58,8 +58,8 @@ pub struct Spec {
     pub script_path: Option<String>,
     /// Faults that the seed chooses.
     pub random_faults: FaultMix,
-    /// When the run is stopped at the latest.
-    pub until: Length,
+    /// When the run is stopped at the latest, in simulated time.
+    pub until: Option<Length>,
 }
 
 /// Whether messages go over bare links, or over [`Reliable`](quorate_core::wrap::Reliable) ones.
@@ -105,7 +105,7 @@ impl Spec {
             script: None,
             script_path: None,
             random_faults: FaultMix::default(),
-            until: Length(Duration::from_secs(600)),
+            until: None,
         }
     }
 
@@ -208,7 +208,13 @@ impl Spec {
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        Limits { until: Time::ZERO + self.until.0, events: MOST_EVENTS, settle: self.typical().times(1_000) }
+        Limits {
+            until: self.until.map(|Length(length)| Time::ZERO + length),
+            events: MOST_EVENTS,
+            settle: self.typical().times(1_000),
+            // Far beyond the longest wait of a reliable link, however many repetitions are lost in a row.
+            patience: self.typical().times(100_000),
+        }
     }
 
     /// The command that repeats this run.
@@ -241,7 +247,7 @@ impl Spec {
             flag(true, format!("--script {path}"));
         }
         flag(!self.random_faults.is_empty(), format!("--random-faults {}", self.random_faults));
-        flag(self.until != usual.until, format!("--until {}", self.until));
+        flag(self.until.is_some(), format!("--until {}", self.until.unwrap_or_default()));
         words.join(" ")
     }
 }

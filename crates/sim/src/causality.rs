@@ -1,7 +1,7 @@
 //! Happened-before, computed from message ids as a run goes by or a journal is read.
 
-use crate::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
-use quorate_core::{NodeId, Parcel, VectorClock};
+use crate::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken, receivers};
+use quorate_core::{Class, NodeId, Parcel, VectorClock};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -59,14 +59,15 @@ impl Causality {
         }
     }
 
-    fn sent(&mut self, from: NodeId, to: NodeId, id: MessageId, parcel: Option<Parcel>) {
-        let Some(known) = self.snapshot(from) else { return };
-        match parcel {
-            Some(parcel) => {
-                // A repetition knows no more than the first copy did.
-                self.parcels.entry((from, to, parcel)).or_insert(known);
+    fn sent(&mut self, to: NodeId, id: MessageId, sent: &Sent<'_>) {
+        let Some(known) = self.snapshot(id.sender) else { return };
+        match (sent.parcel, sent.class) {
+            // A repetition knows no more than the first copy did.
+            (Some(_), Class::Control) => {}
+            (Some(parcel), Class::Algorithm | Class::Announcement) => {
+                self.parcels.insert((id.sender, to, parcel), known);
             }
-            None => {
+            (None, _) => {
                 self.under_way.insert(id, (known, 1));
             }
         }
@@ -96,12 +97,10 @@ impl<C, E> Observer<C, E> for Causality {
                     self.learn(*node, &known);
                 }
             }
-            Moment::Effect { node, effect: Done::Send { to, sent }, .. } => {
-                self.sent(*node, *to, sent.id, sent.parcel);
-            }
-            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
+            Moment::Effect { effect: Done::Send { to, sent }, .. } => self.sent(*to, sent.id, sent),
+            Moment::Effect { effect: Done::Multicast { to, sent }, .. } => {
                 for (to, id) in receivers(to, sent.id) {
-                    self.sent(*node, to, id, sent.parcel);
+                    self.sent(to, id, sent);
                 }
             }
             Moment::Effect { node, effect: Done::Handed { from, parcel }, .. } => {

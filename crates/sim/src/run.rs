@@ -28,12 +28,14 @@ impl<C> Plan<C> {
 /// When a run is stopped although it could go on.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// At this instant.
-    pub until: Time,
+    /// At this instant, if one is given.
+    pub until: Option<Time>,
     /// After so many events.
     pub events: u64,
     /// This long after everything was done, if the network does not fall quiet by itself.
     pub settle: Duration,
+    /// This long after any user last heard anything, if only timers are left to change that.
+    pub patience: Duration,
 }
 
 /// How a run ended.
@@ -42,7 +44,7 @@ pub struct Limits {
 pub enum Ending {
     /// Everything asked was answered, and the network is quiet or was given time to be.
     Done,
-    /// Nothing more can happen, though somebody waits.
+    /// Somebody waits, and nothing more can happen, or nothing but timers that change nothing.
     Stuck,
     /// The time or the number of events ran out.
     Stopped,
@@ -59,8 +61,10 @@ where
     let mut plan = Plan(Vec::new());
     workload.begin(&mut plan);
     let mut done_at = None;
+    let mut heard_at = world.time();
     loop {
         while let Some((node, news)) = world.next_news() {
+            heard_at = world.time();
             workload.hear(world.time(), node, &news, &mut plan);
         }
         for (at, node, command) in plan.0.drain(..) {
@@ -74,8 +78,11 @@ where
         } else {
             done_at = None;
         }
-        if world.time() > limits.until || world.events() >= limits.events {
+        if limits.until.is_some_and(|until| world.time() > until) || world.events() >= limits.events {
             return Ending::Stopped;
+        }
+        if done_at.is_none() && world.is_left_to_timers() && world.time().since(heard_at) > limits.patience {
+            return Ending::Stuck;
         }
         if !world.advance() {
             return if workload.is_done() { Ending::Done } else { Ending::Stuck };

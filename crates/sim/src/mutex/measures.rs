@@ -1,6 +1,6 @@
 //! What the book's tables say about an entry, measured.
 
-use super::{Change, Standing, change};
+use super::{Change, Properties, Standing, change};
 use crate::metrics::{Delay, Messages, Samples};
 use crate::moment::{Moment, Observer};
 use quorate_core::mutex::{Command, Event};
@@ -67,7 +67,13 @@ impl Measures {
     }
 
     /// The measures as a report, with delays in this unit.
-    pub fn summary(&self, messages: &Messages, unit: Duration, unit_name: &'static str) -> MutexSummary {
+    pub fn summary(
+        &self,
+        messages: &Messages,
+        properties: &Properties,
+        unit: Duration,
+        unit_name: &'static str,
+    ) -> MutexSummary {
         let own = self.keeper.map_or(0, |keeper| messages.caused_by(keeper));
         let share = |entries: u64, messages: u64| Share {
             entries,
@@ -81,6 +87,7 @@ impl Measures {
             sync_delay: self.sync_delay.in_unit(unit),
             delay_unit: unit_name,
             overtaken_max: self.overtaken_max,
+            out_of_order: properties.out_of_order(),
             others: self.keeper.map(|_| share(self.entries - self.keeper_entries, messages.total() - own)),
             own: self.keeper.map(|_| share(self.keeper_entries, own)),
         }
@@ -167,6 +174,9 @@ pub struct MutexSummary {
     pub delay_unit: &'static str,
     /// The most entries that later requests made ahead of an earlier one.
     pub overtaken_max: u64,
+    /// Entries ahead of a waiting request that had happened before theirs; absent where nobody counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub out_of_order: Option<u64>,
     /// Entries of all but the node that keeps the lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<Share>,

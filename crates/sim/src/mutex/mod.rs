@@ -7,7 +7,7 @@ mod properties;
 mod workload;
 
 pub use measures::{Measures, MutexSummary, Share};
-pub use properties::{Expectations, Properties};
+pub use properties::{Expectations, OrderWatch, Properties};
 pub use workload::{Demand, Pattern, Requests};
 
 use crate::moment::{Done, Happening, Moment, Taken};

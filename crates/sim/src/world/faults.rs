@@ -28,8 +28,13 @@ where
         if at == Duration::ZERO && !self.started {
             self.at_start.push(act);
         } else {
-            self.around.push(Time::ZERO + at, Pending::Fault(Box::new(act)));
+            self.expect(Time::ZERO + at, act);
         }
+    }
+
+    fn expect(&mut self, at: Time, act: Act) {
+        self.around.troubles += 1;
+        self.around.push(at, Pending::Fault(Box::new(act)));
     }
 
     pub(super) fn act(&mut self, act: Act) {
@@ -37,7 +42,7 @@ where
             Act::Begin { serial, fault, lasts } => {
                 if let Some(length) = lasts {
                     let end = Act::End { serial, fault: fault.clone() };
-                    self.around.push(self.around.time + length, Pending::Fault(Box::new(end)));
+                    self.expect(self.around.time + length, end);
                 }
                 self.begin(serial, fault);
             }

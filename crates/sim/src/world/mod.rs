@@ -83,6 +83,7 @@ struct Around<P: Protocol, O> {
     under_way: usize,
     armed: usize,
     planned: usize,
+    troubles: usize,
 }
 
 /// What a node's user learns.
@@ -237,6 +238,7 @@ where
                 under_way: 0,
                 armed: 0,
                 planned: 0,
+                troubles: 0,
             },
             at_start: Vec::new(),
             started: false,
@@ -267,7 +269,10 @@ where
         let Some((key, pending)) = self.around.queue.pop() else { return false };
         self.around.time = Time::from_nanos((key >> 3) as i64);
         match pending {
-            Pending::Fault(act) => self.act(*act),
+            Pending::Fault(act) => {
+                self.around.troubles -= 1;
+                self.act(*act);
+            }
             Pending::Ready(pending) => self.take(*pending),
             pending if self.around.processing == Latency::Fixed(quorate_core::Duration::ZERO) => self.take(pending),
             pending => self.queue_up(pending),
@@ -293,6 +298,11 @@ where
     /// Whether no message is on its way, no timer is set and no command is to come.
     pub fn is_quiet(&self) -> bool {
         self.around.under_way == 0 && self.around.armed == 0 && self.around.planned == 0
+    }
+
+    /// Whether nothing but timers can make anything happen: no message, no command, no fault is to come.
+    pub fn is_left_to_timers(&self) -> bool {
+        self.around.under_way == 0 && self.around.planned == 0 && self.around.troubles == 0
     }
 
     /// Whether a node is up (a paused one is).
