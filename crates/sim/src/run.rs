@@ -59,6 +59,10 @@ where
     W: Workload<P::Command, P::Event>,
 {
     let mut plan = Plan(Vec::new());
+    // Who is down from the start is known before anybody asks.
+    while let Some((node, news)) = world.next_news() {
+        workload.hear(world.time(), node, &news, &mut plan);
+    }
     workload.begin(&mut plan);
     let mut done_at = None;
     let mut heard_at = world.time();

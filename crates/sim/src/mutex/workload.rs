@@ -47,9 +47,19 @@ pub struct Requests {
     dice: Dice,
     /// How many requests are still to be made.
     left: u64,
-    /// For each node, whether its user waits for an answer or a leave.
-    busy: Vec<bool>,
+    users: Vec<User>,
     active: usize,
+}
+
+/// The user of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum User {
+    /// Wants nothing.
+    Content,
+    /// Asks at that instant, or asked then, and is not yet done.
+    Busy { asks: Time },
+    /// Has no node to ask.
+    Stranded,
 }
 
 impl Requests {
@@ -59,16 +69,16 @@ impl Requests {
             demand.requesters = demand.requesters.pop().into_iter().collect();
         }
         let left = if demand.requesters.is_empty() { 0 } else { demand.entries };
-        Self { demand, dice: Dice::new(seed, Stream::Workload), left, busy: vec![false; nodes], active: 0 }
+        Self { demand, dice: Dice::new(seed, Stream::Workload), left, users: vec![User::Content; nodes], active: 0 }
     }
 
     /// Takes one of the requests that are still to be made.
     fn ask(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
-        let Some(busy) = self.busy.get_mut(node.index()) else { return };
-        if self.left == 0 || *busy {
+        let Some(user) = self.users.get_mut(node.index()) else { return };
+        if self.left == 0 || *user != User::Content {
             return;
         }
-        *busy = true;
+        *user = User::Busy { asks: at };
         self.left -= 1;
         self.active += 1;
         let command = if self.dice.happens(self.demand.tries) { Command::Try } else { Command::Acquire };
@@ -79,21 +89,35 @@ impl Requests {
         }
     }
 
+    /// Whatever the user wanted is over; it wants something again after a while.
     fn content(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
-        self.answered(node);
+        self.turn(node, User::Content);
         let pause = match self.demand.pattern {
             Pattern::All => Duration::ZERO,
             Pattern::Single | Pattern::Random => self.dice.length(self.demand.think),
         };
-        self.ask(now + pause, node, plan);
+        if self.demand.requesters.contains(&node) {
+            self.ask(now + pause, node, plan);
+        }
     }
 
-    fn answered(&mut self, node: NodeId) {
-        if let Some(busy) = self.busy.get_mut(node.index())
-            && std::mem::take(busy)
+    /// A request that the node did not live to take is still to be made, by whoever can.
+    fn stranded(&mut self, now: Time, node: NodeId) {
+        if let Some(User::Busy { asks }) = self.turn(node, User::Stranded)
+            && asks > now
         {
+            self.left += 1;
+        }
+    }
+
+    /// Tells what it was before.
+    fn turn(&mut self, node: NodeId, now: User) -> Option<User> {
+        let user = self.users.get_mut(node.index())?;
+        let before = std::mem::replace(user, now);
+        if let User::Busy { .. } = before {
             self.active -= 1;
         }
+        Some(before)
     }
 }
 
@@ -117,7 +141,7 @@ impl Workload<Command, Event> for Requests {
             News::Told(Event::Left | Event::Denied | Event::Cancelled) | News::Restarted => {
                 self.content(now, node, plan);
             }
-            News::Crashed => self.answered(node),
+            News::Crashed => self.stranded(now, node),
             News::Told(Event::Refused(_)) => {}
         }
     }
