@@ -1,10 +1,13 @@
 //! What users type.
 
+use crate::output::name;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quorate_lab::{FaultMix, LinkChoice, Spec};
 use quorate_sim::mutex::Pattern;
 use quorate_sim::settings::{Chance, Latency, Length, NodeSet, Script, TimedFault};
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Distributed coordination you can watch, prove and run.
 #[derive(Parser)]
@@ -44,7 +47,7 @@ pub(crate) enum Verb {
 #[command(after_help = "Example:\n  quorate demo --seed 7")]
 pub(crate) struct DemoArgs {
     /// What all chance follows from.
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>)]
     pub(crate) seed: Option<u64>,
     /// Print everything at once instead of line by line.
     #[arg(long)]
@@ -90,7 +93,7 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Print every step, one line each.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) steps: bool,
     /// Print JSON.
     #[arg(long)]
@@ -105,10 +108,10 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// How many seeds to run, beginning with --seed.
-    #[arg(long, default_value_t = 1_000)]
+    #[arg(long, default_value_t = 1_000, value_parser = whole::<u64>)]
     pub(crate) seeds: u64,
     /// How many threads to use; all cores unless given.
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
     /// Go on after a failure and count them all.
     #[arg(long)]
@@ -124,7 +127,7 @@ pub(crate) struct ReplayArgs {
     /// The journal.
     pub(crate) file: PathBuf,
     /// Print every step, one line each.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) steps: bool,
     /// Print JSON.
     #[arg(long)]
@@ -146,9 +149,9 @@ pub(crate) struct TraceArgs {
     #[arg(long)]
     pub(crate) clocks: bool,
     /// Whether the step on the one line of the journal happened before the step on the other.
-    #[arg(long, num_args = 2, value_names = ["LINE", "LINE"])]
+    #[arg(long, num_args = 2, value_names = ["LINE", "LINE"], value_parser = whole::<u64>, conflicts_with = "clocks")]
     pub(crate) before: Option<Vec<u64>>,
-    /// Print JSON.
+    /// Print JSON; of steps, always with their clocks.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -159,7 +162,7 @@ pub(crate) struct BenchArgs {
     /// What to measure.
     pub(crate) subject: BenchSubject,
     /// How many events each loop handles.
-    #[arg(long, default_value_t = 20_000_000)]
+    #[arg(long, default_value_t = 20_000_000, value_parser = whole::<u64>)]
     pub(crate) events: u64,
     /// Print JSON.
     #[arg(long)]
@@ -181,13 +184,13 @@ pub(crate) struct RunArgs {
     /// The algorithm's name, as `quorate list` shows it.
     algorithm: String,
     /// How many nodes there are, numbered from 1.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = whole::<usize>)]
     nodes: usize,
     /// What all chance follows from.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
     /// How many requests there are, all nodes together.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = whole::<u64>)]
     entries: u64,
     /// When nodes ask: one alone, all at once and again, or at random times.
     #[arg(long, value_enum, default_value = "random")]
@@ -287,7 +290,7 @@ impl RunArgs {
             tries: self.tries,
             cancels: self.cancels,
             faults: self.faults.clone(),
-            script: self.script.as_deref().map(read_script).transpose()?,
+            script: self.script.as_deref().map(|path| read_script(path, self.nodes)).transpose()?,
             script_path,
             random_faults: self.random_faults.clone(),
             until: self.until,
@@ -308,9 +311,18 @@ impl RunArgs {
     }
 }
 
-fn read_script(path: &std::path::Path) -> anyhow::Result<Script> {
+/// A whole number, or what to write instead.
+fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => format!("'{}' is too large; at most {} fits.", text.escape_debug(), u64::MAX),
+        _ => format!("'{}' is not a whole number; write for example 7.", text.escape_debug()),
+    })
+}
+
+fn read_script(path: &std::path::Path, nodes: usize) -> anyhow::Result<Script> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| anyhow::anyhow!("The script {} could not be read: {error}.", path.display()))?;
+        .map_err(|error| anyhow::anyhow!("The script {} could not be read: {error}.", name(path)))?;
     let names = quorate_core::mutex::COMMANDS.map(|command| command.name());
-    Script::parse(&text, &names).map_err(|error| anyhow::anyhow!("In the script {}: {error}", path.display()))
+    let read = Script::parse(&text, &names).and_then(|script| script.validate(nodes).map(|()| script));
+    read.map_err(|error| anyhow::anyhow!("In the script {}: {error}", name(path)))
 }

@@ -5,12 +5,15 @@
 mod args;
 mod bench;
 mod commands;
+mod output;
 mod paint;
 mod report;
 
 use args::{Cli, Verb};
-use clap::Parser;
-use std::io::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
+use clap::{CommandFactory, FromArgMatches};
+use std::error::Error;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// What a command found.
@@ -19,8 +22,26 @@ pub(crate) enum Verdict {
     Fails,
 }
 
+impl Verdict {
+    pub(crate) fn of(holds: bool) -> Self {
+        if holds { Self::Holds } else { Self::Fails }
+    }
+}
+
 fn main() -> ExitCode {
-    let result = match Cli::parse().verb {
+    match parse().and_then(run) {
+        Ok(Verdict::Holds) => ExitCode::SUCCESS,
+        Ok(Verdict::Fails) => ExitCode::from(1),
+        Err(error) => {
+            // Nobody is left to tell if this fails too.
+            let _ = writeln!(io::stderr(), "{} {}", paint::warn("error:"), sentence(&error));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<Verdict> {
+    match cli.verb {
         None => commands::demo::run(&args::DemoArgs::default()),
         Some(Verb::Demo(args)) => commands::demo::run(&args),
         Some(Verb::List(args)) => commands::list::run(&args),
@@ -30,20 +51,34 @@ fn main() -> ExitCode {
         Some(Verb::Replay(args)) => commands::replay::run(&args),
         Some(Verb::Trace(args)) => commands::trace::run(&args),
         Some(Verb::Bench(args)) => bench::run(&args),
-    };
-    match result {
-        Ok(Verdict::Holds) => ExitCode::SUCCESS,
-        Ok(Verdict::Fails) => ExitCode::from(1),
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{} {error:#}", paint::warn("quorate:"));
-            ExitCode::from(2)
-        }
     }
 }
 
-/// Whoever read our output has seen enough, as `head` does.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let kind = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
-    kind == Some(ErrorKind::BrokenPipe)
+/// What was typed. A negative number is a value, not an option, so that the complaint names the value.
+fn parse() -> anyhow::Result<Cli> {
+    let negative = |arg: clap::Arg| {
+        let takes = arg.get_action().takes_values();
+        arg.allow_negative_numbers(takes)
+    };
+    let command = Cli::command().mut_subcommands(|verb| verb.mut_args(negative));
+    command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(complaint)
+}
+
+/// A setting says in a sentence of its own what is wrong with its value; everything else is for clap to tell.
+fn complaint(error: clap::Error) -> anyhow::Error {
+    let option = error.get(ContextKind::InvalidArg).map(|option| option.to_string());
+    match (error.kind(), error.source(), option) {
+        (ErrorKind::ValueValidation, Some(sentence), Some(option)) => {
+            anyhow::anyhow!("{}: {sentence}", option.split(' ').next().unwrap_or_default())
+        }
+        (_, _, _) => error.exit(),
+    }
+}
+
+/// Files speak for themselves; what is left is standard output.
+fn sentence(error: &anyhow::Error) -> String {
+    match error.downcast_ref::<io::Error>() {
+        Some(error) => format!("The output could not be written: {error}."),
+        None => format!("{error:#}"),
+    }
 }

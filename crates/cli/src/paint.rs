@@ -9,11 +9,16 @@ fn paint(on: bool, code: &str, text: &str) -> String {
 
 /// Whether standard output is a terminal that wants colours.
 pub(crate) fn on_stdout() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+    std::io::stdout().is_terminal() && wanted()
 }
 
 fn on_stderr() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+    std::io::stderr().is_terminal() && wanted()
+}
+
+/// By the convention, an empty NO_COLOR says nothing.
+fn wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// A part of a trace line.

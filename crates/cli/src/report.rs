@@ -1,5 +1,6 @@
 //! What a run came to: for people as a table beside the book's figures, for programs as JSON.
 
+use crate::output::output;
 use crate::paint;
 use quorate_core::mutex::{Facts, ServiceOrder};
 use quorate_lab::Spec;
@@ -12,7 +13,7 @@ use std::io::{self, Write};
 
 /// Prints a value as JSON.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output();
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())
@@ -33,7 +34,8 @@ impl Figures<'_> {
         let Self { spec, facts, messages, mutex, verdicts } = self;
         let cost = &facts.cost;
         let row = |out: &mut dyn Write, name: &str, measured: String, book: String| {
-            writeln!(out, "  {name:<24}{measured:>12}   {}", paint::dim(&book))
+            let book = if book.is_empty() { book } else { format!("   {}", paint::dim(&book)) };
+            writeln!(out, "  {name:<24}{measured:>12}{book}")
         };
         writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   the book", "", "measured")))?;
         row(out, "entries", mutex.entries.to_string(), String::new())?;
@@ -59,7 +61,8 @@ impl Figures<'_> {
         }
         row(out, "overtaken at most", mutex.overtaken_max.to_string(), String::new())?;
         if let Some(count) = mutex.out_of_order {
-            let promise = if facts.order == ServiceOrder::HappenedBefore { "0: happened-before order" } else { "no promise" };
+            let promise =
+                if facts.order == ServiceOrder::HappenedBefore { "0: happened-before order" } else { "no promise" };
             row(out, "out of order", count.to_string(), promise.into())?;
         }
         row(out, "busiest node's share", format!("{:.0}%", 100.0 * messages.busiest_share), String::new())?;
@@ -87,6 +90,34 @@ fn delay(delay: Option<Delay>, unit: &str) -> String {
     match delay {
         None => "–".into(),
         Some(delay) => format!("{} {unit}", number(Some(delay.mean))),
+    }
+}
+
+/// So many of something: `1 node`, `3 nodes`.
+pub(crate) fn count(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What held, as `--json` prints it. A run does not fail because something did not happen to happen in it, so that
+/// stands apart.
+#[derive(Serialize)]
+pub(crate) struct Judged<'a> {
+    properties: Vec<&'a Verdict>,
+    sometimes: Vec<Occurrence>,
+}
+
+#[derive(Serialize)]
+struct Occurrence {
+    name: &'static str,
+    happened: bool,
+}
+
+impl<'a> From<&'a [Verdict]> for Judged<'a> {
+    fn from(verdicts: &'a [Verdict]) -> Self {
+        let (sometimes, properties): (Vec<_>, _) =
+            verdicts.iter().partition(|verdict: &&Verdict| verdict.kind == Kind::Sometimes);
+        let occurrence = |verdict: &Verdict| Occurrence { name: verdict.name, happened: verdict.holds };
+        Self { properties, sometimes: sometimes.into_iter().map(occurrence).collect() }
     }
 }
 

@@ -134,8 +134,8 @@ impl FromStr for FaultMix {
 
 fn unknown(name: &str) -> String {
     let names = TROUBLES.map(|(_, name)| name);
-    let close = nearest(name, names).map(|close| format!("did you mean '{close}'? ")).unwrap_or_default();
-    format!("'{}' is no fault that a seed can choose; {close}There are {}.", name.escape_debug(), names.join(", "))
+    let close = nearest(name, names).map_or_else(|| ".".into(), |close| format!("; did you mean '{close}'?"));
+    format!("'{}' is no fault that a seed can choose{close} There are {}.", name.escape_debug(), names.join(", "))
 }
 
 impl TryFrom<String> for FaultMix {

@@ -29,7 +29,7 @@ pub enum LabError {
     #[error("A latency of zero leaves nothing to measure: give messages some time, such as --latency fixed:1ms.")]
     NoLatency,
     /// A requester that does not exist.
-    #[error("--requesters names node {node}, but there are only nodes 1 to {nodes}.")]
+    #[error("--requesters names node {node}, but {}.", only(*nodes))]
     NoSuchRequester {
         /// The node.
         node: quorate_core::NodeId,
@@ -51,6 +51,22 @@ pub enum LabError {
     /// A journal that could not be written.
     #[error("The journal could not be written: {0}. The run itself went on to its end.")]
     Write(std::io::Error),
+    /// The system gives no more threads.
+    #[error("A sweep with {threads} threads could not be started: {reason}. Use fewer, such as --threads 2.")]
+    Threads {
+        /// How many were asked for.
+        threads: usize,
+        /// What the system says.
+        reason: std::io::Error,
+    },
+}
+
+fn only(nodes: usize) -> String {
+    match nodes {
+        0 => "there are no nodes".into(),
+        1 => "there is only node 1".into(),
+        _ => format!("there are only nodes 1 to {nodes}"),
+    }
 }
 
 fn suggestion(name: &str) -> String {
@@ -59,7 +75,8 @@ fn suggestion(name: &str) -> String {
         Some(close) => format!("Did you mean '{close}'? 'quorate list' shows them all."),
         None => {
             let names: Vec<_> = all().iter().map(|entry| entry.name()).collect();
-            format!("There are {}; 'quorate list' tells more.", names.join(" and "))
+            let (last, others) = names.split_last().unwrap_or((&"none", &[]));
+            format!("There are {} and {last}; 'quorate list' tells more.", others.join(", "))
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::scripted::Users;
 use crate::spec::Spec;
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::wrap::Reliable;
-use quorate_core::{Duration, NodeId, Time};
+use quorate_core::{NodeId, Time};
 use quorate_registry::{Entry, Erased, MutexNode};
 use quorate_sim::World;
 use quorate_sim::journal::{FORMAT, Header, Writer};
@@ -99,7 +99,7 @@ where
     }
     let mut users = match &spec.script {
         Some(script) if !script.commands.is_empty() => Users::Script(script.commands.clone()),
-        _ => Users::Workload(Requests::new(spec.nodes, spec.seed, spec.demand())),
+        _ => Users::Workload(Box::new(Requests::new(spec.nodes, spec.seed, spec.demand()))),
     };
     world.start();
     let ending = run::run(&mut world, &mut users, spec.limits());
@@ -122,7 +122,7 @@ pub(crate) fn maker(spec: &Spec, entry: &'static Entry) -> impl Fn(NodeId) -> Mu
 /// What measures a run and what judges it.
 pub(crate) fn judges(spec: &Spec, entry: &Entry) -> (Measures, Properties) {
     let keeper = (entry.facts.keeper)(&spec.group());
-    let settled = spec.typical().times(2) + Duration::from_nanos(spec.processing.typical().nanos() * 2);
+    let settled = spec.typical().times(2) + spec.processing.typical().times(2);
     (Measures::new(spec.nodes, keeper, settled), properties(spec, entry, OrderWatch::Counted))
 }
 

@@ -9,7 +9,7 @@ use quorate_sim::settings::TimedCommand;
 
 /// The users of a run: those of a workload, or those of a script.
 pub(crate) enum Users {
-    Workload(Requests),
+    Workload(Box<Requests>),
     Script(Vec<TimedCommand>),
 }
 

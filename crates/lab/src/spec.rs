@@ -182,17 +182,19 @@ impl Spec {
 
     pub(crate) fn demand(&self) -> Demand {
         let typical = self.typical();
-        let everyone = || self.group().iter().collect();
+        let requesters: Vec<_> =
+            if self.requesters.is_empty() { self.group().iter().collect() } else { self.requesters.clone() };
+        let askers = self.entries.min(requesters.len() as u64);
         let think = match self.workload {
             // Long enough that the last release has arrived everywhere.
             Pattern::Single | Pattern::All => Latency::Fixed(typical.times(10)),
             // About as much as the group can serve, so that there is contention, but not always.
-            Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4 * self.nodes as u64) },
+            Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4 * askers) },
         };
         Demand {
             pattern: self.workload,
             entries: self.entries,
-            requesters: if self.requesters.is_empty() { everyone() } else { self.requesters.clone() },
+            requesters,
             hold: self.hold.unwrap_or(Latency::Fixed(typical)),
             think: self.think.unwrap_or(think),
             tries: self.tries,
@@ -244,7 +246,7 @@ impl Spec {
             flag(true, format!("--fault \"{fault}\""));
         }
         if let Some(path) = &self.script_path {
-            flag(true, format!("--script {path}"));
+            flag(true, format!("--script {}", shell_word(path)));
         }
         flag(!self.random_faults.is_empty(), format!("--random-faults {}", self.random_faults));
         flag(self.until.is_some(), format!("--until {}", self.until.unwrap_or_default()));
@@ -258,6 +260,12 @@ fn loses_messages(fault: &Fault) -> bool {
 
 fn is_instant_link(fault: &Fault) -> bool {
     matches!(fault, Fault::Link { change: LinkChange::Latency(latency), .. } if latency.typical() == Duration::ZERO)
+}
+
+/// The text as a shell takes it for one word.
+fn shell_word(text: &str) -> String {
+    let plain = |character: char| character.is_alphanumeric() || "-_./,:=+@%".contains(character);
+    if !text.is_empty() && text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// A choice as users type it.

@@ -5,6 +5,7 @@ use crate::experiment::judge;
 use crate::spec::Spec;
 use quorate_registry::Entry;
 use quorate_sim::property::{Kind, Verdict};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
@@ -27,7 +28,7 @@ pub struct Sweep {
 /// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// How many seeds were run.
+    /// How many seeds are counted here: all of them, or those up to the first failure.
     pub seeds: u64,
     /// How many inputs nodes took in all of them.
     pub events: u64,
@@ -51,18 +52,12 @@ impl Summary {
         self.held.iter().filter(never).map(|(name, _, _)| *name)
     }
 
+    /// Adds what came of the seeds that follow.
     fn add(&mut self, other: Self) {
         self.seeds += other.seeds;
         self.events += other.events;
         self.failed += other.failed;
-        let earlier = match (&self.first_failure, &other.first_failure) {
-            (Some((ours, _)), Some((theirs, _))) => theirs < ours,
-            (None, Some(_)) => true,
-            (_, None) => false,
-        };
-        if earlier {
-            self.first_failure = other.first_failure;
-        }
+        self.first_failure = self.first_failure.take().or(other.first_failure);
         for (name, kind, held) in other.held {
             self.count(name, kind, held);
         }
@@ -77,35 +72,61 @@ impl Summary {
 }
 
 /// Runs a sweep. `progress` hears of the summary so far, now and then.
-pub fn run(sweep: &Sweep, mut progress: impl FnMut(&Summary)) -> Result<Summary, LabError> {
+///
+/// The summary does not depend on how threads race: what comes of the seeds is added up in their order, up to and
+/// including the first that fails unless the sweep keeps going.
+pub fn run(sweep: &Sweep, progress: impl FnMut(&Summary)) -> Result<Summary, LabError> {
     let entry = sweep.spec.validate()?;
     let next = AtomicU64::new(0);
     // Seeds at and beyond this one need not be run: an earlier one failed. Every seed below it is.
     let stop = AtomicU64::new(sweep.seeds);
-    let mut summary = Summary::default();
+    let threads = sweep.seeds.div_ceil(BATCH).clamp(1, sweep.threads.max(1) as u64);
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
-        for _ in 0..sweep.threads.max(1) {
+        for _ in 0..threads {
             let (sender, next, stop) = (sender.clone(), &next, &stop);
-            scope.spawn(move || {
+            let work = move || {
                 loop {
                     let first = next.fetch_add(BATCH, Ordering::Relaxed);
                     if first >= stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    if sender.send(batch(sweep, entry, first, stop)).is_err() {
+                    if sender.send((first, batch(sweep, entry, first, stop))).is_err() {
                         return;
                     }
                 }
-            });
+            };
+            if let Err(reason) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                // Those that did start have nothing more to do.
+                stop.store(0, Ordering::Relaxed);
+                return Err(LabError::Threads { threads: sweep.threads, reason });
+            }
         }
         drop(sender);
-        for part in receiver {
-            summary.add(part);
-            progress(&summary);
+        Ok(add_up(receiver, sweep.keep_going, progress))
+    })
+}
+
+/// Batches come as they are ready, each with the place of its first seed, and are counted in the order of seeds.
+fn add_up(
+    batches: impl IntoIterator<Item = (u64, Summary)>,
+    keep_going: bool,
+    mut progress: impl FnMut(&Summary),
+) -> Summary {
+    let mut summary = Summary::default();
+    let mut early = BTreeMap::new();
+    let mut due = 0;
+    for (first, batch) in batches {
+        early.insert(first, batch);
+        while let Some(batch) = early.remove(&due) {
+            due += BATCH;
+            if keep_going || summary.failed == 0 {
+                summary.add(batch);
+                progress(&summary);
+            }
         }
-    });
-    Ok(summary)
+    }
+    summary
 }
 
 fn batch(sweep: &Sweep, entry: &'static Entry, first: u64, stop: &AtomicU64) -> Summary {

@@ -10,6 +10,7 @@ use quorate_core::mutex::{Command, Event};
 use quorate_core::{Class, NodeId, Time};
 use quorate_sim::moment::{Done, Happening, Moment, Observer, Sent, Taken};
 use quorate_sim::mutex::{Standing, change};
+use serde::Serialize;
 use std::fmt::Write;
 
 /// Groups beyond this size get no columns: the line would be all columns.
@@ -62,7 +63,7 @@ impl Column {
 }
 
 /// A part of a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
     /// What sort of thing it is, for those who colour it.
     pub sort: Sort,
@@ -71,7 +72,8 @@ pub struct Part {
 }
 
 /// What sort of thing a part of a line is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Sort {
     /// What the node took.
     Input,

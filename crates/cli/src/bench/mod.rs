@@ -5,6 +5,7 @@ mod ring;
 
 use crate::Verdict;
 use crate::args::{BenchArgs, BenchSubject};
+use crate::output::output;
 use crate::{paint, report};
 use anyhow::Context;
 use bare::Bare;
@@ -12,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::Duration;
 use quorate_sim::settings::Latency;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::Command;
 use std::time::Instant;
 
@@ -51,7 +52,7 @@ struct Contest {
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     let BenchSubject::Sim = args.subject;
     if let Some(nodes) = args.memory_of {
-        println!("{}", bytes_per_node(nodes)?);
+        writeln!(output(), "{}", bytes_per_node(nodes)?)?;
         return Ok(Verdict::Holds);
     }
     anyhow::ensure!(args.events >= 1_000, "A measurement needs at least 1000 events: --events 20000000.");
@@ -70,11 +71,11 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
         && bytes_per_node.as_ref().is_ok_and(|bytes| *bytes <= MOST_BYTES);
     let found = Report { events: args.events, small, large, cost_growth, bytes_per_node: bytes_per_node.ok(), holds };
     if args.json {
-        report::json(&found)?
+        report::json(&found)?;
     } else {
-        print(&found)?
+        print(&found)?;
     }
-    Ok(if holds { Verdict::Holds } else { Verdict::Fails })
+    Ok(Verdict::of(holds))
 }
 
 fn latency() -> Latency {
@@ -135,7 +136,7 @@ fn peak_memory() -> anyhow::Result<u64> {
 }
 
 fn print(report: &Report) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output();
     let word = |good: bool| if good { paint::good("ok") } else { paint::bad("MISSED") };
     writeln!(out, "A ring with one message in flight for each node, metrics on, journal off")?;
     writeln!(out, "(best of {ROUNDS} rounds each, the two loops in turns)\n")?;

@@ -3,6 +3,7 @@
 use crate::Verdict;
 use crate::args::DemoArgs;
 use crate::commands::explain::example;
+use crate::output::output;
 use crate::paint;
 use crate::report::Figures;
 use quorate_lab::experiment;
@@ -15,7 +16,7 @@ use std::time::Duration;
 const PACE: Duration = Duration::from_millis(70);
 
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
-    let mut out = io::stdout().lock();
+    let mut out = output();
     writeln!(out, "{}", paint::bold("Quorate: distributed coordination you can watch, prove and run."))?;
     writeln!(
         out,
@@ -57,5 +58,5 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     for (command, what) in hints {
         writeln!(out, "  {command:<56}{}", paint::dim(&what))?;
     }
-    Ok(if outcome.holds() { Verdict::Holds } else { Verdict::Fails })
+    Ok(Verdict::of(outcome.holds()))
 }

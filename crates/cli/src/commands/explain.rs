@@ -2,9 +2,11 @@
 
 use crate::Verdict;
 use crate::args::ExplainArgs;
+use crate::output::output;
 use crate::{paint, report};
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{Spec, experiment};
+use quorate_registry::Family;
 use quorate_sim::mutex::Pattern;
 use quorate_sim::settings::Latency;
 use serde::Serialize;
@@ -13,7 +15,11 @@ use std::io::{self, Write};
 #[derive(Serialize)]
 struct Report<'a> {
     name: &'a str,
+    family: Family,
+    class: &'a str,
     title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flaw: Option<&'a str>,
     idea: &'a [String],
     rules: Vec<Rule<'a>>,
     sections: std::collections::BTreeMap<&'a str, &'a str>,
@@ -34,7 +40,10 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
         let lines = steps(&spec, trace::plain)?;
         report::json(&Report {
             name: entry.name(),
+            family: entry.family(),
+            class: entry.facts.class,
             title: &about.title,
+            flaw: entry.facts.flaw,
             idea: &about.idea,
             rules: about.rules.iter().map(|rule| Rule { id: &rule.id, text: &rule.text }).collect(),
             sections: about.sections.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect(),
@@ -42,7 +51,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
         })?;
         return Ok(Verdict::Holds);
     }
-    let mut out = io::stdout().lock();
+    let mut out = output();
     writeln!(out, "{}   {}", paint::bold(entry.name()), about.title)?;
     if let Some(flaw) = entry.facts.flaw {
         writeln!(out, "\n{}", paint::bad(&format!("Wrong on purpose: {flaw}.")))?;

@@ -2,6 +2,7 @@
 
 use crate::Verdict;
 use crate::args::ListArgs;
+use crate::output::output;
 use crate::{paint, report};
 use quorate_registry::{Entry, Family, all, fixtures};
 use serde::Serialize;
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
         report::json(&rows)?;
         return Ok(Verdict::Holds);
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = output();
     let heading = format!("{:<28}{:<8}{:<18}{:<16}", "name", "family", "class", "messages/entry");
     writeln!(out, "{}", paint::bold(&format!("{heading}{}", if args.fixtures { "what is wrong" } else { "idea" })))?;
     for row in rows {
@@ -52,5 +53,8 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
         writeln!(out, "{:<28}{family:<8}{:<18}{:<16}{last}", row.name, row.class, row.messages_per_entry)?;
     }
     writeln!(out, "\n{}", paint::dim("quorate explain NAME tells all about one; quorate sim NAME runs it."))?;
+    if !args.fixtures {
+        writeln!(out, "{}", paint::dim("quorate list --fixtures shows those that are wrong on purpose."))?;
+    }
     Ok(Verdict::Holds)
 }

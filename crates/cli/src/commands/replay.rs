@@ -2,13 +2,14 @@
 
 use crate::Verdict;
 use crate::args::ReplayArgs;
-use crate::commands::trace::open;
-use crate::report::Figures;
+use crate::commands::trace::{open, wrong};
+use crate::output::output;
+use crate::report::{Figures, Judged, count};
 use crate::{paint, report};
 use quorate_lab::replay::{self, Replayed};
 use quorate_lab::trace::{self, Trace};
 use serde::Serialize;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -17,59 +18,59 @@ struct Report<'a> {
     seed: u64,
     lines: u64,
     identical: bool,
-    properties: &'a [quorate_sim::property::Verdict],
+    #[serde(flatten)]
+    judged: Judged<'a>,
     messages: &'a quorate_sim::metrics::MessageSummary,
     mutex: &'a quorate_sim::mutex::MutexSummary,
 }
 
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Verdict> {
     let mut journal = open(&args.file)?;
-    let nodes = journal.header().nodes;
-    let mut out = BufWriter::new(io::stdout().lock());
-    let show = args.steps && !args.json;
-    if show {
-        writeln!(out, "{}", paint::dim(&trace::heading(nodes)))?;
-    }
-    let mut failed = None;
-    let steps = show.then(|| {
-        Trace::new(nodes, |line| {
-            if failed.is_none() {
-                failed = writeln!(out, "{}", trace::render(line, paint::part)).err();
-            }
-        })
-    });
-    let (replayed, steps) = replay::replay(&mut journal, steps)?;
+    // Steps wait for the last line: nothing is shown of a journal that does not replay.
+    let mut lines = Vec::new();
+    let steps =
+        args.steps.then(|| Trace::new(journal.header().nodes, |line| lines.push(trace::render(line, paint::part))));
+    let (replayed, steps) = replay::replay(&mut journal, steps).map_err(|error| wrong(&args.file, error))?;
     if let Some(mut steps) = steps {
         steps.finish();
     }
-    if let Some(error) = failed {
-        return Err(error.into());
+    if args.json {
+        json(&replayed)?;
+    } else {
+        print(&replayed, args.steps.then_some(lines))?;
     }
-    if show {
-        writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
-    }
-    print(&replayed, args.json, &mut out)?;
-    out.flush()?;
-    Ok(if replayed.holds() { Verdict::Holds } else { Verdict::Fails })
+    Ok(Verdict::of(replayed.holds()))
 }
 
-fn print(replayed: &Replayed, json: bool, out: &mut impl Write) -> anyhow::Result<()> {
+fn json(replayed: &Replayed) -> anyhow::Result<()> {
     let Replayed { spec, lines, messages, mutex, verdicts } = replayed;
-    let entry = spec.validate()?;
-    if json {
-        return report::json(&Report {
-            algorithm: &spec.algorithm,
-            nodes: spec.nodes,
-            seed: spec.seed,
-            lines: *lines,
-            identical: true,
-            properties: verdicts,
-            messages,
-            mutex,
-        });
+    report::json(&Report {
+        algorithm: &spec.algorithm,
+        nodes: spec.nodes,
+        seed: spec.seed,
+        lines: *lines,
+        identical: true,
+        judged: verdicts[..].into(),
+        messages,
+        mutex,
+    })
+}
+
+fn print(replayed: &Replayed, steps: Option<Vec<String>>) -> anyhow::Result<()> {
+    let Replayed { spec, lines, messages, mutex, verdicts } = replayed;
+    let facts = spec.validate()?.facts;
+    let mut out = BufWriter::new(output());
+    if let Some(steps) = steps {
+        writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
+        for step in steps {
+            writeln!(out, "{step}")?;
+        }
+        writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
     }
-    let heading = format!("{} · {} nodes · seed {}", paint::bold(&spec.algorithm), spec.nodes, spec.seed);
-    writeln!(out, "{heading} · {lines} lines replayed, every one as recorded\n")?;
-    Figures { spec, facts: entry.facts, messages, mutex, verdicts }.print(out)?;
+    let nodes = count(spec.nodes as u64, "node");
+    let heading = format!("{} · {nodes} · seed {}", paint::bold(&spec.algorithm), spec.seed);
+    writeln!(out, "{heading} · {} replayed, every one as recorded\n", count(*lines, "line"))?;
+    Figures { spec, facts, messages, mutex, verdicts }.print(&mut out)?;
+    out.flush()?;
     Ok(())
 }

@@ -2,18 +2,18 @@
 
 use crate::Verdict;
 use crate::args::SimArgs;
-use crate::report::Figures;
+use crate::output::{name, output};
+use crate::report::{Figures, Judged, count};
 use crate::{paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::mutex::{Command, Event};
+use quorate_lab::Spec;
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::trace::{self, Trace};
-use quorate_lab::{LabError, Spec};
 use quorate_registry::{Entry, Family};
 use quorate_sim::metrics::MessageSummary;
 use quorate_sim::moment::{Moment, Observer};
 use quorate_sim::mutex::{Change, MutexSummary, change};
-use quorate_sim::property::Verdict as Judgement;
 use quorate_sim::run::Ending;
 use serde::Serialize;
 use std::fs::File;
@@ -32,15 +32,15 @@ struct Report<'a> {
     events: u64,
     trace_hash: &'a str,
     messages: &'a MessageSummary,
-    properties: &'a [Judgement],
+    #[serde(flatten)]
+    judged: Judged<'a>,
     mutex: &'a MutexSummary,
 }
 
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
     let spec = args.run.spec()?;
     let entry = spec.validate()?;
-    let outcome =
-        if args.steps && !args.json { with_steps(&spec, args.trace.as_deref())? } else { quietly(&spec, args)? };
+    let outcome = if args.steps { with_steps(&spec, args.trace.as_deref())? } else { quietly(&spec, args)? };
     if args.json {
         report::json(&Report {
             algorithm: entry.name(),
@@ -53,37 +53,38 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
             events: outcome.events,
             trace_hash: &outcome.trace_hash,
             messages: &outcome.messages,
-            properties: &outcome.verdicts,
+            judged: outcome.verdicts[..].into(),
             mutex: &outcome.mutex,
         })?;
     } else {
         print(&spec, entry, &outcome, args)?;
     }
-    Ok(if outcome.holds() { Verdict::Holds } else { Verdict::Fails })
+    Ok(Verdict::of(outcome.holds()))
 }
 
 fn print(spec: &Spec, entry: &Entry, outcome: &Outcome, args: &SimArgs) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output();
     writeln!(
         out,
-        "{} · {} nodes · seed {} · {} · {} links\n",
+        "{} · {} · seed {} · {} · {} links\n",
         paint::bold(entry.name()),
-        spec.nodes,
+        count(spec.nodes as u64, "node"),
         spec.seed,
         spec.latency,
         links(spec)
     )?;
     let Outcome { messages, mutex, verdicts, .. } = outcome;
     Figures { spec, facts: entry.facts, messages, mutex, verdicts }.print(&mut out)?;
+    let time = outcome.time;
     let ending = match outcome.ending {
-        Ending::Done => "done",
-        Ending::Stuck => "stuck: nothing more can happen",
-        Ending::Stopped => "stopped at its limit",
+        Ending::Done => format!("done at {time}"),
+        Ending::Stuck => format!("stuck at {time}, where nothing more can change"),
+        Ending::Stopped => format!("stopped at {time}, its limit"),
     };
-    let summary = format!("{ending} at {}, {} events, trace {}", outcome.time, outcome.events, outcome.trace_hash);
+    let summary = format!("{ending}, {}, trace {}", count(outcome.events, "event"), outcome.trace_hash);
     writeln!(out, "\n  {}", paint::dim(&summary))?;
     if let Some(path) = &args.trace {
-        writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", path.display(), outcome.lines)))?;
+        writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", name(path), outcome.lines)))?;
     }
     if let Some(breach) = outcome.breaches().next() {
         if !args.steps {
@@ -100,7 +101,7 @@ fn links(spec: &Spec) -> &'static str {
 
 /// Prints every step as it happens.
 fn with_steps(spec: &Spec, journal: Option<&Path>) -> anyhow::Result<Outcome> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(output());
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     let mut failed = None;
     let steps = Trace::new(spec.nodes, |line| {
@@ -128,7 +129,8 @@ fn quietly(spec: &Spec, args: &SimArgs) -> anyhow::Result<Outcome> {
 
 fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
     let Some(path) = path else { return Ok(Box::new(io::sink())) };
-    let file = File::create(path).map_err(LabError::Write)?;
+    let file = File::create(path)
+        .map_err(|error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path)))?;
     Ok(Box::new(BufWriter::new(file)))
 }
 

@@ -2,14 +2,19 @@
 
 use crate::Verdict;
 use crate::args::SweepArgs;
+use crate::output::output;
+use crate::report::count;
 use crate::{paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{Spec, experiment};
 use quorate_sim::property::Kind;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Instant;
+
+/// More threads than any machine has cores for.
+const MOST_THREADS: usize = 1_024;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -48,6 +53,10 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.unwrap_or(cores);
     anyhow::ensure!(threads > 0, "A sweep needs at least one thread: --threads {cores}.");
+    anyhow::ensure!(
+        threads <= MOST_THREADS,
+        "{threads} threads are too many: at most {MOST_THREADS} fit, and --threads {cores} is as fast as it gets here."
+    );
     let sweep = Sweep { spec, seeds: args.seeds, threads, keep_going: args.keep_going };
     let bar = ProgressBar::new(args.seeds);
     let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} seeds, {per_sec}, {eta} left{msg}");
@@ -64,9 +73,9 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
     if args.json {
         report::json(&json(&sweep.spec, &summary, seconds))?;
     } else {
-        print(&sweep.spec, &summary, seconds)?;
+        print(&sweep, &summary, seconds)?;
     }
-    Ok(if summary.holds() { Verdict::Holds } else { Verdict::Fails })
+    Ok(Verdict::of(summary.holds()))
 }
 
 fn json<'a>(spec: &'a Spec, summary: &Summary, seconds: f64) -> Report<'a> {
@@ -95,24 +104,25 @@ fn json<'a>(spec: &'a Spec, summary: &Summary, seconds: f64) -> Report<'a> {
     }
 }
 
-fn print(spec: &Spec, summary: &Summary, seconds: f64) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
+fn print(sweep: &Sweep, summary: &Summary, seconds: f64) -> anyhow::Result<()> {
+    let mut out = output();
+    let spec = &sweep.spec;
     writeln!(
         out,
-        "{} · {} nodes · {} seeds from {} · {} events in {seconds:.1} s\n",
+        "{} · {} · {} from {} · {} in {seconds:.1} s\n",
         paint::bold(&spec.algorithm),
-        spec.nodes,
-        summary.seeds,
+        count(spec.nodes as u64, "node"),
+        count(summary.seeds, "seed"),
         spec.seed,
-        summary.events
+        count(summary.events, "event")
     )?;
     for (name, kind, held) in &summary.held {
         let word = match (kind, holds(*kind, *held, summary.seeds)) {
-            (Kind::Sometimes, true) => paint::good(&format!("happened in {held} seeds")),
+            (Kind::Sometimes, true) => paint::good(&format!("happened in {held} of {}", summary.seeds)),
             (Kind::Sometimes, false) => paint::bad("never happened"),
             (Kind::Always | Kind::Eventually, true) => paint::good("holds in every seed"),
             (Kind::Always | Kind::Eventually, false) => {
-                paint::bad(&format!("FAILS in {} of them", summary.seeds - held))
+                paint::bad(&format!("FAILS in {} of {}", summary.seeds - held, summary.seeds))
             }
         };
         writeln!(out, "  {:<12}{name:<24}{word}", kind.to_string())?;
@@ -126,6 +136,12 @@ fn print(spec: &Spec, summary: &Summary, seconds: f64) -> anyhow::Result<()> {
             report::story(&spec, breach, &mut out)?;
         }
         writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
+        if !sweep.keep_going && summary.seeds < sweep.seeds {
+            writeln!(out, "{}", paint::dim("The sweep ends with the first failure; --keep-going counts them all."))?;
+        }
+    }
+    for name in summary.never_happened() {
+        writeln!(out, "\nNo seed shows '{name}', so the sweep proves little: try --workload all or more --entries.")?;
     }
     Ok(())
 }

@@ -2,81 +2,112 @@
 
 use crate::Verdict;
 use crate::args::TraceArgs;
-use crate::report::Figures;
+use crate::output::{name, output};
+use crate::report::{Figures, Judged, count};
 use crate::{paint, report};
-use anyhow::Context;
-use quorate_core::VectorClock;
+use anyhow::anyhow;
 use quorate_core::mutex::{Command, Event};
-use quorate_lab::replay::{spec_of, summarise};
-use quorate_lab::trace::{self, Trace};
+use quorate_core::{NodeId, VectorClock};
+use quorate_lab::LabError;
+use quorate_lab::replay::{Replayed, spec_of, summarise};
+use quorate_lab::trace::{self, Line, Part, Trace};
 use quorate_sim::causality::Causality;
-use quorate_sim::journal::Journal;
+use quorate_sim::journal;
 use quorate_sim::moment::{Moment, Observer};
 use serde::Serialize;
+use std::cell::RefCell;
+use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
+type Journal = journal::Journal<BufReader<File>>;
+
 /// Opens a journal.
-pub(crate) fn open(path: &Path) -> anyhow::Result<Journal<BufReader<File>>> {
-    let file = File::open(path).with_context(|| format!("The journal {} could not be opened", path.display()))?;
-    Journal::open(BufReader::new(file)).with_context(|| format!("In {}", path.display()))
+pub(crate) fn open(path: &Path) -> anyhow::Result<Journal> {
+    let file = File::open(path).map_err(|error| anyhow!("The journal {} could not be opened: {error}.", name(path)))?;
+    Journal::open(BufReader::new(file)).map_err(|error| wrong(path, error))
+}
+
+/// What is wrong with a journal, and with which one.
+pub(crate) fn wrong(path: &Path, error: impl Display) -> anyhow::Error {
+    anyhow!("In {}: {error}", name(path))
 }
 
 pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<Verdict> {
     let mut journal = open(&args.file)?;
-    let context = || format!("In {}", args.file.display());
+    let wrong = |error: LabError| wrong(&args.file, error);
     match (&args.before, args.summary) {
-        (Some(lines), _) => before(&mut journal, lines, args.json).with_context(context),
-        (None, true) => summary(&mut journal, args.json).with_context(context),
-        (None, false) => steps(&mut journal, args).with_context(context),
-    }
-}
-
-#[derive(Serialize)]
-struct Order {
-    first: u64,
-    second: u64,
-    happened_before: bool,
-    concurrent: bool,
-    clocks: [VectorClock; 2],
-}
-
-/// The lines on which steps stand, with the vector clock that each of the two has.
-fn before(journal: &mut Journal<BufReader<File>>, lines: &[u64], json: bool) -> anyhow::Result<Verdict> {
-    let mut watch = Watch::new(journal.header().nodes);
-    let mut clocks = Vec::new();
-    let mut found = [None, None];
-    while journal.show(&mut watch)? {
-        for (place, line) in lines.iter().enumerate().take(2) {
-            if *line == journal.line()
-                && let Some(slot) = found.get_mut(place)
-            {
-                *slot = watch.step.clone();
+        (Some(lines), _) => {
+            let clocks = clocks_at(&mut journal, lines).map_err(wrong)?;
+            before(args, lines, &clocks, journal.line())
+        }
+        (None, true) => {
+            let read = summarise(&mut journal).map_err(wrong)?;
+            summary(&read, args.json)?;
+            Ok(Verdict::of(read.holds()))
+        }
+        (None, false) if args.json => {
+            let mut steps = Vec::new();
+            each_step(&mut journal, |step| steps.push(step)).map_err(wrong)?;
+            report::json(&steps)?;
+            Ok(Verdict::Holds)
+        }
+        (None, false) => {
+            // Nothing is shown of a journal that turns out to be malformed.
+            let mut text = vec![paint::dim(&trace::heading(journal.header().nodes))];
+            each_step(&mut journal, |step| text.push(step.text(args.clocks))).map_err(wrong)?;
+            let mut out = BufWriter::new(output());
+            for line in text {
+                writeln!(out, "{line}")?;
             }
+            writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
+            out.flush()?;
+            Ok(Verdict::Holds)
         }
     }
-    for (line, clock) in lines.iter().zip(found) {
-        let last = journal.line();
-        clocks
-            .push(clock.with_context(|| format!("line {line} is no step of a node; steps are on lines 2 to {last}"))?);
+}
+
+/// One line of a journal.
+#[derive(Serialize)]
+struct Step {
+    /// Its number; the header is line 1.
+    line: u64,
+    time_ns: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<NodeId>,
+    parts: Vec<Part>,
+    /// None for an act of the world.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock: Option<VectorClock>,
+    #[serde(skip)]
+    rendered: String,
+}
+
+impl Step {
+    fn text(self, clocks: bool) -> String {
+        match self.clock {
+            Some(clock) if clocks => format!("{}  {}", self.rendered, paint::dim(&clock.to_string())),
+            Some(_) | None => self.rendered,
+        }
     }
-    let [Some(one), Some(other)] = [clocks.first(), clocks.get(1)] else { return Ok(Verdict::Fails) };
-    let (first, second) = (lines.first().copied().unwrap_or(0), lines.get(1).copied().unwrap_or(0));
-    let happened_before = one.happened_before(other);
-    let concurrent = one.concurrent_with(other);
-    if json {
-        report::json(&Order { first, second, happened_before, concurrent, clocks: [one.clone(), other.clone()] })?;
-    } else {
-        let relation = match (happened_before, concurrent) {
-            (true, _) => "happened before",
-            (false, true) => "is concurrent with",
-            (false, false) if one == other => "is the same step as",
-            (false, false) => "happened after",
-        };
-        writeln!(io::stdout().lock(), "Line {first} {one} {relation} line {second} {other}.")?;
+}
+
+fn each_step(journal: &mut Journal, mut tell: impl FnMut(Step)) -> Result<(), LabError> {
+    let nodes = spec_of(journal)?.nodes;
+    let shown = RefCell::new(None);
+    let lines = Trace::new(nodes, |line: &Line| *shown.borrow_mut() = Some(line.clone()));
+    let mut observer = (Watch::new(nodes), lines);
+    while journal.show(&mut observer)? {
+        observer.1.finish();
+        if let Some(line) = shown.borrow_mut().take() {
+            let rendered = trace::render(&line, paint::part);
+            let Line { time, node, parts, .. } = line;
+            let clock = observer.0.step.clone();
+            tell(Step { line: journal.line(), time_ns: time.nanos(), node, parts, clock, rendered });
+        }
     }
-    Ok(Verdict::Holds)
+    Ok(())
 }
 
 /// Follows vector clocks, and remembers that of the last line if it was a step.
@@ -101,57 +132,88 @@ impl Observer<Command, Event> for Watch {
     }
 }
 
-fn summary(journal: &mut Journal<BufReader<File>>, json: bool) -> anyhow::Result<Verdict> {
-    let read = summarise(journal)?;
-    let spec = &read.spec;
-    let entry = spec.validate()?;
-    if json {
-        #[derive(Serialize)]
-        struct Report<'a> {
-            algorithm: &'a str,
-            nodes: usize,
-            seed: u64,
-            lines: u64,
-            messages: &'a quorate_sim::metrics::MessageSummary,
-            properties: &'a [quorate_sim::property::Verdict],
-            mutex: &'a quorate_sim::mutex::MutexSummary,
+/// The clock of each of these lines, where it is a step.
+fn clocks_at(journal: &mut Journal, lines: &[u64]) -> Result<Vec<Option<VectorClock>>, LabError> {
+    let mut watch = Watch::new(spec_of(journal)?.nodes);
+    let mut clocks = vec![None; lines.len()];
+    while journal.show(&mut watch)? {
+        for (clock, _) in clocks.iter_mut().zip(lines).filter(|(_, line)| **line == journal.line()) {
+            *clock = watch.step.clone();
         }
-        report::json(&Report {
+    }
+    Ok(clocks)
+}
+
+#[derive(Serialize)]
+struct Order<'a> {
+    first: u64,
+    second: u64,
+    happened_before: bool,
+    concurrent: bool,
+    clocks: [&'a VectorClock; 2],
+}
+
+/// Whether the step on the one line happened before the step on the other.
+fn before(args: &TraceArgs, lines: &[u64], clocks: &[Option<VectorClock>], last: u64) -> anyhow::Result<Verdict> {
+    if let Some((line, _)) = lines.iter().zip(clocks).find(|(_, clock)| clock.is_none()) {
+        return Err(wrong(&args.file, no_step(*line, last)));
+    }
+    let (&[first, second], [Some(one), Some(other)]) = (lines, clocks) else {
+        anyhow::bail!("--before compares two lines, such as --before 4 9.");
+    };
+    let happened_before = one.happened_before(other);
+    let concurrent = one.concurrent_with(other);
+    if args.json {
+        report::json(&Order { first, second, happened_before, concurrent, clocks: [one, other] })?;
+        return Ok(Verdict::Holds);
+    }
+    let relation = match (happened_before, concurrent) {
+        (true, _) => "happened before",
+        (false, true) => "is concurrent with",
+        (false, false) if one == other => "is the same step as",
+        (false, false) => "happened after",
+    };
+    writeln!(output(), "Line {first} {one} {relation} line {second} {other}.")?;
+    Ok(Verdict::Holds)
+}
+
+fn no_step(line: u64, last: u64) -> String {
+    let why = match line {
+        0 | 1 => "steps begin on line 2".into(),
+        _ if line > last => format!("the last line is {last}"),
+        _ => "it is an act of the world".into(),
+    };
+    format!("Line {line} is no step of a node: {why}.")
+}
+
+fn summary(read: &Replayed, json: bool) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Report<'a> {
+        algorithm: &'a str,
+        nodes: usize,
+        seed: u64,
+        lines: u64,
+        messages: &'a quorate_sim::metrics::MessageSummary,
+        #[serde(flatten)]
+        judged: Judged<'a>,
+        mutex: &'a quorate_sim::mutex::MutexSummary,
+    }
+    let Replayed { spec, lines, messages, mutex, verdicts } = read;
+    if json {
+        return report::json(&Report {
             algorithm: &spec.algorithm,
             nodes: spec.nodes,
             seed: spec.seed,
-            lines: read.lines,
-            messages: &read.messages,
-            properties: &read.verdicts,
-            mutex: &read.mutex,
-        })?;
-    } else {
-        let mut out = io::stdout().lock();
-        let lines = read.lines;
-        writeln!(out, "{} · {} nodes · seed {} · {lines} lines\n", paint::bold(entry.name()), spec.nodes, spec.seed)?;
-        let (messages, mutex, verdicts) = (&read.messages, &read.mutex, &read.verdicts);
-        Figures { spec, facts: entry.facts, messages, mutex, verdicts }.print(&mut out)?;
+            lines: *lines,
+            messages,
+            judged: verdicts[..].into(),
+            mutex,
+        });
     }
-    Ok(if read.holds() { Verdict::Holds } else { Verdict::Fails })
-}
-
-fn steps(journal: &mut Journal<BufReader<File>>, args: &TraceArgs) -> anyhow::Result<Verdict> {
-    let nodes = spec_of(journal)?.nodes;
-    let mut out = BufWriter::new(io::stdout().lock());
-    writeln!(out, "{}", paint::dim(&trace::heading(nodes)))?;
-    let text = std::cell::RefCell::new(None);
-    let lines = Trace::new(nodes, |line| *text.borrow_mut() = Some(trace::render(line, paint::part)));
-    let mut observer = (Watch::new(nodes), lines);
-    while journal.show(&mut observer)? {
-        observer.1.finish();
-        if let Some(text) = text.borrow_mut().take() {
-            match (&observer.0.step, args.clocks) {
-                (Some(clock), true) => writeln!(out, "{text}  {}", paint::dim(&clock.to_string()))?,
-                (_, _) => writeln!(out, "{text}")?,
-            }
-        }
-    }
-    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
-    out.flush()?;
-    Ok(Verdict::Holds)
+    let facts = spec.validate()?.facts;
+    let mut out = output();
+    let (nodes, lines) = (count(spec.nodes as u64, "node"), count(*lines, "line"));
+    writeln!(out, "{} · {nodes} · seed {} · {lines}\n", paint::bold(facts.name), spec.seed)?;
+    Figures { spec, facts, messages, mutex, verdicts }.print(&mut out)?;
+    Ok(())
 }

@@ -1,0 +1,169 @@
+//! What every command does when all is well: seeds, workloads, scripts, help, pipes.
+
+use crate::run::{quorate, run, run_in};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::Stdio;
+
+const VERBS: [&str; 8] = ["demo", "list", "explain", "sim", "sweep", "replay", "trace", "bench"];
+
+fn names(line: &str) -> Vec<String> {
+    let listed = run(line).json(0);
+    listed.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn everything_that_is_listed_can_be_explained_run_and_swept() {
+    for name in names("list --json") {
+        for line in [format!("explain {name}"), format!("sim {name}"), format!("sweep {name} --seeds 20")] {
+            assert!(run(&line).ok(0).contains(&name), "{line}");
+        }
+    }
+    for name in names("list --fixtures --json") {
+        assert!(run(&format!("explain {name}")).ok(0).contains("Wrong on purpose: "));
+        assert!(run("list --fixtures").ok(0).contains(&name));
+    }
+}
+
+#[test]
+fn a_seed_means_the_same_run_in_every_process() {
+    let hash = |line: &str| run(&format!("{line} --json")).json(0)["trace_hash"].as_str().unwrap().to_owned();
+    for line in
+        ["sim central", "sim ricart-agrawala --nodes 5 --loss 0.1 --duplicate 0.05 --random-faults pause=2,cut=1"]
+    {
+        let hashes: BTreeSet<_> = (1..=5).map(|seed| hash(&format!("{line} --seed {seed}"))).collect();
+        assert_eq!(hashes.len(), 5, "two seeds of '{line}' do the same");
+        assert_eq!(hash(&format!("{line} --seed 3")), hash(&format!("{line} --seed 3")));
+    }
+}
+
+#[test]
+fn all_requests_are_made_and_served() {
+    for (line, entries) in [
+        ("sim central --workload single --entries 7", 7),
+        ("sim central --workload all --nodes 9 --entries 4", 4),
+        ("sim ricart-agrawala --workload random --nodes 1 --entries 3", 3),
+        ("sim ricart-agrawala --nodes 6 --entries 25 --latency long-tail:2ms --processing fixed:0.1ms", 25),
+        ("sim ricart-agrawala --entries 20 --fault 'cut 1 | 2,3 at 5ms for 50ms' --fifo", 20),
+        ("sim central --entries 20 --requesters 2,3 --fault 'pause 1 at 5ms for 50ms'", 20),
+        ("sim central --entries 0", 0),
+    ] {
+        let report = run(&format!("{line} --json")).json(0);
+        assert_eq!((&report["ending"], &report["mutex"]["entries"]), (&"done".into(), &entries.into()), "{line}");
+    }
+}
+
+#[test]
+fn many_nodes_and_few_requests_still_meet() {
+    let report = run("sim central --nodes 5000 --json").json(0);
+    assert_eq!(report["sometimes"][0]["happened"], true);
+    assert_eq!(report["mutex"]["entries"], 10);
+}
+
+#[test]
+fn a_script_gives_commands_and_faults() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "\
+        # Node 3 asks while node 2 is inside, gives up, and asks again after a cut.\n\
+        acquire 2 at 1ms\n\
+        acquire 3 at 4ms\n\
+        cancel 3 at 5ms\n\
+        cut 3 | rest at 6ms for 10ms\n\
+        acquire 3 at 7ms   # held up by the cut\n\
+        release 2 at 8ms\n\
+        release 3 at 90ms\n";
+    fs::write(folder.path().join("story"), script).unwrap();
+    let steps = run_in(folder.path(), "sim central --latency fixed:1ms --script story --steps").ok(0);
+    assert_eq!(steps.matches("ENTERS").count(), 2, "{steps}");
+    for part in ["cancelled", "cut 3 | rest", "reliable links"] {
+        assert!(steps.to_lowercase().contains(part), "no '{part}' in:\n{steps}");
+    }
+}
+
+#[test]
+fn a_script_of_faults_alone_leaves_the_workload_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("faults"), "pause 1 at 3ms for 20ms\n").unwrap();
+    let report = run_in(folder.path(), "sim central --script faults --entries 6 --json").json(0);
+    assert_eq!(report["mutex"]["entries"], 6);
+}
+
+#[test]
+fn a_sweep_starts_at_its_seed_and_counts_them_all() {
+    let report = run("sweep central --seed 100 --seeds 77 --threads 2 --json").json(0);
+    assert_eq!((&report["first_seed"], &report["seeds"], &report["failed"]), (&100.into(), &77.into(), &0.into()));
+    let wrapped = run("sweep central --seed 18446744073709551615 --seeds 3 --json").json(0);
+    assert_eq!(wrapped["seeds"], 3);
+}
+
+#[test]
+fn every_help_has_an_example() {
+    for line in std::iter::once("--help".to_owned()).chain(VERBS.map(|verb| format!("{verb} --help"))) {
+        let help = run(&line).ok(0);
+        let examples: Vec<_> = help.lines().skip_while(|line| !line.starts_with("Example")).skip(1).collect();
+        assert!(examples.first().is_some_and(|example| example.starts_with("  quorate")), "{line}:\n{help}");
+        assert!(run(&line.replace("--help", "-h")).ok(0).contains("Example"), "{line}");
+    }
+    assert!(run("--version").ok(0).starts_with("quorate "));
+}
+
+#[test]
+fn every_example_of_help_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let cheap = |line: &str| !line.contains("bench") && !line.contains("1000000");
+    for verb in VERBS {
+        let help = run(&format!("{verb} --help")).ok(0);
+        let examples = help.lines().skip_while(|line| !line.starts_with("Example")).skip(1);
+        for example in examples.take_while(|line| line.starts_with("  quorate")).filter(|line| cheap(line)) {
+            for line in example.split("&&") {
+                let ended = run_in(folder.path(), line.trim());
+                assert!(matches!(ended.code, Some(0 | 1)) && ended.err.is_empty(), "{line}: {ended:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_coloured_where_nobody_sees_it() {
+    for line in ["", "list", "explain central", "sim central --steps", "sim ricart-agrawala-clock-only", "sim nobody"] {
+        let ended = run(line);
+        assert!(!ended.out.contains('\u{1b}') && !ended.err.contains('\u{1b}'), "'quorate {line}' colours");
+    }
+}
+
+/// As `quorate … | head -n 1` does. The verdict is still the command's.
+#[test]
+fn a_reader_may_leave_early() {
+    for (verb, code) in [
+        (&["demo", "--fast"][..], 0),
+        (&["list", "--json"], 0),
+        (&["explain", "central"], 0),
+        (&["sim", "central", "--entries", "2000", "--steps"], 0),
+        (&["sim", "ricart-agrawala-clock-only", "--entries", "2000", "--steps"], 1),
+        (&["sweep", "ricart-agrawala-clock-only", "--seeds", "40"], 1),
+    ] {
+        let mut child =
+            quorate(Path::new(".")).args(verb).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut reader = BufReader::with_capacity(16, child.stdout.take().unwrap());
+        let mut line = Vec::new();
+        reader.read_until(b'\n', &mut line).unwrap();
+        drop(reader);
+        let mut complaint = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+        assert_eq!((child.wait().unwrap().code(), complaint.as_str()), (Some(code), ""), "{verb:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told() {
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for line in [&["list"][..], &["sim", "central", "--json"], &["sim", "central", "--steps"]] {
+        let output = quorate(Path::new(".")).args(line).stdout(full()).output().unwrap();
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(complaint, "error: The output could not be written: No space left on device (os error 28).\n");
+    }
+}

@@ -1,0 +1,445 @@
+//! Mistakes: each gets a sentence that names it and the nearest right thing, exit code 2, and nothing else.
+
+use crate::run::{run_in, run_words};
+use expect_test::{Expect, expect};
+use std::fs;
+use tempfile::TempDir;
+
+/// A folder with a few wrong files in it.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    let files: [(&str, &[u8]); 8] = [
+        ("empty", b""),
+        ("letter", b"Dear reader,\n"),
+        ("bytes", b"\xff\xfe\n"),
+        ("header-only", b"{\"journal\":1}\n"),
+        ("newer", b"{\"journal\":9}\n"),
+        ("misspelt", b"crash 2 at 5ms\nacqire 2 at 6ms\n"),
+        ("stranger", b"acquire 7 at 1ms\n"),
+        ("unitless", b"\n# a comment\nacquire 2 at 5\n"),
+    ];
+    for (name, content) in files {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    folder
+}
+
+/// Types each line and compares all that is printed.
+#[track_caller]
+fn check(lines: &[&str], expected: &Expect) {
+    let folder = folder();
+    let told = lines.iter().map(|line| format!("$ quorate {line}\n{}", run_in(folder.path(), line).complaint()));
+    expected.assert_eq(&told.collect::<String>());
+}
+
+#[test]
+fn algorithms() {
+    check(
+        &["sim centrl", "sim xyzzy", "sim ''", "explain ricart", "sweep Central"],
+        &expect![[r#"
+        $ quorate sim centrl
+        error: There is no algorithm 'centrl'. Did you mean 'central'? 'quorate list' shows them all.
+        $ quorate sim xyzzy
+        error: There is no algorithm 'xyzzy'. There are central and ricart-agrawala; 'quorate list' tells more.
+        $ quorate sim ''
+        error: There is no algorithm ''. There are central and ricart-agrawala; 'quorate list' tells more.
+        $ quorate explain ricart
+        error: There is no algorithm 'ricart'. Did you mean 'ricart-agrawala'? 'quorate list' shows them all.
+        $ quorate sweep Central
+        error: There is no algorithm 'Central'. Did you mean 'central'? 'quorate list' shows them all.
+    "#]],
+    );
+}
+
+#[test]
+fn numbers() {
+    check(
+        &[
+            "sim central --nodes 0",
+            "sim central --nodes -1",
+            "sim central --nodes three",
+            "sim central --nodes 20000000",
+            "sim central --nodes 99999999999999999999",
+            "sim central --entries 1e3",
+            "sim central --seed ''",
+            "sweep central --seeds 0",
+            "sweep central --seeds -5",
+            "bench sim --events 1",
+        ],
+        &expect![[r#"
+            $ quorate sim central --nodes 0
+            error: A group needs at least one node; --nodes 3 is a good start.
+            $ quorate sim central --nodes -1
+            error: --nodes: '-1' is not a whole number; write for example 7.
+            $ quorate sim central --nodes three
+            error: --nodes: 'three' is not a whole number; write for example 7.
+            $ quorate sim central --nodes 20000000
+            error: 20000000 nodes are too many: at most 10000000 fit.
+            $ quorate sim central --nodes 99999999999999999999
+            error: --nodes: '99999999999999999999' is too large; at most 18446744073709551615 fits.
+            $ quorate sim central --entries 1e3
+            error: --entries: '1e3' is not a whole number; write for example 7.
+            $ quorate sim central --seed ''
+            error: --seed: '' is not a whole number; write for example 7.
+            $ quorate sweep central --seeds 0
+            error: A sweep needs at least one seed: --seeds 1000.
+            $ quorate sweep central --seeds -5
+            error: --seeds: '-5' is not a whole number; write for example 7.
+            $ quorate bench sim --events 1
+            error: A measurement needs at least 1000 events: --events 20000000.
+        "#]],
+    );
+}
+
+#[test]
+fn what_does_not_print_is_escaped() {
+    for (line, quoted) in [("sim 'a\u{1b}b'", "'a\\u{1b}b'"), ("replay 'a\u{7}b'", "The journal a\\u{7}b could not")] {
+        let complaint = run_in(folder().path(), line).complaint();
+        assert!(complaint.contains(quoted), "{complaint}");
+    }
+}
+
+/// How many cores there are is not for a golden text.
+#[test]
+fn threads() {
+    for (threads, begins) in [
+        ("0", "error: A sweep needs at least one thread: --threads "),
+        ("100000", "error: 100000 threads are too many: at most 1024 fit, "),
+    ] {
+        let complaint = run_in(folder().path(), &format!("sweep central --threads {threads}")).complaint();
+        assert!(complaint.starts_with(begins), "{complaint}");
+    }
+}
+
+#[test]
+fn settings() {
+    check(
+        &[
+            "sim central --latency 5",
+            "sim central --latency fixed:5",
+            "sim central --latency fixed:0ms",
+            "sim central --latency unifrom:1ms..2ms",
+            "sim central --latency uniform:5ms..1ms",
+            "sim central --loss 2",
+            "sim central --loss -0.5",
+            "sim central --duplicate often",
+            "sim central --workload sinlge",
+            "sim central --links good",
+            "sim central --until 5",
+            "sim central --requesters 4",
+            "sim central --nodes 1 --requesters 2",
+            "sim central --requesters 3-1",
+            "sim central --random-faults fire",
+            "sim central --random-faults pase=2",
+            "sim central --random-faults pause=none",
+        ],
+        &expect![[r#"
+            $ quorate sim central --latency 5
+            error: --latency: '5' is not a latency. Write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+            $ quorate sim central --latency fixed:5
+            error: --latency: '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
+            $ quorate sim central --latency fixed:0ms
+            error: A latency of zero leaves nothing to measure: give messages some time, such as --latency fixed:1ms.
+            $ quorate sim central --latency unifrom:1ms..2ms
+            error: --latency: 'unifrom' is not a latency; did you mean 'uniform'? Write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+            $ quorate sim central --latency uniform:5ms..1ms
+            error: --latency: 'uniform:5ms..1ms' runs backwards; write uniform:1ms..5ms.
+            $ quorate sim central --loss 2
+            error: --loss: '2' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
+            $ quorate sim central --loss -0.5
+            error: --loss: '-0.5' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
+            $ quorate sim central --duplicate often
+            error: --duplicate: 'often' is not a chance; write for example 0.1 or 10%.
+            $ quorate sim central --workload sinlge
+            error: invalid value 'sinlge' for '--workload <WORKLOAD>'
+              [possible values: single, all, random]
+
+              tip: a similar value exists: 'single'
+
+            For more information, try '--help'.
+            $ quorate sim central --links good
+            error: invalid value 'good' for '--links <LINKS>'
+              [possible values: auto, bare, reliable]
+
+            For more information, try '--help'.
+            $ quorate sim central --until 5
+            error: --until: '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
+            $ quorate sim central --requesters 4
+            error: --requesters names node 4, but there are only nodes 1 to 3.
+            $ quorate sim central --nodes 1 --requesters 2
+            error: --requesters names node 2, but there is only node 1.
+            $ quorate sim central --requesters 3-1
+            error: --requesters: '3-1' runs backwards; write 1-3.
+            $ quorate sim central --random-faults fire
+            error: --random-faults: 'fire' is no fault that a seed can choose. There are crash, pause, cut, deaf, skew, drift.
+            $ quorate sim central --random-faults pase=2
+            error: --random-faults: 'pase' is no fault that a seed can choose; did you mean 'pause'? There are crash, pause, cut, deaf, skew, drift.
+            $ quorate sim central --random-faults pause=none
+            error: --random-faults: 'none' is not a number of faults from 1 to 1000; write it like pause=2.
+        "#]],
+    );
+}
+
+#[test]
+fn faults() {
+    check(
+        &[
+            "sim central --fault 'crash 9 at 10ms'",
+            "sim central --fault 'crsh 2'",
+            "sim central --fault ''",
+            "sim central --fault 'crash'",
+            "sim central --fault 'crash 2 at 10'",
+            "sim central --fault 'cut 1 | 1'",
+            "sim central --fault 'cut 1,2,3 | rest'",
+            "sim central --fault 'heal for 3ms'",
+            "sim central --fault 'link 1 > 2 latency fixed:0ms'",
+        ],
+        &expect![[r#"
+            $ quorate sim central --fault 'crash 9 at 10ms'
+            error: 'crash 9 at 10ms' names node 9, but there are only nodes 1 to 3.
+            $ quorate sim central --fault 'crsh 2'
+            error: --fault: 'crsh' is not a fault; did you mean 'crash'? Faults are crash, restart, pause, resume, cut, heal, skew, drift, link.
+            $ quorate sim central --fault ''
+            error: --fault: '' lacks a fault; write for example 'crash 2 at 10ms'.
+            $ quorate sim central --fault 'crash'
+            error: --fault: 'crash' lacks a node; write crash NODE [torn] [at TIME] [for LENGTH].
+            $ quorate sim central --fault 'crash 2 at 10'
+            error: --fault: '10' has no unit; add one, such as '10ms'. Units are ns, us, ms, s, m, h.
+            $ quorate sim central --fault 'cut 1 | 1'
+            error: --fault: '1 | 1' puts node 1 on two sides; leave it on one.
+            $ quorate sim central --fault 'cut 1,2,3 | rest'
+            error: 'cut 1-3 | rest' leaves nobody for 'rest': it names every node there is.
+            $ quorate sim central --fault 'heal for 3ms'
+            error: --fault: 'heal' happens at once and cannot last; leave out 'for 3ms'.
+            $ quorate sim central --fault 'link 1 > 2 latency fixed:0ms'
+            error: A latency of zero leaves nothing to measure: give messages some time, such as --latency fixed:1ms.
+        "#]],
+    );
+}
+
+#[test]
+fn scripts() {
+    check(
+        &[
+            "sim central --script nowhere",
+            "sim central --script folder",
+            "sim central --script bytes",
+            "sim central --script misspelt",
+            "sim central --script stranger",
+            "sim central --script unitless",
+        ],
+        &expect![[r#"
+            $ quorate sim central --script nowhere
+            error: The script nowhere could not be read: No such file or directory (os error 2).
+            $ quorate sim central --script folder
+            error: The script folder could not be read: Is a directory (os error 21).
+            $ quorate sim central --script bytes
+            error: The script bytes could not be read: stream did not contain valid UTF-8.
+            $ quorate sim central --script misspelt
+            error: In the script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
+            $ quorate sim central --script stranger
+            error: In the script stranger: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
+            $ quorate sim central --script unitless
+            error: In the script unitless: Line 3, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
+        "#]],
+    );
+}
+
+#[test]
+fn journals() {
+    check(
+        &[
+            "sim central --trace nowhere/run.journal",
+            "sim central --trace folder",
+            "replay nowhere",
+            "replay folder",
+            "replay empty",
+            "replay letter",
+            "trace bytes",
+            "trace header-only --summary",
+            "trace newer",
+        ],
+        &expect![[r#"
+            $ quorate sim central --trace nowhere/run.journal
+            error: The journal nowhere/run.journal could not be written: No such file or directory (os error 2).
+            $ quorate sim central --trace folder
+            error: The journal folder could not be written: Is a directory (os error 21).
+            $ quorate replay nowhere
+            error: The journal nowhere could not be opened: No such file or directory (os error 2).
+            $ quorate replay folder
+            error: In folder: The journal could not be read: Is a directory (os error 21).
+            $ quorate replay empty
+            error: In empty: The journal is empty: not even its header line is there.
+            $ quorate replay letter
+            error: In letter: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
+            $ quorate trace bytes
+            error: In bytes: Line 1 of the journal is malformed: it is not text in UTF-8. The 0 lines before it are whole.
+            $ quorate trace header-only --summary
+            error: In header-only: This is not a journal: its first line is not a header (missing field `algorithm` at line 1 column 13). A journal is what --trace FILE writes.
+            $ quorate trace newer
+            error: In newer: The journal has format 9, but this program reads up to format 1. Use a newer quorate.
+        "#]],
+    );
+}
+
+#[test]
+fn usage() {
+    check(
+        &[
+            "smi",
+            "sim",
+            "sim central again",
+            "sim central --node 4",
+            "sim central --steps --json",
+            "trace letter --before 4",
+            "trace letter --before 4 9 --clocks",
+            "bench all",
+        ],
+        &expect![[r#"
+            $ quorate smi
+            error: unrecognized subcommand 'smi'
+
+            Usage: quorate [COMMAND]
+
+            For more information, try '--help'.
+            $ quorate sim
+            error: the following required arguments were not provided:
+              <ALGORITHM>
+
+            Usage: quorate sim <ALGORITHM>
+
+            For more information, try '--help'.
+            $ quorate sim central again
+            error: unexpected argument 'again' found
+
+            Usage: quorate sim [OPTIONS] <ALGORITHM>
+
+            For more information, try '--help'.
+            $ quorate sim central --node 4
+            error: unexpected argument '--node' found
+
+              tip: a similar argument exists: '--nodes'
+
+            Usage: quorate sim --nodes <NODES> <ALGORITHM>
+
+            For more information, try '--help'.
+            $ quorate sim central --steps --json
+            error: the argument '--steps' cannot be used with '--json'
+
+            Usage: quorate sim --steps <ALGORITHM>
+
+            For more information, try '--help'.
+            $ quorate trace letter --before 4
+            error: 2 values required for '--before <LINE> <LINE>' but 1 was provided
+
+            Usage: quorate trace [OPTIONS] <FILE>
+
+            For more information, try '--help'.
+            $ quorate trace letter --before 4 9 --clocks
+            error: the argument '--before <LINE> <LINE>' cannot be used with '--clocks'
+
+            Usage: quorate trace --before <LINE> <LINE> <FILE>
+
+            For more information, try '--help'.
+            $ quorate bench all
+            error: invalid value 'all' for '<SUBJECT>'
+              [possible values: sim]
+
+            For more information, try '--help'.
+        "#]],
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_journal_on_a_full_disk() {
+    check(
+        &["sim central --trace /dev/full"],
+        &expect![[r#"
+        $ quorate sim central --trace /dev/full
+        error: The journal could not be written: No space left on device (os error 28). The run itself went on to its end.
+    "#]],
+    );
+}
+
+const NASTY: [&str; 25] = [
+    "",
+    " ",
+    "-",
+    "--",
+    "-1",
+    "0",
+    "0.0",
+    "1e400",
+    "NaN",
+    "inf",
+    "18446744073709551615",
+    "18446744073709551616",
+    "9223372036854775807ns",
+    "fixed:18446744073709551615ns",
+    "uniform:0ms..5124095h",
+    "long-tail:5124095h",
+    "crash 4294967295 at 18446744073709551615ns for 18446744073709551615ns",
+    "cut 1 > 2 at 2562047h",
+    "pause=1000,crash=1000,cut=1000",
+    "1-4294967295",
+    "☃\u{202e}\u{1b}[31m",
+    "%s%n",
+    "../../../..",
+    "'\"`$(x)\\",
+    "\t\r\n",
+];
+
+const FLAGS: [&str; 19] = [
+    "--nodes",
+    "--seed",
+    "--entries",
+    "--workload",
+    "--requesters",
+    "--latency",
+    "--processing",
+    "--disk",
+    "--hold",
+    "--think",
+    "--loss",
+    "--duplicate",
+    "--links",
+    "--try",
+    "--cancel",
+    "--fault",
+    "--script",
+    "--random-faults",
+    "--until",
+];
+
+/// Nothing that can be typed makes it panic, and a mistake leaves standard output alone.
+#[test]
+fn nonsense_is_survived() {
+    let folder = folder();
+    let survive = |words: &[&str]| {
+        let ended = run_words(folder.path(), words);
+        assert!(matches!(ended.code, Some(0..=2)) && !ended.err.contains("panicked"), "{words:?}: {ended:?}");
+        assert!(ended.code != Some(2) || ended.out.is_empty(), "{words:?}: {ended:?}");
+        assert!(!ended.err.contains('\u{1b}'), "{words:?}: {ended:?}");
+    };
+    for nasty in NASTY {
+        let long = nasty.repeat(500);
+        for flag in FLAGS {
+            // A limit first, so that a setting which is in order after all ends soon.
+            survive(&["sim", "central", "--until", "1s", flag, nasty]);
+        }
+        for flag in ["--seeds", "--threads", "--seed"] {
+            survive(&["sweep", "ricart-agrawala-clock-only", flag, nasty]);
+        }
+        for word in [nasty, &long] {
+            survive(&["sim", word]);
+            survive(&["explain", word]);
+            survive(&["replay", word]);
+            survive(&["trace", word, "--before", word, word]);
+            survive(&["bench", word]);
+            survive(&[word]);
+            survive(&["sim", "central", "--fault", word, "--random-faults", word]);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Recorded runs: they replay as they were, tell what the run itself told, and a wrong one is refused by its line.
+
+use crate::run::{Run, run_in};
+use serde_json::Value;
+use std::fs;
+use tempfile::TempDir;
+
+/// Runs that have some of everything, with the code that each ends with.
+const RUNS: [(&str, i32); 4] = [
+    ("sim central --latency fixed:1ms --workload all", 0),
+    ("sim ricart-agrawala --nodes 4 --loss 0.1 --duplicate 0.1 --cancel 0.2 --try 0.2 --processing fixed:0.1ms", 0),
+    ("sim central --disk fixed:1ms --fault 'skew 2 by -3ms' --fault 'crash 3 torn at 20ms for 20ms' --entries 30", 0),
+    ("sim ricart-agrawala-clock-only --fault 'pause 2 at 40ms for 9ms' --fault 'drift 1 by 900ppm'", 1),
+];
+
+struct Recorded {
+    folder: TempDir,
+    /// What `sim --json` said of the run.
+    report: Value,
+}
+
+impl Recorded {
+    fn new(line: &str, code: i32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let report = run_in(folder.path(), &format!("{line} --trace run.journal --json")).json(code);
+        Self { folder, report }
+    }
+
+    fn run(&self, line: &str) -> Run {
+        run_in(self.folder.path(), line)
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.folder.path().join("run.journal")).unwrap()
+    }
+
+    fn replace(&self, text: impl AsRef<[u8]>) {
+        fs::write(self.folder.path().join("run.journal"), text).unwrap();
+    }
+}
+
+/// FNV-1a, as the page on journals promises.
+fn fingerprint(bytes: &[u8]) -> String {
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix))
+}
+
+/// The lines between the heading and the legend.
+fn steps(printed: &str) -> Vec<&str> {
+    let lines = printed.lines().skip_while(|line| !line.trim_start().starts_with("time"));
+    lines.skip(1).take_while(|line| !line.contains("whose step it is")).collect()
+}
+
+#[test]
+fn a_journal_replays_as_it_was() {
+    for (line, code) in RUNS {
+        let recorded = Recorded::new(line, code);
+        let replayed = recorded.run("replay run.journal --json").json(code);
+        assert_eq!(replayed["identical"], true);
+        assert_eq!(replayed["lines"], recorded.text().lines().count());
+        assert_eq!(recorded.report["trace_hash"], fingerprint(recorded.text().as_bytes()));
+        let told = recorded.run("replay run.journal").ok(code);
+        assert!(told.contains("lines replayed, every one as recorded"), "{told}");
+    }
+}
+
+#[test]
+fn figures_of_a_journal_are_those_of_the_run() {
+    for (line, code) in RUNS {
+        let recorded = Recorded::new(line, code);
+        for verb in ["replay run.journal --json", "trace run.journal --summary --json"] {
+            let read = recorded.run(verb).json(code);
+            for part in ["algorithm", "nodes", "seed", "messages", "properties", "sometimes", "mutex"] {
+                assert_eq!(read[part], recorded.report[part], "{part} of '{verb}' after '{line}'");
+            }
+        }
+        let summary = recorded.run("trace run.journal --summary").ok(code);
+        let told = recorded.run(line).ok(code);
+        let figures = summary.split_once('\n').unwrap().1;
+        assert!(told.contains(figures), "{told}\ndoes not have\n{figures}");
+    }
+}
+
+#[test]
+fn steps_of_a_journal_are_those_of_the_run() {
+    for (line, code) in RUNS {
+        let recorded = Recorded::new(line, code);
+        let [live, replayed, traced] = [
+            recorded.run(&format!("{line} --steps")).ok(code),
+            recorded.run("replay run.journal --steps").ok(code),
+            recorded.run("trace run.journal").ok(0),
+        ];
+        assert_eq!(steps(&live), steps(&traced));
+        assert_eq!(steps(&replayed), steps(&traced));
+        assert_eq!(steps(&traced).len() + 1, recorded.text().lines().count());
+    }
+}
+
+#[test]
+fn a_journal_can_be_recorded_beside_the_steps() {
+    let recorded = Recorded::new("sim central", 0);
+    let quiet = recorded.text();
+    let told = recorded.run("sim central --steps --trace run.journal").ok(0);
+    assert_eq!(recorded.text(), quiet);
+    let lines = quiet.lines().count();
+    assert!(told.contains(&format!("journal: run.journal ({lines} lines)")), "{told}");
+}
+
+#[test]
+fn every_step_has_a_clock_and_no_act_of_the_world_has_one() {
+    let recorded = Recorded::new(RUNS[3].0, RUNS[3].1);
+    let listed = recorded.run("trace run.journal --json").json(0);
+    let with_clocks = recorded.run("trace run.journal --clocks").ok(0);
+    let plain = recorded.run("trace run.journal").ok(0);
+    let lines = steps(&with_clocks).into_iter().zip(steps(&plain));
+    for (step, (with_clock, plain)) in listed.as_array().unwrap().iter().zip(lines) {
+        let clock = with_clock.strip_prefix(plain).unwrap();
+        assert_eq!(step["node"].is_null(), clock.is_empty());
+        assert_eq!(step["clock"].is_null(), clock.is_empty());
+        let numbers = step["clock"].as_array().into_iter().flatten().map(Value::to_string).collect::<Vec<_>>();
+        assert_eq!(clock.trim(), if clock.is_empty() { String::new() } else { format!("[{}]", numbers.join(" ")) });
+    }
+}
+
+/// Against the definition: a clock is smaller where every part of it is smaller or equal.
+#[test]
+fn what_happened_before_what() {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 2", 0);
+    let listed = recorded.run("trace run.journal --json").json(0);
+    let clock = |step: &Value| -> Vec<u64> {
+        let mut parts: Vec<_> = step["clock"].as_array().unwrap().iter().map(|part| part.as_u64().unwrap()).collect();
+        parts.resize(3, 0);
+        parts
+    };
+    let every_third: Vec<_> = listed.as_array().unwrap().iter().step_by(3).collect();
+    let mut seen = [false; 3];
+    for one in &every_third {
+        for other in &every_third {
+            let line = format!("trace run.journal --before {} {}", one["line"], other["line"]);
+            let (ours, theirs) = (clock(one), clock(other));
+            let smaller = |a: &[u64], b: &[u64]| a != b && a.iter().zip(b).all(|(a, b)| a <= b);
+            let (case, relation) = match (smaller(&ours, &theirs), smaller(&theirs, &ours), ours == theirs) {
+                (true, _, _) => (0, "happened before"),
+                (_, true, _) => (1, "happened after"),
+                (_, _, true) => (1, "is the same step as"),
+                (false, false, false) => (2, "is concurrent with"),
+            };
+            seen[case] = true;
+            let told = recorded.run(&line).ok(0);
+            assert!(told.contains(relation), "{line}: {told}");
+            let order = recorded.run(&format!("{line} --json")).json(0);
+            assert_eq!((&order["happened_before"], &order["concurrent"]), (&(case == 0).into(), &(case == 2).into()));
+        }
+    }
+    assert_eq!(seen, [true; 3]);
+}
+
+/// Each slip with the first line that cannot stand as it is.
+#[test]
+fn an_altered_journal_is_refused_by_its_line() {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 3", 0);
+    let text = recorded.text();
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    let place = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap();
+    let altered = |index: usize, from: &str, to: &str| {
+        let mut lines = lines.clone();
+        let line = lines[index].replacen(from, to, 1);
+        assert_ne!(line, lines[index]);
+        lines[index] = &line;
+        lines.concat()
+    };
+    let without = |index: usize| [&lines[..index], &lines[index + 1..]].concat().concat();
+    let (entry, reply) = (place("entered"), place("\"reply\""));
+    let cases = [
+        (altered(entry, "\"counter\":1", "\"counter\":2"), entry, "does not replay"),
+        (altered(entry, "RA-3", "RA-4"), entry, "does not replay"),
+        (altered(reply, "\"time\":", "\"time\": "), reply, "does not replay"),
+        (altered(reply, "{", "["), reply, "is malformed"),
+        (altered(reply, "\"node\":", "\"node\":9"), reply, "is malformed"),
+        (without(place("\"command\":\"acquire\"")), place("\"input\":{\"message\""), "cannot be replayed"),
+        (lines[..entry].concat() + &lines[entry][..20], entry, "is malformed"),
+    ];
+    for (number, (journal, index, what)) in cases.into_iter().enumerate() {
+        recorded.replace(journal);
+        for verb in ["replay run.journal", "replay run.journal --steps", "replay run.journal --json"] {
+            let complaint = recorded.run(verb).complaint();
+            assert!(complaint.starts_with("error: In run.journal: Line "), "case {number}: {complaint}");
+            assert!(complaint.contains(what), "case {number}: {complaint}");
+            let line: usize = complaint.split([' ', ':']).find_map(|word| word.parse().ok()).unwrap();
+            assert!(line == index + 1 || what == "cannot be replayed", "case {number}: {complaint}");
+        }
+        if what == "is malformed" {
+            for verb in ["trace run.journal", "trace run.journal --summary", "trace run.journal --before 2 3"] {
+                assert!(recorded.run(verb).complaint().contains(what), "case {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_header_that_lies_is_refused() {
+    let recorded = Recorded::new("sim central --entries 1", 0);
+    let text = recorded.text();
+    for (from, to) in [
+        ("\"nodes\":3,\"seed\":1,\"run\"", "\"nodes\":9223372036854775807,\"seed\":1,\"run\""),
+        ("\"nodes\":3,\"seed\":1,\"run\"", "\"nodes\":2,\"seed\":1,\"run\""),
+        ("\"nodes\":3,\"seed\":1,\"run\"", "\"nodes\":3,\"seed\":2,\"run\""),
+        ("{\"algorithm\":\"central\"", "{\"algorithm\":\"cental\""),
+        ("\"latency\":\"uniform:1ms..5ms\"", "\"latency\":\"fixed:0ms\""),
+        ("\"loss\":\"0\"", "\"loss\":\"2\""),
+        ("\"until\":null", "\"until\":null,\"unheard\":1"),
+        ("\"journal\":1", "\"journal\":2"),
+    ] {
+        assert!(text.contains(from), "no {from} in {text}");
+        recorded.replace(text.replacen(from, to, 1));
+        for verb in ["replay run.journal --steps", "trace run.journal", "trace run.journal --before 2 3"] {
+            assert!(recorded.run(verb).complaint().starts_with("error: In run.journal: "), "{to}: {verb}");
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! What `--json` prints: the fields of every command, and that they say the truth.
+
+use crate::run::{run, run_in};
+use expect_test::{Expect, expect};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Every field with its type, a line each; `[]` stands for any element of an array.
+fn shape(value: &Value) -> String {
+    let mut fields = BTreeSet::new();
+    collect(value, "", &mut fields);
+    fields.into_iter().map(|field| field + "\n").collect()
+}
+
+fn collect(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(elements) => {
+            return elements.iter().for_each(|element| collect(element, &format!("{path}[]"), fields));
+        }
+        Value::Object(object) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            return object.iter().for_each(|(name, value)| collect(value, &format!("{path}{dot}{name}"), fields));
+        }
+    };
+    fields.insert(format!("{path}: {kind}"));
+}
+
+#[track_caller]
+fn check(line: &str, code: i32, expected: &Expect) {
+    expected.assert_eq(&shape(&run(line).json(code)));
+}
+
+#[test]
+fn list() {
+    check(
+        "list --json",
+        0,
+        &expect![[r#"
+        [].class: string
+        [].client_delay: integer
+        [].family: string
+        [].messages_per_entry: string
+        [].name: string
+        [].summary: string
+        [].sync_delay: integer
+    "#]],
+    );
+    check(
+        "list --fixtures --json",
+        0,
+        &expect![[r#"
+        [].class: string
+        [].client_delay: integer
+        [].family: string
+        [].flaw: string
+        [].messages_per_entry: string
+        [].name: string
+        [].summary: string
+        [].sync_delay: integer
+    "#]],
+    );
+}
+
+#[test]
+fn explain() {
+    check(
+        "explain central --json",
+        0,
+        &expect![[r#"
+        class: string
+        family: string
+        idea[]: string
+        name: string
+        rules[].id: string
+        rules[].text: string
+        sections.Assumes: string
+        sections.Cost: string
+        sections.Departs from the book: string
+        sections.Try: string
+        sections.When it fails: string
+        title: string
+        trace[]: string
+    "#]],
+    );
+    check(
+        "explain ricart-agrawala-1981 --json",
+        0,
+        &expect![[r#"
+        class: string
+        family: string
+        flaw: string
+        name: string
+        sections.Replies are bare: string
+        title: string
+        trace[]: string
+    "#]],
+    );
+}
+
+#[test]
+fn sim() {
+    check(
+        "sim central --latency fixed:1ms --json",
+        0,
+        &expect![[r#"
+        algorithm: string
+        ending: string
+        events: integer
+        family: string
+        links: string
+        messages.busiest_share: float
+        messages.by_kind.grant: integer
+        messages.by_kind.release: integer
+        messages.by_kind.request: integer
+        messages.bytes: integer
+        messages.control: integer
+        messages.control_bytes: integer
+        messages.total: integer
+        mutex.client_delay.max: float
+        mutex.client_delay.mean: float
+        mutex.client_delay.samples: integer
+        mutex.delay_unit: string
+        mutex.entries: integer
+        mutex.messages_per_entry: float
+        mutex.others.entries: integer
+        mutex.others.messages_per_entry: float
+        mutex.out_of_order: integer
+        mutex.overtaken_max: integer
+        mutex.own.entries: integer
+        mutex.own.messages_per_entry: float
+        mutex.sync_delay.max: float
+        mutex.sync_delay.mean: float
+        mutex.sync_delay.samples: integer
+        nodes: integer
+        properties[].holds: bool
+        properties[].kind: string
+        properties[].name: string
+        seed: integer
+        sometimes[].happened: bool
+        sometimes[].name: string
+        time_ns: integer
+        trace_hash: string
+    "#]],
+    );
+    check(
+        "sim ricart-agrawala-clock-only --json",
+        1,
+        &expect![[r#"
+        algorithm: string
+        ending: string
+        events: integer
+        family: string
+        links: string
+        messages.busiest_share: float
+        messages.by_kind.reply: integer
+        messages.by_kind.request: integer
+        messages.bytes: integer
+        messages.control: integer
+        messages.control_bytes: integer
+        messages.total: integer
+        mutex.client_delay.max: float
+        mutex.client_delay.mean: float
+        mutex.client_delay.samples: integer
+        mutex.delay_unit: string
+        mutex.entries: integer
+        mutex.messages_per_entry: float
+        mutex.out_of_order: integer
+        mutex.overtaken_max: integer
+        mutex.sync_delay: null
+        nodes: integer
+        properties[].holds: bool
+        properties[].kind: string
+        properties[].name: string
+        properties[].violation.text: string
+        properties[].violation.time_ns: integer
+        seed: integer
+        sometimes[].happened: bool
+        sometimes[].name: string
+        time_ns: integer
+        trace_hash: string
+    "#]],
+    );
+}
+
+#[test]
+fn sweep() {
+    check(
+        "sweep central --seeds 5 --json",
+        0,
+        &expect![[r#"
+        algorithm: string
+        events: integer
+        failed: integer
+        first_seed: integer
+        nodes: integer
+        properties[].holds: bool
+        properties[].kind: string
+        properties[].name: string
+        properties[].seeds: integer
+        seconds: float
+        seeds: integer
+    "#]],
+    );
+    check(
+        "sweep ricart-agrawala-clock-only --seeds 5 --json",
+        1,
+        &expect![[r#"
+        algorithm: string
+        events: integer
+        failed: integer
+        failure.property: string
+        failure.replay: string
+        failure.seed: integer
+        failure.text: string
+        first_seed: integer
+        nodes: integer
+        properties[].holds: bool
+        properties[].kind: string
+        properties[].name: string
+        properties[].seeds: integer
+        seconds: float
+        seeds: integer
+    "#]],
+    );
+}
+
+#[test]
+fn replay_and_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    run_in(folder.path(), "sim ricart-agrawala --fault 'pause 2 at 9ms for 9ms' --trace run.journal").ok(0);
+    let check = |line: &str, expected: &Expect| expected.assert_eq(&shape(&run_in(folder.path(), line).json(0)));
+    check(
+        "replay run.journal --json",
+        &expect![[r#"
+        algorithm: string
+        identical: bool
+        lines: integer
+        messages.busiest_share: float
+        messages.by_kind.reply: integer
+        messages.by_kind.request: integer
+        messages.bytes: integer
+        messages.control: integer
+        messages.control_bytes: integer
+        messages.total: integer
+        mutex.client_delay.max: float
+        mutex.client_delay.mean: float
+        mutex.client_delay.samples: integer
+        mutex.delay_unit: string
+        mutex.entries: integer
+        mutex.messages_per_entry: float
+        mutex.out_of_order: integer
+        mutex.overtaken_max: integer
+        mutex.sync_delay.max: float
+        mutex.sync_delay.mean: float
+        mutex.sync_delay.samples: integer
+        nodes: integer
+        properties[].holds: bool
+        properties[].kind: string
+        properties[].name: string
+        seed: integer
+        sometimes[].happened: bool
+        sometimes[].name: string
+    "#]],
+    );
+    check(
+        "trace run.journal --json",
+        &expect![[r#"
+        [].clock[]: integer
+        [].line: integer
+        [].node: integer
+        [].parts[].sort: string
+        [].parts[].text: string
+        [].time_ns: integer
+    "#]],
+    );
+    check(
+        "trace run.journal --summary --json",
+        &expect![[r#"
+        algorithm: string
+        lines: integer
+        messages.busiest_share: float
+        messages.by_kind.reply: integer
+        messages.by_kind.request: integer
+        messages.bytes: integer
+        messages.control: integer
+        messages.control_bytes: integer
+        messages.total: integer
+        mutex.client_delay.max: float
+        mutex.client_delay.mean: float
+        mutex.client_delay.samples: integer
+        mutex.delay_unit: string
+        mutex.entries: integer
+        mutex.messages_per_entry: float
+        mutex.out_of_order: integer
+        mutex.overtaken_max: integer
+        mutex.sync_delay.max: float
+        mutex.sync_delay.mean: float
+        mutex.sync_delay.samples: integer
+        nodes: integer
+        properties[].holds: bool
+        properties[].kind: string
+        properties[].name: string
+        seed: integer
+        sometimes[].happened: bool
+        sometimes[].name: string
+    "#]],
+    );
+    check(
+        "trace run.journal --before 2 3 --json",
+        &expect![[r#"
+        clocks[][]: integer
+        concurrent: bool
+        first: integer
+        happened_before: bool
+        second: integer
+    "#]],
+    );
+}
+
+#[test]
+fn bench() {
+    let report = run("bench sim --events 1000 --json");
+    let verdict = report.code;
+    let report = report.json(verdict.unwrap_or_default());
+    assert_eq!(verdict, Some(if report["holds"] == true { 0 } else { 1 }));
+    expect![[r#"
+        bytes_per_node: float
+        cost_growth: float
+        events: integer
+        holds: bool
+        large.bare_events_per_second: float
+        large.nodes: integer
+        large.share: float
+        large.sim_events_per_second: float
+        small.bare_events_per_second: float
+        small.nodes: integer
+        small.share: float
+        small.sim_events_per_second: float
+    "#]]
+    .assert_eq(&shape(&report));
+}
+
+#[test]
+fn an_exit_code_says_whether_all_properties_hold() {
+    for line in [
+        "sim central",
+        "sim central --nodes 1 --entries 3",
+        "sim ricart-agrawala --nodes 5 --entries 1",
+        "sim ricart-agrawala --workload single",
+        "sim ricart-agrawala --loss 0.2 --duplicate 0.2",
+        "sim ricart-agrawala-clock-only",
+        "sim ricart-agrawala-node-only --entries 40",
+        "sim ricart-agrawala-first-only --workload all",
+        "sim ricart-agrawala-1981 --cancel 0.5 --entries 40 --latency long-tail:2ms",
+        "sim central --fault 'crash 1'",
+        "sweep central --seeds 3",
+        "sweep ricart-agrawala-first-only --seeds 3",
+        "sweep central --seeds 2 --entries 2 --requesters 2,3 --fault 'crash 1'",
+    ] {
+        let ended = run(&format!("{line} --json"));
+        let code = ended.code;
+        let report = ended.json(code.unwrap_or_default());
+        let holds = report["properties"].as_array().unwrap().iter().all(|property| property["holds"] == true);
+        assert_eq!(code, Some(if holds { 0 } else { 1 }), "{line}");
+    }
+}
+
+#[test]
+fn counts_add_up() {
+    let report = run("sim central --nodes 4 --entries 12 --loss 0.1 --json").json(0);
+    let messages = &report["messages"];
+    let by_kind: u64 = messages["by_kind"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(messages["total"], by_kind);
+    let [others, own] = ["others", "own"].map(|who| report["mutex"][who]["entries"].as_u64().unwrap());
+    assert_eq!(report["mutex"]["entries"], others + own);
+    assert_eq!(report["mutex"]["entries"], 12);
+    let messages_per_entry = report["mutex"]["messages_per_entry"].as_f64().unwrap();
+    assert_eq!(messages_per_entry, by_kind as f64 / 12.0);
+}

@@ -1,0 +1,90 @@
+//! Types commands, and keeps what came of them.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What a command did.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Runs a line as it is typed after the prompt, with `quorate` in front or without.
+pub(crate) fn run(line: &str) -> Run {
+    run_in(Path::new("."), line)
+}
+
+/// Runs a line in a folder of its own.
+pub(crate) fn run_in(folder: &Path, line: &str) -> Run {
+    let words = words(line);
+    let skipped = usize::from(words.first().is_some_and(|word| word == "quorate"));
+    run_words(folder, &words[skipped..])
+}
+
+/// Runs words that no shell has touched.
+pub(crate) fn run_words(folder: &Path, words: &[impl AsRef<std::ffi::OsStr>]) -> Run {
+    let output = quorate(folder).args(words).output().unwrap();
+    Run {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The program, before its arguments.
+pub(crate) fn quorate(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quorate"));
+    command.current_dir(folder).stdin(Stdio::null()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command
+}
+
+impl Run {
+    /// What it printed, if it ended with this code and had nothing to complain about.
+    #[track_caller]
+    pub(crate) fn ok(self, code: i32) -> String {
+        assert_eq!((self.code, self.err.as_str()), (Some(code), ""), "it printed:\n{}", self.out);
+        self.out
+    }
+
+    /// What it complained about: one paragraph, exit code 2, nothing on standard output.
+    #[track_caller]
+    pub(crate) fn complaint(self) -> String {
+        assert_eq!((self.code, self.out.as_str()), (Some(2), ""), "it complained:\n{}", self.err);
+        assert!(self.err.starts_with("error: ") && !self.err.contains("panicked"), "{}", self.err);
+        self.err
+    }
+
+    /// The one JSON value that it printed.
+    #[track_caller]
+    pub(crate) fn json(self, code: i32) -> Value {
+        serde_json::from_str(&self.ok(code)).unwrap()
+    }
+}
+
+/// Splits a line as a shell does, by the quotes of both kinds and the backslash outside of them.
+pub(crate) fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' | '\'' => {
+                word.get_or_insert_default().extend(characters.by_ref().take_while(|inner| *inner != character));
+            }
+            '\\' => word.get_or_insert_default().extend(characters.next()),
+            character if character.is_whitespace() => words.extend(word.take()),
+            character => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[test]
+fn words_are_split_as_a_shell_splits_them() {
+    let line = r#"  sim a --fault "crash 1 | 2"  --script 'it'\''s here' '' x"y"z "#;
+    assert_eq!(words(line), ["sim", "a", "--fault", "crash 1 | 2", "--script", "it's here", "", "xyz"]);
+}
