@@ -73,6 +73,9 @@ pub(crate) struct ExplainArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print a page in Markdown, as in docs/algorithms.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
 }
 
 #[derive(Args)]

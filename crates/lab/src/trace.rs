@@ -7,7 +7,7 @@
 //! ```
 
 use quorate_core::mutex::{Command, Event};
-use quorate_core::{Class, NodeId, Time};
+use quorate_core::{Class, Incarnation, NodeId, Time};
 use quorate_sim::moment::{Done, Happening, Moment, Observer, Sent, Taken};
 use quorate_sim::mutex::{Standing, change};
 use serde::Serialize;
@@ -96,6 +96,8 @@ pub struct Trace<F: FnMut(&Line)> {
     paused: Vec<bool>,
     down: Vec<bool>,
     open: Option<Line>,
+    /// The line in hand is a node's first start, which is shown only if it does something.
+    boot: bool,
 }
 
 impl<F: FnMut(&Line)> Trace<F> {
@@ -108,12 +110,14 @@ impl<F: FnMut(&Line)> Trace<F> {
             paused: vec![false; columns],
             down: vec![false; columns],
             open: None,
+            boot: false,
         }
     }
 
     /// Hands on the last line.
     pub fn finish(&mut self) {
-        if let Some(mut line) = self.open.take() {
+        let silent = std::mem::take(&mut self.boot);
+        if let Some(mut line) = self.open.take().filter(|line| !silent || line.parts.len() > 1) {
             line.columns = self.columns();
             (self.sink)(&line);
         }
@@ -170,6 +174,7 @@ impl<F: FnMut(&Line)> Observer<Command, Event> for Trace<F> {
                     let _ = write!(text, " (its clock: {})", millis(*now));
                 }
                 self.begin(*time, Some(*node), Sort::Input, text);
+                self.boot = matches!(input, Taken::Start { incarnation: Incarnation::FIRST, blank: false });
             }
             Moment::Effect { effect, .. } => {
                 if let Some((sort, text)) = effect_text(effect) {

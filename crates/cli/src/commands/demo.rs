@@ -6,14 +6,18 @@ use crate::commands::explain::example;
 use crate::output::output;
 use crate::paint;
 use crate::report::Figures;
-use quorate_lab::experiment;
 use quorate_lab::trace::{self, Trace};
+use quorate_lab::{Spec, experiment};
 use quorate_registry::all;
+use quorate_sim::mutex::Pattern;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 /// How long each line stays the last one, so that the eye can follow.
 const PACE: Duration = Duration::from_millis(70);
+
+/// A run in which somebody asks alone and somebody waits, so that both delays are seen.
+const SEED: u64 = 1;
 
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     let mut out = output();
@@ -23,9 +27,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
         "\nThree processes share nothing but a network. All of them want in; one at a time may. They ask each\n\
          other by Ricart and Agrawala's rules (quorate explain ricart-agrawala):\n"
     )?;
-    let mut spec = example("ricart-agrawala");
-    spec.entries = 6;
-    spec.seed = args.seed.unwrap_or(spec.seed);
+    let seed = args.seed.unwrap_or(SEED);
+    let spec = Spec { entries: 6, workload: Pattern::Random, seed, ..example("ricart-agrawala") };
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     let paced = io::stdout().is_terminal() && !args.fast;
     let mut failed = None;

@@ -4,9 +4,10 @@ use crate::Verdict;
 use crate::args::ExplainArgs;
 use crate::output::output;
 use crate::{paint, report};
+use quorate_core::about::About;
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{Spec, experiment};
-use quorate_registry::Family;
+use quorate_registry::{Entry, Family};
 use quorate_sim::mutex::Pattern;
 use quorate_sim::settings::Latency;
 use serde::Serialize;
@@ -51,6 +52,10 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
         })?;
         return Ok(Verdict::Holds);
     }
+    if args.markdown {
+        page(&spec, entry, &about)?;
+        return Ok(Verdict::Holds);
+    }
     let mut out = output();
     writeln!(out, "{}   {}", paint::bold(entry.name()), about.title)?;
     if let Some(flaw) = entry.facts.flaw {
@@ -67,9 +72,9 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
         }
     }
     for (name, text) in &about.sections {
-        writeln!(out, "\n{}\n  {}", paint::bold(name), wrapped(text, 2))?;
+        writeln!(out, "\n{}\n  {}", paint::bold(name), wrapped(&sentence(text), 2))?;
     }
-    writeln!(out, "\n{}", paint::bold("Three nodes ask at once; one message time is 1 ms"))?;
+    writeln!(out, "\n{}", paint::bold(EXAMPLE))?;
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     for line in steps(&spec, paint::part)? {
         writeln!(out, "{line}")?;
@@ -77,6 +82,37 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
     writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
     writeln!(out, "\n{}", paint::dim(&format!("To run it yourself: {} --steps", spec.command("sim"))))?;
     Ok(Verdict::Holds)
+}
+
+/// The page in docs/algorithms.
+fn page(spec: &Spec, entry: &Entry, about: &About) -> anyhow::Result<()> {
+    let mut out = output();
+    writeln!(out, "# {}\n\n{}", entry.name(), about.title)?;
+    for paragraph in &about.idea {
+        writeln!(out, "\n{}", wrapped(paragraph, 0))?;
+    }
+    writeln!(out, "\n## Rules\n\n| rule | when | then |\n|---|---|---|")?;
+    for rule in &about.rules {
+        let (when, then) = rule.text.split_once('→').unwrap_or((&rule.text, ""));
+        writeln!(out, "| {} | {} | {} |", rule.id, when.trim(), then.trim())?;
+    }
+    for (name, text) in &about.sections {
+        writeln!(out, "\n## {name}\n\n{}", wrapped(&sentence(text), 0))?;
+    }
+    writeln!(out, "\n## A small run\n\n{EXAMPLE}.\n\n```text\n{}", trace::heading(spec.nodes))?;
+    for line in steps(spec, trace::plain)? {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "{:>10}  {}\n```\n\n`{} --steps`", "", trace::LEGEND, spec.command("sim"))?;
+    Ok(())
+}
+
+const EXAMPLE: &str = "Three nodes ask at once; one message time is 1 ms";
+
+/// A header goes on after a colon; a section of its own begins a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// The book's example: everyone asks once, at once.
@@ -87,12 +123,7 @@ pub(crate) fn example(algorithm: &str) -> Spec {
 
 fn steps(spec: &Spec, paint: impl Fn(trace::Sort, &str) -> String + Copy) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
-    // The boot of every node says nothing here.
-    let trace = Trace::new(spec.nodes, |line| {
-        if !line.parts.iter().all(|part| part.text == "starts") {
-            lines.push(trace::render(line, paint));
-        }
-    });
+    let trace = Trace::new(spec.nodes, |line| lines.push(trace::render(line, paint)));
     let (_, mut trace) = experiment::run_with(spec, io::sink(), trace)?;
     trace.finish();
     drop(trace);

@@ -6,7 +6,7 @@ use crate::commands::trace::{open, wrong};
 use crate::output::output;
 use crate::report::{Figures, Judged, count};
 use crate::{paint, report};
-use quorate_lab::replay::{self, Replayed};
+use quorate_lab::replay::{self, Replayed, spec_of};
 use quorate_lab::trace::{self, Trace};
 use serde::Serialize;
 use std::io::{BufWriter, Write};
@@ -26,18 +26,46 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Verdict> {
     let mut journal = open(&args.file)?;
-    // Steps wait for the last line: nothing is shown of a journal that does not replay.
-    let mut lines = Vec::new();
-    let steps =
-        args.steps.then(|| Trace::new(journal.header().nodes, |line| lines.push(trace::render(line, paint::part))));
-    let (replayed, steps) = replay::replay(&mut journal, steps).map_err(|error| wrong(&args.file, error))?;
-    if let Some(mut steps) = steps {
-        steps.finish();
+    let mut out = BufWriter::new(output());
+    if args.steps {
+        writeln!(
+            out,
+            "{}",
+            paint::dim(&trace::heading(spec_of(&journal).map_err(|error| wrong(&args.file, error))?.nodes))
+        )?;
     }
+    let mut failed = None;
+    let steps = args.steps.then(|| {
+        Trace::new(journal.header().nodes, |line| {
+            let told = writeln!(out, "{}", trace::render(line, paint::part));
+            failed = failed.take().or(told.err());
+        })
+    });
+    let result = replay::replay(&mut journal, steps);
+    // Of a journal that does not replay, the steps that do are shown.
+    let replayed = match result {
+        Ok((replayed, steps)) => {
+            if let Some(mut steps) = steps {
+                steps.finish();
+            }
+            replayed
+        }
+        Err(error) => {
+            out.flush()?;
+            return Err(wrong(&args.file, error));
+        }
+    };
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    if args.steps {
+        writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
+    }
+    out.flush()?;
     if args.json {
-        json(&replayed)?;
+        json(&replayed)?
     } else {
-        print(&replayed, args.steps.then_some(lines))?;
+        print(&replayed)?
     }
     Ok(Verdict::of(replayed.holds()))
 }
@@ -56,17 +84,10 @@ fn json(replayed: &Replayed) -> anyhow::Result<()> {
     })
 }
 
-fn print(replayed: &Replayed, steps: Option<Vec<String>>) -> anyhow::Result<()> {
+fn print(replayed: &Replayed) -> anyhow::Result<()> {
     let Replayed { spec, lines, messages, mutex, verdicts } = replayed;
     let facts = spec.validate()?.facts;
     let mut out = BufWriter::new(output());
-    if let Some(steps) = steps {
-        writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
-        for step in steps {
-            writeln!(out, "{step}")?;
-        }
-        writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
-    }
     let nodes = count(spec.nodes as u64, "node");
     let heading = format!("{} · {nodes} · seed {}", paint::bold(&spec.algorithm), spec.seed);
     writeln!(out, "{heading} · {} replayed, every one as recorded\n", count(*lines, "line"))?;

@@ -18,7 +18,7 @@ use serde::Serialize;
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
 type Journal = journal::Journal<BufReader<File>>;
@@ -47,25 +47,36 @@ pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<Verdict> {
             summary(&read, args.json)?;
             Ok(Verdict::of(read.holds()))
         }
-        (None, false) if args.json => {
-            let mut steps = Vec::new();
-            each_step(&mut journal, |step| steps.push(step)).map_err(wrong)?;
-            report::json(&steps)?;
-            Ok(Verdict::Holds)
-        }
         (None, false) => {
-            // Nothing is shown of a journal that turns out to be malformed.
-            let mut text = vec![paint::dim(&trace::heading(journal.header().nodes))];
-            each_step(&mut journal, |step| text.push(step.text(args.clocks))).map_err(wrong)?;
             let mut out = BufWriter::new(output());
-            for line in text {
-                writeln!(out, "{line}")?;
-            }
-            writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
+            let told =
+                if args.json { json_steps(&mut journal, &mut out) } else { text_steps(&mut journal, args, &mut out) };
+            // Of a journal that turns out to be malformed, what is whole is shown.
             out.flush()?;
+            told.map_err(|error| match error.downcast::<LabError>() {
+                Ok(error) => wrong(error),
+                Err(error) => error,
+            })?;
             Ok(Verdict::Holds)
         }
     }
+}
+
+fn text_steps(journal: &mut Journal, args: &TraceArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    let nodes = spec_of(journal)?.nodes;
+    writeln!(out, "{}", paint::dim(&format!("{:>6}  {}", "line", trace::heading(nodes))))?;
+    each_step(journal, |step| writeln!(out, "{:>6}  {}", step.line, step.text(args.clocks)))?;
+    writeln!(out, "{}", paint::dim(&format!("{:>18}  {}", "", trace::LEGEND)))?;
+    Ok(())
+}
+
+fn json_steps(journal: &mut Journal, out: &mut impl Write) -> anyhow::Result<()> {
+    let mut before = "[\n";
+    each_step(journal, |step| {
+        write!(out, "{}{}", std::mem::replace(&mut before, ",\n"), serde_json::to_string(&step)?)
+    })?;
+    writeln!(out, "{}]", if before == "[\n" { "[" } else { "\n" })?;
+    Ok(())
 }
 
 /// One line of a journal.
@@ -85,26 +96,26 @@ struct Step {
 }
 
 impl Step {
-    fn text(self, clocks: bool) -> String {
-        match self.clock {
+    fn text(&self, clocks: bool) -> String {
+        match &self.clock {
             Some(clock) if clocks => format!("{}  {}", self.rendered, paint::dim(&clock.to_string())),
-            Some(_) | None => self.rendered,
+            Some(_) | None => self.rendered.clone(),
         }
     }
 }
 
-fn each_step(journal: &mut Journal, mut tell: impl FnMut(Step)) -> Result<(), LabError> {
+fn each_step(journal: &mut Journal, mut tell: impl FnMut(Step) -> io::Result<()>) -> anyhow::Result<()> {
     let nodes = spec_of(journal)?.nodes;
     let shown = RefCell::new(None);
     let lines = Trace::new(nodes, |line: &Line| *shown.borrow_mut() = Some(line.clone()));
     let mut observer = (Watch::new(nodes), lines);
-    while journal.show(&mut observer)? {
+    while journal.show(&mut observer).map_err(LabError::from)? {
         observer.1.finish();
         if let Some(line) = shown.borrow_mut().take() {
             let rendered = trace::render(&line, paint::part);
             let Line { time, node, parts, .. } = line;
             let clock = observer.0.step.clone();
-            tell(Step { line: journal.line(), time_ns: time.nanos(), node, parts, clock, rendered });
+            tell(Step { line: journal.line(), time_ns: time.nanos(), node, parts, clock, rendered })?;
         }
     }
     Ok(())

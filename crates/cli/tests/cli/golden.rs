@@ -53,19 +53,19 @@ fn explain_central() {
           the next entry.
 
         Assumes
-          every node lives, every message arrives, in any order. The queue is in order of arrival, which is
+          Every node lives, every message arrives, in any order. The queue is in order of arrival, which is
           not happened-before order.
 
         When it fails
-          a dead coordinator stops everyone. A dead holder stops everyone else. A dead waiter stops everyone
+          A dead coordinator stops everyone. A dead holder stops everyone else. A dead waiter stops everyone
           once its turn comes. A dead idle node stops nobody.
 
         Try
-          answered within 2T, by a grant or a denial. A try that was given up may still be in the way of the
+          Answered within 2T, by a grant or a denial. A try that was given up may still be in the way of the
           same node's next one.
 
         Departs from the book
-          tickets are numbered, so that a grant which crosses a cancellation admits nobody and a ticket
+          Tickets are numbered, so that a grant which crosses a cancellation admits nobody and a ticket
           given back before it arrived is never granted.
 
         Three nodes ask at once; one message time is 1 ms
@@ -111,18 +111,18 @@ fn explain_ricart_agrawala() {
           2(n−1) messages an entry; 2T from asking to entering; T from a leave to the next entry.
 
         Assumes
-          every node lives, every message arrives, in any order. Requests are served in happened-before
+          Every node lives, every message arrives, in any order. Requests are served in happened-before
           order.
 
         When it fails
-          one dead node, even an idle one, stops everyone who asks from then on; nobody else enters wrongly.
+          One dead node, even an idle one, stops everyone who asks from then on; nobody else enters wrongly.
           Lost messages stop those who wait for them.
 
         Try
-          answered within 2T, by the first denial or by all replies.
+          Answered within 2T, by the first denial or by all replies.
 
         Departs from the paper
-          a reply names the request it answers (else the late reply to a cancelled request admits two) and
+          A reply names the request it answers (else the late reply to a cancelled request admits two) and
           carries the clock (else a node that heard of a request can stamp its own as older). Replies also
           carry the largest fence known, from which the next entry's fence follows.
 
@@ -162,53 +162,50 @@ fn demo() {
         other by Ricart and Agrawala's rules (quorate explain ricart-agrawala):
 
               time   1  2  3
-             0.000  [·] ·  ·   starts
-             0.000   · [·] ·   starts
-             0.000   ·  · [·]  starts
-             0.000  [?] ·  ·   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
-             0.000   ? [?] ·   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
-             0.000   ?  ? [?]  acquire · RA-1 asks everyone with (1, 3) · request → 1,2
-             1.000   ? [?] ?   request from 1 · RA-2 lets (1, 1) pass · reply → 1
-             1.000   ?  ? [?]  request from 1 · RA-2 lets (1, 1) pass · reply → 1
-             1.000  [?] ?  ?   request from 2 · RA-2 defers (1, 2): ours (1, 1) goes first
-             1.000   ?  ? [?]  request from 2 · RA-2 lets (1, 2) pass · reply → 2
-             1.000  [?] ?  ?   request from 3 · RA-2 defers (1, 3): ours (1, 1) goes first
-             1.000   ? [?] ?   request from 3 · RA-2 defers (1, 3): ours (1, 2) goes first
-             2.000  [?] ?  ?   reply from 2
-             2.000  [█] ?  ?   reply from 3 · RA-3 has every reply to (1, 1) · ENTERS (fence 0.1)
-             2.000   █ [?] ?   reply from 3
-             3.000  [·] ?  ?   release · LEAVES · RA-4 lets (1, 2) pass at last · reply → 2 · RA-4 lets (1, 3) pass at last · reply → 3
-             3.000  [?] ?  ?   acquire · RA-1 asks everyone with (2, 1) · request → 2,3
-             4.000   ? [█] ?   reply from 1 · RA-3 has every reply to (1, 2) · ENTERS (fence 0.2)
-             4.000   ?  █ [?]  reply from 1
-             4.000   ? [█] ?   request from 1 · RA-2 defers (2, 1): ours (1, 2) goes first
-             4.000   ?  █ [?]  request from 1 · RA-2 defers (2, 1): ours (1, 3) goes first
-             5.000   ? [·] ?   release · LEAVES · RA-4 lets (1, 3) pass at last · reply → 3 · RA-4 lets (2, 1) pass at last · reply → 1
-             5.000   ? [?] ?   acquire · RA-1 asks everyone with (3, 2) · request → 1,3
-             6.000   ?  ? [█]  reply from 2 · RA-3 has every reply to (1, 3) · ENTERS (fence 0.3)
-             6.000  [?] ?  █   reply from 2
-             6.000  [?] ?  █   request from 2 · RA-2 defers (3, 2): ours (2, 1) goes first
-             6.000   ?  ? [█]  request from 2 · RA-2 defers (3, 2): ours (1, 3) goes first
-             7.000   ?  ? [·]  release · LEAVES · RA-4 lets (2, 1) pass at last · reply → 1 · RA-4 lets (3, 2) pass at last · reply → 2
-             7.000   ?  ? [?]  acquire · RA-1 asks everyone with (4, 3) · request → 1,2
-             8.000  [█] ?  ?   reply from 3 · RA-3 has every reply to (2, 1) · ENTERS (fence 0.4)
-             8.000   █ [?] ?   reply from 3
-             8.000  [█] ?  ?   request from 3 · RA-2 defers (4, 3): ours (2, 1) goes first
-             8.000   █ [?] ?   request from 3 · RA-2 defers (4, 3): ours (3, 2) goes first
-             9.000  [·] ?  ?   release · LEAVES · RA-4 lets (3, 2) pass at last · reply → 2 · RA-4 lets (4, 3) pass at last · reply → 3
-            10.000   · [█] ?   reply from 1 · RA-3 has every reply to (3, 2) · ENTERS (fence 0.5)
-            10.000   ·  █ [?]  reply from 1
-            11.000   · [·] ?   release · LEAVES · RA-4 lets (4, 3) pass at last · reply → 3
-            12.000   ·  · [█]  reply from 2 · RA-3 has every reply to (4, 3) · ENTERS (fence 0.6)
-            13.000   ·  · [·]  release · LEAVES
+             4.862   · [?] ·   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
+             4.965   ·  ? [?]  acquire · RA-1 asks everyone with (1, 3) · request → 1,2
+             5.862  [·] ?  ?   request from 2 · RA-2 lets (1, 2) pass · reply → 2
+             5.862   ·  ? [?]  request from 2 · RA-2 lets (1, 2) pass · reply → 2
+             5.965  [·] ?  ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
+             5.965   · [?] ?   request from 3 · RA-2 defers (1, 3): ours (1, 2) goes first
+             6.862   · [?] ?   reply from 1
+             6.862   · [█] ?   reply from 3 · RA-3 has every reply to (1, 2) · ENTERS (fence 0.1)
+             6.965   ·  █ [?]  reply from 1
+             7.862   · [·] ?   release · LEAVES · RA-4 lets (1, 3) pass at last · reply → 3
+             7.944  [?] ·  ?   acquire · RA-1 asks everyone with (2, 1) · request → 2,3
+             8.862   ?  · [█]  reply from 2 · RA-3 has every reply to (1, 3) · ENTERS (fence 0.2)
+             8.944   ? [·] █   request from 1 · RA-2 lets (2, 1) pass · reply → 1
+             8.944   ?  · [█]  request from 1 · RA-2 defers (2, 1): ours (1, 3) goes first
+             9.862   ?  · [·]  release · LEAVES · RA-4 lets (2, 1) pass at last · reply → 1
+             9.944  [?] ·  ·   reply from 2
+            10.862  [█] ·  ·   reply from 3 · RA-3 has every reply to (2, 1) · ENTERS (fence 0.3)
+            11.862  [·] ·  ·   release · LEAVES
+            12.315  [?] ·  ·   acquire · RA-1 asks everyone with (3, 1) · request → 2,3
+            13.315   ? [·] ·   request from 1 · RA-2 lets (3, 1) pass · reply → 1
+            13.315   ?  · [·]  request from 1 · RA-2 lets (3, 1) pass · reply → 1
+            14.315  [?] ·  ·   reply from 2
+            14.315  [█] ·  ·   reply from 3 · RA-3 has every reply to (3, 1) · ENTERS (fence 0.4)
+            15.315  [·] ·  ·   release · LEAVES
+            16.748   ·  · [?]  acquire · RA-1 asks everyone with (4, 3) · request → 1,2
+            17.493   · [?] ?   acquire · RA-1 asks everyone with (4, 2) · request → 1,3
+            17.748  [·] ?  ?   request from 3 · RA-2 lets (4, 3) pass · reply → 3
+            17.748   · [?] ?   request from 3 · RA-2 defers (4, 3): ours (4, 2) goes first
+            18.493  [·] ?  ?   request from 2 · RA-2 lets (4, 2) pass · reply → 2
+            18.493   ·  ? [?]  request from 2 · RA-2 lets (4, 2) pass · reply → 2
+            18.748   ·  ? [?]  reply from 1
+            19.493   · [?] ?   reply from 1
+            19.493   · [█] ?   reply from 3 · RA-3 has every reply to (4, 2) · ENTERS (fence 0.5)
+            20.493   · [·] ?   release · LEAVES · RA-4 lets (4, 3) pass at last · reply → 3
+            21.493   ·  · [█]  reply from 2 · RA-3 has every reply to (4, 3) · ENTERS (fence 0.6)
+            22.493   ·  · [·]  release · LEAVES
                     · outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   times in milliseconds
 
                                       measured   the book
           entries                            6
           messages an entry                  4   4 = 2(n−1)
-          client delay                       –   2T
+          client delay                     2 T   2T
           synchronization delay            1 T   T
-          overtaken at most                  0
+          overtaken at most                  1
           out of order                       0   0: happened-before order
           busiest node's share             67%
           messages                          24   12 reply, 12 request
@@ -227,7 +224,8 @@ fn demo() {
           quorate sim central --fault "crash 1 at 40ms"           break it
           quorate sweep ricart-agrawala --seeds 10000 --loss 0.1  try to break it ten thousand times
           quorate --help                                          everything else
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
     assert_eq!(run("demo").ok(0), told);
     assert_eq!(run("demo --fast --seed 1").ok(0), told);
 }
@@ -237,8 +235,6 @@ fn sim_with_steps() {
     let told = run("sim central --nodes 2 --entries 2 --latency fixed:1ms --workload all --steps").ok(0);
     expect![[r#"
               time   1  2
-             0.000  [·] ·   starts
-             0.000   · [·]  starts
              0.000  [█] ·   acquire · CE-1 asks with ticket 1/1 · CE-2 grants ticket 1/1 · CE-3 enters with ticket 1/1 · ENTERS (fence 0.1)
              0.000   █ [?]  acquire · CE-1 asks with ticket 2/1 · request → 1
              1.000  [█] ?   request from 2 · CE-2 queues ticket 2/1: ticket 1/1 is inside

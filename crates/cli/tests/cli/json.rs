@@ -91,14 +91,14 @@ fn explain() {
         "explain ricart-agrawala-1981 --json",
         0,
         &expect![[r#"
-        class: string
-        family: string
-        flaw: string
-        name: string
-        sections.Replies are bare: string
-        title: string
-        trace[]: string
-    "#]],
+            class: string
+            family: string
+            flaw: string
+            idea[]: string
+            name: string
+            title: string
+            trace[]: string
+        "#]],
     );
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test speaks by panicking, and so do its helpers")]
 
 mod commands;
+mod documents;
 mod errors;
 mod golden;
 mod journals;

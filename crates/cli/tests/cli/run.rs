@@ -52,7 +52,14 @@ impl Run {
     /// What it complained about: one paragraph, exit code 2, nothing on standard output.
     #[track_caller]
     pub(crate) fn complaint(self) -> String {
-        assert_eq!((self.code, self.out.as_str()), (Some(2), ""), "it complained:\n{}", self.err);
+        assert_eq!(self.out, "", "it complained:\n{}", self.err);
+        self.refusal()
+    }
+
+    /// What it complained about, perhaps after it had shown what was still whole.
+    #[track_caller]
+    pub(crate) fn refusal(self) -> String {
+        assert_eq!(self.code, Some(2), "it complained:\n{}", self.err);
         assert!(self.err.starts_with("error: ") && !self.err.contains("panicked"), "{}", self.err);
         self.err
     }

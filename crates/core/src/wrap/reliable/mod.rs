@@ -149,7 +149,7 @@ impl<P: Protocol> Reliable<P> {
         self.inner.step(now, input, &mut Effects::new(&mut post));
     }
 
-    /// Sorts frames by the lives that they travel between, and by what they are.
+    /// RL-8, RL-9, RL-10. Sorts frames by the lives that they travel between, and by what they are.
     fn receive(&mut self, now: Time, from: NodeId, frame: Frame<P::Message>, out: &mut Effects<'_, Self>) {
         let pair = frame.pair();
         if pair.yours > self.life {

@@ -65,7 +65,7 @@ impl Protocol for Clerk {
 impl Clerk {
     fn perform(&mut self, task: Task, out: &mut Effects<'_, Self>) {
         self.age += 1;
-        out.note("CL-1", format_args!("is {} old", self.age));
+        out.note("clerk", format_args!("is {} old", self.age));
         match task {
             Task::Work => self.busy = true,
             Task::Rest => self.busy = false,

@@ -38,12 +38,12 @@ fn ma_1_a_newborn_instance_is_told_what_it_missed() {
         a starts life 5 with []
         a views 2 of 1,2,3
         a suspects 3
-        CL-1 a: is 1 old
+        clerk a: is 1 old
         b starts life 5 with []
         b views 2 of 1,2,3
         b suspects 3
-        CL-1 b: is 1 old
-        CL-1 a: is 2 old
+        clerk b: is 1 old
+        clerk a: is 2 old
     "#]]
     .assert_eq(&desk.said());
 }
@@ -58,17 +58,17 @@ fn ma_2_what_an_instance_does_bears_its_name() {
     desk.command("b", Task::CancelTimer);
     expect![[r#"
         a starts life 0 with []
-        CL-1 a: is 1 old
+        clerk a: is 1 old
         sends Named { name: "a", inner: Rest } to 2 Ahead
         sends Named { name: "a", inner: Rest } to all of 1,2,3 AfterSaves
         a starts life 0 with []
-        CL-1 a: is 2 old
+        clerk a: is 2 old
         a sets 7 to 1ms
         b starts life 0 with []
-        CL-1 b: is 2 old
+        clerk b: is 2 old
         b sets 7 to 1ms
         a wakes by 7
-        CL-1 b: is 3 old
+        clerk b: is 3 old
         b cancels 7
     "#]]
     .assert_eq(&desk.said());
@@ -126,9 +126,9 @@ fn ma_3_an_idle_instance_is_forgotten_and_its_floor_is_not() {
     desk.command("a", Task::Rest);
     expect![[r#"
         b starts life 0 with []
-        CL-1 b: is 4 old
+        clerk b: is 4 old
         a starts life 0 with []
-        CL-1 a: is 4 old
+        clerk a: is 4 old
     "#]]
     .assert_eq(&desk.said());
 }
@@ -144,7 +144,7 @@ fn ma_3_a_lower_floor_does_not_lower_the_others() {
     desk.command("a", Task::Work);
     expect![[r#"
         a starts life 0 with []
-        CL-1 a: is 7 old
+        clerk a: is 7 old
     "#]]
     .assert_eq(&desk.said());
 }
@@ -180,9 +180,9 @@ fn ma_3_instances_that_all_come_to_rest_at_once_are_all_forgotten() {
     desk.command("b", Task::Work);
     expect![[r#"
         a starts life 0 with []
-        CL-1 a: is 2 old
+        clerk a: is 2 old
         b starts life 0 with []
-        CL-1 b: is 2 old
+        clerk b: is 2 old
     "#]]
     .assert_eq(&desk.said());
 }
@@ -253,7 +253,7 @@ fn ma_5_each_instance_hears_how_many_of_its_own_saves_are_durable() {
         b has saved 3
         --
         --
-        CL-1 a: is 3 old
+        clerk a: is 3 old
         a saves 6
         a has saved 3
     "#]]
@@ -345,10 +345,10 @@ fn ma_7_each_name_that_saved_something_starts_with_it() {
         a starts life 1 with [1, 2]
         b starts life 1 with [2]
         c starts life 1 with [3]
-        CL-1 b: is 1 old
+        clerk b: is 1 old
         b saves 4
         b has saved 1
-        CL-1 a: is 1 old
+        clerk a: is 1 old
         d: refused: too many names are in use
     "#]]
     .assert_eq(&desk.said());

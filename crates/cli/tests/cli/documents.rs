@@ -1,0 +1,80 @@
+//! The documents say what the program does: pages are current, and every command of the README runs.
+
+use crate::run::{run, run_in};
+use expect_test::expect_file;
+use std::path::Path;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// `./fix golden` writes the pages anew.
+#[test]
+fn every_algorithm_has_a_current_page() {
+    for row in run("list --json").json(0).as_array().expect("an array") {
+        let name = row["name"].as_str().expect("a name");
+        let page = run(&format!("explain {name} --markdown")).ok(0);
+        expect_file![format!("{ROOT}/docs/algorithms/{name}.md")].assert_eq(&page);
+    }
+}
+
+/// Every line of a `sh` block that begins with `quorate`, in order, in one folder.
+#[test]
+fn every_command_of_the_readme_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut commands = 0;
+    for line in shell_lines("README.md").filter(|line| line.starts_with("quorate ")) {
+        let done = run_in(folder.path(), &line);
+        assert!(matches!(done.code, Some(0 | 1)), "'{line}' ended with {:?}: {}", done.code, done.err);
+        commands += 1;
+    }
+    assert!(commands >= 8, "the README shows only {commands} commands");
+}
+
+/// What the README says of exit codes and outcomes is so.
+#[test]
+fn the_readme_tells_the_truth_about_outcomes() {
+    let lines: Vec<_> = shell_lines("README.md").filter(|line| line.starts_with("quorate s")).collect();
+    let code_of = |part: &str| {
+        let line = lines.iter().find(|line| line.contains(part)).expect("the command is in the README");
+        run(line).code
+    };
+    assert_eq!(code_of("crash 1 at 40ms"), Some(1));
+    assert_eq!(code_of("cut 1 | 2,3"), Some(0));
+    assert_eq!(code_of("--seeds 10000"), Some(0));
+    assert_eq!(code_of("clock-only"), Some(1));
+}
+
+/// The steps that the README shows are the steps that the program prints.
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).expect("the README");
+    let line = shell_lines("README.md").find(|line| line.ends_with("--steps")).expect("a command with steps");
+    let printed = run(&line).ok(0);
+    for step in printed.lines().take_while(|line| !line.is_empty()) {
+        assert!(readme.contains(step), "the README does not show:\n{step}");
+    }
+    for figure in ["messages an entry", "synchronization delay"] {
+        let row = printed.lines().find(|line| line.contains(figure)).expect("the figure");
+        assert!(readme.contains(row.trim_end()), "the README does not show:\n{row}");
+    }
+    let sweep = run("sweep ricart-agrawala-clock-only --seeds 1000").out;
+    for line in sweep.lines().filter(|line| line.starts_with("Seed ") || line.starts_with("To see it again")) {
+        assert!(readme.contains(line), "the README does not show:\n{line}");
+    }
+}
+
+/// The scenario of the page on faults is one.
+#[test]
+fn the_script_of_the_documents_runs() {
+    let page = std::fs::read_to_string(Path::new(ROOT).join("docs/faults.md")).expect("the page");
+    let script = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a script");
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("scenario"), script).expect("a file");
+    let printed = run_in(folder.path(), "sim ricart-agrawala --script scenario --steps").ok(0);
+    assert!(printed.contains("cancelled") && printed.contains("ENTERS"), "{printed}");
+}
+
+fn shell_lines(file: &str) -> impl Iterator<Item = String> {
+    let text = std::fs::read_to_string(Path::new(ROOT).join(file)).expect("the document");
+    let blocks: Vec<_> = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    blocks.join("\n").lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>().into_iter()
+}
