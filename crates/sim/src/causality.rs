@@ -1,7 +1,7 @@
 //! Happened-before, computed from message ids as a run goes by or a journal is read.
 
-use crate::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken, receivers};
-use quorate_core::{Class, NodeId, Parcel, VectorClock};
+use crate::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
+use quorate_core::{NodeId, Parcel, VectorClock};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -16,7 +16,10 @@ pub struct Causality {
     snapshots: Vec<Option<Rc<VectorClock>>>,
     /// What each message under way knows, and how many copies of it may still arrive.
     under_way: HashMap<MessageId, (Rc<VectorClock>, u32)>,
+    /// What each parcel knows that was not handed on yet.
     parcels: HashMap<(NodeId, NodeId, Parcel), Rc<VectorClock>>,
+    /// The last parcel that was handed on, of each link.
+    handed: HashMap<(NodeId, NodeId), Parcel>,
 }
 
 impl Causality {
@@ -59,15 +62,19 @@ impl Causality {
         }
     }
 
-    fn sent(&mut self, to: NodeId, id: MessageId, sent: &Sent<'_>) {
-        let Some(known) = self.snapshot(id.sender) else { return };
-        match (sent.parcel, sent.class) {
-            // A repetition knows no more than the first copy did.
-            (Some(_), Class::Control) => {}
-            (Some(parcel), Class::Algorithm | Class::Announcement) => {
-                self.parcels.insert((id.sender, to, parcel), known);
+    /// A repetition knows no more than the first copy did. One of a parcel that was handed on before links nothing: its
+    /// receiver has had it, and if that has restarted since, what the first copy knew is no longer remembered here.
+    fn sent(&mut self, to: NodeId, id: MessageId, parcel: Option<Parcel>) {
+        let from = id.sender;
+        if parcel.is_some_and(|parcel| self.handed.get(&(from, to)).is_some_and(|last| parcel <= *last)) {
+            return;
+        }
+        let Some(known) = self.snapshot(from) else { return };
+        match parcel {
+            Some(parcel) => {
+                self.parcels.entry((from, to, parcel)).or_insert(known);
             }
-            (None, _) => {
+            None => {
                 self.under_way.insert(id, (known, 1));
             }
         }
@@ -97,13 +104,14 @@ impl<C, E> Observer<C, E> for Causality {
                     self.learn(*node, &known);
                 }
             }
-            Moment::Effect { effect: Done::Send { to, sent }, .. } => self.sent(*to, sent.id, sent),
+            Moment::Effect { effect: Done::Send { to, sent }, .. } => self.sent(*to, sent.id, sent.parcel),
             Moment::Effect { effect: Done::Multicast { to, sent }, .. } => {
                 for (to, id) in receivers(to, sent.id) {
-                    self.sent(to, id, sent);
+                    self.sent(to, id, sent.parcel);
                 }
             }
             Moment::Effect { node, effect: Done::Handed { from, parcel }, .. } => {
+                self.handed.insert((*from, *node), *parcel);
                 if let Some(known) = self.parcels.remove(&(*from, *node, *parcel)) {
                     self.learn(*node, &known);
                 }

@@ -78,7 +78,7 @@ impl Dice {
         while self.below(4) == 0 && least < u64::MAX / 16 {
             least *= 2;
         }
-        Duration::from_nanos(least + self.below(least.max(1)))
+        Duration::from_nanos(least) + Duration::from_nanos(self.below(least.max(1)))
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
         assert_ne!(Dice::new(7, Stream::Timers).below(1 << 60), Dice::new(7, Stream::Network).below(1 << 60));
     }
 
-    const GOLDEN: [u64; 4] = [0; 4];
+    const GOLDEN: [u64; 4] = [992_108, 9_051, 721_611, 528_105];
 
     #[test]
     fn uniform_lengths_reach_both_ends_and_nothing_else() {

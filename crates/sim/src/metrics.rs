@@ -67,14 +67,18 @@ impl Messages {
                 *handled += 1;
             }
         }
-        let bytes = sent.bytes as u64 * copies;
+        // A journal may say anything about sizes.
+        let bytes = (sent.bytes as u64).saturating_mul(copies);
         if !counted {
             self.control += copies;
-            self.control_bytes += bytes;
+            self.control_bytes = self.control_bytes.saturating_add(bytes);
+            return;
+        }
+        if copies == 0 {
             return;
         }
         self.total += copies;
-        self.bytes += bytes;
+        self.bytes = self.bytes.saturating_add(bytes);
         if let Some(handled) = self.handled.get_mut(from.index()) {
             *handled += copies;
         }

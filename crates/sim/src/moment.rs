@@ -310,7 +310,7 @@ impl<C, E, O: Observer<C, E> + ?Sized> Observer<C, E> for &mut O {
 
 /// The transmissions of a multicast: who gets which number.
 pub fn receivers(to: &Group, first: MessageId) -> impl Iterator<Item = (NodeId, MessageId)> + '_ {
-    (first.number..)
-        .zip(to.others(first.sender))
-        .map(move |(number, node)| (node, MessageId { sender: first.sender, number }))
+    (0..).zip(to.others(first.sender)).map(move |(place, node)| {
+        (node, MessageId { sender: first.sender, number: first.number.saturating_add(place) })
+    })
 }

@@ -77,10 +77,12 @@ impl Network {
         self.odd.push((serial, links, change));
     }
 
-    /// What one fault did to the network ends.
-    pub(crate) fn mend(&mut self, serial: u64) {
+    /// What one fault did to the network ends. Tells whether it had not ended before.
+    pub(crate) fn mend(&mut self, serial: u64) -> bool {
+        let before = self.cuts.len() + self.odd.len();
         self.cuts.retain(|(cut, _)| *cut != serial);
         self.odd.retain(|(change, _, _)| *change != serial);
+        self.cuts.len() + self.odd.len() < before
     }
 
     /// All cuts end.

@@ -71,6 +71,22 @@ impl<T> Queue<T> {
         Some((key, entry))
     }
 
+    /// An entry that comes soon, if one is known without a search.
+    #[inline]
+    pub(crate) fn soon(&self) -> Option<&T> {
+        self.run.get(1).map(|(_, entry)| entry)
+    }
+
+    /// The smallest key. It is looked up, not taken out, so that what is filed next may still come before it.
+    pub(crate) fn next_key(&self) -> Option<u64> {
+        if let Some((key, _)) = self.run.front() {
+            return Some(*key);
+        }
+        let level = self.levels.trailing_zeros() as usize;
+        let digit = self.occupied.get(level)?.trailing_zeros() as usize;
+        self.slots.get(level * SLOTS + digit)?.iter().map(|(key, _)| *key).min()
+    }
+
     fn push_into_run(&mut self, key: u64, entry: T) {
         if self.run.len() < LONG_RUN || self.run.back().is_none_or(|(latest, _)| *latest <= key) {
             let place = self.run.partition_point(|(earlier, _)| *earlier <= key);
@@ -152,6 +168,7 @@ mod tests {
                     model.insert((key, serial), ());
                 } else {
                     let expected = model.pop_first().map(|((key, serial), ())| (key, serial));
+                    prop_assert_eq!(queue.next_key(), expected.map(|(key, _)| key));
                     prop_assert_eq!(queue.pop(), expected);
                     now = expected.map_or(now, |(key, _)| key);
                 }

@@ -5,12 +5,13 @@
 
 use crate::journal::{Header, Journal, JournalError, Writer};
 use crate::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken, receivers};
-use crate::world::Simulated;
 use crate::world::disk::Disk;
-use quorate_core::{Effect, Effects, Input, NodeId, Note, Sink, Time, WriteOf};
+use crate::world::{Condition, Simulated};
+use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Time, WriteOf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::BufRead;
 
 /// Why a replay ended early.
@@ -90,13 +91,19 @@ impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for Both<'_, A, 
 struct Replayer<P: Simulated, M> {
     make: M,
     hosts: Vec<Host<P>>,
-    under_way: HashMap<MessageId, (P::Message, u32)>,
+    under_way: Post<P>,
     writer: Writer<Vec<u8>>,
     impossible: Option<String>,
 }
 
+/// The messages under way: whom to, what they say, and how many copies may still arrive.
+type Post<P> = HashMap<MessageId, (NodeId, <P as Protocol>::Message, u32)>;
+
 struct Host<P: Simulated> {
     node: P,
+    condition: Condition,
+    /// The life that began last.
+    life: Option<Incarnation>,
     sent: u64,
     timers: Vec<P::Timer>,
     disk: Disk<P>,
@@ -110,7 +117,14 @@ where
 {
     fn new(header: &Header, make: M) -> Self {
         let nodes = (0..header.nodes).map(NodeId::from_index);
-        let host = |id| Host { node: make(id), sent: 0, timers: Vec::new(), disk: Disk::default() };
+        let host = |id| Host {
+            node: make(id),
+            condition: Condition::Down,
+            life: None,
+            sent: 0,
+            timers: Vec::new(),
+            disk: Disk::default(),
+        };
         let hosts = nodes.map(host).collect();
         let writer = Writer::new(Vec::new(), header);
         Self { make, hosts, under_way: HashMap::new(), writer, impossible: None }
@@ -119,8 +133,19 @@ where
     /// The recorded input as the node will take it, or why there is none.
     fn input(&mut self, node: NodeId, taken: &Taken<'_, P::Command>) -> Result<Input<P>, String> {
         let host = self.hosts.get_mut(node.index()).ok_or("there is no such node")?;
+        match (host.condition, taken) {
+            (Condition::Up, Taken::Start { .. }) => return Err(format!("node {node} is up, and starts only once")),
+            (Condition::Up, _) | (Condition::Down, Taken::Start { .. }) => {}
+            (Condition::Paused, _) => return Err(format!("node {node} is paused")),
+            (Condition::Down, _) => return Err(format!("node {node} is down")),
+        }
         Ok(match taken {
             Taken::Start { incarnation, blank } => {
+                if host.life.is_some_and(|life| life >= *incarnation) {
+                    return Err(format!("life {incarnation} of node {node} began before"));
+                }
+                host.life = Some(*incarnation);
+                host.condition = Condition::Up;
                 if *blank {
                     host.disk.wipe();
                 }
@@ -130,7 +155,7 @@ where
             }
             Taken::Command(command) => Input::Command((*command).clone()),
             Taken::Message { id, .. } => {
-                let message = self.arrive(*id).ok_or_else(|| format!("no message {id} is under way"))?;
+                let message = self.arrive(*id, node)?;
                 Input::Message { from: id.sender, message }
             }
             Taken::Timer(body) => {
@@ -140,6 +165,9 @@ where
                 Input::Timer(host.timers.swap_remove(place))
             }
             Taken::Saved(count) => {
+                if !host.disk.can_confirm(*count) {
+                    return Err(format!("node {node} has no save {count} that waits for its disk"));
+                }
                 host.disk.sync(*count);
                 Input::Saved(*count)
             }
@@ -150,18 +178,32 @@ where
     }
 
     /// One copy of a message is no longer under way.
-    fn arrive(&mut self, id: MessageId) -> Option<P::Message> {
-        let (message, copies) = self.under_way.get_mut(&id)?;
-        *copies -= 1;
-        if *copies > 0 {
-            return Some(message.clone());
+    fn arrive(&mut self, id: MessageId, at: NodeId) -> Result<P::Message, String> {
+        match self.under_way.entry(id) {
+            Entry::Occupied(mut entry) if entry.get().0 == at => {
+                let (_, message, copies) = entry.get_mut();
+                *copies -= 1;
+                Ok(if *copies > 0 { message.clone() } else { entry.remove().1 })
+            }
+            Entry::Occupied(_) | Entry::Vacant(_) => Err(format!("no message {id} to node {at} is under way")),
         }
-        self.under_way.remove(&id).map(|(message, _)| message)
+    }
+
+    /// Writes an input down as it is, whatever the journal says of the message.
+    fn write_input(&mut self, moment: &Moment<'_, P::Command, P::Event>, input: &Input<P>) {
+        let (Input::Message { message, .. }, Moment::Input { time, now, node, input: Taken::Message { id, .. } }) =
+            (input, moment)
+        else {
+            return self.writer.observe(moment);
+        };
+        let input = Taken::Message { id: *id, kind: message.kind(), wrapped: message.wrapped() };
+        let moment: Moment<'_, P::Command, P::Event> = Moment::Input { time: *time, now: *now, node: *node, input };
+        self.writer.observe(&moment);
     }
 
     fn step(&mut self, time: Time, now: Time, node: NodeId, input: Input<P>) {
         let Some(host) = self.hosts.get_mut(node.index()) else { return };
-        let Host { node: protocol, sent, timers, disk } = host;
+        let Host { node: protocol, sent, timers, disk, .. } = host;
         let released = matches!(input, Input::Saved(_));
         let mut sink =
             Echo { time, node, sent, timers, disk, under_way: &mut self.under_way, writer: &mut self.writer };
@@ -173,23 +215,37 @@ where
         protocol.step(now, input, &mut Effects::new(&mut sink));
     }
 
-    fn happen(&mut self, what: &Happening<'_>) {
+    fn happen(&mut self, what: &Happening<'_>) -> Result<(), String> {
         match what {
-            Happening::Lost { id, .. } => {
-                self.arrive(*id);
-            }
+            Happening::Lost { id, to, .. } => self.arrive(*id, *to).map(|_| ()),
             Happening::Duplicated { id } => {
-                if let Some((_, copies)) = self.under_way.get_mut(id) {
-                    *copies += 1;
-                }
+                let (_, _, copies) =
+                    self.under_way.get_mut(id).ok_or_else(|| format!("no message {id} is under way"))?;
+                *copies += 1;
+                Ok(())
             }
             Happening::Crashed { node, lost_writes } => {
-                if let Some(host) = self.hosts.get_mut(node.index()) {
-                    host.disk.crash(host.disk.pending().saturating_sub(*lost_writes));
-                }
+                let host = self.hosts.get_mut(node.index()).ok_or("there is no such node")?;
+                host.condition = Condition::Down;
+                let survivors = host.disk.pending().checked_sub(*lost_writes).ok_or_else(|| {
+                    format!("node {node} cannot lose {lost_writes} writes: {} wait for its disk", host.disk.pending())
+                })?;
+                host.disk.crash(survivors);
+                Ok(())
             }
-            Happening::Paused { .. } | Happening::Resumed { .. } | Happening::Changed { .. } => {}
+            Happening::Paused { node } => self.turn(*node, Condition::Up, Condition::Paused),
+            Happening::Resumed { node } => self.turn(*node, Condition::Paused, Condition::Up),
+            Happening::Changed { .. } => Ok(()),
         }
+    }
+
+    fn turn(&mut self, node: NodeId, from: Condition, to: Condition) -> Result<(), String> {
+        let host = self.hosts.get_mut(node.index()).ok_or("there is no such node")?;
+        // One that is paused before it starts is not up, and need not be held back.
+        if host.condition == from {
+            host.condition = to;
+        }
+        Ok(())
     }
 }
 
@@ -203,7 +259,7 @@ where
         match moment {
             Moment::Input { time, now, node, input } => match self.input(*node, input) {
                 Ok(taken) => {
-                    self.writer.observe(moment);
+                    self.write_input(moment, &taken);
                     self.step(*time, *now, *node, taken);
                 }
                 Err(reason) => self.impossible = Some(reason),
@@ -211,7 +267,7 @@ where
             // What the journal says a node did is compared with what it does now, line by line.
             Moment::Effect { .. } => {}
             Moment::World { what, .. } => {
-                self.happen(what);
+                self.impossible = self.happen(what).err();
                 self.writer.observe(moment);
             }
         }
@@ -225,7 +281,7 @@ struct Echo<'a, P: Simulated> {
     sent: &'a mut u64,
     timers: &'a mut Vec<P::Timer>,
     disk: &'a mut Disk<P>,
-    under_way: &'a mut HashMap<MessageId, (P::Message, u32)>,
+    under_way: &'a mut Post<P>,
     writer: &'a mut Writer<Vec<u8>>,
 }
 
@@ -258,12 +314,12 @@ where
             Effect::Send { to, message, .. } => {
                 let id = self.number(1);
                 self.tell(Done::Send { to, sent: Sent::of(id, &message, true) });
-                self.under_way.insert(id, (message, 1));
+                self.under_way.insert(id, (to, message, 1));
             }
             Effect::Multicast { to, message, .. } => {
                 let first = self.number(to.others(self.node).count() as u64);
                 self.tell(Done::Multicast { to: &to, sent: Sent::of(first, &message, true) });
-                self.under_way.extend(receivers(&to, first).map(|(_, id)| (id, (message.clone(), 1))));
+                self.under_way.extend(receivers(&to, first).map(|(to, id)| (id, (to, message.clone(), 1))));
             }
             Effect::Save(write) => {
                 self.tell(Done::Save(&write));

@@ -82,7 +82,8 @@ where
         } else {
             done_at = None;
         }
-        if limits.until.is_some_and(|until| world.time() > until) || world.events() >= limits.events {
+        let is_over = |until| world.next_time().is_some_and(|next| next > until);
+        if limits.until.is_some_and(is_over) || world.events() >= limits.events {
             return Ending::Stopped;
         }
         if done_at.is_none() && world.is_left_to_timers() && world.time().since(heard_at) > limits.patience {

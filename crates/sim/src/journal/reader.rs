@@ -108,15 +108,19 @@ impl<R: BufRead> Journal<R> {
         }
         self.line += 1;
         let malformed = |reason: String| JournalError::Malformed { line: self.line, before: self.line - 1, reason };
-        let entry: Entry<C, E> = serde_json::from_str(&self.buffer).map_err(|error| malformed(error.to_string()))?;
+        if self.buffer.trim().is_empty() {
+            return Err(malformed("it is blank".into()));
+        }
+        let entry: Entry<C, E> =
+            serde_json::from_str(&self.buffer).map_err(|error| malformed(reason_within_line(&error)))?;
         let time = Time::from_nanos(entry.time);
         match (entry.world, entry.node, entry.input) {
             (Some(what), None, None) => {
-                self.check_nodes(nodes_of(&what))?;
+                self.check_node(node_of(&what))?;
                 show_world(time, &what, observer);
             }
             (None, Some(node), Some(input)) => {
-                self.check_nodes([Some(node), None])?;
+                self.check_node(Some(node))?;
                 let now = Time::from_nanos(entry.clock.unwrap_or(entry.time));
                 show_input(time, now, node, &input, observer);
                 for effect in entry.effects.unwrap_or_default() {
@@ -138,13 +142,18 @@ impl<R: BufRead> Journal<R> {
         Ok(())
     }
 
-    fn check_nodes(&self, nodes: [Option<NodeId>; 2]) -> Result<(), JournalError> {
-        let missing = nodes.into_iter().flatten().find(|node| node.index() >= self.header.nodes);
+    fn check_node(&self, node: Option<NodeId>) -> Result<(), JournalError> {
+        let missing = node.filter(|node| node.index() >= self.header.nodes);
         missing.map_or(Ok(()), |node| {
             let reason = format!("it names node {node}, but the header says there are {} nodes", self.header.nodes);
             Err(JournalError::Malformed { line: self.line, before: self.line - 1, reason })
         })
     }
+}
+
+/// What is wrong, and where in the line: the parser sees one line only, and counts it as the first.
+fn reason_within_line(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
 }
 
 /// A last line without its end was torn off while it was written.
@@ -160,14 +169,12 @@ fn read_line(input: &mut impl BufRead, buffer: &mut String, line: u64) -> Result
     Ok(read)
 }
 
-fn nodes_of(what: &WorldLine<String>) -> [Option<NodeId>; 2] {
+/// The node that a line is about, and which must exist. Whom a node sends to is its own affair.
+fn node_of(what: &WorldLine<String>) -> Option<NodeId> {
     match what {
-        WorldLine::Lost { id, to, .. } => [Some(id.sender), Some(*to)],
-        WorldLine::Duplicated { id } => [Some(id.sender), None],
-        WorldLine::Crashed { node, .. } | WorldLine::Paused { node } | WorldLine::Resumed { node } => {
-            [Some(*node), None]
-        }
-        WorldLine::Changed(_) => [None, None],
+        WorldLine::Lost { id, .. } | WorldLine::Duplicated { id } => Some(id.sender),
+        WorldLine::Crashed { node, .. } | WorldLine::Paused { node } | WorldLine::Resumed { node } => Some(*node),
+        WorldLine::Changed(_) => None,
     }
 }
 

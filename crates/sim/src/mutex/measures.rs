@@ -99,9 +99,9 @@ impl Measures {
         self.waiting.insert(self.asked, Request { node, time, alone, overtaken: 0 });
     }
 
-    fn enters(&mut self, time: Time, node: NodeId) {
+    fn enters(&mut self, time: Time, node: NodeId, before: Standing) {
         self.entries += 1;
-        self.inside += 1;
+        self.inside += usize::from(before != Standing::Inside);
         let is_keeper = self.keeper == Some(node);
         self.keeper_entries += u64::from(is_keeper);
         let handover = self.handover.take();
@@ -148,13 +148,15 @@ impl Observer<Command, Event> for Measures {
         *standing = before.after(change);
         match (before, change) {
             (Standing::Outside, Change::Asks) => self.asks(time, node),
-            (_, Change::Enters(_)) => self.enters(time, node),
+            (_, Change::Enters(_)) => self.enters(time, node, before),
             (Standing::Inside, Change::Leaves) => self.leaves(time, node),
-            (Standing::Inside, Change::Dies) => self.inside = self.inside.saturating_sub(1),
-            (Standing::Waiting, Change::GivesUp | Change::Dies) => {
+            (Standing::Inside, Change::GivesUp | Change::Dies) => self.inside = self.inside.saturating_sub(1),
+            (Standing::Waiting, Change::Leaves | Change::GivesUp | Change::Dies) => {
                 self.end(node);
+                self.handover = None;
             }
-            (_, Change::Asks | Change::Leaves | Change::GivesUp | Change::Dies) => {}
+            (Standing::Waiting | Standing::Inside, Change::Asks)
+            | (Standing::Outside, Change::Leaves | Change::GivesUp | Change::Dies) => {}
         }
     }
 }

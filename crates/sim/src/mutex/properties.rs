@@ -137,7 +137,7 @@ impl Properties {
     }
 
     fn enters(&mut self, time: Time, node: NodeId, before: Standing, fence: Fence) {
-        self.inside += 1;
+        self.inside += usize::from(before != Standing::Inside);
         match before {
             Standing::Waiting => self.waiting -= 1,
             Standing::Outside | Standing::Inside if self.asked_first.is_none() => {

@@ -56,6 +56,11 @@ impl<P: Protocol> Disk<P> {
         self.barrier.durable(self.synced);
     }
 
+    /// Whether the disk can confirm so many saves of this life: they were made, and not all of them are durable yet.
+    pub(crate) fn can_confirm(&self, count: u64) -> bool {
+        (self.synced + 1..=self.synced + self.pending()).contains(&count)
+    }
+
     /// The next effect that need not wait any longer.
     pub(crate) fn release(&mut self) -> Option<Effect<P>> {
         self.barrier.release()

@@ -3,7 +3,7 @@
 use super::clock::NodeClock;
 use super::host::Condition;
 use super::{News, Pending, Simulated, World};
-use crate::moment::{Happening, Observer};
+use crate::moment::{Happening, Loss, Observer};
 use crate::settings::{Disk, Fault, TimedFault, Unsynced};
 use quorate_core::{Duration, NodeId, Time, WriteOf};
 use serde::Serialize;
@@ -53,9 +53,9 @@ where
     fn begin(&mut self, serial: u64, fault: Fault) {
         let text = fault.to_string();
         match fault {
-            Fault::Crash { node, unsynced } => return self.crash(node, unsynced),
+            Fault::Crash { node, unsynced } => return self.crash(serial, node, unsynced),
             Fault::Restart { node, disk } => return self.restart(node, disk),
-            Fault::Pause { node } => return self.pause(node),
+            Fault::Pause { node } => return self.pause(serial, node),
             Fault::Resume { node } => return self.resume(node),
             Fault::Cut(cut) => self.around.network.cut(serial, cut),
             Fault::Heal => self.around.network.heal(),
@@ -66,39 +66,51 @@ where
         self.around.happens(Happening::Changed { text: &text });
     }
 
+    /// What a fault did ends, unless something else has ended it before.
     fn end(&mut self, serial: u64, fault: &Fault) {
         match fault {
-            Fault::Crash { node, .. } => self.restart(*node, Disk::Kept),
-            Fault::Pause { node } => self.resume(*node),
+            Fault::Crash { node, .. } if self.is_stopped_by(*node, serial) => self.restart(*node, Disk::Kept),
+            Fault::Pause { node } if self.is_stopped_by(*node, serial) => self.resume(*node),
+            Fault::Crash { .. } | Fault::Pause { .. } => {}
             Fault::Cut(_) | Fault::Link { .. } => {
-                self.around.network.mend(serial);
-                self.around.happens(Happening::Changed { text: &format!("end of {fault}") });
+                if self.around.network.mend(serial) {
+                    self.around.happens(Happening::Changed { text: &format!("end of {fault}") });
+                }
             }
             // The fault language gives these no end.
             Fault::Restart { .. } | Fault::Resume { .. } | Fault::Heal | Fault::Skew { .. } | Fault::Drift { .. } => {}
         }
     }
 
+    fn is_stopped_by(&self, node: NodeId, serial: u64) -> bool {
+        self.slots.get(node.index()).is_some_and(|slot| slot.host.is_stopped_by(serial))
+    }
+
     /// A node that is down already stays so.
-    fn crash(&mut self, node: NodeId, unsynced: Unsynced) {
+    fn crash(&mut self, serial: u64, node: NodeId, unsynced: Unsynced) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Down {
             return;
         }
-        slot.host.condition = Condition::Down;
+        if slot.host.condition == Condition::Paused {
+            self.around.stalled -= slot.host.waiting();
+        }
+        slot.host.stop(Condition::Down, serial);
         self.around.armed -= slot.host.disarm();
+        let inbox = slot.host.take_inbox();
         let mut lost_writes = 0;
         if let Some(disk) = slot.host.disk() {
             let survivors = match unsynced {
                 Unsynced::Lost => 0,
                 Unsynced::Torn => self.around.node_dice.below(disk.pending() + 1),
             };
+            self.around.syncing -= usize::from(disk.syncing);
             lost_writes = disk.crash(survivors);
         }
         self.around.news.push_back((node, News::Crashed));
         self.around.happens(Happening::Crashed { node, lost_writes });
-        for pending in self.around.stash.remove(&node).unwrap_or_default() {
-            self.miss(pending);
+        for pending in inbox {
+            self.miss(pending, Loss::Down);
         }
     }
 
@@ -110,34 +122,38 @@ where
         }
         slot.host.condition = Condition::Up;
         slot.host.incarnation = slot.host.incarnation.next();
-        slot.host.extras().busy_until = self.around.time;
         let blank = disk == Disk::Blank;
         if blank && let Some(disk) = slot.host.disk() {
             disk.wipe();
         }
         slot.node = (self.make)(node);
-        self.boot(node, blank);
         self.around.news.push_back((node, News::Restarted));
+        self.boot(node, blank);
     }
 
-    fn pause(&mut self, node: NodeId) {
+    /// The work under way is interrupted, and begins anew when the node goes on.
+    fn pause(&mut self, serial: u64, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Up {
-            slot.host.condition = Condition::Paused;
+            self.around.stalled += slot.host.waiting();
+            slot.host.stop(Condition::Paused, serial);
             self.around.happens(Happening::Paused { node });
         }
     }
 
-    /// What came meanwhile is taken at once, messages before timers, each in the order they came.
+    /// What came meanwhile is taken before anything else, messages before timers, each in the order they came.
     fn resume(&mut self, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition != Condition::Paused {
             return;
         }
         slot.host.condition = Condition::Up;
+        self.around.stalled -= slot.host.waiting();
+        let mut inbox = slot.host.take_inbox();
+        inbox.make_contiguous().sort_by_key(Pending::rank);
         self.around.happens(Happening::Resumed { node });
-        for pending in self.around.stash.remove(&node).unwrap_or_default() {
-            self.around.push(self.around.time, pending);
+        for pending in inbox {
+            if self.around.is_instant() { self.accept(pending) } else { self.queue_up(node, pending) }
         }
     }
 

@@ -6,6 +6,7 @@ use super::{Around, News, Pending, Simulated};
 use crate::moment::{Done, MessageId, Moment, Observer, Sent};
 use quorate_core::{Effect, Incarnation, NodeId, Note, Protocol, Sink, Span, Time, WriteOf};
 use serde::Serialize;
+use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
@@ -32,12 +33,27 @@ pub(crate) struct Extras<P: Protocol> {
     pub(crate) disk: Option<Disk<P>>,
     /// There once the clock is off.
     pub(crate) clock: Option<NodeClock>,
-    pub(crate) busy_until: Time,
+    /// Inputs that wait because the node is paused, or busy with the first of them.
+    pub(super) inbox: VecDeque<Pending<P>>,
+    is_busy: bool,
+    /// How often the node was stopped in its work, by a crash or a pause.
+    turn: u32,
+    /// The serial number of the fault that crashed or paused the node last.
+    stopped_by: u64,
 }
 
 impl<P: Protocol> Default for Extras<P> {
     fn default() -> Self {
-        Self { generation: 0, timers: Vec::new(), disk: None, clock: None, busy_until: Time::ZERO }
+        Self {
+            generation: 0,
+            timers: Vec::new(),
+            disk: None,
+            clock: None,
+            inbox: VecDeque::new(),
+            is_busy: false,
+            turn: 0,
+            stopped_by: 0,
+        }
     }
 }
 
@@ -63,6 +79,62 @@ impl<P: Protocol> Host<P> {
     #[inline]
     pub(crate) fn now(&self, time: Time) -> Time {
         self.clock().map_or(time, |clock| clock.at(time))
+    }
+
+    /// Begins to work on the first input that waits, if the node is free for it. Tells which turn this is.
+    pub(crate) fn begin_work(&mut self) -> Option<u32> {
+        let is_up = self.condition == Condition::Up;
+        let extras = self.extras.as_mut().filter(|extras| is_up && !extras.is_busy && !extras.inbox.is_empty())?;
+        extras.is_busy = true;
+        Some(extras.turn)
+    }
+
+    /// The input that the node is done with, unless it was stopped since that turn.
+    pub(super) fn end_work(&mut self, turn: u32) -> Option<Pending<P>> {
+        let extras = self.extras.as_mut().filter(|extras| extras.turn == turn)?;
+        extras.is_busy = false;
+        extras.inbox.pop_front()
+    }
+
+    /// A fault stops the node, whatever it is busy with.
+    pub(crate) fn stop(&mut self, condition: Condition, serial: u64) {
+        self.condition = condition;
+        let extras = self.extras();
+        extras.stopped_by = serial;
+        extras.is_busy = false;
+        extras.turn = extras.turn.wrapping_add(1);
+    }
+
+    /// Whether it is this fault that keeps the node from going on.
+    pub(crate) fn is_stopped_by(&self, serial: u64) -> bool {
+        let last = self.extras.as_ref().map(|extras| extras.stopped_by);
+        self.condition != Condition::Up && last == Some(serial)
+    }
+
+    /// How many inputs wait that will certainly make something happen.
+    pub(super) fn waiting(&self) -> usize {
+        self.extras.as_ref().map_or(0, |extras| extras.inbox.iter().filter(|pending| pending.is_certain()).count())
+    }
+
+    /// All inputs that wait.
+    pub(super) fn take_inbox(&mut self) -> VecDeque<Pending<P>> {
+        self.extras.as_mut().map(|extras| std::mem::take(&mut extras.inbox)).unwrap_or_default()
+    }
+
+    /// Whether an input keeps nobody busy: a timer that was replaced or cancelled, a sync of a past life.
+    pub(super) fn is_over(&self, pending: &Pending<P>) -> bool {
+        match pending {
+            Pending::Timer { generation, .. } => {
+                let timers = self.extras.as_ref().map(|extras| extras.timers.as_slice()).unwrap_or_default();
+                timers.iter().all(|(set, _)| set != generation)
+            }
+            Pending::Synced { incarnation, .. } => *incarnation != self.incarnation,
+            Pending::Start { .. }
+            | Pending::Message { .. }
+            | Pending::Command { .. }
+            | Pending::Worked { .. }
+            | Pending::Fault(_) => false,
+        }
     }
 
     /// The timer of this generation, unless it was replaced or cancelled since.
@@ -148,6 +220,7 @@ where
         }
         let Some(count) = disk.unsynced() else { return };
         disk.syncing = true;
+        self.around.syncing += 1;
         let done = self.around.time + self.around.node_dice.length(self.around.sync);
         let incarnation = self.host.incarnation;
         self.around.push(done, Pending::Synced { node: self.node, incarnation, count });

@@ -7,6 +7,7 @@ mod clock;
 pub(crate) mod disk;
 mod faults;
 mod host;
+mod intake;
 
 use crate::dice::{Dice, Stream};
 use crate::moment::{Happening, Loss, MessageId, Moment, Observer, Taken};
@@ -14,10 +15,11 @@ use crate::network::{Fate, Network, Wire};
 use crate::queue::Queue;
 use crate::settings::Latency;
 use faults::Act;
-use host::{Condition, Host, Stepper};
-use quorate_core::{Describe, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
+pub(crate) use host::Condition;
+use host::{Host, Stepper};
+use quorate_core::{Describe, Duration, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
 use serde::Serialize;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// A protocol that can be simulated: what enters a journal can be written down.
 ///
@@ -77,12 +79,13 @@ struct Around<P: Protocol, O> {
     /// What happened to messages during the step under way; observers see it after the step.
     aftermath: Vec<Aftermath>,
     news: VecDeque<(NodeId, News<P::Event>)>,
-    /// Inputs of paused nodes, in order.
-    stash: BTreeMap<NodeId, VecDeque<Pending<P>>>,
     events: u64,
     under_way: usize,
     armed: usize,
+    syncing: usize,
     planned: usize,
+    /// How many of all those wait inside paused nodes, where nothing but a fault can make them go on.
+    stalled: usize,
     troubles: usize,
 }
 
@@ -104,6 +107,10 @@ enum Aftermath {
 
 /// What is to come.
 enum Pending<P: Protocol> {
+    /// The boot of a node that was paused before it began.
+    Start {
+        node: NodeId,
+    },
     Message {
         from: NodeId,
         to: NodeId,
@@ -123,13 +130,16 @@ enum Pending<P: Protocol> {
         incarnation: Incarnation,
         count: u64,
     },
-    /// An input whose processing time has passed.
-    Ready(Box<Pending<P>>),
+    /// A node is done with the input it was busy with, unless it was interrupted since.
+    Worked {
+        node: NodeId,
+        turn: u32,
+    },
     Fault(Box<Act>),
 }
 
 /// What comes first at equal times: faults, then the disk, then messages, then timers, then users.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Fault = 0,
     Disk = 1,
@@ -141,30 +151,47 @@ enum Rank {
 impl<P: Protocol> Pending<P> {
     fn rank(&self) -> Rank {
         match self {
-            Self::Message { .. } => Rank::Message,
+            Self::Message { .. } | Self::Worked { .. } => Rank::Message,
             Self::Timer { .. } => Rank::Timer,
             Self::Command { .. } => Rank::Command,
             Self::Synced { .. } => Rank::Disk,
-            Self::Ready(inner) => inner.rank(),
-            Self::Fault(_) => Rank::Fault,
+            Self::Start { .. } | Self::Fault(_) => Rank::Fault,
         }
+    }
+
+    /// Whether it makes something happen for certain; a timer may have been cancelled.
+    fn is_certain(&self) -> bool {
+        matches!(self, Self::Message { .. } | Self::Command { .. } | Self::Synced { .. })
     }
 
     fn node(&self) -> Option<NodeId> {
         match self {
             Self::Message { to, .. } => Some(*to),
-            Self::Timer { node, .. } | Self::Command { node, .. } | Self::Synced { node, .. } => Some(*node),
-            Self::Ready(inner) => inner.node(),
+            Self::Start { node }
+            | Self::Timer { node, .. }
+            | Self::Command { node, .. }
+            | Self::Synced { node, .. }
+            | Self::Worked { node, .. } => Some(*node),
             Self::Fault(_) => None,
         }
     }
 }
 
+/// The end of time, after some 73 years: a key of the queue has no room for more beside the rank.
+const LAST_NANOS: i64 = (u64::MAX >> RANK_BITS) as i64;
+const RANK_BITS: u32 = 3;
+
+/// The instant of what has this key in the queue.
+#[inline]
+fn time_of(key: u64) -> Time {
+    Time::from_nanos((key >> RANK_BITS) as i64)
+}
+
 impl<P: Protocol, O> Around<P, O> {
     #[inline]
     fn push(&mut self, at: Time, pending: Pending<P>) {
-        let nanos = at.nanos().max(0) as u64;
-        self.queue.push((nanos << 3) | pending.rank() as u64, pending);
+        let nanos = at.nanos().clamp(0, LAST_NANOS) as u64;
+        self.queue.push((nanos << RANK_BITS) | pending.rank() as u64, pending);
     }
 
     /// Puts a message on its way.
@@ -184,6 +211,12 @@ impl<P: Protocol, O> Around<P, O> {
                 self.push(again, Pending::Message { from, to, number, message });
             }
         }
+    }
+
+    /// Whether nodes take inputs as they come.
+    #[inline]
+    fn is_instant(&self) -> bool {
+        self.processing == Latency::Fixed(Duration::ZERO)
     }
 
     fn happens(&mut self, what: Happening<'_>)
@@ -233,11 +266,12 @@ where
                 observer,
                 aftermath: Vec::new(),
                 news: VecDeque::new(),
-                stash: BTreeMap::new(),
                 events: 0,
                 under_way: 0,
                 armed: 0,
+                syncing: 0,
                 planned: 0,
+                stalled: 0,
                 troubles: 0,
             },
             at_start: Vec::new(),
@@ -248,10 +282,10 @@ where
 
     /// Applies the faults that hold from the start, then boots every node that is up.
     pub fn start(&mut self) {
-        self.started = true;
         for act in std::mem::take(&mut self.at_start) {
             self.act(act);
         }
+        self.started = true;
         for node in (0..self.slots.len()).map(NodeId::from_index) {
             self.boot(node, false);
         }
@@ -267,22 +301,37 @@ where
     #[inline]
     pub fn advance(&mut self) -> bool {
         let Some((key, pending)) = self.around.queue.pop() else { return false };
-        self.around.time = Time::from_nanos((key >> 3) as i64);
+        self.around.time = time_of(key);
+        self.look_ahead();
         match pending {
             Pending::Fault(act) => {
                 self.around.troubles -= 1;
                 self.act(*act);
             }
-            Pending::Ready(pending) => self.take(*pending),
-            pending if self.around.processing == Latency::Fixed(quorate_core::Duration::ZERO) => self.take(pending),
-            pending => self.queue_up(pending),
+            Pending::Worked { node, turn } => self.worked(node, turn),
+            pending => self.arrive(pending),
         }
         true
+    }
+
+    /// Touches the node whose turn comes soon. In a large world it is not in the cache; so it is on its way while
+    /// the present one steps.
+    #[inline]
+    fn look_ahead(&self) {
+        let soon = self.around.queue.soon().and_then(Pending::node);
+        if let Some(slot) = soon.and_then(|node| self.slots.get(node.index())) {
+            std::hint::black_box(slot.host.condition);
+        }
     }
 
     /// The instant of the last event.
     pub fn time(&self) -> Time {
         self.around.time
+    }
+
+    /// The instant of the next event.
+    pub fn next_time(&self) -> Option<Time> {
+        self.around.queue.next_key().map(time_of)
     }
 
     /// How many inputs nodes have taken.
@@ -295,14 +344,17 @@ where
         self.around.under_way
     }
 
-    /// Whether no message is on its way, no timer is set and no command is to come.
+    /// Whether no message is on its way, no timer is set, no disk is busy and no command is to come.
     pub fn is_quiet(&self) -> bool {
-        self.around.under_way == 0 && self.around.armed == 0 && self.around.planned == 0
+        let Around { under_way, armed, syncing, planned, .. } = self.around;
+        under_way == 0 && armed == 0 && syncing == 0 && planned == 0
     }
 
-    /// Whether nothing but timers can make anything happen: no message, no command, no fault is to come.
+    /// Whether nothing but timers can make anything happen: no fault is to come, and neither is any message, disk or
+    /// command, unless it waits for good inside a paused node.
     pub fn is_left_to_timers(&self) -> bool {
-        self.around.under_way == 0 && self.around.planned == 0 && self.around.troubles == 0
+        let Around { under_way, syncing, planned, stalled, troubles, .. } = self.around;
+        troubles == 0 && under_way + syncing + planned == stalled
     }
 
     /// Whether a node is up (a paused one is).
@@ -328,101 +380,6 @@ where
     /// The observer, and the end of the world.
     pub fn into_observer(self) -> O {
         self.around.observer
-    }
-
-    /// A node is busy with one input at a time, in the order they come.
-    fn queue_up(&mut self, pending: Pending<P>) {
-        let Some(slot) = pending.node().and_then(|node| self.slots.get_mut(node.index())) else { return };
-        let busy_until = &mut slot.host.extras().busy_until;
-        *busy_until = self.around.time.max(*busy_until) + self.around.node_dice.length(self.around.processing);
-        let done = *busy_until;
-        self.around.push(done, Pending::Ready(Box::new(pending)));
-    }
-
-    /// An input reaches its node, if that is up and running.
-    #[inline]
-    fn take(&mut self, pending: Pending<P>) {
-        let Some(node) = pending.node() else { return };
-        let Some(slot) = self.slots.get_mut(node.index()) else { return };
-        match slot.host.condition {
-            Condition::Up => self.accept(node, pending),
-            Condition::Paused => self.around.stash.entry(node).or_default().push_back(pending),
-            Condition::Down => self.miss(pending),
-        }
-    }
-
-    /// An input for a node that is down. Its timers went down with it.
-    fn miss(&mut self, pending: Pending<P>) {
-        match pending {
-            Pending::Message { from, to, number, .. } => {
-                self.around.under_way -= 1;
-                let id = MessageId { sender: from, number };
-                self.around.happens(Happening::Lost { id, to, why: Loss::Down });
-            }
-            Pending::Command { .. } => self.around.planned -= 1,
-            Pending::Ready(pending) => self.miss(*pending),
-            Pending::Timer { .. } | Pending::Synced { .. } | Pending::Fault(_) => {}
-        }
-    }
-
-    #[inline]
-    fn accept(&mut self, node: NodeId, pending: Pending<P>) {
-        match pending {
-            Pending::Message { from, to, number, message } => {
-                self.around.under_way -= 1;
-                let id = MessageId { sender: from, number };
-                if self.around.network.is_cut(from, to) {
-                    return self.around.happens(Happening::Lost { id, to, why: Loss::Cut });
-                }
-                let seen = Taken::Message { id, kind: message.kind(), wrapped: message.wrapped() };
-                self.tell(node, seen);
-                self.step(node, Input::Message { from, message });
-            }
-            Pending::Timer { node, generation } => {
-                let Some(timer) = self.slots.get_mut(node.index()).and_then(|slot| slot.host.fire(generation)) else {
-                    return;
-                };
-                self.around.armed -= 1;
-                self.tell(node, Taken::Timer(&timer));
-                self.step(node, Input::Timer(timer));
-            }
-            Pending::Command { node, command } => {
-                self.around.planned -= 1;
-                self.tell(node, Taken::Command(&command));
-                self.step(node, Input::Command(command));
-            }
-            Pending::Synced { node, incarnation, count } => self.synced(node, incarnation, count),
-            Pending::Ready(pending) => self.accept(node, *pending),
-            Pending::Fault(act) => self.act(*act),
-        }
-    }
-
-    /// The disk confirms: what waited for it goes out, and the node is told.
-    fn synced(&mut self, node: NodeId, incarnation: Incarnation, count: u64) {
-        let Some(slot) = self.slots.get_mut(node.index()) else { return };
-        if slot.host.incarnation != incarnation {
-            return;
-        }
-        if let Some(disk) = slot.host.disk() {
-            disk.syncing = false;
-            disk.sync(count);
-        }
-        self.tell(node, Taken::Saved(count));
-        let Some(slot) = self.slots.get_mut(node.index()) else { return };
-        let mut stepper = Stepper { node, host: &mut slot.host, around: &mut self.around };
-        stepper.release();
-        self.step(node, Input::Saved(count));
-    }
-
-    fn boot(&mut self, node: NodeId, blank: bool) {
-        let Some(slot) = self.slots.get_mut(node.index()) else { return };
-        if slot.host.condition == Condition::Down {
-            return;
-        }
-        let incarnation = slot.host.incarnation;
-        let durable = slot.host.disk().map(|disk| disk.contents()).unwrap_or_default();
-        self.tell(node, Taken::Start { incarnation, blank });
-        self.step(node, Input::Start { durable, incarnation });
     }
 
     #[inline]

@@ -64,6 +64,8 @@ pub(crate) struct Puppet {
     opening: Acts,
     /// What it does when a timer fires.
     prompts: BTreeMap<char, Acts>,
+    /// How many steps it has taken in this life.
+    pub(crate) steps: u64,
     /// What its clock showed at its last step.
     pub(crate) now: Time,
 }
@@ -101,6 +103,7 @@ impl Protocol for Puppet {
     type Durable = Ledger;
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+        self.steps += 1;
         self.now = now;
         match input {
             Input::Start { durable, incarnation } => {

@@ -1,0 +1,235 @@
+//! Journals that are not what they should be: a sentence for each, and never a panic.
+
+use crate::common::{Acts, chaos, header};
+use expect_test::expect;
+use proptest::prelude::{ProptestConfig, any, prop, proptest};
+use quorate_core::Duration;
+use quorate_core::mutex::{Command, Event};
+use quorate_sim::causality::Causality;
+use quorate_sim::journal::{Journal, JournalError, Writer};
+use quorate_sim::metrics::Messages;
+use quorate_sim::mutex::{Expectations, Measures, OrderWatch, Properties};
+use quorate_sim::replay::replay;
+
+/// What reading these bytes says.
+fn sentence(bytes: &[u8]) -> String {
+    let shown = Journal::open(bytes).and_then(|mut journal| journal.show_all::<Acts, String>(&mut ()));
+    shown.map_or_else(|error| error.to_string(), |()| "It reads.".into())
+}
+
+const HEADER: &str = r#"{"journal":1,"algorithm":"puppet","family":"toys","nodes":3,"seed":1,"run":null}"#;
+
+/// What reading this line says, after a good one.
+fn line(line: &str) -> String {
+    let good = r#"{"time":5,"world":{"paused":{"node":3}}}"#;
+    format!("{}\n", sentence(format!("{HEADER}\n{good}\n{line}\n").as_bytes()))
+}
+
+#[test]
+fn files_that_are_no_journals() {
+    let files: [&[u8]; 9] = [
+        b"",
+        b"\n",
+        b"hello\n",
+        b"{}\n",
+        b"[1,2]\n",
+        br#"{"journal":1}"#,
+        b"{\"journal\":1,\"algorithm\":\"puppet\"}\n",
+        b"{\"journal\":\"1\"}\n",
+        b"\xff\xfe\n",
+    ];
+    expect![[r#"
+        The journal is empty: not even its header line is there.
+        This is not a journal: its first line is not a header (EOF while parsing a value at line 2 column 0). A journal is what --trace FILE writes.
+        This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
+        This is not a journal: its first line is not a header (missing field `journal` at line 1 column 2). A journal is what --trace FILE writes.
+        This is not a journal: its first line is not a header (trailing characters at line 1 column 4). A journal is what --trace FILE writes.
+        Line 1 of the journal is malformed: its end is missing, so the file is cut off here. The 0 lines before it are whole.
+        This is not a journal: its first line is not a header (missing field `family` at line 1 column 34). A journal is what --trace FILE writes.
+        This is not a journal: its first line is not a header (invalid type: string "1", expected u32 at line 1 column 14). A journal is what --trace FILE writes.
+        Line 1 of the journal is malformed: it is not text in UTF-8. The 0 lines before it are whole.
+    "#]]
+    .assert_eq(&files.map(|file| format!("{}\n", sentence(file))).concat());
+}
+
+#[test]
+fn a_newer_format_says_so_whatever_else_changed() {
+    expect!["The journal has format 2, but this program reads up to format 1. Use a newer quorate."]
+        .assert_eq(&sentence(b"{\"journal\":2,\"whatever\":[]}\n"));
+}
+
+#[test]
+fn lines_that_are_broken() {
+    let lines = [
+        "garbage",
+        "",
+        "{}",
+        r#"{"time":6}"#,
+        r#"{"time":"6","world":{"changed":"heal"}}"#,
+        r#"{"time":6,"node":1,"world":{"changed":"heal"}}"#,
+        r#"{"time":6,"node":1,"effects":[]}"#,
+        r#"{"time":6,"world":{"exploded":{"node":1}}}"#,
+        r#"{"time":6,"world":{"lost":{"id":"1","to":2,"why":"chance"}}}"#,
+        r#"{"time":6,"world":{"lost":{"id":"0.1","to":2,"why":"chance"}}}"#,
+        r#"{"time":6,"world":{"lost":{"id":"1.1","to":2,"why":"bad luck"}}}"#,
+        r#"{"time":6,"node":1,"input":{"saved":1},"effects":[{"dance":1}]}"#,
+        r#"{"time":6,"node":1,"input":{"saved":1},"effects":[{"send":{"id":"1.1","to":2}}]}"#,
+        r#"{"time":6,"node":1,"input":{"saved":-1},"effects":[]}"#,
+        r#"{"time":6,"node":1,"input":{"command":"fly"},"effects":[]}"#,
+        r#"{"time":6,"node":1,"input":{"saved":1},"effects":[]} {"time":7}"#,
+    ];
+    expect![[r#"
+        Line 3 of the journal is malformed: expected value at column 1. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: it is blank. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: missing field `time` at column 2. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: invalid type: string "6", expected i64 at column 11. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: unknown variant `exploded`, expected one of `lost`, `duplicated`, `crashed`, `paused`, `resumed`, `changed` at column 29. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: '1' is not a message id such as 2.17 at column 35. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: '0.1' is not a message id such as 2.17 at column 37. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: unknown variant `bad luck`, expected one of `chance`, `cut`, `down` at column 61. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: unknown variant `dance`, expected one of `send`, `multicast`, `save`, `timer`, `cancel`, `emit`, `rule`, `handed` at column 58. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: missing field `body` at column 77. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: invalid value: integer `-1`, expected u64 at column 38. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: invalid type: string "fly", expected a sequence at column 43. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: trailing characters at column 54. The 2 lines before it are whole.
+    "#]]
+    .assert_eq(&lines.map(line).concat());
+}
+
+#[test]
+fn lines_that_name_nodes_that_are_not_there() {
+    let lines = [
+        r#"{"time":6,"node":4,"input":{"saved":1},"effects":[]}"#,
+        r#"{"time":6,"node":0,"input":{"saved":1},"effects":[]}"#,
+        r#"{"time":6,"world":{"crashed":{"node":4,"lost_writes":0}}}"#,
+        r#"{"time":6,"world":{"duplicated":{"id":"4.1"}}}"#,
+        r#"{"time":6,"world":{"lost":{"id":"4.1","to":2,"why":"cut"}}}"#,
+        // What a node does wrong is its own affair: the journal tells it as it is.
+        r#"{"time":6,"world":{"lost":{"id":"1.1","to":4,"why":"down"}}}"#,
+    ];
+    expect![[r#"
+        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: invalid value: integer `0`, expected a nonzero u32 at column 18. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. The 2 lines before it are whole.
+        It reads.
+    "#]]
+    .assert_eq(&lines.map(line).concat());
+}
+
+#[test]
+fn files_that_are_cut_off_or_no_text() {
+    let whole = format!("{HEADER}\n{}\n", r#"{"time":5,"world":{"paused":{"node":3}}}"#);
+    let torn = &whole.as_bytes()[..whole.len() - 9];
+    let unended = &whole.as_bytes()[..whole.len() - 1];
+    let mut binary = whole.clone().into_bytes();
+    binary.extend_from_slice(b"{\"time\":6,\"world\":{\"changed\":\"\xff\"}}\n");
+    expect![[r#"
+        Line 2 of the journal is malformed: its end is missing, so the file is cut off here. The 1 lines before it are whole.
+        Line 2 of the journal is malformed: its end is missing, so the file is cut off here. The 1 lines before it are whole.
+        Line 3 of the journal is malformed: it is not text in UTF-8. The 2 lines before it are whole."#]]
+    .assert_eq(&[torn, unended, &binary].map(sentence).join("\n"));
+}
+
+/// A pipe that breaks.
+struct Broken;
+
+impl std::io::Read for Broken {
+    fn read(&mut self, _buffer: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("the pipe is broken"))
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read() {
+    let error = Journal::open(std::io::BufReader::new(Broken)).err().unwrap();
+    assert!(matches!(error, JournalError::Io(_)));
+    assert_eq!(error.to_string(), "The journal could not be read: the pipe is broken.");
+}
+
+/// Shows a journal of a mutex to everyone who watches one, as far as it reads.
+fn watch_as_mutex(text: &[u8]) {
+    let Ok(mut journal) = Journal::open(text) else { return };
+    let nodes = journal.header().nodes;
+    if nodes > 1_000 {
+        return;
+    }
+    let expects = Expectations { fences: true, order: OrderWatch::Promised, contention: true };
+    let mut measures = Measures::new(nodes, None, Duration::ZERO);
+    let mut properties = Properties::new(nodes, expects);
+    let mut messages = Messages::new(nodes);
+    let mut writer = Writer::new(Vec::new(), &header(nodes));
+    let mut judges = ((&mut measures, &mut properties), (&mut messages, &mut writer));
+    let _ = journal.show_all::<Command, Event>(&mut judges);
+    let _ = (properties.verdicts(), measures.summary(&messages, &properties, Duration::from_millis(1), "T"));
+}
+
+/// Shows a journal of puppets to everyone who watches one, and replays it.
+fn watch_as_puppets(text: &[u8]) {
+    let Ok(mut journal) = Journal::open(text) else { return };
+    let nodes = journal.header().nodes;
+    if nodes > 1_000 {
+        return;
+    }
+    let mut writer = Writer::new(Vec::new(), journal.header());
+    let mut everyone = ((&mut Causality::new(nodes), &mut Messages::new(nodes)), &mut writer);
+    let _ = journal.show_all::<Acts, String>(&mut everyone);
+    if let Ok(mut journal) = Journal::open(text) {
+        let _ = replay(&mut journal, |_| crate::common::Puppet::default(), &mut ());
+    }
+}
+
+/// A journal by hand, with numbers as large as they go.
+#[test]
+fn no_number_is_too_large() {
+    let lines = [
+        r#"{"time":9223372036854775807,"node":1,"input":{"start":{"incarnation":18446744073709551615}},"effects":[{"multicast":{"id":"1.18446744073709551615","to":[1,2,3],"kind":"ping","bytes":18446744073709551615,"body":1}},{"multicast":{"id":"1.18446744073709551615","to":[1,2,3],"kind":"ping","bytes":18446744073709551615,"class":"control","body":1}}]}"#,
+        r#"{"time":-9223372036854775808,"node":1,"clock":9223372036854775807,"input":{"saved":18446744073709551615},"effects":[{"send":{"id":"1.18446744073709551615","to":4294967295,"kind":"ping","bytes":18446744073709551615,"body":1}},{"emit":{"entered":{"fence":{"epoch":18446744073709551615,"counter":18446744073709551615}}}}]}"#,
+        r#"{"time":0,"node":2,"input":{"command":"acquire"},"effects":[{"emit":"left"},{"emit":"left"},{"emit":"denied"}]}"#,
+        r#"{"time":0,"world":{"crashed":{"node":1,"lost_writes":18446744073709551615}}}"#,
+        r#"{"time":0,"world":{"duplicated":{"id":"1.18446744073709551615"}}}"#,
+    ];
+    watch_as_mutex(format!("{HEADER}\n{}\n", lines.join("\n")).as_bytes());
+    watch_as_puppets(format!("{HEADER}\n{}\n", lines.join("\n").replace("\"acquire\"", "[]")).as_bytes());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn no_bytes_trip_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..200), headed in any::<bool>()) {
+        let mut text = if headed { format!("{HEADER}\n").into_bytes() } else { Vec::new() };
+        text.extend(bytes);
+        watch_as_puppets(&text);
+        watch_as_mutex(&text);
+    }
+
+    /// Journals with a few bytes changed, a line dropped, a line repeated.
+    #[test]
+    fn no_alteration_trips_anybody(
+        seed in 0u64..50,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        dropped in any::<prop::sample::Index>(),
+        repeated in any::<prop::sample::Index>(),
+    ) {
+        let journal = chaos(seed).journal();
+        let mut lines: Vec<_> = journal.lines().collect();
+        let (dropped, repeated) = (dropped.index(lines.len()), repeated.index(lines.len()));
+        let line = lines[repeated];
+        lines.insert(repeated, line);
+        if dropped > 0 {
+            lines.remove(dropped);
+        }
+        let mut bytes = (lines.join("\n") + "\n").into_bytes();
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = b' ' + byte % 95;
+        }
+        watch_as_puppets(&bytes);
+        watch_as_mutex(&bytes);
+    }
+}

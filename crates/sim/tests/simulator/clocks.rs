@@ -1,0 +1,114 @@
+//! Clocks that are off and clocks that run wrong.
+
+use crate::common::{Stage, at, node, send, set};
+use expect_test::expect;
+use quorate_core::Time;
+
+#[test]
+fn a_skewed_clock_shows_another_time_from_then_on() {
+    let stage = Stage::of(2)
+        .fault("skew 1 by 30ms at 2ms")
+        .tell("1ms", 1, [send(2)])
+        .tell("2ms", 1, [send(2)])
+        .fault("skew 1 by -50ms at 3ms")
+        .tell("4ms", 1, []);
+    expect![[r#"
+        1ms 1 < command
+        1ms 1 > ping 1.1 to 2
+        2ms * skew 1 by 30ms
+        2ms 2 < ping 1.1
+        2ms 1 < command (clock 32ms)
+        2ms 1 > ping 1.2 to 2
+        3ms * skew 1 by -50ms
+        3ms 2 < ping 1.2
+        4ms 1 < command (clock -16ms)
+    "#]]
+    .assert_eq(&stage.story());
+    assert_eq!(stage.played(()).node(node(1)).unwrap().now, Time::from_nanos(-16_000_000));
+}
+
+/// The farthest jump there is, either way: a clock stops at the end of time instead of coming out on the other side.
+#[test]
+fn no_jump_trips_a_clock() {
+    for jump in ["2562047h", "-2562047h"] {
+        let stage = Stage::of(1)
+            .fault(&format!("skew 1 by {jump}"))
+            .fault(&format!("skew 1 by {jump} at 1ms"))
+            .fault(&format!("skew 1 by {jump} at 1ms"))
+            .fault("drift 1 by 1000000ppm at 1ms")
+            .tell("2ms", 1, [set('a', "1s", [])]);
+        let now = stage.played(()).node(node(1)).unwrap().now;
+        assert_eq!(now > Time::ZERO, !jump.starts_with('-'), "{jump}: {now}");
+    }
+}
+
+#[test]
+fn a_drifting_clock_gains_or_loses_exactly_its_rate() {
+    let stage = Stage::of(2)
+        .fault("drift 1 by 100000ppm at 10ms")
+        .fault("drift 2 by -250000ppm")
+        .tell("10ms", 1, [])
+        .tell("110ms", 1, [])
+        .tell("100ms", 2, []);
+    expect![[r#"
+        0ms * drift 2 by -250000ppm
+        10ms * drift 1 by 100000ppm
+        10ms 1 < command
+        100ms 2 < command (clock 75ms)
+        110ms 1 < command (clock 120ms)
+    "#]]
+    .assert_eq(&stage.story());
+}
+
+#[test]
+fn the_timers_of_a_fast_clock_fire_early_by_exactly_its_drift() {
+    let fires = |drift: &str, length: &str| {
+        let stage = Stage::of(1).fault(&format!("drift 1 by {drift}")).tell("1s", 1, [set('a', length, [])]);
+        let world = stage.played(());
+        (world.time().since(at("1s")).nanos(), world.node(node(1)).unwrap().now)
+    };
+    // Twice as fast: half the wait. A quarter too fast: four fifths. Half as fast: twice.
+    assert_eq!(fires("1000000ppm", "10ms"), (5_000_000, at("2010ms")));
+    assert_eq!(fires("250000ppm", "10ms"), (8_000_000, at("1260ms")));
+    assert_eq!(fires("-500000ppm", "10ms"), (20_000_000, at("510ms")));
+    assert_eq!(fires("0ppm", "10ms"), (10_000_000, at("1010ms")));
+    // Where it does not come out even, the timer fires as soon as the clock shows its time, and never before.
+    let (truly, now) = fires("200ppm", "10ms");
+    assert_eq!(truly, 9_998_001);
+    assert!(now >= at("1000.2ms") + crate::common::length("10ms"));
+}
+
+/// A jump of the clock is not time that passes: the timer waits as long as before.
+#[test]
+fn a_jump_moves_no_timer() {
+    let stage = Stage::of(1).tell("0ms", 1, [set('a', "10ms", [])]).fault("skew 1 by 9ms at 5ms");
+    expect![[r#"
+        0ms 1 < command
+        0ms 1 > set a 10ms
+        5ms * skew 1 by 9ms
+        10ms 1 < timer a (clock 19ms)
+    "#]]
+    .assert_eq(&stage.story());
+}
+
+/// The hardware clock does not care whether the node is down.
+#[test]
+fn a_clock_runs_on_through_pauses_and_crashes() {
+    let stage = Stage::of(1)
+        .fault("drift 1 by 1000000ppm")
+        .fault("pause 1 at 10ms for 10ms")
+        .fault("crash 1 at 30ms for 10ms")
+        .tell("15ms", 1, [])
+        .tell("50ms", 1, []);
+    expect![[r#"
+        0ms * drift 1 by 1000000ppm
+        10ms * 1 paused
+        20ms * 1 resumed
+        20ms 1 < command (clock 40ms)
+        30ms * 1 crashed, 0 writes lost
+        40ms 1 < start 1 (clock 80ms)
+        40ms 1 > finds []
+        50ms 1 < command (clock 100ms)
+    "#]]
+    .assert_eq(&stage.story());
+}

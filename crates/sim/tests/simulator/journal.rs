@@ -1,0 +1,179 @@
+//! Journals: what is written reads back, and writes again as the same bytes.
+
+use crate::common::{Acts, Puppet, Stage, chaos, header, multicast, node, send};
+use quorate_core::wrap::{Reliable, Retransmission};
+use quorate_core::{Epoch, Group, Time, View};
+use quorate_sim::World;
+use quorate_sim::journal::{Fingerprint, Header, Journal, JournalError, Writer};
+use quorate_sim::moment::{Moment, Observer, Taken};
+use std::io::{BufReader, Read};
+
+/// The journal that comes of reading a journal.
+fn rewritten(journal: &str) -> String {
+    let mut read = Journal::open(journal.as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, read.header());
+    read.show_all::<Acts, String>(&mut writer).unwrap();
+    writer.finish().unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn what_is_read_writes_again_as_the_same_bytes() {
+    for seed in 0..300 {
+        let journal = chaos(seed).journal();
+        assert!(rewritten(&journal) == journal, "the journal of seed {seed} changes");
+    }
+}
+
+/// Frames, parcels and notes of a wrapper.
+#[test]
+fn a_wrappers_journal_writes_again_too() {
+    let stage = Stage::of(3).loss("0.3").duplicate("0.3").latency("uniform:1ms..9ms").fifo(false);
+    let mut bytes = Vec::new();
+    let make = |me| Reliable::new(me, Puppet::default(), Retransmission::default());
+    let mut world = World::new(&stage.setup, make, Writer::new(&mut bytes, &header(3)));
+    world.start();
+    for millis in 0..10 {
+        world.command(Time::from_nanos(millis * 1_000_000), node(1), vec![multicast(3), send(1)]);
+    }
+    while world.advance() {}
+    world.into_observer().finish().unwrap();
+    let journal = String::from_utf8(bytes).unwrap();
+    for part in
+        ["\"parcel\":", "\"handed\":", "\"wrapped\":true", "\"class\":\"control\"", "\"rule\":", "\"retransmit\""]
+    {
+        assert!(journal.contains(part), "no line shows {part}");
+    }
+    assert!(rewritten(&journal) == journal);
+}
+
+/// The simulator has no failure detector and no views yet; the format has both.
+#[test]
+fn lines_that_no_simulation_writes_yet_read_back() {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &header(3));
+    let view = View { epoch: Epoch(4), members: Group::of_size(2) };
+    for input in [Taken::Suspect(node(2)), Taken::Trust(node(2)), Taken::View(&view)] {
+        let moment: Moment<'_, Acts, String> =
+            Moment::Input { time: Time::ZERO, now: Time::from_nanos(-5), node: node(1), input };
+        writer.observe(&moment);
+    }
+    assert_eq!(writer.finish().unwrap().1, 4);
+    let journal = String::from_utf8(bytes).unwrap();
+    assert!(journal.ends_with("\"clock\":-5,\"input\":{\"view\":{\"epoch\":4,\"members\":[1,2]}},\"effects\":[]}\n"));
+    assert_eq!(rewritten(&journal), journal);
+}
+
+/// The sender of a multicast is not among its receivers, whatever the group; the others are numbered in order.
+#[test]
+fn a_multicast_names_its_receivers() {
+    let journal = Stage::of(3).tell("1ms", 2, [multicast(3), send(1)]).journal();
+    assert!(journal.contains(r#"{"multicast":{"id":"2.1","to":[1,3],"#), "{journal}");
+    assert!(journal.contains(r#"{"send":{"id":"2.3","to":1,"#), "{journal}");
+}
+
+#[test]
+fn the_header_says_what_was_run() {
+    let run = serde_json::json!({"latency": "fixed:1ms", "nodes": 3});
+    let written = Header { run, seed: u64::MAX, ..header(3) };
+    let mut bytes = Vec::new();
+    Writer::new(&mut bytes, &written).finish().unwrap();
+    let journal = Journal::open(&*bytes).unwrap();
+    assert_eq!(journal.header(), &written);
+    assert_eq!(journal.line(), 1);
+}
+
+/// The fingerprint is that of the bytes, and the count that of the lines.
+#[test]
+fn a_fingerprint_is_that_of_the_file() {
+    let mut bytes = Vec::new();
+    let stage = chaos(7);
+    let writer = stage.watched(Writer::new(&mut bytes, &header(stage.setup.nodes)));
+    let (fingerprint, lines) = writer.finish().unwrap();
+    let mut of_file = Fingerprint::default();
+    of_file.add(&bytes);
+    assert_eq!(fingerprint, of_file);
+    assert_eq!(lines, bytes.iter().filter(|byte| **byte == b'\n').count() as u64);
+}
+
+#[test]
+fn lines_are_numbered_as_in_the_file() {
+    let text = Stage::of(2).tell("1ms", 1, [send(2)]).journal();
+    let mut journal = Journal::open(text.as_bytes()).unwrap();
+    for (number, line) in (2..).zip(text.lines().skip(1)) {
+        assert!(journal.show::<Acts, String>(&mut ()).unwrap());
+        assert_eq!((journal.line(), journal.text()), (number, line));
+    }
+    assert!(!journal.show::<Acts, String>(&mut ()).unwrap());
+    assert_eq!(journal.line(), text.lines().count() as u64);
+}
+
+/// A disk that is full.
+struct Full;
+
+impl std::io::Write for Full {
+    fn write(&mut self, _bytes: &[u8]) -> std::io::Result<usize> {
+        Err(std::io::ErrorKind::StorageFull.into())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_journal_that_could_not_be_written_says_so_at_the_end() {
+    let writer = Stage::of(2).tell("1ms", 1, [send(2)]).watched(Writer::new(Full, &header(2)));
+    assert_eq!(writer.finish().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+}
+
+/// A journal that is made as it is read, so that it never stands in memory.
+struct Endless {
+    header: Vec<u8>,
+    lines: u64,
+    left: Vec<u8>,
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.left.is_empty() {
+            self.left = match self.lines {
+                0 => return Ok(0),
+                _ if !self.header.is_empty() => std::mem::take(&mut self.header),
+                lines => format!("{{\"time\":{lines},\"world\":{{\"paused\":{{\"node\":1}}}}}}\n").into_bytes(),
+            };
+            self.lines -= 1;
+        }
+        let count = buffer.len().min(self.left.len());
+        let rest = self.left.split_off(count);
+        buffer[..count].copy_from_slice(&self.left);
+        self.left = rest;
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_long_journal_is_a_stream() {
+    let mut first = Vec::new();
+    Writer::new(&mut first, &header(1)).finish().unwrap();
+    let endless = Endless { header: first, lines: 300_000, left: Vec::new() };
+    let mut journal = Journal::open(BufReader::new(endless)).unwrap();
+    let mut writer = Writer::new(std::io::sink(), &header(1));
+    journal.show_all::<Acts, String>(&mut writer).unwrap();
+    assert_eq!((journal.line(), writer.finish().unwrap().1), (300_000, 300_000));
+}
+
+/// A file that breaks off in the middle is read up to there.
+#[test]
+fn what_stands_before_a_broken_line_is_shown() {
+    let text = Stage::of(2).tell("1ms", 1, [send(2)]).journal();
+    let cut = &text[..text.len() - 3];
+    let mut bytes = Vec::new();
+    let mut journal = Journal::open(cut.as_bytes()).unwrap();
+    let mut writer = Writer::new(&mut bytes, journal.header());
+    let error = journal.show_all::<Acts, String>(&mut writer).unwrap_err();
+    writer.finish().unwrap();
+    assert!(matches!(error, JournalError::Malformed { line: 5, before: 4, .. }), "{error}");
+    let whole: String = text.lines().take(4).map(|line| format!("{line}\n")).collect();
+    assert_eq!(String::from_utf8(bytes).unwrap(), whole);
+}

@@ -1,0 +1,30 @@
+//! The simulator put to the test from outside: puppets on a stage, and what the journal says of them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test speaks by panicking, and so do its helpers"
+)]
+
+mod accounting;
+mod broken_journals;
+mod causality;
+mod clocks;
+mod common;
+mod crashes;
+mod cuts;
+mod determinism;
+mod disks;
+mod journal;
+mod metrics;
+mod mutex_measures;
+mod mutex_properties;
+mod mutex_tale;
+mod network;
+mod order;
+mod pauses;
+mod processing;
+mod replay;
+mod runs;
+mod timers;
