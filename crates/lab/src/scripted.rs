@@ -20,7 +20,7 @@ impl Workload<Command, Event> for Users {
             Self::Script(commands) => {
                 for TimedCommand { at, node, word } in commands {
                     if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == word) {
-                        plan.command(Time::ZERO + *at, *node, command);
+                        plan.command_any_life(Time::ZERO + *at, *node, command);
                     }
                 }
             }

@@ -1,5 +1,7 @@
 //! The book's table, held exactly: every group from 2 to 64 nodes, every workload, no faults.
 
+#![allow(clippy::panic, clippy::expect_used, reason = "a test speaks by panicking, and so do its helpers")]
+
 use quorate_core::{Duration, NodeId};
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::{LinkChoice, Spec};

@@ -1,5 +1,7 @@
 //! Same seed, same bytes; and every journal replays.
 
+#![allow(clippy::panic, clippy::expect_used, reason = "a test speaks by panicking, and so do its helpers")]
+
 use quorate_lab::experiment::run_with;
 use quorate_lab::{Spec, replay};
 use quorate_sim::journal::Journal;
@@ -46,11 +48,11 @@ fn seeds_keep_their_meaning() {
     expect_test::expect![[r#"
         [
             "2bf9461aa1efd476",
-            "84a652db5f2ea981",
+            "7d4804b73f8dc558",
             "2aecc7f4cd6c137b",
-            "bf0a30f8030db254",
+            "804c4dd38cde1d00",
             "00402cc0cd168e9a",
-            "fb96a56273dffcc2",
+            "5a0110aa7f629c56",
         ]
     "#]]
     .assert_debug_eq(&hashes);

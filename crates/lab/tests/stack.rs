@@ -1,5 +1,7 @@
 //! Wrappers stack: many named resources over reliable links, on a network that loses, repeats and reorders.
 
+#![allow(clippy::panic, clippy::expect_used, reason = "a test speaks by panicking, and so do its helpers")]
+
 use quorate_core::mutex::{Central, Command, Event, RicartAgrawala};
 use quorate_core::wrap::{Limits, Many, ManyEvent, Named, OneOfMany, Reliable, Retransmission};
 use quorate_core::{Duration, Fence, Group, NodeId, Protocol, Time};

@@ -1,5 +1,7 @@
 //! Thousands of seeds: what holds, what breaks, and that a broken one is found.
 
+#![allow(clippy::panic, clippy::expect_used, reason = "a test speaks by panicking, and so do its helpers")]
+
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{FaultMix, LinkChoice, Spec, experiment};
 use quorate_sim::settings::{Chance, Latency};

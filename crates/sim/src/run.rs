@@ -16,12 +16,24 @@ pub trait Workload<C, E> {
 }
 
 /// Commands to come.
-pub struct Plan<C>(Vec<(Time, NodeId, C)>);
+pub struct Plan<C>(Vec<Planned<C>>);
+
+struct Planned<C> {
+    at: Time,
+    node: NodeId,
+    command: C,
+    survives: bool,
+}
 
 impl<C> Plan<C> {
-    /// Gives a node this command at that instant.
+    /// Gives a node this command at that instant, unless its present life ends before.
     pub fn command(&mut self, at: Time, node: NodeId, command: C) {
-        self.0.push((at, node, command));
+        self.0.push(Planned { at, node, command, survives: false });
+    }
+
+    /// Gives a node this command at that instant, whichever life of it that finds.
+    pub fn command_any_life(&mut self, at: Time, node: NodeId, command: C) {
+        self.0.push(Planned { at, node, command, survives: true });
     }
 }
 
@@ -71,8 +83,8 @@ where
             heard_at = world.time();
             workload.hear(world.time(), node, &news, &mut plan);
         }
-        for (at, node, command) in plan.0.drain(..) {
-            world.command(at, node, command);
+        for Planned { at, node, command, survives } in plan.0.drain(..) {
+            if survives { world.command(at, node, command) } else { world.command_this_life(at, node, command) }
         }
         if workload.is_done() {
             let since = *done_at.get_or_insert(world.time());

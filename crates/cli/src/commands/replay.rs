@@ -63,9 +63,9 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Verdict> {
     }
     out.flush()?;
     if args.json {
-        json(&replayed)?
+        json(&replayed)?;
     } else {
-        print(&replayed)?
+        print(&replayed)?;
     }
     Ok(Verdict::of(replayed.holds()))
 }

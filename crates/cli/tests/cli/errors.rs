@@ -274,7 +274,7 @@ fn journals() {
             $ quorate replay letter
             error: In letter: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
             $ quorate trace bytes
-            error: In bytes: Line 1 of the journal is malformed: it is not text in UTF-8. The 0 lines before it are whole.
+            error: In bytes: Line 1 of the journal is malformed: it is not text in UTF-8. What stands before it is whole.
             $ quorate trace header-only --summary
             error: In header-only: This is not a journal: its first line is not a header (missing field `algorithm` at line 1 column 13). A journal is what --trace FILE writes.
             $ quorate trace newer

@@ -53,12 +53,13 @@ fn explain_central() {
           the next entry.
 
         Assumes
-          Every node lives, every message arrives, in any order. The queue is in order of arrival, which is
-          not happened-before order.
+          No node dies or restarts; every message arrives once, in any order. The queue is in order of
+          arrival, which is not happened-before order.
 
         When it fails
-          A dead coordinator stops everyone. A dead holder stops everyone else. A dead waiter stops everyone
-          once its turn comes. A dead idle node stops nobody.
+          A dead coordinator stops everyone; one that restarts has forgotten who is inside, and may let a
+          second in. A dead holder stops everyone else. A dead waiter stops everyone once its turn comes. A
+          dead idle node stops nobody.
 
         Try
           Answered within 2T, by a grant or a denial. A try that was given up may still be in the way of the
@@ -111,12 +112,13 @@ fn explain_ricart_agrawala() {
           2(n−1) messages an entry; 2T from asking to entering; T from a leave to the next entry.
 
         Assumes
-          Every node lives, every message arrives, in any order. Requests are served in happened-before
-          order.
+          No node dies or restarts; every message arrives once, in any order. Requests are served in
+          happened-before order.
 
         When it fails
           One dead node, even an idle one, stops everyone who asks from then on; nobody else enters wrongly.
-          Lost messages stop those who wait for them.
+          One that restarts has forgotten whom it owes a reply, and its old replies may count for a new
+          request. Lost messages stop those who wait for them.
 
         Try
           Answered within 2T, by the first denial or by all replies.

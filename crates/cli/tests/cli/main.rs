@@ -1,6 +1,11 @@
 //! The command line as its users meet it: every test types a command, and reads what it prints and how it ends.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test speaks by panicking, and so do its helpers")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test speaks by panicking, and so do its helpers"
+)]
 
 mod commands;
 mod documents;

@@ -16,11 +16,12 @@
 //! Cost: 3 messages an entry, 0 for the coordinator's own; 2T from asking to entering; 2T from a leave to the
 //! next entry.
 //!
-//! Assumes: every node lives, every message arrives, in any order. The queue is in order of arrival, which is
-//! not happened-before order.
+//! Assumes: no node dies or restarts; every message arrives once, in any order. The queue is in order of arrival,
+//! which is not happened-before order.
 //!
-//! When it fails: a dead coordinator stops everyone. A dead holder stops everyone else. A dead waiter stops
-//! everyone once its turn comes. A dead idle node stops nobody.
+//! When it fails: a dead coordinator stops everyone; one that restarts has forgotten who is inside, and may let a
+//! second in. A dead holder stops everyone else. A dead waiter stops everyone once its turn comes. A dead idle node
+//! stops nobody.
 //!
 //! Try: answered within 2T, by a grant or a denial. A try that was given up may still be in the way of the same
 //! node's next one.

@@ -15,10 +15,12 @@
 //!
 //! Cost: 2(n−1) messages an entry; 2T from asking to entering; T from a leave to the next entry.
 //!
-//! Assumes: every node lives, every message arrives, in any order. Requests are served in happened-before order.
+//! Assumes: no node dies or restarts; every message arrives once, in any order. Requests are served in
+//! happened-before order.
 //!
 //! When it fails: one dead node, even an idle one, stops everyone who asks from then on; nobody else enters
-//! wrongly. Lost messages stop those who wait for them.
+//! wrongly. One that restarts has forgotten whom it owes a reply, and its old replies may count for a new request.
+//! Lost messages stop those who wait for them.
 //!
 //! Try: answered within 2T, by the first denial or by all replies.
 //!

@@ -25,12 +25,10 @@ pub enum JournalError {
         found: u32,
     },
     /// A line is broken.
-    #[error("Line {line} of the journal is malformed: {reason}. The {before} lines before it are whole.")]
+    #[error("Line {line} of the journal is malformed: {reason}. What stands before it is whole.")]
     Malformed {
         /// Which line, from 1.
         line: u64,
-        /// How many lines are whole.
-        before: u64,
         /// What is wrong with it.
         reason: String,
     },
@@ -107,7 +105,7 @@ impl<R: BufRead> Journal<R> {
             return Ok(false);
         }
         self.line += 1;
-        let malformed = |reason: String| JournalError::Malformed { line: self.line, before: self.line - 1, reason };
+        let malformed = |reason: String| JournalError::Malformed { line: self.line, reason };
         if self.buffer.trim().is_empty() {
             return Err(malformed("it is blank".into()));
         }
@@ -146,7 +144,7 @@ impl<R: BufRead> Journal<R> {
         let missing = node.filter(|node| node.index() >= self.header.nodes);
         missing.map_or(Ok(()), |node| {
             let reason = format!("it names node {node}, but the header says there are {} nodes", self.header.nodes);
-            Err(JournalError::Malformed { line: self.line, before: self.line - 1, reason })
+            Err(JournalError::Malformed { line: self.line, reason })
         })
     }
 }
@@ -158,7 +156,7 @@ fn reason_within_line(error: &serde_json::Error) -> String {
 
 /// A last line without its end was torn off while it was written.
 fn read_line(input: &mut impl BufRead, buffer: &mut String, line: u64) -> Result<usize, JournalError> {
-    let malformed = |reason: &str| JournalError::Malformed { line, before: line - 1, reason: reason.into() };
+    let malformed = |reason: &str| JournalError::Malformed { line, reason: reason.into() };
     let read = input.read_line(buffer).map_err(|error| match error.kind() {
         ErrorKind::InvalidData => malformed("it is not text in UTF-8"),
         _ => error.into(),

@@ -160,7 +160,8 @@ where
     fn set_clock(&mut self, node: NodeId, set: impl FnOnce(&mut NodeClock, Time)) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let now = self.around.time;
-        let clock = slot.host.extras().clock.get_or_insert_with(|| NodeClock::right(now));
-        set(clock, now);
+        for (generation, left) in slot.host.change_clock(now, |clock| set(clock, now)) {
+            self.around.push(now + left, Pending::Timer { node, generation });
+        }
     }
 }

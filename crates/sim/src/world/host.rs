@@ -4,7 +4,7 @@ use super::clock::NodeClock;
 use super::disk::Disk;
 use super::{Around, News, Pending, Simulated};
 use crate::moment::{Done, MessageId, Moment, Observer, Sent};
-use quorate_core::{Effect, Incarnation, NodeId, Note, Protocol, Sink, Span, Time, WriteOf};
+use quorate_core::{Duration, Effect, Incarnation, NodeId, Note, Protocol, Sink, Span, Time, WriteOf};
 use serde::Serialize;
 use std::collections::VecDeque;
 
@@ -24,11 +24,19 @@ pub(crate) struct Host<P: Protocol> {
     extras: Option<Box<Extras<P>>>,
 }
 
+/// A timer that is set.
+struct Armed<T> {
+    generation: u32,
+    timer: T,
+    /// When it fires, by the node's own clock.
+    due: Time,
+}
+
 /// What many nodes of a large world never need.
 pub(crate) struct Extras<P: Protocol> {
     /// How many timers this node has set, in all its lives.
     generation: u32,
-    timers: Vec<(u32, P::Timer)>,
+    timers: Vec<Armed<P::Timer>>,
     /// There from the first save on.
     pub(crate) disk: Option<Disk<P>>,
     /// There once the clock is off.
@@ -126,7 +134,7 @@ impl<P: Protocol> Host<P> {
         match pending {
             Pending::Timer { generation, .. } => {
                 let timers = self.extras.as_ref().map(|extras| extras.timers.as_slice()).unwrap_or_default();
-                timers.iter().all(|(set, _)| set != generation)
+                timers.iter().all(|armed| armed.generation != *generation)
             }
             Pending::Synced { incarnation, .. } => *incarnation != self.incarnation,
             Pending::Start { .. }
@@ -140,8 +148,8 @@ impl<P: Protocol> Host<P> {
     /// The timer of this generation, unless it was replaced or cancelled since.
     pub(crate) fn fire(&mut self, generation: u32) -> Option<P::Timer> {
         let timers = &mut self.extras.as_mut()?.timers;
-        let place = timers.iter().position(|(set, _)| *set == generation)?;
-        Some(timers.swap_remove(place).1)
+        let place = timers.iter().position(|armed| armed.generation == generation)?;
+        Some(timers.swap_remove(place).timer)
     }
 
     /// Forgets all timers and tells how many there were.
@@ -150,17 +158,37 @@ impl<P: Protocol> Host<P> {
     }
 
     /// Sets a timer in place of the one of the same name. Tells its generation, and whether there was one.
-    fn arm(&mut self, timer: P::Timer) -> (u32, bool) {
+    fn arm(&mut self, timer: P::Timer, due: Time) -> (u32, bool) {
         let replaced = self.cancel(&timer);
         let extras = self.extras();
         extras.generation = extras.generation.wrapping_add(1);
-        extras.timers.push((extras.generation, timer));
+        extras.timers.push(Armed { generation: extras.generation, timer, due });
         (extras.generation, replaced)
+    }
+
+    /// Changes the clock. A timer measures a length, so a jump does not move it, but another rate does: tells the
+    /// new generation and the true length that is left of each one that is set.
+    pub(crate) fn change_clock(&mut self, now: Time, change: impl FnOnce(&mut NodeClock)) -> Vec<(u32, Duration)> {
+        let extras = self.extras();
+        let clock = extras.clock.get_or_insert_with(|| NodeClock::right(now));
+        let before = clock.at(now);
+        change(clock);
+        let after = clock.at(now);
+        let clock = *clock;
+        let mut moved = Vec::new();
+        for armed in &mut extras.timers {
+            let left = armed.due.since(before);
+            armed.due = after + left;
+            extras.generation = extras.generation.wrapping_add(1);
+            armed.generation = extras.generation;
+            moved.push((armed.generation, clock.true_length(left)));
+        }
+        moved
     }
 
     fn cancel(&mut self, timer: &P::Timer) -> bool {
         let Some(extras) = &mut self.extras else { return false };
-        let place = extras.timers.iter().position(|(_, set)| set == timer);
+        let place = extras.timers.iter().position(|armed| armed.timer == *timer);
         place.map(|place| extras.timers.swap_remove(place)).is_some()
     }
 }
@@ -274,9 +302,9 @@ where
 
     fn set_timer(&mut self, timer: P::Timer, span: Span) {
         self.tell(Done::SetTimer { timer: &timer, span });
-        let (generation, replaced) = self.host.arm(timer);
-        self.around.armed += usize::from(!replaced);
         let shown = self.around.timer_dice.between(span.earliest, span.latest);
+        let (generation, replaced) = self.host.arm(timer, self.host.now(self.around.time) + shown);
+        self.around.armed += usize::from(!replaced);
         let truly = self.host.clock().map_or(shown, |clock| clock.true_length(shown));
         self.around.push(self.around.time + truly, Pending::Timer { node: self.node, generation });
     }

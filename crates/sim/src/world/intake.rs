@@ -97,10 +97,14 @@ where
                 self.tell(node, Taken::Timer(&timer));
                 self.step(node, Input::Timer(timer));
             }
-            Pending::Command { node, command } => {
+            Pending::Command { node, life, command } => {
                 self.around.planned -= 1;
-                self.tell(node, Taken::Command(&command));
-                self.step(node, Input::Command(command));
+                if life
+                    .is_none_or(|life| self.slots.get(node.index()).is_some_and(|slot| slot.host.incarnation == life))
+                {
+                    self.tell(node, Taken::Command(&command));
+                    self.step(node, Input::Command(command));
+                }
             }
             Pending::Synced { node, incarnation, count } => self.synced(node, incarnation, count),
             Pending::Start { node } => self.boot(node, false),

@@ -123,6 +123,8 @@ enum Pending<P: Protocol> {
     },
     Command {
         node: NodeId,
+        /// The life of the node that it is meant for, if for one only.
+        life: Option<Incarnation>,
         command: P::Command,
     },
     Synced {
@@ -291,10 +293,17 @@ where
         }
     }
 
-    /// Gives a node a command at an instant to come.
+    /// Gives a node a command at an instant to come, whichever life of it that finds.
     pub fn command(&mut self, at: Time, node: NodeId, command: P::Command) {
         self.around.planned += 1;
-        self.around.push(at, Pending::Command { node, command });
+        self.around.push(at, Pending::Command { node, life: None, command });
+    }
+
+    /// Gives a node a command at an instant to come, unless the node's present life ends before.
+    pub fn command_this_life(&mut self, at: Time, node: NodeId, command: P::Command) {
+        let life = self.slots.get(node.index()).map(|slot| slot.host.incarnation);
+        self.around.planned += 1;
+        self.around.push(at, Pending::Command { node, life, command });
     }
 
     /// Lets the next thing happen. Nothing is left to happen if it returns false.

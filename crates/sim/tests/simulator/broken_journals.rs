@@ -44,10 +44,10 @@ fn files_that_are_no_journals() {
         This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
         This is not a journal: its first line is not a header (missing field `journal` at line 1 column 2). A journal is what --trace FILE writes.
         This is not a journal: its first line is not a header (trailing characters at line 1 column 4). A journal is what --trace FILE writes.
-        Line 1 of the journal is malformed: its end is missing, so the file is cut off here. The 0 lines before it are whole.
+        Line 1 of the journal is malformed: its end is missing, so the file is cut off here. What stands before it is whole.
         This is not a journal: its first line is not a header (missing field `family` at line 1 column 34). A journal is what --trace FILE writes.
         This is not a journal: its first line is not a header (invalid type: string "1", expected u32 at line 1 column 14). A journal is what --trace FILE writes.
-        Line 1 of the journal is malformed: it is not text in UTF-8. The 0 lines before it are whole.
+        Line 1 of the journal is malformed: it is not text in UTF-8. What stands before it is whole.
     "#]]
     .assert_eq(&files.map(|file| format!("{}\n", sentence(file))).concat());
 }
@@ -79,22 +79,22 @@ fn lines_that_are_broken() {
         r#"{"time":6,"node":1,"input":{"saved":1},"effects":[]} {"time":7}"#,
     ];
     expect![[r#"
-        Line 3 of the journal is malformed: expected value at column 1. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: it is blank. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: missing field `time` at column 2. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: invalid type: string "6", expected i64 at column 11. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: unknown variant `exploded`, expected one of `lost`, `duplicated`, `crashed`, `paused`, `resumed`, `changed` at column 29. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: '1' is not a message id such as 2.17 at column 35. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: '0.1' is not a message id such as 2.17 at column 37. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: unknown variant `bad luck`, expected one of `chance`, `cut`, `down` at column 61. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: unknown variant `dance`, expected one of `send`, `multicast`, `save`, `timer`, `cancel`, `emit`, `rule`, `handed` at column 58. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: missing field `body` at column 77. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: invalid value: integer `-1`, expected u64 at column 38. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: invalid type: string "fly", expected a sequence at column 43. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: trailing characters at column 54. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: expected value at column 1. What stands before it is whole.
+        Line 3 of the journal is malformed: it is blank. What stands before it is whole.
+        Line 3 of the journal is malformed: missing field `time` at column 2. What stands before it is whole.
+        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. What stands before it is whole.
+        Line 3 of the journal is malformed: invalid type: string "6", expected i64 at column 11. What stands before it is whole.
+        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. What stands before it is whole.
+        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. What stands before it is whole.
+        Line 3 of the journal is malformed: unknown variant `exploded`, expected one of `lost`, `duplicated`, `crashed`, `paused`, `resumed`, `changed` at column 29. What stands before it is whole.
+        Line 3 of the journal is malformed: '1' is not a message id such as 2.17 at column 35. What stands before it is whole.
+        Line 3 of the journal is malformed: '0.1' is not a message id such as 2.17 at column 37. What stands before it is whole.
+        Line 3 of the journal is malformed: unknown variant `bad luck`, expected one of `chance`, `cut`, `down` at column 61. What stands before it is whole.
+        Line 3 of the journal is malformed: unknown variant `dance`, expected one of `send`, `multicast`, `save`, `timer`, `cancel`, `emit`, `rule`, `handed` at column 58. What stands before it is whole.
+        Line 3 of the journal is malformed: missing field `body` at column 77. What stands before it is whole.
+        Line 3 of the journal is malformed: invalid value: integer `-1`, expected u64 at column 38. What stands before it is whole.
+        Line 3 of the journal is malformed: invalid type: string "fly", expected a sequence at column 43. What stands before it is whole.
+        Line 3 of the journal is malformed: trailing characters at column 54. What stands before it is whole.
     "#]]
     .assert_eq(&lines.map(line).concat());
 }
@@ -111,11 +111,11 @@ fn lines_that_name_nodes_that_are_not_there() {
         r#"{"time":6,"world":{"lost":{"id":"1.1","to":4,"why":"down"}}}"#,
     ];
     expect![[r#"
-        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: invalid value: integer `0`, expected a nonzero u32 at column 18. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. The 2 lines before it are whole.
-        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. The 2 lines before it are whole.
+        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. What stands before it is whole.
+        Line 3 of the journal is malformed: invalid value: integer `0`, expected a nonzero u32 at column 18. What stands before it is whole.
+        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. What stands before it is whole.
+        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. What stands before it is whole.
+        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. What stands before it is whole.
         It reads.
     "#]]
     .assert_eq(&lines.map(line).concat());
@@ -129,9 +129,9 @@ fn files_that_are_cut_off_or_no_text() {
     let mut binary = whole.clone().into_bytes();
     binary.extend_from_slice(b"{\"time\":6,\"world\":{\"changed\":\"\xff\"}}\n");
     expect![[r#"
-        Line 2 of the journal is malformed: its end is missing, so the file is cut off here. The 1 lines before it are whole.
-        Line 2 of the journal is malformed: its end is missing, so the file is cut off here. The 1 lines before it are whole.
-        Line 3 of the journal is malformed: it is not text in UTF-8. The 2 lines before it are whole."#]]
+        Line 2 of the journal is malformed: its end is missing, so the file is cut off here. What stands before it is whole.
+        Line 2 of the journal is malformed: its end is missing, so the file is cut off here. What stands before it is whole.
+        Line 3 of the journal is malformed: it is not text in UTF-8. What stands before it is whole."#]]
     .assert_eq(&[torn, unended, &binary].map(sentence).join("\n"));
 }
 

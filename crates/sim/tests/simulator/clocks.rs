@@ -91,6 +91,27 @@ fn a_jump_moves_no_timer() {
     .assert_eq(&stage.story());
 }
 
+/// A rate that changes while a timer runs changes what is left of its wait, and nothing else.
+#[test]
+fn another_rate_moves_the_timers_that_are_set() {
+    let stage = Stage::of(1)
+        .tell("0ms", 1, [set('a', "10ms", []), set('b', "30ms", [])])
+        .fault("drift 1 by 1000000ppm at 4ms")
+        .fault("drift 1 by 0ppm at 12ms")
+        .fault("skew 1 by 50ms at 13ms");
+    expect![[r#"
+        0ms 1 < command
+        0ms 1 > set a 10ms
+        0ms 1 > set b 30ms
+        4ms * drift 1 by 1000000ppm
+        7ms 1 < timer a (clock 10ms)
+        12ms * drift 1 by 0ppm
+        13ms * skew 1 by 50ms
+        22ms 1 < timer b (clock 80ms)
+    "#]]
+    .assert_eq(&stage.story());
+}
+
 /// The hardware clock does not care whether the node is down.
 #[test]
 fn a_clock_runs_on_through_pauses_and_crashes() {

@@ -1,6 +1,6 @@
 //! Crashes and restarts: what is lost, what is not, and which life it is.
 
-use crate::common::{Stage, emit, node, ping, save, send, send_message, set};
+use crate::common::{Stage, Story, at, emit, node, ping, save, send, send_message, set};
 use expect_test::expect;
 use quorate_sim::News;
 
@@ -49,6 +49,24 @@ fn what_was_sent_before_a_crash_arrives() {
         4ms 2 < ping 1.2
     "#]]
     .assert_eq(&stage.story().replace("500µs", "0.5ms"));
+}
+
+/// A user's plan ends with the life of the node that it was made for; a script's does not.
+#[test]
+fn a_command_for_this_life_does_not_reach_the_next() {
+    let mut world = Stage::of(1).fault("crash 1 at 5ms for 1ms").world(Story::default());
+    world.command_this_life(at("4ms"), node(1), [emit("in time")].into());
+    world.command_this_life(at("9ms"), node(1), [emit("too late")].into());
+    world.command(at("9ms"), node(1), [emit("any life will do")].into());
+    while world.advance() {}
+    assert!(world.is_quiet());
+    let mut told = Vec::new();
+    while let Some((_, news)) = world.next_news() {
+        if let News::Told(text) = news {
+            told.push(text);
+        }
+    }
+    assert_eq!(told, ["in time", "any life will do"]);
 }
 
 /// A timer of the next life is another one, even if it has the name of one that was set before the crash.
@@ -182,7 +200,7 @@ fn a_message_to_nobody_is_lost() {
     "#]]
     .assert_eq(&stage.story());
     let mut world = stage.world(());
-    world.command(crate::common::at("5ms"), node(7), vec![]);
+    world.command(at("5ms"), node(7), vec![]);
     while world.advance() {}
     assert!(world.is_quiet());
 }
