@@ -49,7 +49,12 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     let facts = spec.validate()?.facts;
     let (messages, mutex, verdicts) = (&outcome.messages, &outcome.mutex, &outcome.verdicts[..]);
     Figures { spec: &spec, facts, messages, mutex, verdicts }.print(&mut out)?;
-    writeln!(out, "\n{}", paint::bold("Go on with"))?;
+    writeln!(
+        out,
+        "\n{}{}",
+        paint::bold("Go on with"),
+        paint::dim("   (or cargo run --release -- instead of quorate)")
+    )?;
     let names: Vec<_> = all().iter().map(|entry| entry.name()).collect();
     let hints = [
         ("quorate list".to_owned(), format!("the algorithms: {}", names.join(", "))),

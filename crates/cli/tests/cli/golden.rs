@@ -220,7 +220,7 @@ fn demo() {
           eventually  served                  holds
           sometimes   contention              happened
 
-        Go on with
+        Go on with   (or cargo run --release -- instead of quorate)
           quorate list                                            the algorithms: central, ricart-agrawala
           quorate explain central                                 idea, rules, cost, failures
           quorate sim central --fault "crash 1 at 40ms"           break it

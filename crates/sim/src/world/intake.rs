@@ -99,9 +99,8 @@ where
             }
             Pending::Command { node, life, command } => {
                 self.around.planned -= 1;
-                if life
-                    .is_none_or(|life| self.slots.get(node.index()).is_some_and(|slot| slot.host.incarnation == life))
-                {
+                let present = self.slots.get(node.index()).map(|slot| slot.host.incarnation);
+                if life.is_none() || life == present {
                     self.tell(node, Taken::Command(&command));
                     self.step(node, Input::Command(command));
                 }
