@@ -1,6 +1,6 @@
 //! Colours, where somebody can see them.
 
-use quorate_lab::trace::Sort;
+use quorate_lab::trace::{Column, Ink, Sort};
 use std::io::IsTerminal;
 
 fn paint(on: bool, code: &str, text: &str) -> String {
@@ -21,15 +21,19 @@ fn wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A part of a trace line.
-pub(crate) fn part(sort: Sort, text: &str) -> String {
-    let code = match sort {
-        Sort::Input => "1",
-        Sort::Rule => "36",
-        Sort::Send => "33",
-        Sort::Control => "2",
-        Sort::Event => "1;32",
-        Sort::World => "35",
+/// A piece of a trace line.
+pub(crate) fn ink(ink: Ink, text: &str) -> String {
+    let code = match ink {
+        Ink::Column(Column::Outside) => "2",
+        Ink::Column(Column::Waiting) => "33",
+        Ink::Column(Column::Inside) => "1;32",
+        Ink::Column(Column::Paused | Column::Down) => "1;31",
+        Ink::Part(Sort::Input) => "1",
+        Ink::Part(Sort::Rule) => "36",
+        Ink::Part(Sort::Send) => "33",
+        Ink::Part(Sort::Control) => "2",
+        Ink::Part(Sort::Event) => "1;32",
+        Ink::Part(Sort::World) => "35",
     };
     paint(on_stdout(), code, text)
 }

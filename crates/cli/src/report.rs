@@ -151,7 +151,7 @@ pub(crate) fn story(spec: &Spec, breach: &Verdict, out: &mut impl Write) -> anyh
         if line.time < violation.since || line.time > violation.time {
             return;
         }
-        lines.push_back(trace::render(line, paint::part));
+        lines.push_back(trace::render(line, paint::ink));
         if lines.len() > STORY {
             lines.pop_front();
             left_out += 1;

@@ -261,25 +261,35 @@ pub fn heading(nodes: usize) -> String {
     text.trim_end().to_owned()
 }
 
-/// A line as text. `paint` may colour each part, and leaves it as it is otherwise.
-pub fn render(line: &Line, paint: impl Fn(Sort, &str) -> String) -> String {
+/// What a piece of a line is, for those who colour it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// How a node stands.
+    Column(Column),
+    /// What came, or what followed from it.
+    Part(Sort),
+}
+
+/// A line as text. `paint` may colour each piece, and leaves it as it is otherwise.
+pub fn render(line: &Line, paint: impl Fn(Ink, &str) -> String) -> String {
     let mut text = format!("{:>10}  ", millis(line.time));
     for (index, column) in line.columns.iter().enumerate() {
         let acts = line.node.is_some_and(|node| node.index() == index);
         let (left, right) = if acts { ('[', ']') } else { (' ', ' ') };
-        let _ = write!(text, "{left}{}{right}", column.sign());
+        let sign = column.sign().to_string();
+        let _ = write!(text, "{left}{}{right}", paint(Ink::Column(*column), &sign));
     }
     if line.columns.is_empty()
         && let Some(node) = line.node
     {
         let _ = write!(text, "node {node}:");
     }
-    let parts: Vec<_> = line.parts.iter().map(|part| paint(part.sort, &part.text)).collect();
+    let parts: Vec<_> = line.parts.iter().map(|part| paint(Ink::Part(part.sort), &part.text)).collect();
     let _ = write!(text, "  {}", parts.join(" · "));
     text
 }
 
 /// No colours.
-pub fn plain(_sort: Sort, text: &str) -> String {
+pub fn plain(_ink: Ink, text: &str) -> String {
     text.to_owned()
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     let paced = io::stdout().is_terminal() && !args.fast;
     let mut failed = None;
     let steps = Trace::new(spec.nodes, |line| {
-        let told = writeln!(out, "{}", trace::render(line, paint::part)).and_then(|()| out.flush());
+        let told = writeln!(out, "{}", trace::render(line, paint::ink)).and_then(|()| out.flush());
         failed = failed.take().or(told.err());
         if paced && failed.is_none() {
             std::thread::sleep(PACE);

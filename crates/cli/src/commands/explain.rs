@@ -76,7 +76,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
     }
     writeln!(out, "\n{}", paint::bold(EXAMPLE))?;
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
-    for line in steps(&spec, paint::part)? {
+    for line in steps(&spec, paint::ink)? {
         writeln!(out, "{line}")?;
     }
     writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
@@ -121,7 +121,7 @@ pub(crate) fn example(algorithm: &str) -> Spec {
     Spec { entries: 3, workload: Pattern::All, latency, ..Spec::new(algorithm) }
 }
 
-fn steps(spec: &Spec, paint: impl Fn(trace::Sort, &str) -> String + Copy) -> anyhow::Result<Vec<String>> {
+fn steps(spec: &Spec, paint: impl Fn(trace::Ink, &str) -> String + Copy) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     let trace = Trace::new(spec.nodes, |line| lines.push(trace::render(line, paint)));
     let (_, mut trace) = experiment::run_with(spec, io::sink(), trace)?;

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Verdict> {
     let mut failed = None;
     let steps = args.steps.then(|| {
         Trace::new(journal.header().nodes, |line| {
-            let told = writeln!(out, "{}", trace::render(line, paint::part));
+            let told = writeln!(out, "{}", trace::render(line, paint::ink));
             failed = failed.take().or(told.err());
         })
     });

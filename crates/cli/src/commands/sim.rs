@@ -106,7 +106,7 @@ fn with_steps(spec: &Spec, journal: Option<&Path>) -> anyhow::Result<Outcome> {
     let mut failed = None;
     let steps = Trace::new(spec.nodes, |line| {
         if failed.is_none() {
-            failed = writeln!(out, "{}", trace::render(line, paint::part)).err();
+            failed = writeln!(out, "{}", trace::render(line, paint::ink)).err();
         }
     });
     let (outcome, mut steps) = experiment::run_with(spec, writer(journal)?, steps)?;

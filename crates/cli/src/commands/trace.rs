@@ -112,7 +112,7 @@ fn each_step(journal: &mut Journal, mut tell: impl FnMut(Step) -> io::Result<()>
     while journal.show(&mut observer).map_err(LabError::from)? {
         observer.1.finish();
         if let Some(line) = shown.borrow_mut().take() {
-            let rendered = trace::render(&line, paint::part);
+            let rendered = trace::render(&line, paint::ink);
             let Line { time, node, parts, .. } = line;
             let clock = observer.0.step.clone();
             tell(Step { line: journal.line(), time_ns: time.nanos(), node, parts, clock, rendered })?;
