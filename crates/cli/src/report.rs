@@ -4,6 +4,7 @@ use crate::output::output;
 use crate::paint;
 use quorate_core::mutex::{Facts, ServiceOrder};
 use quorate_lab::Spec;
+use quorate_lab::replay::Replayed;
 use quorate_lab::trace::{self, Trace};
 use quorate_sim::metrics::{Delay, MessageSummary};
 use quorate_sim::mutex::MutexSummary;
@@ -119,6 +120,42 @@ impl<'a> From<&'a [Verdict]> for Judged<'a> {
         let occurrence = |verdict: &Verdict| Occurrence { name: verdict.name, happened: verdict.holds };
         Self { properties, sometimes: sometimes.into_iter().map(occurrence).collect() }
     }
+}
+
+/// What a journal came to, as `--json` prints it.
+#[derive(Serialize)]
+pub(crate) struct Reading<'a> {
+    algorithm: &'a str,
+    nodes: usize,
+    seed: u64,
+    lines: u64,
+    /// There if the nodes did it all again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identical: Option<bool>,
+    messages: &'a MessageSummary,
+    #[serde(flatten)]
+    judged: Judged<'a>,
+    mutex: &'a MutexSummary,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(read: &'a Replayed, identical: Option<bool>) -> Self {
+        let Replayed { spec, lines, messages, mutex, verdicts } = read;
+        let Spec { algorithm, nodes, seed, .. } = spec;
+        let judged = verdicts[..].into();
+        Self { algorithm, nodes: *nodes, seed: *seed, lines: *lines, identical, messages, judged, mutex }
+    }
+}
+
+/// What a journal came to, as text. `remark` says what was done with its lines.
+pub(crate) fn reading(read: &Replayed, remark: &str) -> anyhow::Result<()> {
+    let Replayed { spec, lines, messages, mutex, verdicts } = read;
+    let facts = spec.validate()?.facts;
+    let mut out = output();
+    let (nodes, lines) = (count(spec.nodes as u64, "node"), count(*lines, "line"));
+    writeln!(out, "{} · {nodes} · seed {} · {lines}{remark}\n", paint::bold(facts.name), spec.seed)?;
+    Figures { spec, facts, messages, mutex, verdicts }.print(&mut out)?;
+    Ok(())
 }
 
 /// One line a property.

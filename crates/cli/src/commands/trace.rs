@@ -3,13 +3,13 @@
 use crate::Verdict;
 use crate::args::TraceArgs;
 use crate::output::{name, output};
-use crate::report::{Figures, Judged, count};
+use crate::report::Reading;
 use crate::{paint, report};
 use anyhow::anyhow;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{NodeId, VectorClock};
 use quorate_lab::LabError;
-use quorate_lab::replay::{Replayed, spec_of, summarise};
+use quorate_lab::replay::{spec_of, summarise};
 use quorate_lab::trace::{self, Line, Part, Trace};
 use quorate_sim::causality::Causality;
 use quorate_sim::journal;
@@ -44,7 +44,11 @@ pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<Verdict> {
         }
         (None, true) => {
             let read = summarise(&mut journal).map_err(wrong)?;
-            summary(&read, args.json)?;
+            if args.json {
+                report::json(&Reading::new(&read, None))?
+            } else {
+                report::reading(&read, "")?
+            };
             Ok(Verdict::of(read.holds()))
         }
         (None, false) => {
@@ -195,36 +199,4 @@ fn no_step(line: u64, last: u64) -> String {
         _ => "it is an act of the world".into(),
     };
     format!("Line {line} is no step of a node: {why}.")
-}
-
-fn summary(read: &Replayed, json: bool) -> anyhow::Result<()> {
-    #[derive(Serialize)]
-    struct Report<'a> {
-        algorithm: &'a str,
-        nodes: usize,
-        seed: u64,
-        lines: u64,
-        messages: &'a quorate_sim::metrics::MessageSummary,
-        #[serde(flatten)]
-        judged: Judged<'a>,
-        mutex: &'a quorate_sim::mutex::MutexSummary,
-    }
-    let Replayed { spec, lines, messages, mutex, verdicts } = read;
-    if json {
-        return report::json(&Report {
-            algorithm: &spec.algorithm,
-            nodes: spec.nodes,
-            seed: spec.seed,
-            lines: *lines,
-            messages,
-            judged: verdicts[..].into(),
-            mutex,
-        });
-    }
-    let facts = spec.validate()?.facts;
-    let mut out = output();
-    let (nodes, lines) = (count(spec.nodes as u64, "node"), count(*lines, "line"));
-    writeln!(out, "{} · {nodes} · seed {} · {lines}\n", paint::bold(facts.name), spec.seed)?;
-    Figures { spec, facts, messages, mutex, verdicts }.print(&mut out)?;
-    Ok(())
 }
