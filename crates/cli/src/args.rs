@@ -5,8 +5,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use quorate_lab::{FaultMix, LinkChoice, Spec};
 use quorate_sim::mutex::Pattern;
 use quorate_sim::settings::{Chance, Latency, Length, NodeSet, Script, TimedFault};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::num::{IntErrorKind, ParseIntError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Distributed coordination you can watch, prove and run.
@@ -263,6 +265,12 @@ enum LinksArg {
 }
 
 impl RunArgs {
+    /// Whether this file is the script that the run is read from.
+    pub(crate) fn is_script(&self, path: &Path) -> bool {
+        let resolved = |path: &Path| path.canonicalize().ok();
+        self.script.as_deref().is_some_and(|script| resolved(script).is_some() && resolved(script) == resolved(path))
+    }
+
     /// The experiment that these arguments describe.
     pub(crate) fn spec(&self) -> anyhow::Result<Spec> {
         let script_path = self.script.as_ref().map(|path| path.display().to_string());
@@ -322,10 +330,22 @@ fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     })
 }
 
-fn read_script(path: &std::path::Path, nodes: usize) -> anyhow::Result<Script> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| anyhow::anyhow!("The script {} could not be read: {error}.", name(path)))?;
+fn read_script(path: &Path, nodes: usize) -> anyhow::Result<Script> {
+    let text =
+        read_text(path).map_err(|error| anyhow::anyhow!("The script {} could not be read: {error}.", name(path)))?;
     let names = quorate_core::mutex::COMMANDS.map(|command| command.name());
     let read = Script::parse(&text, &names).and_then(|script| script.validate(nodes).map(|()| script));
     read.map_err(|error| anyhow::anyhow!("In the script {}: {error}", name(path)))
+}
+
+/// No script is longer: what seems so is no script.
+const MOST_SCRIPT: u64 = 16 << 20;
+
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path)?.take(MOST_SCRIPT).read_to_string(&mut text)?;
+    if read as u64 == MOST_SCRIPT {
+        return Err(std::io::Error::new(ErrorKind::FileTooLarge, "it is longer than 16 MiB"));
+    }
+    Ok(text)
 }

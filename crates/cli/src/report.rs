@@ -5,10 +5,10 @@ use crate::paint;
 use quorate_core::mutex::{Facts, ServiceOrder};
 use quorate_lab::Spec;
 use quorate_lab::replay::Replayed;
-use quorate_lab::trace::{self, Trace};
+use quorate_lab::trace::{self, Line, Sort, Trace};
 use quorate_sim::metrics::{Delay, MessageSummary};
 use quorate_sim::mutex::MutexSummary;
-use quorate_sim::property::{Kind, Verdict};
+use quorate_sim::property::{Kind, Verdict, Violation};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -58,7 +58,9 @@ impl Figures<'_> {
             ("synchronization delay", mutex.sync_delay, cost.sync_delay),
         ];
         for (name, measured, book) in delays {
-            row(out, name, delay(measured, mutex.delay_unit), if book == 1 { "T".into() } else { format!("{book}T") })?;
+            let samples = measured.map_or(String::new(), |delay| format!("   ({})", count(delay.samples, "sample")));
+            let book = if book == 1 { "T".into() } else { format!("{book}T") };
+            row(out, name, delay(measured, mutex.delay_unit), format!("{book}{samples}"))?;
         }
         row(out, "overtaken at most", mutex.overtaken_max.to_string(), String::new())?;
         if let Some(count) = mutex.out_of_order {
@@ -75,7 +77,12 @@ impl Figures<'_> {
             row(out, "control messages", messages.control.to_string(), what)?;
         }
         writeln!(out)?;
-        self::verdicts(verdicts, out)
+        self::verdicts(verdicts, out)?;
+        if facts.order == ServiceOrder::HappenedBefore && mutex.out_of_order.is_none() {
+            let why = paint::dim("not judged: the group is too large for vector clocks");
+            writeln!(out, "  {:<12}{:<24}{why}", "always", "happened-before-order")?;
+        }
+        Ok(())
     }
 }
 
@@ -179,30 +186,65 @@ pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result
 /// The last steps that lead to a breach, at most so many.
 const STORY: usize = 40;
 
+/// The steps that lead to a breach: all faults before it, and the last of everything else.
+struct Story {
+    /// Whether links repeat what is lost, so that a loss is no news.
+    reliable: bool,
+    /// Each with whether it is a fault.
+    lines: Vec<(String, bool)>,
+    left_out: usize,
+}
+
+impl Story {
+    fn add(&mut self, line: &Line, violation: &Violation) {
+        let is_fault = is_fault(line);
+        if line.number > violation.line || (line.time < violation.since && !is_fault) {
+            return;
+        }
+        if is_noise(line, self.reliable) {
+            self.left_out += 1;
+            return;
+        }
+        self.lines.push((trace::render(line, paint::ink), is_fault));
+        if self.lines.len() > STORY
+            && let Some(oldest) = self.lines.iter().position(|(_, is_fault)| !is_fault)
+        {
+            self.lines.remove(oldest);
+            self.left_out += 1;
+        }
+    }
+}
+
+/// Something went wrong in the world, other than that a message was lost or doubled.
+fn is_fault(line: &Line) -> bool {
+    line.parts.iter().any(|part| part.sort == Sort::World && !part.text.starts_with("message "))
+}
+
+/// Links at work, of which the algorithm learns nothing: acknowledgements and repetitions.
+fn is_noise(line: &Line, reliable: bool) -> bool {
+    let mut parts = line.parts.iter();
+    let of_links = parts.next().is_some_and(|part| match part.sort {
+        Sort::World => reliable && part.text.starts_with("message "),
+        _ => part.text.starts_with("ack ") || part.text.starts_with("timer "),
+    });
+    of_links && parts.all(|part| part.sort == Sort::Control || part.text.starts_with("RL-"))
+}
+
 /// Runs again and prints the steps that lead to the first breach.
 pub(crate) fn story(spec: &Spec, breach: &Verdict, out: &mut impl Write) -> anyhow::Result<()> {
     let Some(violation) = &breach.violation else { return Ok(()) };
-    let mut lines = std::collections::VecDeque::new();
-    let mut left_out = 0;
-    let trace = Trace::new(spec.nodes, |line| {
-        if line.time < violation.since || line.time > violation.time {
-            return;
-        }
-        lines.push_back(trace::render(line, paint::ink));
-        if lines.len() > STORY {
-            lines.pop_front();
-            left_out += 1;
-        }
-    });
+    let mut story = Story { reliable: spec.is_reliable(), lines: Vec::new(), left_out: 0 };
+    let trace = Trace::new(spec.nodes, |line| story.add(line, violation));
     let (_, mut trace) = quorate_lab::experiment::run_with(spec, io::sink(), trace)?;
     trace.finish();
     drop(trace);
     writeln!(out, "\n{}", paint::bold(&format!("The steps that lead to '{}':", breach.name)))?;
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
+    let Story { lines, left_out, .. } = story;
     if left_out > 0 {
-        writeln!(out, "{}", paint::dim(&format!("{:>10}  {left_out} earlier steps", "…")))?;
+        writeln!(out, "{}", paint::dim(&format!("{:>10}  {left_out} earlier or lesser steps left out", "…")))?;
     }
-    for line in lines {
+    for (line, _) in lines {
         writeln!(out, "{line}")?;
     }
     writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;

@@ -52,7 +52,7 @@ impl FaultMix {
 
     /// Whether messages can be lost by it.
     pub fn can_lose(&self) -> bool {
-        self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Crash | Trouble::Cut | Trouble::Deaf))
+        self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Cut | Trouble::Deaf))
     }
 
     /// The faults of this seed: they begin within `window`, and those that end do so within a quarter of it.

@@ -1,7 +1,7 @@
 //! One run: set up, run to its end, measured and judged.
 
 use crate::error::LabError;
-use crate::scripted::Users;
+use crate::scripted::{Script, Users};
 use crate::spec::Spec;
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::wrap::Reliable;
@@ -98,7 +98,7 @@ where
         world.schedule(fault);
     }
     let mut users = match &spec.script {
-        Some(script) if !script.commands.is_empty() => Users::Script(script.commands.clone()),
+        Some(script) if !script.commands.is_empty() => Users::Script(Script::new(script.commands.clone())),
         _ => Users::Workload(Box::new(Requests::new(spec.nodes, spec.seed, spec.demand()))),
     };
     world.start();

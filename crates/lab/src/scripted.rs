@@ -1,24 +1,56 @@
 //! Users who do exactly what a script says.
 
-use quorate_core::mutex::{COMMANDS, Command, Event};
+use quorate_core::mutex::{COMMANDS, Command, Event, Refusal};
 use quorate_core::{NodeId, Time};
 use quorate_sim::News;
 use quorate_sim::mutex::Requests;
 use quorate_sim::run::{Plan, Workload};
 use quorate_sim::settings::TimedCommand;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The users of a run: those of a workload, or those of a script.
 pub(crate) enum Users {
     Workload(Box<Requests>),
-    Script(Vec<TimedCommand>),
+    Script(Script),
+}
+
+/// Users who do what a script says, and wait for what comes of it.
+pub(crate) struct Script {
+    commands: Vec<TimedCommand>,
+    /// For each node, when it asks or asked without an answer so far.
+    open: BTreeMap<NodeId, VecDeque<Time>>,
+}
+
+impl Script {
+    pub(crate) fn new(mut commands: Vec<TimedCommand>) -> Self {
+        commands.sort_by_key(|command| command.at);
+        let mut open: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
+        let asks = [Command::Acquire, Command::Try].map(Command::name);
+        for TimedCommand { at, node, .. } in commands.iter().filter(|command| asks.contains(&&*command.word)) {
+            open.entry(*node).or_default().push_back(Time::ZERO + *at);
+        }
+        Self { commands, open }
+    }
+
+    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>) {
+        let Some(open) = self.open.get_mut(&node) else { return };
+        match news {
+            News::Told(Event::Entered { .. } | Event::Denied | Event::Cancelled)
+            | News::Told(Event::Refused(Refusal::AlreadyWaiting | Refusal::AlreadyInside)) => {
+                open.pop_front();
+            }
+            News::Told(Event::Left | Event::Refused(Refusal::NotInside | Refusal::NotWaiting)) => {}
+            News::Crashed | News::Restarted => open.retain(|asks| *asks > now),
+        }
+    }
 }
 
 impl Workload<Command, Event> for Users {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         match self {
             Self::Workload(requests) => requests.begin(plan),
-            Self::Script(commands) => {
-                for TimedCommand { at, node, word } in commands {
+            Self::Script(script) => {
+                for TimedCommand { at, node, word } in &script.commands {
                     if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == word) {
                         plan.command_any_life(Time::ZERO + *at, *node, command);
                     }
@@ -30,15 +62,14 @@ impl Workload<Command, Event> for Users {
     fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
         match self {
             Self::Workload(requests) => requests.hear(now, node, news, plan),
-            Self::Script(_) => {}
+            Self::Script(script) => script.hear(now, node, news),
         }
     }
 
-    /// A script is done as soon as the world is quiet: it counts the commands to come.
     fn is_done(&self) -> bool {
         match self {
             Self::Workload(requests) => requests.is_done(),
-            Self::Script(_) => true,
+            Self::Script(script) => script.open.values().all(VecDeque::is_empty),
         }
     }
 }

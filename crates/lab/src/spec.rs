@@ -54,7 +54,8 @@ pub struct Spec {
     pub faults: Vec<TimedFault>,
     /// What a script file adds: faults, and commands in place of the workload.
     pub script: Option<Script>,
-    /// Where the script was read from, for the command that repeats the run.
+    /// Where the script was read from, for the command that repeats the run. A journal holds the script itself.
+    #[serde(skip)]
     pub script_path: Option<String>,
     /// Faults that the seed chooses.
     pub random_faults: FaultMix,
@@ -214,7 +215,7 @@ impl Spec {
             until: self.until.map(|Length(length)| Time::ZERO + length),
             events: MOST_EVENTS,
             settle: self.typical().times(1_000),
-            // Far beyond the longest wait of a reliable link, however many repetitions are lost in a row.
+            // Hundreds of the longest waits of a reliable link, so that all but hopeless links get through.
             patience: self.typical().times(100_000),
         }
     }
@@ -255,7 +256,8 @@ impl Spec {
 }
 
 fn loses_messages(fault: &Fault) -> bool {
-    matches!(fault, Fault::Cut(_) | Fault::Link { .. })
+    let odd = |change: &LinkChange| matches!(change, LinkChange::Loss(_) | LinkChange::Duplicate(_));
+    matches!(fault, Fault::Cut(_)) || matches!(fault, Fault::Link { change, .. } if odd(change))
 }
 
 fn is_instant_link(fault: &Fault) -> bool {

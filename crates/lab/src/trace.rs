@@ -23,6 +23,8 @@ pub const LEGEND: &str = "· outside   ? waiting   █ inside   ‖ paused   ✗
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
+    /// Its number, counting steps and acts of the world from 1; silent ones, which are not shown, count too.
+    pub number: u64,
     /// When.
     pub time: Time,
     /// Whose step it is, if it is one.
@@ -96,6 +98,7 @@ pub struct Trace<F: FnMut(&Line)> {
     paused: Vec<bool>,
     down: Vec<bool>,
     open: Option<Line>,
+    lines: u64,
     /// The line in hand is a node's first start, which is shown only if it does something.
     boot: bool,
 }
@@ -110,6 +113,7 @@ impl<F: FnMut(&Line)> Trace<F> {
             paused: vec![false; columns],
             down: vec![false; columns],
             open: None,
+            lines: 0,
             boot: false,
         }
     }
@@ -137,7 +141,9 @@ impl<F: FnMut(&Line)> Trace<F> {
 
     fn begin(&mut self, time: Time, node: Option<NodeId>, sort: Sort, text: String) {
         self.finish();
-        self.open = Some(Line { time, node, columns: Vec::new(), parts: vec![Part { sort, text }] });
+        self.lines += 1;
+        self.open =
+            Some(Line { number: self.lines, time, node, columns: Vec::new(), parts: vec![Part { sort, text }] });
     }
 
     fn add(&mut self, sort: Sort, text: String) {

@@ -47,12 +47,12 @@ fn seeds_keep_their_meaning() {
     let hashes: Vec<_> = specs().iter().map(|spec| journal(spec).0).collect();
     expect_test::expect![[r#"
         [
-            "2bf9461aa1efd476",
-            "7d4804b73f8dc558",
-            "2aecc7f4cd6c137b",
-            "804c4dd38cde1d00",
-            "00402cc0cd168e9a",
-            "5a0110aa7f629c56",
+            "f849cd75d26a789c",
+            "42a33c38075e5a7c",
+            "f8cc897f443c8411",
+            "a68879bbdc54fd68",
+            "682b1f04ed5843ac",
+            "f7c1d0cba23f2206",
         ]
     "#]]
     .assert_debug_eq(&hashes);

@@ -36,7 +36,7 @@ fn all_hold(spec: Spec, seeds: u64) {
     assert_eq!(summary.seeds, seeds);
 }
 
-/// The million-seed command of the README, in small.
+/// The million-seed command of `quorate sweep --help`, in small.
 #[test]
 fn reliable_links_carry_both_algorithms_through_loss_duplication_and_reordering() {
     for algorithm in ["ricart-agrawala", "central"] {

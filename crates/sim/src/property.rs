@@ -45,6 +45,9 @@ pub struct Violation {
     /// When.
     #[serde(serialize_with = "nanos", rename = "time_ns")]
     pub time: Time,
+    /// On which line of the run, counting steps and acts of the world from 1.
+    #[serde(skip)]
+    pub line: u64,
     /// Where the story that leads to it begins.
     #[serde(skip)]
     pub since: Time,

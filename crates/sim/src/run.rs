@@ -86,7 +86,7 @@ where
         for Planned { at, node, command, survives } in plan.0.drain(..) {
             if survives { world.command(at, node, command) } else { world.command_this_life(at, node, command) }
         }
-        if workload.is_done() {
+        if workload.is_done() && !world.has_plans() {
             let since = *done_at.get_or_insert(world.time());
             if world.is_quiet() || world.time().since(since) > limits.settle {
                 return Ending::Done;

@@ -39,6 +39,9 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
     let spec = args.run.spec()?;
+    if let Some(path) = args.trace.as_deref().filter(|path| args.run.is_script(path)) {
+        anyhow::bail!("--trace {} would overwrite the script; give the journal another name.", name(path));
+    }
     let entry = spec.validate()?;
     let outcome = if args.steps { with_steps(&spec, args.trace.as_deref())? } else { quietly(&spec, args)? };
     if args.json {
@@ -76,10 +79,14 @@ fn print(spec: &Spec, entry: &Entry, outcome: &Outcome, args: &SimArgs) -> anyho
     let Outcome { messages, mutex, verdicts, .. } = outcome;
     Figures { spec, facts: entry.facts, messages, mutex, verdicts }.print(&mut out)?;
     let time = outcome.time;
+    let served = match &spec.script {
+        Some(script) if !script.commands.is_empty() => String::new(),
+        Some(_) | None => format!("; {} of {} requests led to an entry", mutex.entries, spec.entries),
+    };
     let ending = match outcome.ending {
         Ending::Done => format!("done at {time}"),
-        Ending::Stuck => format!("stuck at {time}, where nothing more can change"),
-        Ending::Stopped => format!("stopped at {time}, its limit"),
+        Ending::Stuck => format!("stuck at {time}, where nothing more can change{served}"),
+        Ending::Stopped => format!("stopped at {time}, its limit{served}"),
     };
     let summary = format!("{ending}, {}, trace {}", count(outcome.events, "event"), outcome.trace_hash);
     writeln!(out, "\n  {}", paint::dim(&summary))?;

@@ -45,10 +45,10 @@ pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<Verdict> {
         (None, true) => {
             let read = summarise(&mut journal).map_err(wrong)?;
             if args.json {
-                report::json(&Reading::new(&read, None))?
+                report::json(&Reading::new(&read, None))?;
             } else {
-                report::reading(&read, "")?
-            };
+                report::reading(&read, "")?;
+            }
             Ok(Verdict::of(read.holds()))
         }
         (None, false) => {

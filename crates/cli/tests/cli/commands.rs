@@ -167,3 +167,16 @@ fn a_full_disk_is_told() {
         assert_eq!(complaint, "error: The output could not be written: No space left on device (os error 28).\n");
     }
 }
+
+/// A script may take its time: the run goes on until its last command is answered.
+#[test]
+fn a_script_runs_to_its_end_however_late() {
+    let folder = tempfile::tempdir().unwrap();
+    let script =
+        "acquire 2 at 6s\nrelease 2 at 700s\ncut 3 | rest at 800s for 900s\nacquire 3 at 801s\nrelease 3 at 2000s\n";
+    fs::write(folder.path().join("late"), script).unwrap();
+    for algorithm in ["central", "ricart-agrawala"] {
+        let told = run_in(folder.path(), &format!("sim {algorithm} --script late --json")).json(0);
+        assert_eq!((&told["mutex"]["entries"], &told["ending"]), (&2.into(), &"done".into()), "{told}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Mistakes: each gets a sentence that names it and the nearest right thing, exit code 2, and nothing else.
 
-use crate::run::{run_in, run_words};
+use crate::run::{run, run_in, run_words};
 use expect_test::{Expect, expect};
 use std::fs;
 use tempfile::TempDir;
@@ -441,5 +441,23 @@ fn nonsense_is_survived() {
             survive(&[word]);
             survive(&["sim", "central", "--fault", word, "--random-faults", word]);
         }
+    }
+}
+
+#[test]
+fn a_journal_does_not_overwrite_its_script() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("plan"), "crash 2 at 5ms\n").unwrap();
+    let complaint = run_in(folder.path(), "sim central --script plan --trace ./plan").complaint();
+    assert_eq!(complaint, "error: --trace ./plan would overwrite the script; give the journal another name.\n");
+    assert_eq!(fs::read_to_string(folder.path().join("plan")).unwrap(), "crash 2 at 5ms\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_endless_file_is_refused() {
+    for line in ["replay /dev/zero", "trace /dev/zero", "sim central --script /dev/zero"] {
+        let complaint = run(line).complaint();
+        assert!(complaint.contains("longer than"), "{complaint}");
     }
 }

@@ -205,8 +205,8 @@ fn demo() {
                                       measured   the book
           entries                            6
           messages an entry                  4   4 = 2(n−1)
-          client delay                     2 T   2T
-          synchronization delay            1 T   T
+          client delay                     2 T   2T   (1 sample)
+          synchronization delay            1 T   T   (2 samples)
           overtaken at most                  1
           out of order                       0   0: happened-before order
           busiest node's share             67%
@@ -266,7 +266,7 @@ fn sim_with_steps() {
           eventually  served                  holds
           sometimes   contention              happened
 
-          done at 4ms, 9 events, trace a88c86d9c694923f
+          done at 4ms, 9 events, trace e269cffa5f26ed01
     "#]].assert_eq(&told);
 }
 
@@ -294,10 +294,11 @@ fn sim_with_faults() {
           eventually  served                  FAILS: at 28.718ms node 2 asked at 24.31ms and is not in at the end, and 1 more wait with it
           sometimes   contention              happened
 
-          stuck at 28.718ms, where nothing more can change, 5 events, trace 56bd78bfbceee4af
+          stuck at 28.718ms, where nothing more can change; 0 of 4 requests led to an entry, 5 events, trace 10c4b6d05bdbf6b3
 
         The steps that lead to 'served':
               time   1  2  3
+            10.000   ✗  ·  ·   node 1 crashes
             24.310   ✗ [?] ·   acquire · CE-1 asks with ticket 2/1 · request → 1
             24.828   ✗  ? [?]  acquire · CE-1 asks with ticket 3/1 · request → 1
             26.032   ✗  ?  ?   message 3.1 to 1: its receiver is down
@@ -316,8 +317,8 @@ fn sim_over_reliable_links() {
                                       measured   the book
           entries                           10
           messages an entry                  4   4 = 2(n−1)
-          client delay                17.01 ms   2T
-          synchronization delay        2.05 ms   T
+          client delay                17.01 ms   2T   (3 samples)
+          synchronization delay        2.05 ms   T   (2 samples)
           overtaken at most                  1
           out of order                       0   0: happened-before order
           busiest node's share             70%
@@ -332,7 +333,7 @@ fn sim_over_reliable_links() {
           eventually  served                  holds
           sometimes   contention              happened
 
-          done at 255.351ms, 129 events, trace ca2c92ff69ed92f0
+          done at 255.351ms, 129 events, trace e9d53075675dfd9a
     "#]]
     .assert_eq(&run("sim ricart-agrawala --loss 0.1 --duplicate 10%").ok(0));
 }

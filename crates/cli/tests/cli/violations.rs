@@ -123,3 +123,21 @@ fn a_sweep_that_never_saw_contention_proves_little() {
     assert!(told.contains("sometimes   contention              never happened"), "{told}");
     assert!(told.contains("No seed shows 'contention', so the sweep proves little"), "{told}");
 }
+
+/// The story ends with the step that breaks the property, though more happens at the same instant.
+#[test]
+fn a_story_ends_with_the_breach() {
+    let told = run("sim ricart-agrawala-clock-only --latency fixed:1ms --workload all --nodes 50 --entries 50").ok(1);
+    let story = told.split("The steps that lead to").nth(1).unwrap();
+    let last = story.lines().rfind(|line| line.contains(" from ")).unwrap();
+    assert!(last.contains("ENTERS"), "{story}");
+}
+
+/// What was at fault is told, however long ago it was and however much was repeated since.
+#[test]
+fn a_story_keeps_its_faults_and_drops_repetitions() {
+    let told = run("sim ricart-agrawala --loss 0.1 --fault \"crash 2 at 20ms\"").ok(1);
+    let story = told.split("The steps that lead to").nth(1).unwrap();
+    assert!(story.contains("node 2 crashes") && story.contains("RA-1 asks everyone"), "{story}");
+    assert!(!story.contains("again →") && !story.contains("its receiver is down"), "{story}");
+}

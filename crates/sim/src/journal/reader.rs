@@ -7,7 +7,7 @@ use quorate_core::{Duration, NodeId, Span, Time};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use std::io::{BufRead, ErrorKind};
+use std::io::{BufRead, ErrorKind, Read};
 
 /// Why a journal cannot be read. Nothing that was shown before is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -154,13 +154,19 @@ fn reason_within_line(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at column ")
 }
 
+/// No line of a journal is longer: one that seems so is no journal.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// A last line without its end was torn off while it was written.
 fn read_line(input: &mut impl BufRead, buffer: &mut String, line: u64) -> Result<usize, JournalError> {
     let malformed = |reason: &str| JournalError::Malformed { line, reason: reason.into() };
-    let read = input.read_line(buffer).map_err(|error| match error.kind() {
+    let read = input.by_ref().take(MOST_BYTES).read_line(buffer).map_err(|error| match error.kind() {
         ErrorKind::InvalidData => malformed("it is not text in UTF-8"),
         _ => error.into(),
     })?;
+    if read as u64 == MOST_BYTES {
+        return Err(malformed("it is longer than 64 MiB"));
+    }
     if read > 0 && !buffer.ends_with('\n') {
         return Err(malformed("its end is missing, so the file is cut off here"));
     }

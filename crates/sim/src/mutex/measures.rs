@@ -21,6 +21,8 @@ pub struct Measures {
     standings: Vec<Standing>,
     /// Who waits, in the order of asking.
     waiting: BTreeMap<u64, Request>,
+    /// For each node, the number of its request under way.
+    serials: Vec<u64>,
     asked: u64,
     inside: usize,
     entries: u64,
@@ -50,6 +52,7 @@ impl Measures {
             settled_after,
             standings: vec![Standing::Outside; nodes],
             waiting: BTreeMap::new(),
+            serials: vec![0; nodes],
             asked: 0,
             inside: 0,
             entries: 0,
@@ -96,6 +99,9 @@ impl Measures {
     fn asks(&mut self, time: Time, node: NodeId) {
         let alone = self.waiting.is_empty() && self.inside == 0;
         self.asked += 1;
+        if let Some(serial) = self.serials.get_mut(node.index()) {
+            *serial = self.asked;
+        }
         self.waiting.insert(self.asked, Request { node, time, alone, overtaken: 0 });
     }
 
@@ -135,7 +141,7 @@ impl Measures {
     }
 
     fn end(&mut self, node: NodeId) -> Option<(u64, Request)> {
-        let serial = self.waiting.iter().find(|(_, request)| request.node == node).map(|(serial, _)| *serial)?;
+        let serial = *self.serials.get(node.index())?;
         self.waiting.remove(&serial).map(|request| (serial, request))
     }
 }

@@ -41,6 +41,8 @@ pub struct Properties {
     contended: bool,
     /// When the last thing happened.
     end: Time,
+    /// How many steps and acts of the world there were.
+    lines: u64,
     exclusion: Option<Violation>,
     asked_first: Option<Violation>,
     fences_grow: Option<Violation>,
@@ -69,6 +71,7 @@ impl Properties {
             out_of_order: 0,
             contended: false,
             end: Time::ZERO,
+            lines: 0,
             exclusion: None,
             asked_first: None,
             fences_grow: None,
@@ -123,7 +126,7 @@ impl Properties {
         };
         let text =
             format!("node {} asked at {} and is not in at the end{others}", NodeId::from_index(index), first.asked);
-        Some(Violation { time: self.end, since: first.asked, text })
+        Some(Violation { time: self.end, line: self.lines, since: first.asked, text })
     }
 
     fn asks(&mut self, time: Time, node: NodeId) {
@@ -141,8 +144,12 @@ impl Properties {
         match before {
             Standing::Waiting => self.waiting -= 1,
             Standing::Outside | Standing::Inside if self.asked_first.is_none() => {
-                self.asked_first =
-                    Some(Violation { time, since: time, text: format!("node {node} entered without asking") });
+                self.asked_first = Some(Violation {
+                    time,
+                    line: self.lines,
+                    since: time,
+                    text: format!("node {node} entered without asking"),
+                });
             }
             Standing::Outside | Standing::Inside => {}
         }
@@ -160,7 +167,7 @@ impl Properties {
         let Some((index, first)) = insiders.min_by_key(|(_, state)| state.asked) else { return };
         let since = self.nodes.get(node.index()).map_or(time, |state| state.asked.min(first.asked));
         let text = format!("node {node} entered while node {} was inside", NodeId::from_index(index));
-        self.exclusion = Some(Violation { time, since, text });
+        self.exclusion = Some(Violation { time, line: self.lines, since, text });
     }
 
     fn check_fence(&mut self, time: Time, node: NodeId, fence: Fence) {
@@ -170,7 +177,7 @@ impl Properties {
         {
             let since = self.nodes.get(node.index()).map_or(time, |state| state.asked);
             let text = format!("node {node} entered with fence {fence}, but {largest} was given before");
-            self.fences_grow = Some(Violation { time, since, text });
+            self.fences_grow = Some(Violation { time, line: self.lines, since, text });
         }
         self.fence = self.fence.max(Some(fence));
     }
@@ -196,13 +203,14 @@ impl Properties {
             "node {node} entered first, but node {}'s request happened before node {node}'s",
             NodeId::from_index(index)
         );
-        self.order = Some(Violation { time, since: waiter.asked, text });
+        self.order = Some(Violation { time, line: self.lines, since: waiter.asked, text });
     }
 }
 
 impl Observer<Command, Event> for Properties {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         self.end = moment.time();
+        self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         if let Some(causality) = &mut self.causality {
             causality.observe(moment);
         }

@@ -48,6 +48,8 @@ pub struct Requests {
     /// How many requests are still to be made.
     left: u64,
     users: Vec<User>,
+    /// For each node, whether it asks at all.
+    asks: Vec<bool>,
     active: usize,
 }
 
@@ -68,8 +70,21 @@ impl Requests {
         if demand.pattern == Pattern::Single {
             demand.requesters = demand.requesters.pop().into_iter().collect();
         }
+        let mut asks = vec![false; nodes];
+        for node in &demand.requesters {
+            if let Some(asks) = asks.get_mut(node.index()) {
+                *asks = true;
+            }
+        }
         let left = if demand.requesters.is_empty() { 0 } else { demand.entries };
-        Self { demand, dice: Dice::new(seed, Stream::Workload), left, users: vec![User::Content; nodes], active: 0 }
+        Self {
+            demand,
+            dice: Dice::new(seed, Stream::Workload),
+            left,
+            users: vec![User::Content; nodes],
+            asks,
+            active: 0,
+        }
     }
 
     /// Takes one of the requests that are still to be made.
@@ -96,7 +111,7 @@ impl Requests {
             Pattern::All => Duration::ZERO,
             Pattern::Single | Pattern::Random => self.dice.length(self.demand.think),
         };
-        if self.demand.requesters.contains(&node) {
+        if self.asks.get(node.index()).is_some_and(|asks| *asks) {
             self.ask(now + pause, node, plan);
         }
     }

@@ -359,6 +359,11 @@ where
         under_way == 0 && armed == 0 && syncing == 0 && planned == 0
     }
 
+    /// Whether any command is to come.
+    pub fn has_plans(&self) -> bool {
+        self.around.planned > 0
+    }
+
     /// Whether nothing but timers can make anything happen: no fault is to come, and neither is any message, disk or
     /// command, unless it waits for good inside a paused node.
     pub fn is_left_to_timers(&self) -> bool {
