@@ -98,6 +98,13 @@ impl<C, E> Observer<C, E> for Messages {
     const SIZES: bool = true;
 
     #[inline]
+    fn foresee(&self, node: NodeId) {
+        if let Some(handled) = self.handled.get(node.index()) {
+            std::hint::black_box(*handled);
+        }
+    }
+
+    #[inline]
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         let Moment::Effect { node, effect, .. } = moment else { return };
         match effect {

@@ -273,6 +273,10 @@ pub trait Observer<C, E> {
     /// Whether it reads the sizes of messages. Where nobody does, they are not computed.
     const SIZES: bool = false;
 
+    /// Hears whose turn comes soon, and may fetch what it keeps of that node into the cache.
+    #[inline]
+    fn foresee(&self, _node: NodeId) {}
+
     /// Sees the next moment.
     fn observe(&mut self, moment: &Moment<'_, C, E>);
 }
@@ -290,6 +294,12 @@ impl<C, E, O: Observer<C, E>> Observer<C, E> for Option<O> {
             observer.observe(moment);
         }
     }
+    #[inline]
+    fn foresee(&self, node: NodeId) {
+        if let Some(observer) = self {
+            observer.foresee(node);
+        }
+    }
 }
 
 /// Both watch, the first one first.
@@ -298,6 +308,11 @@ impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for (A, B) {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.0.observe(moment);
         self.1.observe(moment);
+    }
+    #[inline]
+    fn foresee(&self, node: NodeId) {
+        self.0.foresee(node);
+        self.1.foresee(node);
     }
 }
 

@@ -121,7 +121,7 @@ where
             return;
         }
         slot.host.condition = Condition::Up;
-        slot.host.incarnation = slot.host.incarnation.next();
+        slot.host.begin_next_life();
         let blank = disk == Disk::Blank;
         if blank && let Some(disk) = slot.host.disk() {
             disk.wipe();

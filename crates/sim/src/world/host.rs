@@ -19,7 +19,6 @@ pub(crate) enum Condition {
 pub(crate) struct Host<P: Protocol> {
     /// How many transmissions this node has begun, in all its lives.
     sent: u64,
-    pub(crate) incarnation: Incarnation,
     pub(crate) condition: Condition,
     extras: Option<Box<Extras<P>>>,
 }
@@ -34,6 +33,8 @@ struct Armed<T> {
 
 /// What many nodes of a large world never need.
 pub(crate) struct Extras<P: Protocol> {
+    /// Which life this is.
+    incarnation: Incarnation,
     /// How many timers this node has set, in all its lives.
     generation: u32,
     timers: Vec<Armed<P::Timer>>,
@@ -53,6 +54,7 @@ pub(crate) struct Extras<P: Protocol> {
 impl<P: Protocol> Default for Extras<P> {
     fn default() -> Self {
         Self {
+            incarnation: Incarnation::FIRST,
             generation: 0,
             timers: Vec::new(),
             disk: None,
@@ -67,12 +69,23 @@ impl<P: Protocol> Default for Extras<P> {
 
 impl<P: Protocol> Host<P> {
     pub(crate) fn new() -> Self {
-        Self { sent: 0, incarnation: Incarnation::FIRST, condition: Condition::Up, extras: None }
+        Self { sent: 0, condition: Condition::Up, extras: None }
     }
 
     /// The extras, which are there from now on.
     pub(crate) fn extras(&mut self) -> &mut Extras<P> {
         self.extras.get_or_insert_default()
+    }
+
+    /// Which life this is.
+    pub(crate) fn incarnation(&self) -> Incarnation {
+        self.extras.as_ref().map_or(Incarnation::FIRST, |extras| extras.incarnation)
+    }
+
+    /// The node comes back.
+    pub(crate) fn begin_next_life(&mut self) {
+        let extras = self.extras();
+        extras.incarnation = extras.incarnation.next();
     }
 
     pub(crate) fn disk(&mut self) -> Option<&mut Disk<P>> {
@@ -136,7 +149,7 @@ impl<P: Protocol> Host<P> {
                 let timers = self.extras.as_ref().map(|extras| extras.timers.as_slice()).unwrap_or_default();
                 timers.iter().all(|armed| armed.generation != *generation)
             }
-            Pending::Synced { incarnation, .. } => *incarnation != self.incarnation,
+            Pending::Synced { incarnation, .. } => *incarnation != self.incarnation(),
             Pending::Start { .. }
             | Pending::Message { .. }
             | Pending::Command { .. }
@@ -250,7 +263,7 @@ where
         disk.syncing = true;
         self.around.syncing += 1;
         let done = self.around.time + self.around.node_dice.length(self.around.sync);
-        let incarnation = self.host.incarnation;
+        let incarnation = self.host.incarnation();
         self.around.push(done, Pending::Synced { node: self.node, incarnation, count });
     }
 

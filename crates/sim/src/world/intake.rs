@@ -99,7 +99,7 @@ where
             }
             Pending::Command { node, life, command } => {
                 self.around.planned -= 1;
-                let present = self.slots.get(node.index()).map(|slot| slot.host.incarnation);
+                let present = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
                 if life.is_none() || life == present {
                     self.tell(node, Taken::Command(&command));
                     self.step(node, Input::Command(command));
@@ -115,7 +115,7 @@ where
     /// The disk confirms: what waited for it goes out, and the node is told.
     fn synced(&mut self, node: NodeId, incarnation: Incarnation, count: u64) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
-        if slot.host.incarnation != incarnation {
+        if slot.host.incarnation() != incarnation {
             return;
         }
         self.around.syncing -= 1;
@@ -138,7 +138,7 @@ where
             Condition::Paused => return slot.host.extras().inbox.push_back(Pending::Start { node }),
             Condition::Down => return,
         }
-        let incarnation = slot.host.incarnation;
+        let incarnation = slot.host.incarnation();
         let durable = slot.host.disk().map(|disk| disk.contents()).unwrap_or_default();
         self.tell(node, Taken::Start { incarnation, blank });
         self.step(node, Input::Start { durable, incarnation });
