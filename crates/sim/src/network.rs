@@ -33,12 +33,27 @@ pub(crate) struct Network {
     cuts: Vec<(u64, Cut)>,
     /// Links that behave unlike the others; of two that concern the same one, the later holds.
     odd: Vec<(u64, Links, LinkChange)>,
+    /// How links that were used since the last change behave, so that odd ones are not looked up again and again.
+    known: HashMap<(NodeId, NodeId), Manners>,
     last_arrivals: LastArrivals,
 }
 
+/// How long a message takes, how likely it is lost, and how likely it arrives twice.
+type Manners = (Latency, Chance, Chance);
+
+/// No more links are remembered at once.
+const MOST_KNOWN: usize = 1 << 16;
+
 impl Network {
     pub(crate) fn new(wire: Wire, dice: Dice) -> Self {
-        Self { wire, dice, odd: Vec::new(), cuts: Vec::new(), last_arrivals: LastArrivals::default() }
+        Self {
+            wire,
+            dice,
+            odd: Vec::new(),
+            cuts: Vec::new(),
+            known: HashMap::new(),
+            last_arrivals: LastArrivals::default(),
+        }
     }
 
     /// Decides what becomes of a message that leaves now. The cost does not depend on the number of links.
@@ -75,11 +90,13 @@ impl Network {
     /// Some links begin to behave unlike the others.
     pub(crate) fn change(&mut self, serial: u64, links: Links, change: LinkChange) {
         self.odd.push((serial, links, change));
+        self.known.clear();
     }
 
     /// What one fault did to the network ends. Tells whether it had not ended before.
     pub(crate) fn mend(&mut self, serial: u64) -> bool {
         let before = self.cuts.len() + self.odd.len();
+        self.known.clear();
         self.cuts.retain(|(cut, _)| *cut != serial);
         self.odd.retain(|(change, _, _)| *change != serial);
         self.cuts.len() + self.odd.len() < before
@@ -91,7 +108,22 @@ impl Network {
     }
 
     #[inline]
-    fn manners(&self, from: NodeId, to: NodeId) -> (Latency, Chance, Chance) {
+    fn manners(&mut self, from: NodeId, to: NodeId) -> Manners {
+        if self.odd.is_empty() {
+            return (self.wire.latency, self.wire.loss, self.wire.duplicate);
+        }
+        if let Some(known) = self.known.get(&(from, to)) {
+            return *known;
+        }
+        if self.known.len() >= MOST_KNOWN {
+            self.known.clear();
+        }
+        let manners = self.look_up(from, to);
+        self.known.insert((from, to), manners);
+        manners
+    }
+
+    fn look_up(&self, from: NodeId, to: NodeId) -> Manners {
         let Wire { mut latency, mut loss, mut duplicate, fifo: _ } = self.wire;
         for (_, _, change) in self.odd.iter().filter(|(_, links, _)| links.cover(from, to)) {
             match change {
