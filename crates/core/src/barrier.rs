@@ -1,8 +1,9 @@
 //! What others see waits for the disk: the order between saves and everything visible.
 
 use crate::effects::{Effect, Order};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, WriteOf};
 use alloc::collections::VecDeque;
+use core::hash::{Hash, Hasher};
 
 /// Holds sends and emits back until all that was saved before them is durable. Every driver uses it, one a node.
 ///
@@ -22,6 +23,37 @@ pub struct Barrier<P: Protocol> {
 impl<P: Protocol> Default for Barrier<P> {
     fn default() -> Self {
         Self { asked: 0, durable: 0, held: VecDeque::new() }
+    }
+}
+
+// Written by hand, because a derive would ask these of the protocol itself. They are for the checker.
+impl<P: Protocol> Clone for Barrier<P>
+where
+    P::Event: Clone,
+    WriteOf<P>: Clone,
+{
+    fn clone(&self) -> Self {
+        Self { asked: self.asked, durable: self.durable, held: self.held.clone() }
+    }
+}
+
+impl<P: Protocol> PartialEq for Barrier<P>
+where
+    Effect<P>: PartialEq,
+{
+    fn eq(&self, other: &Self) -> bool {
+        (self.asked, self.durable, &self.held) == (other.asked, other.durable, &other.held)
+    }
+}
+
+impl<P: Protocol> Eq for Barrier<P> where Effect<P>: Eq {}
+
+impl<P: Protocol> Hash for Barrier<P>
+where
+    Effect<P>: Hash,
+{
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.asked, self.durable, &self.held).hash(state);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Protocol, WriteOf};
 use crate::time::Span;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 
 /// One effect of a step.
 pub enum Effect<P: Protocol> {
@@ -218,6 +219,71 @@ where
             }
             Self::CancelTimer(timer) => f.debug_tuple("CancelTimer").field(timer).finish(),
             Self::Emit { event, order } => f.debug_struct("Emit").field("event", event).field("order", order).finish(),
+        }
+    }
+}
+
+// The checker compares and hashes what waits for a disk.
+impl<P: Protocol> PartialEq for Effect<P>
+where
+    P::Message: PartialEq,
+    P::Event: PartialEq,
+    WriteOf<P>: PartialEq,
+{
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Send { to, message, order }, Self::Send { to: other_to, message: other_message, order: other_order }) => {
+                (to, message, order) == (other_to, other_message, other_order)
+            }
+            (
+                Self::Multicast { to, message, order },
+                Self::Multicast { to: other_to, message: other_message, order: other_order },
+            ) => (to, message, order) == (other_to, other_message, other_order),
+            (Self::Save(write), Self::Save(other)) => write == other,
+            (Self::SetTimer { timer, span }, Self::SetTimer { timer: other_timer, span: other_span }) => {
+                (timer, span) == (other_timer, other_span)
+            }
+            (Self::CancelTimer(timer), Self::CancelTimer(other)) => timer == other,
+            (Self::Emit { event, order }, Self::Emit { event: other_event, order: other_order }) => {
+                (event, order) == (other_event, other_order)
+            }
+            (
+                Self::Send { .. }
+                | Self::Multicast { .. }
+                | Self::Save(_)
+                | Self::SetTimer { .. }
+                | Self::CancelTimer(_)
+                | Self::Emit { .. },
+                _,
+            ) => false,
+        }
+    }
+}
+
+impl<P: Protocol> Eq for Effect<P>
+where
+    P::Message: Eq,
+    P::Event: Eq,
+    WriteOf<P>: Eq,
+{
+}
+
+impl<P: Protocol> Hash for Effect<P>
+where
+    P::Message: Hash,
+    P::Timer: Hash,
+    P::Event: Hash,
+    WriteOf<P>: Hash,
+{
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        core::mem::discriminant(self).hash(state);
+        match self {
+            Self::Send { to, message, order } => (to, message, order).hash(state),
+            Self::Multicast { to, message, order } => (to, message, order).hash(state),
+            Self::Save(write) => write.hash(state),
+            Self::SetTimer { timer, span } => (timer, span).hash(state),
+            Self::CancelTimer(timer) => timer.hash(state),
+            Self::Emit { event, order } => (event, order).hash(state),
         }
     }
 }

@@ -6,9 +6,11 @@ use quorate_core::{
 use serde::{Serialize, Serializer};
 use std::any::Any;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Any algorithm of the family with these commands and events.
+/// Any algorithm of the family with these commands and events. It can be copied, compared and hashed, as the checker
+/// asks.
 pub struct Erased<C, E> {
     node: Box<dyn Node<C, E>>,
 }
@@ -18,30 +20,46 @@ impl<C: 'static, E: 'static> Erased<C, E> {
     pub fn new<P>(node: P) -> Self
     where
         P: Erasable<Command = C, Event = E>,
-        WriteOf<P>: Serialize + 'static,
+        WriteOf<P>: ErasableWrite,
     {
         Self { node: Box::new(Typed(node)) }
     }
 }
 
-/// A protocol that can be erased. Every one with serialisable parts can.
+/// A protocol that can be erased. Every one can whose state and parts can be copied, compared and hashed, and whose
+/// parts can be written down.
 pub trait Erasable:
     Protocol<
-        Message: Describe + Serialize + fmt::Debug + Send + Sync + 'static,
-        Timer: Serialize + fmt::Debug + Send + Sync + 'static,
-        Durable: Clone + 'static,
-    > + 'static
+        Message: Describe + Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static,
+        Timer: Serialize + fmt::Debug + Hash + Send + Sync + 'static,
+        Durable: Clone + Eq + Hash + Send + Sync + 'static,
+    > + Clone
+    + Eq
+    + Hash
+    + Send
+    + Sync
+    + 'static
 {
 }
 
 impl<P> Erasable for P where
     P: Protocol<
-            Message: Describe + Serialize + fmt::Debug + Send + Sync + 'static,
-            Timer: Serialize + fmt::Debug + Send + Sync + 'static,
-            Durable: Clone + 'static,
-        > + 'static
+            Message: Describe + Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static,
+            Timer: Serialize + fmt::Debug + Hash + Send + Sync + 'static,
+            Durable: Clone + Eq + Hash + Send + Sync + 'static,
+        > + Clone
+        + Eq
+        + Hash
+        + Send
+        + Sync
+        + 'static
 {
 }
+
+/// A write that can be erased.
+pub trait ErasableWrite: Serialize + Clone + Eq + Hash + Send + Sync + 'static {}
+
+impl<W: Serialize + Clone + Eq + Hash + Send + Sync + 'static> ErasableWrite for W {}
 
 impl<C: 'static, E: 'static> Protocol for Erased<C, E> {
     type Command = C;
@@ -55,8 +73,37 @@ impl<C: 'static, E: 'static> Protocol for Erased<C, E> {
     }
 }
 
-trait Node<C: 'static, E: 'static> {
+trait Node<C: 'static, E: 'static>: Send + Sync {
     fn step(&mut self, now: Time, input: Input<Erased<C, E>>, out: &mut Effects<'_, Erased<C, E>>);
+    fn duplicate(&self) -> Box<dyn Node<C, E>>;
+    fn as_any(&self) -> &dyn Any;
+    fn equals(&self, other: &dyn Any) -> bool;
+    fn feed(&self, hasher: &mut dyn Hasher);
+}
+
+impl<C: 'static, E: 'static> Clone for Erased<C, E> {
+    fn clone(&self) -> Self {
+        Self { node: self.node.duplicate() }
+    }
+}
+
+impl<C: 'static, E: 'static> PartialEq for Erased<C, E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.node.equals(other.node.as_any())
+    }
+}
+
+impl<C: 'static, E: 'static> Eq for Erased<C, E> {}
+
+impl<C: 'static, E: 'static> Hash for Erased<C, E> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.node.feed(state);
+    }
+}
+
+/// Whether the other one is of the same type and equal.
+fn equal<T: Eq + 'static>(one: &T, other: &dyn Any) -> bool {
+    other.downcast_ref::<T>().is_some_and(|other| one == other)
 }
 
 struct Typed<P>(P);
@@ -64,7 +111,7 @@ struct Typed<P>(P);
 impl<P> Node<P::Command, P::Event> for Typed<P>
 where
     P: Erasable<Command: 'static, Event: 'static>,
-    WriteOf<P>: Serialize + 'static,
+    WriteOf<P>: ErasableWrite,
 {
     fn step(
         &mut self,
@@ -92,6 +139,19 @@ where
         };
         self.0.step(now, input, &mut Effects::new(&mut Eraser(out)));
     }
+
+    fn duplicate(&self) -> Box<dyn Node<P::Command, P::Event>> {
+        Box::new(Self(self.0.clone()))
+    }
+    fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
+    fn equals(&self, other: &dyn Any) -> bool {
+        equal(&self.0, other)
+    }
+    fn feed(&self, mut hasher: &mut dyn Hasher) {
+        self.0.hash(&mut hasher);
+    }
 }
 
 /// A driver that mixes up two algorithms is at fault, not the node; the trace shows it.
@@ -105,7 +165,7 @@ struct Eraser<'a, 'b, C: 'static, E: 'static>(&'a mut Effects<'b, Erased<C, E>>)
 impl<P> Sink<P> for Eraser<'_, '_, P::Command, P::Event>
 where
     P: Erasable<Command: 'static, Event: 'static>,
-    WriteOf<P>: Serialize + 'static,
+    WriteOf<P>: ErasableWrite,
 {
     fn effect(&mut self, effect: Effect<P>) {
         self.0.put(match effect {
@@ -129,18 +189,48 @@ where
 #[derive(Clone)]
 pub struct AnyMessage(Arc<dyn MessageObject>);
 
-trait MessageObject: Describe + erased_serde::Serialize + fmt::Debug + Any + Send + Sync {}
+trait MessageObject: Describe + erased_serde::Serialize + Part {}
 
-impl<M: Describe + erased_serde::Serialize + fmt::Debug + Any + Send + Sync> MessageObject for M {}
+impl<M: Describe + erased_serde::Serialize + Part> MessageObject for M {}
+
+/// What messages and timers have in common: they can be printed, compared and hashed whatever their type.
+trait Part: fmt::Debug + Any + Send + Sync {
+    fn equals(&self, other: &dyn Any) -> bool;
+    fn feed(&self, hasher: &mut dyn Hasher);
+}
+
+impl<T: fmt::Debug + Any + Send + Sync + Eq + Hash> Part for T {
+    fn equals(&self, other: &dyn Any) -> bool {
+        equal(self, other)
+    }
+    fn feed(&self, mut hasher: &mut dyn Hasher) {
+        self.hash(&mut hasher);
+    }
+}
 
 impl AnyMessage {
-    fn new<M: Describe + Serialize + fmt::Debug + Send + Sync + 'static>(message: M) -> Self {
+    fn new<M: Describe + Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static>(message: M) -> Self {
         Self(Arc::new(message))
     }
 
     fn typed<M: Clone + Send + Sync + 'static>(self) -> Option<M> {
         let any: Arc<dyn Any + Send + Sync> = self.0;
         any.downcast().ok().map(Arc::unwrap_or_clone)
+    }
+}
+
+impl PartialEq for AnyMessage {
+    fn eq(&self, other: &Self) -> bool {
+        let other: &dyn Any = &*other.0;
+        self.0.equals(other)
+    }
+}
+
+impl Eq for AnyMessage {}
+
+impl Hash for AnyMessage {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.feed(state);
     }
 }
 
@@ -178,18 +268,12 @@ impl fmt::Debug for AnyMessage {
 #[derive(Clone)]
 pub struct AnyTimer(Arc<dyn TimerObject>);
 
-trait TimerObject: erased_serde::Serialize + fmt::Debug + Any + Send + Sync {
-    fn equals(&self, other: &dyn Any) -> bool;
-}
+trait TimerObject: erased_serde::Serialize + Part {}
 
-impl<T: erased_serde::Serialize + fmt::Debug + Any + Send + Sync + Eq> TimerObject for T {
-    fn equals(&self, other: &dyn Any) -> bool {
-        other.downcast_ref::<T>().is_some_and(|other| self == other)
-    }
-}
+impl<T: erased_serde::Serialize + Part> TimerObject for T {}
 
 impl AnyTimer {
-    fn new<T: Serialize + fmt::Debug + Eq + Send + Sync + 'static>(timer: T) -> Self {
+    fn new<T: Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static>(timer: T) -> Self {
         Self(Arc::new(timer))
     }
 
@@ -208,6 +292,12 @@ impl PartialEq for AnyTimer {
 
 impl Eq for AnyTimer {}
 
+impl Hash for AnyTimer {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.feed(state);
+    }
+}
+
 impl Serialize for AnyTimer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         erased_serde::serialize(&*self.0, serializer)
@@ -223,23 +313,39 @@ impl fmt::Debug for AnyTimer {
 /// A write of any algorithm.
 pub struct AnyWrite(Box<dyn WriteObject>);
 
-trait WriteObject: erased_serde::Serialize {
+trait WriteObject: erased_serde::Serialize + Send + Sync {
     /// What this write is applied to before there was any other.
     fn empty(&self) -> Box<dyn DurableObject>;
+    fn duplicate(&self) -> Box<dyn WriteObject>;
+    fn as_any(&self) -> &dyn Any;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    fn equals(&self, other: &dyn Any) -> bool;
+    fn feed(&self, hasher: &mut dyn Hasher);
 }
 
 struct TypedWrite<D: Durable>(D::Write);
 
 impl<D> WriteObject for TypedWrite<D>
 where
-    D: Durable<Write: Serialize + 'static> + Clone + 'static,
+    D: Durable<Write: ErasableWrite> + Clone + Eq + Hash + Send + Sync + 'static,
 {
     fn empty(&self) -> Box<dyn DurableObject> {
         Box::new(TypedDurable(D::default()))
     }
+    fn duplicate(&self) -> Box<dyn WriteObject> {
+        Box::new(Self(self.0.clone()))
+    }
+    fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         Box::new(self.0)
+    }
+    fn equals(&self, other: &dyn Any) -> bool {
+        equal(&self.0, other)
+    }
+    fn feed(&self, mut hasher: &mut dyn Hasher) {
+        self.0.hash(&mut hasher);
     }
 }
 
@@ -255,21 +361,44 @@ impl Serialize for AnyWrite {
     }
 }
 
+impl Clone for AnyWrite {
+    fn clone(&self) -> Self {
+        Self(self.0.duplicate())
+    }
+}
+
+impl PartialEq for AnyWrite {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.equals(other.0.as_any())
+    }
+}
+
+impl Eq for AnyWrite {}
+
+impl Hash for AnyWrite {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.feed(state);
+    }
+}
+
 /// What any algorithm keeps on its disk; the first write tells what it is.
 #[derive(Default)]
 pub struct AnyDurable(Option<Box<dyn DurableObject>>);
 
-trait DurableObject {
+trait DurableObject: Send + Sync {
     fn apply(&mut self, write: Box<dyn Any>);
     fn duplicate(&self) -> Box<dyn DurableObject>;
+    fn as_any(&self) -> &dyn Any;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    fn equals(&self, other: &dyn Any) -> bool;
+    fn feed(&self, hasher: &mut dyn Hasher);
 }
 
 struct TypedDurable<D>(D);
 
 impl<D> DurableObject for TypedDurable<D>
 where
-    D: Durable<Write: 'static> + Clone + 'static,
+    D: Durable<Write: 'static> + Clone + Eq + Hash + Send + Sync + 'static,
 {
     fn apply(&mut self, write: Box<dyn Any>) {
         if let Ok(write) = write.downcast() {
@@ -279,8 +408,17 @@ where
     fn duplicate(&self) -> Box<dyn DurableObject> {
         Box::new(Self(self.0.clone()))
     }
+    fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         Box::new(self.0)
+    }
+    fn equals(&self, other: &dyn Any) -> bool {
+        equal(&self.0, other)
+    }
+    fn feed(&self, mut hasher: &mut dyn Hasher) {
+        self.0.hash(&mut hasher);
     }
 }
 
@@ -293,6 +431,27 @@ impl AnyDurable {
 impl Clone for AnyDurable {
     fn clone(&self) -> Self {
         Self(self.0.as_ref().map(|durable| durable.duplicate()))
+    }
+}
+
+impl PartialEq for AnyDurable {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => one.equals(other.as_any()),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        }
+    }
+}
+
+impl Eq for AnyDurable {}
+
+impl Hash for AnyDurable {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.is_some().hash(state);
+        if let Some(durable) = &self.0 {
+            durable.feed(state);
+        }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod moment;
 pub mod mutex;
 mod network;
 pub mod property;
+pub mod puppets;
 mod queue;
 pub mod replay;
 pub mod run;

@@ -124,6 +124,15 @@ pub enum Taken<'a, C> {
     View(&'a View),
 }
 
+// Written by hand, because a derive would ask Clone and Copy of the command, which is only borrowed.
+impl<C> Clone for Taken<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Taken<'_, C> {}
+
 /// An effect, as an observer sees it.
 pub enum Done<'a, E> {
     /// A message leaves.

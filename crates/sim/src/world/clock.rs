@@ -4,7 +4,7 @@ use quorate_core::{Duration, Time};
 
 /// A clock that was right at some instant, give or take, and has run at its own rate since.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct NodeClock {
+pub struct NodeClock {
     /// The true time of the last change.
     since: Time,
     /// What the clock showed then.
@@ -17,31 +17,31 @@ const MILLION: i128 = 1_000_000;
 
 impl NodeClock {
     /// A clock that shows true time.
-    pub(crate) fn right(now: Time) -> Self {
+    pub fn right(now: Time) -> Self {
         Self { since: now, shown: now, drift_ppm: 0 }
     }
 
     /// What it shows at a true instant.
-    pub(crate) fn at(&self, time: Time) -> Time {
+    pub fn at(&self, time: Time) -> Time {
         let elapsed = i128::from(time.nanos() - self.since.nanos());
         let shown = i128::from(self.shown.nanos()) + elapsed * (MILLION + i128::from(self.drift_ppm)) / MILLION;
         Time::from_nanos(i64::try_from(shown).unwrap_or(i64::MAX))
     }
 
     /// How long it truly takes until the clock has advanced this much.
-    pub(crate) fn true_length(&self, shown: Duration) -> Duration {
+    pub fn true_length(&self, shown: Duration) -> Duration {
         let rate = MILLION + i128::from(self.drift_ppm);
         let nanos = (i128::from(shown.nanos()) * MILLION + rate - 1) / rate.max(1);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// Jumps.
-    pub(crate) fn skew(&mut self, now: Time, nanos: i64) {
+    pub fn skew(&mut self, now: Time, nanos: i64) {
         *self = Self { since: now, shown: Time::from_nanos(self.at(now).nanos().saturating_add(nanos)), ..*self };
     }
 
     /// Runs at another rate from now on.
-    pub(crate) fn drift(&mut self, now: Time, ppm: i32) {
+    pub fn drift(&mut self, now: Time, ppm: i32) {
         *self = Self { since: now, shown: self.at(now), drift_ppm: ppm };
     }
 }

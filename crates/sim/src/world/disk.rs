@@ -2,9 +2,10 @@
 
 use quorate_core::{Barrier, Durable, Effect, Protocol, WriteOf};
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 
-/// The disk of one node. The simulator and the replay of a journal share it.
-pub(crate) struct Disk<P: Protocol> {
+/// The disk of one node. The simulator, the checker and the replay of a journal share it.
+pub struct Disk<P: Protocol> {
     /// The fold of all writes that are durable.
     durable: P::Durable,
     /// Writes that a crash now would lose, oldest first.
@@ -14,7 +15,7 @@ pub(crate) struct Disk<P: Protocol> {
     /// How many saves of this life are durable.
     synced: u64,
     /// Whether a sync is under way.
-    pub(crate) syncing: bool,
+    pub syncing: bool,
 }
 
 impl<P: Protocol> Default for Disk<P> {
@@ -29,24 +30,73 @@ impl<P: Protocol> Default for Disk<P> {
     }
 }
 
+// Written by hand, because a derive would ask these of the protocol itself. They are for the checker.
+impl<P: Protocol> Clone for Disk<P>
+where
+    P::Event: Clone,
+    P::Durable: Clone,
+    WriteOf<P>: Clone,
+{
+    fn clone(&self) -> Self {
+        Self {
+            durable: self.durable.clone(),
+            pending: self.pending.clone(),
+            barrier: self.barrier.clone(),
+            synced: self.synced,
+            syncing: self.syncing,
+        }
+    }
+}
+
+impl<P: Protocol> PartialEq for Disk<P>
+where
+    P::Durable: PartialEq,
+    WriteOf<P>: PartialEq,
+    Barrier<P>: PartialEq,
+{
+    fn eq(&self, other: &Self) -> bool {
+        (self.synced, self.syncing, &self.durable, &self.pending, &self.barrier)
+            == (other.synced, other.syncing, &other.durable, &other.pending, &other.barrier)
+    }
+}
+
+impl<P: Protocol> Eq for Disk<P>
+where
+    P::Durable: Eq,
+    WriteOf<P>: Eq,
+    Barrier<P>: Eq,
+{
+}
+
+impl<P: Protocol> Hash for Disk<P>
+where
+    P::Durable: Hash,
+    WriteOf<P>: Hash,
+    Barrier<P>: Hash,
+{
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.synced, self.syncing, &self.durable, &self.pending, &self.barrier).hash(state);
+    }
+}
+
 impl<P: Protocol> Disk<P> {
     /// Takes an effect and gives it back if it need not wait.
-    pub(crate) fn admit(&mut self, effect: Effect<P>) -> Option<Effect<P>> {
+    pub fn admit(&mut self, effect: Effect<P>) -> Option<Effect<P>> {
         self.barrier.admit(effect)
     }
 
     /// Takes a write.
-    pub(crate) fn write(&mut self, write: WriteOf<P>) {
+    pub fn write(&mut self, write: WriteOf<P>) {
         self.pending.push_back(write);
     }
 
     /// How many writes a sync that begins now would cover; nothing to do if there are none.
-    pub(crate) fn unsynced(&self) -> Option<u64> {
+    pub fn unsynced(&self) -> Option<u64> {
         (!self.pending.is_empty()).then(|| self.synced + self.pending.len() as u64)
     }
 
     /// The first `count` saves of this life are durable.
-    pub(crate) fn sync(&mut self, count: u64) {
+    pub fn sync(&mut self, count: u64) {
         while self.synced < count
             && let Some(write) = self.pending.pop_front()
         {
@@ -57,22 +107,22 @@ impl<P: Protocol> Disk<P> {
     }
 
     /// Whether the disk can confirm so many saves of this life: they were made, and not all of them are durable yet.
-    pub(crate) fn can_confirm(&self, count: u64) -> bool {
+    pub fn can_confirm(&self, count: u64) -> bool {
         (self.synced + 1..=self.synced + self.pending()).contains(&count)
     }
 
     /// The next effect that need not wait any longer.
-    pub(crate) fn release(&mut self) -> Option<Effect<P>> {
+    pub fn release(&mut self) -> Option<Effect<P>> {
         self.barrier.release()
     }
 
     /// How many writes are not durable.
-    pub(crate) fn pending(&self) -> u64 {
+    pub fn pending(&self) -> u64 {
         self.pending.len() as u64
     }
 
     /// The node goes down, and this many of its pending writes reach the disk all the same. Tells how many are lost.
-    pub(crate) fn crash(&mut self, survivors: u64) -> u64 {
+    pub fn crash(&mut self, survivors: u64) -> u64 {
         self.sync(self.synced.saturating_add(survivors));
         let lost = self.pending();
         self.pending.clear();
@@ -83,7 +133,7 @@ impl<P: Protocol> Disk<P> {
     }
 
     /// What a node that starts now finds.
-    pub(crate) fn contents(&self) -> P::Durable
+    pub fn contents(&self) -> P::Durable
     where
         P::Durable: Clone,
     {
@@ -91,7 +141,7 @@ impl<P: Protocol> Disk<P> {
     }
 
     /// Everything is gone.
-    pub(crate) fn wipe(&mut self) {
+    pub fn wipe(&mut self) {
         *self = Self::default();
     }
 }

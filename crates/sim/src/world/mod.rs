@@ -3,8 +3,8 @@
 //! A world takes one event after another from its queue. Same nodes, same setup, same seed: the same run, to the
 //! last byte. The cost of an event does not depend on the number of nodes or links.
 
-mod clock;
-pub(crate) mod disk;
+pub mod clock;
+pub mod disk;
 mod faults;
 mod host;
 mod intake;
