@@ -51,6 +51,23 @@ pub enum LabError {
     /// A journal that could not be written.
     #[error("The journal could not be written: {0}. The run itself went on to its end.")]
     Write(std::io::Error),
+    /// A group that cannot be checked.
+    #[error(transparent)]
+    Check(quorate_check::CheckError),
+    /// A check in which nobody asks.
+    #[error("A check in which nobody asks shows nothing: use --rounds 1, or --rounds unbounded.")]
+    NoRounds,
+    /// No property has this name.
+    #[error("There is no property '{}' of this algorithm. Its properties are {known}.", name.escape_debug())]
+    UnknownProperty {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// A counterexample that real nodes do not follow. This is a defect of Quorate.
+    #[error("The counterexample could not be played: {0}. This is a defect of Quorate; please report it.")]
+    Play(String),
     /// The system gives no more threads.
     #[error("A sweep with {threads} threads could not be started: {reason}. Use fewer, such as --threads 2.")]
     Threads {

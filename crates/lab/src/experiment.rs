@@ -107,7 +107,7 @@ where
 }
 
 /// Makes nodes, with the reliable-link layer under them if the experiment wants it.
-pub(crate) fn maker(spec: &Spec, entry: &'static Entry) -> impl Fn(NodeId) -> MutexNode + 'static {
+pub(crate) fn maker(spec: &Spec, entry: &'static Entry) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static {
     let group = spec.group();
     let retransmission = spec.is_reliable().then(|| spec.retransmission());
     move |me| {
@@ -145,7 +145,7 @@ fn properties(spec: &Spec, entry: &Entry, order: OrderWatch) -> Properties {
     Properties::new(spec.nodes, expects)
 }
 
-fn header(spec: &Spec, entry: &Entry) -> Result<Header, LabError> {
+pub(crate) fn header(spec: &Spec, entry: &Entry) -> Result<Header, LabError> {
     Ok(Header {
         journal: FORMAT,
         algorithm: spec.algorithm.clone(),

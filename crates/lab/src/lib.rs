@@ -1,8 +1,8 @@
 //! The lab: experiments on algorithms by name.
 //!
 //! A [`Spec`] says what to run, in the words of the command line; a journal's header holds one. From it follow
-//! a single [`experiment`], a [`sweep`] over many seeds, and the [`replay`] of a recorded run. The [`trace`] of
-//! any of them is text for people.
+//! a single [`experiment`], a [`sweep`] over many seeds, and the [`replay`] of a recorded run. A [`check`] tries every
+//! order of a small group. The [`trace`] of any of them is text for people.
 //!
 //! ```
 //! use quorate_lab::{Spec, experiment};
@@ -15,6 +15,7 @@
 //! ```
 
 mod chaos;
+pub mod check;
 mod error;
 pub mod experiment;
 pub mod replay;

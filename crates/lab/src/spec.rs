@@ -265,12 +265,12 @@ fn is_instant_link(fault: &Fault) -> bool {
 }
 
 /// The text as a shell takes it for one word.
-fn shell_word(text: &str) -> String {
+pub(crate) fn shell_word(text: &str) -> String {
     let plain = |character: char| character.is_alphanumeric() || "-_./,:=+@%".contains(character);
     if !text.is_empty() && text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// A choice as users type it.
-fn word(choice: &impl Serialize) -> String {
+pub(crate) fn word(choice: &impl Serialize) -> String {
     serde_json::to_value(choice).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

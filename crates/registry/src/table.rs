@@ -1,8 +1,12 @@
 //! The table: one line an algorithm.
 
 use crate::erased::Erased;
+use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
-use quorate_core::mutex::{Central, Command, Event, Facts, RicartAgrawala, central, ricart_agrawala};
+use quorate_core::mutex::{
+    Central, Command, Event, Facts, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala,
+    ricart_agrawala_modulo,
+};
 use quorate_core::{Group, NodeId};
 use serde::Serialize;
 use std::fmt;
@@ -46,16 +50,30 @@ impl Entry {
     }
 }
 
-static ALGORITHMS: [Entry; 2] = [
+static ALGORITHMS: [Entry; 3] = [
     Entry { facts: &central::FACTS, make: |me, group| Erased::new(Central::new(me, group)) },
     Entry { facts: &ricart_agrawala::FACTS, make: |me, group| Erased::new(RicartAgrawala::new(me, group)) },
+    Entry {
+        facts: &ricart_agrawala_modulo::FACTS,
+        make: |me, group| Erased::new(RicartAgrawalaModulo::new(me, group)),
+    },
 ];
 
-static FIXTURES: [Entry; 4] = [
+static FIXTURES: [Entry; 14] = [
     Entry { facts: &Flaw::BareReplies.facts(), make: |me, group| flawed(me, group, Flaw::BareReplies) },
     Entry { facts: &Flaw::ClockOnly.facts(), make: |me, group| flawed(me, group, Flaw::ClockOnly) },
     Entry { facts: &Flaw::NodeOnly.facts(), make: |me, group| flawed(me, group, Flaw::NodeOnly) },
     Entry { facts: &Flaw::FirstOnly.facts(), make: |me, group| flawed(me, group, Flaw::FirstOnly) },
+    Entry { facts: &Memory::Forgetful.facts(), make: |me, group| Erased::new(Memory::Forgetful.node(me, group)) },
+    Entry { facts: &Memory::Mindful.facts(), make: |me, group| Erased::new(Memory::Mindful.node(me, group)) },
+    Entry { facts: &Asking::Embrace.facts(), make: |me, group| Erased::new(Asking::Embrace.node(me, group)) },
+    Entry { facts: &Asking::Ordered.facts(), make: |me, group| Erased::new(Asking::Ordered.node(me, group)) },
+    Entry { facts: &Favour::Favourite.facts(), make: |me, group| Erased::new(Favour::Favourite.node(me, group)) },
+    Entry { facts: &Favour::Fair.facts(), make: |me, group| Erased::new(Favour::Fair.node(me, group)) },
+    Entry { facts: &Care::Slip.facts(), make: |me, group| Erased::new(Care::Slip.node(me, group)) },
+    Entry { facts: &Care::Tidy.facts(), make: |me, group| Erased::new(Care::Tidy.node(me, group)) },
+    Entry { facts: &Margin::Tick.facts(), make: |me, group| Erased::new(Margin::Tick.node(me, group)) },
+    Entry { facts: &Margin::Drift.facts(), make: |me, group| Erased::new(Margin::Drift.node(me, group)) },
 ];
 
 fn flawed(me: NodeId, group: Group, flaw: Flaw) -> MutexNode {
@@ -67,7 +85,7 @@ pub fn all() -> &'static [Entry] {
     &ALGORITHMS
 }
 
-/// Protocols that are wrong on purpose.
+/// Protocols that are wrong on purpose, and correct twins of some of them.
 pub fn fixtures() -> &'static [Entry] {
     &FIXTURES
 }

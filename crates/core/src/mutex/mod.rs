@@ -6,12 +6,14 @@
 pub mod central;
 mod facts;
 pub mod ricart_agrawala;
+pub mod ricart_agrawala_modulo;
 #[cfg(test)]
 mod storm;
 
 pub use central::Central;
 pub use facts::{Cost, Facts, ServiceOrder};
 pub use ricart_agrawala::RicartAgrawala;
+pub use ricart_agrawala_modulo::RicartAgrawalaModulo;
 
 use crate::fence::Fence;
 use core::fmt;

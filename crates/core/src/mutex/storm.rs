@@ -5,7 +5,10 @@
 //! storm is over and whoever is inside has left, everyone who asked has an answer. The fixtures prove that a storm
 //! finds those who break this.
 
-use super::{COMMANDS, Central, Command, Event, Patience, RicartAgrawala, central, ricart_agrawala};
+use super::{
+    COMMANDS, Central, Command, Event, Patience, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala,
+    ricart_agrawala_modulo,
+};
 use crate::describe::Describe;
 use crate::fence::Fence;
 use crate::fixtures::{Flaw, RicartAgrawala1981};
@@ -249,6 +252,12 @@ proptest! {
     fn ricart_agrawala_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
         let nodes = storm.strike(RicartAgrawala::new, ricart_agrawala::FACTS.fences).map_err(sunk)?;
         prop_assert!(nodes.iter().all(RicartAgrawala::is_idle), "something is left behind: {nodes:#?}");
+    }
+
+    #[test]
+    fn ricart_agrawala_modulo_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
+        let nodes = storm.strike(RicartAgrawalaModulo::new, ricart_agrawala_modulo::FACTS.fences).map_err(sunk)?;
+        prop_assert!(nodes.iter().all(RicartAgrawalaModulo::is_idle), "something is left behind: {nodes:#?}");
     }
 
     /// The paper is right as far as it goes: it lets nobody give up.

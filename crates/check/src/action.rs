@@ -1,0 +1,66 @@
+//! One transition of the group, in sixteen bits.
+
+/// What happens next, told by its place in the state that it happens in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// The message at this place arrives.
+    Deliver(usize),
+    /// A node makes this one of its own moves.
+    Own {
+        node: usize,
+        index: usize,
+    },
+    /// The message at this place is lost.
+    Lose(usize),
+    /// The message at this place is doubled.
+    Duplicate(usize),
+    /// Time passes.
+    Advance,
+}
+
+/// The largest group that is checked.
+pub(crate) const MOST_NODES: usize = 16;
+/// How many messages can be under way at once.
+pub(crate) const MOST_UNDER_WAY: usize = 1 << 13;
+/// How many moves of its own a node can have to choose from.
+pub(crate) const MOST_MOVES: usize = 1 << 9;
+
+const KIND: u32 = 13;
+
+impl Action {
+    pub(crate) fn pack(self) -> u16 {
+        let (kind, rest) = match self {
+            Self::Deliver(place) => (0, place),
+            Self::Own { node, index } => (1, node << 9 | index),
+            Self::Lose(place) => (2, place),
+            Self::Duplicate(place) => (3, place),
+            Self::Advance => (4, 0),
+        };
+        (kind << KIND | rest) as u16
+    }
+
+    pub(crate) fn unpack(packed: u16) -> Self {
+        let rest = usize::from(packed) & ((1 << KIND) - 1);
+        match packed >> KIND {
+            0 => Self::Deliver(rest),
+            1 => Self::Own { node: rest >> 9, index: rest & 0x1ff },
+            2 => Self::Lose(rest),
+            3 => Self::Duplicate(rest),
+            _ => Self::Advance,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, MOST_MOVES, MOST_NODES, MOST_UNDER_WAY};
+
+    #[test]
+    fn every_action_survives_packing() {
+        let place = MOST_UNDER_WAY - 1;
+        let own = Action::Own { node: MOST_NODES - 1, index: MOST_MOVES - 1 };
+        for action in [Action::Deliver(place), own, Action::Lose(place), Action::Duplicate(0), Action::Advance] {
+            assert_eq!(Action::unpack(action.pack()), action);
+        }
+    }
+}

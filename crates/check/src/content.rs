@@ -1,0 +1,99 @@
+//! Fingerprints of content: the same in every run, thread and order of discovery.
+
+use std::hash::{Hash, Hasher};
+
+/// Hashes what a value says. Each word is folded in by a full multiplication, so that every bit counts.
+#[derive(Clone)]
+struct ContentHasher(u64);
+
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+const FIRST: u64 = 0xd6e8_feb8_6659_fd93;
+const SECOND: u64 = 0xa076_1d64_78bd_642f;
+
+/// The fingerprint of a value's content.
+pub(crate) fn content<T: Hash + ?Sized>(value: &T) -> u64 {
+    let mut hasher = ContentHasher(SEED);
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Spreads the bits of a word all over it; different words stay different.
+pub(crate) fn mix(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+fn fold(one: u64, other: u64) -> u64 {
+    let product = u128::from(one) * u128::from(other);
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+impl Hasher for ContentHasher {
+    fn finish(&self) -> u64 {
+        mix(self.0)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+        self.write_u64(bytes.len() as u64);
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = fold(self.0.wrapping_add(FIRST), word ^ SECOND) ^ self.0.rotate_left(23);
+    }
+
+    fn write_u8(&mut self, word: u8) {
+        self.write_u64(u64::from(word));
+    }
+
+    fn write_u16(&mut self, word: u16) {
+        self.write_u64(u64::from(word));
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+
+    fn write_u128(&mut self, word: u128) {
+        self.write_u64(word as u64);
+        self.write_u64((word >> 64) as u64);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{content, mix};
+    use std::collections::HashSet;
+
+    #[test]
+    fn small_differences_in_content_give_other_fingerprints() {
+        let mut seen = HashSet::new();
+        for a in 0_u64..64 {
+            for b in 0_u8..64 {
+                assert!(seen.insert(content(&(a, b, [b; 3]))));
+                assert!(seen.insert(content(&(a, Some(b)))));
+                assert!(seen.insert(content(&format!("{a}:{b}"))));
+            }
+        }
+    }
+
+    /// Sums of fingerprints are what states are told apart by, so they must not run into each other either.
+    #[test]
+    fn sums_of_fingerprints_differ() {
+        let mut seen = HashSet::new();
+        for a in 0..200_u64 {
+            for b in a..200 {
+                assert!(seen.insert(mix(a + 1).wrapping_add(mix(b + 1))));
+            }
+        }
+    }
+}

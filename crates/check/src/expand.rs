@@ -1,0 +1,334 @@
+//! Everything that can happen next in a state.
+
+use crate::action::{Action, MOST_UNDER_WAY};
+use crate::system::{Budgets, LOCALS, System, envelope_of, spend_on_move};
+use crate::tables::{MoveKind, NOTHING, Tables};
+use quorate_core::Time;
+
+/// A transition that was found. The state that it leads to is built only if its fingerprint is new.
+#[derive(Clone, Copy)]
+pub(crate) struct Candidate {
+    pub(crate) fingerprint: u64,
+    /// What it does, by its number; `NOTHING` if it changes no node.
+    pub(crate) outcome: u32,
+    /// The place of the state it comes from in its batch.
+    pub(crate) parent: u16,
+    /// The packed action.
+    pub(crate) action: u16,
+}
+
+/// What a search looks for in a state besides its successors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sight {
+    /// Somebody waits.
+    pub(crate) waits: bool,
+    /// Something other than a fault can happen.
+    pub(crate) possible: bool,
+    /// Something must happen sooner or later.
+    pub(crate) obliged: bool,
+}
+
+impl Sight {
+    /// Nothing can happen, though somebody waits.
+    pub(crate) fn is_deadlock(self) -> bool {
+        self.waits && !self.possible
+    }
+
+    /// Nothing need ever happen, though somebody waits.
+    pub(crate) fn is_end(self) -> bool {
+        self.waits && !self.obliged
+    }
+}
+
+/// Works out what inputs do to local states: it has the nodes themselves.
+pub(crate) trait Oracle {
+    fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32;
+    fn own(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32;
+    /// Whether a node had more moves to choose from than can be told apart.
+    fn is_overrun(&self) -> bool;
+}
+
+/// Looks up what inputs do.
+pub(crate) trait Lookup {
+    fn system(&self) -> &System;
+    /// Nothing if it is not known.
+    fn delivery(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32>;
+    fn own(&mut self, local: u32, number: u32, instant: u32) -> Option<u32>;
+    fn instant(&mut self, time: Time) -> Option<u32>;
+}
+
+/// Looks up what is known, and learns nothing. Many threads may do so at once.
+pub(crate) struct Known<'a>(pub(crate) &'a System);
+
+impl Lookup for Known<'_> {
+    #[inline]
+    fn system(&self) -> &System {
+        self.0
+    }
+    #[inline]
+    fn delivery(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32> {
+        self.0.tables.delivery(local, envelope, instant)
+    }
+    #[inline]
+    fn own(&mut self, _local: u32, number: u32, instant: u32) -> Option<u32> {
+        self.0.tables.own(number, instant)
+    }
+    fn instant(&mut self, time: Time) -> Option<u32> {
+        self.0.tables.instant(time)
+    }
+}
+
+/// Works out what is not known yet.
+pub(crate) struct Learning<'a> {
+    pub(crate) system: &'a mut System,
+    pub(crate) oracle: &'a mut dyn Oracle,
+}
+
+impl Lookup for Learning<'_> {
+    fn system(&self) -> &System {
+        self.system
+    }
+    fn delivery(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32> {
+        let tables = &mut self.system.tables;
+        Some(tables.delivery(local, envelope, instant).unwrap_or_else(|| {
+            let time = tables.instants[instant as usize];
+            let outcome = self.oracle.deliver(tables, local, envelope, time);
+            tables.learn_delivery(local, envelope, instant, outcome);
+            outcome
+        }))
+    }
+    fn own(&mut self, local: u32, number: u32, instant: u32) -> Option<u32> {
+        let tables = &mut self.system.tables;
+        Some(tables.own(number, instant).unwrap_or_else(|| {
+            let time = tables.instants[instant as usize];
+            let outcome = self.oracle.own(tables, local, number, time);
+            tables.learn_own(number, instant, outcome);
+            outcome
+        }))
+    }
+    fn instant(&mut self, time: Time) -> Option<u32> {
+        Some(self.system.tables.learn_instant(time))
+    }
+}
+
+/// What the expansion of a state yields, kept from one state to the next to save allocations.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) candidates: Vec<Candidate>,
+    /// Properties that transitions break, with the transitions' actions.
+    pub(crate) breaches: Vec<(u8, u16)>,
+    pub(crate) sight: Sight,
+    /// More messages are under way than an action can tell apart.
+    pub(crate) overflow: bool,
+    words: Vec<u32>,
+}
+
+/// Not everything that is needed is known.
+#[derive(Debug)]
+pub(crate) struct Unknown;
+
+/// One expansion under way.
+struct Expansion<'a, L> {
+    lookup: &'a mut L,
+    state: &'a [u32],
+    fingerprint: u64,
+    parent: u16,
+    found: &'a mut Found,
+}
+
+/// Finds everything that can happen next.
+pub(crate) fn expand<L: Lookup>(
+    lookup: &mut L,
+    state: &[u32],
+    fingerprint: u64,
+    parent: u16,
+    found: &mut Found,
+) -> Result<(), Unknown> {
+    found.candidates.clear();
+    found.breaches.clear();
+    found.sight = Sight::default();
+    let nodes = lookup.system().nodes;
+    let mut expansion = Expansion { lookup, state, fingerprint, parent, found };
+    for node in 0..nodes {
+        expansion.own_moves(node)?;
+    }
+    expansion.deliveries(None)?;
+    expansion.faults();
+    expansion.advance()
+}
+
+/// Finds what one node can do next: what arrives there, and its own moves.
+pub(crate) fn expand_node<L: Lookup>(
+    lookup: &mut L,
+    state: &[u32],
+    fingerprint: u64,
+    parent: u16,
+    node: usize,
+    found: &mut Found,
+) -> Result<(), Unknown> {
+    found.candidates.clear();
+    found.breaches.clear();
+    found.sight = Sight::default();
+    let mut expansion = Expansion { lookup, state, fingerprint, parent, found };
+    expansion.own_moves(node)?;
+    expansion.deliveries(Some(node))
+}
+
+impl<L: Lookup> Expansion<'_, L> {
+    fn own_moves(&mut self, node: usize) -> Result<(), Unknown> {
+        let local = self.state[LOCALS + node];
+        let instant = self.state[1];
+        let system = self.lookup.system();
+        let info = &system.tables.locals[local as usize];
+        let (first, count) = (info.first_move, info.moves);
+        let budgets = Budgets::unpack(self.state[0]);
+        self.found.sight.waits |= info.waits;
+        for index in 0..u32::from(count) {
+            let system = self.lookup.system();
+            let offer = system.tables.moves[(first + index) as usize];
+            let hasty = system.is_hasty(offer.kind, self.state);
+            let enabled = match offer.kind {
+                MoveKind::Crash => budgets.crashes > 0,
+                MoveKind::Restart => budgets.restarts > 0,
+                MoveKind::Timer if hasty => budgets.hasty_timers > 0,
+                MoveKind::Timer => offer.ready <= system.tables.instants[instant as usize],
+                MoveKind::Command | MoveKind::Sync => true,
+            };
+            self.found.sight.obliged |= offer.obligation.is_some();
+            if !enabled {
+                continue;
+            }
+            self.found.sight.possible |= offer.kind != MoveKind::Crash;
+            let outcome = self.lookup.own(local, first + index, instant).ok_or(Unknown)?;
+            let action = Action::Own { node, index: index as usize };
+            let spent = spend_on_move(self.state[0], offer.kind, hasty).pack();
+            self.node_moves(action, outcome, spent, 0);
+        }
+        Ok(())
+    }
+
+    fn deliveries(&mut self, only: Option<usize>) -> Result<(), Unknown> {
+        let body = self.lookup.system().body();
+        let under_way = self.state.len() - body;
+        if under_way >= MOST_UNDER_WAY {
+            self.found.overflow = true;
+            return Ok(());
+        }
+        for place in 0..under_way {
+            let system = self.lookup.system();
+            let word = self.state[body + place];
+            if place > 0 {
+                let before = self.state[body + place - 1];
+                let same = if system.fifo { system.link(before) == system.link(word) } else { before == word };
+                if same {
+                    continue;
+                }
+            }
+            let (_, to) = system.link(word);
+            if only.is_some_and(|node| node != usize::from(to)) {
+                continue;
+            }
+            self.found.sight.obliged = true;
+            self.found.sight.possible = true;
+            let local = self.state[LOCALS + usize::from(to)];
+            let taken = system.word_fingerprint(word);
+            let outcome = if system.tables.locals[local as usize].up {
+                self.lookup.delivery(local, envelope_of(word), self.state[1]).ok_or(Unknown)?
+            } else {
+                NOTHING
+            };
+            self.node_moves(Action::Deliver(place), outcome, self.state[0], taken);
+        }
+        Ok(())
+    }
+
+    /// A node takes an input: what it does is known by its number.
+    #[inline]
+    fn node_moves(&mut self, action: Action, outcome: u32, budgets: u32, taken: u64) {
+        let system = self.lookup.system();
+        let mut breach = None;
+        let fingerprint = if system.is_additive() {
+            let mut fingerprint = self.fingerprint.wrapping_sub(taken);
+            if outcome != NOTHING {
+                fingerprint = fingerprint.wrapping_add(system.tables.outcomes[outcome as usize].delta);
+            }
+            if budgets != self.state[0] {
+                fingerprint = fingerprint
+                    .wrapping_sub(System::budgets_fingerprint(self.state[0]))
+                    .wrapping_add(System::budgets_fingerprint(budgets));
+            }
+            fingerprint
+        } else {
+            self.found.words.clear();
+            breach = system.succeed(self.state, action, outcome, &mut self.found.words);
+            system.fingerprint(&self.found.words)
+        };
+        let own_breach = if outcome == NOTHING { None } else { system.tables.outcomes[outcome as usize].breach() };
+        let packed = action.pack();
+        for property in own_breach.into_iter().chain(breach) {
+            self.found.breaches.push((property, packed));
+        }
+        self.found.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action: packed });
+    }
+
+    fn faults(&mut self) {
+        let budgets = Budgets::unpack(self.state[0]);
+        if budgets.losses == 0 && budgets.duplicates == 0 {
+            return;
+        }
+        let body = self.lookup.system().body();
+        for place in 0..self.state.len() - body {
+            if place > 0 && self.state[body + place] == self.state[body + place - 1] {
+                continue;
+            }
+            if budgets.losses > 0 {
+                self.fault(Action::Lose(place));
+            }
+            if budgets.duplicates > 0 {
+                self.fault(Action::Duplicate(place));
+            }
+        }
+    }
+
+    fn fault(&mut self, action: Action) {
+        let system = self.lookup.system();
+        self.found.words.clear();
+        system.succeed(self.state, action, NOTHING, &mut self.found.words);
+        let fingerprint = system.fingerprint(&self.found.words);
+        let action = action.pack();
+        self.found.candidates.push(Candidate { fingerprint, outcome: NOTHING, parent: self.parent, action });
+    }
+
+    /// Time passes to the next end of a timer's span, unless a timer must fire first.
+    fn advance(&mut self) -> Result<(), Unknown> {
+        let system = self.lookup.system();
+        let Some(until) = system.until else { return Ok(()) };
+        let now = system.tables.instants[self.state[1] as usize];
+        let mut next = None;
+        for local in &self.state[LOCALS..LOCALS + system.nodes] {
+            for deadline in &*system.tables.locals[*local as usize].deadlines {
+                if deadline.latest <= now {
+                    return Ok(());
+                }
+                let end = if deadline.earliest > now { deadline.earliest } else { deadline.latest };
+                next = Some(next.map_or(end, |next: Time| next.min(end)));
+            }
+        }
+        let Some(next) = next else { return Ok(()) };
+        // Time goes on beyond the horizon too, though nobody looks.
+        self.found.sight.obliged = true;
+        self.found.sight.possible = true;
+        if next > until {
+            return Ok(());
+        }
+        let instant = self.lookup.instant(next).ok_or(Unknown)?;
+        let system = self.lookup.system();
+        let fingerprint = self
+            .fingerprint
+            .wrapping_sub(system.time_fingerprint(self.state[1]))
+            .wrapping_add(system.time_fingerprint(instant));
+        let action = Action::Advance.pack();
+        self.found.candidates.push(Candidate { fingerprint, outcome: instant, parent: self.parent, action });
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! What a check is asked to do, and what it found.
+
+use crate::breadth::End;
+use crate::play::Counterexample;
+use crate::walk::Walks;
+use quorate_core::Time;
+use quorate_sim::property::Kind;
+
+/// The group and all that may happen to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// Links keep the order of messages.
+    pub fifo: bool,
+    /// How many messages may be lost.
+    pub losses: u8,
+    /// How many messages may arrive twice.
+    pub duplicates: u8,
+    /// How many nodes may crash.
+    pub crashes: u8,
+    /// How many may come back.
+    pub restarts: u8,
+    /// How many timers may fire although messages are under way, where time does not count. All others wait until
+    /// nothing is.
+    pub hasty_timers: u8,
+    /// What time is like, where it counts. Else it stands still, and a timer fires at any time.
+    pub timing: Option<Timing>,
+}
+
+impl Setup {
+    /// A group of this size to which nothing happens.
+    pub fn new(nodes: usize) -> Self {
+        Self {
+            nodes,
+            fifo: false,
+            losses: 0,
+            duplicates: 0,
+            crashes: 0,
+            restarts: 0,
+            hasty_timers: 0,
+            timing: None,
+        }
+    }
+}
+
+/// Time that counts: timers fire at the ends of their spans, on clocks that are off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// By how much each clock runs too fast or too slow, in millionths. Both are tried for every node.
+    pub drift_ppm: u32,
+    /// How far time is followed.
+    pub until: Time,
+}
+
+/// How to search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// In which order states are searched.
+    pub search: Search,
+    /// How many threads search.
+    pub threads: usize,
+    /// How many bytes it may take.
+    pub memory: u64,
+    /// Whether orders that make no difference are left out.
+    pub reduce: bool,
+    /// Whether to stop at the first breach.
+    pub first: bool,
+    /// Which properties are judged; all if not given.
+    pub properties: Option<Vec<String>>,
+}
+
+/// In which order states are searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Level by level, for shortest counterexamples and liveness.
+    Breadth,
+    /// Deep first, for little memory.
+    Depth,
+    /// At random, for spaces too large to see all of.
+    Walks(Walks),
+}
+
+/// What a check found.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// Why it ended.
+    pub end: End,
+    /// The main search. It sees the group's states as they are.
+    pub states: Pass,
+    /// The search with memory of the past beside the states, if a property needs it.
+    pub past: Option<Pass>,
+    /// The search for fair runs that go on for ever, if it was needed.
+    pub fair: Option<Pass>,
+    /// How many random walks were taken.
+    pub walks: Option<u64>,
+    /// What holds and what does not.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Findings {
+    /// Whether every reachable state was seen and judged.
+    pub fn is_complete(&self) -> bool {
+        self.end == End::Complete
+    }
+
+    /// Whether any property is broken.
+    pub fn is_broken(&self) -> bool {
+        self.verdicts.iter().any(|verdict| verdict.holds == Some(false))
+    }
+
+    /// How likely it is at most that two states shared a fingerprint, so that one of them was not looked at.
+    pub fn collision(&self) -> f64 {
+        let passes = [Some(&self.states), self.past.as_ref(), self.fair.as_ref()];
+        let odds = passes.into_iter().flatten().map(|pass| {
+            let states = pass.states as f64;
+            states * (states - 1.0).max(0.0) / 2.0 / 2.0_f64.powi(64)
+        });
+        odds.sum::<f64>().min(1.0)
+    }
+}
+
+/// The figures of one search.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pass {
+    /// Distinct states; none are told apart by random walks.
+    pub states: u64,
+    /// Transitions taken, and initial states.
+    pub generated: u64,
+    /// The longest of the shortest paths.
+    pub depth: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// What it kept for each state, beyond the states that waited to be expanded.
+    pub bytes_per_state: Option<f64>,
+}
+
+/// What came of one property.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Its name.
+    pub name: &'static str,
+    /// When it is judged.
+    pub kind: Kind,
+    /// Whether it holds, if that is known.
+    pub holds: Option<bool>,
+    /// Why it is not known.
+    pub unknown: Option<&'static str>,
+    /// A run that breaks it.
+    pub counterexample: Option<Counterexample>,
+}
+
+/// What part of a check is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The main search.
+    States,
+    /// The search with memory of the past.
+    Past,
+    /// The search for fair runs.
+    Fair,
+    /// The search for a shorter counterexample.
+    Shortest,
+}
+
+/// Why a group cannot be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckError {
+    /// There are no nodes.
+    NoNodes,
+    /// There are more nodes than can be told apart.
+    TooManyNodes {
+        /// How many can.
+        most: usize,
+    },
+    /// A bound on faults is too large.
+    TooManyFaults {
+        /// How many can be counted.
+        most: u8,
+    },
+}
+
+impl std::fmt::Display for CheckError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoNodes => f.write_str("A group needs at least one node; --nodes 3 is a good start."),
+            Self::TooManyNodes { most } => {
+                write!(f, "Checking all orders of so many nodes is hopeless: at most {most} can be told apart.")
+            }
+            Self::TooManyFaults { most } => write!(f, "Each kind of fault can happen at most {most} times in a check."),
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}

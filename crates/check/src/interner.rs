@@ -1,0 +1,151 @@
+//! Small numbers for values: each distinct value is kept once.
+
+use crate::content::content;
+use std::hash::Hash;
+
+/// Distinct values, numbered in the order in which they came.
+pub(crate) struct Interner<T> {
+    values: Vec<T>,
+    fingerprints: Vec<u64>,
+    /// Numbers of values by their fingerprints, at most half full; `EMPTY` elsewhere.
+    slots: Vec<u32>,
+}
+
+const EMPTY: u32 = u32::MAX;
+
+impl<T: Hash + Eq> Interner<T> {
+    pub(crate) fn new() -> Self {
+        Self { values: Vec::new(), fingerprints: Vec::new(), slots: vec![EMPTY; 64] }
+    }
+
+    /// The value of this number.
+    pub(crate) fn get(&self, number: u32) -> &T {
+        &self.values[number as usize]
+    }
+
+    /// The number of a value, its fingerprint, and whether it is new.
+    pub(crate) fn intern(&mut self, value: T) -> (u32, u64, bool) {
+        let fingerprint = content(&value);
+        let mut slot = self.home(fingerprint);
+        while self.slots[slot] != EMPTY {
+            let number = self.slots[slot];
+            if self.fingerprints[number as usize] == fingerprint && self.values[number as usize] == value {
+                return (number, fingerprint, false);
+            }
+            slot = (slot + 1) % self.slots.len();
+        }
+        let number = self.values.len() as u32;
+        self.slots[slot] = number;
+        self.values.push(value);
+        self.fingerprints.push(fingerprint);
+        if self.values.len() * 2 > self.slots.len() {
+            self.grow();
+        }
+        (number, fingerprint, true)
+    }
+
+    fn home(&self, fingerprint: u64) -> usize {
+        fingerprint as usize & (self.slots.len() - 1)
+    }
+
+    fn grow(&mut self) {
+        self.slots = vec![EMPTY; self.slots.len() * 2];
+        for number in 0..self.values.len() {
+            let mut slot = self.home(self.fingerprints[number]);
+            while self.slots[slot] != EMPTY {
+                slot = (slot + 1) % self.slots.len();
+            }
+            self.slots[slot] = number as u32;
+        }
+    }
+}
+
+/// A map from words to small numbers, for the hottest look-up of the search.
+pub(crate) struct WordMap {
+    keys: Vec<u64>,
+    numbers: Vec<u32>,
+    len: usize,
+}
+
+/// No key is this word.
+const FREE: u64 = u64::MAX;
+
+impl WordMap {
+    pub(crate) fn new() -> Self {
+        Self { keys: vec![FREE; 1024], numbers: vec![0; 1024], len: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, key: u64) -> Option<u32> {
+        let mask = self.keys.len() - 1;
+        let mut slot = spread(key) & mask;
+        loop {
+            let found = self.keys[slot];
+            if found == key {
+                return Some(self.numbers[slot]);
+            }
+            if found == FREE {
+                return None;
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    pub(crate) fn insert(&mut self, key: u64, number: u32) {
+        if self.len * 2 >= self.keys.len() {
+            let keys = std::mem::take(&mut self.keys);
+            let numbers = std::mem::take(&mut self.numbers);
+            self.keys = vec![FREE; keys.len() * 2];
+            self.numbers = vec![0; keys.len() * 2];
+            for (key, number) in keys.into_iter().zip(numbers) {
+                if key != FREE {
+                    self.place(key, number);
+                }
+            }
+        }
+        self.len += 1;
+        self.place(key, number);
+    }
+
+    fn place(&mut self, key: u64, number: u32) {
+        let mask = self.keys.len() - 1;
+        let mut slot = spread(key) & mask;
+        while self.keys[slot] != FREE {
+            slot = (slot + 1) & mask;
+        }
+        self.keys[slot] = key;
+        self.numbers[slot] = number;
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.keys.len() as u64 * 12
+    }
+}
+
+#[inline]
+fn spread(key: u64) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 29) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Interner, WordMap};
+
+    #[test]
+    fn equal_values_share_a_number() {
+        let mut interner = Interner::new();
+        let numbers: Vec<_> = (0..1_000_u32).map(|value| interner.intern(value % 300).0).collect();
+        assert!(numbers.iter().enumerate().all(|(index, number)| index % 300 == *number as usize));
+        assert_eq!(*interner.get(7), 7);
+    }
+
+    #[test]
+    fn a_word_map_keeps_what_it_is_given() {
+        let mut map = WordMap::new();
+        for key in 0..10_000_u64 {
+            assert_eq!(map.get(key << 16), None);
+            map.insert(key << 16, key as u32);
+        }
+        assert!((0..10_000_u64).all(|key| map.get(key << 16) == Some(key as u32)));
+    }
+}

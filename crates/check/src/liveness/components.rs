@@ -1,0 +1,122 @@
+//! Where a run can go round: strongly connected components, by Tarjan's algorithm (1972).
+//!
+//! One search in depth keeps two stacks: the path from a root to the state at hand, and the open states, which are
+//! those whose component is not complete. A state that cannot get back to any open state below itself is the lowest of
+//! its component, and the component is all that lies above it on the open stack.
+//!
+//! Two departures from the paper. The path is a vector, not the call stack: graphs of states are millions of steps
+//! deep. And a state's number is its place on the open stack, which orders open states as the time of discovery does;
+//! the lowest number it gets back to is only needed while it is on the path, and is kept there. So the search takes
+//! 4 bytes for each state of the graph, 4 more while a state is open, and 16 more while it is on the path.
+
+use super::Graph;
+
+/// The strongly connected components of the subgraph of member states in which a run can go round for ever.
+///
+/// A state alone is one of them only if it has an edge to itself. Each component's states are sorted, and components
+/// come in the order of their smallest states. The time is linear in states and edges, but for that sorting; `member`
+/// is asked at most once about each state.
+pub(crate) fn cyclic_components(graph: &Graph, member: impl Fn(u32) -> bool) -> Vec<Vec<u32>> {
+    let mut components: Vec<_> = Search::new(graph, member).collect();
+    for component in &mut components {
+        component.sort_unstable();
+    }
+    components.sort_unstable_by_key(|component| component.first().copied());
+    components
+}
+
+/// The mark of a state that the search has not come to.
+const UNSEEN: u32 = 0;
+/// The mark of a state that is no member, or whose component is complete. It is above the number of every open state,
+/// so an edge to such a state never lowers anything.
+const CLOSED: u32 = u32::MAX;
+
+/// The search, halted after each component with a cycle. It hands them out in the order in which they are complete.
+struct Search<'a, M> {
+    graph: &'a Graph,
+    member: M,
+    /// Every state below it is seen.
+    next_root: u32,
+    /// For each state `UNSEEN`, `CLOSED`, or its number: how many states were open when it was opened, itself included.
+    marks: Vec<u32>,
+    open: Vec<u32>,
+    path: Vec<Visit>,
+}
+
+/// A state on the path.
+struct Visit {
+    state: u32,
+    /// The smallest number of an open state that the search got to from here.
+    lowest: u32,
+    /// The position of the edge to be followed next.
+    next_edge: usize,
+}
+
+impl<'a, M: Fn(u32) -> bool> Search<'a, M> {
+    fn new(graph: &'a Graph, member: M) -> Self {
+        let marks = vec![UNSEEN; graph.states() as usize];
+        Self { graph, member, next_root: 0, marks, open: Vec::new(), path: Vec::new() }
+    }
+
+    /// Comes to a state, by an edge of the last state on the path or, if the path is empty, as a root.
+    fn come_to(&mut self, state: u32) {
+        let Some(mark) = self.marks.get_mut(state as usize) else { return };
+        if *mark != UNSEEN {
+            if let Some(visit) = self.path.last_mut() {
+                visit.lowest = visit.lowest.min(*mark);
+            }
+        } else if (self.member)(state) {
+            self.open.push(state);
+            *mark = self.open.len() as u32;
+            self.path.push(Visit { state, lowest: *mark, next_edge: 0 });
+        } else {
+            *mark = CLOSED;
+        }
+    }
+
+    /// Leaves the last state on the path, all of whose edges were followed. If that completes a component in which a
+    /// run can go round, here it is.
+    fn leave(&mut self) -> Option<Vec<u32>> {
+        let visit = self.path.pop()?;
+        let number = *self.marks.get(visit.state as usize)?;
+        if visit.lowest < number {
+            if let Some(previous) = self.path.last_mut() {
+                previous.lowest = previous.lowest.min(visit.lowest);
+            }
+            return None;
+        }
+        let component = self.open.get(number as usize - 1..)?;
+        for state in component {
+            if let Some(mark) = self.marks.get_mut(*state as usize) {
+                *mark = CLOSED;
+            }
+        }
+        let is_cyclic = component.len() > 1 || self.graph.edges(visit.state).contains(&visit.state);
+        let found = is_cyclic.then(|| component.to_vec());
+        self.open.truncate(number as usize - 1);
+        found
+    }
+}
+
+impl<M: Fn(u32) -> bool> Iterator for Search<'_, M> {
+    type Item = Vec<u32>;
+
+    fn next(&mut self) -> Option<Vec<u32>> {
+        loop {
+            if let Some(visit) = self.path.last_mut() {
+                let target = self.graph.edges(visit.state).get(visit.next_edge).copied();
+                visit.next_edge += 1;
+                if let Some(target) = target {
+                    self.come_to(target);
+                } else if let Some(component) = self.leave() {
+                    return Some(component);
+                }
+            } else if self.next_root < self.graph.states() {
+                self.come_to(self.next_root);
+                self.next_root += 1;
+            } else {
+                return None;
+            }
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Liveness on graphs small enough to see through, on one too deep for the call stack, and against brute force.
+
+use super::lasso::has_fair_run;
+use super::{Fairness, Graph, cyclic_components, fair_cycle};
+use std::collections::BTreeSet;
+
+/// Whether no run can go round anywhere.
+fn is_acyclic(graph: &Graph) -> bool {
+    cyclic_components(graph, |_| true).is_empty()
+}
+
+/// A graph with these rows.
+fn graph(rows: &[&[u32]]) -> Graph {
+    let mut graph = Graph::new();
+    for row in rows {
+        graph.push_row(row.iter().copied());
+    }
+    graph
+}
+
+fn components(rows: &[&[u32]]) -> Vec<Vec<u32>> {
+    cyclic_components(&graph(rows), |_| true)
+}
+
+/// Obligations as two tables.
+#[derive(Debug, Default)]
+struct Rules {
+    /// For each state, what is due there. Nothing is due in states that it leaves out.
+    due: Vec<Vec<u64>>,
+    /// Source, position and obligation of the edges that meet something.
+    meets: BTreeSet<(u32, usize, u64)>,
+}
+
+impl Fairness for Rules {
+    fn due(&self, state: u32) -> &[u64] {
+        self.due.get(state as usize).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn meets(&self, source: u32, edge: usize, obligation: u64) -> bool {
+        self.meets.contains(&(source, edge, obligation))
+    }
+}
+
+/// What is due in each state, and which edges meet what.
+fn rules(due: &[&[u64]], meets: &[(u32, usize, u64)]) -> Rules {
+    Rules { due: due.iter().map(|due| due.to_vec()).collect(), meets: meets.iter().copied().collect() }
+}
+
+/// Fails unless the steps go round inside the component, from the start to the start, and are fair by themselves.
+fn assert_fair(graph: &Graph, component: &[u32], start: u32, rules: &Rules, steps: &[(u32, usize)]) {
+    let mut at = start;
+    for (source, edge) in steps {
+        assert_eq!(*source, at, "a step begins where no step has led: {steps:?}");
+        at = graph.edges(*source)[*edge];
+        assert!(component.binary_search(&at).is_ok(), "it leaves the component: {steps:?}");
+    }
+    assert!(!steps.is_empty() && at == start, "it does not come back: {steps:?}");
+    for due in rules.due(start) {
+        let is_always_due = steps.iter().all(|(state, _)| rules.due(*state).contains(due));
+        let is_met = steps.iter().any(|(source, edge)| rules.meets(*source, *edge, *due));
+        assert!(!is_always_due || is_met, "{due} is due in all states and never met: {steps:?}");
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------ the graph
+
+#[test]
+fn a_graph_gives_back_its_rows_and_numbers_their_edges() {
+    let graph = graph(&[&[2, 1], &[], &[0, 0, 9]]);
+    assert_eq!(graph.states(), 3);
+    assert_eq!([graph.edges(0), graph.edges(1), graph.edges(2)], [&[2, 1][..], &[], &[0, 0, 9]]);
+    assert_eq!([graph.edge_numbers(0), graph.edge_numbers(1), graph.edge_numbers(2)], [0..2, 2..2, 2..5]);
+    assert!(graph.bytes() >= 4 * 8 + 5 * 4, "four offsets and five targets: {}", graph.bytes());
+}
+
+#[test]
+fn what_has_no_row_has_no_edges() {
+    let graph = graph(&[&[7]]);
+    assert!(graph.edges(7).is_empty() && graph.edges(1).is_empty() && graph.edges(u32::MAX).is_empty());
+    assert!(is_acyclic(&graph) && cyclic_components(&graph, |_| true).is_empty());
+    assert_eq!(Graph::new().states(), 0);
+    assert!(is_acyclic(&Graph::new()));
+}
+
+// ------------------------------------------------------------------------------------------------- the components
+
+#[test]
+fn a_diamond_that_joins_is_no_cycle() {
+    assert!(components(&[&[1, 2], &[3], &[3], &[]]).is_empty());
+    // The same with the join seen first, and with edges that skip.
+    assert!(components(&[&[], &[0], &[0, 1], &[2, 1, 0]]).is_empty());
+    assert!(is_acyclic(&graph(&[&[1, 2], &[3], &[3], &[]])));
+}
+
+#[test]
+fn an_edge_into_a_complete_component_joins_nothing() {
+    // 0 → 1 ⇄ 2, and 3 ⇄ 4 → 2: the second pair is found later, and gets to the first.
+    assert_eq!(components(&[&[1], &[2], &[1], &[4], &[2, 3]]), [[1, 2], [3, 4]]);
+    // The same in one search: 0 goes to both pairs.
+    assert_eq!(components(&[&[1, 3], &[2], &[1], &[4], &[2, 3]]), [[1, 2], [3, 4]]);
+}
+
+#[test]
+fn a_cycle_that_leaves_the_members_is_none() {
+    let ring = graph(&[&[1], &[2], &[0]]);
+    assert_eq!(cyclic_components(&ring, |_| true), [[0, 1, 2]]);
+    assert!(!is_acyclic(&ring));
+    for outside in 0..3 {
+        assert!(cyclic_components(&ring, |state| state != outside).is_empty(), "without {outside}");
+    }
+    // Without state 3 the large cycle is gone, the small one inside it stays.
+    let nested = graph(&[&[1], &[2], &[1, 3], &[0]]);
+    assert_eq!(cyclic_components(&nested, |state| state != 3), [[1, 2]]);
+}
+
+#[test]
+fn a_state_alone_goes_round_only_by_an_edge_to_itself() {
+    assert_eq!(components(&[&[1], &[1, 2], &[]]), [[1]]);
+    assert!(!is_acyclic(&graph(&[&[1], &[1, 2], &[]])));
+    assert!(cyclic_components(&graph(&[&[0]]), |_| false).is_empty());
+}
+
+#[test]
+fn cycles_inside_cycles_are_one_component() {
+    // 1 ⇄ 2 inside 0 → 1 → 2 → 3 → 0, with an edge to itself at 3.
+    assert_eq!(components(&[&[1], &[2], &[1, 3], &[3, 0]]), [[0, 1, 2, 3]]);
+    // Two rings that share state 0, the second closed only after the first was left.
+    assert_eq!(components(&[&[1, 3], &[2], &[0], &[4], &[0]]), [[0, 1, 2, 3, 4]]);
+}
+
+#[test]
+fn a_bridge_joins_no_components_and_belongs_to_none() {
+    // 4 ⇄ 5 → 3 → 0 → 2 → 1 → 0. They are found in another order than they are told.
+    assert_eq!(components(&[&[2], &[0], &[1], &[0], &[5], &[4, 3]]), [vec![0, 1, 2], vec![4, 5]]);
+    assert_eq!(components(&[&[4], &[3], &[1], &[2], &[5, 1], &[0]]), [[0, 4, 5], [1, 2, 3]]);
+}
+
+#[test]
+fn a_million_states_in_a_row_overflow_nothing() {
+    const STATES: u32 = 1_000_000;
+    let chain = |last: &[u32]| {
+        let mut graph = Graph::new();
+        (1..STATES).for_each(|next| graph.push_row([next]));
+        graph.push_row(last.iter().copied());
+        graph
+    };
+    assert!(is_acyclic(&chain(&[])));
+    let ring = chain(&[0]);
+    let component: Vec<_> = (0..STATES).collect();
+    assert_eq!(cyclic_components(&ring, |_| true), std::slice::from_ref(&component));
+    let steps = fair_cycle(&ring, &component, 7, &Rules::default()).unwrap();
+    assert_eq!(steps.len(), STATES as usize);
+    assert_fair(&ring, &component, 7, &Rules::default(), &steps);
+    assert_eq!(cyclic_components(&chain(&[STATES - 3]), |_| true), [[STATES - 3, STATES - 2, STATES - 1]]);
+}
+
+// ------------------------------------------------------------------------------------------------------ the lasso
+
+#[test]
+fn where_nothing_is_due_the_shortest_cycle_will_do() {
+    let graph = graph(&[&[1, 3], &[2, 0], &[0], &[0]]);
+    let cycle = |start| fair_cycle(&graph, &[0, 1, 2, 3], start, &Rules::default());
+    assert_eq!(cycle(0), Some(vec![(0, 0), (1, 1)]));
+    assert_eq!(cycle(2), Some(vec![(2, 0), (0, 0), (1, 0)]));
+    assert_eq!(cycle(3), Some(vec![(3, 0), (0, 1)]));
+}
+
+#[test]
+fn a_state_outside_the_component_begins_no_cycle() {
+    let graph = graph(&[&[0], &[2], &[1]]);
+    assert_eq!(fair_cycle(&graph, &[1, 2], 0, &Rules::default()), None);
+    assert_eq!(fair_cycle(&graph, &[], 0, &Rules::default()), None);
+}
+
+#[test]
+fn what_is_always_due_and_never_met_makes_a_cycle_unfair() {
+    let ring = graph(&[&[1], &[0]]);
+    assert_eq!(fair_cycle(&ring, &[0, 1], 0, &rules(&[&[5], &[5]], &[])), None);
+    // Another one is met, and it is met itself only on the way out of the component.
+    let leaving = graph(&[&[1, 2], &[0], &[]]);
+    assert_eq!(fair_cycle(&leaving, &[0, 1], 0, &rules(&[&[5, 6], &[5, 6]], &[(1, 0, 6), (0, 1, 5)])), None);
+}
+
+#[test]
+fn what_is_always_due_and_met_makes_it_fair() {
+    let ring = graph(&[&[1], &[0]]);
+    let met = rules(&[&[5, 6], &[5, 6]], &[(1, 0, 5), (0, 0, 6)]);
+    assert_eq!(fair_cycle(&ring, &[0, 1], 0, &met), Some(vec![(0, 0), (1, 0)]));
+    assert_eq!(fair_cycle(&graph(&[&[0]]), &[0], 0, &rules(&[&[5]], &[(0, 0, 5)])), Some(vec![(0, 0)]));
+}
+
+#[test]
+fn of_edges_between_the_same_states_the_one_that_meets_is_taken() {
+    let twins = graph(&[&[0, 0]]);
+    assert_eq!(fair_cycle(&twins, &[0], 0, &rules(&[&[5]], &[(0, 1, 5)])), Some(vec![(0, 1)]));
+}
+
+#[test]
+fn a_short_cycle_is_left_for_a_state_where_nothing_is_due() {
+    // 0 ⇄ 1 is the short cycle; 5 is due in both, but not in state 3 of the long way 0 → 2 → 3 → 0.
+    let graph = graph(&[&[1, 2], &[0], &[3], &[0]]);
+    let relieved = rules(&[&[5], &[5], &[5], &[]], &[]);
+    assert_eq!(fair_cycle(&graph, &[0, 1, 2, 3], 0, &relieved), Some(vec![(0, 1), (2, 0), (3, 0)]));
+    assert_eq!(fair_cycle(&graph, &[0, 1, 2, 3], 3, &relieved), Some(vec![(3, 0), (0, 1), (2, 0)]));
+    // The short cycle is a component too when the rest is no member, and then it is unfair.
+    assert_eq!(fair_cycle(&graph, &[0, 1], 0, &relieved), None);
+}
+
+#[test]
+fn an_obligation_met_only_far_away_is_met_there() {
+    // A row of states that can be walked both ways, too long to try every walk. Only the edge to itself at the far end
+    // meets anything.
+    const LAST: u32 = 99;
+    let mut graph = Graph::new();
+    graph.push_row([1]);
+    (1..LAST).for_each(|state| graph.push_row([state - 1, state + 1]));
+    graph.push_row([LAST, LAST - 1]);
+    let component: Vec<_> = (0..=LAST).collect();
+    let far = Rules { due: vec![vec![5]; LAST as usize + 1], meets: BTreeSet::from([(LAST, 0, 5)]) };
+    let steps = fair_cycle(&graph, &component, 0, &far).unwrap();
+    assert_fair(&graph, &component, 0, &far, &steps);
+    assert_eq!(steps.len(), 2 * LAST as usize + 1, "there, round once, and back: {steps:?}");
+}
+
+#[test]
+fn obligations_settled_in_different_places_are_settled_one_after_the_other() {
+    // Four petals around state 0: three settle one obligation each, two by a state and one by an edge; the fourth
+    // and shortest, an edge to itself, settles none.
+    let flower = graph(&[&[0, 1, 2, 3], &[0], &[0], &[0]]);
+    let petals = rules(&[&[5, 6, 7], &[6, 7], &[5, 7], &[5, 6, 7]], &[(3, 0, 7)]);
+    let steps = fair_cycle(&flower, &[0, 1, 2, 3], 0, &petals).unwrap();
+    assert_eq!(steps, [(0, 1), (1, 0), (0, 2), (2, 0), (0, 3), (3, 0)]);
+}
+
+// --------------------------------------------------------------------------------------------------- brute force
+
+/// Marsaglia's xorshift: chance enough to draw small graphs.
+struct Chance(u64);
+
+impl Chance {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 20) % bound
+    }
+
+    fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// Up to nine states and four obligations, now sparse, now dense. An edge may lead to where another one leads, or to
+/// a state that has no row.
+fn draw(chance: &mut Chance) -> (Graph, Rules) {
+    let states = 1 + chance.below(9);
+    let rowless = u64::from(chance.percent(20));
+    let (edges_least, edges_more) = (chance.below(2), 1 + chance.below(3));
+    let obligations = chance.below(5);
+    let (due, met) = (40 + chance.below(61), chance.below(30));
+    let mut graph = Graph::new();
+    let mut rules = Rules::default();
+    for source in 0..states as u32 {
+        let edges = (edges_least + chance.below(edges_more + 1)) as usize;
+        graph.push_row((0..edges).map(|_| chance.below(states + rowless) as u32));
+        rules.due.push((0..obligations).filter(|_| chance.percent(due)).collect());
+        let meeting = (0..edges).flat_map(|edge| (0..obligations).map(move |obligation| (source, edge, obligation)));
+        rules.meets.extend(meeting.filter(|_| chance.percent(met)));
+    }
+    (graph, rules)
+}
+
+/// For each pair of states in the set, the length of the shortest path of at least one step inside the set.
+fn distances(graph: &Graph, inside: impl Fn(u32) -> bool) -> Vec<Vec<Option<usize>>> {
+    let states = graph.states() as usize;
+    let mut distances = vec![vec![None::<usize>; states]; states];
+    for source in (0..graph.states()).filter(|state| inside(*state)) {
+        for target in graph.edges(source).iter().filter(|target| **target < graph.states() && inside(**target)) {
+            distances[source as usize][*target as usize] = Some(1);
+        }
+    }
+    for middle in 0..states {
+        for from in 0..states {
+            for to in 0..states {
+                if let (Some(first), Some(second)) = (distances[from][middle], distances[middle][to]) {
+                    let known = distances[from][to].unwrap_or(usize::MAX);
+                    distances[from][to] = Some(known.min(first + second));
+                }
+            }
+        }
+    }
+    distances
+}
+
+fn components_by_force(graph: &Graph, inside: impl Fn(u32) -> bool) -> Vec<Vec<u32>> {
+    let distances = distances(graph, inside);
+    let joined = |a: u32, b: u32| {
+        let (a, b) = (a as usize, b as usize);
+        distances[a][b].is_some() && distances[b][a].is_some()
+    };
+    let class = |state: u32| -> Vec<u32> { (0..graph.states()).filter(|other| joined(state, *other)).collect() };
+    (0..graph.states())
+        .map(|state| (state, class(state)))
+        .filter(|(s, c)| c.first() == Some(s))
+        .map(|(_, c)| c)
+        .collect()
+}
+
+/// Whether some set of the component's states hangs together and, visited with all its edges, leaves nobody waiting.
+fn fair_by_force(graph: &Graph, component: &[u32], rules: &Rules) -> bool {
+    (1u32..1 << component.len()).any(|chosen| {
+        let set: Vec<_> = (0..component.len()).filter(|at| chosen >> at & 1 == 1).map(|at| component[at]).collect();
+        let distances = distances(graph, |state| set.contains(&state));
+        let hangs_together = set.iter().all(|a| set.iter().all(|b| distances[*a as usize][*b as usize].is_some()));
+        let met = |obligation: &u64| {
+            rules.meets.iter().any(|(source, edge, met)| {
+                met == obligation && set.contains(source) && set.contains(&graph.edges(*source)[*edge])
+            })
+        };
+        let always_due = |obligation: &u64| set.iter().all(|state| rules.due(*state).contains(obligation));
+        hangs_together && (0..4).filter(always_due).all(|obligation| met(&obligation))
+    })
+}
+
+#[test]
+fn brute_force_finds_the_same_components_and_the_same_verdicts() {
+    let mut seen = [0; 4];
+    for seed in 0..20_000 {
+        let mut chance = Chance::new(seed);
+        let (graph, rules) = draw(&mut chance);
+        let outsiders = if chance.percent(50) { 0 } else { chance.below(1 << graph.states()) };
+        let member = |state: u32| outsiders >> state & 1 == 0;
+        let components = cyclic_components(&graph, member);
+        assert_eq!(components, components_by_force(&graph, member), "seed {seed}");
+        assert_eq!(is_acyclic(&graph), components_by_force(&graph, |_| true).is_empty(), "seed {seed}");
+        for component in components {
+            let is_fair = fair_by_force(&graph, &component, &rules);
+            assert_eq!(has_fair_run(&graph, &component, &rules), is_fair, "seed {seed}: {component:?}, {rules:?}");
+            let distances = distances(&graph, |state| component.contains(&state));
+            for start in &component {
+                let Some(steps) = fair_cycle(&graph, &component, *start, &rules) else {
+                    assert!(!is_fair, "seed {seed}: no fair cycle through {start} in {component:?}: {rules:?}");
+                    seen[0] += 1;
+                    continue;
+                };
+                assert!(is_fair, "seed {seed}: {steps:?} cannot be fair: {rules:?}");
+                assert_fair(&graph, &component, *start, &rules, &steps);
+                let shortest = distances[*start as usize][*start as usize].unwrap();
+                let longest = component.len() * (rules.due(*start).len() + 1);
+                assert!((shortest..=longest).contains(&steps.len()), "seed {seed}: {steps:?}");
+                assert!(!rules.due(*start).is_empty() || steps.len() == shortest, "seed {seed}: {steps:?}");
+                seen[if steps.len() > shortest { 2 } else { 1 }] += 1;
+            }
+            seen[3] += usize::from(component.len() > 4);
+        }
+    }
+    // Unfair, fair at once, fair after a detour, and large: the draw must show enough of each.
+    assert!(seen.iter().all(|times| *times > 1_000), "{seen:?}");
+}

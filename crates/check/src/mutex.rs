@@ -1,0 +1,130 @@
+//! The users of the mutual-exclusion family: each asks so many times, enters, leaves.
+
+use crate::tables::Past;
+use crate::users::{Judged, News, Offer, Property, Story, Users};
+use quorate_core::Fence;
+use quorate_core::mutex::{Command, Event};
+
+/// What the users of a mutual-exclusion algorithm do, and what is asked of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Contenders {
+    /// How many requests each node makes; without end if not given.
+    pub rounds: Option<u8>,
+    /// A request may be a try.
+    pub tries: bool,
+    /// A request may be given up.
+    pub cancels: bool,
+    /// Every entry must have a larger fence than all before it.
+    pub fences: bool,
+    /// Requests must be served in happened-before order.
+    pub order: bool,
+}
+
+/// Where one user stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Contender {
+    standing: Standing,
+    /// How many requests it has left to make.
+    left: Option<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Standing {
+    Outside,
+    Waiting,
+    Inside,
+    /// Its node is down.
+    Stranded,
+}
+
+const EXCLUSION: u8 = 0;
+const ASKED_FIRST: u8 = 1;
+const INSIDE: u64 = 1;
+
+impl Users for Contenders {
+    type Command = Command;
+    type Event = Event;
+    type User = Contender;
+
+    fn begin(&self) -> Contender {
+        Contender { standing: Standing::Outside, left: self.rounds }
+    }
+
+    fn offers(&self, user: &Contender) -> Vec<Offer<Command>> {
+        let offer = |command, obliged| Offer { command, obliged };
+        match user.standing {
+            Standing::Outside if user.left == Some(0) => Vec::new(),
+            Standing::Outside if self.tries => vec![offer(Command::Acquire, false), offer(Command::Try, false)],
+            Standing::Outside => vec![offer(Command::Acquire, false)],
+            Standing::Waiting if self.cancels => vec![offer(Command::Cancel, false)],
+            Standing::Waiting | Standing::Stranded => Vec::new(),
+            Standing::Inside => vec![offer(Command::Release, true)],
+        }
+    }
+
+    fn hear(&self, user: &mut Contender, news: News<'_, Command, Event>, story: &mut Story) {
+        let waited = user.standing == Standing::Waiting;
+        match news {
+            News::Commands(Command::Acquire | Command::Try) => {
+                user.standing = Standing::Waiting;
+                user.left = user.left.map(|left| left.saturating_sub(1));
+                story.past.push(Past::Asks);
+            }
+            News::Commands(Command::Cancel | Command::Release) => {}
+            News::Told(Event::Entered { fence }) => {
+                if !waited {
+                    story.breach = Some(ASKED_FIRST);
+                }
+                user.standing = Standing::Inside;
+                story.past.push(Past::Enters(packed(*fence)));
+            }
+            News::Told(Event::Left | Event::Denied | Event::Cancelled) => {
+                user.standing = Standing::Outside;
+                if waited {
+                    story.past.push(Past::Ends);
+                }
+            }
+            News::Told(Event::Refused(_)) => {}
+            News::Crashed => {
+                user.standing = Standing::Stranded;
+                if waited {
+                    story.past.push(Past::Ends);
+                }
+            }
+            News::Restarted => user.standing = Standing::Outside,
+        }
+    }
+
+    fn waits(&self, user: &Contender) -> bool {
+        user.standing == Standing::Waiting
+    }
+
+    fn facet(&self, user: &Contender) -> u64 {
+        if user.standing == Standing::Inside { INSIDE } else { 0 }
+    }
+
+    fn properties(&self) -> Vec<Property> {
+        let property = |name, judged| Property { name, judged };
+        let one_inside = |facets: &[u64]| facets.iter().sum::<u64>() <= INSIDE;
+        let mut properties = vec![
+            property("exclusion", Judged::ByState(one_inside)),
+            property("asked-first", Judged::ByStep),
+        ];
+        debug_assert_eq!(properties.len(), usize::from(ASKED_FIRST) + 1);
+        debug_assert_eq!(EXCLUSION, 0);
+        if self.fences {
+            properties.push(property("fences-grow", Judged::ByFences));
+        }
+        if self.order {
+            properties.push(property("happened-before-order", Judged::ByOrder));
+        }
+        properties.push(property("no-deadlock", Judged::ByDeadlock));
+        properties.push(property("served", Judged::ByFairRuns));
+        properties
+    }
+}
+
+/// A fence in one word; no run of a checker counts further than fits.
+fn packed(fence: Fence) -> u64 {
+    fence.epoch.0 << 32 | (fence.counter & 0xffff_ffff)
+}

@@ -1,0 +1,42 @@
+//! Work for several threads, with results in the order of the work.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Does every piece of work and gives the results back in order. The threads live as long as the call.
+pub(crate) fn in_order<T: Send, R: Send>(threads: usize, work: Vec<T>, act: impl Fn(T) -> R + Sync) -> Vec<R> {
+    if threads < 2 || work.len() < 2 {
+        return work.into_iter().map(act).collect();
+    }
+    let mut results: Vec<Option<R>> = work.iter().map(|_| None).collect();
+    let queue = Mutex::new(work.into_iter().zip(results.iter_mut()));
+    let serve = || {
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((piece, result)) = next else { return };
+            *result = Some(act(piece));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // Whoever cannot be had is not missed: the rest do its share.
+            let _ = thread::Builder::new().spawn_scoped(scope, serve);
+        }
+        serve();
+    });
+    drop(queue);
+    results.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_order;
+
+    #[test]
+    fn results_come_in_the_order_of_the_work() {
+        for threads in [1, 2, 7] {
+            let results = in_order(threads, (0..1_000_u32).collect(), |number| number * 2);
+            assert!(results.iter().enumerate().all(|(index, result)| index as u32 * 2 == *result));
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! The nodes themselves: works out what an input does to a local state, and numbers what comes of it.
+
+use crate::action::MOST_MOVES;
+use crate::content::{content, mix};
+use crate::expand::Oracle;
+use crate::interner::Interner;
+use crate::local::{Armed, Checked, Local, reached, shown};
+use crate::tables::{Consequences, Deadline, EnvelopeInfo, LocalInfo, MoveInfo, MoveKind, Outcome, Tables};
+use crate::users::{News, Story, Users};
+use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Time};
+use quorate_sim::world::disk::Disk;
+use std::sync::Arc;
+
+/// Makes a node, at boot and at every restart.
+pub type Make<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
+
+/// A message on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Envelope<M> {
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) message: M,
+}
+
+/// Something that a node can do by itself.
+pub(crate) enum Own<C, T> {
+    Command(C),
+    Timer(T),
+    /// The disk is done with all that was saved.
+    Sync,
+    /// The node goes down, and so many of its unsynced writes survive.
+    Crash { survivors: u64 },
+    Restart,
+}
+
+/// The nodes of a group, each local state kept once.
+pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
+    make: Make<P>,
+    users: U,
+    nodes: usize,
+    timed: bool,
+    locals: Interner<Local<P, U::User>>,
+    envelopes: Interner<Envelope<P::Message>>,
+    moves: Vec<Own<P::Command, P::Timer>>,
+    wrapped: bool,
+    /// Whether a node had more moves to choose from than can be told apart.
+    overflow: bool,
+}
+
+/// The obligation to deliver a message.
+pub(crate) fn delivery_obligation(envelope: &EnvelopeInfo) -> u64 {
+    mix(envelope.fingerprint ^ 0x6d65_7373)
+}
+
+const OF_USER: u8 = 1;
+const OF_TIMER: u8 = 2;
+const OF_DISK: u8 = 3;
+
+impl<P, U> Stage<P, U>
+where
+    P: Checked,
+    U: Users<Command = P::Command, Event = P::Event>,
+{
+    pub(crate) fn new(make: Make<P>, users: U, nodes: usize, timed: bool) -> Self {
+        Self {
+            make,
+            users,
+            nodes,
+            timed,
+            locals: Interner::new(),
+            envelopes: Interner::new(),
+            moves: Vec::new(),
+            wrapped: false,
+            overflow: false,
+        }
+    }
+
+    /// Whether messages were met that a wrapper holds back.
+    pub(crate) fn is_wrapped(&self) -> bool {
+        self.wrapped
+    }
+
+    pub(crate) fn make(&self, node: NodeId) -> P {
+        (self.make)(node)
+    }
+
+    pub(crate) fn envelope(&self, number: u32) -> &Envelope<P::Message> {
+        self.envelopes.get(number)
+    }
+
+    pub(crate) fn own_move(&self, number: u32) -> &Own<P::Command, P::Timer> {
+        &self.moves[number as usize]
+    }
+
+    pub(crate) fn local(&self, number: u32) -> &Local<P, U::User> {
+        self.locals.get(number)
+    }
+
+    /// Boots every node, each with a clock of its own rate: the local states, and the messages under way.
+    pub(crate) fn begin(&mut self, tables: &mut Tables, rates: &[i32]) -> (Vec<u32>, Vec<u32>) {
+        let mut locals = Vec::new();
+        let mut under_way = Vec::new();
+        for (index, rate) in rates.iter().enumerate() {
+            let node = NodeId::from_index(index);
+            let local = Local {
+                node,
+                protocol: Some(self.make(node)),
+                incarnation: Incarnation::FIRST,
+                timers: Vec::new(),
+                disk: Disk::default(),
+                rate: *rate,
+                user: self.users.begin(),
+            };
+            let start = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
+            let step = self.step(local, Time::ZERO, Some(start), Story::default());
+            let sends = step.sends;
+            locals.push(self.number_local(tables, step.local));
+            under_way.extend(sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)));
+        }
+        (locals, under_way)
+    }
+
+    fn step(&self, mut local: Local<P, U::User>, time: Time, input: Option<Input<P>>, story: Story) -> Step<P, U> {
+        let now = shown(time, local.rate);
+        let mut protocol = local.protocol.take();
+        let mut hands = Hands {
+            users: &self.users,
+            timed: self.timed,
+            now,
+            step: Step { local, sends: Vec::new(), sets: Vec::new(), story },
+        };
+        if matches!(input, Some(Input::Saved(_))) {
+            while let Some(effect) = hands.step.local.disk.release() {
+                hands.carry_out(effect);
+            }
+        }
+        if let (Some(protocol), Some(input)) = (&mut protocol, input) {
+            protocol.step(now, input, &mut Effects::new(&mut hands));
+        }
+        let mut step = hands.step;
+        // What goes to nobody is never under way.
+        step.sends.retain(|envelope| envelope.to.index() < self.nodes);
+        step.local.protocol = protocol;
+        step.local.timers.sort_by_key(|armed| armed.fingerprint);
+        step
+    }
+
+    fn move_by_itself(&self, mut local: Local<P, U::User>, time: Time, own: &Own<P::Command, P::Timer>) -> Step<P, U> {
+        let mut story = Story::default();
+        let input = match own {
+            Own::Command(command) => {
+                self.users.hear(&mut local.user, News::Commands(command), &mut story);
+                Some(Input::Command(command.clone()))
+            }
+            Own::Timer(timer) => {
+                local.timers.retain(|armed| armed.timer != *timer);
+                Some(Input::Timer(timer.clone()))
+            }
+            Own::Sync => local.disk.unsynced().map(|count| {
+                local.disk.sync(count);
+                Input::Saved(count)
+            }),
+            Own::Crash { survivors } => {
+                local.protocol = None;
+                local.timers.clear();
+                local.disk.crash(*survivors);
+                self.users.hear(&mut local.user, News::Crashed, &mut story);
+                None
+            }
+            Own::Restart => {
+                local.incarnation = local.incarnation.next();
+                local.protocol = Some(self.make(local.node));
+                self.users.hear(&mut local.user, News::Restarted, &mut story);
+                Some(Input::Start { durable: local.disk.contents(), incarnation: local.incarnation })
+            }
+        };
+        self.step(local, time, input, story)
+    }
+
+    /// Numbers what a step led to.
+    fn conclude(&mut self, tables: &mut Tables, before: u32, step: Step<P, U>) -> u32 {
+        let Step { local, sends, sets, story } = step;
+        let next = self.number_local(tables, local);
+        let sends: Box<[u32]> =
+            sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
+        let (old, new) = (&tables.locals[before as usize], &tables.locals[next as usize]);
+        let visible = old.facet != new.facet || story.breach.is_some();
+        let sent = sends.iter().map(|number| tables.envelopes[*number as usize].fingerprint);
+        let delta = sent.fold(new.fingerprint.wrapping_sub(old.fingerprint), u64::wrapping_add);
+        let receivers = sends.iter().fold(0, |nodes, number| nodes | 1 << tables.envelopes[*number as usize].to);
+        let consequences = Consequences { sends, past: story.past.into(), sets: sets.into() };
+        tables.add_outcome(Outcome::new(delta, next, receivers, story.breach, visible), consequences)
+    }
+
+    fn number_envelope(&mut self, tables: &mut Tables, envelope: Envelope<P::Message>) -> u32 {
+        let (from, to) = (envelope.from.index() as u8, envelope.to.index() as u8);
+        self.wrapped |= envelope.message.wrapped();
+        let (number, fingerprint, new) = self.envelopes.intern(envelope);
+        if new {
+            tables.envelopes.push(EnvelopeInfo { fingerprint, from, to });
+        }
+        number
+    }
+
+    fn number_local(&mut self, tables: &mut Tables, local: Local<P, U::User>) -> u32 {
+        let (number, fingerprint, new) = self.locals.intern(local);
+        if !new {
+            return number;
+        }
+        let first_move = self.moves.len() as u32;
+        let local = self.locals.get(number);
+        let node = local.node.index();
+        let mut infos = Vec::new();
+        let mut moves = Vec::new();
+        let mut add = |own, info| {
+            moves.push(own);
+            infos.push(info);
+        };
+        if local.protocol.is_some() {
+            for offer in self.users.offers(&local.user) {
+                let obligation = offer.obliged.then(|| content(&(node, OF_USER)));
+                add(Own::Command(offer.command), MoveInfo::new(MoveKind::Command, obligation, Time::ZERO));
+            }
+            for armed in &local.timers {
+                let ready = if self.timed { reached(armed.earliest, local.rate) } else { Time::ZERO };
+                let obligation = Some(timer_obligation(node, armed.fingerprint));
+                add(Own::Timer(armed.timer.clone()), MoveInfo::new(MoveKind::Timer, obligation, ready));
+            }
+            if local.disk.pending() > 0 {
+                add(Own::Sync, MoveInfo::new(MoveKind::Sync, Some(content(&(node, OF_DISK))), Time::ZERO));
+            }
+            for survivors in 0..=local.disk.pending() {
+                add(Own::Crash { survivors }, MoveInfo::new(MoveKind::Crash, None, Time::ZERO));
+            }
+        } else {
+            add(Own::Restart, MoveInfo::new(MoveKind::Restart, None, Time::ZERO));
+        }
+        let deadline = |armed: &Armed<P::Timer>| Deadline {
+            earliest: reached(armed.earliest, local.rate),
+            latest: reached(armed.latest, local.rate),
+        };
+        let deadlines = if self.timed { local.timers.iter().map(deadline).collect() } else { Box::default() };
+        self.overflow |= moves.len() > MOST_MOVES;
+        tables.locals.push(LocalInfo {
+            fingerprint,
+            facet: self.users.facet(&local.user),
+            waits: self.users.waits(&local.user),
+            up: local.protocol.is_some(),
+            first_move,
+            moves: moves.len().min(MOST_MOVES) as u16,
+            deadlines,
+        });
+        self.moves.append(&mut moves);
+        tables.moves.append(&mut infos);
+        number
+    }
+}
+
+/// The obligation that a timer that is set fires.
+fn timer_obligation(node: usize, fingerprint: u64) -> u64 {
+    content(&(node, OF_TIMER, fingerprint))
+}
+
+impl<P, U> Oracle for Stage<P, U>
+where
+    P: Checked,
+    U: Users<Command = P::Command, Event = P::Event>,
+{
+    fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32 {
+        let Envelope { from, message, .. } = self.envelopes.get(envelope).clone();
+        let input = Input::Message { from, message };
+        let step = self.step(self.locals.get(local).clone(), time, Some(input), Story::default());
+        self.conclude(tables, local, step)
+    }
+
+    fn own(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32 {
+        let step = self.move_by_itself(self.locals.get(local).clone(), time, &self.moves[number as usize]);
+        self.conclude(tables, local, step)
+    }
+
+    fn is_overrun(&self) -> bool {
+        self.overflow
+    }
+}
+
+/// What a step did.
+struct Step<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
+    local: Local<P, U::User>,
+    sends: Vec<Envelope<P::Message>>,
+    sets: Vec<u64>,
+    story: Story,
+}
+
+/// Carries out the effects of a step.
+struct Hands<'a, P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
+    users: &'a U,
+    timed: bool,
+    now: Time,
+    step: Step<P, U>,
+}
+
+impl<P, U> Sink<P> for Hands<'_, P, U>
+where
+    P: Checked,
+    U: Users<Command = P::Command, Event = P::Event>,
+{
+    fn effect(&mut self, effect: Effect<P>) {
+        if let Some(effect) = self.step.local.disk.admit(effect) {
+            self.carry_out(effect);
+        }
+    }
+
+    fn note(&mut self, _note: Note<'_>) {}
+}
+
+impl<P, U> Hands<'_, P, U>
+where
+    P: Checked,
+    U: Users<Command = P::Command, Event = P::Event>,
+{
+    fn carry_out(&mut self, effect: Effect<P>) {
+        let Step { local, sends, sets, story } = &mut self.step;
+        let from = local.node;
+        match effect {
+            Effect::Send { to, message, .. } => sends.push(Envelope { from, to, message }),
+            Effect::Multicast { to, message, .. } => {
+                sends.extend(to.others(from).map(|to| Envelope { from, to, message: message.clone() }));
+            }
+            Effect::Save(write) => local.disk.write(write),
+            Effect::SetTimer { timer, span } => {
+                let fingerprint = content(&timer);
+                local.timers.retain(|armed| armed.timer != timer);
+                sets.push(timer_obligation(from.index(), fingerprint));
+                let due = |length| if self.timed { self.now + length } else { Time::ZERO };
+                let (earliest, latest) = (due(span.earliest), due(span.latest));
+                local.timers.push(Armed { fingerprint, timer, earliest, latest });
+            }
+            Effect::CancelTimer(timer) => local.timers.retain(|armed| armed.timer != timer),
+            Effect::Emit { event, .. } => self.users.hear(&mut local.user, News::Told(&event), story),
+        }
+    }
+}

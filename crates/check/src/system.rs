@@ -1,0 +1,334 @@
+//! The state of the whole group as a few words, and what each action makes of it.
+//!
+//! ```text
+//! word 0      what is left of the fault budgets
+//! word 1      the instant, where time counts
+//! next n      the local state of each node
+//! n + 2 more  what properties about the past remember, where they are judged
+//! the rest    the messages under way: sorted, or by links in the order of sending where links keep it
+//! ```
+//!
+//! The fingerprint of a state is the sum of those of its words, each from its content and its place. So a transition's
+//! fingerprint is found by adding what it changes, without building the state.
+
+use crate::action::Action;
+use crate::content::mix;
+use crate::tables::{MoveKind, NOTHING, Outcome, Past, Tables};
+use quorate_core::Time;
+
+/// How much may still go wrong, each kind up to its bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Budgets {
+    pub(crate) losses: u8,
+    pub(crate) duplicates: u8,
+    pub(crate) crashes: u8,
+    pub(crate) restarts: u8,
+    /// How many timers may fire although messages are under way.
+    pub(crate) hasty_timers: u8,
+}
+
+/// No budget is larger.
+pub(crate) const MOST_FAULTS: u8 = 31;
+
+impl Budgets {
+    pub(crate) fn pack(self) -> u32 {
+        let Self { losses, duplicates, crashes, restarts, hasty_timers } = self;
+        [losses, duplicates, crashes, restarts, hasty_timers]
+            .into_iter()
+            .fold(0, |packed, budget| packed << 5 | u32::from(budget))
+    }
+
+    pub(crate) fn unpack(packed: u32) -> Self {
+        let at = |place: u32| (packed >> (5 * place)) as u8 & MOST_FAULTS;
+        Self { losses: at(4), duplicates: at(3), crashes: at(2), restarts: at(1), hasty_timers: at(0) }
+    }
+
+    /// Whether anything but a timer can still go wrong.
+    pub(crate) fn any_faults(self) -> bool {
+        self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.restarts > 0
+    }
+}
+
+/// What properties about the past remember, and which they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// The number of the property that requests are served in happened-before order.
+    pub(crate) order: Option<u8>,
+    /// The number of the property that fences grow.
+    pub(crate) fences: Option<u8>,
+}
+
+/// The largest group of which the order of requests is remembered: one bit a node in each message.
+pub(crate) const MOST_ORDERED: usize = 8;
+
+/// A property of states: whether it holds, by what the nodes show of themselves.
+pub(crate) type Judge = fn(&[u64]) -> bool;
+
+/// The group with its network.
+pub(crate) struct System {
+    pub(crate) nodes: usize,
+    pub(crate) fifo: bool,
+    /// Whether time counts, and until when.
+    pub(crate) until: Option<Time>,
+    pub(crate) memory: Option<Memory>,
+    /// Properties of states, with their numbers.
+    pub(crate) judges: Vec<(u8, Judge)>,
+    pub(crate) tables: Tables,
+}
+
+pub(crate) const LOCALS: usize = 2;
+/// The part of a message's word that is its number; the rest is what its sender knew of requests under way.
+const NUMBER: u32 = 0x00ff_ffff;
+
+/// The number of the message that a word stands for.
+#[inline]
+pub(crate) fn envelope_of(word: u32) -> u32 {
+    word & NUMBER
+}
+
+fn tag_of(word: u32) -> u32 {
+    word >> 24
+}
+
+impl System {
+    /// Where the messages under way begin.
+    #[inline]
+    pub(crate) fn body(&self) -> usize {
+        match self.memory {
+            None => LOCALS + self.nodes,
+            Some(_) => LOCALS + self.nodes + self.nodes + 2,
+        }
+    }
+
+    /// The words of the memory: what each node knows, then the largest fence in two halves.
+    fn memory_at(&self) -> usize {
+        LOCALS + self.nodes
+    }
+
+    /// Whether the fingerprint of a successor is the old one and what the outcome adds.
+    #[inline]
+    pub(crate) fn is_additive(&self) -> bool {
+        !self.fifo && self.memory.is_none()
+    }
+
+    #[inline]
+    pub(crate) fn budgets_fingerprint(word: u32) -> u64 {
+        mix(u64::from(word) | 1 << 40)
+    }
+
+    #[inline]
+    pub(crate) fn time_fingerprint(&self, instant: u32) -> u64 {
+        let nanos = self.tables.instants[instant as usize].nanos();
+        mix(nanos as u64 ^ 0x5bd1_e995_97f4_a7c1)
+    }
+
+    #[inline]
+    pub(crate) fn word_fingerprint(&self, word: u32) -> u64 {
+        let fingerprint = self.tables.envelopes[envelope_of(word) as usize].fingerprint;
+        match tag_of(word) {
+            0 => fingerprint,
+            tag => mix(fingerprint ^ u64::from(tag)),
+        }
+    }
+
+    /// The fingerprint of a state, from all its words.
+    pub(crate) fn fingerprint(&self, state: &[u32]) -> u64 {
+        let mut sum = Self::budgets_fingerprint(state[0]).wrapping_add(self.time_fingerprint(state[1]));
+        for local in &state[LOCALS..LOCALS + self.nodes] {
+            sum = sum.wrapping_add(self.tables.locals[*local as usize].fingerprint);
+        }
+        for (place, word) in state[self.memory_at()..self.body()].iter().enumerate() {
+            sum = sum.wrapping_add(mix(u64::from(*word) | (place as u64 + 1) << 48));
+        }
+        let mut link = None;
+        let mut position = 0;
+        for word in &state[self.body()..] {
+            let fingerprint = self.word_fingerprint(*word);
+            if self.fifo {
+                position = if link == Some(self.link(*word)) { position + 1 } else { 0 };
+                link = Some(self.link(*word));
+                sum = sum.wrapping_add(mix(fingerprint ^ position));
+            } else {
+                sum = sum.wrapping_add(fingerprint);
+            }
+        }
+        sum
+    }
+
+    /// Who sends to whom.
+    #[inline]
+    pub(crate) fn link(&self, word: u32) -> (u8, u8) {
+        let envelope = &self.tables.envelopes[envelope_of(word) as usize];
+        (envelope.from, envelope.to)
+    }
+
+    /// The numbers of the properties of states that a state breaks.
+    pub(crate) fn broken(&self, state: &[u32]) -> impl Iterator<Item = u8> + '_ {
+        let mut facets = [0; crate::action::MOST_NODES];
+        for (facet, local) in facets.iter_mut().zip(&state[LOCALS..LOCALS + self.nodes]) {
+            *facet = self.tables.locals[*local as usize].facet;
+        }
+        let nodes = self.nodes;
+        self.judges.iter().filter(move |(_, judge)| !judge(&facets[..nodes])).map(|(number, _)| *number)
+    }
+
+    /// Appends the words of the state that an action leads to. Tells which property about the past it breaks.
+    pub(crate) fn succeed(&self, state: &[u32], action: Action, outcome: u32, out: &mut Vec<u32>) -> Option<u8> {
+        let start = out.len();
+        out.extend_from_slice(state);
+        let body = self.body();
+        match action {
+            Action::Deliver(place) => {
+                let word = out.remove(start + body + place);
+                let node = usize::from(self.link(word).1);
+                if outcome == NOTHING { None } else { self.apply(node, tag_of(word), outcome, out, start) }
+            }
+            Action::Own { node, index } => {
+                let local = state[LOCALS + node];
+                let number = self.tables.locals[local as usize].first_move as usize + index;
+                let kind = self.tables.moves[number].kind;
+                out[start] = spend_on_move(state[0], kind, self.is_hasty(kind, state)).pack();
+                self.apply(node, 0, outcome, out, start)
+            }
+            Action::Lose(place) => {
+                out.remove(start + body + place);
+                let budgets = Budgets::unpack(state[0]);
+                out[start] = Budgets { losses: budgets.losses.saturating_sub(1), ..budgets }.pack();
+                None
+            }
+            Action::Duplicate(place) => {
+                let word = out[start + body + place];
+                out.insert(start + body + place, word);
+                let budgets = Budgets::unpack(state[0]);
+                out[start] = Budgets { duplicates: budgets.duplicates.saturating_sub(1), ..budgets }.pack();
+                None
+            }
+            Action::Advance => {
+                out[start + 1] = outcome;
+                None
+            }
+        }
+    }
+
+    /// Whether a move is a timer that fires although messages are under way.
+    #[inline]
+    pub(crate) fn is_hasty(&self, kind: MoveKind, state: &[u32]) -> bool {
+        kind == MoveKind::Timer && self.until.is_none() && state.len() > self.body()
+    }
+
+    fn apply(&self, node: usize, tag: u32, outcome: u32, out: &mut Vec<u32>, start: usize) -> Option<u8> {
+        let Outcome { next, .. } = self.tables.outcomes[outcome as usize];
+        let consequences = &self.tables.consequences[outcome as usize];
+        out[start + LOCALS + node] = next;
+        let mut breach = None;
+        let mut sent_tag = 0;
+        if let Some(memory) = self.memory {
+            breach = self.remember(memory, node, tag, &consequences.past, &mut out[start..]);
+            sent_tag = out[start + self.memory_at() + node] & 0xff;
+        }
+        for envelope in &*consequences.sends {
+            self.send(*envelope | sent_tag << 24, out, start);
+        }
+        breach
+    }
+
+    /// Adds a message to the initial state.
+    pub(crate) fn put_under_way(&self, envelope: u32, state: &mut Vec<u32>) {
+        self.send(envelope, state, 0);
+    }
+
+    fn send(&self, word: u32, out: &mut Vec<u32>, start: usize) {
+        let under_way = &out[start + self.body()..];
+        let place = if self.fifo {
+            let link = self.link(word);
+            under_way.partition_point(|other| self.link(*other) <= link)
+        } else {
+            under_way.partition_point(|other| *other < word)
+        };
+        out.insert(start + self.body() + place, word);
+    }
+
+    /// Keeps up what properties about the past remember: which requests under way each node and message knows of, which
+    /// of them each request came after, and the largest fence.
+    fn remember(&self, memory: Memory, node: usize, tag: u32, past: &[Past], state: &mut [u32]) -> Option<u8> {
+        let at = self.memory_at();
+        let mut breach = None;
+        if memory.order.is_some() {
+            state[at + node] |= tag;
+        }
+        for event in past {
+            match event {
+                Past::Asks if memory.order.is_some() => {
+                    let known = state[at + node] & 0xff & !(1 << node);
+                    state[at + node] = known | 1 << node | known << 8;
+                }
+                Past::Enters(fence) => {
+                    let earlier = state[at + node] >> 8;
+                    if memory.order.is_some() && earlier != 0 {
+                        breach = memory.order;
+                    }
+                    self.forget(node, state);
+                    if let Some(property) = memory.fences {
+                        let fence_at = at + self.nodes;
+                        let largest = u64::from(state[fence_at]) << 32 | u64::from(state[fence_at + 1]);
+                        if *fence <= largest {
+                            breach = Some(property);
+                        }
+                        let largest = largest.max(*fence);
+                        state[fence_at] = (largest >> 32) as u32;
+                        state[fence_at + 1] = largest as u32;
+                    }
+                }
+                Past::Ends => self.forget(node, state),
+                Past::Asks => {}
+            }
+        }
+        breach
+    }
+
+    /// A node's request is over: nobody needs to know of it any more.
+    fn forget(&self, node: usize, state: &mut [u32]) {
+        let at = self.memory_at();
+        let bits = 1 << node | 1 << (node + 8);
+        for knowledge in &mut state[at..at + self.nodes] {
+            *knowledge &= !bits;
+        }
+        state[at + node] &= 0xff;
+        let body = self.body();
+        let under_way = &mut state[body..];
+        let mut changed = false;
+        for word in &mut *under_way {
+            let bit = 1 << (24 + node);
+            changed |= *word & bit != 0;
+            *word &= !bit;
+        }
+        if changed && !self.fifo {
+            under_way.sort_unstable();
+        }
+    }
+}
+
+/// What is left of the budgets after a move.
+pub(crate) fn spend_on_move(budgets: u32, kind: MoveKind, hasty: bool) -> Budgets {
+    let mut budgets = Budgets::unpack(budgets);
+    match kind {
+        MoveKind::Crash => budgets.crashes = budgets.crashes.saturating_sub(1),
+        MoveKind::Restart => budgets.restarts = budgets.restarts.saturating_sub(1),
+        MoveKind::Timer if hasty => budgets.hasty_timers = budgets.hasty_timers.saturating_sub(1),
+        MoveKind::Timer | MoveKind::Command | MoveKind::Sync => {}
+    }
+    budgets
+}
+
+impl System {
+    /// Whether a property of states can tell the difference that an action makes.
+    #[inline]
+    pub(crate) fn can_be_seen(&self, action: Action, outcome: u32) -> bool {
+        match action {
+            Action::Deliver(_) | Action::Own { .. } => {
+                outcome != NOTHING && self.tables.outcomes[outcome as usize].visible
+            }
+            Action::Lose(_) | Action::Duplicate(_) | Action::Advance => false,
+        }
+    }
+}

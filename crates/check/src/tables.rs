@@ -1,0 +1,226 @@
+//! What is known of the group so far: local states, messages and what each input does, all by small numbers.
+//!
+//! A node is pure, so what an input does to a local state is worked out once and remembered. A search then moves
+//! whole groups by looking numbers up, whatever collections an algorithm keeps its state in.
+
+use crate::interner::WordMap;
+use quorate_core::Time;
+use std::collections::HashMap;
+
+/// No number.
+pub(crate) const NOTHING: u32 = u32::MAX;
+
+/// How many local states, and how many messages, there can be.
+pub(crate) const MOST_NUMBERS: usize = 1 << 24;
+/// How many instants there can be.
+pub(crate) const MOST_INSTANTS: usize = 1 << 16;
+
+/// One local state of one node, with its user.
+pub(crate) struct LocalInfo {
+    pub(crate) fingerprint: u64,
+    /// What properties see of it.
+    pub(crate) facet: u64,
+    /// Whether its user waits for something.
+    pub(crate) waits: bool,
+    pub(crate) up: bool,
+    /// Its own moves are these.
+    pub(crate) first_move: u32,
+    pub(crate) moves: u16,
+    /// When its timers may fire, in true time, where time counts.
+    pub(crate) deadlines: Box<[Deadline]>,
+}
+
+/// When a timer may fire at the earliest, and must have fired at the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Deadline {
+    pub(crate) earliest: Time,
+    pub(crate) latest: Time,
+}
+
+/// Something that a node can do by itself.
+#[derive(Clone, Copy)]
+pub(crate) struct MoveInfo {
+    pub(crate) kind: MoveKind,
+    /// What a fair run owes; nothing if it may be left undone for ever.
+    pub(crate) obligation: Option<u64>,
+    /// Not before this true time.
+    pub(crate) ready: Time,
+    /// What it does, where time does not count.
+    outcome: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MoveKind {
+    Command,
+    Timer,
+    Sync,
+    Crash,
+    Restart,
+}
+
+impl MoveInfo {
+    pub(crate) fn new(kind: MoveKind, obligation: Option<u64>, ready: Time) -> Self {
+        Self { kind, obligation, ready, outcome: NOTHING }
+    }
+}
+
+/// One message from one node to another.
+#[derive(Clone, Copy)]
+pub(crate) struct EnvelopeInfo {
+    pub(crate) fingerprint: u64,
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+}
+
+/// What an input does to a local state: the part that every transition reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Outcome {
+    /// What it adds to the fingerprint of the group's state, apart from what the input itself takes away.
+    pub(crate) delta: u64,
+    pub(crate) next: u32,
+    /// Whom it sends messages to, one bit a node.
+    pub(crate) receivers: u16,
+    /// The number of the property that the step itself breaks, or `UNBROKEN`.
+    broken: u8,
+    /// Whether a property can see it.
+    pub(crate) visible: bool,
+}
+
+const UNBROKEN: u8 = u8::MAX;
+
+impl Outcome {
+    pub(crate) fn new(delta: u64, next: u32, receivers: u16, breach: Option<u8>, visible: bool) -> Self {
+        Self { delta, next, receivers, broken: breach.unwrap_or(UNBROKEN), visible }
+    }
+
+    #[inline]
+    pub(crate) fn breach(&self) -> Option<u8> {
+        (self.broken != UNBROKEN).then_some(self.broken)
+    }
+}
+
+/// What an input does to a local state: the part that only new states read.
+pub(crate) struct Consequences {
+    /// The messages it sends.
+    pub(crate) sends: Box<[u32]>,
+    /// What properties about the past remember of it, in order.
+    pub(crate) past: Box<[Past]>,
+    /// The obligations of the timers that it sets.
+    pub(crate) sets: Box<[u64]>,
+}
+
+/// Something that properties about the past remember.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// A request begins.
+    Asks,
+    /// It is served, with this fence: epoch in the upper half, counter in the lower.
+    Enters(u64),
+    /// It ends unserved.
+    Ends,
+}
+
+/// Everything that is known so far.
+pub(crate) struct Tables {
+    pub(crate) locals: Vec<LocalInfo>,
+    pub(crate) moves: Vec<MoveInfo>,
+    pub(crate) envelopes: Vec<EnvelopeInfo>,
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) consequences: Vec<Consequences>,
+    pub(crate) instants: Vec<Time>,
+    numbers_of_instants: HashMap<Time, u32>,
+    deliveries: WordMap,
+    timed_moves: WordMap,
+}
+
+impl Tables {
+    pub(crate) fn new() -> Self {
+        Self {
+            locals: Vec::new(),
+            moves: Vec::new(),
+            envelopes: Vec::new(),
+            outcomes: Vec::new(),
+            consequences: Vec::new(),
+            instants: vec![Time::ZERO],
+            numbers_of_instants: HashMap::from([(Time::ZERO, 0)]),
+            deliveries: WordMap::new(),
+            timed_moves: WordMap::new(),
+        }
+    }
+
+    /// Whether the small numbers have run out.
+    pub(crate) fn is_full(&self) -> bool {
+        self.locals.len() >= MOST_NUMBERS || self.envelopes.len() >= MOST_NUMBERS || self.instants.len() >= MOST_INSTANTS
+    }
+
+    /// What the delivery of a message to a local state at an instant does, if that is known.
+    #[inline]
+    pub(crate) fn delivery(&self, local: u32, envelope: u32, instant: u32) -> Option<u32> {
+        self.deliveries.get(delivery_key(local, envelope, instant))
+    }
+
+    pub(crate) fn learn_delivery(&mut self, local: u32, envelope: u32, instant: u32, outcome: u32) {
+        self.deliveries.insert(delivery_key(local, envelope, instant), outcome);
+    }
+
+    /// What a node's own move at an instant does, if that is known.
+    #[inline]
+    pub(crate) fn own(&self, number: u32, instant: u32) -> Option<u32> {
+        if instant == 0 {
+            let outcome = self.moves[number as usize].outcome;
+            return (outcome != NOTHING).then_some(outcome);
+        }
+        self.timed_moves.get(move_key(number, instant))
+    }
+
+    pub(crate) fn learn_own(&mut self, number: u32, instant: u32, outcome: u32) {
+        if instant == 0 {
+            self.moves[number as usize].outcome = outcome;
+        } else {
+            self.timed_moves.insert(move_key(number, instant), outcome);
+        }
+    }
+
+    /// The number of an instant, if it has one.
+    pub(crate) fn instant(&self, time: Time) -> Option<u32> {
+        self.numbers_of_instants.get(&time).copied()
+    }
+
+    pub(crate) fn learn_instant(&mut self, time: Time) -> u32 {
+        self.instant(time).unwrap_or_else(|| {
+            let number = self.instants.len() as u32;
+            self.instants.push(time);
+            self.numbers_of_instants.insert(time, number);
+            number
+        })
+    }
+
+    /// Adds an outcome. Equal ones are not looked for: there are few.
+    pub(crate) fn add_outcome(&mut self, outcome: Outcome, consequences: Consequences) -> u32 {
+        self.outcomes.push(outcome);
+        self.consequences.push(consequences);
+        self.outcomes.len() as u32 - 1
+    }
+
+    /// About how much memory all this takes, values included as far as they can be seen from here.
+    pub(crate) fn bytes(&self) -> u64 {
+        const LOCAL: u64 = 400;
+        const ENVELOPE: u64 = 200;
+        const OUTCOME: u64 = 120;
+        self.locals.len() as u64 * LOCAL
+            + self.envelopes.len() as u64 * ENVELOPE
+            + self.outcomes.len() as u64 * OUTCOME
+            + self.deliveries.bytes()
+            + self.timed_moves.bytes()
+    }
+}
+
+#[inline]
+fn delivery_key(local: u32, envelope: u32, instant: u32) -> u64 {
+    u64::from(local) << 40 | u64::from(envelope) << 16 | u64::from(instant)
+}
+
+#[inline]
+fn move_key(number: u32, instant: u32) -> u64 {
+    u64::from(number) << 16 | u64::from(instant)
+}

@@ -1,0 +1,90 @@
+//! The users of a group: what they may ask of their nodes, and what properties see of them.
+
+use crate::tables::Past;
+use std::fmt;
+use std::hash::Hash;
+
+/// The users of a family's nodes. Each node has one, whose state is part of the node's local state.
+///
+/// All that a family's properties are judged by is here, so that they are written once for all its algorithms.
+pub trait Users {
+    /// What the family's nodes are asked.
+    type Command: Clone;
+    /// What they tell.
+    type Event;
+    /// Where one user stands.
+    type User: Clone + Eq + Hash + fmt::Debug + Send + Sync;
+
+    /// Where every user stands at first.
+    fn begin(&self) -> Self::User;
+
+    /// What a user may do next.
+    fn offers(&self, user: &Self::User) -> Vec<Offer<Self::Command>>;
+
+    /// A user hears something, or does something. The number of a property that this breaks is told to `story`.
+    fn hear(&self, user: &mut Self::User, news: News<'_, Self::Command, Self::Event>, story: &mut Story);
+
+    /// Whether a user waits for something that must come.
+    fn waits(&self, user: &Self::User) -> bool;
+
+    /// What properties of states see of a user.
+    fn facet(&self, user: &Self::User) -> u64;
+
+    /// The properties, each with its number as its place.
+    fn properties(&self) -> Vec<Property>;
+}
+
+/// Something that a user may do.
+pub struct Offer<C> {
+    /// The command.
+    pub command: C,
+    /// Whether a fair user does so sooner or later, as one inside leaves.
+    pub obliged: bool,
+}
+
+/// What a user does or hears.
+pub enum News<'a, C, E> {
+    /// It gives its node a command.
+    Commands(&'a C),
+    /// Its node tells it something.
+    Told(&'a E),
+    /// Its node went down.
+    Crashed,
+    /// Its node is back, and knows nothing of what was asked.
+    Restarted,
+}
+
+/// What is kept of a step for properties.
+#[derive(Clone, Debug, Default)]
+pub struct Story {
+    /// What properties about the past remember, in order.
+    pub past: Vec<Past>,
+    /// The number of the property that the step itself breaks.
+    pub breach: Option<u8>,
+}
+
+/// One property of a family.
+#[derive(Clone, Copy, Debug)]
+pub struct Property {
+    /// Its name.
+    pub name: &'static str,
+    /// How it is judged.
+    pub judged: Judged,
+}
+
+/// How a property is judged.
+#[derive(Clone, Copy, Debug)]
+pub enum Judged {
+    /// By each state: by what the users show, one after the other.
+    ByState(fn(&[u64]) -> bool),
+    /// By each step alone, which says itself that it breaks it.
+    ByStep,
+    /// By the fences of entries, which must grow.
+    ByFences,
+    /// By the happened-before order of requests, which entries must keep.
+    ByOrder,
+    /// By states in which nothing need happen though somebody waits.
+    ByDeadlock,
+    /// By runs that go on for ever, or end, while somebody waits.
+    ByFairRuns,
+}

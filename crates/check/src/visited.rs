@@ -1,0 +1,223 @@
+//! The states that were seen, by their fingerprints, and how each was first reached.
+//!
+//! A shard holds the states whose fingerprints end in its number, so that threads can fill different shards at once and
+//! what comes out does not depend on how many threads there are. A state takes twelve bytes in the table, which is
+//! between two thirds and four fifths full, and four in the log that leads back to the beginning.
+
+/// How many shards there are, whatever the number of threads.
+pub(crate) const SHARDS: usize = 16;
+
+/// A state by the shard that holds it and its place among that shard's states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct StateId(pub(crate) u32);
+
+impl StateId {
+    pub(crate) fn new(shard: usize, ordinal: u32) -> Self {
+        Self(ordinal * SHARDS as u32 + shard as u32)
+    }
+
+    pub(crate) fn shard(self) -> usize {
+        self.0 as usize % SHARDS
+    }
+
+    pub(crate) fn ordinal(self) -> u32 {
+        self.0 / SHARDS as u32
+    }
+}
+
+/// How many states one shard can number.
+pub(crate) const MOST_ORDINALS: u32 = u32::MAX / SHARDS as u32 - 1;
+
+/// Which shard a fingerprint belongs to.
+#[inline]
+pub(crate) fn shard_of(fingerprint: u64) -> usize {
+    fingerprint as usize % SHARDS
+}
+
+/// One shard of the states that were seen.
+pub(crate) struct Shard {
+    fingerprints: Vec<u64>,
+    ordinals: Vec<u32>,
+    len: u32,
+    /// For each state, the place of its parent in its batch and the action that led from it.
+    log: Vec<(u16, u16)>,
+    /// For each batch, how many states there were when it began.
+    batches: Vec<u32>,
+}
+
+/// No state has this fingerprint; one that would have it gets the next.
+const FREE: u64 = 0;
+
+/// What became of an attempt to add a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    New(u32),
+    Old(u32),
+}
+
+impl Shard {
+    pub(crate) fn new() -> Self {
+        const FIRST: usize = 256;
+        Self {
+            fingerprints: vec![FREE; FIRST],
+            ordinals: vec![0; FIRST],
+            len: 0,
+            log: Vec::new(),
+            batches: Vec::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Reads where a fingerprint would be, so that it is in the cache when its turn comes.
+    #[inline]
+    pub(crate) fn touch(&self, fingerprint: u64) -> u64 {
+        self.fingerprints[self.home(fingerprint)]
+    }
+
+    /// The fingerprint's order is kept from slot to slot, so that growing is one sweep through memory.
+    #[inline]
+    fn home(&self, fingerprint: u64) -> usize {
+        ((u128::from(fingerprint) * self.fingerprints.len() as u128) >> 64) as usize
+    }
+
+    /// Finds a state.
+    pub(crate) fn find(&self, fingerprint: u64) -> Option<u32> {
+        let fingerprint = fingerprint.max(FREE + 1);
+        let mut slot = self.home(fingerprint);
+        loop {
+            match self.fingerprints[slot] {
+                FREE => return None,
+                found if found == fingerprint => return Some(self.ordinals[slot]),
+                _ => slot = self.after(slot),
+            }
+        }
+    }
+
+    /// Adds a state if it is new, and how it was reached.
+    #[inline]
+    pub(crate) fn add(&mut self, fingerprint: u64, parent: u16, action: u16) -> Added {
+        let fingerprint = fingerprint.max(FREE + 1);
+        let mut slot = self.home(fingerprint);
+        loop {
+            match self.fingerprints[slot] {
+                FREE => break,
+                found if found == fingerprint => return Added::Old(self.ordinals[slot]),
+                _ => slot = self.after(slot),
+            }
+        }
+        let ordinal = self.len;
+        self.fingerprints[slot] = fingerprint;
+        self.ordinals[slot] = ordinal;
+        self.len += 1;
+        if self.log.len() == self.log.capacity() {
+            self.log.reserve_exact((self.log.len() / 8).max(64));
+        }
+        self.log.push((parent, action));
+        if self.len as usize * 5 > self.fingerprints.len() * 4 {
+            self.grow();
+        }
+        Added::New(ordinal)
+    }
+
+    #[inline]
+    fn after(&self, slot: usize) -> usize {
+        if slot + 1 == self.fingerprints.len() { 0 } else { slot + 1 }
+    }
+
+    fn grow(&mut self) {
+        let larger = self.fingerprints.len() * 6 / 5 + 1;
+        let fingerprints = std::mem::replace(&mut self.fingerprints, vec![FREE; larger]);
+        let ordinals = std::mem::replace(&mut self.ordinals, vec![0; larger]);
+        for (fingerprint, ordinal) in fingerprints.into_iter().zip(ordinals) {
+            if fingerprint == FREE {
+                continue;
+            }
+            let mut slot = self.home(fingerprint);
+            while self.fingerprints[slot] != FREE {
+                slot = self.after(slot);
+            }
+            self.fingerprints[slot] = fingerprint;
+            self.ordinals[slot] = ordinal;
+        }
+    }
+
+    /// A batch of states is about to be expanded.
+    pub(crate) fn begin_batch(&mut self) {
+        self.batches.push(self.len);
+    }
+
+    /// How a state was first reached: the batch in which its parent was expanded, the parent's place in it, the action.
+    /// Initial states come before the first batch.
+    pub(crate) fn origin(&self, ordinal: u32) -> Option<(usize, u16, u16)> {
+        let batch = self.batches.partition_point(|start| *start <= ordinal).checked_sub(1)?;
+        let (parent, action) = *self.log.get(ordinal as usize)?;
+        Some((batch, parent, action))
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.fingerprints.len() as u64 * 12 + self.log.capacity() as u64 * 4 + self.batches.capacity() as u64 * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Added, SHARDS, Shard, StateId};
+    use crate::content::mix;
+
+    #[test]
+    fn a_state_is_new_once() {
+        let mut shard = Shard::new();
+        for number in 0..20_000_u32 {
+            assert_eq!(shard.add(mix(u64::from(number)), 1, 2), Added::New(number));
+        }
+        for number in 0..20_000_u32 {
+            assert_eq!(shard.add(mix(u64::from(number)), 3, 4), Added::Old(number));
+            assert_eq!(shard.find(mix(u64::from(number))), Some(number));
+        }
+        assert_eq!(shard.find(mix(20_000)), None);
+        assert_eq!(shard.len(), 20_000);
+    }
+
+    #[test]
+    fn extreme_fingerprints_are_kept_too() {
+        let mut shard = Shard::new();
+        for (number, fingerprint) in [0, u64::MAX, u64::MAX - 1].into_iter().enumerate() {
+            assert_eq!(shard.add(fingerprint, 0, 0), Added::New(number as u32));
+        }
+        assert_eq!(shard.find(u64::MAX), Some(1));
+    }
+
+    #[test]
+    fn a_state_takes_at_most_twenty_four_bytes() {
+        let mut shard = Shard::new();
+        for number in 0..3_000_000_u64 {
+            shard.add(mix(number), 0, 0);
+            if number > 10_000 && number % 1_000 == 0 {
+                assert!(shard.bytes() <= 24 * number, "{} bytes for {number} states", shard.bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn the_origin_of_a_state_names_its_batch() {
+        let mut shard = Shard::new();
+        shard.add(10, 0, 0);
+        shard.begin_batch();
+        shard.add(20, 5, 6);
+        shard.begin_batch();
+        shard.begin_batch();
+        shard.add(30, 7, 8);
+        assert_eq!(shard.origin(0), None);
+        assert_eq!(shard.origin(1), Some((0, 5, 6)));
+        assert_eq!(shard.origin(2), Some((2, 7, 8)));
+    }
+
+    #[test]
+    fn an_id_holds_its_shard_and_place() {
+        let id = StateId::new(SHARDS - 1, 77);
+        assert_eq!((id.shard(), id.ordinal()), (SHARDS - 1, 77));
+    }
+}

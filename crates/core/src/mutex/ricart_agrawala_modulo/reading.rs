@@ -1,0 +1,143 @@
+//! Numbers that come round: 2n−1 of them on a circle, and which of two is the later one.
+
+use crate::group::Group;
+use crate::node::NodeId;
+use core::fmt;
+
+/// A number on the circle of a group. Readings have no order of their own: every one of them is both later and
+/// earlier than others, and only the circle knows which.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Reading(u64);
+
+#[cfg(test)]
+impl Reading {
+    /// What no node of any group sends.
+    pub(super) const ODD: Self = Self(u64::MAX);
+}
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A reading with the node whose request has it: equal readings fall back on the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) reading: Reading,
+    pub(super) node: NodeId,
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.reading, self.node)
+    }
+}
+
+/// The circle of 2n−1 readings that a group of n counts round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Circle {
+    nodes: u64,
+}
+
+impl Circle {
+    pub(super) fn of(group: &Group) -> Self {
+        Self { nodes: (group.len() as u64).max(1) }
+    }
+
+    fn size(self) -> u64 {
+        2 * self.nodes - 1
+    }
+
+    /// The reading after this one.
+    pub(super) fn after(self, reading: Reading) -> Reading {
+        Reading((reading.0 + 1) % self.size())
+    }
+
+    /// Whatever a peer sends, it is a place on the circle.
+    pub(super) fn place(self, heard: Reading) -> Reading {
+        Reading(heard.0 % self.size())
+    }
+
+    /// Whether the first of two readings is the later one. Those less than n apart compare as they are; of others the
+    /// smaller has come round once more than the larger, so the paper adds 2n−1 to it.
+    pub(super) fn follows(self, one: Reading, other: Reading) -> bool {
+        if one.0.abs_diff(other.0) < self.nodes { one.0 > other.0 } else { one.0 < other.0 }
+    }
+
+    /// Whether the first of two requests is the older one.
+    pub(super) fn is_older(self, one: Stamp, other: Stamp) -> bool {
+        if one.reading == other.reading { one.node < other.node } else { self.follows(other.reading, one.reading) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Circle, Reading, Stamp};
+    use crate::group::Group;
+    use crate::node::NodeId;
+    use core::iter::successors;
+    use std::vec::Vec;
+
+    fn circles() -> impl Iterator<Item = Circle> {
+        (1..=12).map(|size| Circle::of(&Group::of_size(size)))
+    }
+
+    /// Every reading of the circle, beginning with this one.
+    fn round_from(circle: Circle, first: Reading) -> impl Iterator<Item = Reading> {
+        successors(Some(first), move |reading| Some(circle.after(*reading))).take(circle.size() as usize)
+    }
+
+    #[test]
+    fn the_circle_has_one_reading_less_than_twice_the_group() {
+        for circle in circles() {
+            let mut round: Vec<_> = round_from(circle, Reading::default()).map(|reading| reading.0).collect();
+            assert_eq!(circle.after(Reading(round[round.len() - 1])), Reading::default());
+            round.sort_unstable();
+            round.dedup();
+            assert_eq!(round.len() as u64, 2 * circle.nodes - 1);
+        }
+    }
+
+    /// So n requests that are out together, whose readings are less than n apart, are in one order for all.
+    #[test]
+    fn the_later_reading_is_the_one_that_the_other_reaches_in_less_than_n_steps() {
+        for circle in circles() {
+            for first in round_from(circle, Reading::default()) {
+                for (steps, reading) in round_from(circle, first).enumerate() {
+                    let ahead = (1..circle.nodes).contains(&(steps as u64));
+                    assert_eq!(circle.follows(reading, first), ahead, "{reading} is {steps} ahead of {first}");
+                    assert_eq!(circle.follows(first, reading), !ahead && steps > 0, "{first}, {reading}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn three_readings_can_follow_each_other_in_a_ring() {
+        let circle = Circle::of(&Group::of_size(2));
+        let [zero, one, two] = [0, 1, 2].map(Reading);
+        assert!(circle.follows(one, zero) && circle.follows(two, one) && circle.follows(zero, two));
+    }
+
+    #[test]
+    fn equal_readings_fall_back_on_the_node() {
+        let circle = Circle::of(&Group::of_size(3));
+        let stamp = |reading, node| Stamp { reading: Reading(reading), node: NodeId::from_index(node) };
+        assert!(circle.is_older(stamp(4, 0), stamp(4, 1)));
+        assert!(!circle.is_older(stamp(4, 1), stamp(4, 0)));
+        assert!(circle.is_older(stamp(4, 1), stamp(0, 0)), "0 comes after 4 on a circle of 5");
+    }
+
+    #[test]
+    fn no_group_and_no_peer_makes_a_reading_overflow() {
+        let largest = Circle { nodes: u64::from(u32::MAX) };
+        assert!(largest.follows(Reading::default(), Reading(largest.size() - 1)));
+        for circle in circles().chain([largest, Circle::of(&Group::of_size(0))]) {
+            let odd = circle.place(Reading::ODD);
+            assert!(odd.0 < circle.size());
+            assert!(circle.after(odd).0 < circle.size());
+        }
+    }
+}

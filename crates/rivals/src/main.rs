@@ -1,0 +1,100 @@
+//! The `quorate-rivals` command: runs another model checker once and prints its figures as one line of JSON.
+//!
+//! Exit codes: 0 all is well, 2 the command is wrong or its figures mean nothing.
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
+use quorate_rivals::{Job, Search, Variant, check};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Other model checkers on the models that Quorate checks.
+#[derive(Parser)]
+#[command(
+    name = "quorate-rivals",
+    version,
+    after_help = "Example:\n  quorate-rivals check --checker dfs --threads 1 --nodes 3 --rounds 2"
+)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Let stateright search all of Ricart–Agrawala (1981) once, and print its figures as one line of JSON.
+    Check(CheckArgs),
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  quorate-rivals check --checker bfs --threads 2 --nodes 3 --rounds 2\n\n\
+    Three nodes have 6445 states with one round and 506546 with two, in either model.\n\
+    Compare release builds only.")]
+struct CheckArgs {
+    /// Which of stateright's searches.
+    #[arg(long, value_enum, default_value = "dfs")]
+    checker: Search,
+    /// How many threads search.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// How many nodes contend, from 2 to 5.
+    #[arg(long, default_value_t = 3)]
+    nodes: u8,
+    /// How often each node enters, from 1 to 10.
+    #[arg(long, default_value_t = 2)]
+    rounds: u8,
+    /// How the algorithm is modelled.
+    #[arg(long, value_enum, default_value = "nodes")]
+    model: Variant,
+}
+
+#[derive(Serialize)]
+struct Line {
+    rival: &'static str,
+    model: Variant,
+    checker: Search,
+    threads: usize,
+    nodes: u8,
+    rounds: u8,
+    states: usize,
+    generated: usize,
+    seconds: f64,
+    bytes_per_state: Option<f64>,
+}
+
+fn main() -> ExitCode {
+    let Verb::Check(args) = Cli::parse().verb;
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody is left to tell if this fails too.
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: &CheckArgs) -> anyhow::Result<()> {
+    let CheckArgs { checker, threads, nodes, rounds, model } = *args;
+    let outcome = check(Job { variant: model, search: checker, threads, nodes, rounds })?;
+    let line = Line {
+        rival: "stateright",
+        model,
+        checker,
+        threads,
+        nodes,
+        rounds,
+        states: outcome.states,
+        generated: outcome.generated,
+        seconds: rounded(outcome.seconds, 6),
+        bytes_per_state: outcome.bytes_per_state.map(|bytes| rounded(bytes, 1)),
+    };
+    writeln!(io::stdout(), "{}", serde_json::to_string(&line)?).context("The output could not be written")
+}
+
+/// To so many decimals: nothing finer was measured.
+fn rounded(value: f64, decimals: i32) -> f64 {
+    let scale = 10_f64.powi(decimals);
+    (value * scale).round() / scale
+}

@@ -1,0 +1,210 @@
+//! Quorate's own nodes of Ricart–Agrawala with bare replies (1981) for stateright: both checkers run the same code.
+//!
+//! A state shares the nodes that a step left alone with the state before it, as stateright's own actor model does, so
+//! that a step copies one node. What a node sends goes straight to its place among the messages under way.
+//!
+//! Messages arrive in any order, each exactly once. No two equal ones are ever under way: see the packed model.
+
+use quorate_core::fixtures::{Flaw, Message, RicartAgrawala1981};
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{Effect, Effects, Group, Input, NodeId, Note, Protocol, Sink, Stamp, Time};
+use stateright::{Model, Property};
+use std::array;
+use std::sync::Arc;
+
+/// A group of this many nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct RicartAgrawala<const NODES: usize> {
+    rounds: u8,
+}
+
+/// All that can differ from moment to moment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State<const NODES: usize> {
+    /// The members in order.
+    pub members: [Arc<Member>; NODES],
+    /// The messages under way, sorted.
+    pub messages: Vec<Envelope>,
+}
+
+/// One node with its user.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Member {
+    /// The node.
+    pub node: RicartAgrawala1981,
+    /// Where its user stands.
+    pub standing: Standing,
+    /// How often its user will still ask.
+    pub rounds: u8,
+}
+
+/// Where a user stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// It wants nothing.
+    Outside,
+    /// It has asked.
+    Waiting,
+    /// Its node has entered.
+    Inside,
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Envelope {
+    /// Who gets it.
+    pub to: NodeId,
+    /// Who sent it.
+    pub from: NodeId,
+    /// What it says.
+    pub message: Message,
+}
+
+/// What can happen next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The user of the node at this place asks.
+    Ask(usize),
+    /// The user of the node at this place leaves.
+    Leave(usize),
+    /// The message at this place arrives.
+    Deliver(usize),
+}
+
+impl<const NODES: usize> RicartAgrawala<NODES> {
+    /// Every node enters this often.
+    pub const fn new(rounds: u8) -> Self {
+        Self { rounds }
+    }
+}
+
+impl<const NODES: usize> Model for RicartAgrawala<NODES> {
+    type State = State<NODES>;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<Self::State> {
+        let group = Group::of_size(NODES);
+        let members = array::from_fn(|place| {
+            let node = RicartAgrawala1981::new(NodeId::from_index(place), group.clone(), Flaw::BareReplies);
+            Arc::new(Member { node, standing: Standing::Outside, rounds: self.rounds })
+        });
+        vec![State { members, messages: Vec::new() }]
+    }
+
+    fn actions(&self, state: &Self::State, actions: &mut Vec<Action>) {
+        for (place, member) in state.members.iter().enumerate() {
+            match member.standing {
+                Standing::Outside if member.rounds > 0 => actions.push(Action::Ask(place)),
+                Standing::Outside | Standing::Waiting => {}
+                Standing::Inside => actions.push(Action::Leave(place)),
+            }
+        }
+        actions.extend((0..state.messages.len()).map(Action::Deliver));
+    }
+
+    fn next_state(&self, state: &Self::State, action: Action) -> Option<Self::State> {
+        Some(match action {
+            Action::Ask(place) => state.ask(place),
+            Action::Leave(place) => state.leave(place),
+            Action::Deliver(place) => state.deliver(place),
+        })
+    }
+
+    /// Only what holds: a search ends as soon as no property is left to break.
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![Property::always("exclusion", |_, state: &State<NODES>| {
+            state.members.iter().filter(|member| member.standing == Standing::Inside).count() <= 1
+        })]
+    }
+}
+
+impl<const NODES: usize> State<NODES> {
+    fn ask(&self, place: usize) -> Self {
+        let mut member = Member::clone(&self.members[place]);
+        member.standing = Standing::Waiting;
+        member.rounds -= 1;
+        self.step(place, member, Input::Command(Command::Acquire), self.roomy_messages())
+    }
+
+    fn leave(&self, place: usize) -> Self {
+        let member = Member::clone(&self.members[place]);
+        self.step(place, member, Input::Command(Command::Release), self.roomy_messages())
+    }
+
+    fn deliver(&self, place: usize) -> Self {
+        let Envelope { to, from, message } = self.messages[place];
+        // A request's reply takes its room.
+        let mut messages = Vec::with_capacity(self.messages.len());
+        messages.extend_from_slice(&self.messages[..place]);
+        messages.extend_from_slice(&self.messages[place + 1..]);
+        let member = Member::clone(&self.members[to.index()]);
+        self.step(to.index(), member, Input::Message { from, message }, messages)
+    }
+
+    /// The messages under way, with room for one more to every peer.
+    fn roomy_messages(&self) -> Vec<Envelope> {
+        let mut messages = Vec::with_capacity(self.messages.len() + NODES - 1);
+        messages.extend_from_slice(&self.messages);
+        messages
+    }
+
+    /// The state after this one in which the member at this place, a copy by now, has taken an input.
+    fn step(
+        &self,
+        place: usize,
+        mut member: Member,
+        input: Input<RicartAgrawala1981>,
+        mut messages: Vec<Envelope>,
+    ) -> Self {
+        let me = NodeId::from_index(place);
+        let mut world = World { me, standing: &mut member.standing, messages: &mut messages };
+        member.node.step(Time::ZERO, input, &mut Effects::new(&mut world));
+        let mut members = self.members.clone();
+        members[place] = Arc::new(member);
+        Self { members, messages }
+    }
+}
+
+/// Carries the effects of a step out at once.
+struct World<'a> {
+    me: NodeId,
+    standing: &'a mut Standing,
+    messages: &'a mut Vec<Envelope>,
+}
+
+impl World<'_> {
+    fn send(&mut self, to: NodeId, message: Message) {
+        let envelope = Envelope { to, from: self.me, message };
+        let place = self.messages.partition_point(|other| other.key() < envelope.key());
+        debug_assert_ne!(self.messages.get(place), Some(&envelope), "an equal message is under way already");
+        self.messages.insert(place, envelope);
+    }
+}
+
+impl Sink<RicartAgrawala1981> for World<'_> {
+    fn effect(&mut self, effect: Effect<RicartAgrawala1981>) {
+        match effect {
+            Effect::Send { to, message, .. } => self.send(to, message),
+            Effect::Multicast { to, message, .. } => to.others(self.me).for_each(|to| self.send(to, message)),
+            Effect::Emit { event: Event::Entered { .. }, .. } => *self.standing = Standing::Inside,
+            Effect::Emit { event: Event::Left | Event::Denied | Event::Cancelled, .. } => {
+                *self.standing = Standing::Outside;
+            }
+            Effect::Emit { event: Event::Refused(_), .. } => {}
+            Effect::Save(never) | Effect::SetTimer { timer: never, .. } | Effect::CancelTimer(never) => match never {},
+        }
+    }
+
+    fn note(&mut self, _note: Note<'_>) {}
+}
+
+impl Envelope {
+    /// What messages are sorted by; a message has no order of its own.
+    fn key(&self) -> (NodeId, NodeId, Option<Stamp>) {
+        let stamp = match self.message {
+            Message::Request(stamp) => Some(stamp),
+            Message::Reply => None,
+        };
+        (self.to, self.from, stamp)
+    }
+}

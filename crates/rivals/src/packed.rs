@@ -1,0 +1,231 @@
+//! Ricart–Agrawala with bare replies (1981) for stateright, in few bytes.
+//!
+//! RA-1  a node with rounds left asks  → tick, stamp a request, send it to every peer
+//! RA-2  a request arrives             → take note of its clock; reply, or defer if inside or if ours is older
+//! RA-3  the last missing reply is in  → enter
+//! RA-4  a node leaves                 → reply to everyone deferred
+//!
+//! Messages arrive in any order, each exactly once. A state is `Copy` and owns no memory: its network has one place
+//! for a request and one for a reply between any two nodes. That is enough, and not a limit of the model: a node
+//! asks again only once it has entered and left, which takes every peer's reply, and a peer replies to a request
+//! only once that has arrived. So whatever of an earlier round was on its way has arrived by then.
+
+use stateright::{Model, Property};
+use std::hash::{Hash, Hasher};
+
+/// A group of this many nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct RicartAgrawala<const NODES: usize> {
+    rounds: u8,
+}
+
+/// All that can differ from moment to moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State<const NODES: usize> {
+    /// The nodes in order.
+    pub nodes: [Node; NODES],
+    /// The clock of the request on its way to a node, from a node; zero for none, since no request has clock zero.
+    pub requests: [[u8; NODES]; NODES],
+    /// From whom replies are on their way to a node, one bit each.
+    pub replies: [u8; NODES],
+}
+
+/// One node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Lamport's clock.
+    pub clock: u8,
+    /// What it is about.
+    pub phase: Phase,
+    /// Whose requests it has yet to answer, one bit each.
+    pub deferred: u8,
+    /// How often it will still ask.
+    pub rounds: u8,
+}
+
+/// What a node is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing.
+    Idle,
+    /// It has asked.
+    Waiting {
+        /// The clock of its request.
+        stamp: u8,
+        /// Who has yet to reply, one bit each.
+        missing: u8,
+    },
+    /// It has entered.
+    Inside {
+        /// The clock of its request.
+        stamp: u8,
+    },
+}
+
+/// What can happen next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// This node asks.
+    Ask(u8),
+    /// This node leaves.
+    Leave(u8),
+    /// A request arrives.
+    Request {
+        /// Who asks.
+        from: u8,
+        /// Who hears of it.
+        to: u8,
+    },
+    /// A reply arrives.
+    Reply {
+        /// Who lets pass.
+        from: u8,
+        /// Who may pass.
+        to: u8,
+    },
+}
+
+impl<const NODES: usize> RicartAgrawala<NODES> {
+    /// Every node enters this often.
+    pub const fn new(rounds: u8) -> Self {
+        Self { rounds }
+    }
+}
+
+impl<const NODES: usize> Model for RicartAgrawala<NODES> {
+    type State = State<NODES>;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<Self::State> {
+        let node = Node { clock: 0, phase: Phase::Idle, deferred: 0, rounds: self.rounds };
+        vec![State { nodes: [node; NODES], requests: [[0; NODES]; NODES], replies: [0; NODES] }]
+    }
+
+    fn actions(&self, state: &Self::State, actions: &mut Vec<Action>) {
+        for (index, node) in (0..).zip(&state.nodes) {
+            match node.phase {
+                Phase::Idle if node.rounds > 0 => actions.push(Action::Ask(index)),
+                Phase::Idle | Phase::Waiting { .. } => {}
+                Phase::Inside { .. } => actions.push(Action::Leave(index)),
+            }
+        }
+        for (to, (requests, replies)) in (0..).zip(state.requests.iter().zip(state.replies)) {
+            for (from, clock) in (0..).zip(requests) {
+                if *clock != 0 {
+                    actions.push(Action::Request { from, to });
+                }
+                if replies & bit(from) != 0 {
+                    actions.push(Action::Reply { from, to });
+                }
+            }
+        }
+    }
+
+    fn next_state(&self, state: &Self::State, action: Action) -> Option<Self::State> {
+        let mut next = *state;
+        match action {
+            Action::Ask(me) => next.ask(me),
+            Action::Leave(me) => next.leave(me),
+            Action::Request { from, to } => next.answer(to, from),
+            Action::Reply { from, to } => next.collect(to, from),
+        }
+        Some(next)
+    }
+
+    /// Only what holds: a search ends as soon as no property is left to break.
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![Property::always("exclusion", |_, state: &State<NODES>| {
+            state.nodes.iter().filter(|node| matches!(node.phase, Phase::Inside { .. })).count() <= 1
+        })]
+    }
+}
+
+impl<const NODES: usize> State<NODES> {
+    /// RA-1.
+    fn ask(&mut self, me: u8) {
+        let node = &mut self.nodes[usize::from(me)];
+        node.clock += 1;
+        node.rounds -= 1;
+        let stamp = node.clock;
+        node.phase = Phase::Waiting { stamp, missing: everyone(NODES) & !bit(me) };
+        for (to, requests) in (0..).zip(&mut self.requests) {
+            if to != me {
+                let place = &mut requests[usize::from(me)];
+                debug_assert_eq!(*place, 0, "a request is on its way already");
+                *place = stamp;
+            }
+        }
+    }
+
+    /// RA-2.
+    fn answer(&mut self, me: u8, from: u8) {
+        let asked = std::mem::take(&mut self.requests[usize::from(me)][usize::from(from)]);
+        let node = &mut self.nodes[usize::from(me)];
+        node.clock = node.clock.max(asked) + 1;
+        let we_go_first = match node.phase {
+            Phase::Idle => false,
+            Phase::Waiting { stamp, .. } => (stamp, me) < (asked, from),
+            Phase::Inside { .. } => true,
+        };
+        if we_go_first {
+            node.deferred |= bit(from);
+        } else {
+            self.reply(me, from);
+        }
+    }
+
+    /// RA-3. A reply says nothing but who sent it.
+    fn collect(&mut self, me: u8, from: u8) {
+        self.replies[usize::from(me)] &= !bit(from);
+        let node = &mut self.nodes[usize::from(me)];
+        if let Phase::Waiting { stamp, missing } = &mut node.phase {
+            *missing &= !bit(from);
+            if *missing == 0 {
+                node.phase = Phase::Inside { stamp: *stamp };
+            }
+        }
+    }
+
+    /// RA-4.
+    fn leave(&mut self, me: u8) {
+        let node = &mut self.nodes[usize::from(me)];
+        node.phase = Phase::Idle;
+        let deferred = std::mem::take(&mut node.deferred);
+        for to in (0..).take(NODES).filter(|to| deferred & bit(*to) != 0) {
+            self.reply(me, to);
+        }
+    }
+
+    fn reply(&mut self, me: u8, to: u8) {
+        let replies = &mut self.replies[usize::from(to)];
+        debug_assert_eq!(*replies & bit(me), 0, "a reply is on its way already");
+        *replies |= bit(me);
+    }
+}
+
+/// All of a node in one word and all requests to it in another: far fewer calls to the hasher than a derived hash
+/// makes. At most eight nodes fit.
+impl<const NODES: usize> Hash for State<NODES> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        for (node, replies) in self.nodes.iter().zip(self.replies) {
+            let (phase, stamp, missing) = match node.phase {
+                Phase::Idle => (0, 0, 0),
+                Phase::Waiting { stamp, missing } => (1, stamp, missing),
+                Phase::Inside { stamp } => (2, stamp, 0),
+            };
+            let bytes = [node.clock, phase, stamp, missing, node.deferred, node.rounds, replies, 0];
+            hasher.write_u64(u64::from_le_bytes(bytes));
+        }
+        for requests in &self.requests {
+            hasher.write_u64(requests.iter().fold(0, |word, clock| word << 8 | u64::from(*clock)));
+        }
+    }
+}
+
+fn bit(node: u8) -> u8 {
+    1 << node
+}
+
+fn everyone(nodes: usize) -> u8 {
+    (0..).take(nodes).map(bit).sum()
+}
