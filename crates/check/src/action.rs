@@ -6,10 +6,7 @@ pub(crate) enum Action {
     /// The message at this place arrives.
     Deliver(usize),
     /// A node makes this one of its own moves.
-    Own {
-        node: usize,
-        index: usize,
-    },
+    Own { node: usize, index: usize },
     /// The message at this place is lost.
     Lose(usize),
     /// The message at this place is doubled.

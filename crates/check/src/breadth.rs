@@ -6,7 +6,9 @@
 //! found in the same order, and so are the counterexamples.
 
 use crate::action::Action;
-use crate::expand::{Candidate, Found, Sight, Known, Learning, Lookup, Oracle, Unknown, expand};
+use crate::expand::{Candidate, Found, Known, Learning, Lookup, Oracle, Sight, Unknown, expand};
+use crate::frontier::{Block, Run, id_at};
+use crate::memory;
 use crate::parallel;
 use crate::reduce::{Reducer, Reducers, Yield};
 use crate::system::System;
@@ -16,66 +18,6 @@ use crate::visited::{Added, MOST_ORDINALS, SHARDS, Shard, StateId, shard_of};
 const BATCH: usize = 16_384;
 /// How many states of a batch one piece of work expands.
 const SLICE: usize = 512;
-
-/// States one after the other, each as its words.
-#[derive(Default)]
-pub(crate) struct Block {
-    words: Vec<u32>,
-    ends: Vec<u32>,
-    fingerprints: Vec<u64>,
-    /// Whose they are: shard, first place, how many.
-    runs: Vec<Run>,
-}
-
-/// Consecutive states of one shard.
-#[derive(Clone, Copy)]
-struct Run {
-    shard: u8,
-    first: u32,
-    count: u32,
-}
-
-impl Block {
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    fn state(&self, place: usize) -> &[u32] {
-        let start = if place == 0 { 0 } else { self.ends[place - 1] as usize };
-        &self.words[start..self.ends[place] as usize]
-    }
-
-    fn bytes(&self) -> u64 {
-        self.words.capacity() as u64 * 4 + self.ends.capacity() as u64 * 4 + self.fingerprints.capacity() as u64 * 8
-    }
-
-    /// All of it is the last that this shard has, which now has so many.
-    fn of_shard(mut self, shard: u8, len: u32) -> Self {
-        let count = self.len() as u32;
-        self.runs = vec![Run { shard, first: len - count, count }];
-        self
-    }
-
-    fn append(&mut self, other: Self) {
-        let offset = self.words.len() as u32;
-        self.words.extend_from_slice(&other.words);
-        self.ends.extend(other.ends.iter().map(|end| end + offset));
-        self.fingerprints.extend_from_slice(&other.fingerprints);
-        self.runs.extend_from_slice(&other.runs);
-    }
-}
-
-/// Which state of its shard is at this place of a batch with these runs.
-fn id_at(runs: &[Run], place: usize) -> Option<StateId> {
-    let mut place = place as u32;
-    for run in runs {
-        if place < run.count {
-            return Some(StateId::new(usize::from(run.shard), run.first + place));
-        }
-        place -= run.count;
-    }
-    None
-}
 
 /// The first breach of a property.
 #[derive(Clone, Copy, Debug)]
@@ -391,7 +333,9 @@ impl Search<'_> {
         let kept = self.explored.bytes();
         let progress = &mut self.explored.progress;
         progress.queue = queue;
-        progress.memory = kept + frontier_bytes + self.system.tables.bytes();
+        // What the nodes' own collections take is not known here, but the system knows it.
+        let counted = kept + frontier_bytes + self.system.tables.bytes();
+        progress.memory = memory::resident().map_or(counted, |resident| resident.max(counted));
         self.explored.kept_bytes = kept;
         let crowded = self.explored.shards.iter().any(|shard| shard.len() >= MOST_ORDINALS);
         let end = if !watch(*progress) {

@@ -2,21 +2,20 @@
 
 use crate::action::MOST_NODES;
 use crate::breadth::{Breach, End, Explored, Orders, Progress, Stops, explore};
+use crate::cast::{cast, troupe, with_memory};
 use crate::depth::{Dug, dig};
 use crate::fair;
-use crate::findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup, Verdict};
+use crate::findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup};
+use crate::judgement::{Judgement, Open};
 use crate::local::Checked;
 use crate::play::{Counterexample, play};
 use crate::stage::{Make, Stage};
-use crate::system::{Budgets, Judge, LOCALS, MOST_FAULTS, MOST_ORDERED, Memory, System};
-use crate::tables::Tables;
+use crate::system::{LOCALS, MOST_FAULTS, MOST_ORDERED, Memory, System};
 use crate::trail::{Guide, Step};
-use crate::troupe::{Trace, Troupe};
-use crate::users::{Judged, Property, Users};
+use crate::troupe::Trace;
+use crate::users::{Judged, Users};
 use crate::walk::{Walks, walk};
 use quorate_sim::moment::Observer;
-use quorate_sim::property::Kind;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Tells how a check goes, and whether it may go on.
@@ -32,14 +31,6 @@ pub struct Checker<P: Checked, U: Users<Command = P::Command, Event = P::Event>>
     /// The initial states without memory, and the rates of the clocks in each.
     initial: Vec<(Vec<u32>, Vec<i32>)>,
 }
-
-/// Why a property is not judged.
-const UNFINISHED: &str = "the search did not finish";
-const BOUNDED_TIME: &str = "time is followed only so far";
-const NO_GRAPH: &str = "runs go in circles, which only a breadth-first search can judge";
-const AT_RANDOM: &str = "random walks do not see everything";
-const TOO_LARGE: &str = "the group is too large to remember who knew of which request";
-const WRAPPED: &str = "links hold messages back, so that their arrival does not tell who knew what";
 
 impl<P, U> Checker<P, U>
 where
@@ -79,11 +70,7 @@ where
     }
 
     /// Shows a counterexample to an observer, step by step, with real nodes.
-    pub fn play<O: Observer<P::Command, P::Event>>(
-        &self,
-        example: &Counterexample,
-        observer: O,
-    ) -> Result<O, String> {
+    pub fn play<O: Observer<P::Command, P::Event>>(&self, example: &Counterexample, observer: O) -> Result<O, String> {
         play(&self.stage, example, observer)
     }
 
@@ -115,7 +102,7 @@ where
             let begin = Instant::now();
             let orders = Orders { stops: Stops::default(), ..orders };
             let explored = self.explore(Some(memory), orders, Phase::Past, judgement, report);
-            judgement.past = Some(pass(&explored, begin));
+            judgement.past = Some(pass(explored.progress, explored.kept_bytes, begin));
             judgement.end(explored.end, |judged| matches!(judged, Judged::ByFences | Judged::ByOrder));
         }
     }
@@ -123,16 +110,15 @@ where
     fn states_by_breadth(&mut self, orders: Orders, judgement: &mut Judgement, report: Report<'_>) {
         let begin = Instant::now();
         let explored = self.explore(None, orders, Phase::States, judgement, report);
-        judgement.states = pass(&explored, begin);
-        judgement.end(explored.end, |judged| {
-            matches!(judged, Judged::ByState(_) | Judged::ByStep | Judged::ByDeadlock)
-        });
+        judgement.states = pass(explored.progress, explored.kept_bytes, begin);
+        judgement
+            .end(explored.end, |judged| matches!(judged, Judged::ByState(_) | Judged::ByStep | Judged::ByDeadlock));
         let Some(served) = judgement.number(|judged| matches!(judged, Judged::ByFairRuns)) else { return };
         if judgement.is_broken(served) {
             return;
         }
         if self.setup.timing.is_some() {
-            judgement.leave_open(served, BOUNDED_TIME);
+            judgement.leave_open(served, Open::BoundedTime);
         } else if explored.end != End::Complete || explored.graded {
             judgement.end(explored.end, |judged| matches!(judged, Judged::ByFairRuns));
         } else {
@@ -162,9 +148,7 @@ where
             let mut goes_on = |memory| report(Phase::Fair, Progress { memory, queue: 0, ..progress });
             searched = fair::search(&mut self.system, &mut self.stage, &explored, orders.memory, &mut goes_on);
         }
-        let states = explored.progress.states.max(1);
-        let bytes_per_state = Some(searched.bytes as f64 / states as f64);
-        judgement.fair = Some(Pass { bytes_per_state, ..pass(&explored, begin) });
+        judgement.fair = Some(pass(explored.progress, searched.bytes, begin));
         if let Some(lasso) = searched.lasso {
             let cycle = Some(lasso.path.len());
             let steps = lasso.path.into_iter().chain(lasso.cycle).collect();
@@ -185,8 +169,9 @@ where
     ) -> Explored {
         let initial = self.equip(memory, judgement);
         let count = judgement.properties.len();
-        let mut explored =
-            explore(&mut self.system, &mut self.stage, &initial, count, orders, &mut |progress| report(phase, progress));
+        let mut explored = explore(&mut self.system, &mut self.stage, &initial, count, orders, &mut |progress| {
+            report(phase, progress)
+        });
         if phase != Phase::Fair {
             let shorter = self.shorten(&mut explored, &initial, orders, report);
             let source = shorter.as_ref().unwrap_or(&explored);
@@ -227,6 +212,7 @@ where
     fn equip(&mut self, memory: Option<Memory>, judgement: &Judgement) -> Vec<Vec<u32>> {
         self.system.memory = memory;
         self.system.judges = if memory.is_some() { Vec::new() } else { judgement.judges() };
+        self.system.watched = judgement.watched();
         let states = self.initial.iter().map(|(state, _)| state);
         states.map(|state| with_memory(state, self.setup.nodes, memory)).collect()
     }
@@ -260,10 +246,7 @@ where
         let mut order = judgement.number(|judged| matches!(judged, Judged::ByOrder));
         if let Some(property) = order {
             if self.setup.nodes > MOST_ORDERED {
-                judgement.leave_open(property, TOO_LARGE);
-                order = None;
-            } else if self.stage.is_wrapped() {
-                judgement.leave_open(property, WRAPPED);
+                judgement.leave_open(property, Open::TooLarge);
                 order = None;
             }
         }
@@ -275,16 +258,14 @@ where
         let begin = Instant::now();
         let initial = self.equip(None, judgement);
         let dug = self.dig(None, judgement, orders, Phase::States, report);
-        judgement.states = dug_pass(&dug, begin);
+        judgement.states = pass(dug.progress, dug.kept_bytes, begin);
         self.retrace_all(&initial, &dug.breaches, judgement);
-        judgement.end(dug.end, |judged| {
-            matches!(judged, Judged::ByState(_) | Judged::ByStep | Judged::ByDeadlock)
-        });
+        judgement.end(dug.end, |judged| matches!(judged, Judged::ByState(_) | Judged::ByStep | Judged::ByDeadlock));
         if let Some(served) = orders.stops.end {
             if self.setup.timing.is_some() {
-                judgement.leave_open(served, BOUNDED_TIME);
+                judgement.leave_open(served, Open::BoundedTime);
             } else if dug.end == End::Complete && !dug.graded {
-                judgement.leave_open(served, NO_GRAPH);
+                judgement.leave_open(served, Open::NoGraph);
             } else {
                 judgement.end(dug.end, |judged| matches!(judged, Judged::ByFairRuns));
             }
@@ -296,7 +277,7 @@ where
             let orders = Orders { stops: Stops::default(), ..orders };
             let initial = self.equip(Some(memory), judgement);
             let dug = self.dig(Some(memory), judgement, orders, Phase::Past, report);
-            judgement.past = Some(dug_pass(&dug, begin));
+            judgement.past = Some(pass(dug.progress, dug.kept_bytes, begin));
             self.retrace_all(&initial, &dug.breaches, judgement);
             judgement.end(dug.end, |judged| matches!(judged, Judged::ByFences | Judged::ByOrder));
         }
@@ -310,8 +291,9 @@ where
         phase: Phase,
         report: Report<'_>,
     ) -> Dug {
-        let (make, users, setup, judges) = (&self.make, &self.users, &self.setup, &self.system.judges);
-        let casting = || troupe(make, users, setup, memory, judges);
+        let (make, users, setup) = (&self.make, &self.users, &self.setup);
+        let (judges, watched) = (&self.system.judges, self.system.watched);
+        let casting = || troupe(make, users, setup, memory, judges, watched);
         dig(&casting, judgement.properties.len(), orders, &mut |progress| report(phase, progress))
     }
 
@@ -319,15 +301,13 @@ where
         let orders = Self::orders(effort, judgement);
         let begin = Instant::now();
         let memory = self.memory(judgement);
-        let mut initial = self.equip(memory, judgement);
+        let initial = self.equip(memory, judgement);
         // Walks see everything at once.
         self.system.judges = judgement.judges();
-        if initial.is_empty() {
-            initial.push(Vec::new());
-        }
         let walked = {
-            let (make, users, setup, judges) = (&self.make, &self.users, &self.setup, &self.system.judges);
-            let casting = || troupe(make, users, setup, memory, judges);
+            let (make, users, setup) = (&self.make, &self.users, &self.setup);
+            let (judges, watched) = (&self.system.judges, self.system.watched);
+            let casting = || troupe(make, users, setup, memory, judges, watched);
             walk(&casting, judgement.properties.len(), walks, orders, &mut |progress| report(Phase::States, progress))
         };
         judgement.states = Pass {
@@ -341,7 +321,7 @@ where
         self.retrace_all(&initial, &walked.breaches, judgement);
         judgement.end(walked.end, |_| true);
         for property in (0_u8..).take(judgement.properties.len()) {
-            judgement.leave_open(property, AT_RANDOM);
+            judgement.leave_open(property, Open::AtRandom);
         }
     }
 
@@ -365,209 +345,14 @@ where
     }
 }
 
-fn pass(explored: &Explored, begin: Instant) -> Pass {
-    let Progress { states, generated, depth, .. } = explored.progress;
+/// The figures of a search that kept so many bytes.
+fn pass(progress: Progress, kept_bytes: u64, begin: Instant) -> Pass {
+    let Progress { states, generated, depth, .. } = progress;
     Pass {
         states,
         generated,
         depth,
         seconds: begin.elapsed().as_secs_f64(),
-        bytes_per_state: Some(explored.kept_bytes as f64 / states.max(1) as f64),
-    }
-}
-
-fn dug_pass(dug: &Dug, begin: Instant) -> Pass {
-    let Progress { states, generated, depth, .. } = dug.progress;
-    Pass {
-        states,
-        generated,
-        depth,
-        seconds: begin.elapsed().as_secs_f64(),
-        bytes_per_state: Some(dug.kept_bytes as f64 / states.max(1) as f64),
-    }
-}
-
-/// A state with room for memory of the past, of which there is none yet.
-fn with_memory(state: &[u32], nodes: usize, memory: Option<Memory>) -> Vec<u32> {
-    let mut words = state.to_vec();
-    if memory.is_some() {
-        let at = LOCALS + nodes;
-        words.splice(at..at, std::iter::repeat_n(0, nodes + 2));
-    }
-    words
-}
-
-/// A group for a thread of its own.
-fn troupe<'a, P, U>(
-    make: &Make<P>,
-    users: &U,
-    setup: &Setup,
-    memory: Option<Memory>,
-    judges: &[(u8, Judge)],
-) -> Troupe<'a>
-where
-    P: Checked + 'a,
-    U: Users<Command = P::Command, Event = P::Event> + Clone + 'a,
-{
-    let (stage, mut system, initial) = cast(make, users, setup);
-    system.memory = memory;
-    system.judges = judges.to_vec();
-    let initial = initial.iter().map(|(state, _)| with_memory(state, setup.nodes, memory)).collect();
-    Troupe { system, oracle: Box::new(stage), initial }
-}
-
-type Cast<P, U> = (Stage<P, U>, System, Vec<(Vec<u32>, Vec<i32>)>);
-
-/// The nodes of a group, and the states in which it can begin: one for each choice of the clocks' rates.
-fn cast<P, U>(make: &Make<P>, users: &U, setup: &Setup) -> Cast<P, U>
-where
-    P: Checked,
-    U: Users<Command = P::Command, Event = P::Event> + Clone,
-{
-    let timed = setup.timing.is_some();
-    let mut stage = Stage::new(Arc::clone(make), users.clone(), setup.nodes, timed);
-    let mut system = System {
-        nodes: setup.nodes,
-        fifo: setup.fifo,
-        until: setup.timing.map(|timing| timing.until),
-        memory: None,
-        judges: Vec::new(),
-        tables: Tables::new(),
-    };
-    let budgets = Budgets {
-        losses: setup.losses,
-        duplicates: setup.duplicates,
-        crashes: setup.crashes,
-        restarts: setup.restarts,
-        hasty_timers: setup.hasty_timers,
-    };
-    let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
-    let choices = if drift == 0 { 1 } else { 1_u32 << setup.nodes };
-    let mut initial = Vec::new();
-    for choice in 0..choices {
-        let rate = |node: usize| if choice >> node & 1 == 0 { drift } else { -drift };
-        let rates: Vec<i32> = (0..setup.nodes).map(rate).collect();
-        let (locals, under_way) = stage.begin(&mut system.tables, &rates);
-        let mut state = vec![budgets.pack(), 0];
-        state.extend(locals);
-        for envelope in under_way {
-            system.put_under_way(envelope, &mut state);
-        }
-        initial.push((state, rates));
-    }
-    (stage, system, initial)
-}
-
-/// What is found of each property as the searches go.
-struct Judgement {
-    properties: Vec<Property>,
-    /// Which of them are judged.
-    wanted: Vec<bool>,
-    open: Vec<Option<&'static str>>,
-    examples: Vec<Option<Counterexample>>,
-    states: Pass,
-    past: Option<Pass>,
-    fair: Option<Pass>,
-    walks: Option<u64>,
-    ended: End,
-}
-
-impl Judgement {
-    fn new(properties: Vec<Property>, effort: &Effort) -> Self {
-        let wanted = |property: &Property| match &effort.properties {
-            None => true,
-            Some(names) => names.iter().any(|name| name == property.name),
-        };
-        Self {
-            wanted: properties.iter().map(wanted).collect(),
-            open: vec![None; properties.len()],
-            examples: vec![None; properties.len()],
-            properties,
-            states: Pass::default(),
-            past: None,
-            fair: None,
-            walks: None,
-            ended: End::Complete,
-        }
-    }
-
-    /// The number of the wanted property that is judged so.
-    fn number(&self, judged: impl Fn(&Judged) -> bool) -> Option<u8> {
-        let mut places = (0_u8..).zip(self.properties.iter().zip(&self.wanted));
-        places.find(|(_, (property, wanted))| **wanted && judged(&property.judged)).map(|(number, _)| number)
-    }
-
-    fn any(&self, judged: impl Fn(&Judged) -> bool) -> bool {
-        self.number(judged).is_some()
-    }
-
-    fn judges(&self) -> Vec<(u8, Judge)> {
-        let wanted = (0_u8..).zip(&self.properties).zip(&self.wanted).filter(|(_, wanted)| **wanted);
-        let judge = |((number, property), _): ((u8, &Property), &bool)| match property.judged {
-            Judged::ByState(judge) => Some((number, judge)),
-            Judged::ByStep | Judged::ByFences | Judged::ByOrder | Judged::ByDeadlock | Judged::ByFairRuns => None,
-        };
-        wanted.filter_map(judge).collect()
-    }
-
-    fn is_broken(&self, property: u8) -> bool {
-        self.examples[usize::from(property)].is_some()
-    }
-
-    fn break_by(&mut self, property: u8, example: Counterexample) {
-        self.examples[usize::from(property)] = Some(example);
-    }
-
-    fn leave_open(&mut self, property: u8, why: &'static str) {
-        self.open[usize::from(property)] = Some(why);
-    }
-
-    /// A search that judges such properties has ended.
-    fn end(&mut self, end: End, judged: impl Fn(&Judged) -> bool) {
-        if end == End::Complete {
-            return;
-        }
-        if self.ended == End::Complete {
-            self.ended = end;
-        }
-        for (open, property) in self.open.iter_mut().zip(&self.properties) {
-            if judged(&property.judged) {
-                *open = Some(UNFINISHED);
-            }
-        }
-    }
-
-    /// Whether the next search is worth its while.
-    fn goes_on(&self, effort: &Effort) -> bool {
-        let broken = self.examples.iter().any(Option::is_some);
-        self.ended != End::Stopped && !(effort.first && broken)
-    }
-
-    fn conclude(self) -> Findings {
-        let mut ended = self.ended;
-        let mut verdicts = Vec::new();
-        for (((property, wanted), open), example) in
-            self.properties.iter().zip(self.wanted).zip(self.open).zip(self.examples)
-        {
-            if !wanted {
-                continue;
-            }
-            let holds = if example.is_some() { Some(false) } else { open.is_none().then_some(true) };
-            let kind = match property.judged {
-                Judged::ByFairRuns => Kind::Eventually,
-                Judged::ByState(_)
-                | Judged::ByStep
-                | Judged::ByFences
-                | Judged::ByOrder
-                | Judged::ByDeadlock => Kind::Always,
-            };
-            let unknown = if holds.is_none() { open } else { None };
-            verdicts.push(Verdict { name: property.name, kind, holds, unknown, counterexample: example });
-        }
-        if ended == End::Complete && self.walks.is_some() {
-            ended = End::Stopped;
-        }
-        let Self { states, past, fair, walks, .. } = self;
-        Findings { end: ended, states, past, fair, walks, verdicts }
+        bytes_per_state: Some(kept_bytes as f64 / states.max(1) as f64),
     }
 }

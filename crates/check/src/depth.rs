@@ -6,6 +6,7 @@
 use crate::action::Action;
 use crate::breadth::{End, Orders, Progress, Watch};
 use crate::expand::{Candidate, Found, Learning, expand};
+use crate::memory;
 use crate::reduce::{Reducer, Yield};
 use crate::troupe::{Casting, Trace, Troupe};
 use std::collections::VecDeque;
@@ -207,7 +208,7 @@ fn measure(shared: &Shared) -> Progress {
         generated: shared.generated.load(Ordering::Relaxed),
         depth: shared.deepest.load(Ordering::Relaxed),
         queue: stacks,
-        memory: shared.bytes() + stacks * FRAME,
+        memory: memory::resident().unwrap_or(0).max(shared.bytes() + stacks * FRAME),
     }
 }
 
@@ -246,14 +247,29 @@ struct Digger<'a> {
     /// The fingerprints that lead to the first state on the stack.
     prefix: Vec<u64>,
     stack: Vec<Frame>,
+    deepest: u64,
+    /// States and transitions that the others do not know of yet.
     unreported: (u64, u64),
+    /// How much of the stack the others know of.
+    reported: u64,
 }
 
 impl<'a> Digger<'a> {
     fn new(shared: &'a Shared, troupe: Troupe<'a>) -> Self {
         // What is left out depends on who comes first, and with several threads that is up to chance.
         let reducer = (shared.orders.reduce && shared.orders.threads == 1).then(Reducer::default);
-        Self { shared, troupe, reducer, worth: Yield::default(), found: Found::default(), prefix: Vec::new(), stack: Vec::new(), unreported: (0, 0) }
+        Self {
+            shared,
+            troupe,
+            reducer,
+            worth: Yield::default(),
+            found: Found::default(),
+            prefix: Vec::new(),
+            stack: Vec::new(),
+            deepest: 0,
+            unreported: (0, 0),
+            reported: 0,
+        }
     }
 
     fn work(mut self) {
@@ -315,6 +331,7 @@ impl<'a> Digger<'a> {
         self.unreported.1 += self.found.candidates.len() as u64;
         let left = self.found.candidates.clone();
         self.stack.push(Frame { state, fingerprint, left, barren });
+        self.deepest = self.deepest.max((self.prefix.len() + self.stack.len()) as u64 - 1);
         for property in self.shared.orders.stops.broken(sight) {
             self.shared.breach(property, self.path());
         }
@@ -445,8 +462,8 @@ impl<'a> Digger<'a> {
         let (states, generated) = std::mem::take(&mut self.unreported);
         self.shared.states.fetch_add(states, Ordering::Relaxed);
         self.shared.generated.fetch_add(generated, Ordering::Relaxed);
-        self.shared.stacks.store(self.stack.len() as u64, Ordering::Relaxed);
-        let depth = (self.prefix.len() + self.stack.len()).saturating_sub(1) as u64;
-        self.shared.deepest.fetch_max(depth, Ordering::Relaxed);
+        let before = std::mem::replace(&mut self.reported, self.stack.len() as u64);
+        self.shared.stacks.fetch_add(self.reported.wrapping_sub(before), Ordering::Relaxed);
+        self.shared.deepest.fetch_max(self.deepest, Ordering::Relaxed);
     }
 }

@@ -180,19 +180,19 @@ impl<L: Lookup> Expansion<'_, L> {
         let instant = self.state[1];
         let system = self.lookup.system();
         let info = &system.tables.locals[local as usize];
-        let (first, count) = (info.first_move, info.moves);
         let budgets = Budgets::unpack(self.state[0]);
+        let crashes = if budgets.crashes == 0 { info.crashes } else { 0 };
+        let (first, count) = (info.first_move, info.moves.saturating_sub(crashes));
         self.found.sight.waits |= info.waits;
         for index in 0..u32::from(count) {
             let system = self.lookup.system();
             let offer = system.tables.moves[(first + index) as usize];
             let hasty = system.is_hasty(offer.kind, self.state);
             let enabled = match offer.kind {
-                MoveKind::Crash => budgets.crashes > 0,
                 MoveKind::Restart => budgets.restarts > 0,
                 MoveKind::Timer if hasty => budgets.hasty_timers > 0,
                 MoveKind::Timer => offer.ready <= system.tables.instants[instant as usize],
-                MoveKind::Command | MoveKind::Sync => true,
+                MoveKind::Command | MoveKind::Sync | MoveKind::Crash => true,
             };
             self.found.sight.obliged |= offer.obligation.is_some();
             if !enabled {
@@ -208,7 +208,7 @@ impl<L: Lookup> Expansion<'_, L> {
     }
 
     fn deliveries(&mut self, only: Option<usize>) -> Result<(), Unknown> {
-        let body = self.lookup.system().body();
+        let body = self.lookup.system().body(self.state);
         let under_way = self.state.len() - body;
         if under_way >= MOST_UNDER_WAY {
             self.found.overflow = true;
@@ -246,7 +246,7 @@ impl<L: Lookup> Expansion<'_, L> {
     #[inline]
     fn node_moves(&mut self, action: Action, outcome: u32, budgets: u32, taken: u64) {
         let system = self.lookup.system();
-        let mut breach = None;
+        let mut broken = 0;
         let fingerprint = if system.is_additive() {
             let mut fingerprint = self.fingerprint.wrapping_sub(taken);
             if outcome != NOTHING {
@@ -260,13 +260,16 @@ impl<L: Lookup> Expansion<'_, L> {
             fingerprint
         } else {
             self.found.words.clear();
-            breach = system.succeed(self.state, action, outcome, &mut self.found.words);
+            broken = system.succeed(self.state, action, outcome, &mut self.found.words);
             system.fingerprint(&self.found.words)
         };
         let own_breach = if outcome == NOTHING { None } else { system.tables.outcomes[outcome as usize].breach() };
         let packed = action.pack();
-        for property in own_breach.into_iter().chain(breach) {
-            self.found.breaches.push((property, packed));
+        broken |= own_breach.map_or(0, |property| 1 << property);
+        broken &= system.watched;
+        while broken != 0 {
+            self.found.breaches.push((broken.trailing_zeros() as u8, packed));
+            broken &= broken - 1;
         }
         self.found.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action: packed });
     }
@@ -276,7 +279,7 @@ impl<L: Lookup> Expansion<'_, L> {
         if budgets.losses == 0 && budgets.duplicates == 0 {
             return;
         }
-        let body = self.lookup.system().body();
+        let body = self.lookup.system().body(self.state);
         for place in 0..self.state.len() - body {
             if place > 0 && self.state[body + place] == self.state[body + place - 1] {
                 continue;

@@ -6,6 +6,7 @@ use crate::action::Action;
 use crate::breadth::{End, Explored};
 use crate::expand::{Found, Known, Oracle, expand};
 use crate::liveness::{Fairness, Graph, cyclic_components, fair_cycle};
+use crate::memory;
 use crate::stage::delivery_obligation;
 use crate::system::{LOCALS, System, envelope_of};
 use crate::tables::NOTHING;
@@ -101,7 +102,7 @@ impl Chart {
         if waiting != 0 {
             self.words.extend_from_slice(state);
             let first = self.due.len();
-            for word in &state[system.body()..] {
+            for word in &state[system.body(state)..] {
                 self.due.push(delivery_obligation(&system.tables.envelopes[envelope_of(*word) as usize]));
             }
             for local in &state[LOCALS..LOCALS + system.nodes] {
@@ -175,7 +176,8 @@ fn chart(
             }
             chart.graph.push_row(row);
             if chart.graph.states() % 65_536 == 0 {
-                let bytes = chart.bytes() + explored.kept_bytes + numbers.len() as u64 * 4;
+                let counted = chart.bytes() + explored.kept_bytes + numbers.len() as u64 * 4;
+                let bytes = memory::resident().map_or(counted, |resident| resident.max(counted));
                 if bytes > memory {
                     return Err((End::Memory, bytes));
                 }
@@ -215,7 +217,7 @@ impl Fairness for Debts<'_> {
         let tables = &self.system.tables;
         let own = match Action::unpack(candidate.action) {
             Action::Deliver(place) => {
-                let envelope = envelope_of(state[self.system.body() + place]);
+                let envelope = envelope_of(state[self.system.body(state) + place]);
                 Some(delivery_obligation(&tables.envelopes[envelope as usize]))
             }
             Action::Own { node, index } => {
@@ -224,7 +226,9 @@ impl Fairness for Debts<'_> {
             }
             Action::Lose(_) | Action::Duplicate(_) | Action::Advance => None,
         };
-        let sets = || candidate.outcome != NOTHING && tables.consequences[candidate.outcome as usize].sets.contains(&obligation);
+        let sets = || {
+            candidate.outcome != NOTHING && tables.consequences[candidate.outcome as usize].sets.contains(&obligation)
+        };
         own == Some(obligation) || sets()
     }
 }

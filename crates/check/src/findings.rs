@@ -31,16 +31,7 @@ pub struct Setup {
 impl Setup {
     /// A group of this size to which nothing happens.
     pub fn new(nodes: usize) -> Self {
-        Self {
-            nodes,
-            fifo: false,
-            losses: 0,
-            duplicates: 0,
-            crashes: 0,
-            restarts: 0,
-            hasty_timers: 0,
-            timing: None,
-        }
+        Self { nodes, fifo: false, losses: 0, duplicates: 0, crashes: 0, restarts: 0, hasty_timers: 0, timing: None }
     }
 }
 
@@ -99,9 +90,10 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Whether every reachable state was seen and judged.
+    /// Whether every reachable state was seen, and every property judged that can be.
     pub fn is_complete(&self) -> bool {
-        self.end == End::Complete
+        let settled = |verdict: &Verdict| verdict.holds.is_some() || verdict.out_of_scope;
+        self.end == End::Complete && self.verdicts.iter().all(settled)
     }
 
     /// Whether any property is broken.
@@ -146,6 +138,8 @@ pub struct Verdict {
     pub holds: Option<bool>,
     /// Why it is not known.
     pub unknown: Option<&'static str>,
+    /// It is not known because no search of such a group can judge it, not because this one did not finish.
+    pub out_of_scope: bool,
     /// A run that breaks it.
     pub counterexample: Option<Counterexample>,
 }

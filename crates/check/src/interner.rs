@@ -60,10 +60,9 @@ impl<T: Hash + Eq> Interner<T> {
     }
 }
 
-/// A map from words to small numbers, for the hottest look-up of the search.
+/// A map from words to small numbers, for the hottest look-up of the search: a key and its number lie side by side.
 pub(crate) struct WordMap {
-    keys: Vec<u64>,
-    numbers: Vec<u32>,
+    slots: Vec<(u64, u32)>,
     len: usize,
 }
 
@@ -72,17 +71,17 @@ const FREE: u64 = u64::MAX;
 
 impl WordMap {
     pub(crate) fn new() -> Self {
-        Self { keys: vec![FREE; 1024], numbers: vec![0; 1024], len: 0 }
+        Self { slots: vec![(FREE, 0); 1024], len: 0 }
     }
 
     #[inline]
     pub(crate) fn get(&self, key: u64) -> Option<u32> {
-        let mask = self.keys.len() - 1;
+        let mask = self.slots.len() - 1;
         let mut slot = spread(key) & mask;
         loop {
-            let found = self.keys[slot];
+            let (found, number) = self.slots[slot];
             if found == key {
-                return Some(self.numbers[slot]);
+                return Some(number);
             }
             if found == FREE {
                 return None;
@@ -92,12 +91,9 @@ impl WordMap {
     }
 
     pub(crate) fn insert(&mut self, key: u64, number: u32) {
-        if self.len * 2 >= self.keys.len() {
-            let keys = std::mem::take(&mut self.keys);
-            let numbers = std::mem::take(&mut self.numbers);
-            self.keys = vec![FREE; keys.len() * 2];
-            self.numbers = vec![0; keys.len() * 2];
-            for (key, number) in keys.into_iter().zip(numbers) {
+        if self.len * 3 >= self.slots.len() * 2 {
+            let larger = vec![(FREE, 0); self.slots.len() * 2];
+            for (key, number) in std::mem::replace(&mut self.slots, larger) {
                 if key != FREE {
                     self.place(key, number);
                 }
@@ -108,17 +104,16 @@ impl WordMap {
     }
 
     fn place(&mut self, key: u64, number: u32) {
-        let mask = self.keys.len() - 1;
+        let mask = self.slots.len() - 1;
         let mut slot = spread(key) & mask;
-        while self.keys[slot] != FREE {
+        while self.slots[slot].0 != FREE {
             slot = (slot + 1) & mask;
         }
-        self.keys[slot] = key;
-        self.numbers[slot] = number;
+        self.slots[slot] = (key, number);
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.keys.len() as u64 * 12
+        self.slots.len() as u64 * 16
     }
 }
 

@@ -31,17 +31,22 @@
 
 mod action;
 mod breadth;
+mod cast;
 mod checker;
 mod content;
 mod depth;
 mod expand;
 mod fair;
 mod findings;
+mod frontier;
 mod interner;
+mod judgement;
 mod liveness;
 mod local;
+mod memory;
 pub mod mutex;
 mod parallel;
+mod past;
 mod play;
 mod reduce;
 mod stage;

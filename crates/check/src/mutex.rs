@@ -106,10 +106,8 @@ impl Users for Contenders {
     fn properties(&self) -> Vec<Property> {
         let property = |name, judged| Property { name, judged };
         let one_inside = |facets: &[u64]| facets.iter().sum::<u64>() <= INSIDE;
-        let mut properties = vec![
-            property("exclusion", Judged::ByState(one_inside)),
-            property("asked-first", Judged::ByStep),
-        ];
+        let mut properties =
+            vec![property("exclusion", Judged::ByState(one_inside)), property("asked-first", Judged::ByStep)];
         debug_assert_eq!(properties.len(), usize::from(ASKED_FIRST) + 1);
         debug_assert_eq!(EXCLUSION, 0);
         if self.fences {

@@ -61,12 +61,7 @@ enum Clocks {
     Stopped,
 }
 
-fn perform<P, U, O>(
-    stage: &Stage<P, U>,
-    example: &Counterexample,
-    clocks: Clocks,
-    observer: O,
-) -> Result<O, String>
+fn perform<P, U, O>(stage: &Stage<P, U>, example: &Counterexample, clocks: Clocks, observer: O) -> Result<O, String>
 where
     P: Checked,
     U: Users<Command = P::Command, Event = P::Event>,

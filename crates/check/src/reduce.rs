@@ -19,7 +19,7 @@ use crate::action::{Action, MOST_NODES};
 use crate::content::mix;
 use crate::expand::{Candidate, Found, Lookup, Unknown, expand_node};
 use crate::system::{Budgets, LOCALS, System};
-use crate::tables::NOTHING;
+use crate::tables::{Beat, NOTHING};
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -117,7 +117,7 @@ impl Reducer {
         let system = lookup.system();
         let nodes = system.nodes;
         let down = |node: &usize| !system.tables.locals[state[LOCALS + node] as usize].up;
-        let body = system.body();
+        let body = system.body(state);
         // Nothing that reaches a node that is down makes a difference to anybody.
         let to_down = state[body..].iter().map(|word| usize::from(system.link(*word).1)).find(down);
         if to_down.is_some() || !so_far.is_worth_trying(fingerprint) {
@@ -234,7 +234,7 @@ fn actor(system: &System, state: &[u32], action: u16) -> usize {
     match Action::unpack(action) {
         Action::Own { node, .. } => node,
         Action::Deliver(place) | Action::Lose(place) | Action::Duplicate(place) => {
-            usize::from(system.link(state[system.body() + place]).1)
+            usize::from(system.link(state[system.body(state) + place]).1)
         }
         Action::Advance => system.nodes,
     }
@@ -242,7 +242,9 @@ fn actor(system: &System, state: &[u32], action: u16) -> usize {
 
 /// Whether a property about the past remembers what an action did.
 fn is_remembered(system: &System, outcome: u32) -> bool {
-    system.memory.is_some() && outcome != NOTHING && !system.tables.consequences[outcome as usize].past.is_empty()
+    system.memory.is_some()
+        && outcome != NOTHING
+        && system.tables.consequences[outcome as usize].beats.iter().any(|beat| matches!(beat, Beat::Past(_)))
 }
 
 /// The fingerprint of a state without the one node and what is on its way to it: these do not change while it stands
@@ -251,7 +253,7 @@ fn question(system: &System, state: &[u32], fingerprint: u64, node: usize) -> u6
     let local = system.tables.locals[state[LOCALS + node] as usize].fingerprint;
     let mut rest = fingerprint.wrapping_sub(local);
     if system.is_additive() {
-        for word in &state[system.body()..] {
+        for word in &state[system.body(state)..] {
             if usize::from(system.link(*word).1) == node {
                 rest = rest.wrapping_sub(system.word_fingerprint(*word));
             }

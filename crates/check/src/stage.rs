@@ -5,9 +5,10 @@ use crate::content::{content, mix};
 use crate::expand::Oracle;
 use crate::interner::Interner;
 use crate::local::{Armed, Checked, Local, reached, shown};
-use crate::tables::{Consequences, Deadline, EnvelopeInfo, LocalInfo, MoveInfo, MoveKind, Outcome, Tables};
+use crate::past;
+use crate::tables::{Beat, Consequences, Deadline, EnvelopeInfo, LocalInfo, MoveInfo, MoveKind, Outcome, Tables};
 use crate::users::{News, Story, Users};
-use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Time};
+use quorate_core::{Class, Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Time};
 use quorate_sim::world::disk::Disk;
 use std::sync::Arc;
 
@@ -29,7 +30,9 @@ pub(crate) enum Own<C, T> {
     /// The disk is done with all that was saved.
     Sync,
     /// The node goes down, and so many of its unsynced writes survive.
-    Crash { survivors: u64 },
+    Crash {
+        survivors: u64,
+    },
     Restart,
 }
 
@@ -42,7 +45,6 @@ pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Ev
     locals: Interner<Local<P, U::User>>,
     envelopes: Interner<Envelope<P::Message>>,
     moves: Vec<Own<P::Command, P::Timer>>,
-    wrapped: bool,
     /// Whether a node had more moves to choose from than can be told apart.
     overflow: bool,
 }
@@ -70,14 +72,8 @@ where
             locals: Interner::new(),
             envelopes: Interner::new(),
             moves: Vec::new(),
-            wrapped: false,
             overflow: false,
         }
-    }
-
-    /// Whether messages were met that a wrapper holds back.
-    pub(crate) fn is_wrapped(&self) -> bool {
-        self.wrapped
     }
 
     pub(crate) fn make(&self, node: NodeId) -> P {
@@ -122,12 +118,14 @@ where
 
     fn step(&self, mut local: Local<P, U::User>, time: Time, input: Option<Input<P>>, story: Story) -> Step<P, U> {
         let now = shown(time, local.rate);
+        let beats = story.past.iter().copied().map(Beat::Past).collect();
         let mut protocol = local.protocol.take();
         let mut hands = Hands {
             users: &self.users,
             timed: self.timed,
             now,
-            step: Step { local, sends: Vec::new(), sets: Vec::new(), story },
+            step: Step { local, sends: Vec::new(), beats, sets: Vec::new(), story },
+            nodes: self.nodes,
         };
         if matches!(input, Some(Input::Saved(_))) {
             while let Some(effect) = hands.step.local.disk.release() {
@@ -138,8 +136,6 @@ where
             protocol.step(now, input, &mut Effects::new(&mut hands));
         }
         let mut step = hands.step;
-        // What goes to nobody is never under way.
-        step.sends.retain(|envelope| envelope.to.index() < self.nodes);
         step.local.protocol = protocol;
         step.local.timers.sort_by_key(|armed| armed.fingerprint);
         step
@@ -179,25 +175,34 @@ where
 
     /// Numbers what a step led to.
     fn conclude(&mut self, tables: &mut Tables, before: u32, step: Step<P, U>) -> u32 {
-        let Step { local, sends, sets, story } = step;
+        let Step { local, sends, beats, sets, story } = step;
         let next = self.number_local(tables, local);
-        let sends: Box<[u32]> =
-            sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
+        let sends: Box<[u32]> = sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
         let (old, new) = (&tables.locals[before as usize], &tables.locals[next as usize]);
         let visible = old.facet != new.facet || story.breach.is_some();
         let sent = sends.iter().map(|number| tables.envelopes[*number as usize].fingerprint);
         let delta = sent.fold(new.fingerprint.wrapping_sub(old.fingerprint), u64::wrapping_add);
         let receivers = sends.iter().fold(0, |nodes, number| nodes | 1 << tables.envelopes[*number as usize].to);
-        let consequences = Consequences { sends, past: story.past.into(), sets: sets.into() };
+        let beats = beats.into_iter().map(|beat| match beat {
+            // What is told of a message in passing is its place among those sent.
+            Beat::Sent(place) => Beat::Sent(sends[place as usize]),
+            Beat::Handed(_) | Beat::Past(_) => beat,
+        });
+        let beats = beats.collect();
+        let consequences = Consequences { sends, beats, sets: sets.into() };
         tables.add_outcome(Outcome::new(delta, next, receivers, story.breach, visible), consequences)
     }
 
     fn number_envelope(&mut self, tables: &mut Tables, envelope: Envelope<P::Message>) -> u32 {
         let (from, to) = (envelope.from.index() as u8, envelope.to.index() as u8);
-        self.wrapped |= envelope.message.wrapped();
+        let message = &envelope.message;
+        let wrapped = message.wrapped();
+        let first_copy = message.class() != Class::Control;
+        let parcel = message.parcel().filter(|_| first_copy);
+        let parcel = parcel.map(|parcel| past::packed(envelope.from, envelope.to, parcel));
         let (number, fingerprint, new) = self.envelopes.intern(envelope);
         if new {
-            tables.envelopes.push(EnvelopeInfo { fingerprint, from, to });
+            tables.envelopes.push(EnvelopeInfo { fingerprint, from, to, wrapped, parcel });
         }
         number
     }
@@ -210,7 +215,7 @@ where
         let first_move = self.moves.len() as u32;
         let local = self.locals.get(number);
         let node = local.node.index();
-        let mut infos = Vec::new();
+        let mut infos: Vec<MoveInfo> = Vec::new();
         let mut moves = Vec::new();
         let mut add = |own, info| {
             moves.push(own);
@@ -248,6 +253,7 @@ where
             up: local.protocol.is_some(),
             first_move,
             moves: moves.len().min(MOST_MOVES) as u16,
+            crashes: infos.iter().filter(|info| info.kind == MoveKind::Crash).count().min(MOST_MOVES) as u16,
             deadlines,
         });
         self.moves.append(&mut moves);
@@ -287,6 +293,7 @@ where
 struct Step<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
     local: Local<P, U::User>,
     sends: Vec<Envelope<P::Message>>,
+    beats: Vec<Beat>,
     sets: Vec<u64>,
     story: Story,
 }
@@ -294,6 +301,7 @@ struct Step<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
 /// Carries out the effects of a step.
 struct Hands<'a, P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
     users: &'a U,
+    nodes: usize,
     timed: bool,
     now: Time,
     step: Step<P, U>,
@@ -310,7 +318,12 @@ where
         }
     }
 
-    fn note(&mut self, _note: Note<'_>) {}
+    fn note(&mut self, note: Note<'_>) {
+        if let Note::Handed { from, parcel } = note {
+            let to = self.step.local.node;
+            self.step.beats.push(Beat::Handed(past::packed(from, to, parcel)));
+        }
+    }
 }
 
 impl<P, U> Hands<'_, P, U>
@@ -319,13 +332,18 @@ where
     U: Users<Command = P::Command, Event = P::Event>,
 {
     fn carry_out(&mut self, effect: Effect<P>) {
-        let Step { local, sends, sets, story } = &mut self.step;
+        let Step { local, sends, beats, sets, story } = &mut self.step;
         let from = local.node;
-        match effect {
-            Effect::Send { to, message, .. } => sends.push(Envelope { from, to, message }),
-            Effect::Multicast { to, message, .. } => {
-                sends.extend(to.others(from).map(|to| Envelope { from, to, message: message.clone() }));
+        let mut send = |to: NodeId, message| {
+            // What goes to nobody is never under way.
+            if to.index() < self.nodes {
+                beats.push(Beat::Sent(sends.len() as u32));
+                sends.push(Envelope { from, to, message });
             }
+        };
+        match effect {
+            Effect::Send { to, message, .. } => send(to, message),
+            Effect::Multicast { to, message, .. } => to.others(from).for_each(|to| send(to, message.clone())),
             Effect::Save(write) => local.disk.write(write),
             Effect::SetTimer { timer, span } => {
                 let fingerprint = content(&timer);
@@ -336,7 +354,11 @@ where
                 local.timers.push(Armed { fingerprint, timer, earliest, latest });
             }
             Effect::CancelTimer(timer) => local.timers.retain(|armed| armed.timer != timer),
-            Effect::Emit { event, .. } => self.users.hear(&mut local.user, News::Told(&event), story),
+            Effect::Emit { event, .. } => {
+                let told = story.past.len();
+                self.users.hear(&mut local.user, News::Told(&event), story);
+                beats.extend(story.past[told..].iter().copied().map(Beat::Past));
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! word 0      what is left of the fault budgets
 //! word 1      the instant, where time counts
 //! next n      the local state of each node
-//! n + 2 more  what properties about the past remember, where they are judged
+//! some more   what properties about the past remember, where they are judged
 //! the rest    the messages under way: sorted, or by links in the order of sending where links keep it
 //! ```
 //!
@@ -13,7 +13,7 @@
 
 use crate::action::Action;
 use crate::content::mix;
-use crate::tables::{MoveKind, NOTHING, Outcome, Past, Tables};
+use crate::tables::{MoveKind, NOTHING, Outcome, Tables};
 use quorate_core::Time;
 
 /// How much may still go wrong, each kind up to its bound.
@@ -73,6 +73,8 @@ pub(crate) struct System {
     pub(crate) memory: Option<Memory>,
     /// Properties of states, with their numbers.
     pub(crate) judges: Vec<(u8, Judge)>,
+    /// The properties that steps may break, one bit each; others are not looked at.
+    pub(crate) watched: u32,
     pub(crate) tables: Tables,
 }
 
@@ -93,16 +95,8 @@ fn tag_of(word: u32) -> u32 {
 impl System {
     /// Where the messages under way begin.
     #[inline]
-    pub(crate) fn body(&self) -> usize {
-        match self.memory {
-            None => LOCALS + self.nodes,
-            Some(_) => LOCALS + self.nodes + self.nodes + 2,
-        }
-    }
-
-    /// The words of the memory: what each node knows, then the largest fence in two halves.
-    fn memory_at(&self) -> usize {
-        LOCALS + self.nodes
+    pub(crate) fn body(&self, state: &[u32]) -> usize {
+        LOCALS + self.nodes + self.memory_len(state)
     }
 
     /// Whether the fingerprint of a successor is the old one and what the outcome adds.
@@ -133,16 +127,17 @@ impl System {
 
     /// The fingerprint of a state, from all its words.
     pub(crate) fn fingerprint(&self, state: &[u32]) -> u64 {
+        let body = self.body(state);
         let mut sum = Self::budgets_fingerprint(state[0]).wrapping_add(self.time_fingerprint(state[1]));
         for local in &state[LOCALS..LOCALS + self.nodes] {
             sum = sum.wrapping_add(self.tables.locals[*local as usize].fingerprint);
         }
-        for (place, word) in state[self.memory_at()..self.body()].iter().enumerate() {
+        for (place, word) in state[LOCALS + self.nodes..body].iter().enumerate() {
             sum = sum.wrapping_add(mix(u64::from(*word) | (place as u64 + 1) << 48));
         }
         let mut link = None;
         let mut position = 0;
-        for word in &state[self.body()..] {
+        for word in &state[body..] {
             let fingerprint = self.word_fingerprint(*word);
             if self.fifo {
                 position = if link == Some(self.link(*word)) { position + 1 } else { 0 };
@@ -172,16 +167,17 @@ impl System {
         self.judges.iter().filter(move |(_, judge)| !judge(&facets[..nodes])).map(|(number, _)| *number)
     }
 
-    /// Appends the words of the state that an action leads to. Tells which property about the past it breaks.
-    pub(crate) fn succeed(&self, state: &[u32], action: Action, outcome: u32, out: &mut Vec<u32>) -> Option<u8> {
+    /// Appends the words of the state that an action leads to. Tells which properties about the past that
+    /// breaks, one bit each.
+    pub(crate) fn succeed(&self, state: &[u32], action: Action, outcome: u32, out: &mut Vec<u32>) -> u32 {
         let start = out.len();
         out.extend_from_slice(state);
-        let body = self.body();
+        let body = self.body(state);
         match action {
             Action::Deliver(place) => {
                 let word = out.remove(start + body + place);
                 let node = usize::from(self.link(word).1);
-                if outcome == NOTHING { None } else { self.apply(node, tag_of(word), outcome, out, start) }
+                if outcome == NOTHING { 0 } else { self.apply(node, tag_of(word), outcome, out, start) }
             }
             Action::Own { node, index } => {
                 let local = state[LOCALS + node];
@@ -194,18 +190,18 @@ impl System {
                 out.remove(start + body + place);
                 let budgets = Budgets::unpack(state[0]);
                 out[start] = Budgets { losses: budgets.losses.saturating_sub(1), ..budgets }.pack();
-                None
+                0
             }
             Action::Duplicate(place) => {
                 let word = out[start + body + place];
                 out.insert(start + body + place, word);
                 let budgets = Budgets::unpack(state[0]);
                 out[start] = Budgets { duplicates: budgets.duplicates.saturating_sub(1), ..budgets }.pack();
-                None
+                0
             }
             Action::Advance => {
                 out[start + 1] = outcome;
-                None
+                0
             }
         }
     }
@@ -213,23 +209,20 @@ impl System {
     /// Whether a move is a timer that fires although messages are under way.
     #[inline]
     pub(crate) fn is_hasty(&self, kind: MoveKind, state: &[u32]) -> bool {
-        kind == MoveKind::Timer && self.until.is_none() && state.len() > self.body()
+        kind == MoveKind::Timer && self.until.is_none() && state.len() > self.body(state)
     }
 
-    fn apply(&self, node: usize, tag: u32, outcome: u32, out: &mut Vec<u32>, start: usize) -> Option<u8> {
+    fn apply(&self, node: usize, tag: u32, outcome: u32, out: &mut Vec<u32>, start: usize) -> u32 {
         let Outcome { next, .. } = self.tables.outcomes[outcome as usize];
         let consequences = &self.tables.consequences[outcome as usize];
         out[start + LOCALS + node] = next;
-        let mut breach = None;
-        let mut sent_tag = 0;
         if let Some(memory) = self.memory {
-            breach = self.remember(memory, node, tag, &consequences.past, &mut out[start..]);
-            sent_tag = out[start + self.memory_at() + node] & 0xff;
+            return self.remember(memory, node, tag, &consequences.beats, out, start);
         }
         for envelope in &*consequences.sends {
-            self.send(*envelope | sent_tag << 24, out, start);
+            self.send(*envelope, out, start);
         }
-        breach
+        0
     }
 
     /// Adds a message to the initial state.
@@ -237,74 +230,16 @@ impl System {
         self.send(envelope, state, 0);
     }
 
-    fn send(&self, word: u32, out: &mut Vec<u32>, start: usize) {
-        let under_way = &out[start + self.body()..];
+    pub(crate) fn send(&self, word: u32, out: &mut Vec<u32>, start: usize) {
+        let body = start + self.body(&out[start..]);
+        let under_way = &out[body..];
         let place = if self.fifo {
             let link = self.link(word);
             under_way.partition_point(|other| self.link(*other) <= link)
         } else {
             under_way.partition_point(|other| *other < word)
         };
-        out.insert(start + self.body() + place, word);
-    }
-
-    /// Keeps up what properties about the past remember: which requests under way each node and message knows of, which
-    /// of them each request came after, and the largest fence.
-    fn remember(&self, memory: Memory, node: usize, tag: u32, past: &[Past], state: &mut [u32]) -> Option<u8> {
-        let at = self.memory_at();
-        let mut breach = None;
-        if memory.order.is_some() {
-            state[at + node] |= tag;
-        }
-        for event in past {
-            match event {
-                Past::Asks if memory.order.is_some() => {
-                    let known = state[at + node] & 0xff & !(1 << node);
-                    state[at + node] = known | 1 << node | known << 8;
-                }
-                Past::Enters(fence) => {
-                    let earlier = state[at + node] >> 8;
-                    if memory.order.is_some() && earlier != 0 {
-                        breach = memory.order;
-                    }
-                    self.forget(node, state);
-                    if let Some(property) = memory.fences {
-                        let fence_at = at + self.nodes;
-                        let largest = u64::from(state[fence_at]) << 32 | u64::from(state[fence_at + 1]);
-                        if *fence <= largest {
-                            breach = Some(property);
-                        }
-                        let largest = largest.max(*fence);
-                        state[fence_at] = (largest >> 32) as u32;
-                        state[fence_at + 1] = largest as u32;
-                    }
-                }
-                Past::Ends => self.forget(node, state),
-                Past::Asks => {}
-            }
-        }
-        breach
-    }
-
-    /// A node's request is over: nobody needs to know of it any more.
-    fn forget(&self, node: usize, state: &mut [u32]) {
-        let at = self.memory_at();
-        let bits = 1 << node | 1 << (node + 8);
-        for knowledge in &mut state[at..at + self.nodes] {
-            *knowledge &= !bits;
-        }
-        state[at + node] &= 0xff;
-        let body = self.body();
-        let under_way = &mut state[body..];
-        let mut changed = false;
-        for word in &mut *under_way {
-            let bit = 1 << (24 + node);
-            changed |= *word & bit != 0;
-            *word &= !bit;
-        }
-        if changed && !self.fifo {
-            under_way.sort_unstable();
-        }
+        out.insert(body + place, word);
     }
 }
 

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 /// No number.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
-/// How many local states, and how many messages, there can be.
-pub(crate) const MOST_NUMBERS: usize = 1 << 24;
-/// How many instants there can be.
-pub(crate) const MOST_INSTANTS: usize = 1 << 16;
+/// How many local states, and how many messages, there can be: twenty-four bits, with room for those of the last batch.
+const MOST_NUMBERS: usize = (1 << 24) - (1 << 20);
+/// How many instants there can be: sixteen bits, with room for those of the last batch.
+const MOST_INSTANTS: usize = 1 << 15;
 
 /// One local state of one node, with its user.
 pub(crate) struct LocalInfo {
@@ -26,6 +26,8 @@ pub(crate) struct LocalInfo {
     /// Its own moves are these.
     pub(crate) first_move: u32,
     pub(crate) moves: u16,
+    /// How many of them, the last ones, are crashes.
+    pub(crate) crashes: u16,
     /// When its timers may fire, in true time, where time counts.
     pub(crate) deadlines: Box<[Deadline]>,
 }
@@ -70,6 +72,10 @@ pub(crate) struct EnvelopeInfo {
     pub(crate) fingerprint: u64,
     pub(crate) from: u8,
     pub(crate) to: u8,
+    /// Its arrival alone tells the algorithm nothing.
+    pub(crate) wrapped: bool,
+    /// The parcel that it is the first copy of.
+    pub(crate) parcel: Option<u32>,
 }
 
 /// What an input does to a local state: the part that every transition reads.
@@ -103,10 +109,21 @@ impl Outcome {
 pub(crate) struct Consequences {
     /// The messages it sends.
     pub(crate) sends: Box<[u32]>,
-    /// What properties about the past remember of it, in order.
-    pub(crate) past: Box<[Past]>,
+    /// All that properties about the past care for, the messages too, in order.
+    pub(crate) beats: Box<[Beat]>,
     /// The obligations of the timers that it sets.
     pub(crate) sets: Box<[u64]>,
+}
+
+/// One thing that a step did, as properties about the past see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beat {
+    /// It sent this message.
+    Sent(u32),
+    /// A link handed this parcel on.
+    Handed(u32),
+    /// It did what they remember.
+    Past(Past),
 }
 
 /// Something that properties about the past remember.
@@ -150,7 +167,9 @@ impl Tables {
 
     /// Whether the small numbers have run out.
     pub(crate) fn is_full(&self) -> bool {
-        self.locals.len() >= MOST_NUMBERS || self.envelopes.len() >= MOST_NUMBERS || self.instants.len() >= MOST_INSTANTS
+        self.locals.len() >= MOST_NUMBERS
+            || self.envelopes.len() >= MOST_NUMBERS
+            || self.instants.len() >= MOST_INSTANTS
     }
 
     /// What the delivery of a message to a local state at an instant does, if that is known.

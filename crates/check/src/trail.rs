@@ -22,7 +22,10 @@ pub(crate) enum Act {
     Deliver(u32),
     /// A message reaches a node that is down.
     Drop(u32),
-    Own { node: usize, number: u32 },
+    Own {
+        node: usize,
+        number: u32,
+    },
     Lose(u32),
     Duplicate(u32),
     Advance,
@@ -51,7 +54,8 @@ impl<'a> Guide<'a> {
     pub(crate) fn take(&mut self, state: &mut Vec<u32>, candidate: Candidate) -> Step {
         let action = Action::unpack(candidate.action);
         let system = self.lookup.system();
-        let word = |place: usize| state[system.body() + place];
+        let body = system.body(state);
+        let word = |place: usize| state[body + place];
         let (act, concerned) = match action {
             Action::Deliver(place) => {
                 let envelope = envelope_of(word(place));

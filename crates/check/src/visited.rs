@@ -25,8 +25,8 @@ impl StateId {
     }
 }
 
-/// How many states one shard can number.
-pub(crate) const MOST_ORDINALS: u32 = u32::MAX / SHARDS as u32 - 1;
+/// How many states one shard can number, with room for those of the last batch.
+pub(crate) const MOST_ORDINALS: u32 = u32::MAX / SHARDS as u32 - (1 << 20);
 
 /// Which shard a fingerprint belongs to.
 #[inline]
@@ -58,13 +58,7 @@ pub(crate) enum Added {
 impl Shard {
     pub(crate) fn new() -> Self {
         const FIRST: usize = 256;
-        Self {
-            fingerprints: vec![FREE; FIRST],
-            ordinals: vec![0; FIRST],
-            len: 0,
-            log: Vec::new(),
-            batches: Vec::new(),
-        }
+        Self { fingerprints: vec![FREE; FIRST], ordinals: vec![0; FIRST], len: 0, log: Vec::new(), batches: Vec::new() }
     }
 
     pub(crate) fn len(&self) -> u32 {

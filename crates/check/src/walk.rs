@@ -54,7 +54,6 @@ pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders
         breaches: Mutex::new(vec![None; properties]),
     };
     let running = AtomicUsize::new(orders.threads);
-    let mut stopped = false;
     thread::scope(|scope| {
         for _ in 0..orders.threads {
             let work = || {
@@ -69,7 +68,6 @@ pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders
         while running.load(Ordering::SeqCst) > 0 {
             thread::sleep(Duration::from_millis(20));
             if !watch(measure(&shared)) {
-                stopped = true;
                 shared.stop.store(true, Ordering::SeqCst);
             }
         }
@@ -79,7 +77,6 @@ pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders
     let breached = breaches.iter().any(Option::is_some);
     let end = if orders.first && breached { End::FirstBreach } else { End::Stopped };
     let breaches = breaches.into_iter().map(|breach| breach.map(|(_, _, trace)| trace)).collect();
-    let _ = stopped;
     Walked { progress, end, breaches, walks: shared.done.load(Ordering::SeqCst) }
 }
 

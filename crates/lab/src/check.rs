@@ -5,7 +5,7 @@ use crate::experiment::{header, maker};
 use crate::spec::{LinkChoice, Spec, shell_word, word};
 use quorate_check::mutex::Contenders;
 use quorate_check::{
-    CheckError, Checker, Counterexample, Effort, End, Findings, Report, Search, Setup, Timing, Verdict, Walks,
+    CheckError, Checker, Counterexample, Effort, Findings, Report, Search, Setup, Timing, Verdict, Walks,
 };
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::{Duration, Time};
@@ -188,9 +188,9 @@ impl CheckRun {
         broken
     }
 
-    /// Whether every reachable state was seen and judged.
+    /// Whether every reachable state was seen, and every property judged that can be.
     pub fn is_complete(&self) -> bool {
-        self.findings.end == End::Complete && self.findings.verdicts.iter().all(|verdict| verdict.holds.is_some())
+        self.findings.is_complete()
     }
 }
 

@@ -1,0 +1,84 @@
+//! Sets groups up: their nodes, and the states in which they can begin.
+
+use crate::findings::Setup;
+use crate::local::Checked;
+use crate::stage::{Make, Stage};
+use crate::system::{Budgets, Judge, LOCALS, Memory, System};
+use crate::tables::Tables;
+use crate::troupe::Troupe;
+use crate::users::Users;
+use std::sync::Arc;
+
+/// A state with room for memory of the past, of which there is none yet.
+pub(crate) fn with_memory(state: &[u32], nodes: usize, memory: Option<Memory>) -> Vec<u32> {
+    let mut words = state.to_vec();
+    if memory.is_some() {
+        let at = LOCALS + nodes;
+        words.splice(at..at, std::iter::repeat_n(0, nodes + 3));
+    }
+    words
+}
+
+/// A group for a thread of its own.
+pub(crate) fn troupe<'a, P, U>(
+    make: &Make<P>,
+    users: &U,
+    setup: &Setup,
+    memory: Option<Memory>,
+    judges: &[(u8, Judge)],
+    watched: u32,
+) -> Troupe<'a>
+where
+    P: Checked + 'a,
+    U: Users<Command = P::Command, Event = P::Event> + Clone + 'a,
+{
+    let (stage, mut system, initial) = cast(make, users, setup);
+    system.memory = memory;
+    system.judges = judges.to_vec();
+    system.watched = watched;
+    let initial = initial.iter().map(|(state, _)| with_memory(state, setup.nodes, memory)).collect();
+    Troupe { system, oracle: Box::new(stage), initial }
+}
+
+pub(crate) type Cast<P, U> = (Stage<P, U>, System, Vec<(Vec<u32>, Vec<i32>)>);
+
+/// The nodes of a group, and the states in which it can begin: one for each choice of the clocks' rates.
+pub(crate) fn cast<P, U>(make: &Make<P>, users: &U, setup: &Setup) -> Cast<P, U>
+where
+    P: Checked,
+    U: Users<Command = P::Command, Event = P::Event> + Clone,
+{
+    let timed = setup.timing.is_some();
+    let mut stage = Stage::new(Arc::clone(make), users.clone(), setup.nodes, timed);
+    let mut system = System {
+        nodes: setup.nodes,
+        fifo: setup.fifo,
+        until: setup.timing.map(|timing| timing.until),
+        memory: None,
+        judges: Vec::new(),
+        watched: 0,
+        tables: Tables::new(),
+    };
+    let budgets = Budgets {
+        losses: setup.losses,
+        duplicates: setup.duplicates,
+        crashes: setup.crashes,
+        restarts: setup.restarts,
+        hasty_timers: setup.hasty_timers,
+    };
+    let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
+    let choices = if drift == 0 { 1 } else { 1_u32 << setup.nodes };
+    let mut initial = Vec::new();
+    for choice in 0..choices {
+        let rate = |node: usize| if choice >> node & 1 == 0 { drift } else { -drift };
+        let rates: Vec<i32> = (0..setup.nodes).map(rate).collect();
+        let (locals, under_way) = stage.begin(&mut system.tables, &rates);
+        let mut state = vec![budgets.pack(), 0];
+        state.extend(locals);
+        for envelope in under_way {
+            system.put_under_way(envelope, &mut state);
+        }
+        initial.push((state, rates));
+    }
+    (stage, system, initial)
+}

@@ -1,0 +1,159 @@
+//! What is found of each property as the searches go, and the verdicts at the end.
+
+use crate::breadth::End;
+use crate::findings::{Effort, Findings, Pass, Verdict};
+use crate::play::Counterexample;
+use crate::system::Judge;
+use crate::users::{Judged, Property};
+use quorate_sim::property::Kind;
+
+/// Why a property is not judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Open {
+    Unfinished,
+    BoundedTime,
+    NoGraph,
+    AtRandom,
+    TooLarge,
+}
+
+impl Open {
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::Unfinished => "the search did not finish",
+            Self::BoundedTime => "time is followed only so far",
+            Self::NoGraph => "runs go in circles, which only a breadth-first search can judge",
+            Self::AtRandom => "random walks do not see everything",
+            Self::TooLarge => "the group is too large to remember who knew of which request",
+        }
+    }
+
+    /// Whether no search of such a group can judge it.
+    pub(crate) fn is_out_of_scope(self) -> bool {
+        matches!(self, Self::BoundedTime | Self::TooLarge)
+    }
+}
+
+/// What is found of each property as the searches go.
+pub(crate) struct Judgement {
+    pub(crate) properties: Vec<Property>,
+    /// Which of them are judged.
+    wanted: Vec<bool>,
+    open: Vec<Option<Open>>,
+    examples: Vec<Option<Counterexample>>,
+    pub(crate) states: Pass,
+    pub(crate) past: Option<Pass>,
+    pub(crate) fair: Option<Pass>,
+    pub(crate) walks: Option<u64>,
+    ended: End,
+}
+
+impl Judgement {
+    pub(crate) fn new(properties: Vec<Property>, effort: &Effort) -> Self {
+        let wanted = |property: &Property| match &effort.properties {
+            None => true,
+            Some(names) => names.iter().any(|name| name == property.name),
+        };
+        Self {
+            wanted: properties.iter().map(wanted).collect(),
+            open: vec![None; properties.len()],
+            examples: vec![None; properties.len()],
+            properties,
+            states: Pass::default(),
+            past: None,
+            fair: None,
+            walks: None,
+            ended: End::Complete,
+        }
+    }
+
+    /// The number of the wanted property that is judged so.
+    pub(crate) fn number(&self, judged: impl Fn(&Judged) -> bool) -> Option<u8> {
+        let mut places = (0_u8..).zip(self.properties.iter().zip(&self.wanted));
+        places.find(|(_, (property, wanted))| **wanted && judged(&property.judged)).map(|(number, _)| number)
+    }
+
+    pub(crate) fn any(&self, judged: impl Fn(&Judged) -> bool) -> bool {
+        self.number(judged).is_some()
+    }
+
+    pub(crate) fn judges(&self) -> Vec<(u8, Judge)> {
+        let wanted = (0_u8..).zip(&self.properties).zip(&self.wanted).filter(|(_, wanted)| **wanted);
+        let judge = |((number, property), _): ((u8, &Property), &bool)| match property.judged {
+            Judged::ByState(judge) => Some((number, judge)),
+            Judged::ByStep | Judged::ByFences | Judged::ByOrder | Judged::ByDeadlock | Judged::ByFairRuns => None,
+        };
+        wanted.filter_map(judge).collect()
+    }
+
+    /// The properties that are judged, one bit each.
+    pub(crate) fn watched(&self) -> u32 {
+        (0..).zip(&self.wanted).filter(|(_, wanted)| **wanted).fold(0, |bits, (number, _)| bits | 1 << number)
+    }
+
+    pub(crate) fn is_broken(&self, property: u8) -> bool {
+        self.examples[usize::from(property)].is_some()
+    }
+
+    pub(crate) fn break_by(&mut self, property: u8, example: Counterexample) {
+        self.examples[usize::from(property)] = Some(example);
+    }
+
+    pub(crate) fn leave_open(&mut self, property: u8, why: Open) {
+        self.open[usize::from(property)] = Some(why);
+    }
+
+    /// A search that judges such properties has ended.
+    pub(crate) fn end(&mut self, end: End, judged: impl Fn(&Judged) -> bool) {
+        if end == End::Complete {
+            return;
+        }
+        if self.ended == End::Complete {
+            self.ended = end;
+        }
+        for (open, property) in self.open.iter_mut().zip(&self.properties) {
+            if judged(&property.judged) {
+                *open = Some(Open::Unfinished);
+            }
+        }
+    }
+
+    /// Whether the next search is worth its while.
+    pub(crate) fn goes_on(&self, effort: &Effort) -> bool {
+        let broken = self.examples.iter().any(Option::is_some);
+        self.ended != End::Stopped && !(effort.first && broken)
+    }
+
+    pub(crate) fn conclude(self) -> Findings {
+        let mut ended = self.ended;
+        let mut verdicts = Vec::new();
+        for (((property, wanted), open), example) in
+            self.properties.iter().zip(self.wanted).zip(self.open).zip(self.examples)
+        {
+            if !wanted {
+                continue;
+            }
+            let holds = if example.is_some() { Some(false) } else { open.is_none().then_some(true) };
+            let kind = match property.judged {
+                Judged::ByFairRuns => Kind::Eventually,
+                Judged::ByState(_) | Judged::ByStep | Judged::ByFences | Judged::ByOrder | Judged::ByDeadlock => {
+                    Kind::Always
+                }
+            };
+            let open = open.filter(|_| holds.is_none());
+            verdicts.push(Verdict {
+                name: property.name,
+                kind,
+                holds,
+                unknown: open.map(Open::reason),
+                out_of_scope: open.is_some_and(Open::is_out_of_scope),
+                counterexample: example,
+            });
+        }
+        if ended == End::Complete && self.walks.is_some() {
+            ended = End::Stopped;
+        }
+        let Self { states, past, fair, walks, .. } = self;
+        Findings { end: ended, states, past, fair, walks, verdicts }
+    }
+}

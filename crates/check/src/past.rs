@@ -1,0 +1,172 @@
+//! What properties about the past remember, kept as words of the state.
+//!
+//! ```text
+//! n words   for each node the requests under way that it knows of, and those of them that its own came after
+//! 2 words   the largest fence, in halves
+//! 1 word    how many parcels are listed
+//! 2 each    a parcel that a link holds or carries, and the requests under way that it tells of
+//! ```
+//!
+//! A request that happened before another one is known, directly or by hearsay, where the other one begins. So each node
+//! and each message carries one bit for each request under way, and a request that ends is forgotten everywhere. A link
+//! that holds messages back tells of requests when it hands a parcel on, not when a frame with it arrives.
+
+use crate::system::{LOCALS, Memory, System};
+use crate::tables::{Beat, Past};
+use quorate_core::{NodeId, Parcel};
+
+/// A parcel between two nodes, in one word.
+pub(crate) fn packed(from: NodeId, to: NodeId, parcel: Parcel) -> u32 {
+    let ends = (from.index() as u32 & 0xf) << 28 | (to.index() as u32 & 0xf) << 24;
+    ends | (parcel.incarnation.0 as u32 & 0xff) << 16 | (parcel.number as u32 & 0xffff)
+}
+
+/// The bits of requests that a node knows of; those that its own came after are eight further up.
+const KNOWN: u32 = 0xff;
+
+impl System {
+    pub(crate) fn memory_at(&self) -> usize {
+        LOCALS + self.nodes
+    }
+
+    fn parcels_at(&self) -> usize {
+        self.memory_at() + self.nodes + 2
+    }
+
+    /// How many words memory takes in a state.
+    pub(crate) fn memory_len(&self, state: &[u32]) -> usize {
+        match self.memory {
+            None => 0,
+            Some(_) => self.nodes + 3 + 2 * state[self.parcels_at()] as usize,
+        }
+    }
+
+    /// A node has taken an input that told of these requests; what it did since is remembered beat by beat. Tells which
+    /// properties that breaks, one bit each.
+    pub(crate) fn remember(
+        &self,
+        memory: Memory,
+        node: usize,
+        told: u32,
+        beats: &[Beat],
+        out: &mut Vec<u32>,
+        start: usize,
+    ) -> u32 {
+        let at = start + self.memory_at();
+        let mut broken = 0;
+        if memory.order.is_some() {
+            out[at + node] |= told;
+        }
+        for beat in beats {
+            match beat {
+                Beat::Sent(envelope) => {
+                    let tag = if memory.order.is_some() { out[at + node] & KNOWN } else { 0 };
+                    self.send_knowing(*envelope, tag, out, start);
+                }
+                Beat::Handed(parcel) => out[at + node] |= self.take_parcel(*parcel, out, start),
+                Beat::Past(Past::Asks) if memory.order.is_some() => {
+                    let known = out[at + node] & KNOWN & !(1 << node);
+                    out[at + node] = known | 1 << node | known << 8;
+                }
+                Beat::Past(Past::Asks) => {}
+                Beat::Past(Past::Enters(fence)) => {
+                    if let Some(property) = memory.order
+                        && out[at + node] > KNOWN
+                    {
+                        broken |= 1 << property;
+                    }
+                    self.forget(node, out, start);
+                    if let Some(property) = memory.fences
+                        && !raise(&mut out[at + self.nodes..], *fence)
+                    {
+                        broken |= 1 << property;
+                    }
+                }
+                Beat::Past(Past::Ends) => self.forget(node, out, start),
+            }
+        }
+        broken
+    }
+
+    /// A message leaves with what its sender knows: on the message itself, or on the parcel that it is a copy of.
+    fn send_knowing(&self, envelope: u32, known: u32, out: &mut Vec<u32>, start: usize) {
+        let info = &self.tables.envelopes[envelope as usize];
+        if !info.wrapped {
+            return self.send(envelope | known << 24, out, start);
+        }
+        if let Some(parcel) = info.parcel
+            && known != 0
+        {
+            let place = self.parcel_place(parcel, out, start);
+            out.splice(place..place, [parcel, known]);
+            out[start + self.parcels_at()] += 1;
+        }
+        self.send(envelope, out, start);
+    }
+
+    /// Where a parcel is listed, or would be.
+    fn parcel_place(&self, parcel: u32, out: &[u32], start: usize) -> usize {
+        let count = start + self.parcels_at();
+        let mut place = count + 1;
+        let end = place + 2 * out[count] as usize;
+        while place < end && out[place] < parcel {
+            place += 2;
+        }
+        place
+    }
+
+    /// What a parcel that is handed on tells of.
+    fn take_parcel(&self, parcel: u32, out: &mut Vec<u32>, start: usize) -> u32 {
+        let count = start + self.parcels_at();
+        let place = self.parcel_place(parcel, out, start);
+        if place >= count + 1 + 2 * out[count] as usize || out[place] != parcel {
+            return 0;
+        }
+        let told = out[place + 1];
+        out.drain(place..place + 2);
+        out[count] -= 1;
+        told
+    }
+
+    /// A node's request is over: nobody needs to know of it any more.
+    fn forget(&self, node: usize, out: &mut Vec<u32>, start: usize) {
+        let at = start + self.memory_at();
+        for knowledge in &mut out[at..at + self.nodes] {
+            *knowledge &= !(1 << node | 1 << (node + 8));
+        }
+        out[at + node] &= KNOWN;
+        let count = start + self.parcels_at();
+        let mut place = count + 1;
+        while place < count + 1 + 2 * out[count] as usize {
+            out[place + 1] &= !(1 << node);
+            if out[place + 1] == 0 {
+                out.drain(place..place + 2);
+                out[count] -= 1;
+            } else {
+                place += 2;
+            }
+        }
+        let body = start + self.body(&out[start..]);
+        let under_way = &mut out[body..];
+        let mut changed = false;
+        for word in &mut *under_way {
+            let bit = 1 << (24 + node);
+            changed |= *word & bit != 0;
+            *word &= !bit;
+        }
+        if changed && !self.fifo {
+            under_way.sort_unstable();
+        }
+    }
+}
+
+/// Raises the largest fence to this one, or tells that it is not larger.
+fn raise(halves: &mut [u32], fence: u64) -> bool {
+    let largest = u64::from(halves[0]) << 32 | u64::from(halves[1]);
+    if fence <= largest {
+        return false;
+    }
+    halves[0] = (fence >> 32) as u32;
+    halves[1] = fence as u32;
+    true
+}
