@@ -244,11 +244,11 @@ where
     fn memory(&self, judgement: &mut Judgement) -> Option<Memory> {
         let fences = judgement.number(|judged| matches!(judged, Judged::ByFences));
         let mut order = judgement.number(|judged| matches!(judged, Judged::ByOrder));
-        if let Some(property) = order {
-            if self.setup.nodes > MOST_ORDERED {
-                judgement.leave_open(property, Open::TooLarge);
-                order = None;
-            }
+        if let Some(property) = order
+            && self.setup.nodes > MOST_ORDERED
+        {
+            judgement.leave_open(property, Open::TooLarge);
+            order = None;
         }
         (fences.is_some() || order.is_some()).then_some(Memory { order, fences })
     }

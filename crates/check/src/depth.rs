@@ -368,7 +368,7 @@ impl<'a> Digger<'a> {
                 }
             }
             steps += 1;
-            if steps % 1_024 == 0 {
+            if steps.is_multiple_of(1_024) {
                 self.report();
                 if self.shared.stop.load(Ordering::Relaxed) {
                     self.stack.clear();

@@ -191,10 +191,10 @@ impl<L: Lookup> Expansion<'_, L> {
             let enabled = match offer.kind {
                 MoveKind::Restart => budgets.restarts > 0,
                 MoveKind::Timer if hasty => budgets.hasty_timers > 0,
-                MoveKind::Timer => offer.ready <= system.tables.instants[instant as usize],
+                MoveKind::Timer => system.is_ready(first + index, instant),
                 MoveKind::Command | MoveKind::Sync | MoveKind::Crash => true,
             };
-            self.found.sight.obliged |= offer.obligation.is_some();
+            self.found.sight.obliged |= offer.obliged;
             if !enabled {
                 continue;
             }
@@ -309,7 +309,7 @@ impl<L: Lookup> Expansion<'_, L> {
         let now = system.tables.instants[self.state[1] as usize];
         let mut next = None;
         for local in &self.state[LOCALS..LOCALS + system.nodes] {
-            for deadline in &*system.tables.locals[*local as usize].deadlines {
+            for deadline in &*system.tables.local_details[*local as usize].deadlines {
                 if deadline.latest <= now {
                     return Ok(());
                 }

@@ -108,7 +108,7 @@ impl Chart {
             for local in &state[LOCALS..LOCALS + system.nodes] {
                 let info = &system.tables.locals[*local as usize];
                 let moves = info.first_move as usize..info.first_move as usize + usize::from(info.moves);
-                self.due.extend(system.tables.moves[moves].iter().filter_map(|offer| offer.obligation));
+                self.due.extend(system.tables.move_details[moves].iter().filter_map(|offer| offer.obligation));
             }
             self.due[first..].sort_unstable();
             let mut kept = first;
@@ -175,7 +175,7 @@ fn chart(
                 row.push(*number);
             }
             chart.graph.push_row(row);
-            if chart.graph.states() % 65_536 == 0 {
+            if chart.graph.states().is_multiple_of(65_536) {
                 let counted = chart.bytes() + explored.kept_bytes + numbers.len() as u64 * 4;
                 let bytes = memory::resident().map_or(counted, |resident| resident.max(counted));
                 if bytes > memory {
@@ -222,7 +222,7 @@ impl Fairness for Debts<'_> {
             }
             Action::Own { node, index } => {
                 let first = tables.locals[state[LOCALS + node] as usize].first_move as usize;
-                tables.moves[first + index].obligation
+                tables.move_details[first + index].obligation
             }
             Action::Lose(_) | Action::Duplicate(_) | Action::Advance => None,
         };

@@ -90,11 +90,11 @@ impl System {
 
     /// A message leaves with what its sender knows: on the message itself, or on the parcel that it is a copy of.
     fn send_knowing(&self, envelope: u32, known: u32, out: &mut Vec<u32>, start: usize) {
-        let info = &self.tables.envelopes[envelope as usize];
-        if !info.wrapped {
+        let cargo = self.tables.cargo[envelope as usize];
+        if !cargo.wrapped {
             return self.send(envelope | known << 24, out, start);
         }
-        if let Some(parcel) = info.parcel
+        if let Some(parcel) = cargo.parcel
             && known != 0
         {
             let place = self.parcel_place(parcel, out, start);

@@ -250,7 +250,7 @@ fn is_remembered(system: &System, outcome: u32) -> bool {
 /// The fingerprint of a state without the one node and what is on its way to it: these do not change while it stands
 /// still, and the answer does not depend on them.
 fn question(system: &System, state: &[u32], fingerprint: u64, node: usize) -> u64 {
-    let local = system.tables.locals[state[LOCALS + node] as usize].fingerprint;
+    let local = system.tables.local_details[state[LOCALS + node] as usize].fingerprint;
     let mut rest = fingerprint.wrapping_sub(local);
     if system.is_additive() {
         for word in &state[system.body(state)..] {

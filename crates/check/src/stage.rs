@@ -6,7 +6,9 @@ use crate::expand::Oracle;
 use crate::interner::Interner;
 use crate::local::{Armed, Checked, Local, reached, shown};
 use crate::past;
-use crate::tables::{Beat, Consequences, Deadline, EnvelopeInfo, LocalInfo, MoveInfo, MoveKind, Outcome, Tables};
+use crate::tables::{
+    Beat, Cargo, Consequences, Deadline, EnvelopeInfo, LocalDetail, LocalInfo, MoveDetail, MoveKind, Outcome, Tables,
+};
 use crate::users::{News, Story, Users};
 use quorate_core::{Class, Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Time};
 use quorate_sim::world::disk::Disk;
@@ -178,7 +180,7 @@ where
         let Step { local, sends, beats, sets, story } = step;
         let next = self.number_local(tables, local);
         let sends: Box<[u32]> = sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
-        let (old, new) = (&tables.locals[before as usize], &tables.locals[next as usize]);
+        let (old, new) = (&tables.local_details[before as usize], &tables.local_details[next as usize]);
         let visible = old.facet != new.facet || story.breach.is_some();
         let sent = sends.iter().map(|number| tables.envelopes[*number as usize].fingerprint);
         let delta = sent.fold(new.fingerprint.wrapping_sub(old.fingerprint), u64::wrapping_add);
@@ -202,7 +204,8 @@ where
         let parcel = parcel.map(|parcel| past::packed(envelope.from, envelope.to, parcel));
         let (number, fingerprint, new) = self.envelopes.intern(envelope);
         if new {
-            tables.envelopes.push(EnvelopeInfo { fingerprint, from, to, wrapped, parcel });
+            tables.envelopes.push(EnvelopeInfo { fingerprint, from, to });
+            tables.cargo.push(Cargo { wrapped, parcel });
         }
         number
     }
@@ -212,53 +215,67 @@ where
         if !new {
             return number;
         }
-        let first_move = self.moves.len() as u32;
         let local = self.locals.get(number);
-        let node = local.node.index();
-        let mut infos: Vec<MoveInfo> = Vec::new();
-        let mut moves = Vec::new();
-        let mut add = |own, info| {
-            moves.push(own);
-            infos.push(info);
-        };
-        if local.protocol.is_some() {
-            for offer in self.users.offers(&local.user) {
-                let obligation = offer.obliged.then(|| content(&(node, OF_USER)));
-                add(Own::Command(offer.command), MoveInfo::new(MoveKind::Command, obligation, Time::ZERO));
-            }
-            for armed in &local.timers {
-                let ready = if self.timed { reached(armed.earliest, local.rate) } else { Time::ZERO };
-                let obligation = Some(timer_obligation(node, armed.fingerprint));
-                add(Own::Timer(armed.timer.clone()), MoveInfo::new(MoveKind::Timer, obligation, ready));
-            }
-            if local.disk.pending() > 0 {
-                add(Own::Sync, MoveInfo::new(MoveKind::Sync, Some(content(&(node, OF_DISK))), Time::ZERO));
-            }
-            for survivors in 0..=local.disk.pending() {
-                add(Own::Crash { survivors }, MoveInfo::new(MoveKind::Crash, None, Time::ZERO));
-            }
-        } else {
-            add(Own::Restart, MoveInfo::new(MoveKind::Restart, None, Time::ZERO));
-        }
         let deadline = |armed: &Armed<P::Timer>| Deadline {
             earliest: reached(armed.earliest, local.rate),
             latest: reached(armed.latest, local.rate),
         };
         let deadlines = if self.timed { local.timers.iter().map(deadline).collect() } else { Box::default() };
-        self.overflow |= moves.len() > MOST_MOVES;
-        tables.locals.push(LocalInfo {
-            fingerprint,
-            facet: self.users.facet(&local.user),
+        tables.local_details.push(LocalDetail { fingerprint, facet: self.users.facet(&local.user), deadlines });
+        let moves = self.moves_of(local);
+        let crashes = moves.iter().filter(|(own, _)| matches!(own, Own::Crash { .. })).count();
+        let info = LocalInfo {
+            first_move: self.moves.len() as u32,
+            moves: moves.len().min(MOST_MOVES) as u16,
+            crashes: crashes.min(MOST_MOVES) as u16,
             waits: self.users.waits(&local.user),
             up: local.protocol.is_some(),
-            first_move,
-            moves: moves.len().min(MOST_MOVES) as u16,
-            crashes: infos.iter().filter(|info| info.kind == MoveKind::Crash).count().min(MOST_MOVES) as u16,
-            deadlines,
-        });
-        self.moves.append(&mut moves);
-        tables.moves.append(&mut infos);
+        };
+        tables.locals.push(info);
+        self.overflow |= moves.len() > MOST_MOVES;
+        for (own, detail) in moves {
+            tables.add_move(own.kind(), detail);
+            self.moves.push(own);
+        }
         number
+    }
+
+    /// What a node can do by itself; crashes come last.
+    fn moves_of(&self, local: &Local<P, U::User>) -> Vec<(Own<P::Command, P::Timer>, MoveDetail)> {
+        let node = local.node.index();
+        let mut moves = Vec::new();
+        let mut add = |own, obligation, ready| moves.push((own, MoveDetail { obligation, ready }));
+        if local.protocol.is_none() {
+            add(Own::Restart, None, Time::ZERO);
+            return moves;
+        }
+        for offer in self.users.offers(&local.user) {
+            let obligation = offer.obliged.then(|| content(&(node, OF_USER)));
+            add(Own::Command(offer.command), obligation, Time::ZERO);
+        }
+        for armed in &local.timers {
+            let ready = if self.timed { reached(armed.earliest, local.rate) } else { Time::ZERO };
+            add(Own::Timer(armed.timer.clone()), Some(timer_obligation(node, armed.fingerprint)), ready);
+        }
+        if local.disk.pending() > 0 {
+            add(Own::Sync, Some(content(&(node, OF_DISK))), Time::ZERO);
+        }
+        for survivors in 0..=local.disk.pending() {
+            add(Own::Crash { survivors }, None, Time::ZERO);
+        }
+        moves
+    }
+}
+
+impl<C, T> Own<C, T> {
+    fn kind(&self) -> MoveKind {
+        match self {
+            Self::Command(_) => MoveKind::Command,
+            Self::Timer(_) => MoveKind::Timer,
+            Self::Sync => MoveKind::Sync,
+            Self::Crash { .. } => MoveKind::Crash,
+            Self::Restart => MoveKind::Restart,
+        }
     }
 }
 

@@ -130,7 +130,7 @@ impl System {
         let body = self.body(state);
         let mut sum = Self::budgets_fingerprint(state[0]).wrapping_add(self.time_fingerprint(state[1]));
         for local in &state[LOCALS..LOCALS + self.nodes] {
-            sum = sum.wrapping_add(self.tables.locals[*local as usize].fingerprint);
+            sum = sum.wrapping_add(self.tables.local_details[*local as usize].fingerprint);
         }
         for (place, word) in state[LOCALS + self.nodes..body].iter().enumerate() {
             sum = sum.wrapping_add(mix(u64::from(*word) | (place as u64 + 1) << 48));
@@ -161,7 +161,7 @@ impl System {
     pub(crate) fn broken(&self, state: &[u32]) -> impl Iterator<Item = u8> + '_ {
         let mut facets = [0; crate::action::MOST_NODES];
         for (facet, local) in facets.iter_mut().zip(&state[LOCALS..LOCALS + self.nodes]) {
-            *facet = self.tables.locals[*local as usize].facet;
+            *facet = self.tables.local_details[*local as usize].facet;
         }
         let nodes = self.nodes;
         self.judges.iter().filter(move |(_, judge)| !judge(&facets[..nodes])).map(|(number, _)| *number)
@@ -204,6 +204,13 @@ impl System {
                 0
             }
         }
+    }
+
+    /// Whether the time has come for a move.
+    #[inline]
+    pub(crate) fn is_ready(&self, number: u32, instant: u32) -> bool {
+        self.until.is_none()
+            || self.tables.move_details[number as usize].ready <= self.tables.instants[instant as usize]
     }
 
     /// Whether a move is a timer that fires although messages are under way.

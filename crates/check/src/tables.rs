@@ -15,19 +15,24 @@ const MOST_NUMBERS: usize = (1 << 24) - (1 << 20);
 /// How many instants there can be: sixteen bits, with room for those of the last batch.
 const MOST_INSTANTS: usize = 1 << 15;
 
-/// One local state of one node, with its user.
+/// One local state of one node, with its user: the part that every expansion reads.
+#[derive(Clone, Copy)]
 pub(crate) struct LocalInfo {
-    pub(crate) fingerprint: u64,
-    /// What properties see of it.
-    pub(crate) facet: u64,
-    /// Whether its user waits for something.
-    pub(crate) waits: bool,
-    pub(crate) up: bool,
     /// Its own moves are these.
     pub(crate) first_move: u32,
     pub(crate) moves: u16,
     /// How many of them, the last ones, are crashes.
     pub(crate) crashes: u16,
+    /// Whether its user waits for something.
+    pub(crate) waits: bool,
+    pub(crate) up: bool,
+}
+
+/// The rest of it.
+pub(crate) struct LocalDetail {
+    pub(crate) fingerprint: u64,
+    /// What properties see of it.
+    pub(crate) facet: u64,
     /// When its timers may fire, in true time, where time counts.
     pub(crate) deadlines: Box<[Deadline]>,
 }
@@ -39,16 +44,23 @@ pub(crate) struct Deadline {
     pub(crate) latest: Time,
 }
 
-/// Something that a node can do by itself.
+/// Something that a node can do by itself: the part that every expansion reads.
 #[derive(Clone, Copy)]
 pub(crate) struct MoveInfo {
     pub(crate) kind: MoveKind,
+    /// Whether a fair run owes it.
+    pub(crate) obliged: bool,
+    /// What it does, where time does not count.
+    outcome: u32,
+}
+
+/// The rest of it.
+#[derive(Clone, Copy)]
+pub(crate) struct MoveDetail {
     /// What a fair run owes; nothing if it may be left undone for ever.
     pub(crate) obligation: Option<u64>,
     /// Not before this true time.
     pub(crate) ready: Time,
-    /// What it does, where time does not count.
-    outcome: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,18 +72,17 @@ pub(crate) enum MoveKind {
     Restart,
 }
 
-impl MoveInfo {
-    pub(crate) fn new(kind: MoveKind, obligation: Option<u64>, ready: Time) -> Self {
-        Self { kind, obligation, ready, outcome: NOTHING }
-    }
-}
-
 /// One message from one node to another.
 #[derive(Clone, Copy)]
 pub(crate) struct EnvelopeInfo {
     pub(crate) fingerprint: u64,
     pub(crate) from: u8,
     pub(crate) to: u8,
+}
+
+/// What a message carries, as properties about the past see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Cargo {
     /// Its arrival alone tells the algorithm nothing.
     pub(crate) wrapped: bool,
     /// The parcel that it is the first copy of.
@@ -140,8 +151,11 @@ pub enum Past {
 /// Everything that is known so far.
 pub(crate) struct Tables {
     pub(crate) locals: Vec<LocalInfo>,
+    pub(crate) local_details: Vec<LocalDetail>,
     pub(crate) moves: Vec<MoveInfo>,
+    pub(crate) move_details: Vec<MoveDetail>,
     pub(crate) envelopes: Vec<EnvelopeInfo>,
+    pub(crate) cargo: Vec<Cargo>,
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) consequences: Vec<Consequences>,
     pub(crate) instants: Vec<Time>,
@@ -154,8 +168,11 @@ impl Tables {
     pub(crate) fn new() -> Self {
         Self {
             locals: Vec::new(),
+            local_details: Vec::new(),
             moves: Vec::new(),
+            move_details: Vec::new(),
             envelopes: Vec::new(),
+            cargo: Vec::new(),
             outcomes: Vec::new(),
             consequences: Vec::new(),
             instants: vec![Time::ZERO],
@@ -198,6 +215,12 @@ impl Tables {
         } else {
             self.timed_moves.insert(move_key(number, instant), outcome);
         }
+    }
+
+    /// Adds a move of the local state that comes next.
+    pub(crate) fn add_move(&mut self, kind: MoveKind, detail: MoveDetail) {
+        self.moves.push(MoveInfo { kind, obliged: detail.obligation.is_some(), outcome: NOTHING });
+        self.move_details.push(detail);
     }
 
     /// The number of an instant, if it has one.
