@@ -78,9 +78,10 @@ pub struct Progress {
 }
 
 /// Why a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
     /// Every reachable state was seen.
+    #[default]
     Complete,
     /// It was to stop at the first breach.
     FirstBreach,

@@ -96,21 +96,21 @@ where
         }) {
             self.states_by_breadth(orders, judgement, report);
         }
-        if judgement.goes_on(effort)
-            && let Some(memory) = self.memory(judgement)
-        {
+        if !judgement.goes_on(effort) {
+            judgement.end(End::FirstBreach, about_the_past);
+        } else if let Some(memory) = self.memory(judgement) {
             let begin = Instant::now();
             let orders = Orders { stops: Stops::default(), ..orders };
             let explored = self.explore(Some(memory), orders, Phase::Past, judgement, report);
-            judgement.past = Some(pass(explored.progress, explored.kept_bytes, begin));
-            judgement.end(explored.end, |judged| matches!(judged, Judged::ByFences | Judged::ByOrder));
+            judgement.past = Some(pass(explored.end, explored.progress, explored.kept_bytes, begin));
+            judgement.end(explored.end, about_the_past);
         }
     }
 
     fn states_by_breadth(&mut self, orders: Orders, judgement: &mut Judgement, report: Report<'_>) {
         let begin = Instant::now();
         let explored = self.explore(None, orders, Phase::States, judgement, report);
-        judgement.states = pass(explored.progress, explored.kept_bytes, begin);
+        judgement.states = pass(explored.end, explored.progress, explored.kept_bytes, begin);
         judgement
             .end(explored.end, |judged| matches!(judged, Judged::ByState(_) | Judged::ByStep | Judged::ByDeadlock));
         let Some(served) = judgement.number(|judged| matches!(judged, Judged::ByFairRuns)) else { return };
@@ -148,7 +148,7 @@ where
             let mut goes_on = |memory| report(Phase::Fair, Progress { memory, queue: 0, ..progress });
             searched = fair::search(&mut self.system, &mut self.stage, &explored, orders.memory, &mut goes_on);
         }
-        judgement.fair = Some(pass(explored.progress, searched.bytes, begin));
+        judgement.fair = Some(pass(searched.end, explored.progress, searched.bytes, begin));
         if let Some(lasso) = searched.lasso {
             let cycle = Some(lasso.path.len());
             let steps = lasso.path.into_iter().chain(lasso.cycle).collect();
@@ -223,7 +223,7 @@ where
         let place = explored.roots.iter().position(|(id, _)| *id == root).unwrap_or(0);
         let mut state = explored.roots.get(place).map_or_else(Vec::new, |(_, state)| state.clone());
         let rates = self.rates_of(&state);
-        let steps = Guide::new(&mut self.system, &mut self.stage).follow(&mut state, &actions);
+        let steps = Guide::new(&mut self.system, &mut self.stage, &state).follow(&mut state, &actions);
         self.example(steps, None, rates)
     }
 
@@ -258,7 +258,7 @@ where
         let begin = Instant::now();
         let initial = self.equip(None, judgement);
         let dug = self.dig(None, judgement, orders, Phase::States, report);
-        judgement.states = pass(dug.progress, dug.kept_bytes, begin);
+        judgement.states = pass(dug.end, dug.progress, dug.kept_bytes, begin);
         self.retrace_all(&initial, &dug.breaches, judgement);
         judgement.end(dug.end, |judged| matches!(judged, Judged::ByState(_) | Judged::ByStep | Judged::ByDeadlock));
         if let Some(served) = orders.stops.end {
@@ -270,16 +270,16 @@ where
                 judgement.end(dug.end, |judged| matches!(judged, Judged::ByFairRuns));
             }
         }
-        if judgement.goes_on(effort)
-            && let Some(memory) = self.memory(judgement)
-        {
+        if !judgement.goes_on(effort) {
+            judgement.end(End::FirstBreach, about_the_past);
+        } else if let Some(memory) = self.memory(judgement) {
             let begin = Instant::now();
             let orders = Orders { stops: Stops::default(), ..orders };
             let initial = self.equip(Some(memory), judgement);
             let dug = self.dig(Some(memory), judgement, orders, Phase::Past, report);
-            judgement.past = Some(pass(dug.progress, dug.kept_bytes, begin));
+            judgement.past = Some(pass(dug.end, dug.progress, dug.kept_bytes, begin));
             self.retrace_all(&initial, &dug.breaches, judgement);
-            judgement.end(dug.end, |judged| matches!(judged, Judged::ByFences | Judged::ByOrder));
+            judgement.end(dug.end, about_the_past);
         }
     }
 
@@ -311,6 +311,7 @@ where
             walk(&casting, judgement.properties.len(), walks, orders, &mut |progress| report(Phase::States, progress))
         };
         judgement.states = Pass {
+            end: walked.end,
             states: 0,
             generated: walked.progress.generated,
             depth: walked.progress.depth,
@@ -332,7 +333,7 @@ where
             let state = initial.iter().find(|state| Some(&self.system.fingerprint(state)) == root);
             let Some(mut state) = state.cloned() else { continue };
             let rates = self.rates_of(&state);
-            let mut guide = Guide::new(&mut self.system, &mut self.stage);
+            let mut guide = Guide::new(&mut self.system, &mut self.stage, &state);
             let mut steps = Vec::with_capacity(trace.len());
             for fingerprint in trace.fingerprints.iter().skip(1) {
                 let found = guide.candidates(&state).iter().find(|found| found.fingerprint == *fingerprint).copied();
@@ -345,10 +346,15 @@ where
     }
 }
 
+fn about_the_past(judged: &Judged) -> bool {
+    matches!(judged, Judged::ByFences | Judged::ByOrder)
+}
+
 /// The figures of a search that kept so many bytes.
-fn pass(progress: Progress, kept_bytes: u64, begin: Instant) -> Pass {
+fn pass(end: End, progress: Progress, kept_bytes: u64, begin: Instant) -> Pass {
     let Progress { states, generated, depth, .. } = progress;
     Pass {
+        end,
         states,
         generated,
         depth,

@@ -1,6 +1,6 @@
 //! Depth-first search: little memory for large spaces, at the price of longer counterexamples.
 //!
-//! Of each state only the fingerprint and the depth are kept, some fourteen bytes. Threads search side by side from
+//! Of each state only the fingerprint and the depth are kept, some sixteen bytes. Threads search side by side from
 //! different states; one that runs out of work gets some of another's.
 
 use crate::action::Action;
@@ -8,6 +8,7 @@ use crate::breadth::{End, Orders, Progress, Watch};
 use crate::expand::{Candidate, Found, Learning, expand};
 use crate::memory;
 use crate::reduce::{Reducer, Yield};
+use crate::table::Table;
 use crate::troupe::{Casting, Trace, Troupe};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -27,61 +28,11 @@ pub(crate) struct Dug {
 
 const SHARDS: usize = 64;
 
-/// The states that were seen, by fingerprints, each with its depth.
-struct Seen {
-    fingerprints: Vec<u64>,
-    depths: Vec<u16>,
-    len: usize,
-}
-
-const FREE: u64 = 0;
-
-impl Seen {
-    fn new() -> Self {
-        Self { fingerprints: vec![FREE; 64], depths: vec![0; 64], len: 0 }
-    }
-
-    /// The depth at which a state was seen before, if it was.
-    fn add(&mut self, fingerprint: u64, depth: u16) -> Option<u16> {
-        let fingerprint = fingerprint.max(FREE + 1);
-        let slot = self.slot(fingerprint);
-        if self.fingerprints[slot] == fingerprint {
-            return Some(self.depths[slot]);
-        }
-        self.fingerprints[slot] = fingerprint;
-        self.depths[slot] = depth;
-        self.len += 1;
-        if self.len * 5 > self.fingerprints.len() * 4 {
-            let larger = self.fingerprints.len() * 6 / 5 + 1;
-            let fingerprints = std::mem::replace(&mut self.fingerprints, vec![FREE; larger]);
-            let depths = std::mem::replace(&mut self.depths, vec![0; larger]);
-            for (fingerprint, depth) in fingerprints.into_iter().zip(depths).filter(|(found, _)| *found != FREE) {
-                let slot = self.slot(fingerprint);
-                self.fingerprints[slot] = fingerprint;
-                self.depths[slot] = depth;
-            }
-        }
-        None
-    }
-
-    /// Where a fingerprint is, or would be.
-    fn slot(&self, fingerprint: u64) -> usize {
-        let mut slot = ((u128::from(fingerprint) * self.fingerprints.len() as u128) >> 64) as usize;
-        while self.fingerprints[slot] != FREE && self.fingerprints[slot] != fingerprint {
-            slot = if slot + 1 == self.fingerprints.len() { 0 } else { slot + 1 };
-        }
-        slot
-    }
-
-    fn bytes(&self) -> u64 {
-        self.fingerprints.len() as u64 * 10
-    }
-}
-
 /// What the threads share.
 struct Shared {
     orders: Orders,
-    seen: Vec<Mutex<Seen>>,
+    /// The states that were seen, each with its depth.
+    seen: Vec<Mutex<Table>>,
     /// Paths to states that nobody has expanded, each by its fingerprints.
     tasks: Mutex<VecDeque<Vec<u64>>>,
     news: Condvar,
@@ -105,7 +56,8 @@ impl Shared {
         self.seen.iter().map(|seen| lock(seen).bytes()).sum()
     }
 
-    fn add(&self, fingerprint: u64, depth: u16) -> Option<u16> {
+    /// The depth at which a state was seen before, if it was.
+    fn add(&self, fingerprint: u64, depth: u32) -> Option<u32> {
         lock(&self.seen[fingerprint as usize % SHARDS]).add(fingerprint, depth)
     }
 
@@ -154,7 +106,7 @@ impl Shared {
 pub(crate) fn dig(casting: Casting<'_>, properties: usize, orders: Orders, watch: Watch<'_>) -> Dug {
     let shared = Shared {
         orders,
-        seen: (0..SHARDS).map(|_| Mutex::new(Seen::new())).collect(),
+        seen: (0..SHARDS).map(|_| Mutex::new(Table::new())).collect(),
         tasks: Mutex::default(),
         news: Condvar::new(),
         idle: AtomicUsize::new(0),
@@ -169,12 +121,14 @@ pub(crate) fn dig(casting: Casting<'_>, properties: usize, orders: Orders, watch
     };
     begin(&shared, casting());
     let running = AtomicUsize::new(orders.threads);
+    let keeper = thread::current();
     let mut progress = Progress::default();
     thread::scope(|scope| {
         for _ in 0..orders.threads {
             let work = || {
                 Digger::new(&shared, casting()).work();
                 running.fetch_sub(1, Ordering::SeqCst);
+                keeper.unpark();
             };
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 running.fetch_sub(1, Ordering::SeqCst);
@@ -182,7 +136,7 @@ pub(crate) fn dig(casting: Casting<'_>, properties: usize, orders: Orders, watch
             }
         }
         while running.load(Ordering::SeqCst) > 0 {
-            thread::sleep(Duration::from_millis(20));
+            thread::park_timeout(Duration::from_millis(20));
             progress = measure(&shared);
             if !watch(progress) {
                 shared.finish(End::Stopped);
@@ -382,29 +336,28 @@ impl<'a> Digger<'a> {
 
     /// Whether nobody was in the state before.
     fn enter(&mut self, candidate: Candidate, depth: usize) -> bool {
-        let short = u16::try_from(depth);
-        match self.shared.add(candidate.fingerprint, short.unwrap_or(u16::MAX)) {
+        match self.shared.add(candidate.fingerprint, depth as u32) {
             None => {
-                if short.is_err() {
-                    self.shared.ungraded.store(true, Ordering::Relaxed);
-                }
                 self.unreported.0 += 1;
-                if let Some(frame) = self.stack.last_mut() {
-                    frame.barren = false;
-                }
+                self.follow_on();
                 true
             }
             Some(before) => {
-                if short == Ok(before) {
+                if before == depth as u32 {
                     // It is not on the way here, since every state on it is less deep.
-                    if let Some(frame) = self.stack.last_mut() {
-                        frame.barren = false;
-                    }
+                    self.follow_on();
                 } else {
                     self.shared.ungraded.store(true, Ordering::Relaxed);
                 }
                 false
             }
+        }
+    }
+
+    /// What is followed from the last state leads on.
+    fn follow_on(&mut self) {
+        if let Some(frame) = self.stack.last_mut() {
+            frame.barren = false;
         }
     }
 

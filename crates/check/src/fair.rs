@@ -148,7 +148,8 @@ fn chart(
         due_ends: Vec::new(),
     };
     let mut numbers = vec![NOTHING; explored.numbers()];
-    let mut guide = Guide::new(system, oracle);
+    let Some((_, first)) = explored.roots.first() else { return Ok(chart) };
+    let mut guide = Guide::new(system, oracle, first);
     let mut level: Vec<Vec<u32>> = Vec::new();
     for (id, state) in &explored.roots {
         numbers[id.0 as usize] = chart.ids.len() as u32;
@@ -242,8 +243,8 @@ fn tell(
     actions: &[u16],
     cycle: &[(u32, usize)],
 ) -> Lasso {
-    let mut guide = Guide::new(system, oracle);
     let mut state = explored.roots.iter().find(|(id, _)| *id == root).map_or_else(Vec::new, |(_, words)| words.clone());
+    let mut guide = Guide::new(system, oracle, &state);
     let path = guide.follow(&mut state, actions);
     let mut steps = Vec::new();
     for (_, edge) in cycle {

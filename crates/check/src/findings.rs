@@ -115,6 +115,8 @@ impl Findings {
 /// The figures of one search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pass {
+    /// Why it ended.
+    pub end: End,
     /// Distinct states; none are told apart by random walks.
     pub states: u64,
     /// Transitions taken, and initial states.

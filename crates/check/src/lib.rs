@@ -35,6 +35,8 @@ mod cast;
 mod checker;
 mod content;
 mod depth;
+#[cfg(test)]
+mod differential;
 mod expand;
 mod fair;
 mod findings;
@@ -51,6 +53,7 @@ mod play;
 mod reduce;
 mod stage;
 mod system;
+mod table;
 mod tables;
 mod trail;
 mod troupe;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! n words   for each node the requests under way that it knows of, and those of them that its own came after
-//! 2 words   the largest fence, in halves
+//! 2 words   one more than the largest fence, in halves
 //! 1 word    how many parcels are listed
 //! 2 each    a parcel that a link holds or carries, and the requests under way that it tells of
 //! ```
@@ -160,9 +160,10 @@ impl System {
     }
 }
 
-/// Raises the largest fence to this one, or tells that it is not larger.
+/// Raises the largest fence to this one, or tells that it is not larger. Nothing is smaller than the smallest fence.
 fn raise(halves: &mut [u32], fence: u64) -> bool {
     let largest = u64::from(halves[0]) << 32 | u64::from(halves[1]);
+    let fence = fence.saturating_add(1);
     if fence <= largest {
         return false;
     }

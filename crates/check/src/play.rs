@@ -3,7 +3,7 @@
 use crate::local::{Checked, shown};
 use crate::stage::{Own, Stage};
 use crate::tables::NOTHING;
-use crate::trail::{Act, Step};
+use crate::trail::{Act, Letter, Step};
 use crate::users::Users;
 use quorate_core::{Duration, Incarnation, NodeId, Time};
 use quorate_sim::moment::{Happening, Loss, MessageId, Observer, Taken};
@@ -22,14 +22,14 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
-    /// How many steps it has.
+    /// How many steps it has; that time passes is none.
     pub fn len(&self) -> usize {
-        self.steps.len()
+        self.steps.iter().filter(|step| step.act != Act::Advance).count()
     }
 
     /// Whether the nodes need not even do anything.
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+        self.len() == 0
     }
 
     /// After how many steps it begins to repeat itself for ever, if it does.
@@ -110,21 +110,21 @@ where
     fn step(&mut self, step: &Step) -> Result<(), String> {
         self.time = if self.example.timed { step.time } else { self.time + Duration::from_millis(1) };
         match step.act {
-            Act::Deliver(envelope) => {
-                let (id, to) = self.find(envelope)?;
+            Act::Deliver(letter) => {
+                let (id, to) = self.find(letter)?;
                 self.take(to.index(), &Taken::Message { id, kind: "", wrapped: false })?;
                 self.compare(to, step)
             }
-            Act::Drop(envelope) => {
-                let (id, to) = self.find(envelope)?;
+            Act::Drop(letter) => {
+                let (id, to) = self.find(letter)?;
                 self.happen(&Happening::Lost { id, to, why: Loss::Down })
             }
-            Act::Lose(envelope) => {
-                let (id, to) = self.find(envelope)?;
+            Act::Lose(letter) => {
+                let (id, to) = self.find(letter)?;
                 self.happen(&Happening::Lost { id, to, why: Loss::Chance })
             }
-            Act::Duplicate(envelope) => {
-                let (id, _) = self.find(envelope)?;
+            Act::Duplicate(letter) => {
+                let (id, _) = self.find(letter)?;
                 self.happen(&Happening::Duplicated { id })
             }
             Act::Own { node, number } => {
@@ -155,12 +155,13 @@ where
         }
     }
 
-    /// The oldest copy of a message that is under way.
-    fn find(&self, envelope: u32) -> Result<(MessageId, NodeId), String> {
-        let wanted = self.stage.envelope(envelope);
+    /// The message under way that a step tells of.
+    fn find(&self, letter: Letter) -> Result<(MessageId, NodeId), String> {
+        let wanted = self.stage.envelope(letter.envelope);
         self.puppets
             .under_way()
-            .find(|(id, to, message)| id.sender == wanted.from && *to == wanted.to && **message == wanted.message)
+            .filter(|(id, to, message)| id.sender == wanted.from && *to == wanted.to && **message == wanted.message)
+            .nth(letter.older)
             .map(|(id, to, _)| (id, to))
             .ok_or_else(|| format!("no such message of node {} is under way", wanted.from))
     }

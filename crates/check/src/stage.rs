@@ -10,7 +10,7 @@ use crate::tables::{
     Beat, Cargo, Consequences, Deadline, EnvelopeInfo, LocalDetail, LocalInfo, MoveDetail, MoveKind, Outcome, Tables,
 };
 use crate::users::{News, Story, Users};
-use quorate_core::{Class, Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Time};
+use quorate_core::{Class, Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Time};
 use quorate_sim::world::disk::Disk;
 use std::sync::Arc;
 
@@ -38,6 +38,9 @@ pub(crate) enum Own<C, T> {
     Restart,
 }
 
+/// Something that a node of this protocol can do by itself.
+type OwnOf<P> = Own<<P as Protocol>::Command, <P as Protocol>::Timer>;
+
 /// The nodes of a group, each local state kept once.
 pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
     make: Make<P>,
@@ -46,7 +49,7 @@ pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Ev
     timed: bool,
     locals: Interner<Local<P, U::User>>,
     envelopes: Interner<Envelope<P::Message>>,
-    moves: Vec<Own<P::Command, P::Timer>>,
+    moves: Vec<OwnOf<P>>,
     /// Whether a node had more moves to choose from than can be told apart.
     overflow: bool,
 }
@@ -86,7 +89,7 @@ where
         self.envelopes.get(number)
     }
 
-    pub(crate) fn own_move(&self, number: u32) -> &Own<P::Command, P::Timer> {
+    pub(crate) fn own_move(&self, number: u32) -> &OwnOf<P> {
         &self.moves[number as usize]
     }
 
@@ -143,7 +146,7 @@ where
         step
     }
 
-    fn move_by_itself(&self, mut local: Local<P, U::User>, time: Time, own: &Own<P::Command, P::Timer>) -> Step<P, U> {
+    fn move_by_itself(&self, mut local: Local<P, U::User>, time: Time, own: &OwnOf<P>) -> Step<P, U> {
         let mut story = Story::default();
         let input = match own {
             Own::Command(command) => {
@@ -241,7 +244,7 @@ where
     }
 
     /// What a node can do by itself; crashes come last.
-    fn moves_of(&self, local: &Local<P, U::User>) -> Vec<(Own<P::Command, P::Timer>, MoveDetail)> {
+    fn moves_of(&self, local: &Local<P, U::User>) -> Vec<(OwnOf<P>, MoveDetail)> {
         let node = local.node.index();
         let mut moves = Vec::new();
         let mut add = |own, obligation, ready| moves.push((own, MoveDetail { obligation, ready }));

@@ -1,8 +1,10 @@
 //! The states that were seen, by their fingerprints, and how each was first reached.
 //!
 //! A shard holds the states whose fingerprints end in its number, so that threads can fill different shards at once and
-//! what comes out does not depend on how many threads there are. A state takes twelve bytes in the table, which is
-//! between two thirds and four fifths full, and four in the log that leads back to the beginning.
+//! what comes out does not depend on how many threads there are. A state takes some sixteen bytes in the table, and four
+//! in the log that leads back to the beginning.
+
+use crate::table::Table;
 
 /// How many shards there are, whatever the number of threads.
 pub(crate) const SHARDS: usize = 16;
@@ -36,17 +38,12 @@ pub(crate) fn shard_of(fingerprint: u64) -> usize {
 
 /// One shard of the states that were seen.
 pub(crate) struct Shard {
-    fingerprints: Vec<u64>,
-    ordinals: Vec<u32>,
-    len: u32,
+    table: Table,
     /// For each state, the place of its parent in its batch and the action that led from it.
     log: Vec<(u16, u16)>,
     /// For each batch, how many states there were when it began.
     batches: Vec<u32>,
 }
-
-/// No state has this fingerprint; one that would have it gets the next.
-const FREE: u64 = 0;
 
 /// What became of an attempt to add a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,90 +54,41 @@ pub(crate) enum Added {
 
 impl Shard {
     pub(crate) fn new() -> Self {
-        const FIRST: usize = 256;
-        Self { fingerprints: vec![FREE; FIRST], ordinals: vec![0; FIRST], len: 0, log: Vec::new(), batches: Vec::new() }
+        Self { table: Table::new(), log: Vec::new(), batches: Vec::new() }
     }
 
     pub(crate) fn len(&self) -> u32 {
-        self.len
+        self.table.len() as u32
     }
 
     /// Reads where a fingerprint would be, so that it is in the cache when its turn comes.
     #[inline]
-    pub(crate) fn touch(&self, fingerprint: u64) -> u64 {
-        self.fingerprints[self.home(fingerprint)]
-    }
-
-    /// The fingerprint's order is kept from slot to slot, so that growing is one sweep through memory.
-    #[inline]
-    fn home(&self, fingerprint: u64) -> usize {
-        ((u128::from(fingerprint) * self.fingerprints.len() as u128) >> 64) as usize
+    pub(crate) fn touch(&self, fingerprint: u64) -> u32 {
+        self.table.touch(fingerprint)
     }
 
     /// Finds a state.
     pub(crate) fn find(&self, fingerprint: u64) -> Option<u32> {
-        let fingerprint = fingerprint.max(FREE + 1);
-        let mut slot = self.home(fingerprint);
-        loop {
-            match self.fingerprints[slot] {
-                FREE => return None,
-                found if found == fingerprint => return Some(self.ordinals[slot]),
-                _ => slot = self.after(slot),
-            }
-        }
+        self.table.find(fingerprint)
     }
 
     /// Adds a state if it is new, and how it was reached.
     #[inline]
     pub(crate) fn add(&mut self, fingerprint: u64, parent: u16, action: u16) -> Added {
-        let fingerprint = fingerprint.max(FREE + 1);
-        let mut slot = self.home(fingerprint);
-        loop {
-            match self.fingerprints[slot] {
-                FREE => break,
-                found if found == fingerprint => return Added::Old(self.ordinals[slot]),
-                _ => slot = self.after(slot),
-            }
+        let ordinal = self.len();
+        if let Some(before) = self.table.add(fingerprint, ordinal) {
+            return Added::Old(before);
         }
-        let ordinal = self.len;
-        self.fingerprints[slot] = fingerprint;
-        self.ordinals[slot] = ordinal;
-        self.len += 1;
         if self.log.len() == self.log.capacity() {
             self.log.reserve_exact((self.log.len() / 8).max(64));
         }
         self.log.push((parent, action));
-        if self.len as usize * 5 > self.fingerprints.len() * 4 {
-            self.grow();
-        }
         Added::New(ordinal)
-    }
-
-    #[inline]
-    fn after(&self, slot: usize) -> usize {
-        if slot + 1 == self.fingerprints.len() { 0 } else { slot + 1 }
-    }
-
-    fn grow(&mut self) {
-        let larger = self.fingerprints.len() * 6 / 5 + 1;
-        let fingerprints = std::mem::replace(&mut self.fingerprints, vec![FREE; larger]);
-        let ordinals = std::mem::replace(&mut self.ordinals, vec![0; larger]);
-        for (fingerprint, ordinal) in fingerprints.into_iter().zip(ordinals) {
-            if fingerprint == FREE {
-                continue;
-            }
-            let mut slot = self.home(fingerprint);
-            while self.fingerprints[slot] != FREE {
-                slot = self.after(slot);
-            }
-            self.fingerprints[slot] = fingerprint;
-            self.ordinals[slot] = ordinal;
-        }
     }
 
     /// A batch of states is about to be expanded.
     pub(crate) fn begin_batch(&mut self) {
-        self.batches.push(self.len);
+        self.batches.push(self.len());
     }
 
     /// How a state was first reached: the batch in which its parent was expanded, the parent's place in it, the action.
@@ -152,7 +100,7 @@ impl Shard {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.fingerprints.len() as u64 * 12 + self.log.capacity() as u64 * 4 + self.batches.capacity() as u64 * 4
+        self.table.bytes() + self.log.capacity() as u64 * 4 + self.batches.capacity() as u64 * 4
     }
 }
 
@@ -164,24 +112,10 @@ mod tests {
     #[test]
     fn a_state_is_new_once() {
         let mut shard = Shard::new();
-        for number in 0..20_000_u32 {
-            assert_eq!(shard.add(mix(u64::from(number)), 1, 2), Added::New(number));
-        }
-        for number in 0..20_000_u32 {
-            assert_eq!(shard.add(mix(u64::from(number)), 3, 4), Added::Old(number));
-            assert_eq!(shard.find(mix(u64::from(number))), Some(number));
-        }
-        assert_eq!(shard.find(mix(20_000)), None);
-        assert_eq!(shard.len(), 20_000);
-    }
-
-    #[test]
-    fn extreme_fingerprints_are_kept_too() {
-        let mut shard = Shard::new();
-        for (number, fingerprint) in [0, u64::MAX, u64::MAX - 1].into_iter().enumerate() {
-            assert_eq!(shard.add(fingerprint, 0, 0), Added::New(number as u32));
-        }
-        assert_eq!(shard.find(u64::MAX), Some(1));
+        assert_eq!(shard.add(mix(1), 1, 2), Added::New(0));
+        assert_eq!(shard.add(mix(2), 1, 2), Added::New(1));
+        assert_eq!(shard.add(mix(1), 3, 4), Added::Old(0));
+        assert_eq!((shard.len(), shard.find(mix(2)), shard.find(mix(3))), (2, Some(1), None));
     }
 
     #[test]

@@ -38,6 +38,8 @@ struct Shared {
     steps: AtomicU64,
     deepest: AtomicU64,
     stop: AtomicBool,
+    /// Walks after this one are not wanted any more.
+    last: AtomicU64,
     breaches: Mutex<Vec<Option<(usize, u64, Trace)>>>,
 }
 
@@ -51,22 +53,25 @@ pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders
         steps: AtomicU64::new(0),
         deepest: AtomicU64::new(0),
         stop: AtomicBool::new(false),
+        last: AtomicU64::new(u64::MAX),
         breaches: Mutex::new(vec![None; properties]),
     };
     let running = AtomicUsize::new(orders.threads);
+    let keeper = thread::current();
     thread::scope(|scope| {
         for _ in 0..orders.threads {
             let work = || {
                 let mut walker = Walker { shared: &shared, troupe: casting(), found: Found::default() };
                 walker.work();
                 running.fetch_sub(1, Ordering::SeqCst);
+                keeper.unpark();
             };
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 running.fetch_sub(1, Ordering::SeqCst);
             }
         }
         while running.load(Ordering::SeqCst) > 0 {
-            thread::sleep(Duration::from_millis(20));
+            thread::park_timeout(Duration::from_millis(20));
             if !watch(measure(&shared)) {
                 shared.stop.store(true, Ordering::SeqCst);
             }
@@ -97,7 +102,8 @@ impl Walker<'_> {
     fn work(&mut self) {
         loop {
             let number = self.shared.next.fetch_add(1, Ordering::SeqCst);
-            if number >= self.shared.walks.count || self.shared.stop.load(Ordering::SeqCst) {
+            let last = self.shared.last.load(Ordering::SeqCst);
+            if number >= self.shared.walks.count || number > last || self.shared.stop.load(Ordering::SeqCst) {
                 return;
             }
             self.walk(number);
@@ -156,12 +162,15 @@ impl Walker<'_> {
     fn breach(&self, property: u8, walk: u64, path: &[u64]) {
         let mut breaches = self.shared.breaches.lock().unwrap_or_else(PoisonError::into_inner);
         let known = &mut breaches[usize::from(property)];
-        let better = known.as_ref().is_none_or(|(length, first, _)| (path.len(), walk) < (*length, *first));
+        let first = self.shared.orders.first;
+        // Whoever wants the first breach gets that of the first walk that has one, whichever thread took it.
+        let rank = |length: usize, walk: u64| if first { (walk, length) } else { (length as u64, walk as usize) };
+        let better = known.as_ref().is_none_or(|(length, number, _)| rank(path.len(), walk) < rank(*length, *number));
         if better {
             *known = Some((path.len(), walk, Trace { fingerprints: path.to_vec() }));
         }
-        if self.shared.orders.first {
-            self.shared.stop.store(true, Ordering::SeqCst);
+        if first {
+            self.shared.last.fetch_min(walk, Ordering::SeqCst);
         }
     }
 }

@@ -1,5 +1,9 @@
 //! What users type.
 
+mod check;
+
+pub(crate) use check::CheckArgs;
+
 use crate::output::name;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quorate_lab::{FaultMix, LinkChoice, Spec};
@@ -17,8 +21,10 @@ use std::str::FromStr;
     name = "quorate",
     version,
     after_help = "Examples:\n  quorate\n  quorate explain ricart-agrawala\n  quorate sim central --nodes 5 --steps\n  \
-                  quorate sweep ricart-agrawala --seeds 10000 --loss 0.1 --duplicate 0.05\n\n\
-                  Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong."
+                  quorate sweep ricart-agrawala --seeds 10000 --loss 0.1 --duplicate 0.05\n  \
+                  quorate check ricart-agrawala --nodes 3 --rounds 2\n\n\
+                  Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong,\n\
+                  3 a check did not finish."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -37,6 +43,8 @@ pub(crate) enum Verb {
     Sim(SimArgs),
     /// Run an algorithm with many seeds, and find one that breaks it.
     Sweep(SweepArgs),
+    /// Try every order of a small group, and find the shortest one that breaks it.
+    Check(CheckArgs),
     /// Let every node of a recorded run take its inputs again, and compare what it does.
     Replay(ReplayArgs),
     /// Read a journal: as text, in figures, or to ask what happened before what.
@@ -162,25 +170,46 @@ pub(crate) struct TraceArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  quorate bench sim")]
+#[command(after_help = "Examples:\n  quorate bench sim\n  quorate bench check --json\n\n\
+    'bench check' compares with stateright if it finds the program quorate-rivals beside quorate:\n  \
+    cargo build --release -p quorate-rivals")]
 pub(crate) struct BenchArgs {
     /// What to measure.
     pub(crate) subject: BenchSubject,
-    /// How many events each loop handles.
-    #[arg(long, default_value_t = 20_000_000, value_parser = whole::<u64>)]
-    pub(crate) events: u64,
+    /// How often each contender has its turn; its best counts.
+    #[arg(long, default_value_t = 5, value_parser = whole::<u64>)]
+    pub(crate) turns: u64,
+    /// How many events each loop handles, 20000000 unless given. Only for 'bench sim'.
+    #[arg(long, value_parser = whole::<u64>)]
+    pub(crate) events: Option<u64>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Measure memory in this process alone and print it; the benchmark starts itself so.
+    /// Measure memory in this process alone and print it; 'bench sim' starts itself so.
     #[arg(long, hide = true, value_name = "NODES")]
     pub(crate) memory_of: Option<usize>,
+    /// Search once in this process alone and print the figures; 'bench check' starts itself so.
+    #[arg(long, hide = true)]
+    pub(crate) search: Option<BenchSearch>,
+    /// With so many threads.
+    #[arg(long, hide = true, requires = "search", default_value_t = 1, value_parser = whole::<usize>)]
+    pub(crate) threads: usize,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum BenchSubject {
     /// The simulator, beside a bare binary-heap loop in the same run.
     Sim,
+    /// The checker, beside stateright on the same nodes in the same run.
+    Check,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum BenchSearch {
+    /// Breadth first.
+    Bfs,
+    /// Depth first.
+    Dfs,
 }
 
 /// What to run. Journals remember all of it.
@@ -264,6 +293,16 @@ enum LinksArg {
     Reliable,
 }
 
+impl From<LinksArg> for LinkChoice {
+    fn from(links: LinksArg) -> Self {
+        match links {
+            LinksArg::Auto => Self::Auto,
+            LinksArg::Bare => Self::Bare,
+            LinksArg::Reliable => Self::Reliable,
+        }
+    }
+}
+
 impl RunArgs {
     /// Whether this file is the script that the run is read from.
     pub(crate) fn is_script(&self, path: &Path) -> bool {
@@ -293,11 +332,7 @@ impl RunArgs {
             loss: self.loss,
             duplicate: self.duplicate,
             fifo: self.fifo,
-            links: match self.links {
-                LinksArg::Auto => LinkChoice::Auto,
-                LinksArg::Bare => LinkChoice::Bare,
-                LinksArg::Reliable => LinkChoice::Reliable,
-            },
+            links: self.links.into(),
             tries: self.tries,
             cancels: self.cancels,
             faults: self.faults.clone(),
@@ -322,10 +357,26 @@ impl RunArgs {
     }
 }
 
-/// A whole number, or what to write instead.
+/// More threads than any machine has cores for.
+const MOST_THREADS: usize = 1_024;
+
+/// How many threads to use; all cores unless told otherwise. `verb` is what needs them: a sweep, a check.
+pub(crate) fn threads(wanted: Option<usize>, verb: &str) -> anyhow::Result<usize> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = wanted.unwrap_or(cores);
+    anyhow::ensure!(threads > 0, "A {verb} needs at least one thread: --threads {cores}.");
+    anyhow::ensure!(
+        threads <= MOST_THREADS,
+        "{threads} threads are too many: at most {MOST_THREADS} fit, and --threads {cores} is as fast as it gets here."
+    );
+    Ok(threads)
+}
+
+/// A whole number that is not negative, or what to write instead.
 fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<N>());
     text.parse().map_err(|error: ParseIntError| match error.kind() {
-        IntErrorKind::PosOverflow => format!("'{}' is too large; at most {} fits.", text.escape_debug(), u64::MAX),
+        IntErrorKind::PosOverflow => format!("'{}' is too large; at most {most} fits.", text.escape_debug()),
         _ => format!("'{}' is not a whole number; write for example 7.", text.escape_debug()),
     })
 }

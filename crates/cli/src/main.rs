@@ -1,10 +1,11 @@
 //! The `quorate` command: distributed coordination you can watch, prove and run.
 //!
-//! Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong.
+//! Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong, 3 a check did not finish.
 
 mod args;
 mod bench;
 mod commands;
+mod memory;
 mod output;
 mod paint;
 mod report;
@@ -20,6 +21,8 @@ use std::process::ExitCode;
 pub(crate) enum Verdict {
     Holds,
     Fails,
+    /// Nothing fails so far, but not everything was looked at.
+    Unfinished,
 }
 
 impl Verdict {
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
     match parse().and_then(run) {
         Ok(Verdict::Holds) => ExitCode::SUCCESS,
         Ok(Verdict::Fails) => ExitCode::from(1),
+        Ok(Verdict::Unfinished) => ExitCode::from(3),
         Err(error) => {
             // Nobody is left to tell if this fails too.
             let _ = writeln!(io::stderr(), "{} {}", paint::warn("error:"), sentence(&error));
@@ -48,6 +52,7 @@ fn run(cli: Cli) -> anyhow::Result<Verdict> {
         Some(Verb::Explain(args)) => commands::explain::run(&args),
         Some(Verb::Sim(args)) => commands::sim::run(&args),
         Some(Verb::Sweep(args)) => commands::sweep::run(&args),
+        Some(Verb::Check(args)) => commands::check::run(&args),
         Some(Verb::Replay(args)) => commands::replay::run(&args),
         Some(Verb::Trace(args)) => commands::trace::run(&args),
         Some(Verb::Bench(args)) => bench::run(&args),

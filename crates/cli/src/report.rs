@@ -80,7 +80,7 @@ impl Figures<'_> {
         self::verdicts(verdicts, out)?;
         if facts.order == ServiceOrder::HappenedBefore && mutex.out_of_order.is_none() {
             let why = paint::dim("not judged: the group is too large for vector clocks");
-            writeln!(out, "  {:<12}{:<24}{why}", "always", "happened-before-order")?;
+            property(Kind::Always, "happened-before-order", &why, out)?;
         }
         Ok(())
     }
@@ -104,6 +104,19 @@ fn delay(delay: Option<Delay>, unit: &str) -> String {
 /// So many of something: `1 node`, `3 nodes`.
 pub(crate) fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A number in groups of three digits: `12,345,678`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// What held, as `--json` prints it. A run does not fail because something did not happen to happen in it, so that
@@ -178,9 +191,14 @@ pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result
             Some(violation) => format!(": at {} {}", violation.time, violation.text),
             None => String::new(),
         };
-        writeln!(out, "  {:<12}{:<24}{word}{why}", verdict.kind.to_string(), verdict.name)?;
+        property(verdict.kind, verdict.name, &format!("{word}{why}"), out)?;
     }
     Ok(())
+}
+
+/// A property and what came of it, on one line.
+pub(crate) fn property(kind: Kind, name: &str, what: &str, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "  {kind:<12}{name:<24}{what}")
 }
 
 /// The last steps that lead to a breach, at most so many.
@@ -238,15 +256,24 @@ pub(crate) fn story(spec: &Spec, breach: &Verdict, out: &mut impl Write) -> anyh
     let (_, mut trace) = quorate_lab::experiment::run_with(spec, io::sink(), trace)?;
     trace.finish();
     drop(trace);
-    writeln!(out, "\n{}", paint::bold(&format!("The steps that lead to '{}':", breach.name)))?;
-    writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     let Story { lines, left_out, .. } = story;
-    if left_out > 0 {
-        writeln!(out, "{}", paint::dim(&format!("{:>10}  {left_out} earlier or lesser steps left out", "…")))?;
-    }
-    for (line, _) in lines {
+    let gap = (left_out > 0).then(|| paint::dim(&format!("{:>10}  {left_out} earlier or lesser steps left out", "…")));
+    let lines = gap.into_iter().chain(lines.into_iter().map(|(line, _)| line));
+    steps(&format!("The steps that lead to '{}':", breach.name), spec.nodes, lines, out)?;
+    Ok(())
+}
+
+/// Steps that were rendered, under a title and over the legend.
+pub(crate) fn steps(
+    title: &str,
+    nodes: usize,
+    lines: impl Iterator<Item = String>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "\n{}", paint::bold(title))?;
+    writeln!(out, "{}", paint::dim(&trace::heading(nodes)))?;
+    for line in lines {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
-    Ok(())
+    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))
 }

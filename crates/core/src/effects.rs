@@ -232,9 +232,10 @@ where
 {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Send { to, message, order }, Self::Send { to: other_to, message: other_message, order: other_order }) => {
-                (to, message, order) == (other_to, other_message, other_order)
-            }
+            (
+                Self::Send { to, message, order },
+                Self::Send { to: other_to, message: other_message, order: other_order },
+            ) => (to, message, order) == (other_to, other_message, other_order),
             (
                 Self::Multicast { to, message, order },
                 Self::Multicast { to: other_to, message: other_message, order: other_order },

@@ -1,8 +1,9 @@
 //! Other model checkers on the models that Quorate checks, so that their speeds can be compared in one run.
 //!
-//! The product does not depend on this crate. A rival's model is written for that rival, as lean as it can be made,
-//! since a comparison with a slow model says nothing.
+//! The product does not depend on this crate. A rival's model is written for that rival, since a comparison with
+//! a slow model says nothing: one as its users write theirs, without waste, and two as lean as they can be made.
 
+pub mod actors;
 mod memory;
 pub mod nodes;
 pub mod packed;
@@ -14,11 +15,13 @@ use std::hash::Hash;
 use std::time::Instant;
 use thiserror::Error;
 
-/// How Ricart–Agrawala is modelled. Both models have the same states and the same steps between them.
+/// How Ricart–Agrawala is modelled. All models have the same states and the same steps between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// By Quorate's own nodes, so that both checkers run the same code.
+    /// By Quorate's own nodes as actors, which is how stateright's users write protocols.
+    Actors,
+    /// By Quorate's own nodes in a model tuned by hand.
     Nodes,
     /// By hand, in few bytes and for stateright alone.
     Packed,
@@ -99,6 +102,7 @@ pub fn check(job: Job) -> Result<Outcome, Trouble> {
 
 fn search<const NODES: usize>(job: Job) -> Result<Outcome, Trouble> {
     match job.variant {
+        Variant::Actors => explore(actors::ricart_agrawala(NODES, job.rounds), job),
         Variant::Nodes => explore(nodes::RicartAgrawala::<NODES>::new(job.rounds), job),
         Variant::Packed => explore(packed::RicartAgrawala::<NODES>::new(job.rounds), job),
     }
@@ -151,7 +155,7 @@ mod tests {
     /// The counts that every checker of these models must reproduce; independent ones agree on them.
     #[test]
     fn one_round_of_three_nodes_has_the_known_counts() {
-        for variant in [Variant::Nodes, Variant::Packed] {
+        for variant in [Variant::Actors, Variant::Nodes, Variant::Packed] {
             for (search, threads) in [(Search::Dfs, 1), (Search::Bfs, 1), (Search::Dfs, 2), (Search::Bfs, 2)] {
                 let job = Job { variant, search, threads, ..JOB };
                 assert_eq!(counts(job), (6_445, 18_260), "{job:?}");
@@ -160,10 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn both_models_have_the_same_counts_beyond_one_round_and_three_nodes() {
+    fn all_models_have_the_same_counts_beyond_one_round_and_three_nodes() {
         for (nodes, rounds) in [(2, 1), (2, 10)] {
             let job = Job { nodes, rounds, ..JOB };
-            assert_eq!(counts(job), counts(Job { variant: Variant::Packed, ..job }), "{job:?}");
+            for variant in [Variant::Actors, Variant::Packed] {
+                assert_eq!(counts(job), counts(Job { variant, ..job }), "{variant:?} {job:?}");
+            }
         }
     }
 

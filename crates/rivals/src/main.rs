@@ -29,7 +29,7 @@ enum Verb {
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  quorate-rivals check --checker bfs --threads 2 --nodes 3 --rounds 2\n\n\
-    Three nodes have 6445 states with one round and 506546 with two, in either model.\n\
+    Three nodes have 6445 states with one round and 506546 with two, in every model.\n\
     Compare release builds only.")]
 struct CheckArgs {
     /// Which of stateright's searches.

@@ -48,7 +48,11 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
     let heading = format!("{:<28}{:<8}{:<18}{:<16}", "name", "family", "class", "messages/entry");
     writeln!(out, "{}", paint::bold(&format!("{heading}{}", if args.fixtures { "what is wrong" } else { "idea" })))?;
     for row in rows {
-        let last = row.flaw.unwrap_or(row.summary);
+        let last = match row.flaw {
+            Some(flaw) => flaw.to_owned(),
+            None if args.fixtures => format!("nothing: it is {}", row.summary),
+            None => row.summary.to_owned(),
+        };
         let family = row.family.to_string();
         writeln!(out, "{:<28}{family:<8}{:<18}{:<16}{last}", row.name, row.class, row.messages_per_entry)?;
     }

@@ -1,7 +1,7 @@
 //! `quorate sweep`: many runs.
 
 use crate::Verdict;
-use crate::args::SweepArgs;
+use crate::args::{SweepArgs, threads};
 use crate::output::output;
 use crate::report::count;
 use crate::{paint, report};
@@ -12,9 +12,6 @@ use quorate_sim::property::Kind;
 use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
-
-/// More threads than any machine has cores for.
-const MOST_THREADS: usize = 1_024;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -50,13 +47,7 @@ struct Failure {
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
     let spec = args.run.spec()?;
     anyhow::ensure!(args.seeds > 0, "A sweep needs at least one seed: --seeds 1000.");
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.threads.unwrap_or(cores);
-    anyhow::ensure!(threads > 0, "A sweep needs at least one thread: --threads {cores}.");
-    anyhow::ensure!(
-        threads <= MOST_THREADS,
-        "{threads} threads are too many: at most {MOST_THREADS} fit, and --threads {cores} is as fast as it gets here."
-    );
+    let threads = threads(args.threads, "sweep")?;
     let sweep = Sweep { spec, seeds: args.seeds, threads, keep_going: args.keep_going };
     let bar = ProgressBar::new(args.seeds);
     let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} seeds, {per_sec}, {eta} left{msg}");
@@ -125,7 +116,7 @@ fn print(sweep: &Sweep, summary: &Summary, seconds: f64) -> anyhow::Result<()> {
                 paint::bad(&format!("FAILS in {} of {}", summary.seeds - held, summary.seeds))
             }
         };
-        writeln!(out, "  {:<12}{name:<24}{word}", kind.to_string())?;
+        report::property(*kind, name, &word, &mut out)?;
     }
     if let Some((seed, breach)) = &summary.first_failure {
         let spec = with_seed(spec, *seed);

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
 
-const VERBS: [&str; 8] = ["demo", "list", "explain", "sim", "sweep", "replay", "trace", "bench"];
+const VERBS: [&str; 9] = ["demo", "list", "explain", "sim", "sweep", "check", "replay", "trace", "bench"];
 
 fn names(line: &str) -> Vec<String> {
     let listed = run(line).json(0);
@@ -21,9 +21,13 @@ fn everything_that_is_listed_can_be_explained_run_and_swept() {
             assert!(run(&line).ok(0).contains(&name), "{line}");
         }
     }
-    for name in names("list --fixtures --json") {
-        assert!(run(&format!("explain {name}")).ok(0).contains("Wrong on purpose: "));
-        assert!(run("list --fixtures").ok(0).contains(&name));
+    let fixtures = run("list --fixtures --json").json(0);
+    for fixture in fixtures.as_array().unwrap() {
+        let name = fixture["name"].as_str().unwrap();
+        // A twin of a toy is right, and says so by having no flaw.
+        let flawed = fixture["flaw"].is_string();
+        assert_eq!(run(&format!("explain {name}")).ok(0).contains("Wrong on purpose: "), flawed, "{name}");
+        assert!(run("list --fixtures").ok(0).contains(name));
     }
 }
 
@@ -127,7 +131,15 @@ fn every_example_of_help_works() {
 
 #[test]
 fn nothing_is_coloured_where_nobody_sees_it() {
-    for line in ["", "list", "explain central", "sim central --steps", "sim ricart-agrawala-clock-only", "sim nobody"] {
+    for line in [
+        "",
+        "list",
+        "explain central",
+        "sim central --steps",
+        "sim ricart-agrawala-clock-only",
+        "check ricart-agrawala-clock-only",
+        "sim nobody",
+    ] {
         let ended = run(line);
         assert!(!ended.out.contains('\u{1b}') && !ended.err.contains('\u{1b}'), "'quorate {line}' colours");
     }
@@ -143,6 +155,8 @@ fn a_reader_may_leave_early() {
         (&["sim", "central", "--entries", "2000", "--steps"], 0),
         (&["sim", "ricart-agrawala-clock-only", "--entries", "2000", "--steps"], 1),
         (&["sweep", "ricart-agrawala-clock-only", "--seeds", "40"], 1),
+        (&["check", "ricart-agrawala-clock-only"], 1),
+        (&["check", "central", "--walks", "10"], 3),
     ] {
         let mut child =
             quorate(Path::new(".")).args(verb).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -160,7 +174,7 @@ fn a_reader_may_leave_early() {
 #[test]
 fn a_full_disk_is_told() {
     let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    for line in [&["list"][..], &["sim", "central", "--json"], &["sim", "central", "--steps"]] {
+    for line in [&["list"][..], &["sim", "central", "--json"], &["sim", "central", "--steps"], &["check", "central"]] {
         let output = quorate(Path::new(".")).args(line).stdout(full()).output().unwrap();
         let complaint = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2));

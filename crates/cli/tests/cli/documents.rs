@@ -26,7 +26,7 @@ fn every_command_of_the_readme_runs() {
         assert!(matches!(done.code, Some(0 | 1)), "'{line}' ended with {:?}: {}", done.code, done.err);
         commands += 1;
     }
-    assert!(commands >= 8, "the README shows only {commands} commands");
+    assert!(commands >= 13, "the README shows only {commands} commands");
 }
 
 /// What the README says of exit codes and outcomes is so.
@@ -59,6 +59,23 @@ fn the_readme_shows_what_is_printed() {
     let sweep = run("sweep ricart-agrawala-clock-only --seeds 1000").out;
     for line in sweep.lines().filter(|line| line.starts_with("Seed ") || line.starts_with("To see it again")) {
         assert!(readme.contains(line), "the README does not show:\n{line}");
+    }
+}
+
+/// What the README shows of a check is what the program prints; `…` stands for lines that are left out.
+#[test]
+fn the_readme_shows_a_check_as_it_is_printed() {
+    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).expect("the README");
+    let section = readme.split("## Check every order").nth(1).expect("the section");
+    let shown = section.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an output");
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = shell_lines("README.md").find(|line| line.contains("clock-only --nodes 2")).expect("the command");
+    let others = shell_lines("README.md").filter(|other| other.starts_with("quorate check") && *other != line);
+    others.for_each(|other| assert_eq!(run_in(folder.path(), &other).code, Some(0), "{other}"));
+    let printed = run_in(folder.path(), &line).ok(1);
+    let mut rest = printed.lines();
+    for line in shown.lines().filter(|line| *line != "…") {
+        assert!(rest.any(|printed| printed == line), "not printed, or not in this order:\n{line}\n\n{printed}");
     }
 }
 

@@ -41,9 +41,9 @@ fn algorithms() {
         $ quorate sim centrl
         error: There is no algorithm 'centrl'. Did you mean 'central'? 'quorate list' shows them all.
         $ quorate sim xyzzy
-        error: There is no algorithm 'xyzzy'. There are central and ricart-agrawala; 'quorate list' tells more.
+        error: There is no algorithm 'xyzzy'. There are central, ricart-agrawala and ricart-agrawala-modulo; 'quorate list' tells more.
         $ quorate sim ''
-        error: There is no algorithm ''. There are central and ricart-agrawala; 'quorate list' tells more.
+        error: There is no algorithm ''. There are central, ricart-agrawala and ricart-agrawala-modulo; 'quorate list' tells more.
         $ quorate explain ricart
         error: There is no algorithm 'ricart'. Did you mean 'ricart-agrawala'? 'quorate list' shows them all.
         $ quorate sweep Central
@@ -344,7 +344,7 @@ fn usage() {
             For more information, try '--help'.
             $ quorate bench all
             error: invalid value 'all' for '<SUBJECT>'
-              [possible values: sim]
+              [possible values: sim, check]
 
             For more information, try '--help'.
         "#]],
@@ -363,7 +363,8 @@ fn a_journal_on_a_full_disk() {
     );
 }
 
-const NASTY: [&str; 25] = [
+/// Values that nobody should type.
+pub(crate) const NASTY: [&str; 25] = [
     "",
     " ",
     "-",

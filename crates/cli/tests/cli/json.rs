@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Every field with its type, a line each; `[]` stands for any element of an array.
-fn shape(value: &Value) -> String {
+pub(crate) fn shape(value: &Value) -> String {
     let mut fields = BTreeSet::new();
     collect(value, "", &mut fields);
     fields.into_iter().map(|field| field + "\n").collect()
@@ -323,26 +323,86 @@ fn replay_and_trace() {
 }
 
 #[test]
-fn bench() {
-    let report = run("bench sim --events 1000 --json");
-    let verdict = report.code;
-    let report = report.json(verdict.unwrap_or_default());
-    assert_eq!(verdict, Some(if report["holds"] == true { 0 } else { 1 }));
-    expect![[r#"
-        bytes_per_node: float
-        cost_growth: float
-        events: integer
-        holds: bool
-        large.bare_events_per_second: float
-        large.nodes: integer
-        large.share: float
-        large.sim_events_per_second: float
-        small.bare_events_per_second: float
-        small.nodes: integer
-        small.share: float
-        small.sim_events_per_second: float
-    "#]]
-    .assert_eq(&shape(&report));
+fn every_order() {
+    check(
+        "check ricart-agrawala --json",
+        0,
+        &expect![[r#"
+        algorithm: string
+        bytes_per_state: float
+        collision_probability: float
+        complete: bool
+        depth: integer
+        end: string
+        generated: integer
+        nodes: integer
+        past.bytes_per_state: float
+        past.generated: integer
+        past.seconds: float
+        past.states: integer
+        properties[].counterexample_length: null
+        properties[].holds: bool
+        properties[].kind: string
+        properties[].name: string
+        rounds: integer
+        seconds: float
+        states: integer
+        states_per_second: float
+    "#]],
+    );
+    check(
+        "check toy-favourite --rounds unbounded --json",
+        1,
+        &expect![[r#"
+        algorithm: string
+        bytes_per_state: float
+        collision_probability: float
+        complete: bool
+        depth: integer
+        end: string
+        fair.bytes_per_state: float
+        fair.generated: integer
+        fair.seconds: float
+        fair.states: integer
+        generated: integer
+        nodes: integer
+        properties[].counterexample_length: integer
+        properties[].counterexample_length: null
+        properties[].cycle_length: integer
+        properties[].holds: bool
+        properties[].kind: string
+        properties[].name: string
+        replay: string
+        rounds: string
+        seconds: float
+        states: integer
+        states_per_second: float
+    "#]],
+    );
+    check(
+        "check central --walks 10 --json",
+        3,
+        &expect![[r#"
+        algorithm: string
+        bytes_per_state: null
+        collision_probability: float
+        complete: bool
+        depth: integer
+        end: string
+        generated: integer
+        nodes: integer
+        properties[].counterexample_length: null
+        properties[].holds: null
+        properties[].kind: string
+        properties[].name: string
+        properties[].why: string
+        rounds: integer
+        seconds: float
+        states: null
+        states_per_second: null
+        walks: integer
+    "#]],
+    );
 }
 
 #[test]

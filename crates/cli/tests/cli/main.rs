@@ -7,6 +7,9 @@
     reason = "a test speaks by panicking, and so do its helpers"
 )]
 
+#[cfg(unix)]
+mod bench;
+mod check;
 mod commands;
 mod documents;
 mod errors;

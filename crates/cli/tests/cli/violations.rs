@@ -75,7 +75,7 @@ fn without_time(mut report: Value) -> Value {
     report
 }
 
-const RARE: &str = "ricart-agrawala-clock-only --nodes 2 --entries 4 --think uniform:0ms..60ms";
+const RARE: &str = "ricart-agrawala-clock-only --nodes 2 --entries 4 --think uniform:0ms..40ms";
 
 #[test]
 fn a_sweep_names_the_lowest_failing_seed_and_how_to_see_it() {

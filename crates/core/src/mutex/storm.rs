@@ -324,8 +324,8 @@ fn a_storm_finds_two_inside_where_node_numbers_alone_decide() {
 
         2 acquire: RA-1 asks everyone with (1, 2); request → all
         1 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
-        1 acquire: RA-1 asks everyone with (2, 1); request → all
-        2 hears request from 1: RA-2 lets (2, 1) pass; reply → 1
+        1 acquire: RA-1 asks everyone with (3, 1); request → all
+        2 hears request from 1: RA-2 lets (3, 1) pass; reply → 1
         2 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
         1 hears reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
     "#]],

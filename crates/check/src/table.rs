@@ -1,0 +1,178 @@
+//! A table from fingerprints to small numbers, made for sets that only grow.
+//!
+//! Entries lie in the order of their fingerprints, each as near to its home as those before it allow, with gaps between
+//! them. So a search ends at the first larger fingerprint, and growing is one sweep through memory. Twelve bytes an
+//! entry, and between seven and eight and a half tenths of the room is taken.
+
+/// Fingerprints, each with a number.
+pub(crate) struct Table {
+    /// The halves of a fingerprint, and its number; all zero where there is none.
+    entries: Vec<[u32; 3]>,
+    /// How many homes there are. Behind the last one is some room for what is pushed aside.
+    homes: usize,
+    len: usize,
+}
+
+/// No state has this fingerprint; one that would have it gets the next.
+const FREE: u64 = 0;
+/// The room behind the last home.
+const MARGIN: usize = 64;
+
+#[inline]
+fn fingerprint_of(entry: [u32; 3]) -> u64 {
+    u64::from(entry[1]) << 32 | u64::from(entry[0])
+}
+
+fn entry(fingerprint: u64, number: u32) -> [u32; 3] {
+    [fingerprint as u32, (fingerprint >> 32) as u32, number]
+}
+
+impl Table {
+    pub(crate) fn new() -> Self {
+        const FIRST: usize = 192;
+        Self { entries: vec![[0; 3]; FIRST + MARGIN], homes: FIRST, len: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn home(&self, fingerprint: u64) -> usize {
+        ((u128::from(fingerprint) * self.homes as u128) >> 64) as usize
+    }
+
+    /// Reads where a fingerprint would be, so that it is in the cache when its turn comes.
+    #[inline]
+    pub(crate) fn touch(&self, fingerprint: u64) -> u32 {
+        self.entries[self.home(fingerprint)][0]
+    }
+
+    /// The place of a fingerprint, or the one that it would have.
+    #[inline]
+    fn place(&self, fingerprint: u64) -> (usize, Option<u32>) {
+        let start = self.home(fingerprint);
+        for (distance, entry) in self.entries[start..].iter().enumerate() {
+            let found = fingerprint_of(*entry);
+            if found >= fingerprint {
+                return (start + distance, (found == fingerprint).then_some(entry[2]));
+            }
+            if found == FREE {
+                return (start + distance, None);
+            }
+        }
+        (self.entries.len(), None)
+    }
+
+    /// The number of a fingerprint.
+    pub(crate) fn find(&self, fingerprint: u64) -> Option<u32> {
+        self.place(fingerprint.max(FREE + 1)).1
+    }
+
+    /// Adds a fingerprint, unless it is there: then its number is told.
+    #[inline]
+    pub(crate) fn add(&mut self, fingerprint: u64, number: u32) -> Option<u32> {
+        let fingerprint = fingerprint.max(FREE + 1);
+        let (mut place, found) = self.place(fingerprint);
+        if found.is_some() {
+            return found;
+        }
+        let mut aside = entry(fingerprint, number);
+        while let Some(here) = self.entries.get_mut(place) {
+            aside = std::mem::replace(here, aside);
+            if fingerprint_of(aside) == FREE {
+                break;
+            }
+            place += 1;
+        }
+        self.len += 1;
+        if fingerprint_of(aside) != FREE {
+            self.grow(Some(aside));
+        } else if self.len * 20 > self.homes * 17 {
+            self.grow(None);
+        }
+        None
+    }
+
+    /// Makes room. The last entry may have found none.
+    fn grow(&mut self, last: Option<[u32; 3]>) {
+        let mut homes = self.homes;
+        let entries = std::mem::take(&mut self.entries);
+        'larger: loop {
+            homes = homes * 6 / 5 + 1;
+            self.homes = homes;
+            self.entries = vec![[0; 3]; homes + MARGIN];
+            let mut next = 0;
+            let occupied = entries.iter().filter(|entry| fingerprint_of(**entry) != FREE);
+            for entry in occupied.chain(&last) {
+                let place = self.home(fingerprint_of(*entry)).max(next);
+                let Some(free) = self.entries.get_mut(place) else { continue 'larger };
+                *free = *entry;
+                next = place + 1;
+            }
+            return;
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.entries.len() as u64 * 12
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+    use crate::content::mix;
+    use std::collections::HashMap;
+
+    #[test]
+    fn it_keeps_what_it_is_given() {
+        let mut table = Table::new();
+        for number in 0..50_000_u32 {
+            assert_eq!(table.add(mix(u64::from(number)), number), None);
+        }
+        for number in 0..50_000_u32 {
+            assert_eq!(table.add(mix(u64::from(number)), 7), Some(number));
+            assert_eq!(table.find(mix(u64::from(number))), Some(number));
+        }
+        assert_eq!(table.find(mix(50_000)), None);
+        assert_eq!(table.len(), 50_000);
+    }
+
+    /// Fingerprints that crowd at the ends, or everywhere at one spot, are kept too.
+    #[test]
+    fn it_does_not_matter_how_fingerprints_are_spread() {
+        let spots = [0, 1, u64::MAX, u64::MAX / 2, 1 << 63];
+        for spot in spots {
+            let mut table = Table::new();
+            let mut known = HashMap::new();
+            for number in 0..3_000_u32 {
+                let far = u64::from(number.wrapping_mul(2_654_435_761) % 5_000);
+                let fingerprint = spot.wrapping_add(far).max(1);
+                assert_eq!(table.add(fingerprint, number), known.get(&fingerprint).copied(), "{spot} {number}");
+                known.entry(fingerprint).or_insert(number);
+            }
+            assert!(known.iter().all(|(fingerprint, number)| table.find(*fingerprint) == Some(*number)));
+            assert_eq!(table.len(), known.len());
+        }
+    }
+
+    #[test]
+    fn nothing_is_no_fingerprint() {
+        let mut table = Table::new();
+        assert_eq!(table.add(0, 5), None);
+        assert_eq!(table.find(0), Some(5));
+        assert_eq!(table.add(1, 6), Some(5), "the two share a place, as two states may that share a fingerprint");
+    }
+
+    #[test]
+    fn an_entry_takes_at_most_eighteen_bytes() {
+        let mut table = Table::new();
+        for number in 0..2_000_000_u64 {
+            table.add(mix(number), 0);
+            if number > 10_000 && number % 1_000 == 0 {
+                assert!(table.bytes() <= 18 * number, "{} bytes for {number}", table.bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a check came to, for programs.
+
+use super::{main_pass, rate};
+use quorate_check::{End, Pass, Verdict};
+use quorate_lab::check::{CheckRun, CheckSpec};
+use quorate_sim::property::Kind;
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct Report<'a> {
+    algorithm: &'a str,
+    nodes: usize,
+    rounds: Rounds,
+    complete: bool,
+    end: &'static str,
+    /// Random walks do not tell states apart.
+    states: Option<u64>,
+    generated: u64,
+    depth: u64,
+    seconds: f64,
+    states_per_second: Option<f64>,
+    bytes_per_state: Option<f64>,
+    collision_probability: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    past: Option<Further>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fair: Option<Further>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    walks: Option<u64>,
+    properties: Vec<Row>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Rounds {
+    Counted(u8),
+    Word(&'static str),
+}
+
+/// One of the further searches.
+#[derive(Serialize)]
+struct Further {
+    states: u64,
+    generated: u64,
+    seconds: f64,
+    bytes_per_state: Option<f64>,
+}
+
+impl From<&Pass> for Further {
+    fn from(pass: &Pass) -> Self {
+        let Pass { states, generated, seconds, bytes_per_state, .. } = *pass;
+        Self { states, generated, seconds, bytes_per_state }
+    }
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    kind: Kind,
+    /// Null if that is not known.
+    holds: Option<bool>,
+    counterexample_length: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycle_length: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'static str>,
+}
+
+impl From<&Verdict> for Row {
+    fn from(verdict: &Verdict) -> Self {
+        let example = verdict.counterexample.as_ref();
+        Self {
+            name: verdict.name,
+            kind: verdict.kind,
+            holds: verdict.holds,
+            counterexample_length: example.map(|example| example.len()),
+            cycle_length: example.and_then(|example| Some(example.len() - example.cycle()?)),
+            why: verdict.unknown,
+        }
+    }
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(spec: &'a CheckSpec, run: &CheckRun, replay: Option<String>) -> Self {
+        let findings = &run.findings;
+        let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_pass(findings);
+        let states = findings.walks.is_none().then_some(states);
+        Self {
+            algorithm: &spec.algorithm,
+            nodes: spec.setup.nodes,
+            rounds: spec.rounds.map_or(Rounds::Word("unbounded"), Rounds::Counted),
+            complete: run.is_complete(),
+            end: word(findings.end),
+            states,
+            generated,
+            depth,
+            seconds,
+            states_per_second: states.map(|states| rate(states, seconds)),
+            bytes_per_state,
+            collision_probability: findings.collision(),
+            past: findings.past.as_ref().map(Further::from),
+            fair: findings.fair.as_ref().map(Further::from),
+            walks: findings.walks,
+            properties: findings.verdicts.iter().map(Row::from).collect(),
+            replay,
+        }
+    }
+}
+
+fn word(end: End) -> &'static str {
+    match end {
+        End::Complete => "complete",
+        End::FirstBreach => "first-breach",
+        End::Memory => "memory",
+        End::Numbers => "numbers",
+        End::Stopped => "stopped",
+    }
+}

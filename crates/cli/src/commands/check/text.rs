@@ -1,0 +1,248 @@
+//! What a check came to, for people.
+
+use super::{NAMELESS, Written, main_pass, rate, words};
+use crate::memory::Memory;
+use crate::output::{name, output};
+use crate::paint;
+use crate::report::{count, grouped, property, steps};
+use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Walks};
+use quorate_core::Time;
+use quorate_lab::check::{CheckRun, CheckSpec, replay_command};
+use quorate_lab::trace::{self, Trace};
+use quorate_sim::settings::Length;
+use std::io::{self, Write};
+
+/// Prints all of it. `wanted` is whether a journal was asked for, and `written` what came of that.
+pub(super) fn print(
+    spec: &CheckSpec,
+    run: &CheckRun,
+    wanted: bool,
+    written: Option<&Written<'_>>,
+) -> anyhow::Result<()> {
+    let mut out = output();
+    writeln!(out, "{}\n", heading(spec))?;
+    figures(spec, &run.findings, &mut out)?;
+    writeln!(out)?;
+    for verdict in &run.findings.verdicts {
+        property(verdict.kind, verdict.name, &judgement(verdict), &mut out)?;
+    }
+    let broken = run.broken();
+    if let Some((verdict, example)) = broken.first() {
+        story(spec, run, verdict, example, &mut out)?;
+        match written {
+            Some(Written { path, lines }) => writeln!(
+                out,
+                "\njournal: {} ({lines} lines)\nTo see it again: {}",
+                name(path),
+                replay_command(&path.to_string_lossy())
+            )?,
+            None => writeln!(out, "\nTo see it again: {}", spec.command_with_trace(NAMELESS))?,
+        }
+    }
+    if let Some((_, others)) = broken.split_first().filter(|(_, others)| !others.is_empty()) {
+        let names: Vec<_> = others.iter().map(|(verdict, _)| verdict.name).collect();
+        let hint = format!("--property NAME shows how another is broken: {}.", names.join(", "));
+        writeln!(out, "{}", paint::dim(&hint))?;
+    }
+    if wanted && broken.is_empty() {
+        writeln!(out, "\nno property fails, so there is no trace to write")?;
+    }
+    writeln!(out, "\n{}", ending(spec, run))?;
+    Ok(())
+}
+
+fn heading(spec: &CheckSpec) -> String {
+    let rounds = match spec.rounds {
+        Some(rounds) => count(rounds.into(), "round"),
+        None => "rounds without end".into(),
+    };
+    let requests = match (spec.tries, spec.cancels) {
+        (false, false) => "",
+        (true, false) => " with tries",
+        (false, true) => " with cancels",
+        (true, true) => " with tries and cancels",
+    };
+    let order = if spec.setup.fifo { "FIFO " } else { "" };
+    let links = if spec.is_reliable() { "reliable" } else { "bare" };
+    let mut parts = vec![
+        paint::bold(&spec.algorithm),
+        count(spec.setup.nodes as u64, "node"),
+        format!("{rounds}{requests}"),
+        faults(&spec.setup),
+        format!("{links} {order}links"),
+    ];
+    if let Some(Timing { drift_ppm, .. }) = spec.setup.timing {
+        parts.push(format!("clocks off by {drift_ppm}ppm"));
+    }
+    parts.join(" · ")
+}
+
+/// What may go wrong, and how often at most.
+fn faults(setup: &Setup) -> String {
+    let Setup { losses, duplicates, crashes, restarts, hasty_timers, .. } = *setup;
+    let kinds = [
+        (losses, "loss", "losses"),
+        (duplicates, "duplicate", "duplicates"),
+        (crashes, "crash", "crashes"),
+        (restarts, "restart", "restarts"),
+        (hasty_timers, "hasty timer", "hasty timers"),
+    ];
+    let told = kinds.iter().filter(|(bound, _, _)| *bound > 0);
+    let told: Vec<_> =
+        told.map(|(bound, one, many)| format!("{bound} {}", if *bound == 1 { one } else { many })).collect();
+    if told.is_empty() { "no faults".into() } else { format!("at most {}", told.join(", ")) }
+}
+
+/// The figures of the searches.
+fn figures(spec: &CheckSpec, findings: &Findings, out: &mut impl Write) -> io::Result<()> {
+    let mut row = |name: &str, figure: String, what: &str| {
+        let what = if what.is_empty() { String::new() } else { format!("   {}", paint::dim(what)) };
+        writeln!(out, "  {name:<24}{figure:>12}{what}")
+    };
+    let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_pass(findings);
+    let whole = |number: f64| grouped(number.round() as u64);
+    let farthest = match spec.effort.search {
+        Search::Breadth => "steps to the farthest state",
+        Search::Depth => "steps on the longest path",
+        Search::Walks(_) => "steps of the longest walk",
+    };
+    if let Some(walks) = findings.walks {
+        row("walks", grouped(walks), "")?;
+        row("steps", grouped(generated), "")?;
+        row("depth", depth.to_string(), farthest)?;
+        row("seconds", format!("{seconds:.2}"), "")?;
+        return row("steps a second", whole(rate(generated, seconds)), "");
+    }
+    let only_past = findings.states.generated == 0 && findings.past.is_some();
+    row("states", grouped(states), if only_past { words(Phase::Past) } else { "" })?;
+    row("generated", grouped(generated), "transitions, and initial states")?;
+    row("depth", depth.to_string(), farthest)?;
+    row("seconds", format!("{seconds:.2}"), "")?;
+    row("states a second", whole(rate(states, seconds)), "")?;
+    row("bytes a state", bytes_per_state.map_or("–".into(), |bytes| format!("{bytes:.1}")), "")?;
+    if let Some(past) = findings.past.as_ref().filter(|_| !only_past) {
+        let names = findings.verdicts.iter().map(|verdict| verdict.name);
+        let names: Vec<_> = names.filter(|name| OF_THE_PAST.contains(name)).collect();
+        row(words(Phase::Past), grouped(past.states), &further(past, &names.join(" and ")))?;
+    }
+    if let Some(fair) = &findings.fair {
+        row(words(Phase::Fair), grouped(fair.states), &further(fair, "runs that go on for ever"))?;
+    }
+    Ok(())
+}
+
+/// The figures of a further search, and what it is for.
+fn further(pass: &Pass, purpose: &str) -> String {
+    let bytes = pass.bytes_per_state.map_or(String::new(), |bytes| format!(", {bytes:.1} bytes a state"));
+    format!("for {purpose}: {} generated in {:.2} s{bytes}", grouped(pass.generated), pass.seconds)
+}
+
+/// What came of a property.
+fn judgement(verdict: &Verdict) -> String {
+    match (&verdict.counterexample, verdict.holds) {
+        (Some(example), _) => {
+            let length = |steps: usize| count(steps as u64, "step");
+            let how = match example.cycle() {
+                Some(before) => format!(": {}, then {} that repeat for ever", length(before), example.len() - before),
+                None => format!(" in {}", length(example.len())),
+            };
+            format!("{}{how}", paint::bad("FAILS"))
+        }
+        (None, Some(true)) => paint::good("holds"),
+        (None, Some(false)) => paint::bad("FAILS"),
+        (None, None) => paint::dim(&format!("not judged: {}", verdict.unknown.unwrap_or("nobody knows why"))),
+    }
+}
+
+/// All steps of a counterexample.
+fn story(
+    spec: &CheckSpec,
+    run: &CheckRun,
+    verdict: &Verdict,
+    example: &Counterexample,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    // Of all runs that go in a circle, the shortest is not looked for.
+    let shortest = spec.effort.search == Search::Breadth && example.cycle().is_none();
+    let title = if shortest { "The shortest way" } else { "A way" };
+    let mut lines = Vec::new();
+    let mut trace =
+        run.show(example, Trace::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::ink))))?;
+    trace.finish();
+    drop(trace);
+    steps(&format!("{title} to break '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
+    Ok(())
+}
+
+/// How far the check can be trusted: the last line.
+fn ending(spec: &CheckSpec, run: &CheckRun) -> String {
+    let findings = &run.findings;
+    if let (Search::Walks(Walks { steps, .. }), Some(walks)) = (spec.effort.search, findings.walks) {
+        let early = if findings.end == End::FirstBreach { ", up to the first breach" } else { "" };
+        let walks = if walks == 1 { "1 random walk".into() } else { format!("{} random walks", grouped(walks)) };
+        return format!("{walks} of at most {} steps{early}; states beyond them were not seen", grouped(steps));
+    }
+    let why = match findings.end {
+        End::Complete => {
+            let word = if run.is_complete() { "complete" } else { "not finished" };
+            return format!("{word}: {}; {}", all_seen(spec, findings), hidden(findings));
+        }
+        End::FirstBreach => "--first ends a check with its first breach".into(),
+        End::Memory => format!("the memory limit of {} was reached", Memory::from_bytes(spec.effort.memory)),
+        End::Numbers => "there are more states, messages or instants than can be numbered".into(),
+        End::Stopped => "it was asked to stop".into(),
+    };
+    let Pass { states, depth, .. } = unfinished_pass(findings);
+    let states = grouped(*states);
+    format!("not finished: stopped at depth {depth} with {states} states, because {why}; what was found so far stands")
+}
+
+/// What it means that a search came to its end.
+fn all_seen(spec: &CheckSpec, findings: &Findings) -> String {
+    let states = match spec.setup.timing {
+        Some(Timing { until, .. }) => format!("every state reachable within {}", Length(until.since(Time::ZERO))),
+        None => "every reachable state".into(),
+    };
+    let open = findings.verdicts.iter().filter(|verdict| verdict.holds.is_none());
+    let open: Vec<_> = open.map(|verdict| format!("'{}'", verdict.name)).collect();
+    let but =
+        if open.is_empty() { String::new() } else { format!(", though {} could not be judged", open.join(" and ")) };
+    format!("{states} was seen{but}")
+}
+
+/// How far fingerprints can be trusted.
+fn hidden(findings: &Findings) -> String {
+    format!("the chance that a hash collision hid one is at most {}", at_most(findings.collision()))
+}
+
+/// The properties that a search with memory of the past judges.
+const OF_THE_PAST: [&str; 2] = ["fences-grow", "happened-before-order"];
+
+/// The first search that did not finish.
+fn unfinished_pass(findings: &Findings) -> &Pass {
+    let passes = [Some(&findings.states), findings.fair.as_ref(), findings.past.as_ref()];
+    passes.into_iter().flatten().find(|pass| pass.end != End::Complete).unwrap_or(&findings.states)
+}
+
+/// A probability to two digits, never rounded down.
+fn at_most(probability: f64) -> String {
+    if probability <= 0.0 {
+        return "0".into();
+    }
+    let exponent = probability.log10().floor();
+    // A float is hardly ever quite what it stands for.
+    let tenths = (probability / 10_f64.powf(exponent - 1.0) - 1e-9).ceil();
+    let (tenths, exponent) = if tenths >= 100.0 { (tenths / 10.0, exponent + 1.0) } else { (tenths, exponent) };
+    format!("{:.1}e{exponent}", tenths / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_most;
+
+    #[test]
+    fn a_probability_is_never_rounded_down() {
+        let printed = [0.0, 6.9e-9, 6.901e-9, 9.99e-9, 1.0, 2.71e-20].map(at_most);
+        assert_eq!(printed, ["0", "6.9e-9", "7.0e-9", "1.0e-8", "1.0e0", "2.8e-20"]);
+    }
+}
