@@ -51,8 +51,8 @@ fn seeds_keep_their_meaning() {
             "42a33c38075e5a7c",
             "f8cc897f443c8411",
             "a68879bbdc54fd68",
-            "682b1f04ed5843ac",
-            "f7c1d0cba23f2206",
+            "3bc62d33f05c66a0",
+            "1a2dae7a32c11a29",
         ]
     "#]]
     .assert_debug_eq(&hashes);

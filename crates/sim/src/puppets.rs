@@ -161,14 +161,7 @@ where
     }
 
     /// Tells of an input as it is, whatever is said of the message.
-    fn tell_input(
-        &mut self,
-        time: Time,
-        now: Time,
-        node: NodeId,
-        taken: &Taken<'_, P::Command>,
-        input: &Input<P>,
-    ) {
+    fn tell_input(&mut self, time: Time, now: Time, node: NodeId, taken: &Taken<'_, P::Command>, input: &Input<P>) {
         let input = match (input, taken) {
             (Input::Message { message, .. }, Taken::Message { id, .. }) => {
                 Taken::Message { id: *id, kind: message.kind(), wrapped: message.wrapped() }
