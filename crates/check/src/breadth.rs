@@ -16,6 +16,8 @@ use crate::visited::{Added, MOST_ORDINALS, SHARDS, Shard, StateId, shard_of};
 
 /// How many states are expanded at once.
 const BATCH: usize = 16_384;
+/// How many words of states: where many messages are under way, a state leads to many others.
+const WORDS: usize = 1 << 19;
 /// How many states of a batch one piece of work expands.
 const SLICE: usize = 512;
 
@@ -312,7 +314,7 @@ impl Search<'_> {
             while let Some(block) = blocks.next() {
                 left.bytes -= block.bytes();
                 batch.append(block);
-                if batch.len() < BATCH && blocks.peek().is_some() {
+                if batch.len() < BATCH && batch.words.len() < WORDS && blocks.peek().is_some() {
                     continue;
                 }
                 let full = std::mem::take(&mut batch);
@@ -506,7 +508,7 @@ fn fill_shard(
                 block.ends.push(block.words.len() as u32);
                 block.fingerprints.push(candidate.fingerprint);
                 filled.fruitful.push(candidate.parent);
-                if block.len() == BATCH {
+                if block.len() == BATCH || block.words.len() > WORDS / 16 {
                     filled.blocks.push(std::mem::take(&mut block).of_shard(number, shard.len()));
                 }
             }

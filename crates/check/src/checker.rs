@@ -11,6 +11,7 @@ use crate::local::Checked;
 use crate::play::{Counterexample, play};
 use crate::stage::{Make, Stage};
 use crate::system::{LOCALS, MOST_FAULTS, MOST_ORDERED, Memory, System};
+use crate::tables::MoveKind;
 use crate::trail::{Guide, Step};
 use crate::troupe::Trace;
 use crate::users::{Judged, Users};
@@ -66,7 +67,8 @@ where
             Search::Depth => self.by_depth(effort, &mut judgement, report),
             Search::Walks(walks) => self.by_walks(walks, effort, &mut judgement, report),
         }
-        judgement.conclude()
+        let timers = self.system.tables.moves.iter().any(|offer| offer.kind == MoveKind::Timer);
+        Findings { timers, ..judgement.conclude() }
     }
 
     /// Shows a counterexample to an observer, step by step, with real nodes.

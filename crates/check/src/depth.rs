@@ -289,14 +289,7 @@ impl<'a> Digger<'a> {
         for property in self.shared.orders.stops.broken(sight) {
             self.shared.breach(property, self.path());
         }
-        for (property, action) in breaches {
-            let led_to = self.found.candidates.iter().find(|candidate| candidate.action == action);
-            if let Some(candidate) = led_to {
-                let mut path = self.path();
-                path.push(candidate.fingerprint);
-                self.shared.breach(property, path);
-            }
-        }
+        self.judge_steps(&breaches);
         let overrun = self.found.overflow || self.troupe.system.tables.is_full() || self.troupe.oracle.is_overrun();
         if overrun {
             self.shared.finish(End::Numbers);
@@ -368,6 +361,20 @@ impl<'a> Digger<'a> {
             self.expand(&frame.state, frame.fingerprint);
             self.unreported.1 += self.found.candidates.len() as u64;
             self.stack.push(Frame { left: self.found.candidates.clone(), barren: false, ..frame });
+            let breaches = std::mem::take(&mut self.found.breaches);
+            self.judge_steps(&breaches);
+        }
+    }
+
+    /// Tells of the steps from the last state that break a property, if they are followed.
+    fn judge_steps(&self, breaches: &[(u8, u16)]) {
+        for (property, action) in breaches {
+            let led_to = self.found.candidates.iter().find(|candidate| candidate.action == *action);
+            if let Some(candidate) = led_to {
+                let mut path = self.path();
+                path.push(candidate.fingerprint);
+                self.shared.breach(*property, path);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use crate::local::Checked;
 use crate::mutex::Contenders;
 use crate::play::{Counterexample, play};
 use crate::stage::Make;
-use crate::system::Memory;
+use crate::system::{MOST_ORDERED, Memory};
 use crate::trail::Guide;
 use crate::users::{Judged, Users};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
@@ -35,11 +35,12 @@ where
     let make: Make<P> = Arc::new(make);
     let (mut stage, mut system, initial) = cast(&make, &USERS, &setup);
     let properties = USERS.properties();
+    let is_ordered = setup.nodes <= MOST_ORDERED;
     let number = |judged: fn(&Judged) -> bool| {
         properties.iter().position(|property| judged(&property.judged)).map(|number| number as u8)
     };
     system.memory = Some(Memory {
-        order: number(|judged| matches!(judged, Judged::ByOrder)),
+        order: number(|judged| matches!(judged, Judged::ByOrder)).filter(|_| is_ordered),
         fences: number(|judged| matches!(judged, Judged::ByFences)),
     });
     system.watched = u32::MAX;
@@ -61,7 +62,8 @@ where
             broken.extend(guide.lookup.system.broken(&state).map(|number| properties[usize::from(number)].name));
         }
         let example = Counterexample { steps, cycle: None, rates: vec![0; setup.nodes], timed: false };
-        let expects = Expectations { fences: true, order: OrderWatch::Promised, contention: false };
+        let order = if is_ordered { OrderWatch::Promised } else { OrderWatch::Ignored };
+        let expects = Expectations { fences: true, order, contention: false };
         let judged = play(&stage, &example, Properties::new(setup.nodes, expects)).expect("real nodes follow the walk");
         let always = ["exclusion", "asked-first", "fences-grow", "happened-before-order"];
         let verdicts = judged.verdicts();
@@ -95,6 +97,15 @@ fn on_bare_links_both_judge_alike() {
         let right = broken_by_walks(|me| RicartAgrawala::new(me, group()), setup(), 400);
         assert_eq!(right, BTreeSet::new());
     }
+}
+
+#[test]
+fn in_a_group_too_large_for_its_order_fences_are_judged_alike() {
+    let nodes = MOST_ORDERED + 3;
+    let make = move |me| Central::new(me, Group::of_size(nodes));
+    assert_eq!(broken_by_walks(make, Setup::new(nodes), 100), BTreeSet::new());
+    let setup = Setup { crashes: 9, restarts: 9, ..Setup::new(nodes) };
+    assert!(broken_by_walks(make, setup, 200).contains("fences-grow"), "a coordinator that restarts begins again");
 }
 
 #[test]

@@ -85,6 +85,8 @@ pub struct Findings {
     pub fair: Option<Pass>,
     /// How many random walks were taken.
     pub walks: Option<u64>,
+    /// Whether the nodes set timers.
+    pub timers: bool,
     /// What holds and what does not.
     pub verdicts: Vec<Verdict>,
 }

@@ -22,7 +22,7 @@ impl Open {
         match self {
             Self::Unfinished => "the search did not finish",
             Self::BoundedTime => "time is followed only so far",
-            Self::NoGraph => "runs go in circles, which only a breadth-first search can judge",
+            Self::NoGraph => "runs may go in circles, which only a breadth-first search can judge",
             Self::AtRandom => "random walks do not see everything",
             Self::TooLarge => "the group is too large to remember who knew of which request",
         }
@@ -46,6 +46,8 @@ pub(crate) struct Judgement {
     pub(crate) fair: Option<Pass>,
     pub(crate) walks: Option<u64>,
     ended: End,
+    /// Properties were asked for by name.
+    by_name: bool,
 }
 
 impl Judgement {
@@ -64,6 +66,7 @@ impl Judgement {
             fair: None,
             walks: None,
             ended: End::Complete,
+            by_name: effort.properties.is_some(),
         }
     }
 
@@ -146,7 +149,8 @@ impl Judgement {
                 kind,
                 holds,
                 unknown: open.map(Open::reason),
-                out_of_scope: open.is_some_and(Open::is_out_of_scope),
+                // Whoever asks for a property by name is not content with silence.
+                out_of_scope: !self.by_name && open.is_some_and(Open::is_out_of_scope),
                 counterexample: example,
             });
         }
@@ -154,6 +158,6 @@ impl Judgement {
             ended = End::Stopped;
         }
         let Self { states, past, fair, walks, .. } = self;
-        Findings { end: ended, states, past, fair, walks, verdicts }
+        Findings { end: ended, states, past, fair, walks, timers: false, verdicts }
     }
 }

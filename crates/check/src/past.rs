@@ -75,14 +75,14 @@ impl System {
                     {
                         broken |= 1 << property;
                     }
-                    self.forget(node, out, start);
+                    self.forget(memory, node, out, start);
                     if let Some(property) = memory.fences
                         && !raise(&mut out[at + self.nodes..], *fence)
                     {
                         broken |= 1 << property;
                     }
                 }
-                Beat::Past(Past::Ends) => self.forget(node, out, start),
+                Beat::Past(Past::Ends) => self.forget(memory, node, out, start),
             }
         }
         broken
@@ -128,8 +128,11 @@ impl System {
         told
     }
 
-    /// A node's request is over: nobody needs to know of it any more.
-    fn forget(&self, node: usize, out: &mut Vec<u32>, start: usize) {
+    /// A node's request is over: nobody needs to know of it any more. Where no order is judged, nobody knew.
+    fn forget(&self, memory: Memory, node: usize, out: &mut Vec<u32>, start: usize) {
+        if memory.order.is_none() {
+            return;
+        }
         let at = start + self.memory_at();
         for knowledge in &mut out[at..at + self.nodes] {
             *knowledge &= !(1 << node | 1 << (node + 8));

@@ -22,14 +22,14 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
-    /// How many steps it has; that time passes is none.
+    /// How many steps it has; that time passes is one.
     pub fn len(&self) -> usize {
-        self.steps.iter().filter(|step| step.act != Act::Advance).count()
+        self.steps.len()
     }
 
     /// Whether the nodes need not even do anything.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.steps.is_empty()
     }
 
     /// After how many steps it begins to repeat itself for ever, if it does.
@@ -38,6 +38,8 @@ impl Counterexample {
     }
 }
 
+/// What the journal says where nothing happens but that time goes on.
+const TIME: &str = "time passes";
 /// What the journal says where the part begins that repeats.
 const CYCLE: &str = "from here on the run repeats for ever";
 
@@ -131,7 +133,7 @@ where
                 self.own(node, number, step)?;
                 self.compare(NodeId::from_index(node), step)
             }
-            Act::Advance => Ok(()),
+            Act::Advance => self.happen(&Happening::Changed { text: TIME }),
         }
     }
 

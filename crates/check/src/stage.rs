@@ -257,6 +257,10 @@ where
             add(Own::Command(offer.command), obligation, Time::ZERO);
         }
         for armed in &local.timers {
+            // By the node's own clock another one must have fired before, though both may be due by now.
+            if self.timed && local.timers.iter().any(|other| other.latest < armed.earliest) {
+                continue;
+            }
             let ready = if self.timed { reached(armed.earliest, local.rate) } else { Time::ZERO };
             add(Own::Timer(armed.timer.clone()), Some(timer_obligation(node, armed.fingerprint)), ready);
         }

@@ -146,7 +146,8 @@ impl<'a> Guide<'a> {
     /// Requests that a step ended are no longer known to any message.
     fn forget(&mut self, outcome: u32, concerned: Option<usize>) {
         let system = &*self.lookup.system;
-        let (Some(node), true) = (concerned, system.memory.is_some() && outcome != NOTHING) else { return };
+        let judged = system.memory.is_some_and(|memory| memory.order.is_some());
+        let (Some(node), true) = (concerned, judged && outcome != NOTHING) else { return };
         let ends = |beat: &Beat| matches!(beat, Beat::Past(Past::Enters(_) | Past::Ends));
         if system.tables.consequences[outcome as usize].beats.iter().any(ends) {
             for sent in &mut self.post {

@@ -4,6 +4,7 @@ use crate::action::Action;
 use crate::breadth::{End, Orders, Progress, Watch};
 use crate::content::mix;
 use crate::expand::{Found, Learning, expand};
+use crate::memory;
 use crate::troupe::{Casting, Trace, Troupe};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -58,6 +59,7 @@ pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders
     };
     let running = AtomicUsize::new(orders.threads);
     let keeper = thread::current();
+    let mut crowded = false;
     thread::scope(|scope| {
         for _ in 0..orders.threads {
             let work = || {
@@ -72,7 +74,9 @@ pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders
         }
         while running.load(Ordering::SeqCst) > 0 {
             thread::park_timeout(Duration::from_millis(20));
-            if !watch(measure(&shared)) {
+            let progress = measure(&shared);
+            crowded |= progress.memory > orders.memory;
+            if !watch(progress) || crowded {
                 shared.stop.store(true, Ordering::SeqCst);
             }
         }
@@ -80,7 +84,11 @@ pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders
     let progress = measure(&shared);
     let breaches = shared.breaches.into_inner().unwrap_or_else(PoisonError::into_inner);
     let breached = breaches.iter().any(Option::is_some);
-    let end = if orders.first && breached { End::FirstBreach } else { End::Stopped };
+    let end = match (crowded, orders.first && breached) {
+        (true, _) => End::Memory,
+        (false, true) => End::FirstBreach,
+        (false, false) => End::Stopped,
+    };
     let breaches = breaches.into_iter().map(|breach| breach.map(|(_, _, trace)| trace)).collect();
     Walked { progress, end, breaches, walks: shared.done.load(Ordering::SeqCst) }
 }
@@ -89,7 +97,8 @@ fn measure(shared: &Shared) -> Progress {
     let steps = shared.steps.load(Ordering::Relaxed);
     let depth = shared.deepest.load(Ordering::Relaxed);
     let queue = shared.walks.count.saturating_sub(shared.done.load(Ordering::Relaxed));
-    Progress { states: 0, generated: steps, depth, queue, memory: 0 }
+    let memory = memory::resident().unwrap_or(0);
+    Progress { states: 0, generated: steps, depth, queue, memory }
 }
 
 struct Walker<'a> {
@@ -123,7 +132,10 @@ impl Walker<'_> {
         };
         let mut state = self.troupe.initial[draw(self.troupe.initial.len())].clone();
         let mut path = vec![self.troupe.system.fingerprint(&state)];
-        for _ in 0..self.shared.walks.steps {
+        for step in 0..self.shared.walks.steps {
+            if step.is_multiple_of(4_096) && self.shared.stop.load(Ordering::Relaxed) {
+                break;
+            }
             let at = path.last().copied().unwrap_or_default();
             let Troupe { system, oracle, .. } = &mut self.troupe;
             let lookup = &mut Learning { system, oracle: &mut **oracle };

@@ -23,6 +23,21 @@ impl Memory {
     pub(crate) fn bytes(self) -> u64 {
         self.0
     }
+
+    /// As much of it as this process may address. Half of that is left for stacks and for what is mapped but not used.
+    pub(crate) fn within_limits(self) -> Self {
+        let limits = fs::read_to_string("/proc/self/limits").ok();
+        match limits.and_then(|text| addressable(&text)) {
+            Some(most) => Self(self.0.min(most / 2)),
+            None => self,
+        }
+    }
+}
+
+/// How much this process may address, if there is a limit.
+fn addressable(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 impl FromStr for Memory {
@@ -82,7 +97,7 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Memory, available, left};
+    use super::{Memory, addressable, available, left};
 
     #[test]
     fn memory_is_written_in_gigabytes() {
@@ -101,6 +116,13 @@ mod tests {
         let printed =
             ["2", "0.5", "0.001", "17.4636", "100"].map(|text| text.parse::<Memory>().map(|memory| memory.to_string()));
         assert_eq!(printed, ["2 GB", "0.5 GB", "0.001 GB", "17.464 GB", "100 GB"].map(|text| Ok(text.into())));
+    }
+
+    #[test]
+    fn what_may_be_addressed_is_read_from_linux() {
+        let line =
+            |soft: &str| format!("Limit  Soft Limit  Hard Limit\nMax address space   {soft}   unlimited   bytes\n");
+        assert_eq!(["4096", "unlimited"].map(|soft| addressable(&line(soft))), [Some(4_096), None]);
     }
 
     #[test]

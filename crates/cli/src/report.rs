@@ -149,6 +149,9 @@ pub(crate) struct Reading<'a> {
     nodes: usize,
     seed: u64,
     lines: u64,
+    /// There if it is a counterexample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found_by: Option<&'a str>,
     /// There if the nodes did it all again.
     #[serde(skip_serializing_if = "Option::is_none")]
     identical: Option<bool>,
@@ -160,20 +163,25 @@ pub(crate) struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     pub(crate) fn new(read: &'a Replayed, identical: Option<bool>) -> Self {
-        let Replayed { spec, lines, messages, mutex, verdicts } = read;
+        let Replayed { spec, found_by, lines, messages, mutex, verdicts } = read;
         let Spec { algorithm, nodes, seed, .. } = spec;
         let judged = verdicts[..].into();
-        Self { algorithm, nodes: *nodes, seed: *seed, lines: *lines, identical, messages, judged, mutex }
+        let found_by = found_by.as_deref();
+        Self { algorithm, nodes: *nodes, seed: *seed, lines: *lines, found_by, identical, messages, judged, mutex }
     }
 }
 
 /// What a journal came to, as text. `remark` says what was done with its lines.
 pub(crate) fn reading(read: &Replayed, remark: &str) -> anyhow::Result<()> {
-    let Replayed { spec, lines, messages, mutex, verdicts } = read;
+    let Replayed { spec, found_by, lines, messages, mutex, verdicts } = read;
     let facts = spec.validate()?.facts;
     let mut out = output();
     let (nodes, lines) = (count(spec.nodes as u64, "node"), count(*lines, "line"));
-    writeln!(out, "{} · {nodes} · seed {} · {lines}{remark}\n", paint::bold(facts.name), spec.seed)?;
+    let origin = match found_by {
+        Some(command) => format!("found by '{command}'"),
+        None => format!("seed {}", spec.seed),
+    };
+    writeln!(out, "{} · {nodes} · {origin} · {lines}{remark}\n", paint::bold(facts.name))?;
     Figures { spec, facts, messages, mutex, verdicts }.print(&mut out)?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use quorate_check::{
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::{Duration, Time};
 use quorate_registry::{Entry, MutexNode, find};
-use quorate_sim::journal::Writer;
+use quorate_sim::journal::{Header, Writer};
 use quorate_sim::moment::Observer;
 use quorate_sim::settings::Length;
 use std::io::Write;
@@ -140,6 +140,7 @@ pub struct CheckRun {
     checker: Checker<MutexNode, Contenders>,
     spec: Spec,
     entry: &'static Entry,
+    command: String,
 }
 
 /// Runs a check.
@@ -158,7 +159,7 @@ pub fn run(check: &CheckSpec, report: Report<'_>) -> Result<CheckRun, LabError> 
         }
     }
     let findings = checker.run(&check.effort, report);
-    Ok(CheckRun { findings, checker, spec, entry })
+    Ok(CheckRun { findings, checker, spec, entry, command: check.command() })
 }
 
 impl CheckRun {
@@ -174,7 +175,8 @@ impl CheckRun {
 
     /// Writes a counterexample as a journal, which replays like that of any run. Returns the number of lines.
     pub fn write(&self, example: &Counterexample, out: impl Write) -> Result<u64, LabError> {
-        let writer = Writer::new(out, &header(&self.spec, self.entry)?);
+        let header = Header { found_by: Some(self.command.clone()), ..header(&self.spec, self.entry)? };
+        let writer = Writer::new(out, &header);
         let (_, lines) = self.show(example, writer)?.finish().map_err(LabError::Write)?;
         Ok(lines)
     }

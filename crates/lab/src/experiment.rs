@@ -152,6 +152,7 @@ pub(crate) fn header(spec: &Spec, entry: &Entry) -> Result<Header, LabError> {
         family: entry.family().to_string(),
         nodes: spec.nodes,
         seed: spec.seed,
+        found_by: None,
         run: serde_json::to_value(spec).map_err(|error| LabError::Header(error.to_string()))?,
     })
 }

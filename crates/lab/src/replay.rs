@@ -16,6 +16,8 @@ use std::io::BufRead;
 pub struct Replayed {
     /// What was run.
     pub spec: Spec,
+    /// The command of the checker that found it, if it is a counterexample.
+    pub found_by: Option<String>,
     /// How many lines were replayed, all of them as recorded.
     pub lines: u64,
     /// Message counts.
@@ -54,7 +56,7 @@ where
     let spec = spec_of(journal)?;
     let mut observers = Observers::new(&spec, observer)?;
     let lines = quorate_sim::replay::replay(journal, maker(&spec, spec.validate()?), &mut observers.0)?;
-    Ok(observers.conclude(spec, lines))
+    Ok(observers.conclude(spec, journal.header().found_by.clone(), lines))
 }
 
 /// Everyone who watches a journal go by.
@@ -66,10 +68,11 @@ impl<O> Observers<O> {
         Ok(Self((observer, (Messages::new(spec.nodes), judges(spec, entry)))))
     }
 
-    fn conclude(self, spec: Spec, lines: u64) -> (Replayed, O) {
+    fn conclude(self, spec: Spec, found_by: Option<String>, lines: u64) -> (Replayed, O) {
         let (observer, (messages, (measures, properties))) = self.0;
         let (unit, unit_name) = spec.delay_unit();
         let replayed = Replayed {
+            found_by,
             lines,
             mutex: measures.summary(&messages, &properties, unit, unit_name),
             messages: messages.summary(),
@@ -85,5 +88,5 @@ pub fn summarise<R: BufRead>(journal: &mut Journal<R>) -> Result<Replayed, LabEr
     let spec = spec_of(journal)?;
     let mut observers = Observers::new(&spec, ())?;
     journal.show_all(&mut observers.0)?;
-    Ok(observers.conclude(spec, journal.line()).0)
+    Ok(observers.conclude(spec, journal.header().found_by.clone(), journal.line()).0)
 }

@@ -10,7 +10,8 @@ use crate::reference::{Bounds, Maker};
 use quorate_check::{Effort, Findings, Search};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{
-    Describe, Duration, Durable, Effect, Effects, Epoch, Fence, Fixed, Group, Incarnation, Input, NodeId, Order, Protocol, Span, Time,
+    Describe, Durable, Duration, Effect, Effects, Epoch, Fence, Fixed, Group, Incarnation, Input, NodeId, Order,
+    Protocol, Span, Time,
 };
 use serde::Serialize;
 
@@ -106,7 +107,7 @@ impl Drawn {
     fn act(&mut self, mut dice: Dice, sends: u64, out: &mut Effects<'_, Self>) {
         self.mood = dice.draw(MOODS) as u8;
         let mut left = sends;
-        for _ in 0..3 {
+        for _ in 0..1 + sends {
             match dice.draw(8) {
                 0 | 1 | 2 if left > 0 => {
                     left -= 1;
@@ -179,12 +180,12 @@ impl Protocol for Drawn {
 fn draw(seed: u64) -> (Maker<Drawn>, Bounds) {
     let mut dice = Dice(seed);
     let nodes = 2 + dice.draw(2) as usize;
-    let (saves, fuel) = (dice.once_in(4), 1 + dice.draw(2) as u8);
+    let (saves, fuel) = (dice.once_in(4), 1 + u8::from(dice.once_in(4)));
     let make = group_of(nodes, move |me, group: Group| {
         let place = Fixed::new(Place { me, group, seed, saves });
         Drawn { place, mood: 0, fuel }
     });
-    let mut bounds = Bounds::new(nodes, 1 + dice.draw(2) as u8);
+    let mut bounds = Bounds::new(nodes, 1 + u8::from(dice.once_in(4)));
     let users = &mut bounds.users;
     (users.tries, users.cancels) = (dice.once_in(3), dice.once_in(3));
     (users.order, users.fences) = (dice.once_in(2), dice.once_in(2));
@@ -254,7 +255,7 @@ fn hold(seed: u64, most: usize, tally: &mut Tally) {
 
 #[test]
 fn every_search_sees_what_there_is_to_see_of_protocols_drawn_at_random() {
-    const SEEDS: u64 = 400;
+    const SEEDS: u64 = 500;
     const MOST_STATES: usize = 600;
     let mut tally = Tally::default();
     for seed in 1..=SEEDS {
@@ -262,11 +263,5 @@ fn every_search_sees_what_there_is_to_see_of_protocols_drawn_at_random() {
     }
     let Tally { drawn, two_inside, deadlocks, ends, unordered, circles, starved_on_a_circle, left_out } = tally;
     let seen = [drawn, two_inside, deadlocks, ends, unordered, circles, starved_on_a_circle];
-    assert!(seen.iter().all(|times| *times > 2) && left_out > 50, "the draw must show enough of each: {tally:?}");
-}
-
-/// One node goes round alone, so all are followed after all; then the other one serves a request out of order.
-#[test]
-fn depth_first_judges_the_steps_that_reduction_had_put_off() {
-    hold(4_352, 600, &mut Tally::default());
+    assert!(seen.iter().all(|times| *times > 2) && left_out > 500, "the draw must show enough of each: {tally:?}");
 }

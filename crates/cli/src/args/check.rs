@@ -16,7 +16,7 @@ use std::str::FromStr;
     quorate check ricart-agrawala-modulo --rounds unbounded\n  \
     quorate check central --crashes 1 --property exclusion\n  \
     quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal\n\n\
-    Faults are bounds: with --loss 2, every way to lose none, one or two messages is tried.\n\
+    Faults are bounds, at most 31 of a kind: with --loss 2, every way to lose none, one or two messages is tried.\n\
     Exit codes: 0 all properties hold in every reachable state, 1 one fails, 2 the command is wrong,\n\
     3 nothing fails so far, but the check is not finished.")]
 pub(crate) struct CheckArgs {
@@ -79,8 +79,8 @@ pub(crate) struct CheckArgs {
     /// Follow orders that make no difference too.
     #[arg(long)]
     no_reduction: bool,
-    /// How many threads search; all cores unless given, but one where more would leave the outcome to chance (--dfs,
-    /// and --walks with --first).
+    /// How many threads search; all cores unless given, but one with --dfs, where more would leave the counterexample
+    /// to chance.
     #[arg(long, value_parser = whole::<usize>)]
     threads: Option<usize>,
     /// How much memory it may take, in GB; three quarters of what is free unless given.
@@ -121,8 +121,8 @@ impl CheckArgs {
             },
             effort: Effort {
                 search: self.search(),
-                threads: threads(self.threads.or(self.is_up_to_chance().then_some(1)), "check")?,
-                memory: self.memory.unwrap_or_else(memory::usual).bytes(),
+                threads: threads(self.threads.or(self.dfs.then_some(1)), "check")?,
+                memory: self.memory.unwrap_or_else(memory::usual).within_limits().bytes(),
                 reduce: !self.no_reduction,
                 first: self.first,
                 properties: self.properties.clone(),
@@ -143,11 +143,6 @@ impl CheckArgs {
             None if self.dfs => Search::Depth,
             None => Search::Breadth,
         }
-    }
-
-    /// Whether what several threads find depends on which of them is first.
-    fn is_up_to_chance(&self) -> bool {
-        self.dfs || (self.walks.is_some() && self.first)
     }
 }
 

@@ -12,9 +12,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use quorate_check::{Findings, Pass, Phase, Progress, Search};
 use quorate_lab::LabError;
 use quorate_lab::check::{self, CheckRun, CheckSpec, replay_command};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::BufWriter;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// The journal of a counterexample, where one was written.
@@ -23,12 +24,25 @@ struct Written<'a> {
     lines: u64,
 }
 
+/// Somebody wants it to end.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
     let spec = args.spec()?;
+    if let Some(path) = &args.trace {
+        ensure_writable(path)?;
+    }
+    // Whoever interrupts it once is told what was found so far; the second time it ends at once. Where no handler can
+    // be set, it ends the first time.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    });
     let mut meter = Meter::new(&spec);
     let run = check::run(&spec, &mut |phase, progress| {
         meter.show(phase, progress);
-        true
+        !INTERRUPTED.load(Ordering::SeqCst)
     })?;
     meter.bar.finish_and_clear();
     let written = args.trace.as_deref().map_or(Ok(None), |path| write(&run, path));
@@ -45,6 +59,16 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
         (false, true) => Verdict::Holds,
         (false, false) => Verdict::Unfinished,
     })
+}
+
+/// Finds out before a long search that its journal could not be written. What is there is not touched.
+fn ensure_writable(path: &Path) -> anyhow::Result<()> {
+    let failed = |error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
+    if path.exists() {
+        OpenOptions::new().append(true).open(path).map(drop).map_err(failed)
+    } else {
+        File::create(path).and_then(|_| std::fs::remove_file(path)).map_err(failed)
+    }
 }
 
 /// Writes the shortest counterexample down, if there is one.

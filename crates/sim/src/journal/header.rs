@@ -18,6 +18,10 @@ pub struct Header {
     pub nodes: usize,
     /// What all chance followed from.
     pub seed: u64,
+    /// The command of the checker that found it, if it is a counterexample. Then no chance was in it, and of `run` only
+    /// what the nodes are counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<String>,
     /// How the nodes and the world were set up, in the words of the command line.
     pub run: serde_json::Value,
 }

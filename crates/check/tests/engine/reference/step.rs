@@ -121,7 +121,9 @@ impl<P: Explored> World<P> {
         for (timer, (earliest, _)) in &at.timers {
             let timed = self.bounds.setup.timing.is_some();
             let hasty = !timed && !state.is_quiet();
-            let ready = reached(*earliest, state.rates[node]) <= state.now;
+            // By the node's own clock, one that must have fired before goes first.
+            let is_first = at.timers.values().all(|(_, latest)| latest >= earliest);
+            let ready = is_first && reached(*earliest, state.rates[node]) <= state.now;
             if (timed && !ready) || (hasty && state.budgets.hasty_timers == 0) {
                 continue;
             }

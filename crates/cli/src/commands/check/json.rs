@@ -92,7 +92,7 @@ impl<'a> Report<'a> {
             nodes: spec.setup.nodes,
             rounds: spec.rounds.map_or(Rounds::Word("unbounded"), Rounds::Counted),
             complete: run.is_complete(),
-            end: word(findings.end),
+            end: if findings.end == End::Complete && !run.is_complete() { "not-judged" } else { word(findings.end) },
             states,
             generated,
             depth,

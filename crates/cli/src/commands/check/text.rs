@@ -44,8 +44,14 @@ pub(super) fn print(
         let hint = format!("--property NAME shows how another is broken: {}.", names.join(", "));
         writeln!(out, "{}", paint::dim(&hint))?;
     }
+    let timers_alone = spec.setup.timing.is_none() && !spec.is_reliable() && run.findings.timers;
+    if timers_alone && !broken.is_empty() {
+        let hint =
+            "It sets timers, and time does not count here, so they fire in any order; --until 3s makes it count.";
+        writeln!(out, "{}", paint::dim(hint))?;
+    }
     if wanted && broken.is_empty() {
-        writeln!(out, "\nno property fails, so there is no trace to write")?;
+        writeln!(out, "\nno property fails, so there is no trace to write, and the file is left as it was")?;
     }
     writeln!(out, "\n{}", ending(spec, run))?;
     Ok(())
@@ -180,6 +186,7 @@ fn ending(spec: &CheckSpec, run: &CheckRun) -> String {
     if let (Search::Walks(Walks { steps, .. }), Some(walks)) = (spec.effort.search, findings.walks) {
         let early = if findings.end == End::FirstBreach { ", up to the first breach" } else { "" };
         let walks = if walks == 1 { "1 random walk".into() } else { format!("{} random walks", grouped(walks)) };
+        let early = if findings.end == End::Memory { ", up to the memory limit" } else { early };
         return format!("{walks} of at most {} steps{early}; states beyond them were not seen", grouped(steps));
     }
     let why = match findings.end {

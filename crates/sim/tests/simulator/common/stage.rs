@@ -140,6 +140,7 @@ pub(crate) fn header(nodes: usize) -> Header {
         family: "toys".into(),
         nodes,
         seed: 1,
+        found_by: None,
         run: serde_json::Value::Null,
     }
 }
