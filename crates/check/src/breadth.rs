@@ -15,7 +15,7 @@ use crate::system::System;
 use crate::visited::{Added, MOST_ORDINALS, SHARDS, Shard, StateId, shard_of};
 
 /// How many states are expanded at once.
-const BATCH: usize = 16_384;
+const BATCH: usize = 32_768;
 /// How many words of states: where many messages are under way, a state leads to many others.
 const WORDS: usize = 1 << 19;
 /// How many states of a batch one piece of work expands.
@@ -403,9 +403,15 @@ impl Search<'_> {
         reduced
     }
 
+    /// How many threads are worth their while for so many states.
+    fn threads(&self, states: usize) -> usize {
+        const FEW: usize = 2_048;
+        if states < FEW { 1 } else { self.orders.threads }
+    }
+
     fn expand_known(&mut self, batch: &Block, places: &[u16], reduce: bool) -> Vec<Sliced> {
         let (system, reducers, stops, worth) = (&*self.system, &self.reducers, self.orders.stops, self.worth);
-        parallel::in_order(self.orders.threads, places.chunks(SLICE).collect(), |places| {
+        parallel::in_order(self.threads(places.len()), places.chunks(SLICE).collect(), |places| {
             let mut sliced = Sliced::new();
             let mut found = Found::default();
             let mut reducer = reduce.then(|| reducers.take());
@@ -441,9 +447,10 @@ impl Search<'_> {
                 column.push(candidates);
             }
         }
+        let threads = self.threads(batch.len());
         let system = &*self.system;
         let work = self.explored.shards.iter_mut().zip(by_shard).zip(self.next_starts).enumerate().collect();
-        let filled = parallel::in_order(self.orders.threads, work, |(number, ((shard, column), start))| {
+        let filled = parallel::in_order(threads, work, |(number, ((shard, column), start))| {
             fill_shard(system, batch, number as u8, shard, &column, start)
         });
         let mut fruitful = Vec::new();
@@ -482,6 +489,7 @@ fn fill_shard(
 ) -> Filled {
     let mut filled = Filled { blocks: Vec::new(), graded: true, breaches: Vec::new(), fruitful: Vec::new() };
     let mut block = Block::default();
+    block.words.reserve(batch.words.len() / SHARDS);
     let mut touched = 0;
     for candidate in column.iter().flatten() {
         touched ^= shard.touch(candidate.fingerprint);

@@ -131,6 +131,7 @@ pub(crate) struct Unknown;
 struct Expansion<'a, L> {
     lookup: &'a mut L,
     state: &'a [u32],
+    budgets: Budgets,
     fingerprint: u64,
     parent: u16,
     found: &'a mut Found,
@@ -148,7 +149,7 @@ pub(crate) fn expand<L: Lookup>(
     found.breaches.clear();
     found.sight = Sight::default();
     let nodes = lookup.system().nodes;
-    let mut expansion = Expansion { lookup, state, fingerprint, parent, found };
+    let mut expansion = Expansion { lookup, state, budgets: Budgets::unpack(state[0]), fingerprint, parent, found };
     for node in 0..nodes {
         expansion.own_moves(node)?;
     }
@@ -169,7 +170,7 @@ pub(crate) fn expand_node<L: Lookup>(
     found.candidates.clear();
     found.breaches.clear();
     found.sight = Sight::default();
-    let mut expansion = Expansion { lookup, state, fingerprint, parent, found };
+    let mut expansion = Expansion { lookup, state, budgets: Budgets::unpack(state[0]), fingerprint, parent, found };
     expansion.own_moves(node)?;
     expansion.deliveries(Some(node))
 }
@@ -180,7 +181,7 @@ impl<L: Lookup> Expansion<'_, L> {
         let instant = self.state[1];
         let system = self.lookup.system();
         let info = &system.tables.locals[local as usize];
-        let budgets = Budgets::unpack(self.state[0]);
+        let budgets = self.budgets;
         let crashes = if budgets.crashes == 0 { info.crashes } else { 0 };
         let (first, count) = (info.first_move, info.moves.saturating_sub(crashes));
         self.found.sight.waits |= info.waits;
@@ -201,7 +202,12 @@ impl<L: Lookup> Expansion<'_, L> {
             self.found.sight.possible |= offer.kind != MoveKind::Crash;
             let outcome = self.lookup.own(local, first + index, instant).ok_or(Unknown)?;
             let action = Action::Own { node, index: index as usize };
-            let spent = spend_on_move(self.state[0], offer.kind, hasty).pack();
+            let spends = match offer.kind {
+                MoveKind::Crash | MoveKind::Restart => true,
+                MoveKind::Timer => hasty,
+                MoveKind::Command | MoveKind::Sync => false,
+            };
+            let spent = if spends { spend_on_move(self.state[0], offer.kind, hasty).pack() } else { self.state[0] };
             self.node_moves(action, outcome, spent, 0);
         }
         Ok(())
@@ -275,7 +281,7 @@ impl<L: Lookup> Expansion<'_, L> {
     }
 
     fn faults(&mut self) {
-        let budgets = Budgets::unpack(self.state[0]);
+        let budgets = self.budgets;
         if budgets.losses == 0 && budgets.duplicates == 0 {
             return;
         }

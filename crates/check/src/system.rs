@@ -171,11 +171,16 @@ impl System {
     /// breaks, one bit each.
     pub(crate) fn succeed(&self, state: &[u32], action: Action, outcome: u32, out: &mut Vec<u32>) -> u32 {
         let start = out.len();
-        out.extend_from_slice(state);
         let body = self.body(state);
+        if let Action::Deliver(place) | Action::Lose(place) = action {
+            out.extend_from_slice(&state[..body + place]);
+            out.extend_from_slice(&state[body + place + 1..]);
+        } else {
+            out.extend_from_slice(state);
+        }
         match action {
             Action::Deliver(place) => {
-                let word = out.remove(start + body + place);
+                let word = state[body + place];
                 let node = usize::from(self.link(word).1);
                 if outcome == NOTHING { 0 } else { self.apply(node, tag_of(word), outcome, out, start) }
             }
@@ -186,8 +191,7 @@ impl System {
                 out[start] = spend_on_move(state[0], kind, self.is_hasty(kind, state)).pack();
                 self.apply(node, 0, outcome, out, start)
             }
-            Action::Lose(place) => {
-                out.remove(start + body + place);
+            Action::Lose(_) => {
                 let budgets = Budgets::unpack(state[0]);
                 out[start] = Budgets { losses: budgets.losses.saturating_sub(1), ..budgets }.pack();
                 0

@@ -4,10 +4,10 @@
 //! in any order, and set timers that they cancel. All they keep to is that there are finitely many states: a message
 //! makes at most one other, and everything else that a node begins costs fuel.
 
-use crate::common::{breach, check, checker, group_of, reduced, verdicts};
+use crate::common::{check, checker, group_of, plain, reduced, verdict, verdicts};
 use crate::compare::agree_within;
 use crate::reference::{Bounds, Maker};
-use quorate_check::{Effort, Findings, Search};
+use quorate_check::{Counterexample, Effort, Findings, Search, Timing, Verdict};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{
     Describe, Durable, Duration, Effect, Effects, Epoch, Fence, Fixed, Group, Incarnation, Input, NodeId, Order,
@@ -41,7 +41,7 @@ impl Describe for Word {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-struct Alarm(u8);
+struct Alarm;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Mood(u8);
@@ -71,6 +71,7 @@ impl Dice {
 }
 
 const MOODS: u64 = 2;
+const TICK: Duration = Duration::from_millis(1);
 
 impl Drawn {
     /// The dice that decide what this input does in this mood.
@@ -114,8 +115,8 @@ impl Drawn {
                     self.send(&mut dice, out);
                 }
                 3 | 4 => self.tell(&mut dice, out),
-                5 if dice.once_in(3) => out.set_timer(Alarm(0), Span::exactly(Duration::from_millis(1))),
-                6 if dice.once_in(2) => out.cancel_timer(Alarm(0)),
+                5 if dice.once_in(3) => out.set_timer(Alarm, Span::between(TICK, TICK.times(2))),
+                6 if dice.once_in(2) => out.cancel_timer(Alarm),
                 7 if self.place.saves && self.fuel > 0 => {
                     self.fuel -= 1;
                     out.save(self.mood);
@@ -125,10 +126,9 @@ impl Drawn {
         }
     }
 
-    /// Something that a node begins: it sends, and says that it is done, as long as there is fuel.
+    /// Something that a node begins: it sends as long as there is fuel.
     fn begin(&mut self, input: u64, out: &mut Effects<'_, Self>) {
-        let dice = self.dice(input);
-        let fuel = std::mem::take(&mut self.fuel);
+        let (dice, fuel) = (self.dice(input), self.fuel);
         self.fuel = fuel.saturating_sub(1);
         self.act(dice, u64::from(fuel.min(2)), out);
     }
@@ -168,8 +168,8 @@ impl Protocol for Drawn {
                 let dice = self.dice(16 + 16 * from.index() as u64 + u64::from(message.0));
                 self.act(dice, 1, out);
             }
-            Input::Timer(Alarm(number)) => {
-                let dice = self.dice(5 + u64::from(number));
+            Input::Timer(Alarm) => {
+                let dice = self.dice(5);
                 self.act(dice, 1, out);
             }
             Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
@@ -198,12 +198,17 @@ fn draw(seed: u64) -> (Maker<Drawn>, Bounds) {
         setup.crashes = dice.draw(2) as u8;
         setup.restarts = dice.draw(2) as u8;
     }
+    if dice.once_in(8) {
+        let drift_ppm = if dice.once_in(2) { 0 } else { 1_000 };
+        setup.timing = Some(Timing { drift_ppm, until: Time::ZERO + TICK.times(4) });
+    }
     (make, bounds)
 }
 
 /// Each verdict, and how long its counterexample is.
-fn lengths(findings: &Findings) -> Vec<(&'static str, Option<u64>)> {
-    findings.verdicts.iter().map(|verdict| (verdict.name, breach(findings, verdict.name))).collect()
+fn lengths(findings: &Findings) -> Vec<(&'static str, Option<bool>, Option<usize>)> {
+    let length = |verdict: &Verdict| verdict.counterexample.as_ref().map(Counterexample::len);
+    findings.verdicts.iter().map(|verdict| (verdict.name, verdict.holds, length(verdict))).collect()
 }
 
 /// How often each kind of thing was seen.
@@ -223,7 +228,7 @@ struct Tally {
 fn hold(seed: u64, most: usize, tally: &mut Tally) {
     let (make, bounds) = draw(seed);
     let Some(seen) = agree_within(&make, &bounds, most) else { return };
-    let full = check(&make, &bounds, &crate::common::plain());
+    let full = check(&make, &bounds, &plain());
     let mut checker = checker(&make, &bounds);
     let short = checker.run(&reduced(), &mut |_, _| true);
     let what = format!("seed {seed}, {bounds:?}");
@@ -249,7 +254,7 @@ fn hold(seed: u64, most: usize, tally: &mut Tally) {
     tally.ends += usize::from(seen.end.is_some());
     tally.unordered += usize::from(seen.unordered.is_some());
     tally.circles += usize::from(full.fair.is_some());
-    tally.starved_on_a_circle += usize::from(seen.end.is_none() && breach(&full, "served").is_some());
+    tally.starved_on_a_circle += usize::from(seen.end.is_none() && verdict(&full, "served").holds == Some(false));
     tally.left_out += full.states.states - short.states.states;
 }
 

@@ -24,7 +24,7 @@ const STATES: u64 = 506_546;
 
 /// What our checker must reach.
 const LEAST_RATE: f64 = 2e6;
-const LEAST_TIMES: f64 = 5.0;
+const LEAST_TIMES: f64 = 4.0;
 const LEAST_GAIN: f64 = 1.5;
 const MOST_BYTES: f64 = 24.0;
 
