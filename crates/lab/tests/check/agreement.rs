@@ -30,8 +30,11 @@ fn counts(pass: Option<&Pass>) -> Option<Counts> {
     pass.map(|pass| (pass.states, pass.generated, pass.depth))
 }
 
+/// A property's name, whether it holds, and the journal of what breaks it.
+type Told = (&'static str, Option<bool>, Vec<u8>);
+
 /// Everything about a search that must not depend on threads: its counts, and every counterexample's journal.
-fn everything(run: &CheckRun) -> (Vec<Option<Counts>>, Vec<(&'static str, Option<bool>, Vec<u8>)>) {
+fn everything(run: &CheckRun) -> (Vec<Option<Counts>>, Vec<Told>) {
     let Findings { states, past, fair, verdicts, .. } = &run.findings;
     let passes = vec![counts(Some(states)), counts(past.as_ref()), counts(fair.as_ref())];
     let verdicts = verdicts.iter().map(|verdict| {
