@@ -110,7 +110,7 @@ impl Drawn {
         let mut left = sends;
         for _ in 0..1 + sends {
             match dice.draw(8) {
-                0 | 1 | 2 if left > 0 => {
+                0..=2 if left > 0 => {
                     left -= 1;
                     self.send(&mut dice, out);
                 }
