@@ -1,17 +1,25 @@
 //! Reduction lets one node go first where it makes no difference; here it would make one.
 
 use crate::common::{breach, check, group_of, plain};
-use crate::reference::{Bounds, Maker, explore};
+use crate::reference::{Bounds, Maker, Seen, explore};
 use quorate_check::{Effort, End, Search};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Effects, Fence, Group, Input, Never, NodeId, Protocol, Time};
 use serde::Serialize;
 
-/// The first node hits a ball to itself for ever, and sends the other one a token when it leaves. The other one's user
-/// is always denied; with the token it enters unasked.
+/// Two nodes. The first one enters at once; the other one's user is always denied, and it enters with a token, unasked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Squash {
     me: NodeId,
+    game: Game,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Game {
+    /// The first one hits a ball to itself for ever, and sends the token when it leaves.
+    ForEver,
+    /// The first one sends the token when it enters, and a ball to itself, with which it leaves.
+    Once,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -39,13 +47,22 @@ impl Protocol for Squash {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         let first = self.me == FIRST;
         match input {
-            Input::Start { .. } if first => out.send(FIRST, Message::Ball),
-            Input::Message { message: Message::Ball, .. } => out.send(FIRST, Message::Ball),
-            Input::Command(Command::Acquire) if first => out.emit(Event::Entered { fence: Fence::default() }),
+            Input::Start { .. } if first && self.game == Game::ForEver => out.send(FIRST, Message::Ball),
+            Input::Message { message: Message::Ball, .. } => match self.game {
+                Game::ForEver => out.send(FIRST, Message::Ball),
+                Game::Once => out.emit(Event::Left),
+            },
+            Input::Command(Command::Acquire) if first => {
+                out.emit(Event::Entered { fence: Fence::default() });
+                if self.game == Game::Once {
+                    out.send(FIRST, Message::Ball);
+                    out.send(OTHER, Message::Token);
+                }
+            }
             Input::Command(Command::Acquire) => out.emit(Event::Denied),
             Input::Command(Command::Release) => {
                 out.emit(Event::Left);
-                if first {
+                if first && self.game == Game::ForEver {
                     out.send(OTHER, Message::Token);
                 }
             }
@@ -61,21 +78,32 @@ impl Protocol for Squash {
     }
 }
 
-fn squash() -> Maker<Squash> {
-    group_of(2, |me, _: Group| Squash { me })
-}
-
-/// Where the first node goes round alone, all are followed after all, and what they do is judged like any step.
-#[test]
-fn a_step_that_was_put_off_is_judged_when_it_is_taken() {
-    let (make, bounds) = (squash(), Bounds::new(2, 1));
-    assert_eq!(explore(&make, &bounds).unasked, Some(3));
+/// Holds every search to what the plain explorer sees first.
+fn is_found(game: Game, property: &str, seen: impl Fn(&Seen) -> Option<u64>, steps: u64) {
+    let make: Maker<Squash> = group_of(2, move |me, _: Group| Squash { me, game });
+    let bounds = Bounds::new(2, 1);
+    assert_eq!(seen(&explore(&make, &bounds)), Some(steps));
     for search in [Search::Breadth, Search::Depth] {
         for (threads, reduce) in [(1, false), (1, true), (2, true)] {
             let effort = Effort { search, threads, reduce, ..plain() };
             let findings = check(&make, &bounds, &effort);
             assert_eq!(findings.end, End::Complete);
-            assert!(breach(&findings, "asked-first").is_some(), "{effort:?}");
+            let found = breach(&findings, property);
+            assert!(found.is_some(), "{property} with {effort:?}");
+            assert!(search == Search::Depth || found == Some(steps), "{property} with {effort:?}: {found:?}");
         }
     }
+}
+
+/// Where the first node goes round alone, all are followed after all, and what they do is judged like any step.
+#[test]
+fn a_step_that_was_put_off_is_judged_when_it_is_taken() {
+    is_found(Game::ForEver, "asked-first", |seen| seen.unasked, 3);
+}
+
+/// Nobody can send the first node anything while it is inside; but if it left first, nobody would see it there with the
+/// other one.
+#[test]
+fn a_step_that_is_seen_never_goes_first() {
+    is_found(Game::Once, "exclusion", |seen| seen.two_inside, 2);
 }

@@ -79,8 +79,8 @@ pub(crate) struct CheckArgs {
     /// Follow orders that make no difference too.
     #[arg(long)]
     no_reduction: bool,
-    /// How many threads search; all cores unless given, but one with --dfs, where more would leave the counterexample
-    /// to chance.
+    /// How many threads search; all cores unless given, but one where more would leave the outcome to chance (--dfs,
+    /// and --walks with --first).
     #[arg(long, value_parser = whole::<usize>)]
     threads: Option<usize>,
     /// How much memory it may take, in GB; three quarters of what is free unless given.
@@ -121,7 +121,7 @@ impl CheckArgs {
             },
             effort: Effort {
                 search: self.search(),
-                threads: threads(self.threads.or(self.dfs.then_some(1)), "check")?,
+                threads: threads(self.threads.or(self.is_up_to_chance().then_some(1)), "check")?,
                 memory: self.memory.unwrap_or_else(memory::usual).within_limits().bytes(),
                 reduce: !self.no_reduction,
                 first: self.first,
@@ -143,6 +143,13 @@ impl CheckArgs {
             None if self.dfs => Search::Depth,
             None => Search::Breadth,
         }
+    }
+}
+
+impl CheckArgs {
+    /// Whether the figures of several threads depend on which of them is first.
+    fn is_up_to_chance(&self) -> bool {
+        self.dfs || (self.walks.is_some() && self.first)
     }
 }
 
