@@ -6,6 +6,30 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+/// What every algorithm has, whatever its family: a name and an explanation.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    /// The name that users type.
+    pub name: &'static str,
+    /// What kind of algorithm it is.
+    pub class: &'static str,
+    /// One line on the idea.
+    pub summary: &'static str,
+    /// Its source file, whose header explains it.
+    pub source: &'static str,
+    /// What is wrong with it, if that is its purpose.
+    pub flaw: Option<&'static str>,
+    /// Whether the checker can go through its states, which asks that its nodes can be copied, compared and hashed.
+    pub checkable: bool,
+}
+
+impl Profile {
+    /// What its header explains.
+    pub fn about(&self) -> About {
+        About::of_source(self.source)
+    }
+}
+
 /// What an algorithm's header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {

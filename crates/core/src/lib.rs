@@ -21,7 +21,7 @@
 //! assert!(matches!(effects[..], [Effect::Emit { event: Event::Entered { .. }, .. }]));
 //! ```
 //!
-//! The algorithms live in one module per family ([`mutex`] so far), one file each. Wrappers are protocols
+//! The algorithms live in one module per family ([`mutex`], [`election`]), one file each. Wrappers are protocols
 //! too: [`Reliable`](wrap::Reliable) for links that lose, repeat and reorder, [`Many`](wrap::Many) for many
 //! named resources side by side.
 #![no_std]
@@ -35,6 +35,7 @@ mod barrier;
 mod clock;
 mod describe;
 mod effects;
+pub mod election;
 mod fence;
 mod fixed;
 pub mod fixtures;

@@ -36,6 +36,12 @@ pub trait Durable: Default {
     type Write;
     /// Adds one write.
     fn apply(&mut self, write: Self::Write);
+
+    /// What a node finds whose disk was lost: by default what one finds that never lived. A protocol that promised
+    /// its peers to remember something tells the two apart here, so that it does not break that promise unawares.
+    fn wiped() -> Self {
+        Self::default()
+    }
 }
 
 /// Nothing survives, and nothing is ever saved.
@@ -75,6 +81,10 @@ pub enum Input<P: Protocol> {
     Suspect(NodeId),
     /// The failure detector takes it back.
     Trust(NodeId),
+    /// The disk takes no more writes; what was saved since waits, and nothing is lost.
+    DiskFull,
+    /// The disk takes writes again, and those that waited first.
+    DiskFree,
     /// The group has a new view.
     View(View),
 }
@@ -94,6 +104,8 @@ where
             Self::Saved(count) => Self::Saved(*count),
             Self::Suspect(node) => Self::Suspect(*node),
             Self::Trust(node) => Self::Trust(*node),
+            Self::DiskFull => Self::DiskFull,
+            Self::DiskFree => Self::DiskFree,
             Self::View(view) => Self::View(view.clone()),
         }
     }
@@ -119,6 +131,8 @@ where
             Self::Saved(count) => f.debug_tuple("Saved").field(count).finish(),
             Self::Suspect(node) => f.debug_tuple("Suspect").field(node).finish(),
             Self::Trust(node) => f.debug_tuple("Trust").field(node).finish(),
+            Self::DiskFull => f.write_str("DiskFull"),
+            Self::DiskFree => f.write_str("DiskFree"),
             Self::View(view) => f.debug_tuple("View").field(view).finish(),
         }
     }

@@ -120,6 +120,10 @@ pub enum Taken<'a, C> {
     Suspect(NodeId),
     /// A node is trusted again.
     Trust(NodeId),
+    /// Its disk takes no more writes.
+    DiskFull,
+    /// Its disk takes writes again.
+    DiskFree,
     /// A new view.
     View(&'a View),
 }

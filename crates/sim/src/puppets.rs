@@ -126,6 +126,8 @@ where
             }
             Taken::Suspect(peer) => Input::Suspect(*peer),
             Taken::Trust(peer) => Input::Trust(*peer),
+            Taken::DiskFull => Input::DiskFull,
+            Taken::DiskFree => Input::DiskFree,
             Taken::View(view) => Input::View((*view).clone()),
         })
     }

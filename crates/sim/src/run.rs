@@ -15,25 +15,35 @@ pub trait Workload<C, E> {
     fn is_done(&self) -> bool;
 }
 
-/// Commands to come.
+/// Commands and alarms to come.
 pub struct Plan<C>(Vec<Planned<C>>);
 
 struct Planned<C> {
     at: Time,
     node: NodeId,
-    command: C,
-    survives: bool,
+    what: What<C>,
+}
+
+enum What<C> {
+    CommandThisLife(C),
+    CommandAnyLife(C),
+    Alarm,
 }
 
 impl<C> Plan<C> {
     /// Gives a node this command at that instant, unless its present life ends before.
     pub fn command(&mut self, at: Time, node: NodeId, command: C) {
-        self.0.push(Planned { at, node, command, survives: false });
+        self.0.push(Planned { at, node, what: What::CommandThisLife(command) });
     }
 
     /// Gives a node this command at that instant, whichever life of it that finds.
     pub fn command_any_life(&mut self, at: Time, node: NodeId, command: C) {
-        self.0.push(Planned { at, node, command, survives: true });
+        self.0.push(Planned { at, node, what: What::CommandAnyLife(command) });
+    }
+
+    /// Lets a node's user hear [`News::Alarm`] at that instant, whether the node is up or down.
+    pub fn wake(&mut self, at: Time, node: NodeId) {
+        self.0.push(Planned { at, node, what: What::Alarm });
     }
 }
 
@@ -83,8 +93,12 @@ where
             heard_at = world.time();
             workload.hear(world.time(), node, &news, &mut plan);
         }
-        for Planned { at, node, command, survives } in plan.0.drain(..) {
-            if survives { world.command(at, node, command) } else { world.command_this_life(at, node, command) }
+        for Planned { at, node, what } in plan.0.drain(..) {
+            match what {
+                What::CommandThisLife(command) => world.command_this_life(at, node, command),
+                What::CommandAnyLife(command) => world.command(at, node, command),
+                What::Alarm => world.wake(at, node),
+            }
         }
         if workload.is_done() && !world.has_plans() {
             let since = *done_at.get_or_insert(world.time());

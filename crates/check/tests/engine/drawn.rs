@@ -172,7 +172,12 @@ impl Protocol for Drawn {
                 let dice = self.dice(5);
                 self.act(dice, 1, out);
             }
-            Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
+            Input::Saved(_)
+            | Input::Suspect(_)
+            | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::View(_) => {}
         }
     }
 }

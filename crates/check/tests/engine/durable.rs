@@ -80,6 +80,8 @@ impl Protocol for Counter {
             | Input::Saved(_)
             | Input::Suspect(_)
             | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
             | Input::View(_) => {}
         }
     }
@@ -173,6 +175,8 @@ impl Protocol for Server {
             | Input::Saved(_)
             | Input::Suspect(_)
             | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
             | Input::View(_) => {}
         }
     }

@@ -136,6 +136,8 @@ impl Protocol for Tennis {
             | Input::Saved(_)
             | Input::Suspect(_)
             | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
             | Input::View(_) => {}
         }
     }
@@ -276,6 +278,8 @@ fn whoever_stays_inside_for_ever_accuses_nobody() {
                 | Input::Saved(_)
                 | Input::Suspect(_)
                 | Input::Trust(_)
+                | Input::DiskFull
+                | Input::DiskFree
                 | Input::View(_) => {}
             }
         }

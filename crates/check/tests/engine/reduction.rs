@@ -73,6 +73,8 @@ impl Protocol for Squash {
             | Input::Saved(_)
             | Input::Suspect(_)
             | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
             | Input::View(_) => {}
         }
     }

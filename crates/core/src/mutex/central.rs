@@ -30,6 +30,7 @@
 //! ticket given back before it arrived is never granted.
 
 use super::{Command, Cost, Event, Facts, Floor, Patience, Refusal, ServiceOrder};
+use crate::about::Profile;
 use crate::describe::Describe;
 use crate::effects::Effects;
 use crate::fence::Fence;
@@ -45,15 +46,18 @@ use core::fmt;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
-    name: "central",
-    class: "centralised",
-    summary: "one coordinator grants from a queue",
-    source: include_str!("central.rs"),
+    profile: Profile {
+        name: "central",
+        class: "centralised",
+        summary: "one coordinator grants from a queue",
+        source: include_str!("central.rs"),
+        flaw: None,
+        checkable: true,
+    },
     cost: Cost { formula: "3, own 0", messages: |_| 3, own_messages: 0, client_delay: 2, sync_delay: 2 },
     order: ServiceOrder::Arrival,
     fences: true,
     keeper: |group| group.first(),
-    flaw: None,
 };
 
 /// One node of the algorithm; one of them is the coordinator too.
@@ -198,7 +202,13 @@ impl Protocol for Central {
             },
             Input::Timer(never) => match never {},
             // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. } | Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
+            Input::Start { .. }
+            | Input::Saved(_)
+            | Input::Suspect(_)
+            | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::View(_) => {}
         }
         self.assert_invariants();
     }

@@ -1,20 +1,14 @@
 //! What the book says of an algorithm, as data: tables print it beside what was measured.
 
-use crate::about::About;
+use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
 
 /// An algorithm's line in the book's table.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// The name that users type.
-    pub name: &'static str,
-    /// What kind of algorithm it is.
-    pub class: &'static str,
-    /// One line on the idea.
-    pub summary: &'static str,
-    /// Its source file, whose header explains it.
-    pub source: &'static str,
+    /// What it is called, and where it is explained.
+    pub profile: Profile,
     /// What an entry costs.
     pub cost: Cost,
     /// In which order it serves.
@@ -23,15 +17,6 @@ pub struct Facts {
     pub fences: bool,
     /// The node that keeps the lock for all, if there is one.
     pub keeper: fn(&Group) -> Option<NodeId>,
-    /// What is wrong with it, if that is its purpose.
-    pub flaw: Option<&'static str>,
-}
-
-impl Facts {
-    /// What its header explains.
-    pub fn about(&self) -> About {
-        About::of_source(self.source)
-    }
 }
 
 /// What an entry costs.

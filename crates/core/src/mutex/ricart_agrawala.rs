@@ -29,6 +29,7 @@
 //! also carry the largest fence known, from which the next entry's fence follows.
 
 use super::{Command, Cost, Event, Facts, Floor, Patience, Refusal, ServiceOrder};
+use crate::about::Profile;
 use crate::clock::{Clock, Stamp};
 use crate::describe::Describe;
 use crate::effects::Effects;
@@ -43,10 +44,14 @@ use alloc::collections::BTreeSet;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
-    name: "ricart-agrawala",
-    class: "permission-based",
-    summary: "ask everyone; whoever is older or inside defers the reply",
-    source: include_str!("ricart_agrawala.rs"),
+    profile: Profile {
+        name: "ricart-agrawala",
+        class: "permission-based",
+        summary: "ask everyone; whoever is older or inside defers the reply",
+        source: include_str!("ricart_agrawala.rs"),
+        flaw: None,
+        checkable: true,
+    },
     cost: Cost {
         formula: "2(n−1)",
         messages: |nodes| 2 * (nodes as u64 - 1),
@@ -57,7 +62,6 @@ pub const FACTS: Facts = Facts {
     order: ServiceOrder::HappenedBefore,
     fences: true,
     keeper: |_| None,
-    flaw: None,
 };
 
 /// One node of the algorithm.
@@ -155,7 +159,13 @@ impl Protocol for RicartAgrawala {
             },
             Input::Timer(never) => match never {},
             // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. } | Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
+            Input::Start { .. }
+            | Input::Saved(_)
+            | Input::Suspect(_)
+            | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::View(_) => {}
         }
         self.assert_invariants();
     }

@@ -43,6 +43,7 @@ mod reading;
 pub use reading::Reading;
 
 use super::{Command, Cost, Event, Facts, Refusal, ServiceOrder};
+use crate::about::Profile;
 use crate::describe::Describe;
 use crate::effects::Effects;
 use crate::fence::Fence;
@@ -56,10 +57,14 @@ use reading::{Circle, Stamp};
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
-    name: "ricart-agrawala-modulo",
-    class: "permission-based",
-    summary: "ricart-agrawala with numbers modulo 2n−1: finitely many states",
-    source: include_str!("ricart_agrawala_modulo.rs"),
+    profile: Profile {
+        name: "ricart-agrawala-modulo",
+        class: "permission-based",
+        summary: "ricart-agrawala with numbers modulo 2n−1: finitely many states",
+        source: include_str!("ricart_agrawala_modulo.rs"),
+        flaw: None,
+        checkable: true,
+    },
     cost: Cost {
         formula: "2(n−1)",
         messages: |nodes| 2 * (nodes as u64 - 1),
@@ -70,7 +75,6 @@ pub const FACTS: Facts = Facts {
     order: ServiceOrder::None,
     fences: false,
     keeper: |_| None,
-    flaw: None,
 };
 
 /// One node of the algorithm.
@@ -174,7 +178,13 @@ impl Protocol for RicartAgrawalaModulo {
             },
             Input::Timer(never) => match never {},
             // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. } | Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
+            Input::Start { .. }
+            | Input::Saved(_)
+            | Input::Suspect(_)
+            | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::View(_) => {}
         }
         self.assert_invariants();
     }

@@ -25,6 +25,10 @@ pub(super) enum InputLine<B, S, C> {
     Saved(u64),
     Suspect(NodeId),
     Trust(NodeId),
+    #[serde(rename = "disk-full")]
+    DiskFull,
+    #[serde(rename = "disk-free")]
+    DiskFree,
     View(View),
 }
 

@@ -209,6 +209,8 @@ fn show_input<C, E>(
         InputLine::Saved(count) => Taken::Saved(*count),
         InputLine::Suspect(node) => Taken::Suspect(*node),
         InputLine::Trust(node) => Taken::Trust(*node),
+        InputLine::DiskFull => Taken::DiskFull,
+        InputLine::DiskFree => Taken::DiskFree,
         InputLine::View(view) => Taken::View(view),
     };
     observer.observe(&Moment::Input { time, now, node, input });

@@ -149,6 +149,8 @@ impl<W: Write, C: Serialize, E: Serialize> Observer<C, E> for Writer<W> {
                     Taken::Saved(count) => InputLine::Saved(*count),
                     Taken::Suspect(node) => InputLine::Suspect(*node),
                     Taken::Trust(node) => InputLine::Trust(*node),
+                    Taken::DiskFull => InputLine::DiskFull,
+                    Taken::DiskFree => InputLine::DiskFree,
                     Taken::View(view) => InputLine::View((*view).clone()),
                 };
                 self.json(&line);

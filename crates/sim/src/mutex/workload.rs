@@ -157,7 +157,7 @@ impl Workload<Command, Event> for Requests {
                 self.content(now, node, plan);
             }
             News::Crashed => self.stranded(now, node),
-            News::Told(Event::Refused(_)) => {}
+            News::Told(Event::Refused(_)) | News::Alarm => {}
         }
     }
 

@@ -40,6 +40,13 @@ pub enum Fault {
         /// The node.
         node: NodeId,
     },
+    /// `disk 2 full`, `disk 2 fails`: something is wrong with the node's disk.
+    Disk {
+        /// The node.
+        node: NodeId,
+        /// What is wrong.
+        trouble: DiskTrouble,
+    },
     /// `cut 1,2 | 3`, `cut 1 > 2`: no message passes between the sides.
     Cut(Cut),
     /// `heal`: all cuts end.
@@ -85,6 +92,27 @@ pub enum Disk {
     Kept,
     /// Nothing, as on a new machine: `blank`.
     Blank,
+}
+
+/// What is wrong with a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DiskTrouble {
+    /// It takes no more writes; they wait, and nothing is lost: `full`.
+    Full,
+    /// The sync under way fails and takes its node down, or the node goes down at once if there is none: `fails`.
+    Fails,
+}
+
+impl DiskTrouble {
+    pub(super) const ALL: [Self; 2] = [Self::Full, Self::Fails];
+
+    /// The word for it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Fails => "fails",
+        }
+    }
 }
 
 /// How a link is made to behave unlike the others.
@@ -135,6 +163,8 @@ pub enum FaultKind {
     Pause,
     /// A paused node goes on.
     Resume,
+    /// A disk is full or fails.
+    Disk,
     /// Messages no longer pass.
     Cut,
     /// All cuts end.
@@ -149,11 +179,12 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// All of them, in the order in which help lists them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Crash,
         Self::Restart,
         Self::Pause,
         Self::Resume,
+        Self::Disk,
         Self::Cut,
         Self::Heal,
         Self::Skew,
@@ -168,6 +199,7 @@ impl FaultKind {
             Self::Restart => "restart",
             Self::Pause => "pause",
             Self::Resume => "resume",
+            Self::Disk => "disk",
             Self::Cut => "cut",
             Self::Heal => "heal",
             Self::Skew => "skew",
@@ -183,6 +215,7 @@ impl FaultKind {
             Self::Restart => "restart NODE [blank] [at TIME]",
             Self::Pause => "pause NODE [at TIME] [for LENGTH]",
             Self::Resume => "resume NODE [at TIME]",
+            Self::Disk => "disk NODE full (or fails) [at TIME] [for LENGTH]",
             Self::Cut => "cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH]",
             Self::Heal => "heal [at TIME]",
             Self::Skew => "skew NODE by LENGTH [at TIME]",
@@ -196,7 +229,7 @@ impl FaultKind {
     /// Whether it goes on until something ends it, so that it may be given a length.
     pub const fn can_last(self) -> bool {
         match self {
-            Self::Crash | Self::Pause | Self::Cut | Self::Link => true,
+            Self::Crash | Self::Pause | Self::Disk | Self::Cut | Self::Link => true,
             Self::Restart | Self::Resume | Self::Heal | Self::Skew | Self::Drift => false,
         }
     }
@@ -215,12 +248,18 @@ impl Fault {
             Self::Restart { .. } => FaultKind::Restart,
             Self::Pause { .. } => FaultKind::Pause,
             Self::Resume { .. } => FaultKind::Resume,
+            Self::Disk { .. } => FaultKind::Disk,
             Self::Cut(_) => FaultKind::Cut,
             Self::Heal => FaultKind::Heal,
             Self::Skew { .. } => FaultKind::Skew,
             Self::Drift { .. } => FaultKind::Drift,
             Self::Link { .. } => FaultKind::Link,
         }
+    }
+
+    /// Whether it may strike only some time after it begins, so that its length counts from then on.
+    pub(crate) const fn strikes_later(&self) -> bool {
+        matches!(self, Self::Disk { trouble: DiskTrouble::Fails, .. })
     }
 
     /// The one node that it happens to, if it is a node's fault.
@@ -230,6 +269,7 @@ impl Fault {
             | Self::Restart { node, .. }
             | Self::Pause { node }
             | Self::Resume { node }
+            | Self::Disk { node, .. }
             | Self::Skew { node, .. }
             | Self::Drift { node, .. } => Some(node),
             Self::Cut(_) | Self::Heal | Self::Link { .. } => None,
@@ -245,6 +285,7 @@ impl Fault {
             | Self::Restart { .. }
             | Self::Pause { .. }
             | Self::Resume { .. }
+            | Self::Disk { .. }
             | Self::Heal
             | Self::Skew { .. }
             | Self::Drift { .. } => &[],
@@ -287,6 +328,7 @@ impl fmt::Display for Fault {
             Self::Crash { node, unsynced: Unsynced::Torn } => write!(f, " {node} torn"),
             Self::Restart { node, disk: Disk::Blank } => write!(f, " {node} blank"),
             Self::Pause { node } | Self::Resume { node } => write!(f, " {node}"),
+            Self::Disk { node, trouble } => write!(f, " {node} {}", trouble.name()),
             Self::Cut(cut) => write!(f, " {cut}"),
             Self::Heal => Ok(()),
             Self::Skew { node, by } => write!(f, " {node} by {by}"),
@@ -320,7 +362,8 @@ pub struct TimedFault {
     pub at: Duration,
     /// What happens.
     pub fault: Fault,
-    /// How long it is until a crashed node restarts, a paused one resumes, a cut heals, or links are as before.
+    /// How long it is until a crashed node restarts, a paused one resumes, a full disk has room, a cut heals, or links
+    /// are as before.
     /// If nothing is said, it lasts. Other kinds of fault have no length, see [`FaultKind::can_last`].
     pub lasts: Option<Duration>,
 }

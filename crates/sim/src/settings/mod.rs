@@ -32,7 +32,7 @@ mod tests;
 
 pub use chance::Chance;
 pub use error::SettingError;
-pub use fault::{Disk, Fault, FaultKind, LinkChange, TimedFault, Unsynced};
+pub use fault::{Disk, DiskTrouble, Fault, FaultKind, LinkChange, TimedFault, Unsynced};
 pub use latency::Latency;
 pub use length::{Length, Offset};
 pub use nearest::nearest;

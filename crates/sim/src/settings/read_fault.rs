@@ -2,7 +2,7 @@
 
 use super::clauses::{Clauses, Reader, first_word, stray_word, words};
 use super::error::SettingError;
-use super::fault::{Disk, Fault, FaultKind, LinkChange, Property, TimedFault, Unsynced};
+use super::fault::{Disk, DiskTrouble, Fault, FaultKind, LinkChange, Property, TimedFault, Unsynced};
 use super::nearest::nearest;
 use quorate_core::NodeId;
 use std::str::FromStr;
@@ -52,6 +52,7 @@ fn read(clauses: &Clauses<'_>) -> Result<Fault, SettingError> {
         }
         FaultKind::Pause => Fault::Pause { node: only_node(reader)? },
         FaultKind::Resume => Fault::Resume { node: only_node(reader)? },
+        FaultKind::Disk => read_disk(reader)?,
         FaultKind::Heal => {
             reader.end(&[])?;
             Fault::Heal
@@ -84,6 +85,21 @@ fn node_by(reader: &mut Reader<'_>) -> Result<NodeId, SettingError> {
     } else {
         reader.end(&["by"])?;
         Err(reader.missing("'by'"))
+    }
+}
+
+fn read_disk(mut reader: Reader<'_>) -> Result<Fault, SettingError> {
+    let node = reader.node()?;
+    let words = DiskTrouble::ALL.map(DiskTrouble::name);
+    match DiskTrouble::ALL.into_iter().find(|trouble| reader.option(trouble.name())) {
+        Some(trouble) => {
+            reader.end(&[])?;
+            Ok(Fault::Disk { node, trouble })
+        }
+        None => {
+            reader.end(&words)?;
+            Err(reader.missing("what is wrong with it"))
+        }
     }
 }
 
@@ -131,7 +147,7 @@ pub(super) fn all_faults() -> String {
 #[cfg(test)]
 mod tests {
     use super::super::samples::{self, sentence};
-    use super::{Disk, Fault, LinkChange, NodeId, TimedFault, Unsynced};
+    use super::{Disk, DiskTrouble, Fault, LinkChange, NodeId, TimedFault, Unsynced};
     use expect_test::expect;
     use proptest::prelude::{prop_assert_eq, proptest};
     use quorate_core::Duration;
@@ -169,6 +185,43 @@ mod tests {
         reads("pause 3 at 5ms for 20ms", Fault::Pause { node: node(3) }, 5, Some(20));
         reads("pause 3 at 5ms", Fault::Pause { node: node(3) }, 5, None);
         reads("resume 3 at 9ms", Fault::Resume { node: node(3) }, 9, None);
+    }
+
+    #[test]
+    fn disk() {
+        let disk = |trouble| Fault::Disk { node: node(2), trouble };
+        reads("disk 2 full at 1s for 2s", disk(DiskTrouble::Full), 1_000, Some(2_000));
+        reads("disk 2 fails at 1s for 2s", disk(DiskTrouble::Fails), 1_000, Some(2_000));
+        reads("disk 2 full", disk(DiskTrouble::Full), 0, None);
+        reads(" Disk\t2 FAILS For 3ms", disk(DiskTrouble::Fails), 0, Some(3));
+    }
+
+    #[test]
+    fn mistakes_in_disks() {
+        let texts = [
+            "disk",
+            "disk 2",
+            "disk full",
+            "disk 2 ful",
+            "disk 2 fail at 1s",
+            "disk 2 slow",
+            "disk 2 full fails",
+            "disk 2 fails torn",
+            "disk 1,2 full",
+            "disk 2 full at 1s for",
+        ];
+        expect![[r#"
+            'disk' lacks a node; write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'disk 2' lacks what is wrong with it; write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'full' is not a node's number; write for example 2.
+            'ful' makes no sense in 'disk 2 ful'; did you mean 'full'? Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'fail' makes no sense in 'disk 2 fail'; did you mean 'fails'? Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'slow' makes no sense in 'disk 2 slow'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'fails' makes no sense in 'disk 2 full fails'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'torn' makes no sense in 'disk 2 fails torn'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            '1,2' is not a node's number; write for example 2.
+            'disk 2 full at 1s for' lacks a length after 'for'; write for example 'for 20ms'.
+        "#]].assert_eq(&texts.map(sentence::<TimedFault>).concat());
     }
 
     #[test]
@@ -243,8 +296,8 @@ mod tests {
             "drift 2 by",
         ];
         expect![[r#"
-            'crsh' is not a fault; did you mean 'crash'? Faults are crash, restart, pause, resume, cut, heal, skew, drift, link.
-            'banana' is not a fault. Faults are crash, restart, pause, resume, cut, heal, skew, drift, link.
+            'crsh' is not a fault; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link.
+            'banana' is not a fault. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link.
             '' lacks a fault; write for example 'crash 2 at 10ms'.
             'at 5ms' lacks a fault; write for example 'crash 2 at 10ms'.
             'crash' lacks a node; write crash NODE [torn] [at TIME] [for LENGTH].

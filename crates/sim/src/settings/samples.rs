@@ -1,8 +1,8 @@
 //! Values and texts of every kind for the tests: what reads, and what should not.
 
 use super::{
-    Chance, Cut, Disk, Fault, Latency, LinkChange, Links, NodeSet, Offset, Ppm, Script, SettingError, Side,
-    TimedCommand, TimedFault, Unsynced,
+    Chance, Cut, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Offset, Ppm, Script, SettingError,
+    Side, TimedCommand, TimedFault, Unsynced,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -90,6 +90,7 @@ pub(super) fn fault() -> impl Strategy<Value = Fault> {
         (node(), disk).prop_map(|(node, disk)| Fault::Restart { node, disk }),
         node().prop_map(|node| Fault::Pause { node }),
         node().prop_map(|node| Fault::Resume { node }),
+        (node(), select(DiskTrouble::ALL.to_vec())).prop_map(|(node, trouble)| Fault::Disk { node, trouble }),
         cut().prop_map(Fault::Cut),
         Just(Fault::Heal),
         (node(), any::<i64>()).prop_map(|(node, nanos)| Fault::Skew { node, by: Offset::from_nanos(nanos) }),
@@ -115,10 +116,10 @@ pub(super) fn script() -> impl Strategy<Value = Script> {
 }
 
 /// The words and signs of the languages, and numbers that fit none, with a blank between any two.
-const TOKENS: &str = "crash restart pause resume cut heal skew drift link torn blank at for by rest latency loss \
-    duplicate acquire try fixed uniform long-tail | > , - : .. . # % ' ns µs h 0 1 2 3 1-3 -1 10ms -3ms 0.5 50% 200ppm \
-    fixed:1ms uniform:1ms..5ms 18446744073709551616 99999999999999999999999999999999999999999h \
-    0.00000000000000000000000000000000000000001 ☃ \u{7} \u{202e} \n \u{a0}";
+const TOKENS: &str = "crash restart pause resume disk cut heal skew drift link torn blank full fails at for by rest \
+    latency loss duplicate acquire try fixed uniform long-tail | > , - : .. . # % ' ns µs h 0 1 2 3 1-3 -1 10ms -3ms \
+    0.5 50% 200ppm fixed:1ms uniform:1ms..5ms 18446744073709551616 \
+    99999999999999999999999999999999999999999h 0.00000000000000000000000000000000000000001 ☃ \u{7} \u{202e} \n \u{a0}";
 
 /// Anything at all, and above all what nearly reads: the words of the languages in the wrong places.
 pub(super) fn hostile_text() -> impl Strategy<Value = String> {

@@ -142,6 +142,6 @@ impl<P: Protocol> Disk<P> {
 
     /// Everything is gone.
     pub fn wipe(&mut self) {
-        *self = Self::default();
+        *self = Self { durable: P::Durable::wiped(), ..Self::default() };
     }
 }

@@ -1,10 +1,11 @@
 //! What goes wrong: faults begin at their time, and end if they last.
 
 use super::clock::NodeClock;
+use super::full_disk::Failure;
 use super::host::Condition;
 use super::{News, Pending, Simulated, World};
 use crate::moment::{Happening, Loss, Observer};
-use crate::settings::{Disk, Fault, TimedFault, Unsynced};
+use crate::settings::{Disk, DiskTrouble, Fault, TimedFault, Unsynced};
 use quorate_core::{Duration, NodeId, Time, WriteOf};
 use serde::Serialize;
 
@@ -32,7 +33,7 @@ where
         }
     }
 
-    fn expect(&mut self, at: Time, act: Act) {
+    pub(super) fn expect(&mut self, at: Time, act: Act) {
         self.around.troubles += 1;
         self.around.push(at, Pending::Fault(Box::new(act)));
     }
@@ -40,23 +41,27 @@ where
     pub(super) fn act(&mut self, act: Act) {
         match act {
             Act::Begin { serial, fault, lasts } => {
-                if let Some(length) = lasts {
+                if let Some(length) = lasts.filter(|_| !fault.strikes_later()) {
                     let end = Act::End { serial, fault: fault.clone() };
                     self.expect(self.around.time + length, end);
                 }
-                self.begin(serial, fault);
+                self.begin(serial, fault, lasts);
             }
             Act::End { serial, fault } => self.end(serial, &fault),
         }
     }
 
-    fn begin(&mut self, serial: u64, fault: Fault) {
+    fn begin(&mut self, serial: u64, fault: Fault, lasts: Option<Duration>) {
         let text = fault.to_string();
         match fault {
             Fault::Crash { node, unsynced } => return self.crash(serial, node, unsynced),
             Fault::Restart { node, disk } => return self.restart(node, disk),
             Fault::Pause { node } => return self.pause(serial, node),
             Fault::Resume { node } => return self.resume(node),
+            Fault::Disk { node, trouble: DiskTrouble::Full } => return self.fill(serial, node, &text),
+            Fault::Disk { node, trouble: DiskTrouble::Fails } => {
+                return self.begin_failure(node, Failure { serial, lasts }, &text);
+            }
             Fault::Cut(cut) => self.around.network.cut(serial, cut),
             Fault::Heal => self.around.network.heal(),
             Fault::Skew { node, by } => self.set_clock(node, |clock, now| clock.skew(now, by.nanos())),
@@ -72,6 +77,14 @@ where
             Fault::Crash { node, .. } if self.is_stopped_by(*node, serial) => self.restart(*node, Disk::Kept),
             Fault::Pause { node } if self.is_stopped_by(*node, serial) => self.resume(*node),
             Fault::Crash { .. } | Fault::Pause { .. } => {}
+            Fault::Disk { node, trouble: DiskTrouble::Full } => {
+                self.empty(serial, *node, &format!("end of {fault}"));
+            }
+            Fault::Disk { node, trouble: DiskTrouble::Fails } => {
+                if self.is_stopped_by(*node, serial) {
+                    self.restart(*node, Disk::Kept);
+                }
+            }
             Fault::Cut(_) | Fault::Link { .. } => {
                 if self.around.network.mend(serial) {
                     self.around.happens(Happening::Changed { text: &format!("end of {fault}") });
@@ -87,7 +100,7 @@ where
     }
 
     /// A node that is down already stays so.
-    fn crash(&mut self, serial: u64, node: NodeId, unsynced: Unsynced) {
+    pub(super) fn crash(&mut self, serial: u64, node: NodeId, unsynced: Unsynced) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Down {
             return;
@@ -107,6 +120,11 @@ where
             self.around.syncing -= usize::from(disk.syncing);
             lost_writes = disk.crash(survivors);
         }
+        if let Some(faults) = slot.host.disk_faults() {
+            let held = faults.crash();
+            self.around.syncing -= held;
+            self.around.stalled -= held;
+        }
         self.around.news.push_back((node, News::Crashed));
         self.around.happens(Happening::Crashed { node, lost_writes });
         for pending in inbox {
@@ -122,13 +140,12 @@ where
         }
         slot.host.condition = Condition::Up;
         slot.host.begin_next_life();
-        let blank = disk == Disk::Blank;
-        if blank && let Some(disk) = slot.host.disk() {
-            disk.wipe();
+        if disk == Disk::Blank {
+            slot.host.wipe_disk();
         }
         slot.node = (self.make)(node);
         self.around.news.push_back((node, News::Restarted));
-        self.boot(node, blank);
+        self.boot(node);
     }
 
     /// The work under way is interrupted, and begins anew when the node goes on.
@@ -153,7 +170,14 @@ where
         inbox.make_contiguous().sort_by_key(Pending::rank);
         self.around.happens(Happening::Resumed { node });
         for pending in inbox {
-            if self.around.is_instant() { self.accept(pending) } else { self.queue_up(node, pending) }
+            // Its disk may fail it while it catches up.
+            if !self.is_up(node) {
+                self.miss(pending, Loss::Down);
+            } else if self.around.is_instant() {
+                self.accept(pending);
+            } else {
+                self.queue_up(node, pending);
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::clock::NodeClock;
 use super::disk::Disk;
+use super::full_disk::{DiskFaults, Failure};
 use super::{Around, News, Pending, Simulated};
 use crate::moment::{Done, MessageId, Moment, Observer, Sent};
 use quorate_core::{Duration, Effect, Incarnation, NodeId, Note, Protocol, Sink, Span, Time, WriteOf};
@@ -40,6 +41,10 @@ pub(crate) struct Extras<P: Protocol> {
     timers: Vec<Armed<P::Timer>>,
     /// There from the first save on.
     pub(crate) disk: Option<Disk<P>>,
+    /// Whether the disk was wiped since the last boot.
+    is_blank: bool,
+    /// There once something was wrong with the disk.
+    disk_faults: Option<Box<DiskFaults>>,
     /// There once the clock is off.
     pub(crate) clock: Option<NodeClock>,
     /// Inputs that wait because the node is paused, or busy with the first of them.
@@ -58,6 +63,8 @@ impl<P: Protocol> Default for Extras<P> {
             generation: 0,
             timers: Vec::new(),
             disk: None,
+            is_blank: false,
+            disk_faults: None,
             clock: None,
             inbox: VecDeque::new(),
             is_busy: false,
@@ -90,6 +97,33 @@ impl<P: Protocol> Host<P> {
 
     pub(crate) fn disk(&mut self) -> Option<&mut Disk<P>> {
         self.extras.as_mut()?.disk.as_mut()
+    }
+
+    /// All that was on the disk is gone, and the next boot finds it so.
+    pub(crate) fn wipe_disk(&mut self) {
+        let extras = self.extras();
+        extras.disk.get_or_insert_default().wipe();
+        extras.is_blank = true;
+    }
+
+    /// Whether the node that boots now finds a disk that was wiped since it booted last.
+    pub(crate) fn take_blank(&mut self) -> bool {
+        self.extras.as_mut().is_some_and(|extras| std::mem::take(&mut extras.is_blank))
+    }
+
+    /// What is wrong with the disk, if anything ever was.
+    pub(super) fn disk_faults(&mut self) -> Option<&mut DiskFaults> {
+        self.extras.as_mut()?.disk_faults.as_deref_mut()
+    }
+
+    /// What is wrong with the disk, from now on.
+    pub(super) fn disk_faults_mut(&mut self) -> &mut DiskFaults {
+        self.extras().disk_faults.get_or_insert_default()
+    }
+
+    /// The failure that the sync under way meets.
+    pub(super) fn take_failure(&mut self) -> Option<Failure> {
+        self.disk_faults()?.failure.take()
     }
 
     fn clock(&self) -> Option<&NodeClock> {
@@ -153,6 +187,8 @@ impl<P: Protocol> Host<P> {
             Pending::Start { .. }
             | Pending::Message { .. }
             | Pending::Command { .. }
+            | Pending::DiskNews { .. }
+            | Pending::Alarm { .. }
             | Pending::Worked { .. }
             | Pending::Fault(_) => false,
         }
@@ -253,14 +289,22 @@ where
         }
     }
 
-    /// One sync at a time, for all that waits.
+    /// One sync at a time, for all that waits; none while the disk is full.
     pub(crate) fn begin_sync(&mut self) {
         let Some(disk) = self.host.disk() else { return };
         if disk.syncing {
             return;
         }
         let Some(count) = disk.unsynced() else { return };
-        disk.syncing = true;
+        if let Some(faults) = self.host.disk_faults().filter(|faults| faults.is_full()) {
+            let held = faults.hold();
+            self.around.syncing += held;
+            self.around.stalled += held;
+            return;
+        }
+        if let Some(disk) = self.host.disk() {
+            disk.syncing = true;
+        }
         self.around.syncing += 1;
         let done = self.around.time + self.around.node_dice.length(self.around.sync);
         let incarnation = self.host.incarnation();

@@ -70,9 +70,11 @@ where
                 self.around.happens(Happening::Lost { id, to, why });
             }
             Pending::Command { .. } => self.around.planned -= 1,
+            Pending::DiskNews { .. } => self.around.syncing -= 1,
             Pending::Start { .. }
             | Pending::Timer { .. }
             | Pending::Synced { .. }
+            | Pending::Alarm { .. }
             | Pending::Worked { .. }
             | Pending::Fault(_) => {}
         }
@@ -106,9 +108,13 @@ where
                 }
             }
             Pending::Synced { node, incarnation, count } => self.synced(node, incarnation, count),
-            Pending::Start { node } => self.boot(node, false),
-            // These two are no inputs.
-            Pending::Worked { .. } | Pending::Fault(_) => {}
+            Pending::DiskNews { node } => {
+                self.around.syncing -= 1;
+                self.tell_disk(node);
+            }
+            Pending::Start { node } => self.boot(node),
+            // These are no inputs.
+            Pending::Worked { .. } | Pending::Alarm { .. } | Pending::Fault(_) => {}
         }
     }
 
@@ -117,6 +123,9 @@ where
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.incarnation() != incarnation {
             return;
+        }
+        if let Some(failure) = slot.host.take_failure() {
+            return self.fail(node, failure);
         }
         self.around.syncing -= 1;
         if let Some(disk) = slot.host.disk() {
@@ -131,7 +140,7 @@ where
     }
 
     /// A life begins, once the world has; that of a paused node begins when it goes on.
-    pub(super) fn boot(&mut self, node: NodeId, blank: bool) {
+    pub(super) fn boot(&mut self, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()).filter(|_| self.started) else { return };
         match slot.host.condition {
             Condition::Up => {}
@@ -140,7 +149,9 @@ where
         }
         let incarnation = slot.host.incarnation();
         let durable = slot.host.disk().map(|disk| disk.contents()).unwrap_or_default();
+        let blank = slot.host.take_blank();
         self.tell(node, Taken::Start { incarnation, blank });
         self.step(node, Input::Start { durable, incarnation });
+        self.tell_disk(node);
     }
 }

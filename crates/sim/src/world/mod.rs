@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod disk;
 mod faults;
+mod full_disk;
 mod host;
 mod intake;
 
@@ -84,9 +85,12 @@ struct Around<P: Protocol, O> {
     events: u64,
     under_way: usize,
     armed: usize,
+    /// How many disks sync or hold writes, and how many have news for their nodes.
     syncing: usize,
+    /// How many commands and alarms are to come.
     planned: usize,
-    /// How many of all those wait inside paused nodes, where nothing but a fault can make them go on.
+    /// How many of all those wait inside paused nodes or before full disks, where nothing but a fault can make them go
+    /// on.
     stalled: usize,
     troubles: usize,
 }
@@ -100,6 +104,8 @@ pub enum News<E> {
     Crashed,
     /// The node is back, and knows of no request.
     Restarted,
+    /// The user's alarm clock rings, whether the node is up or down.
+    Alarm,
 }
 
 enum Aftermath {
@@ -134,6 +140,14 @@ enum Pending<P: Protocol> {
         incarnation: Incarnation,
         count: u64,
     },
+    /// The disk has become full or free.
+    DiskNews {
+        node: NodeId,
+    },
+    /// A user's alarm clock rings.
+    Alarm {
+        node: NodeId,
+    },
     /// A node is done with the input it was busy with, unless it was interrupted since.
     Worked {
         node: NodeId,
@@ -157,15 +171,15 @@ impl<P: Protocol> Pending<P> {
         match self {
             Self::Message { .. } | Self::Worked { .. } => Rank::Message,
             Self::Timer { .. } => Rank::Timer,
-            Self::Command { .. } => Rank::Command,
-            Self::Synced { .. } => Rank::Disk,
+            Self::Command { .. } | Self::Alarm { .. } => Rank::Command,
+            Self::Synced { .. } | Self::DiskNews { .. } => Rank::Disk,
             Self::Start { .. } | Self::Fault(_) => Rank::Fault,
         }
     }
 
     /// Whether it makes something happen for certain; a timer may have been cancelled.
     fn is_certain(&self) -> bool {
-        matches!(self, Self::Message { .. } | Self::Command { .. } | Self::Synced { .. })
+        matches!(self, Self::Message { .. } | Self::Command { .. } | Self::Synced { .. } | Self::DiskNews { .. })
     }
 
     fn node(&self) -> Option<NodeId> {
@@ -175,6 +189,8 @@ impl<P: Protocol> Pending<P> {
             | Self::Timer { node, .. }
             | Self::Command { node, .. }
             | Self::Synced { node, .. }
+            | Self::DiskNews { node }
+            | Self::Alarm { node }
             | Self::Worked { node, .. } => Some(*node),
             Self::Fault(_) => None,
         }
@@ -291,7 +307,7 @@ where
         }
         self.started = true;
         for node in (0..self.slots.len()).map(NodeId::from_index) {
-            self.boot(node, false);
+            self.boot(node);
         }
     }
 
@@ -308,6 +324,12 @@ where
         self.around.push(at, Pending::Command { node, life, command });
     }
 
+    /// Lets a node's user hear an alarm at an instant to come, whatever has become of the node.
+    pub fn wake(&mut self, at: Time, node: NodeId) {
+        self.around.planned += 1;
+        self.around.push(at, Pending::Alarm { node });
+    }
+
     /// Lets the next thing happen. Nothing is left to happen if it returns false.
     #[inline]
     pub fn advance(&mut self) -> bool {
@@ -320,6 +342,10 @@ where
                 self.act(*act);
             }
             Pending::Worked { node, turn } => self.worked(node, turn),
+            Pending::Alarm { node } => {
+                self.around.planned -= 1;
+                self.around.news.push_back((node, News::Alarm));
+            }
             pending => self.arrive(pending),
         }
         true
@@ -356,19 +382,20 @@ where
         self.around.under_way
     }
 
-    /// Whether no message is on its way, no timer is set, no disk is busy and no command is to come.
+    /// Whether no message is on its way, no timer is set, no disk has anything to do, and no command or alarm is to
+    /// come.
     pub fn is_quiet(&self) -> bool {
         let Around { under_way, armed, syncing, planned, .. } = self.around;
         under_way == 0 && armed == 0 && syncing == 0 && planned == 0
     }
 
-    /// Whether any command is to come.
+    /// Whether any command or alarm is to come.
     pub fn has_plans(&self) -> bool {
         self.around.planned > 0
     }
 
-    /// Whether nothing but timers can make anything happen: no fault is to come, and neither is any message, disk or
-    /// command, unless it waits for good inside a paused node.
+    /// Whether nothing but timers can make anything happen: no fault is to come, and neither is any message, disk,
+    /// command or alarm, unless it waits for good inside a paused node or before a full disk.
     pub fn is_left_to_timers(&self) -> bool {
         let Around { under_way, syncing, planned, stalled, troubles, .. } = self.around;
         troubles == 0 && under_way + syncing + planned == stalled

@@ -6,7 +6,7 @@ use quorate_core::{Class, NodeId, Parcel, VectorClock};
 use quorate_sim::World;
 use quorate_sim::causality::Causality;
 use quorate_sim::moment::{Done, MessageId, Moment, Observer, Taken, receivers};
-use quorate_sim::settings::FaultKind;
+use quorate_sim::settings::{DiskTrouble, Fault, FaultKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every moment of a node is a point; an arrow leads to it from the node's moment before, and from the sending of
@@ -151,8 +151,8 @@ fn clocks_agree_with_the_graph() {
     assert!(steps > 5_000, "{steps} steps are hardly enough");
 }
 
-/// The puppets of a world behind reliable links, after all that can happen in it. Nobody crashes, every cut ends and
-/// every pause too, so that the links settle.
+/// The puppets of a world behind reliable links, after all that can happen in it. Nobody crashes, every cut, every
+/// pause and every full disk has an end, so that the links settle.
 fn behind_reliable_links<O: Observer<Acts, String>>(stage: &Stage, observer: O) -> O {
     let make = |me| Reliable::new(me, Puppet::default(), Retransmission::default());
     let mut world = World::new(&stage.setup, make, observer);
@@ -160,6 +160,9 @@ fn behind_reliable_links<O: Observer<Acts, String>>(stage: &Stage, observer: O) 
         let settles = match fault.fault.kind() {
             FaultKind::Crash | FaultKind::Restart => false,
             FaultKind::Pause | FaultKind::Cut => fault.lasts.is_some(),
+            FaultKind::Disk => {
+                fault.lasts.is_some() && matches!(fault.fault, Fault::Disk { trouble: DiskTrouble::Full, .. })
+            }
             FaultKind::Resume | FaultKind::Heal | FaultKind::Skew | FaultKind::Drift | FaultKind::Link => true,
         };
         if settles {

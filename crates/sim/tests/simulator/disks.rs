@@ -2,6 +2,8 @@
 
 use crate::common::{Stage, emit, emit_ahead, multicast, multicast_ahead, save, send, send_ahead};
 use expect_test::expect;
+use quorate_sim::journal::Journal;
+use quorate_sim::replay::replay;
 use std::collections::BTreeMap;
 
 /// x waits for one save, y for two; what goes ahead waits for nothing.
@@ -174,6 +176,51 @@ fn a_blank_restart_finds_nothing_for_good() {
     let story = stage.story();
     let found: Vec<_> = story.lines().filter_map(|line| line.split_once("finds ")).map(|(_, found)| found).collect();
     assert_eq!(found, ["[]", "[2]"]);
+}
+
+/// A node is told that its disk was lost, whether or not it had saved anything, and so is every later life; one whose disk
+/// was merely empty is not. What the replay finds on its disks is what the simulator found.
+#[test]
+fn a_lost_disk_is_no_empty_disk() {
+    for before in [vec![], vec![save(1)]] {
+        let stage = Stage::of(2)
+            .tell("0ms", 1, before)
+            .fault("crash 1 at 1ms")
+            .fault("crash 2 at 1ms for 1ms")
+            .fault("restart 1 blank at 2ms")
+            .tell("3ms", 1, [save(2)])
+            .fault("crash 1 at 4ms for 1ms");
+        let story = stage.story();
+        let found: Vec<_> = story.lines().filter(|line| line.contains("finds") || line.contains("lost its")).collect();
+        let of_two = "2ms 2 > finds []";
+        let of_one = ["2ms 1 > finds []", "2ms 1 > lost its disk", "5ms 1 > finds [2]", "5ms 1 > lost its disk"];
+        let (two, one): (Vec<_>, Vec<_>) = found.into_iter().partition(|line| line.contains(" 2 > "));
+        assert_eq!((two, one), (vec![of_two], of_one.to_vec()), "{story}");
+        let journal = stage.journal();
+        let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), stage.maker(), &mut ()).unwrap();
+        assert_eq!(lines, journal.lines().count() as u64);
+    }
+}
+
+/// The disk is lost before the world begins, and the node boots at once, after a pause, or in a later life.
+#[test]
+fn a_disk_that_is_lost_before_the_start_is_found_so() {
+    let stage = Stage::of(1).fault("crash 1").fault("restart 1 blank");
+    let stages = [
+        stage.clone(),
+        stage.clone().fault("pause 1 for 2ms"),
+        stage.clone().fault("crash 1").fault("restart 1"),
+        stage.fault("crash 1").fault("restart 1 at 3ms"),
+    ];
+    for stage in stages {
+        let stage = stage.fault("crash 1 at 5ms for 1ms");
+        let story = stage.story();
+        assert_eq!(story.matches(" blank\n").count(), 1, "{story}");
+        assert_eq!(story.matches("lost its disk").count(), 2, "{story}");
+        let journal = stage.journal();
+        let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), stage.maker(), &mut ()).unwrap();
+        assert_eq!(lines, journal.lines().count() as u64);
+    }
 }
 
 /// Nobody has promised anything before the disk said so, so a crash in a pause may lose what was on its way to it.

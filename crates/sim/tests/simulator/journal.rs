@@ -48,18 +48,19 @@ fn a_wrappers_journal_writes_again_too() {
     assert!(rewritten(&journal) == journal);
 }
 
-/// The simulator has no failure detector and no views yet; the format has both.
+/// The simulator has no failure detector and no views yet; the format has both. News of disks needs no disk.
 #[test]
-fn lines_that_no_simulation_writes_yet_read_back() {
+fn lines_that_no_simulation_needs_to_write_read_back() {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, &header(3));
     let view = View { epoch: Epoch(4), members: Group::of_size(2) };
-    for input in [Taken::Suspect(node(2)), Taken::Trust(node(2)), Taken::View(&view)] {
+    for input in [Taken::Suspect(node(2)), Taken::Trust(node(2)), Taken::DiskFull, Taken::DiskFree, Taken::View(&view)]
+    {
         let moment: Moment<'_, Acts, String> =
             Moment::Input { time: Time::ZERO, now: Time::from_nanos(-5), node: node(1), input };
         writer.observe(&moment);
     }
-    assert_eq!(writer.finish().unwrap().1, 4);
+    assert_eq!(writer.finish().unwrap().1, 6);
     let journal = String::from_utf8(bytes).unwrap();
     assert!(journal.ends_with("\"clock\":-5,\"input\":{\"view\":{\"epoch\":4,\"members\":[1,2]}},\"effects\":[]}\n"));
     assert_eq!(rewritten(&journal), journal);

@@ -16,6 +16,8 @@ mod crashes;
 mod cuts;
 mod determinism;
 mod disks;
+mod failed_disks;
+mod full_disks;
 mod journal;
 mod metrics;
 mod mutex_measures;

@@ -25,12 +25,13 @@ impl Workload<Acts, String> for User {
         plan.command(Time::ZERO, node(1), self.acts.clone());
     }
 
-    fn hear(&mut self, _now: Time, node: NodeId, news: &News<String>, plan: &mut Plan<Acts>) {
+    fn hear(&mut self, now: Time, node: NodeId, news: &News<String>, plan: &mut Plan<Acts>) {
         match news {
             News::Told(text) => {
                 self.heard.push(format!("{node} says {text}"));
                 self.awaited = self.awaited.saturating_sub(1);
             }
+            News::Alarm => self.heard.push(format!("{node} alarm at {now}")),
             News::Crashed => self.heard.push(format!("{node} crashed")),
             News::Restarted => {
                 self.heard.push(format!("{node} restarted"));
@@ -170,4 +171,103 @@ fn patience_begins_anew_with_everything_heard() {
     let acts = (0..5).fold(ticking(20), |then, _| vec![set('w', "40ms", [vec![emit("word")], then].concat())]);
     let (ended, time) = ending(&Stage::of(1), User::new(acts, 9), LIMITS);
     assert_eq!((ended, time), (Ending::Stuck, at("200ms") + length("60ms")));
+}
+
+/// Sets its alarms at the start and on every alarm that it hears, until there are no more; asks nothing of any node.
+struct Sleeper {
+    alarms: Vec<(&'static str, u32)>,
+    /// When and about whom it heard what.
+    heard: Vec<String>,
+}
+
+impl Sleeper {
+    fn set_next(&mut self, plan: &mut Plan<Acts>) {
+        if let Some((instant, number)) = self.alarms.pop() {
+            plan.wake(at(instant), node(number));
+        }
+    }
+}
+
+impl Workload<Acts, String> for Sleeper {
+    fn begin(&mut self, plan: &mut Plan<Acts>) {
+        self.set_next(plan);
+    }
+
+    fn hear(&mut self, now: Time, node: NodeId, news: &News<String>, plan: &mut Plan<Acts>) {
+        self.heard.push(format!("{now} {node} {news:?}"));
+        if *news == News::Alarm {
+            self.set_next(plan);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.alarms.is_empty()
+    }
+}
+
+/// An alarm is the user's and not the node's: it rings for nodes that are down, paused or busy, and even for one that does
+/// not exist, at its very instant. Alarms are plans, so no run is over before the last has rung.
+#[test]
+fn alarms_ring_whatever_becomes_of_the_node() {
+    let stage = Stage::of(3).processing("fixed:9ms").fault("crash 1 at 1ms for 20ms").fault("pause 2 at 1ms").tell(
+        "2ms",
+        3,
+        [emit("slow")],
+    );
+    let mut world = stage.world(());
+    let alarms = vec![("500ms", 9), ("3ms", 3), ("3ms", 2), ("3ms", 1), ("0ms", 1)];
+    let mut sleeper = Sleeper { alarms, heard: Vec::new() };
+    assert_eq!(run(&mut world, &mut sleeper, LIMITS), Ending::Done);
+    let heard = [
+        "0ms 1 Alarm",
+        "1ms 1 Crashed",
+        "3ms 1 Alarm",
+        "3ms 2 Alarm",
+        "3ms 3 Alarm",
+        "11ms 3 Told(\"slow\")",
+        "21ms 1 Restarted",
+        "500ms 9 Alarm",
+    ];
+    assert_eq!(sleeper.heard, heard);
+    assert_eq!(world.time(), at("500ms"));
+}
+
+/// An alarm to come is longer than any patience, unlike a timer; and it counts until it has rung.
+#[test]
+fn a_world_with_an_alarm_to_come_is_not_quiet() {
+    let mut world = Stage::of(1).tell("0ms", 1, ticking(3)).world(());
+    world.wake(at("15ms"), node(1));
+    while world.time() < at("10ms") && world.advance() {}
+    assert!(world.has_plans() && !world.is_quiet() && !world.is_left_to_timers());
+    while world.time() < at("15ms") && world.advance() {}
+    assert!(!world.has_plans() && !world.is_quiet() && world.is_left_to_timers());
+    assert_eq!(world.next_news(), Some((node(1), News::Alarm)));
+    while world.advance() {}
+    assert!(world.is_quiet());
+    // Neither the node nor any observer sees an alarm.
+    assert_eq!(world.events(), 1 + 1 + 3);
+}
+
+/// At one instant, what the network and the disks do comes first, then users, in the order in which they planned.
+#[test]
+fn an_alarm_takes_its_turn_among_users() {
+    let mut world = Stage::of(1).opening([set('a', "5ms", [emit("timer")])]).world(());
+    world.command(at("5ms"), node(1), vec![emit("first")]);
+    world.wake(at("5ms"), node(1));
+    world.command(at("5ms"), node(1), vec![emit("last")]);
+    while world.advance() {}
+    let news: Vec<_> = std::iter::from_fn(|| world.next_news()).map(|(_, news)| news).collect();
+    let told = |text: &str| News::Told(text.to_string());
+    assert_eq!(news, [told("timer"), told("first"), News::Alarm, told("last")]);
+}
+
+/// Whoever waits for what a full disk holds back is not given up while room is to come, and is stuck where it is not.
+#[test]
+fn a_full_disk_is_waited_for_if_it_has_an_end() {
+    let acts = [ticking(60), vec![save(1), emit("answer")]].concat();
+    let (ended, time) = ending(&Stage::of(1).fault("disk 1 full for 300ms"), User::new(acts.clone(), 1), LIMITS);
+    assert_eq!(ended, Ending::Done);
+    assert!(time >= at("300ms"), "{time}");
+    let (ended, time) = ending(&Stage::of(1).fault("disk 1 full"), User::new(acts, 1), LIMITS);
+    assert_eq!((ended, time), (Ending::Stuck, at("60ms")));
 }

@@ -7,14 +7,16 @@
 //!
 //! ```text
 //! MA-1  a command or a message, first for its name  → an instance is born: a copy of the template, which is told
-//!                                                     of the node's start, its view and whom it suspects
+//!                                                     of the node's start, its view, whom it suspects
+//!                                                     and of a full disk
 //! MA-2  an input for a name                         → its instance takes it; what that causes bears the name
 //! MA-3  an instance is idle after a step            → raise the template to its floor and forget it, unless it
 //!                                                     has a timer set or ever saved something
-//! MA-4  a suspicion, a trust or a view              → tell every instance, and remember it for those to be born
+//! MA-4  news of a peer, of the view or of the disk  → tell every instance, and remember it for those to be born
 //! MA-5  saves become durable                        → tell each instance how many of its own
 //! MA-6  a name too many or too long                 → refuse the command, drop the message
-//! MA-7  the node starts                             → each name that ever saved something is born with that
+//! MA-7  the node starts                             → each name that ever saved something is born with that;
+//!                                                     if the disk was lost, any other is told so at its birth
 //! ```
 //!
 //! Cost: no message of its own.
@@ -72,6 +74,9 @@ pub struct Many<Name, P: OneOfMany> {
     life: Option<Incarnation>,
     view: Option<View>,
     suspected: BTreeSet<NodeId>,
+    disk_is_full: bool,
+    /// Whether an earlier life's disk was lost, and with it what any instance may have saved.
+    was_wiped: bool,
     /// Whose saves are not durable yet, in the order they were asked for.
     unsaved: VecDeque<Name>,
     /// How many saves since the start are durable.
@@ -137,6 +142,14 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Protocol for Many<Name, P> {
                 self.suspected.remove(&node);
                 self.tell_all(now, || Input::Trust(node), out);
             }
+            Input::DiskFull => {
+                self.disk_is_full = true;
+                self.tell_all(now, || Input::DiskFull, out);
+            }
+            Input::DiskFree => {
+                self.disk_is_full = false;
+                self.tell_all(now, || Input::DiskFree, out);
+            }
             Input::View(view) => {
                 self.view = Some(view.clone());
                 self.tell_all(now, || Input::View(view.clone()), out);
@@ -157,6 +170,8 @@ impl<Name, P: OneOfMany> Many<Name, P> {
             life: None,
             view: None,
             suspected: BTreeSet::new(),
+            disk_is_full: false,
+            was_wiped: false,
             unsaved: VecDeque::new(),
             saved: 0,
         }
@@ -185,8 +200,9 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         incarnation: Incarnation,
         out: &mut Effects<'_, Self>,
     ) {
-        *self = Self { life: Some(incarnation), ..Self::new(self.template.clone(), *self.limits) };
-        for (name, part) in durable.parts {
+        let ManyDurable { parts, was_wiped } = durable;
+        *self = Self { life: Some(incarnation), was_wiped, ..Self::new(self.template.clone(), *self.limits) };
+        for (name, part) in parts {
             self.bear(now, &name, Maker::Us, Some(part), out);
         }
     }
@@ -197,7 +213,8 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         let protocol = self.template.clone();
         let mut newborn = Instance { protocol, maker, timers: Vec::new(), keeps, saved: 0 };
         if let Some(incarnation) = self.life {
-            let start = Input::Start { durable: durable.unwrap_or_default(), incarnation };
+            let durable = durable.unwrap_or_else(|| named::unsaved(self.was_wiped));
+            let start = Input::Start { durable, incarnation };
             newborn.step(now, name, start, &mut self.unsaved, out);
         }
         if let Some(view) = &self.view {
@@ -205,6 +222,9 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         }
         for node in &self.suspected {
             newborn.step(now, name, Input::Suspect(*node), &mut self.unsaved, out);
+        }
+        if self.disk_is_full {
+            newborn.step(now, name, Input::DiskFull, &mut self.unsaved, out);
         }
         self.instances.insert(name.clone(), newborn);
         self.count(maker);

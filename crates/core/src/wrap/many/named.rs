@@ -90,12 +90,14 @@ impl<Name: fmt::Display, E: fmt::Display> fmt::Display for ManyEvent<Name, E> {
 pub struct ManyDurable<Name, D> {
     /// The part of each name that ever saved something.
     pub parts: BTreeMap<Name, D>,
+    /// Whether the disk was lost at some time, so that a name without a part may have saved something before.
+    pub was_wiped: bool,
 }
 
 // Written by hand, because a derive would ask Default of the name.
 impl<Name, D> Default for ManyDurable<Name, D> {
     fn default() -> Self {
-        Self { parts: BTreeMap::new() }
+        Self { parts: BTreeMap::new(), was_wiped: false }
     }
 }
 
@@ -103,6 +105,16 @@ impl<Name: Ord, D: Durable> Durable for ManyDurable<Name, D> {
     type Write = Named<Name, D::Write>;
 
     fn apply(&mut self, write: Self::Write) {
-        self.parts.entry(write.name).or_default().apply(write.inner);
+        let was_wiped = self.was_wiped;
+        self.parts.entry(write.name).or_insert_with(|| unsaved(was_wiped)).apply(write.inner);
     }
+
+    fn wiped() -> Self {
+        Self { was_wiped: true, ..Self::default() }
+    }
+}
+
+/// What an instance finds that has saved nothing since the disk was new or lost.
+pub(super) fn unsaved<D: Durable>(was_wiped: bool) -> D {
+    if was_wiped { D::wiped() } else { D::default() }
 }

@@ -111,6 +111,8 @@ impl<P: Protocol> Protocol for Reliable<P> {
             Input::Saved(count) => self.pass(now, Input::Saved(count), out),
             Input::Suspect(node) => self.pass(now, Input::Suspect(node), out),
             Input::Trust(node) => self.pass(now, Input::Trust(node), out),
+            Input::DiskFull => self.pass(now, Input::DiskFull, out),
+            Input::DiskFree => self.pass(now, Input::DiskFree, out),
             Input::View(view) => self.pass(now, Input::View(view), out),
         }
         if cfg!(debug_assertions) {

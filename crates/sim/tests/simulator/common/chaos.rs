@@ -90,6 +90,8 @@ fn fault(dice: &mut Dice, nodes: usize) -> Option<TimedFault> {
         format!("restart {one} blank"),
         format!("pause {one}"),
         format!("resume {one}"),
+        format!("disk {one} full"),
+        format!("disk {one} fails"),
         format!("cut {one} | rest"),
         format!("cut {one} > {other}"),
         "heal".into(),

@@ -48,12 +48,19 @@ impl Describe for Message {
 
 /// All writes that survived, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Ledger(pub(crate) Vec<u64>);
+pub(crate) struct Ledger {
+    writes: Vec<u64>,
+    /// Whether there were others once, on a disk that was lost.
+    was_wiped: bool,
+}
 
 impl Durable for Ledger {
     type Write = u64;
     fn apply(&mut self, write: u64) {
-        self.0.push(write);
+        self.writes.push(write);
+    }
+    fn wiped() -> Self {
+        Self { was_wiped: true, ..Self::default() }
     }
 }
 
@@ -108,7 +115,10 @@ impl Protocol for Puppet {
         match input {
             Input::Start { durable, incarnation } => {
                 if incarnation > Incarnation::FIRST {
-                    out.note("P-1", format_args!("finds {:?}", durable.0));
+                    out.note("P-1", format_args!("finds {:?}", durable.writes));
+                }
+                if durable.was_wiped {
+                    out.note("P-3", format_args!("lost its disk"));
                 }
                 self.perform(self.opening.clone(), out);
             }
@@ -118,6 +128,8 @@ impl Protocol for Puppet {
                 let acts = self.prompts.remove(&timer).unwrap_or_default();
                 self.perform(acts, out);
             }
+            Input::DiskFull => out.note("P-2", format_args!("has no room")),
+            Input::DiskFree => out.note("P-2", format_args!("has room again")),
             Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
         }
     }

@@ -36,6 +36,8 @@ impl Observer<Acts, String> for Story {
                     Taken::Saved(count) => format!("saved {count}"),
                     Taken::Suspect(peer) => format!("suspect {peer}"),
                     Taken::Trust(peer) => format!("trust {peer}"),
+                    Taken::DiskFull => "disk full".into(),
+                    Taken::DiskFree => "disk free".into(),
                     Taken::View(view) => format!("view {}", view.epoch),
                 };
                 let clock = if now == time { String::new() } else { format!(" (clock {now})") };

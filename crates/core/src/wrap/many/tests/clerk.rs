@@ -35,6 +35,11 @@ impl Durable for Book {
     fn apply(&mut self, write: u8) {
         self.0.push(write);
     }
+
+    /// No clerk ever writes this.
+    fn wiped() -> Self {
+        Self([u8::MAX].into())
+    }
 }
 
 impl Protocol for Clerk {
@@ -57,6 +62,8 @@ impl Protocol for Clerk {
                 self.busy = false;
                 out.emit(format!("trusts {node}"));
             }
+            Input::DiskFull => out.emit_ahead("has no room".into()),
+            Input::DiskFree => out.emit_ahead("has room again".into()),
             Input::View(view) => out.emit_ahead(format!("views {} of {}", view.epoch, view.members)),
         }
     }

@@ -49,6 +49,34 @@ fn ma_1_a_newborn_instance_is_told_what_it_missed() {
 }
 
 #[test]
+fn ma_1_a_newborn_instance_is_told_of_a_full_disk_while_it_is_full() {
+    let mut desk = desk();
+    desk.step(Input::DiskFull);
+    desk.command("a", Task::Work);
+    desk.step(Input::DiskFree);
+    desk.message(2, "b", Task::Work);
+    expect![[r#"
+        a starts life 0 with []
+        a has no room
+        clerk a: is 1 old
+        a has room again
+        b starts life 0 with []
+        clerk b: is 1 old
+    "#]]
+    .assert_eq(&desk.said());
+    // A new life knows nothing of the disk until it is told.
+    desk.step(Input::DiskFull);
+    desk.start(1, &[("c", &[7])]);
+    desk.said.clear();
+    desk.command("a", Task::Work);
+    expect![[r#"
+        a starts life 1 with []
+        clerk a: is 1 old
+    "#]]
+    .assert_eq(&desk.said());
+}
+
+#[test]
 fn ma_2_what_an_instance_does_bears_its_name() {
     let mut desk = desk();
     desk.command("a", Task::Send);
@@ -225,6 +253,50 @@ fn ma_4_every_instance_is_told_of_suspicions_and_views() {
         b views 4 of 1,2
         a trusts 2
         b trusts 2
+    "#]]
+    .assert_eq(&desk.said());
+}
+
+#[test]
+fn ma_4_every_instance_is_told_of_the_disk() {
+    let mut desk = desk();
+    desk.command("a", Task::Work);
+    desk.message(2, "b", Task::Work);
+    desk.said.clear();
+    desk.step(Input::DiskFull);
+    desk.step(Input::DiskFree);
+    expect![[r#"
+        a has no room
+        b has no room
+        a has room again
+        b has room again
+    "#]]
+    .assert_eq(&desk.said());
+}
+
+/// Where the disk was lost, nobody knows which names had saved something, so every one of them is told so, those
+/// that save again and those that do not. A disk that never was lost tells nothing of the kind.
+#[test]
+fn ma_7_every_name_is_told_that_the_disk_was_lost() {
+    let mut durable = ManyDurable::<&'static str, Book>::wiped();
+    durable.apply(Named { name: "a", inner: 1 });
+    durable.apply(Named { name: "a", inner: 2 });
+    assert_eq!(durable.parts["a"], Book([u8::MAX, 1, 2].into()));
+    assert_ne!(ManyDurable::<&str, Book>::wiped(), ManyDurable::default());
+    let mut desk = desk();
+    desk.step(Input::Start { durable, incarnation: Incarnation(3) });
+    desk.command("b", Task::Work);
+    desk.message(2, "c", Task::Work);
+    desk.start(4, &[]);
+    desk.command("b", Task::Work);
+    expect![[r#"
+        a starts life 3 with [255, 1, 2]
+        b starts life 3 with [255]
+        clerk b: is 1 old
+        c starts life 3 with [255]
+        clerk c: is 1 old
+        b starts life 4 with []
+        clerk b: is 1 old
     "#]]
     .assert_eq(&desk.said());
 }

@@ -87,7 +87,12 @@ impl Protocol for Recorder {
             }
             Input::Timer(()) => out.emit(Event::Woke),
             Input::Saved(count) => out.emit(Event::Saved(count)),
-            Input::Start { .. } | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
+            Input::Start { .. }
+            | Input::Suspect(_)
+            | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::View(_) => {}
         }
     }
 }
