@@ -4,13 +4,15 @@
 //!
 //! - a [`World`] holds the nodes, the network between them, their clocks and disks;
 //! - an [`Observer`](moment::Observer) sees every [`Moment`](moment::Moment): the [`journal`] is one, so are the
-//!   [`metrics`] and each family's properties ([`mutex`]);
+//!   [`metrics`] and each family's properties ([`mutex`], [`election`]);
 //! - [`run`](run::run) lets the users of a family ask until they are served;
 //! - [`settings`] are the small languages in which people describe all that.
 
 pub mod causality;
 pub mod dice;
+pub mod election;
 pub mod journal;
+pub mod linear;
 pub mod metrics;
 pub mod moment;
 pub mod mutex;

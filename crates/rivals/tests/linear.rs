@@ -1,0 +1,147 @@
+//! Our judge of histories against stateright's, on thousands of small random histories of a register.
+//!
+//! The two share no code: stateright tries orders thread by thread, ours walks along the answers with a memory.
+
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use quorate_core::Time;
+use quorate_sim::dice::{Dice, Stream};
+use quorate_sim::linear::register::{Answer, Operation, Register};
+use quorate_sim::linear::{Client, History, OperationId, Verdict};
+use stateright::semantics::register::{Register as TheirRegister, RegisterOp, RegisterRet};
+use stateright::semantics::{ConsistencyTester, LinearizabilityTester};
+
+const HISTORIES: u64 = 20_000;
+
+/// One history, told to both.
+struct Both {
+    ours: History<Register>,
+    theirs: LinearizabilityTester<u32, TheirRegister<Option<u64>>>,
+    /// What happens next happens at this nanosecond.
+    now: i64,
+    /// The open operation of each client, and what the register answered if it has happened.
+    open: Vec<Option<Open>>,
+    told: Vec<String>,
+}
+
+struct Open {
+    id: OperationId,
+    operation: Operation,
+    due: Option<Answer>,
+}
+
+impl Both {
+    fn new(clients: usize) -> Self {
+        Self {
+            ours: History::new(),
+            theirs: LinearizabilityTester::new(TheirRegister(None)),
+            now: 0,
+            open: (0..clients).map(|_| None).collect(),
+            told: Vec::new(),
+        }
+    }
+
+    fn tick(&mut self) -> Time {
+        self.now += 1;
+        Time::from_nanos(self.now)
+    }
+
+    fn invoke(&mut self, client: usize, operation: Operation) {
+        let time = self.tick();
+        let id = self.ours.invoke(Client(client as u32), time, operation);
+        self.theirs.on_invoke(client as u32, their_operation(operation)).expect("one operation at a time");
+        self.told.push(format!("c{client} asks {operation}"));
+        self.open[client] = Some(Open { id, operation, due: None });
+    }
+
+    fn answer(&mut self, client: usize, id: OperationId, answer: Answer) {
+        let time = self.tick();
+        self.ours.answer(id, time, answer).expect("one answer, after its question");
+        self.theirs.on_return(client as u32, their_answer(answer)).expect("an operation is open");
+        self.told.push(format!("c{client} hears {answer}"));
+    }
+}
+
+fn their_operation(operation: Operation) -> RegisterOp<Option<u64>> {
+    match operation {
+        Operation::Read => RegisterOp::Read,
+        Operation::Write(value) => RegisterOp::Write(Some(value)),
+        Operation::CompareAndSet { .. } => panic!("their register has no compare-and-set"),
+    }
+}
+
+fn their_answer(answer: Answer) -> RegisterRet<Option<u64>> {
+    match answer {
+        Answer::Value(value) => RegisterRet::ReadOk(value),
+        Answer::Written => RegisterRet::WriteOk,
+        Answer::Set | Answer::Differs => panic!("their register has no compare-and-set"),
+    }
+}
+
+/// A history of a register that does one operation at a time, but for some wrong answers. What is open at the end stays
+/// without an answer.
+fn random(seed: u64) -> Both {
+    let mut dice = Dice::new(seed, Stream::Workload);
+    let clients = 2 + dice.below(3);
+    // From never wrong to mostly wrong.
+    let wrong = [0, 1, 3, 6, 9][dice.below(5) as usize];
+    let mut both = Both::new(clients as usize);
+    let mut register = TheirRegister(None);
+    for _ in 0..4 + dice.below(24) {
+        let client = dice.below(clients) as usize;
+        let chance = dice.below(3);
+        match both.open[client].take() {
+            None => {
+                let operation = if dice.below(2) == 0 { Operation::Read } else { Operation::Write(dice.below(3)) };
+                both.invoke(client, operation);
+            }
+            Some(open) if open.due.is_none() && chance > 0 => {
+                let due = Some(do_it(&mut register, open.operation));
+                both.open[client] = Some(Open { due, ..open });
+            }
+            Some(open) => {
+                let right = open.due.unwrap_or_else(|| do_it(&mut register, open.operation));
+                let is_wrong = dice.below(10) < wrong;
+                let answer = match right {
+                    Answer::Value(_) if is_wrong => Answer::Value(dice.below(4).checked_sub(1)),
+                    Answer::Value(_) | Answer::Written | Answer::Set | Answer::Differs => right,
+                };
+                both.answer(client, open.id, answer);
+            }
+        }
+    }
+    both
+}
+
+fn do_it(register: &mut TheirRegister<Option<u64>>, operation: Operation) -> Answer {
+    match operation {
+        Operation::Write(value) => {
+            register.0 = Some(value);
+            Answer::Written
+        }
+        Operation::Read | Operation::CompareAndSet { .. } => Answer::Value(register.0),
+    }
+}
+
+#[test]
+fn both_judges_agree() {
+    let (mut good, mut bad, mut doubtful) = (0_u64, 0_u64, 0_u64);
+    for seed in 0..HISTORIES {
+        let both = random(seed);
+        let verdict = both.ours.judge(&Register::default());
+        let theirs = both.theirs.is_consistent();
+        let agree = match &verdict {
+            Verdict::Linearizable { .. } => theirs,
+            Verdict::NotLinearizable(_) => !theirs,
+            Verdict::Undecided { .. } => false,
+        };
+        assert!(agree, "seed {seed}: stateright says {theirs}; {verdict}\n{}", both.told.join("\n"));
+        good += u64::from(theirs);
+        bad += u64::from(!theirs);
+        doubtful += u64::from(both.open.iter().any(Option::is_some));
+    }
+    println!("{good} linearizable, {bad} not, {doubtful} with unanswered operations");
+    assert!(good > HISTORIES / 4, "only {good} of {HISTORIES} histories are linearizable");
+    assert!(bad > HISTORIES / 4, "only {bad} of {HISTORIES} histories are not");
+    assert!(doubtful > HISTORIES / 4, "only {doubtful} of {HISTORIES} histories have unanswered operations");
+}

@@ -1,0 +1,71 @@
+//! The election family in the simulator: who starts, what is measured, what must hold.
+//!
+//! All of it is written once for the family. It sees commands and events, never an algorithm.
+
+mod agreement;
+mod measures;
+mod properties;
+mod starters;
+#[cfg(test)]
+mod tests;
+mod workload;
+
+pub use agreement::{Agreement, Belief};
+pub use measures::{ElectionSummary, Measures};
+pub use properties::Properties;
+pub use starters::Starters;
+pub use workload::Campaigns;
+
+use crate::moment::{Done, Happening, Moment, Taken};
+use quorate_core::election::{Command, Event};
+use quorate_core::{Epoch, NodeId, Time};
+
+/// A change in what a node knows of the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Its user starts a run.
+    Campaigns,
+    /// It takes part in a run, and knows of no leader.
+    Begins(Epoch),
+    /// It has learnt who leads.
+    Learns {
+        /// Who.
+        leader: NodeId,
+        /// In which run.
+        epoch: Epoch,
+    },
+    /// It went down, with whatever it knew.
+    Dies,
+    /// It boots, for the first time or again.
+    Boots,
+}
+
+/// What a moment means to the family, if anything.
+pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
+    match moment {
+        Moment::Input { time, node, input, .. } => match input {
+            Taken::Command(Command::Campaign) => Some((*time, *node, Change::Campaigns)),
+            Taken::Start { .. } => Some((*time, *node, Change::Boots)),
+            Taken::Message { .. }
+            | Taken::Timer(_)
+            | Taken::Saved(_)
+            | Taken::Suspect(_)
+            | Taken::Trust(_)
+            | Taken::DiskFull
+            | Taken::DiskFree
+            | Taken::View(_) => None,
+        },
+        Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, told(event)?)),
+        Moment::World { time, what: Happening::Crashed { node, .. } } => Some((*time, *node, Change::Dies)),
+        Moment::Effect { .. } | Moment::World { .. } => None,
+    }
+}
+
+/// What an event means, if anything changes by it.
+fn told(event: &Event) -> Option<Change> {
+    match *event {
+        Event::Began { epoch } => Some(Change::Begins(epoch)),
+        Event::Elected { leader, epoch } => Some(Change::Learns { leader, epoch }),
+        Event::Refused(_) => None,
+    }
+}

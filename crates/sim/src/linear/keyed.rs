@@ -1,0 +1,69 @@
+//! Many objects of one kind, each under a key.
+//!
+//! They have nothing to do with each other, so a history of all is linearizable exactly if that of each key is:
+//! [`History::judge_by_key`](super::History::judge_by_key) with [`At::key`] judges them one by one, which is far quicker.
+
+use super::Object;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::hash::Hash;
+
+/// One object for each key, all new until somebody touches them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Keyed<K, O> {
+    fresh: O,
+    touched: BTreeMap<K, O>,
+}
+
+/// An operation on the object under one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct At<K, T> {
+    /// Which object.
+    pub key: K,
+    /// What is asked of it.
+    pub operation: T,
+}
+
+impl<K: Ord, O> Keyed<K, O> {
+    /// Objects that all begin like this one.
+    pub fn new(fresh: O) -> Self {
+        Self { fresh, touched: BTreeMap::new() }
+    }
+}
+
+impl<K: Clone + Ord + Hash + Display, O: Object> Object for Keyed<K, O> {
+    type Operation = At<K, O::Operation>;
+    type Answer = O::Answer;
+
+    fn apply(&mut self, At { key, operation }: &Self::Operation) -> O::Answer {
+        let mut object = self.touched.remove(key).unwrap_or_else(|| self.fresh.clone());
+        let answer = object.apply(operation);
+        // An object that is as new is not kept, so that equal contents are equal.
+        if object != self.fresh {
+            self.touched.insert(key.clone(), object);
+        }
+        answer
+    }
+
+    fn looks_only(operation: &Self::Operation, answer: &O::Answer) -> bool {
+        O::looks_only(&operation.operation, answer)
+    }
+}
+
+impl<K: Display, O: Display> Display for Keyed<K, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.touched.is_empty() {
+            return write!(f, "{} everywhere", self.fresh);
+        }
+        for (index, (key, object)) in self.touched.iter().enumerate() {
+            write!(f, "{}{key}: {object}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl<K: Display, T: Display> Display for At<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.operation)
+    }
+}
