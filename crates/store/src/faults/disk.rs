@@ -1,0 +1,334 @@
+//! The names of a faulty disk, its faults, and what a crash leaves of it.
+
+use super::inode::{Dice, Inode};
+use super::{Fault, Loss};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    File(usize),
+    Folder,
+}
+
+type Names = BTreeMap<PathBuf, Entry>;
+
+/// A change of names that was not synced.
+#[derive(Clone, Debug)]
+enum Change {
+    Add(PathBuf, Entry),
+    Move(PathBuf, PathBuf),
+    Remove(PathBuf),
+}
+
+impl Change {
+    /// Names that an earlier, lost change would have made cannot be moved.
+    fn apply(&self, names: &mut Names) {
+        match self {
+            Self::Add(path, entry) => {
+                names.insert(path.clone(), *entry);
+            }
+            Self::Move(from, to) => {
+                if let Some(entry) = names.remove(from) {
+                    names.insert(to.clone(), entry);
+                }
+            }
+            Self::Remove(path) => {
+                names.remove(path);
+            }
+        }
+    }
+
+    fn is_in(&self, folder: &Path) -> bool {
+        match self {
+            Self::Add(path, _) | Self::Remove(path) => path.parent() == Some(folder),
+            Self::Move(from, to) => from.parent() == Some(folder) || to.parent() == Some(folder),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disk {
+    inodes: Vec<Inode>,
+    names: Names,
+    durable_names: Names,
+    changes: Vec<Change>,
+    pub(super) locked: BTreeSet<PathBuf>,
+    pub(super) operations: u64,
+    pub(super) plan: Option<(u64, Fault)>,
+    pub(super) capacity: Option<u64>,
+    without_power: bool,
+    /// Handles of an earlier life of the process are dead.
+    pub(super) life: u64,
+}
+
+/// What happens to the operation that was asked for.
+enum Turn {
+    Goes,
+    /// The power goes while it is under way.
+    Last,
+    Fails,
+}
+
+fn failure() -> io::Error {
+    // The system's own error of that number prints as it does in production.
+    io::Error::from_raw_os_error(5)
+}
+
+fn no_power() -> io::Error {
+    io::Error::other("the power is gone")
+}
+
+impl Disk {
+    /// Counts an operation and says what becomes of it.
+    fn turn(&mut self) -> io::Result<Turn> {
+        self.check_power()?;
+        self.operations += 1;
+        match self.plan {
+            Some((operation, Fault::PowerLoss)) if operation == self.operations => {
+                self.without_power = true;
+                Ok(Turn::Last)
+            }
+            Some((operation, Fault::Error)) if operation == self.operations => Ok(Turn::Fails),
+            _ => Ok(Turn::Goes),
+        }
+    }
+
+    fn check_power(&self) -> io::Result<()> {
+        if self.without_power { Err(no_power()) } else { Ok(()) }
+    }
+
+    pub(super) fn check_life(&self, life: u64) -> io::Result<()> {
+        if life == self.life { Ok(()) } else { Err(io::Error::other("this process has ended")) }
+    }
+
+    /// Counts an operation on names, and does it unless it fails.
+    fn rename_by(&mut self, change: Change) -> io::Result<()> {
+        let turn = self.turn()?;
+        if let Turn::Fails = turn {
+            return Err(failure());
+        }
+        change.apply(&mut self.names);
+        self.changes.push(change);
+        if let Turn::Last = turn { Err(no_power()) } else { Ok(()) }
+    }
+
+    pub(super) fn used(&self) -> u64 {
+        let lengths = self.names.values().map(|entry| match entry {
+            Entry::File(inode) => self.inodes[*inode].current().len() as u64,
+            Entry::Folder => 0,
+        });
+        lengths.sum()
+    }
+
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        let files = self.names.iter().filter(|(_, entry)| matches!(entry, Entry::File(_)));
+        files.map(|(path, _)| path.clone()).collect()
+    }
+
+    pub(super) fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+        self.check_power()?;
+        match self.names.get(folder) {
+            None => Err(ErrorKind::NotFound.into()),
+            Some(Entry::File(_)) => Err(ErrorKind::NotADirectory.into()),
+            Some(Entry::Folder) => {
+                let inside = self.names.keys().filter(|path| path.parent() == Some(folder));
+                Ok(inside.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
+            }
+        }
+    }
+
+    pub(super) fn create_folder(&mut self, folder: &Path) -> io::Result<()> {
+        self.check_power()?;
+        match self.names.get(folder) {
+            Some(Entry::Folder) => return Ok(()),
+            Some(Entry::File(_)) => return Err(ErrorKind::AlreadyExists.into()),
+            None => {}
+        }
+        self.rename_by(Change::Add(folder.into(), Entry::Folder))?;
+        // The contract asks for a durable folder; the sync belongs to this operation.
+        self.make_names_durable(folder.parent().unwrap_or(folder));
+        Ok(())
+    }
+
+    fn make_names_durable(&mut self, folder: &Path) {
+        let (durable, rest) = std::mem::take(&mut self.changes).into_iter().partition(|change| change.is_in(folder));
+        self.changes = rest;
+        let durable: Vec<Change> = durable;
+        for change in durable {
+            change.apply(&mut self.durable_names);
+        }
+    }
+
+    pub(super) fn sync_folder(&mut self, folder: &Path) -> io::Result<()> {
+        match self.turn()? {
+            Turn::Goes => {
+                self.make_names_durable(folder);
+                Ok(())
+            }
+            Turn::Last => Err(no_power()),
+            Turn::Fails => Err(failure()),
+        }
+    }
+
+    pub(super) fn find(&self, path: &Path) -> io::Result<usize> {
+        self.check_power()?;
+        match self.names.get(path) {
+            None => Err(ErrorKind::NotFound.into()),
+            Some(Entry::Folder) => Err(ErrorKind::IsADirectory.into()),
+            Some(Entry::File(inode)) => Ok(*inode),
+        }
+    }
+
+    pub(super) fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        Ok(self.inodes[self.find(path)?].current().clone())
+    }
+
+    pub(super) fn create(&mut self, path: &Path) -> io::Result<usize> {
+        if let Ok(inode) = self.find(path) {
+            self.truncate(inode, 0)?;
+            return Ok(inode);
+        }
+        self.forget(path);
+        let inode = self.free_inode();
+        self.rename_by(Change::Add(path.into(), Entry::File(inode)))?;
+        Ok(inode)
+    }
+
+    /// A name that came and went, again and again and never durably, is remembered once.
+    fn forget(&mut self, path: &Path) {
+        let is_moved =
+            self.changes.iter().any(|change| matches!(change, Change::Move(from, to) if from == path || to == path));
+        if !is_moved && !self.durable_names.contains_key(path) {
+            let is_about = |change: &Change| matches!(change, Change::Add(it, _) | Change::Remove(it) if it == path);
+            self.changes.retain(|change| !is_about(change));
+        }
+    }
+
+    /// An empty inode, in the place of one that no name can lead to any more.
+    fn free_inode(&mut self) -> usize {
+        let pending = self.changes.iter().filter_map(|change| match change {
+            Change::Add(_, entry) => Some(entry),
+            Change::Move(..) | Change::Remove(_) => None,
+        });
+        let entries = self.names.values().chain(self.durable_names.values()).chain(pending);
+        let used: BTreeSet<usize> = entries
+            .filter_map(|entry| match entry {
+                Entry::File(inode) => Some(*inode),
+                Entry::Folder => None,
+            })
+            .collect();
+        match (0..self.inodes.len()).find(|inode| !used.contains(inode)) {
+            Some(inode) => {
+                self.inodes[inode] = Inode::default();
+                inode
+            }
+            None => {
+                self.inodes.push(Inode::default());
+                self.inodes.len() - 1
+            }
+        }
+    }
+
+    pub(super) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        self.find(from)?;
+        self.rename_by(Change::Move(from.into(), to.into()))
+    }
+
+    pub(super) fn remove(&mut self, path: &Path) -> io::Result<()> {
+        self.find(path)?;
+        self.rename_by(Change::Remove(path.into()))
+    }
+
+    pub(super) fn lock(&mut self, path: &Path) -> io::Result<bool> {
+        if self.find(path).is_err() {
+            self.create(path)?;
+        }
+        Ok(self.locked.insert(path.into()))
+    }
+
+    pub(super) fn write_at(&mut self, inode: usize, offset: usize, bytes: &[u8]) -> io::Result<()> {
+        let turn = self.turn()?;
+        if let Turn::Fails = turn {
+            return Err(failure());
+        }
+        let growth = (offset + bytes.len()).saturating_sub(self.inodes[inode].current().len());
+        let room = self.capacity.map_or(usize::MAX, |capacity| capacity.saturating_sub(self.used()) as usize);
+        let lacking = growth.saturating_sub(room).min(bytes.len());
+        self.inodes[inode].write_at(offset, &bytes[..bytes.len() - lacking]);
+        match turn {
+            Turn::Last => Err(no_power()),
+            Turn::Goes | Turn::Fails if lacking > 0 => Err(ErrorKind::StorageFull.into()),
+            Turn::Goes | Turn::Fails => Ok(()),
+        }
+    }
+
+    pub(super) fn truncate(&mut self, inode: usize, length: usize) -> io::Result<()> {
+        let turn = self.turn()?;
+        if let Turn::Fails = turn {
+            return Err(failure());
+        }
+        self.inodes[inode].truncate(length);
+        if let Turn::Last = turn { Err(no_power()) } else { Ok(()) }
+    }
+
+    pub(super) fn sync(&mut self, inode: usize) -> io::Result<()> {
+        match self.turn()? {
+            Turn::Goes => {
+                self.inodes[inode].sync();
+                Ok(())
+            }
+            Turn::Last => Err(no_power()),
+            Turn::Fails => {
+                self.inodes[inode].fail_to_sync();
+                Err(failure())
+            }
+        }
+    }
+
+    pub(super) fn change(&mut self, path: &Path, change: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+        let Ok(inode) = self.find(path) else { return false };
+        let mut content = self.inodes[inode].current().clone();
+        let changed = change(&mut content);
+        if changed {
+            self.inodes[inode].replace(content);
+        }
+        changed
+    }
+
+    pub(super) fn restart_process(&mut self) {
+        self.locked.clear();
+        self.plan = None;
+        self.life += 1;
+    }
+
+    pub(super) fn power_on(&mut self, loss: Loss) {
+        self.restart_process();
+        self.without_power = false;
+        let (Loss::Sectors { seed } | Loss::Prefix { seed }) = loss else {
+            self.inodes.iter_mut().for_each(Inode::lose_everything);
+            self.keep_names(|_, _| false);
+            return;
+        };
+        let mut dice = Dice::new(seed);
+        if let Loss::Sectors { .. } = loss {
+            self.keep_names(|_, _| dice.up_to(1) == 1);
+            self.inodes.iter_mut().for_each(|inode| inode.keep_sectors(&mut dice));
+        } else {
+            let kept = dice.up_to(self.changes.len());
+            self.keep_names(|place, _| place < kept);
+            self.inodes.iter_mut().for_each(|inode| inode.keep_prefix(&mut dice));
+        }
+    }
+
+    /// The durable names, with those changes that are kept.
+    fn keep_names(&mut self, mut is_kept: impl FnMut(usize, &Change) -> bool) {
+        for (place, change) in std::mem::take(&mut self.changes).into_iter().enumerate() {
+            if is_kept(place, &change) {
+                change.apply(&mut self.durable_names);
+            }
+        }
+        self.names = self.durable_names.clone();
+    }
+}

@@ -1,0 +1,178 @@
+//! One file of a faulty disk: what is on the disk, what the system has in memory, and how it came there.
+
+use std::collections::BTreeSet;
+
+const SECTOR: usize = 512;
+
+/// Whole numbers that look like chance, by SplitMix64.
+#[derive(Clone, Debug)]
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 to `most`.
+    pub(super) fn up_to(&mut self, most: usize) -> usize {
+        (self.next() % (most as u64 + 1)) as usize
+    }
+}
+
+/// A change that was not synced.
+#[derive(Clone, Debug)]
+enum Change {
+    Write { offset: usize, bytes: Vec<u8> },
+    Truncate { length: usize },
+}
+
+impl Change {
+    fn apply(&self, content: &mut Vec<u8>) {
+        match self {
+            Self::Write { offset, bytes } => {
+                let end = offset + bytes.len();
+                if content.len() < end {
+                    content.resize(end, 0);
+                }
+                content[*offset..end].copy_from_slice(bytes);
+            }
+            Self::Truncate { length } => content.truncate(*length),
+        }
+    }
+
+    /// The same up to some byte: a change of length happens whole or not at all.
+    fn torn(&self, dice: &mut Dice) -> Option<Self> {
+        match self {
+            Self::Write { offset, bytes } => {
+                let kept = dice.up_to(bytes.len());
+                (kept > 0).then(|| Self::Write { offset: *offset, bytes: bytes[..kept].to_vec() })
+            }
+            Self::Truncate { .. } => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inode {
+    /// What is on the disk.
+    durable: Vec<u8>,
+    /// What reading yields.
+    current: Vec<u8>,
+    /// What was done since the last sync, in that order.
+    changes: Vec<Change>,
+    /// What the first of these changes met. It differs from what is durable after a sync that failed.
+    before: Vec<u8>,
+    /// The sectors that the next sync will write.
+    dirty: BTreeSet<usize>,
+}
+
+impl Inode {
+    pub(super) fn current(&self) -> &Vec<u8> {
+        &self.current
+    }
+
+    pub(super) fn write_at(&mut self, offset: usize, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.change(Change::Write { offset, bytes: bytes.to_vec() });
+        }
+    }
+
+    pub(super) fn truncate(&mut self, length: usize) {
+        if length < self.current.len() {
+            self.change(Change::Truncate { length });
+        }
+    }
+
+    fn change(&mut self, change: Change) {
+        if self.changes.is_empty() {
+            self.before.clone_from(&self.current);
+        }
+        let old_length = self.current.len();
+        change.apply(&mut self.current);
+        let (begin, end) = match &change {
+            Change::Write { offset, bytes } => ((*offset).min(old_length), offset + bytes.len()),
+            Change::Truncate { length } => (*length, old_length),
+        };
+        self.dirty.extend(begin / SECTOR..end.div_ceil(SECTOR));
+        self.changes.push(change);
+    }
+
+    /// All dirty sectors reach the disk.
+    pub(super) fn sync(&mut self) {
+        let dirty = std::mem::take(&mut self.dirty);
+        self.durable.resize(self.current.len(), 0);
+        for sector in dirty {
+            copy_sector(&self.current, &mut self.durable, sector);
+        }
+        self.changes.clear();
+    }
+
+    /// No dirty sector reaches the disk, and the system takes all of them for clean.
+    pub(super) fn fail_to_sync(&mut self) {
+        self.dirty.clear();
+        self.changes.clear();
+    }
+
+    /// Sets disk and memory alike.
+    pub(super) fn replace(&mut self, content: Vec<u8>) {
+        *self = Self { durable: content.clone(), current: content, ..Self::default() };
+    }
+
+    pub(super) fn lose_everything(&mut self) {
+        self.replace(self.durable.clone());
+    }
+
+    /// Each dirty sector has what it had after any number of the changes, and the length is that after any number.
+    pub(super) fn keep_sectors(&mut self, dice: &mut Dice) {
+        let versions = self.versions();
+        let mut content = self.durable.clone();
+        let length_after = dice.up_to(versions.len());
+        let length = if length_after == 0 { content.len() } else { versions[length_after - 1].len() };
+        content.resize(length, 0);
+        for sector in &self.dirty {
+            let after = dice.up_to(versions.len());
+            if after > 0 {
+                copy_sector(&versions[after - 1], &mut content, *sector);
+            }
+        }
+        self.replace(content);
+    }
+
+    /// The first so many changes are there, and some bytes of the next.
+    pub(super) fn keep_prefix(&mut self, dice: &mut Dice) {
+        let kept = dice.up_to(self.changes.len());
+        let next = self.changes.get(kept).and_then(|change| change.torn(dice));
+        let mut content = self.durable.clone();
+        for change in self.changes[..kept].iter().chain(&next) {
+            change.apply(&mut content);
+        }
+        self.replace(content);
+    }
+
+    /// The content after each of the changes.
+    fn versions(&self) -> Vec<Vec<u8>> {
+        let mut content = self.before.clone();
+        let after = |change: &Change| {
+            change.apply(&mut content);
+            content.clone()
+        };
+        self.changes.iter().map(after).collect()
+    }
+}
+
+/// As much of a sector as the target has; where the source has nothing, zeros.
+fn copy_sector(from: &[u8], to: &mut [u8], sector: usize) {
+    let begin = (sector * SECTOR).min(to.len());
+    let end = (begin + SECTOR).min(to.len());
+    for (place, byte) in to[begin..end].iter_mut().enumerate() {
+        *byte = from.get(begin + place).copied().unwrap_or(0);
+    }
+}

@@ -1,0 +1,216 @@
+//! The bytes of one frame: one append, or one checkpoint, under one checksum.
+//!
+//! ```text
+//! mark 1 │ length 8 │ number 8 │ check 4 │ payload, length bytes │ check 4 │ end mark 1
+//! ```
+//!
+//! Whole numbers are little-endian. Both checks are CRC-32C and begin with the segment's own checksum and the frame's
+//! place in the file, which are not written: a copy of a frame is valid nowhere else, not even inside a payload.
+//!
+//! The disk is told apart from the payload by zeros: a sector that was never written reads as zeros. So that no sector
+//! of a written frame does, it begins with a mark, ends with a mark, and has one after every [`RUN`] bytes of payload.
+
+/// The unit that a disk writes whole or not at all.
+pub(crate) const SECTOR: usize = 512;
+/// Everything before the payload.
+pub(crate) const HEADER: usize = 21;
+/// Everything after it.
+const TRAILER: usize = 5;
+/// How many bytes of payload stand between two marks: short enough that a sector has two of them.
+const RUN: usize = 255;
+
+const BEGIN_MARK: u8 = 0xB7;
+const RUN_MARK: u8 = 0xC5;
+const END_MARK: u8 = 0x7D;
+
+/// The checksum of a segment's header, with which those of its frames begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Salt(pub(crate) u32);
+
+impl Salt {
+    fn at(self, offset: usize) -> u32 {
+        crc32c::crc32c_append(self.0, &(offset as u64).to_le_bytes())
+    }
+}
+
+/// A frame's number. It grows by one from frame to frame, over segments too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FrameNumber(pub(crate) u64);
+
+impl FrameNumber {
+    pub(crate) fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+/// Adds a frame that will stand at `offset` of the file to `out`.
+pub(crate) fn encode(salt: Salt, offset: usize, number: FrameNumber, payload: &[u8], out: &mut Vec<u8>) {
+    let begin = out.len();
+    let length = payload.len() + payload.len() / RUN;
+    out.reserve(HEADER + length + TRAILER);
+    out.push(BEGIN_MARK);
+    out.extend_from_slice(&(length as u64).to_le_bytes());
+    out.extend_from_slice(&number.0.to_le_bytes());
+    let check = crc32c::crc32c_append(salt.at(offset), &out[begin..]);
+    out.extend_from_slice(&check.to_le_bytes());
+    for run in payload.chunks(RUN) {
+        out.extend_from_slice(run);
+        if run.len() == RUN {
+            out.push(RUN_MARK);
+        }
+    }
+    let check = crc32c::crc32c_append(salt.at(offset), &out[begin..]);
+    out.extend_from_slice(&check.to_le_bytes());
+    out.push(END_MARK);
+}
+
+/// A frame whose header is whole. Whether the rest is, only [`Outline::is_whole`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outline {
+    pub(crate) offset: usize,
+    pub(crate) number: FrameNumber,
+    /// Where the payload ends.
+    payload_end: usize,
+}
+
+impl Outline {
+    /// The frame that begins at `offset`, if a whole header stands there.
+    pub(crate) fn read(salt: Salt, bytes: &[u8], offset: usize) -> Option<Self> {
+        let header = bytes.get(offset..offset.checked_add(HEADER)?)?;
+        if header[0] != BEGIN_MARK || word(&header[17..])? != crc32c::crc32c_append(salt.at(offset), &header[..17]) {
+            return None;
+        }
+        let length = usize::try_from(long(&header[1..])?).ok()?;
+        let payload_end = (offset + HEADER).checked_add(length)?;
+        payload_end.checked_add(TRAILER)?;
+        Some(Self { offset, number: FrameNumber(long(&header[9..])?), payload_end })
+    }
+
+    /// Where the next frame begins.
+    pub(crate) fn end(&self) -> usize {
+        self.payload_end + TRAILER
+    }
+
+    /// Is everything there as it was written? The end mark is not asked: the checksum vouches for all before it.
+    pub(crate) fn is_whole(&self, salt: Salt, bytes: &[u8]) -> bool {
+        let Some(content) = bytes.get(self.offset..self.payload_end) else { return false };
+        let Some(check) = bytes.get(self.payload_end..).and_then(word) else { return false };
+        self.end() <= bytes.len() && crc32c::crc32c_append(salt.at(self.offset), content) == check
+    }
+
+    /// Could a crash have left it so, of a frame that was written but never synced?
+    pub(crate) fn is_torn(&self, bytes: &[u8]) -> bool {
+        bytes.len() < self.end() || bytes[self.end() - 1] == 0 || has_empty_sector(&bytes[..self.end()], self.offset)
+    }
+
+    /// All its bytes as they were written, with the end mark, which a whole frame may lack.
+    pub(crate) fn written(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut written = bytes[self.offset..self.end()].to_vec();
+        if let Some(last) = written.last_mut() {
+            *last = END_MARK;
+        }
+        written
+    }
+
+    /// The payload, without the marks in it.
+    pub(crate) fn payload(&self, bytes: &[u8]) -> Vec<u8> {
+        let marked = &bytes[self.offset + HEADER..self.payload_end];
+        let mut payload = Vec::with_capacity(marked.len());
+        for run in marked.chunks(RUN + 1) {
+            payload.extend_from_slice(&run[..run.len().min(RUN)]);
+        }
+        payload
+    }
+}
+
+/// Does any sector from `offset` on have nothing but zeros, as far as `bytes` reach?
+pub(crate) fn has_empty_sector(bytes: &[u8], offset: usize) -> bool {
+    let mut begin = offset;
+    while begin < bytes.len() {
+        let end = ((begin / SECTOR + 1) * SECTOR).min(bytes.len());
+        if is_empty(&bytes[begin..end]) {
+            return true;
+        }
+        begin = end;
+    }
+    false
+}
+
+/// Nothing but zeros.
+pub(crate) fn is_empty(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
+
+fn word(bytes: &[u8]) -> Option<u32> {
+    bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+fn long(bytes: &[u8]) -> Option<u64> {
+    bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FrameNumber, HEADER, Outline, SECTOR, Salt, TRAILER, encode, has_empty_sector};
+
+    const SALT: Salt = Salt(77);
+
+    fn file(offset: usize, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; offset];
+        encode(SALT, offset, FrameNumber(9), payload, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_payload_of_any_length_comes_back() {
+        for length in (0..2_000).chain([65_536, 100_000]) {
+            let payload: Vec<u8> = (0..length).map(|place| (place % 251) as u8).collect();
+            let bytes = file(44, &payload);
+            let outline = Outline::read(SALT, &bytes, 44).unwrap();
+            assert!(outline.is_whole(SALT, &bytes));
+            assert_eq!((outline.payload(&bytes), outline.end()), (payload, bytes.len()));
+        }
+    }
+
+    #[test]
+    fn no_sector_of_a_frame_is_empty_whatever_it_carries() {
+        for offset in 0..SECTOR {
+            for length in [0, 1, 254, 255, 256, 490, 511, 512, 513, 1_024, 5_000] {
+                assert!(!has_empty_sector(&file(offset, &vec![0; length]), offset), "{offset} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_is_valid_in_its_own_place_and_segment_only() {
+        let mut bytes = file(44, b"here");
+        assert!(Outline::read(Salt(78), &bytes, 44).is_none());
+        bytes.insert(0, 0);
+        assert!(Outline::read(SALT, &bytes, 45).is_none());
+    }
+
+    #[test]
+    fn every_changed_byte_but_the_end_mark_is_noticed() {
+        let bytes = file(500, &[0; 700]);
+        for place in 500..bytes.len() - 1 {
+            for mask in [1, 0x80, 0xFF, bytes[place]].into_iter().filter(|mask| *mask != 0) {
+                let mut changed = bytes.clone();
+                changed[place] ^= mask;
+                let whole = Outline::read(SALT, &changed, 500).is_some_and(|outline| outline.is_whole(SALT, &changed));
+                assert!(!whole, "byte {place} mask {mask}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_all_measure_is_not_believed() {
+        let mut header = vec![super::BEGIN_MARK];
+        header.extend_from_slice(&u64::MAX.to_le_bytes());
+        header.extend_from_slice(&1_u64.to_le_bytes());
+        let check = crc32c::crc32c_append(SALT.at(0), &header);
+        header.extend_from_slice(&check.to_le_bytes());
+        assert_eq!(header.len(), HEADER);
+        assert_eq!(Outline::read(SALT, &header, 0), None);
+        assert_eq!(TRAILER, 5);
+    }
+}

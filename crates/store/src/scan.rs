@@ -1,0 +1,172 @@
+//! Reads a segment's bytes from its first frame to its last, and judges what comes after.
+//!
+//! A frame is written only when the one before it is durable, so a crash can tear the last frame and no other. What is
+//! bad is therefore either the end of the last, unacknowledged write, or damage:
+//!
+//! ```text
+//! bad, and a whole frame follows anywhere                        damage
+//! bad, the last: unwritten sectors, no end mark, no end of file  torn: nobody was told that it is durable
+//! bad, the last: all of it is there, and the checksum is wrong   damage
+//! ```
+
+use crate::frame::{FrameNumber, HEADER, Outline, SECTOR, Salt, has_empty_sector, is_empty};
+
+/// The whole frames of a segment.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Scan {
+    /// The checkpoint first.
+    pub(crate) frames: Vec<Outline>,
+    /// How many bytes of a torn frame stand after them; zero if the segment ends well.
+    pub(crate) torn_bytes: usize,
+}
+
+impl Scan {
+    /// Where the last whole frame ends.
+    pub(crate) fn end(&self) -> usize {
+        self.frames.last().map_or(0, Outline::end)
+    }
+}
+
+/// A place that no crash can have left as it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    pub(crate) offset: usize,
+    /// The frame that should stand there, if it is known which.
+    pub(crate) number: Option<FrameNumber>,
+    pub(crate) what: &'static str,
+}
+
+/// Goes through all frames from `begin` on. The first is the checkpoint, which was durable before the file got its
+/// name and can therefore never be torn.
+pub(crate) fn scan(salt: Salt, bytes: &[u8], begin: usize) -> Result<Scan, Damage> {
+    let checkpoint =
+        Outline::read(salt, bytes, begin).filter(|outline| outline.is_whole(salt, bytes)).ok_or(Damage {
+            offset: begin,
+            number: None,
+            what: "the checkpoint that the segment begins with is not what was written",
+        })?;
+    let mut expected = checkpoint.number.next();
+    let mut offset = checkpoint.end();
+    let mut frames = vec![checkpoint];
+    while !is_empty(&bytes[offset..]) {
+        match Outline::read(salt, bytes, offset).filter(|outline| outline.is_whole(salt, bytes)) {
+            Some(outline) if outline.number == expected => {
+                offset = outline.end();
+                expected = expected.next();
+                frames.push(outline);
+            }
+            Some(_) => return Err(damage(offset, expected, "a frame with another number stands there")),
+            None => return judge(salt, bytes, offset, expected).map(|torn_bytes| Scan { frames, torn_bytes }),
+        }
+    }
+    Ok(Scan { frames, torn_bytes: 0 })
+}
+
+fn damage(offset: usize, number: FrameNumber, what: &'static str) -> Damage {
+    Damage { offset, number: Some(number), what }
+}
+
+/// Torn or damaged? Yields how many bytes are torn.
+fn judge(salt: Salt, bytes: &[u8], offset: usize, expected: FrameNumber) -> Result<usize, Damage> {
+    if is_followed(salt, bytes, offset) {
+        return Err(damage(offset, expected, "the frame is not what was written, and whole frames follow it"));
+    }
+    let torn = match Outline::read(salt, bytes, offset) {
+        Some(outline) => outline.is_torn(bytes),
+        None => has_torn_header(bytes, offset),
+    };
+    let written = bytes.iter().rposition(|byte| *byte != 0).map_or(offset, |last| last + 1);
+    if torn {
+        Ok(written.saturating_sub(offset))
+    } else {
+        Err(damage(offset, expected, "all of the frame is there, but its checksum is wrong"))
+    }
+}
+
+/// Does a whole frame begin anywhere after this place?
+fn is_followed(salt: Salt, bytes: &[u8], offset: usize) -> bool {
+    (offset + 1..bytes.len())
+        .any(|place| Outline::read(salt, bytes, place).is_some_and(|outline| outline.is_whole(salt, bytes)))
+}
+
+/// Could a crash have left this header? Its end was not written and nothing after it, or one of its sectors was not.
+fn has_torn_header(bytes: &[u8], offset: usize) -> bool {
+    let header_end = offset + HEADER;
+    if bytes.len() < header_end || is_empty(&bytes[header_end - 1..]) {
+        return true;
+    }
+    let sectors_end = ((header_end - 1) / SECTOR + 1) * SECTOR;
+    has_empty_sector(&bytes[..sectors_end.min(bytes.len())], offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scan;
+    use crate::frame::{FrameNumber, Salt, encode};
+
+    const SALT: Salt = Salt(3);
+
+    /// A checkpoint and two frames of so many bytes of payload, and where the last one begins.
+    fn segment(lengths: [usize; 2]) -> (Vec<u8>, usize) {
+        let mut bytes = Vec::new();
+        let mut last = 0;
+        for (number, length) in [0, lengths[0], lengths[1]].into_iter().enumerate() {
+            last = bytes.len();
+            encode(SALT, last, FrameNumber(number as u64), &vec![number as u8; length], &mut bytes);
+        }
+        (bytes, last)
+    }
+
+    fn frames(bytes: &[u8]) -> Option<usize> {
+        scan(SALT, bytes, 0).ok().map(|scan| scan.frames.len())
+    }
+
+    #[test]
+    fn a_last_frame_cut_at_any_byte_is_torn_with_zeros_after_it_and_without() {
+        let (whole, last) = segment([40, 1_500]);
+        for cut in last..whole.len() - 1 {
+            assert_eq!(frames(&whole[..cut]), Some(2), "cut at {cut}");
+            let mut zeroed = whole[..cut].to_vec();
+            zeroed.resize(whole.len() + 600, 0);
+            assert_eq!(frames(&zeroed), Some(2), "zeros from {cut}");
+        }
+    }
+
+    #[test]
+    fn a_last_frame_with_an_unwritten_sector_is_torn() {
+        for pad in 0..600 {
+            let (whole, last) = segment([pad, 1_500]);
+            for sector in last / 512..=(whole.len() - 1) / 512 {
+                let mut torn = whole.clone();
+                let (begin, end) = ((sector * 512).max(last), ((sector + 1) * 512).min(whole.len()));
+                torn[begin..end].fill(0);
+                // A frame that lacks nothing but its end mark is whole.
+                let expected = if end - begin == 1 && end == whole.len() { 3 } else { 2 };
+                assert_eq!(frames(&torn), Some(expected), "pad {pad} sector {sector}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_is_damage_in_the_last_frame_and_in_every_other() {
+        let (whole, last) = segment([700, 700]);
+        let end_marks = [25, last - 1, whole.len() - 1];
+        for place in (0..whole.len()).filter(|place| !end_marks.contains(place)) {
+            for mask in [1, 0xFF, whole[place]].into_iter().filter(|mask| *mask != 0) {
+                let mut changed = whole.clone();
+                changed[place] ^= mask;
+                changed.resize(4_096, 0);
+                assert_eq!(frames(&changed), None, "byte {place} mask {mask}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_frame_before_whole_ones_is_damage_even_if_it_looks_torn() {
+        let (mut bytes, last) = segment([2_000, 40]);
+        bytes[512..1_024].fill(0);
+        let error = scan(SALT, &bytes, 0).unwrap_err();
+        assert_eq!(error.number, Some(FrameNumber(1)));
+        assert!(error.offset < last);
+    }
+}

@@ -1,0 +1,128 @@
+//! One file of the log: its header, and the writing of frames at its end.
+//!
+//! Zeros are written ahead of the frames, so that an append changes neither the file's length nor its blocks: the sync
+//! then has no metadata to write, which makes it up to twice as fast.
+
+use crate::error::StoreError;
+use crate::files::StoreFile;
+use crate::folder::SegmentNumber;
+use crate::frame::{self, FrameNumber, Salt};
+use crate::identity::{ClusterId, FORMAT, Owner};
+use quorate_core::NodeId;
+use std::path::{Path, PathBuf};
+
+const MAGIC: &[u8; 8] = b"quorate\n";
+/// magic 8 │ format 4 │ cluster 16 │ node 4 │ segment 8 │ check 4.
+pub(crate) const SEGMENT_HEADER: usize = 44;
+
+/// The header of a segment.
+pub(crate) fn encode_header(owner: Owner, number: SegmentNumber) -> (Vec<u8>, Salt) {
+    let mut bytes = Vec::with_capacity(SEGMENT_HEADER);
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&FORMAT.to_le_bytes());
+    bytes.extend_from_slice(&owner.cluster.0.to_le_bytes());
+    bytes.extend_from_slice(&owner.node.number().to_le_bytes());
+    bytes.extend_from_slice(&number.0.to_le_bytes());
+    let check = crc32c::crc32c(&bytes);
+    bytes.extend_from_slice(&check.to_le_bytes());
+    (bytes, Salt(check))
+}
+
+/// Reads the header of the segment with this number. The format is looked at first: all else may differ in a newer one.
+pub(crate) fn read_header(
+    path: &Path,
+    bytes: &[u8],
+    expected: Owner,
+    number: SegmentNumber,
+) -> Result<Salt, StoreError> {
+    let damaged = |what| StoreError::Damaged { path: path.into(), offset: 0, frame: None, what };
+    let Some(header) = bytes.get(..SEGMENT_HEADER) else { return Err(damaged("the file ends inside its header")) };
+    if &header[..8] != MAGIC {
+        return Err(damaged("it does not begin as a segment of a log does"));
+    }
+    let format = u32::from_le_bytes(part(header, 8));
+    if format > FORMAT {
+        return Err(StoreError::Newer { path: path.into(), found: format });
+    }
+    let salt = Salt(crc32c::crc32c(&header[..40]));
+    let node = NodeId::new(u32::from_le_bytes(part(header, 28)));
+    let (true, Some(node)) = (salt.0 == u32::from_le_bytes(part(header, 40)), node) else {
+        return Err(damaged("the checksum of its header is wrong"));
+    };
+    let found = Owner { cluster: ClusterId(u128::from_le_bytes(part(header, 12))), node };
+    if found != expected {
+        return Err(StoreError::Foreign { path: path.into(), found, expected });
+    }
+    if u64::from_le_bytes(part(header, 32)) != number.0 {
+        return Err(damaged("it is another segment than its name says"));
+    }
+    Ok(salt)
+}
+
+/// So many bytes from a place. The callers stay inside a header, whose length was checked.
+fn part<const N: usize>(header: &[u8], begin: usize) -> [u8; N] {
+    header.get(begin..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
+}
+
+/// A segment that frames are added to.
+pub(crate) struct Segment<File> {
+    pub(crate) file: File,
+    pub(crate) path: PathBuf,
+    pub(crate) number: SegmentNumber,
+    pub(crate) salt: Salt,
+    /// The number of its last frame.
+    pub(crate) last: FrameNumber,
+    /// Where that frame ends.
+    pub(crate) end: u64,
+    /// How long the file is: from `end` to here it has zeros.
+    pub(crate) room: u64,
+}
+
+impl<File: StoreFile> Segment<File> {
+    /// Adds a frame durably, with so many zeros ahead if the file must grow. If the disk is full, nothing of the frame
+    /// remains.
+    pub(crate) fn append(&mut self, payload: &[u8], ahead_bytes: u64, scratch: &mut Vec<u8>) -> Result<(), StoreError> {
+        scratch.clear();
+        let number = self.last.next();
+        frame::encode(self.salt, self.end as usize, number, payload, scratch);
+        match self.write(scratch, ahead_bytes) {
+            Ok(()) => {}
+            Err(error) if error.is_full() => {
+                self.cut()?;
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        }
+        self.sync()?;
+        self.end += scratch.len() as u64;
+        self.room = self.room.max(self.end);
+        self.last = number;
+        Ok(())
+    }
+
+    /// The frame's own sync is that of the zeros too: a sector of them that is missing reads as zeros all the same.
+    fn write(&mut self, frame: &[u8], ahead_bytes: u64) -> Result<(), StoreError> {
+        let needed = self.end + frame.len() as u64;
+        if needed > self.room && (frame.len() as u64) < ahead_bytes {
+            self.write_at(self.room, &vec![0; ahead_bytes as usize])?;
+            self.room += ahead_bytes;
+        }
+        self.write_at(self.end, frame)
+    }
+
+    /// Cuts everything after the last whole frame off, durably: what is written next must not mix with it.
+    pub(crate) fn cut(&mut self) -> Result<(), StoreError> {
+        self.file.truncate(self.end).map_err(|error| StoreError::of_io("truncate", &self.path, error))?;
+        self.room = self.end;
+        self.sync()
+    }
+
+    pub(crate) fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        self.file.write_at(offset, bytes).map_err(|error| StoreError::of_write("write", &self.path, error))
+    }
+
+    /// Never tried twice: after a failure the system takes pages for written that are not.
+    fn sync(&mut self) -> Result<(), StoreError> {
+        self.file.sync().map_err(|error| StoreError::of_io("sync", &self.path, error))
+    }
+}

@@ -1,0 +1,272 @@
+//! The store: every write durable before it is acknowledged, and a checkpoint now and then.
+
+use crate::error::StoreError;
+use crate::files::{FileSystem, Files};
+use crate::folder::{Folder, SegmentNumber};
+use crate::frame::{self, FrameNumber};
+use crate::identity::{Identity, Owner};
+use crate::recovery::{self, Recovery};
+use crate::segment::{SEGMENT_HEADER, Segment, encode_header};
+use quorate_core::Durable;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::mem;
+use std::path::Path;
+
+/// What a store can keep: a fold of writes, both of which can be turned into bytes and back.
+///
+/// Writes are cloned, once each, into the store's own fold, from which it writes checkpoints; large parts of them
+/// should be reference-counted.
+pub trait Storable:
+    Durable<Write: Clone + Serialize + DeserializeOwned> + Clone + Serialize + DeserializeOwned
+{
+}
+
+impl<D> Storable for D where
+    D: Durable<Write: Clone + Serialize + DeserializeOwned> + Clone + Serialize + DeserializeOwned
+{
+}
+
+/// How a store uses its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// A new segment is begun when one has grown past this, and past twice its checkpoint.
+    pub segment_bytes: u64,
+    /// How many zeros are written ahead of the frames at a time.
+    pub ahead_bytes: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { segment_bytes: 64 << 20, ahead_bytes: 1 << 20 }
+    }
+}
+
+/// The durable side of one node: a folder on a disk, locked while this lives.
+///
+/// ```
+/// use quorate_core::{Durable, NodeId};
+/// use quorate_store::{ClusterId, Owner, Settings, Store, found};
+///
+/// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+/// # struct Sum(u64);
+/// # impl Durable for Sum {
+/// #     type Write = u64;
+/// #     fn apply(&mut self, write: u64) { self.0 += write; }
+/// # }
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let folder = temporary.path().join("data");
+/// let owner = Owner { cluster: ClusterId(7), node: NodeId::from_index(0) };
+/// found::<Sum>(&folder, owner)?;
+/// let (mut store, sum, _) = Store::<Sum>::open(&folder, owner, Settings::default())?;
+/// assert_eq!(sum.0, 0);
+/// store.append(&[1, 2, 3])?; // One sync for all three.
+/// drop(store);
+/// let (_, sum, _) = Store::<Sum>::open(&folder, owner, Settings::default())?;
+/// assert_eq!(sum.0, 6);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Store<D, F: FileSystem = Files> {
+    folder: Folder<F>,
+    identity: Identity,
+    settings: Settings,
+    segment: Segment<F::File>,
+    /// Where the segment's checkpoint ends.
+    checkpoint_bytes: u64,
+    /// When the segment has grown so long, the next one is begun.
+    roll_at: u64,
+    contents: D,
+    health: Health,
+    payload: Vec<u8>,
+    scratch: Vec<u8>,
+    /// Released last, when everything else is closed.
+    _lock: F::Lock,
+}
+
+enum Health {
+    Sound,
+    /// What failed.
+    Poisoned(String),
+}
+
+impl<D: Storable> Store<D> {
+    /// Opens the folder of this node on a real disk. See [`open_in`](Store::open_in).
+    pub fn open(folder: &Path, owner: Owner, settings: Settings) -> Result<(Self, D, Recovery), StoreError> {
+        Self::open_in(Files, folder, owner, settings)
+    }
+}
+
+impl<D: Storable, F: FileSystem> Store<D, F> {
+    /// Opens a folder, locks it, and reads what is durable in it: everything that was ever acknowledged, and perhaps
+    /// the one append that was under way when the node went down. A log that is damaged is refused and left as it is.
+    pub fn open_in(
+        files: F,
+        folder: &Path,
+        owner: Owner,
+        settings: Settings,
+    ) -> Result<(Self, D, Recovery), StoreError> {
+        let folder = Folder::new(files, folder);
+        let recovered = recovery::recover(&folder, owner)?;
+        let contents: D = recovered.contents;
+        let store = Self {
+            folder,
+            identity: recovered.identity,
+            settings,
+            segment: recovered.segment,
+            checkpoint_bytes: recovered.checkpoint_bytes,
+            roll_at: roll_at(settings, recovered.checkpoint_bytes),
+            contents: contents.clone(),
+            health: Health::Sound,
+            payload: Vec::new(),
+            scratch: Vec::new(),
+            _lock: recovered.lock,
+        };
+        Ok((store, contents, recovered.recovery))
+    }
+
+    /// Makes all these writes durable with one sync, and returns when they are.
+    ///
+    /// [`StoreError::Full`] leaves the store as it was: the same append can be tried again. After any other failure of
+    /// the disk the store takes nothing more.
+    pub fn append(&mut self, writes: &[D::Write]) -> Result<(), StoreError> {
+        self.check_health()?;
+        if writes.is_empty() {
+            return Ok(());
+        }
+        self.payload = postcard::to_extend(writes, self.emptied_payload()).map_err(StoreError::Unwritable)?;
+        if self.segment.end >= self.roll_at {
+            self.roll()?;
+        }
+        self.append_payload()?;
+        for write in writes {
+            self.contents.apply(write.clone());
+        }
+        Ok(())
+    }
+
+    /// The fold of everything acknowledged.
+    pub fn contents(&self) -> &D {
+        &self.contents
+    }
+
+    /// Whose folder this is.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Begins a new segment with a checkpoint now, whatever the size of this one.
+    pub fn checkpoint(&mut self) -> Result<(), StoreError> {
+        self.check_health()?;
+        let outcome = self.begin_segment();
+        self.poison_unless_full(outcome)
+    }
+
+    /// When there is no room for zeros ahead, the disk is nearly full, perhaps of the log's own past. That is given back
+    /// while a checkpoint still fits; and if there is nothing to give, the frame takes what room is left.
+    fn append_payload(&mut self) -> Result<(), StoreError> {
+        let ahead_bytes = self.settings.ahead_bytes;
+        match self.append_frame(ahead_bytes) {
+            Err(error) if error.is_full() => {
+                let next = if self.give_back()? { ahead_bytes } else { 0 };
+                self.append_frame(next)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn append_frame(&mut self, ahead_bytes: u64) -> Result<(), StoreError> {
+        let outcome = self.segment.append(&self.payload, ahead_bytes, &mut self.scratch);
+        self.poison_unless_full(outcome)
+    }
+
+    /// Begins a new segment if more than half of this one is past. True if it did.
+    fn give_back(&mut self) -> Result<bool, StoreError> {
+        if self.segment.end <= self.checkpoint_bytes.saturating_mul(2) {
+            return Ok(false);
+        }
+        match self.checkpoint() {
+            Ok(()) => Ok(true),
+            Err(error) if error.is_full() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Begins the next segment if there is room for it. If not, the log goes on in this one for a while.
+    fn roll(&mut self) -> Result<(), StoreError> {
+        let outcome = self.begin_segment();
+        match self.poison_unless_full(outcome) {
+            Err(error) if error.is_full() => {
+                self.roll_at = self.segment.end + self.settings.segment_bytes / 4;
+                Ok(())
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn begin_segment(&mut self) -> Result<(), StoreError> {
+        let number = self.segment.number.next();
+        let name = number.name();
+        let first = self.segment.last.next();
+        let (content, salt) = encode_segment(self.identity.owner, number, first, &self.contents)?;
+        let prepared = self.folder.prepare(&name, &content).and_then(|file| self.folder.publish(&name).map(|()| file));
+        let file = match prepared {
+            Ok(file) => file,
+            Err(error) if error.is_full() => {
+                self.folder.discard(&name)?;
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        };
+        let end = content.len() as u64;
+        let path = self.folder.at(&name);
+        let next = Segment { file, path, number, salt, last: first, end, room: end };
+        let old = mem::replace(&mut self.segment, next);
+        self.checkpoint_bytes = end;
+        self.roll_at = roll_at(self.settings, end);
+        // Closed first: some systems do not remove an open file.
+        drop(old.file);
+        self.folder.remove(&old.number.name())
+    }
+
+    fn emptied_payload(&mut self) -> Vec<u8> {
+        let mut payload = mem::take(&mut self.payload);
+        payload.clear();
+        payload
+    }
+
+    fn check_health(&self) -> Result<(), StoreError> {
+        match &self.health {
+            Health::Sound => Ok(()),
+            Health::Poisoned(reason) => Err(StoreError::Poisoned { reason: reason.clone() }),
+        }
+    }
+
+    fn poison_unless_full(&mut self, outcome: Result<(), StoreError>) -> Result<(), StoreError> {
+        if let Err(error) = &outcome
+            && !error.is_full()
+        {
+            self.health = Health::Poisoned(error.cause());
+        }
+        outcome
+    }
+}
+
+/// Twice the checkpoint, so that on average no more is written for checkpoints than for appends.
+fn roll_at(settings: Settings, checkpoint_bytes: u64) -> u64 {
+    settings.segment_bytes.max(checkpoint_bytes.saturating_mul(2))
+}
+
+/// The bytes of a segment that has nothing but its checkpoint.
+pub(crate) fn encode_segment<D: Serialize>(
+    owner: Owner,
+    number: SegmentNumber,
+    first: FrameNumber,
+    contents: &D,
+) -> Result<(Vec<u8>, frame::Salt), StoreError> {
+    let payload = postcard::to_extend(contents, Vec::new()).map_err(StoreError::Unwritable)?;
+    let (mut bytes, salt) = encode_header(owner, number);
+    frame::encode(salt, SEGMENT_HEADER, first, &payload, &mut bytes);
+    Ok((bytes, salt))
+}

@@ -1,0 +1,188 @@
+//! What the tests keep in a store, a story of appends to it, and a disk in memory to play it on.
+
+use quorate_core::{Durable, NodeId};
+use quorate_store::faults::{FaultyFiles, Loss};
+use quorate_store::{ClusterId, Identity, Origin, Owner, Recovery, Settings, Store, StoreError, create_in};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) const FOLDER: &str = "/data/node";
+
+pub(crate) fn folder() -> &'static Path {
+    Path::new(FOLDER)
+}
+
+pub(crate) fn owner() -> Owner {
+    Owner { cluster: ClusterId(0xC0FFEE), node: NodeId::from_index(2) }
+}
+
+/// Segments so small that a story changes them often, and zeros ahead for an append or two.
+pub(crate) const SMALL: Settings = Settings { segment_bytes: 3_000, ahead_bytes: 1_200 };
+
+/// A log of numbered entries as raft keeps one: entries are put at a place, and what stood from there on goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Ledger {
+    /// How many writes were ever applied; no two states of a story have the same.
+    pub(crate) writes: u64,
+    pub(crate) vote: u64,
+    /// The number of the entry before the first.
+    pub(crate) compacted: u64,
+    pub(crate) entries: Vec<Arc<[u8]>>,
+    pub(crate) was_wiped: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Write {
+    Vote(u64),
+    /// Puts an entry after the one with this number.
+    Put {
+        after: u64,
+        entry: Arc<[u8]>,
+    },
+    /// Forgets the entries up to this number.
+    Compact(u64),
+}
+
+impl Durable for Ledger {
+    type Write = Write;
+
+    fn apply(&mut self, write: Write) {
+        self.writes += 1;
+        match write {
+            Write::Vote(vote) => self.vote = vote,
+            Write::Put { after, entry } => {
+                self.entries.truncate(after.saturating_sub(self.compacted) as usize);
+                self.entries.push(entry);
+            }
+            Write::Compact(number) => {
+                let gone = (number.saturating_sub(self.compacted) as usize).min(self.entries.len());
+                self.entries.drain(..gone);
+                self.compacted += gone as u64;
+            }
+        }
+    }
+
+    fn wiped() -> Self {
+        Self { was_wiped: true, ..Self::default() }
+    }
+}
+
+impl Ledger {
+    /// The number of the last entry.
+    pub(crate) fn last(&self) -> u64 {
+        self.compacted + self.entries.len() as u64
+    }
+}
+
+pub(crate) fn put(after: u64, entry: Vec<u8>) -> Write {
+    Write::Put { after, entry: entry.into() }
+}
+
+/// Numbers that look like chance.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(2).wrapping_add(1))
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Appends one after the other, and what must be there after so many of them.
+pub(crate) struct Story {
+    pub(crate) appends: Vec<Vec<Write>>,
+    pub(crate) states: Vec<Ledger>,
+}
+
+impl Story {
+    /// A story of so many appends of one to four writes, whose entries have up to so many bytes. Some entries are
+    /// nothing but zeros, which is what an unwritten sector looks like.
+    pub(crate) fn new(seed: u64, appends: usize, entry_bytes: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let mut story = Self { appends: Vec::new(), states: vec![Ledger::default()] };
+        for _ in 0..appends {
+            let mut state = story.states.last().expect("the first state").clone();
+            let mut writes = Vec::new();
+            for _ in 0..=dice.below(4) {
+                let write = draw(&mut dice, &state, entry_bytes);
+                state.apply(write.clone());
+                writes.push(write);
+            }
+            story.appends.push(writes);
+            story.states.push(state);
+        }
+        story
+    }
+
+    pub(crate) fn end(&self) -> &Ledger {
+        self.states.last().expect("the first state")
+    }
+
+    /// Creates a folder and plays the story on it until something fails. Yields how many appends were acknowledged.
+    pub(crate) fn play(&self, files: &FaultyFiles, settings: Settings) -> Result<Store<Ledger, FaultyFiles>, Stop> {
+        create(files).map_err(|error| Stop { created: false, acknowledged: 0, error })?;
+        let opened = open(files, settings).map_err(|error| Stop { created: true, acknowledged: 0, error })?;
+        let mut store = opened.0;
+        for (acknowledged, writes) in self.appends.iter().enumerate() {
+            store.append(writes).map_err(|error| Stop { created: true, acknowledged, error })?;
+            assert_eq!(store.contents(), &self.states[acknowledged + 1]);
+        }
+        Ok(store)
+    }
+
+    /// After this many acknowledged appends these may be found: exactly they, or they and the one under way.
+    pub(crate) fn allows(&self, acknowledged: usize, found: &Ledger) -> bool {
+        self.states[acknowledged..].iter().take(2).any(|state| state == found)
+    }
+}
+
+fn draw(dice: &mut Dice, state: &Ledger, entry_bytes: u64) -> Write {
+    match dice.below(10) {
+        0 => Write::Vote(dice.below(1_000)),
+        1 => Write::Compact(state.compacted + dice.below(state.entries.len() as u64 + 1)),
+        2 => put(state.compacted + dice.below(state.entries.len() as u64 + 1), vec![7; 20]),
+        3 => put(state.last(), vec![0; dice.below(entry_bytes) as usize]),
+        _ => put(state.last(), (0..dice.below(entry_bytes)).map(|place| (place ^ state.writes) as u8).collect()),
+    }
+}
+
+/// Where a story stopped.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    pub(crate) created: bool,
+    pub(crate) acknowledged: usize,
+    pub(crate) error: StoreError,
+}
+
+pub(crate) fn create(files: &FaultyFiles) -> Result<(), StoreError> {
+    let identity = Identity { owner: owner(), origin: Origin::Founded };
+    create_in::<Ledger, _>(files.clone(), folder(), identity)
+}
+
+pub(crate) type Opened = (Store<Ledger, FaultyFiles>, Ledger, Recovery);
+
+pub(crate) fn open(files: &FaultyFiles, settings: Settings) -> Result<Opened, StoreError> {
+    Store::open_in(files.clone(), folder(), owner(), settings)
+}
+
+/// Opens, and says what is there.
+pub(crate) fn contents(files: &FaultyFiles) -> Result<Ledger, StoreError> {
+    let (store, contents, _) = open(files, SMALL)?;
+    assert_eq!(store.contents(), &contents);
+    Ok(contents)
+}
+
+/// Every way of losing what was not synced, each with several seeds.
+pub(crate) fn losses(seed: u64, seeds: u64) -> Vec<Loss> {
+    let mut losses = vec![Loss::Everything];
+    for one in 0..seeds {
+        let seed = seed.wrapping_mul(1_000).wrapping_add(one);
+        losses.extend([Loss::Sectors { seed }, Loss::Prefix { seed }]);
+    }
+    losses
+}

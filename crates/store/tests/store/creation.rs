@@ -1,0 +1,151 @@
+//! The making and the re-seeding of folders, with crashes in between.
+
+use crate::common::{FOLDER, Ledger, SMALL, Story, contents, create, folder, losses, open, owner};
+use quorate_store::faults::{Fault, FaultyFiles, Loss};
+use quorate_store::{FileSystem, Origin, StoreError, reseed_in};
+use std::path::Path;
+
+fn told() -> (FaultyFiles, Story) {
+    let files = FaultyFiles::new();
+    let story = Story::new(9, 30, 200);
+    drop(story.play(&files, SMALL).unwrap_or_else(|stop| panic!("{stop:?}")));
+    (files, story)
+}
+
+fn wiped() -> Ledger {
+    Ledger { was_wiped: true, ..Ledger::default() }
+}
+
+#[test]
+fn a_reseeded_node_knows_that_it_lost_its_log_and_the_old_one_is_set_aside() {
+    let (files, _) = told();
+    let segment = files.paths().into_iter().find(|path| path.to_string_lossy().contains("log-")).unwrap();
+    let old = files.read(&segment).unwrap();
+    let aside = reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+    assert_eq!(aside, Path::new(FOLDER).join("set-aside-1"));
+    assert_eq!(files.read(&aside.join(segment.file_name().unwrap())).unwrap(), old);
+    let (mut store, found, _) = open(&files, SMALL).unwrap();
+    assert_eq!((found, store.identity().origin), (wiped(), Origin::Reseeded));
+    store.append(&[crate::common::Write::Vote(3)]).unwrap();
+    drop(store);
+    assert_eq!(contents(&files).unwrap().vote, 3);
+    assert_eq!(reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap(), folder().join("set-aside-2"));
+    assert_eq!(contents(&files).unwrap(), wiped());
+}
+
+#[test]
+fn an_open_folder_is_not_reseeded() {
+    let (files, story) = told();
+    let (store, ..) = open(&files, SMALL).unwrap();
+    let refused = reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap_err();
+    assert!(matches!(refused, StoreError::Locked { .. }), "{refused}");
+    drop(store);
+    assert_eq!(&contents(&files).unwrap(), story.end());
+}
+
+#[test]
+fn damage_is_refused_until_the_node_is_reseeded_even_if_its_identity_is_damaged_too() {
+    let (files, _) = told();
+    let is_empty = |path: &Path| path.ends_with("lock") || path.to_string_lossy().contains("life-");
+    for path in files.paths().into_iter().filter(|path| !is_empty(path)) {
+        assert!(files.flip(&path, 50, 0xFF));
+    }
+    assert!(matches!(contents(&files).unwrap_err(), StoreError::BadIdentity { .. }));
+    reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+    assert_eq!(contents(&files).unwrap(), wiped());
+}
+
+/// Whenever it is interrupted: the old log as it was, or none at all until it is done again, or the new one.
+#[test]
+fn reseeding_survives_a_crash_at_every_operation() {
+    let (before, story) = told();
+    let begun = before.operations();
+    let all = {
+        let files = before.duplicate();
+        reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+        files.operations() - begun
+    };
+    for operation in 1..=all {
+        for loss in losses(operation, 4) {
+            let files = before.duplicate();
+            files.fail_at(begun + operation, Fault::PowerLoss);
+            reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap_err();
+            files.power_on(loss);
+            match contents(&files) {
+                Ok(found) => assert!(&found == story.end() || found == wiped(), "{operation} {loss:?}"),
+                Err(StoreError::NoLog { .. }) => {}
+                Err(error) => panic!("{operation} {loss:?}: {error}"),
+            }
+            reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+            files.power_on(Loss::Everything);
+            assert_eq!(contents(&files).unwrap(), wiped(), "{operation} {loss:?}");
+        }
+    }
+}
+
+#[test]
+fn a_log_whose_identity_was_removed_is_not_overwritten() {
+    let (files, story) = told();
+    let identity = folder().join("identity");
+    let text = files.read(&identity).unwrap();
+    files.remove(&identity).unwrap();
+    assert!(matches!(create(&files).unwrap_err(), StoreError::BadIdentity { .. }));
+    assert!(matches!(contents(&files).unwrap_err(), StoreError::BadIdentity { .. }));
+    files.create(&identity).unwrap();
+    assert!(files.replace(&identity, &text));
+    assert_eq!(&contents(&files).unwrap(), story.end());
+    // Without a copy of the text, the node is re-seeded.
+    files.remove(&identity).unwrap();
+    reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+    assert_eq!(contents(&files).unwrap(), wiped());
+}
+
+#[test]
+fn creation_that_fails_can_be_done_again() {
+    for operation in 1.. {
+        let files = FaultyFiles::new();
+        files.fail_at(operation, Fault::Error);
+        let outcome = create(&files);
+        if outcome.is_ok() {
+            assert!(operation > 8, "only {operation} operations: which of them did not fail?");
+            return;
+        }
+        files.restart_process();
+        match create(&files) {
+            Ok(()) => {}
+            // The last sync failed, after the identity had got its name.
+            Err(StoreError::AlreadyThere { .. }) => {}
+            Err(error) => panic!("{operation}: {error}"),
+        }
+        assert_eq!(contents(&files).unwrap(), Ledger::default(), "{operation}");
+        files.power_on(Loss::Everything);
+        assert_eq!(contents(&files).unwrap(), Ledger::default(), "{operation}");
+    }
+}
+
+/// A node that is stopped anywhere in its start begins no life twice, and a full disk or a re-seeding changes nothing.
+#[test]
+fn no_two_starts_have_the_same_incarnation() {
+    let (files, _) = told();
+    let mut last = None;
+    let mut start = |files: &FaultyFiles| {
+        if let Ok((_, _, recovery)) = open(files, SMALL) {
+            assert!(Some(recovery.incarnation) > last, "{:?} after {last:?}", recovery.incarnation);
+            last = Some(recovery.incarnation);
+        }
+    };
+    for operation in 1..20 {
+        for loss in losses(operation, 2) {
+            files.fail_at(files.operations() + operation, Fault::PowerLoss);
+            start(&files);
+            files.power_on(loss);
+            start(&files);
+        }
+    }
+    files.limit(files.used());
+    start(&files);
+    files.heal();
+    reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+    start(&files);
+    assert!(last.is_some_and(|last| last.0 > 100), "{last:?}");
+}

@@ -1,0 +1,121 @@
+//! Bytes that change by themselves: every byte of every file, one at a time.
+
+use crate::common::{FOLDER, Ledger, SMALL, Story, contents, folder, open, put};
+use quorate_store::faults::FaultyFiles;
+use quorate_store::{FileSystem, Settings, StoreError};
+use std::path::{Path, PathBuf};
+
+const FEW: Settings = Settings { segment_bytes: 1 << 20, ahead_bytes: 600 };
+
+/// A small log that ends with an append of one entry.
+fn log(last: Vec<u8>) -> (FaultyFiles, Story, Ledger) {
+    let files = FaultyFiles::new();
+    let story = Story::new(5, 6, 120);
+    let mut store = story.play(&files, FEW).unwrap_or_else(|stop| panic!("{stop:?}"));
+    store.append(&[put(store.contents().last(), last)]).unwrap();
+    let end = store.contents().clone();
+    drop(store);
+    (files, story, end)
+}
+
+fn segment() -> PathBuf {
+    folder().join("log-00000001")
+}
+
+/// Equal contents, or a refusal that says where. Nothing acknowledged is ever missing without a word.
+fn flip_everything(last: Vec<u8>) {
+    let (files, _, end) = log(last);
+    for path in files.paths() {
+        let bytes = files.read(&path).unwrap();
+        let mut equal = 0;
+        for (offset, byte) in bytes.iter().enumerate() {
+            for mask in [0x01, 0x20, 0x80, 0xFF, *byte].into_iter().filter(|mask| *mask != 0) {
+                let files = files.duplicate();
+                assert!(files.flip(&path, offset, mask));
+                match contents(&files) {
+                    Ok(found) => {
+                        assert_eq!(found, end, "{path:?} byte {offset} mask {mask}");
+                        equal += 1;
+                    }
+                    Err(StoreError::Damaged { offset: told, .. }) => {
+                        assert!(told <= offset as u64, "{path:?} byte {offset}, but it says {told}");
+                        assert_eq!(files.read(&path).unwrap()[offset], byte ^ mask, "a refused log is left as it is");
+                    }
+                    Err(StoreError::Newer { .. } | StoreError::BadIdentity { .. } | StoreError::Foreign { .. }) => {}
+                    Err(error) => panic!("{path:?} byte {offset} mask {mask}: {error}"),
+                }
+            }
+        }
+        // Only zeros ahead of the frames, and end marks, may change unnoticed.
+        let frames_end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let unnoticed = (bytes.len() - frames_end) * 4 + 8 * 5;
+        assert!(equal <= unnoticed, "{path:?}: {equal} changes went unnoticed");
+    }
+}
+
+#[test]
+fn a_changed_byte_before_a_small_last_append_is_noticed() {
+    flip_everything(vec![1; 10]);
+}
+
+#[test]
+fn a_changed_byte_before_a_last_append_of_zeros_is_noticed() {
+    flip_everything(vec![0; 2_000]);
+}
+
+/// The file ends early. Whole appends may be gone, as no log can tell by itself; but never any from the middle.
+#[test]
+fn a_log_cut_at_any_length_has_a_beginning_of_the_story() {
+    let (files, story, end) = log(vec![0; 700]);
+    let bytes = files.read(&segment()).unwrap();
+    let mut refused = 0;
+    for length in 0..bytes.len() {
+        let files = files.duplicate();
+        assert!(files.replace(&segment(), &bytes[..length]));
+        match contents(&files) {
+            Ok(found) => assert!(story.states.contains(&found) || found == end, "{length}"),
+            Err(StoreError::Damaged { .. }) => refused += 1,
+            Err(error) => panic!("{length}: {error}"),
+        }
+    }
+    assert!(refused > 44 && refused < 100, "{refused} lengths were refused: header and checkpoint should be");
+}
+
+#[test]
+fn a_frame_inside_an_entry_is_not_taken_for_one_of_the_log() {
+    let (files, ..) = log(vec![1; 100]);
+    let copy = files.read(&segment()).unwrap();
+    let frames = copy[..copy.iter().rposition(|byte| *byte != 0).unwrap()].to_vec();
+    let (mut store, found, _) = open(&files, FEW).unwrap();
+    store.append(&[put(found.last(), frames.clone())]).unwrap();
+    let before = files.read(&segment()).unwrap();
+    store.append(&[put(found.last() + 1, frames)]).unwrap();
+    let expected = store.contents().clone();
+    drop(store);
+    assert_eq!(contents(&files).unwrap(), expected);
+    // The last append is torn in its second sector, and the frames it carries do not make it damage.
+    let bytes = files.read(&segment()).unwrap();
+    let begin = before.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    let sector = (begin / 512 + 1) * 512;
+    let torn: Vec<u8> =
+        bytes.iter().enumerate().map(|(place, byte)| if place / 512 == sector / 512 { 0 } else { *byte }).collect();
+    assert!(files.replace(&segment(), &torn));
+    let (_, found, recovery) = open(&files, SMALL).unwrap();
+    assert!(recovery.torn_bytes > 0);
+    assert_eq!(found.writes, expected.writes - 1);
+}
+
+#[test]
+fn frames_of_two_segments_do_not_mix() {
+    let files = FaultyFiles::new();
+    let story = Story::new(11, 40, 200);
+    drop(story.play(&files, SMALL).unwrap_or_else(|stop| panic!("{stop:?}")));
+    let newest = files.paths().into_iter().find(|path| path.to_string_lossy().contains("log-")).unwrap();
+    let bytes = files.read(&newest).unwrap();
+    // The same file under the name of the next segment.
+    let other = Path::new(FOLDER).join("log-99999999");
+    files.create(&other).unwrap();
+    assert!(files.replace(&other, &bytes));
+    let error = contents(&files).unwrap_err();
+    assert!(error.to_string().contains("another segment than its name says"), "{error}");
+}

@@ -1,0 +1,413 @@
+//! What people read when a folder cannot be opened: word for word.
+
+use crate::common::{Ledger, SMALL, owner, put};
+use expect_test::{Expect, expect};
+use quorate_core::NodeId;
+use quorate_store::{ClusterId, FileSystem, Files, Owner, Store, StoreError, found, join, reseed};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A folder with a log of three appends.
+struct Scene {
+    temporary: TempDir,
+    folder: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = temporary.path().join("data");
+        found::<Ledger>(&folder, owner()).unwrap();
+        let (mut store, ..) = Store::<Ledger>::open(&folder, owner(), SMALL).unwrap();
+        for number in 0..3 {
+            store.append(&[put(number, vec![number as u8; 30])]).unwrap();
+        }
+        Self { temporary, folder }
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.join("log-00000001")
+    }
+
+    fn change(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = fs::read(path).unwrap();
+        change(&mut bytes);
+        fs::write(path, bytes).unwrap();
+    }
+
+    fn open_as(&self, owner: Owner) -> Result<(Store<Ledger>, Ledger), StoreError> {
+        Store::open(&self.folder, owner, SMALL).map(|(store, ledger, _)| (store, ledger))
+    }
+
+    fn refuses(&self, expected: Expect) {
+        self.says(self.open_as(owner()).err().expect("it must be refused"), expected);
+    }
+
+    fn says(&self, error: StoreError, expected: Expect) {
+        let path = self.temporary.path().display().to_string();
+        expected.assert_eq(&wrapped(&error.to_string().replace(&path, "SOME")));
+    }
+}
+
+/// In lines that fit on a page.
+fn wrapped(text: &str) -> String {
+    let mut lines = String::new();
+    let mut length = 0;
+    for word in text.split(' ') {
+        if length > 0 && length + word.len() > 90 {
+            lines.push('\n');
+            length = 0;
+        } else if length > 0 {
+            lines.push(' ');
+        }
+        lines.push_str(word);
+        length += word.len() + 1;
+    }
+    lines.push('\n');
+    lines
+}
+
+#[test]
+fn the_identity_can_be_read_by_people() {
+    let scene = Scene::new();
+    expect![[r#"
+        A data folder of Quorate. Do not copy it to another node, and do not edit it.
+        format 1
+        cluster 00000000000000000000000000c0ffee
+        node 3
+        origin founded
+    "#]]
+    .assert_eq(&fs::read_to_string(scene.folder.join("identity")).unwrap());
+}
+
+#[test]
+fn two_cannot_open_it() {
+    let scene = Scene::new();
+    let first = scene.open_as(owner()).unwrap();
+    scene.refuses(expect![[r#"
+        SOME/data is in use by a running node. Stop that one first; two writers would destroy the
+        log.
+    "#]]);
+    let error = reseed::<Ledger>(&scene.folder, owner()).unwrap_err();
+    scene.says(
+        error,
+        expect![[r#"
+        SOME/data is in use by a running node. Stop that one first; two writers would destroy the
+        log.
+    "#]],
+    );
+    drop(first);
+    assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
+}
+
+#[test]
+fn another_node_is_refused() {
+    let scene = Scene::new();
+    let other = Owner { node: NodeId::from_index(4), ..owner() };
+    scene.says(
+        scene.open_as(other).err().unwrap(),
+        expect![[r#"
+        SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
+        is node 5 of cluster 00000000000000000000000000c0ffee. Nothing was changed; start the node
+        with its own data folder.
+    "#]],
+    );
+    let error = reseed::<Ledger>(&scene.folder, other).unwrap_err();
+    assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+}
+
+#[test]
+fn another_cluster_is_refused() {
+    let scene = Scene::new();
+    let other = Owner { cluster: ClusterId(1), ..owner() };
+    scene.says(
+        scene.open_as(other).err().unwrap(),
+        expect![[r#"
+        SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
+        is node 3 of cluster 00000000000000000000000000000001. Nothing was changed; start the node
+        with its own data folder.
+    "#]],
+    );
+}
+
+#[test]
+fn a_log_of_another_node_is_refused() {
+    let (scene, other) = (Scene::new(), Scene::new());
+    fs::remove_dir_all(&other.folder).unwrap();
+    let stranger = Owner { node: NodeId::from_index(0), ..owner() };
+    join::<Ledger>(&other.folder, stranger).unwrap();
+    fs::copy(other.log(), scene.log()).unwrap();
+    scene.refuses(expect![[r#"
+        SOME/data/log-00000001 belongs to node 1 of cluster 00000000000000000000000000c0ffee, but
+        this is node 3 of cluster 00000000000000000000000000c0ffee. Nothing was changed; start the
+        node with its own data folder.
+    "#]]);
+}
+
+#[test]
+fn newer_formats_are_refused() {
+    let scene = Scene::new();
+    scene.change(&scene.log(), |bytes| bytes[8] = 2);
+    scene.refuses(expect![[r#"
+        SOME/data/log-00000001 has format 2, and this version knows formats up to 1. Nothing was
+        changed; start a version of Quorate that knows it.
+    "#]]);
+    let identity = scene.folder.join("identity");
+    let text = fs::read_to_string(&identity).unwrap();
+    fs::write(&identity, text.replace("format 1", "format 17")).unwrap();
+    scene.refuses(expect![[r#"
+        SOME/data/identity has format 17, and this version knows formats up to 1. Nothing was
+        changed; start a version of Quorate that knows it.
+    "#]]);
+    let error = reseed::<Ledger>(&scene.folder, owner()).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { found: 17, .. }), "{error}");
+}
+
+#[test]
+fn a_missing_folder_a_missing_identity_and_a_missing_log_are_told_apart() {
+    let scene = Scene::new();
+    fs::remove_file(scene.log()).unwrap();
+    scene.refuses(expect![[r#"
+        SOME/data has an identity, but no log: what this node promised its peers is gone, and it
+        must not start as if it had promised nothing. Re-seed the node from its peers: that sets
+        the log aside and begins an empty one.
+    "#]]);
+    fs::remove_file(scene.folder.join("identity")).unwrap();
+    scene.refuses(expect![[r#"
+        SOME/data is not a data folder: it has no file 'identity'. Found a cluster or join one to
+        create it, or correct the path.
+    "#]]);
+    let whole = Scene::new();
+    fs::remove_file(whole.folder.join("identity")).unwrap();
+    whole.refuses(expect![[r#"
+        SOME/data/identity is missing or damaged, so that nobody knows whose log this is. Nothing
+        was changed. Put its text back if you have it. Re-seed the node from its peers: that sets
+        the log aside and begins an empty one, with a new identity.
+    "#]]);
+    fs::remove_dir_all(&scene.folder).unwrap();
+    let error = scene.open_as(owner()).err().unwrap();
+    assert!(matches!(error, StoreError::NotThere { .. }), "{error}");
+    assert!(!scene.folder.exists(), "looking must not create it");
+}
+
+#[test]
+fn a_missing_lock_is_made_anew() {
+    let scene = Scene::new();
+    fs::remove_file(scene.folder.join("lock")).unwrap();
+    assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
+}
+
+#[test]
+fn empty_files_are_damage() {
+    let scene = Scene::new();
+    fs::write(scene.log(), b"").unwrap();
+    scene.refuses(expect![[r#"
+        SOME/data/log-00000001 is damaged at byte 0: the file ends inside its header. The node
+        does not start, because something it promised its peers may be missing; nothing was
+        changed on the disk. Re-seed the node from its peers: that sets the log aside and begins
+        an empty one.
+    "#]]);
+    fs::write(scene.folder.join("identity"), b"").unwrap();
+    scene.refuses(expect![[r#"
+        SOME/data/identity is missing or damaged, so that nobody knows whose log this is. Nothing
+        was changed. Put its text back if you have it. Re-seed the node from its peers: that sets
+        the log aside and begins an empty one, with a new identity.
+    "#]]);
+}
+
+#[test]
+fn a_file_in_the_place_of_the_folder_is_refused() {
+    let scene = Scene::new();
+    fs::remove_dir_all(&scene.folder).unwrap();
+    fs::write(&scene.folder, b"notes").unwrap();
+    scene.refuses(expect![[r#"
+        SOME/data is a file, and the data of a node needs a folder. Correct the path.
+    "#]]);
+    scene.says(
+        found::<Ledger>(&scene.folder, owner()).unwrap_err(),
+        expect![[r#"
+        SOME/data is a file, and the data of a node needs a folder. Correct the path.
+    "#]],
+    );
+}
+
+#[test]
+fn a_folder_is_created_once() {
+    let scene = Scene::new();
+    scene.says(
+        found::<Ledger>(&scene.folder, owner()).unwrap_err(),
+        expect![[r#"
+        SOME/data is a data folder already. It was left as it is; open it, or choose another
+        folder.
+    "#]],
+    );
+    scene.says(
+        join::<Ledger>(&scene.folder, owner()).unwrap_err(),
+        expect![[r#"
+        SOME/data is a data folder already. It was left as it is; open it, or choose another
+        folder.
+    "#]],
+    );
+    assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
+}
+
+#[test]
+fn damage_is_told_with_its_place() {
+    let scene = Scene::new();
+    let bytes = fs::read(scene.log()).unwrap();
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    scene.change(&scene.log(), |bytes| bytes[end / 2 + 20] ^= 1);
+    scene.refuses(expect![[r#"
+        SOME/data/log-00000001 is damaged at byte 135 (frame 2): the frame is not what was
+        written, and whole frames follow it. The node does not start, because something it
+        promised its peers may be missing; nothing was changed on the disk. Re-seed the node from
+        its peers: that sets the log aside and begins an empty one.
+    "#]]);
+    fs::write(scene.log(), &bytes).unwrap();
+    scene.change(&scene.log(), |bytes| bytes[end - 10] ^= 1);
+    scene.refuses(expect![[r#"
+        SOME/data/log-00000001 is damaged at byte 195 (frame 3): all of the frame is there, but
+        its checksum is wrong. The node does not start, because something it promised its peers
+        may be missing; nothing was changed on the disk. Re-seed the node from its peers: that
+        sets the log aside and begins an empty one.
+    "#]]);
+    fs::write(scene.log(), &bytes).unwrap();
+    scene.change(&scene.log(), |bytes| bytes[50] ^= 1);
+    scene.refuses(expect![[r#"
+        SOME/data/log-00000001 is damaged at byte 44: the checkpoint that the segment begins with
+        is not what was written. The node does not start, because something it promised its peers
+        may be missing; nothing was changed on the disk. Re-seed the node from its peers: that
+        sets the log aside and begins an empty one.
+    "#]]);
+    fs::write(scene.log(), &bytes).unwrap();
+    scene.change(&scene.log(), |bytes| bytes[0] ^= 1);
+    scene.refuses(expect![[r#"
+        SOME/data/log-00000001 is damaged at byte 0: it does not begin as a segment of a log does.
+        The node does not start, because something it promised its peers may be missing; nothing
+        was changed on the disk. Re-seed the node from its peers: that sets the log aside and
+        begins an empty one.
+    "#]]);
+    fs::write(scene.log(), &bytes).unwrap();
+    assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
+}
+
+/// A whole log that another program wrote.
+#[test]
+fn writes_of_another_protocol_are_refused() {
+    #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+    struct Words(Vec<String>);
+    impl quorate_core::Durable for Words {
+        type Write = String;
+        fn apply(&mut self, write: String) {
+            self.0.push(write);
+        }
+    }
+    let scene = Scene::new();
+    let error = Store::<Words>::open(&scene.folder, owner(), SMALL).err().unwrap();
+    scene.says(
+        error,
+        expect![[r#"
+        SOME/data/log-00000001 is whole, but frame 0 at byte 44 means nothing to this program (The
+        original data was not well encoded): another protocol or another version of it wrote the
+        log. Nothing was changed; start the version that wrote it.
+    "#]],
+    );
+    assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
+}
+
+/// The real file system, but this user may read nothing. (An administrator could, whatever the permissions say.)
+#[derive(Clone, Copy)]
+struct Forbidden;
+
+impl FileSystem for Forbidden {
+    type File = fs::File;
+    type Lock = fs::File;
+
+    fn list(&self, _: &Path) -> io::Result<Vec<String>> {
+        Err(ErrorKind::PermissionDenied.into())
+    }
+    fn create_folder(&self, _: &Path) -> io::Result<()> {
+        Err(ErrorKind::PermissionDenied.into())
+    }
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        Files.sync_folder(folder)
+    }
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        Files.read(path)
+    }
+    fn create(&self, path: &Path) -> io::Result<fs::File> {
+        Files.create(path)
+    }
+    fn open(&self, path: &Path) -> io::Result<fs::File> {
+        Files.open(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Files.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Files.remove(path)
+    }
+    fn lock(&self, path: &Path) -> io::Result<Option<fs::File>> {
+        Files.lock(path)
+    }
+}
+
+#[test]
+fn a_forbidden_folder_is_told() {
+    let scene = Scene::new();
+    let error = Store::<Ledger, _>::open_in(Forbidden, &scene.folder, owner(), SMALL).err().unwrap();
+    scene.says(
+        error,
+        expect![[r#"
+        Cannot list SOME/data: permission denied. What was acknowledged before is not touched;
+        repair the cause, then start the node again.
+    "#]],
+    );
+    let identity = quorate_store::Identity { owner: owner(), origin: quorate_store::Origin::Joined };
+    let error = quorate_store::create_in::<Ledger, _>(Forbidden, &scene.folder, identity).unwrap_err();
+    scene.says(
+        error,
+        expect![[r#"
+        Cannot create SOME/data: permission denied. What was acknowledged before is not touched;
+        repair the cause, then start the node again.
+    "#]],
+    );
+}
+
+#[test]
+fn full_and_failed_disks_are_told() {
+    use crate::common::{create, open};
+    use quorate_store::faults::{Fault, FaultyFiles};
+    let scene = Scene::new();
+    let files = FaultyFiles::new();
+    create(&files).unwrap();
+    let (mut store, ..) = open(&files, SMALL).unwrap();
+    files.limit(files.used());
+    scene.says(
+        store.append(&[put(0, vec![1])]).unwrap_err(),
+        expect![[r#"
+        The disk is full: /data/node/log-00000001 could not be written (no storage space). Nothing
+        that was acknowledged is lost, and nothing of this write remains. Make room; the same
+        write can then be tried again.
+    "#]],
+    );
+    files.heal();
+    files.fail_at(files.operations() + 2, Fault::Error);
+    scene.says(
+        store.append(&[put(0, vec![1])]).unwrap_err(),
+        expect![[r#"
+        Cannot write /data/node/log-00000001: Input/output error (os error 5). What was
+        acknowledged before is not touched; repair the cause, then start the node again.
+    "#]],
+    );
+    scene.says(
+        store.append(&[put(0, vec![1])]).unwrap_err(),
+        expect![[r#"
+        The store takes nothing more, because the disk failed earlier (cannot write
+        /data/node/log-00000001: Input/output error (os error 5)). After a failed sync nothing is
+        known; restart the node, which then reads what is really there.
+    "#]],
+    );
+}
