@@ -1,9 +1,12 @@
-//! Other model checkers on the models that Quorate checks, so that their speeds can be compared in one run.
+//! Other model checkers on the models that Quorate checks, so that their speeds can be compared in one run; and another
+//! log on the disk, for the same.
 //!
 //! The product does not depend on this crate. A rival's model is written for that rival, since a comparison with
 //! a slow model says nothing: one as its users write theirs, without waste, and two as lean as they can be made.
 
 pub mod actors;
+#[cfg(feature = "logs")]
+pub mod logs;
 mod memory;
 pub mod nodes;
 pub mod packed;

@@ -1,0 +1,108 @@
+//! The `logs` program: how fast the store and raft-engine make records durable, side by side in one run.
+//!
+//! ```text
+//! cargo run --release -p quorate-rivals --bin logs
+//! ```
+
+use anyhow::Context;
+use bytes::Bytes;
+use clap::Parser;
+use quorate_rivals::logs::{Log, Ours, RaftEngine};
+use raft_engine::RecoveryMode;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Measures how many records a second two logs make durable.
+#[derive(Parser)]
+#[command(
+    name = "logs",
+    version,
+    after_help = "Example:\n  logs --folder . --appends 1000\n\n\
+    Both logs take turns on the same disk. Compare release builds only, and ratios only: a disk's speed changes."
+)]
+struct Args {
+    /// A folder on the disk to measure. A temporary one is made in it, and removed.
+    #[arg(long, default_value = ".")]
+    folder: PathBuf,
+    /// How many appends a turn has, each with one sync.
+    #[arg(long, default_value_t = 500)]
+    appends: usize,
+    /// How many turns each log has for each size; the middle one counts.
+    #[arg(long, default_value_t = 5)]
+    turns: usize,
+    /// How many bytes a record has.
+    #[arg(long, default_value_t = 100)]
+    bytes: usize,
+}
+
+const BATCHES: [usize; 3] = [1, 16, 256];
+
+/// What one turn came to.
+#[derive(Clone, Copy)]
+struct Figures {
+    records_per_second: f64,
+    /// The append that took longest: a checkpoint, or a disk that was busy.
+    longest_ms: f64,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let temporary = tempfile::tempdir_in(&args.folder).context("No temporary folder could be made")?;
+    let mut out = io::stdout().lock();
+    let Args { appends, turns, bytes, .. } = args;
+    writeln!(out, "records of {bytes} bytes made durable in a second, and the longest append in milliseconds")?;
+    writeln!(out, "{turns} turns of {appends} appends each, the middle one counts")?;
+    let [ours, theirs] = [Ours::NAME, RaftEngine::NAME];
+    writeln!(
+        out,
+        "{:>14}  {ours:>14} {:>8}  {theirs:>14} {:>8}  {:>6}",
+        "records a sync", "longest", "longest", "ratio"
+    )?;
+    for batch in BATCHES {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for turn in 0..turns.max(1) {
+            let at = |name: &str| temporary.path().join(format!("{name}-{batch}-{turn}"));
+            ours.push(measure(&mut Ours::begin(&at(Ours::NAME))?, batch, &args)?);
+            let mut engine = RaftEngine::open(&at(RaftEngine::NAME), RecoveryMode::TolerateTailCorruption)?;
+            theirs.push(measure(&mut engine, batch, &args)?);
+        }
+        let (ours, theirs) = (middle(ours), middle(theirs));
+        writeln!(
+            out,
+            "{batch:>14}  {:>14.0} {:>8.1}  {:>14.0} {:>8.1}  {:>6.2}",
+            ours.records_per_second,
+            ours.longest_ms,
+            theirs.records_per_second,
+            theirs.longest_ms,
+            ours.records_per_second / theirs.records_per_second
+        )?;
+    }
+    Ok(())
+}
+
+fn measure<L: Log>(log: &mut L, batch: usize, args: &Args) -> anyhow::Result<Figures> {
+    // Neither log can win by making the records smaller.
+    let mut noise: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut byte = || {
+        noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (noise >> 56) as u8
+    };
+    let records: Vec<Bytes> = (0..batch).map(|_| (0..args.bytes).map(|_| byte()).collect()).collect();
+    log.append(&records)?;
+    let mut longest_ms: f64 = 0.0;
+    let begin = Instant::now();
+    for _ in 0..args.appends {
+        let one = Instant::now();
+        log.append(&records)?;
+        longest_ms = longest_ms.max(one.elapsed().as_secs_f64() * 1_000.0);
+    }
+    let records_per_second = (batch * args.appends) as f64 / begin.elapsed().as_secs_f64();
+    Ok(Figures { records_per_second, longest_ms })
+}
+
+/// The turn in the middle by speed.
+fn middle(mut turns: Vec<Figures>) -> Figures {
+    turns.sort_by(|a, b| a.records_per_second.total_cmp(&b.records_per_second));
+    turns.get(turns.len() / 2).copied().unwrap_or(Figures { records_per_second: 0.0, longest_ms: 0.0 })
+}

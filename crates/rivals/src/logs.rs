@@ -1,0 +1,114 @@
+//! Two logs on a real disk behind one small face: the store of Quorate, and raft-engine of TiKV.
+
+use anyhow::{Context, bail};
+use bytes::Bytes;
+use quorate_core::{Durable, NodeId};
+use quorate_store::{ClusterId, Owner, Settings, Store, found};
+use raft::eraftpb::Entry;
+use raft_engine::{Config, Engine, LogBatch, MessageExt, RecoveryMode};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A log that makes batches of records durable.
+pub trait Log {
+    /// Its name, for people.
+    const NAME: &'static str;
+
+    /// Adds these records with one sync, and returns when they are durable.
+    fn append(&mut self, records: &[Bytes]) -> anyhow::Result<()>;
+}
+
+/// The records of a log, kept in memory as a replica keeps its recent ones.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Records(Vec<Bytes>);
+
+impl Durable for Records {
+    type Write = Bytes;
+
+    fn apply(&mut self, write: Bytes) {
+        self.0.push(write);
+    }
+}
+
+/// The store of Quorate.
+pub struct Ours(Store<Records>);
+
+impl Ours {
+    /// Begins an empty one in a new folder.
+    pub fn begin(folder: &Path) -> anyhow::Result<Self> {
+        let owner = Owner { cluster: ClusterId(1), node: NodeId::from_index(0) };
+        found::<Records>(folder, owner)?;
+        let (store, ..) = Store::open(folder, owner, Settings::default())?;
+        Ok(Self(store))
+    }
+}
+
+impl Log for Ours {
+    const NAME: &'static str = "quorate-store";
+
+    fn append(&mut self, records: &[Bytes]) -> anyhow::Result<()> {
+        Ok(self.0.append(records)?)
+    }
+}
+
+/// The one group of raft-engine that the records go to.
+const GROUP: u64 = 1;
+
+struct Entries;
+
+impl MessageExt for Entries {
+    type Entry = Entry;
+
+    fn index(entry: &Entry) -> u64 {
+        entry.index
+    }
+}
+
+/// raft-engine with its own defaults.
+pub struct RaftEngine {
+    engine: Engine,
+    last: u64,
+}
+
+impl RaftEngine {
+    /// Opens the one in this folder, or begins one.
+    pub fn open(folder: &Path, mode: RecoveryMode) -> anyhow::Result<Self> {
+        let dir = folder.to_str().context("The folder's name is not text")?.to_owned();
+        let engine = Engine::open(Config { dir, recovery_mode: mode, ..Config::default() })?;
+        let last = engine.last_index(GROUP).unwrap_or(0);
+        Ok(Self { engine, last })
+    }
+
+    /// How many records it says it has.
+    pub fn len(&self) -> u64 {
+        self.last
+    }
+
+    /// Has it none?
+    pub fn is_empty(&self) -> bool {
+        self.last == 0
+    }
+
+    /// The record with this number, from 1.
+    pub fn record(&self, number: u64) -> anyhow::Result<Vec<u8>> {
+        match self.engine.get_entry::<Entries>(GROUP, number)? {
+            Some(entry) => Ok(entry.data.to_vec()),
+            None => bail!("There is no record {number}."),
+        }
+    }
+}
+
+impl Log for RaftEngine {
+    const NAME: &'static str = "raft-engine";
+
+    fn append(&mut self, records: &[Bytes]) -> anyhow::Result<()> {
+        let numbered = records.iter().zip(self.last + 1..);
+        let entry = |(record, index): (&Bytes, u64)| Entry { index, data: record.to_vec().into(), ..Entry::default() };
+        let entries: Vec<Entry> = numbered.map(entry).collect();
+        let mut batch = LogBatch::with_capacity(entries.len());
+        batch.add_entries::<Entries>(GROUP, &entries)?;
+        self.engine.write(&mut batch, true)?;
+        self.last += records.len() as u64;
+        Ok(())
+    }
+}

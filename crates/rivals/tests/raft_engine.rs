@@ -1,0 +1,106 @@
+//! What raft-engine makes of a damaged log, which is why Quorate has a log of its own.
+//!
+//! A log must cut a torn tail off, since any crash can leave one, and must refuse damage in the middle, since
+//! acknowledged records come after it. These tests hold what raft-engine 0.4.2 does instead in its modes of recovery.
+//! If one of them fails after an update, the choice can be thought over.
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use quorate_rivals::logs::{Log, RaftEngine};
+use raft_engine::RecoveryMode;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const RECORDS: u64 = 30;
+
+/// What a log shows of its acknowledged records when it is opened again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    /// It is not opened.
+    Refused,
+    /// It is opened without a word, and records that were acknowledged are gone.
+    Lost,
+    /// It is opened without a word, and says that it has a record which it then cannot read.
+    Unreadable,
+    /// It is opened without a word, and a record has another content.
+    Wrong,
+    /// All is there.
+    Whole,
+}
+
+fn content(number: u64) -> Vec<u8> {
+    (0..100).map(|place| (number * 7 + place) as u8).collect()
+}
+
+/// A log of records, each acknowledged by itself, as the bytes of its only file.
+fn log() -> (String, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = RaftEngine::open(folder.path(), RecoveryMode::AbsoluteConsistency).unwrap();
+    for number in 1..=RECORDS {
+        engine.append(&[content(number).into()]).unwrap();
+    }
+    drop(engine);
+    let path = last_file(folder.path());
+    (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())
+}
+
+fn last_file(folder: &Path) -> PathBuf {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "raftlog")).max().unwrap()
+}
+
+fn outcome(name: &str, bytes: &[u8], mode: RecoveryMode) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(name), bytes).unwrap();
+    let Ok(engine) = RaftEngine::open(folder.path(), mode) else { return Outcome::Refused };
+    if engine.len() < RECORDS {
+        return Outcome::Lost;
+    }
+    let check = |number| match engine.record(number) {
+        Err(_) => Outcome::Unreadable,
+        Ok(record) if record != content(number) => Outcome::Wrong,
+        Ok(_) => Outcome::Whole,
+    };
+    (1..=RECORDS).map(check).min().unwrap()
+}
+
+/// Changes one byte after another in the middle third of the log, and counts what comes of it.
+fn change_the_middle(mode: RecoveryMode) -> BTreeMap<Outcome, usize> {
+    let (name, bytes) = log();
+    let mut counts = BTreeMap::new();
+    for place in (bytes.len() / 3..bytes.len() * 2 / 3).step_by(5) {
+        let mut changed = bytes.clone();
+        changed[place] ^= 0xFF;
+        *counts.entry(outcome(&name, &changed, mode)).or_default() += 1;
+    }
+    println!("{mode:?}: {counts:?}");
+    counts
+}
+
+#[test]
+fn tolerating_a_tail_loses_acknowledged_records_without_a_word() {
+    let counts = change_the_middle(RecoveryMode::TolerateTailCorruption);
+    assert_eq!(counts.get(&Outcome::Refused), None, "damage in the middle of the last file is never refused");
+    assert!(counts[&Outcome::Lost] > 0, "{counts:?}");
+    // And where only the payload is hit, the log opens, and the record is found bad when somebody asks for it.
+    assert!(counts[&Outcome::Unreadable] > 0, "{counts:?}");
+    assert_eq!(counts.get(&Outcome::Whole), None, "{counts:?}");
+}
+
+#[test]
+fn absolute_consistency_opens_a_log_whose_payload_is_damaged() {
+    let counts = change_the_middle(RecoveryMode::AbsoluteConsistency);
+    assert!(counts[&Outcome::Refused] > 0, "{counts:?}");
+    assert!(counts[&Outcome::Unreadable] > 0, "{counts:?}");
+    assert_eq!(counts.get(&Outcome::Lost), None, "{counts:?}");
+}
+
+#[test]
+fn absolute_consistency_refuses_the_tail_that_any_crash_can_leave() {
+    let (name, bytes) = log();
+    for cut in 1..40 {
+        let torn = &bytes[..bytes.len() - cut];
+        assert_eq!(outcome(&name, torn, RecoveryMode::AbsoluteConsistency), Outcome::Refused, "{cut}");
+        assert_eq!(outcome(&name, torn, RecoveryMode::TolerateTailCorruption), Outcome::Lost, "{cut}");
+    }
+}
