@@ -1,0 +1,173 @@
+//! What a user asks of a replica, and what the replica tells it.
+
+use crate::machine::{LogTime, StateMachine};
+use crate::members::Members;
+use quorate_core::NodeId;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A user's name for one request, chosen by the user. It means something to one life of one replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ticket(pub u64);
+
+/// What a user asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", bound = "")]
+pub enum Command<S: StateMachine> {
+    /// Put these into the log, in this order, as one entry. Only a leader does; others refuse and say who leads.
+    Propose(Vec<Proposal<S::Command>>),
+    /// Answer this from a state no older than now. Any replica does, with the leader's help.
+    Query {
+        /// The user's name for it.
+        ticket: Ticket,
+        /// What is asked.
+        query: S::Query,
+    },
+    /// Let these be the members. Only a leader does.
+    Change {
+        /// The user's name for it.
+        ticket: Ticket,
+        /// Who they are to be.
+        members: Members,
+    },
+    /// Hand the leadership to this member. Only a leader does.
+    Transfer(NodeId),
+    /// Stand for election now.
+    Campaign,
+}
+
+/// One command for the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal<C> {
+    /// The user's name for it.
+    pub ticket: Ticket,
+    /// What is to be applied.
+    pub command: C,
+}
+
+/// What a replica tells its user.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", bound = "")]
+pub enum Event<S: StateMachine> {
+    /// It was applied, or the query was answered.
+    Answered {
+        /// Which request.
+        ticket: Ticket,
+        /// The index at which it was.
+        index: u64,
+        /// What came of it.
+        answer: S::Answer,
+    },
+    /// It was not done and never will be.
+    Refused {
+        /// Which request.
+        ticket: Ticket,
+        /// Why.
+        why: Refusal,
+    },
+    /// It may be done, or not: the leadership moved. Ask again under the same identity.
+    Unknown {
+        /// Which request.
+        ticket: Ticket,
+    },
+    /// The members are now as asked.
+    Changed {
+        /// Which request.
+        ticket: Ticket,
+        /// Who they are.
+        members: Members,
+    },
+    /// This replica leads.
+    Leads {
+        /// In which term.
+        term: u64,
+    },
+    /// This replica follows.
+    Follows {
+        /// Whom, if it knows.
+        leader: Option<NodeId>,
+        /// In which term.
+        term: u64,
+    },
+    /// An entry was applied; told only where the settings ask for an audit.
+    Applied(Audit),
+    /// The state was taken from a checkpoint: at the start, or from a leader's snapshot. Told only where the settings ask for
+    /// an audit.
+    Restored(Restoration),
+    /// This replica takes no further part, because something that it was given cannot be read.
+    Halted {
+        /// What, in a sentence.
+        reason: String,
+    },
+}
+
+/// What came of an entry, so that an auditor can hold replicas against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Audit {
+    /// The entry's index.
+    pub index: u64,
+    /// The entry's term.
+    pub term: u64,
+    /// The log time after it.
+    pub time: LogTime,
+    /// A fingerprint of what the entry says.
+    pub entry: u64,
+    /// A fingerprint of the state after it.
+    pub state: u64,
+}
+
+/// A state that was not reached entry by entry, so that an auditor can hold it against those that were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Restoration {
+    /// The index of the last entry in it.
+    pub index: u64,
+    /// The log time there.
+    pub time: LogTime,
+    /// A fingerprint of the state.
+    pub state: u64,
+}
+
+/// Why a request was not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refusal {
+    /// This replica does not lead.
+    NotLeader {
+        /// Who does, if it knows.
+        leader: Option<NodeId>,
+    },
+    /// More is under way than is allowed.
+    Busy,
+    /// The disk is full. Queries go on.
+    DiskFull,
+    /// The leadership is being handed on.
+    HandingOver,
+    /// A change of the members is under way.
+    ChangeUnderWay,
+    /// The new members make no sense: there must be a voter, and nobody may be voter and learner.
+    NoSuchMembers,
+    /// A voter must have been a learner before, so that it holds the log.
+    LearnerFirst(NodeId),
+    /// The entry that held it was overwritten by another leader's.
+    Overtaken,
+    /// This replica takes no part any more.
+    Halted,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotLeader { leader: Some(leader) } => write!(f, "this replica does not lead, {leader} does"),
+            Self::NotLeader { leader: None } => f.write_str("this replica does not lead, and knows of no leader"),
+            Self::Busy => f.write_str("too much is under way; try again later"),
+            Self::DiskFull => f.write_str("the disk is full; nothing was lost, and queries are answered"),
+            Self::HandingOver => f.write_str("the leadership is being handed on; try again"),
+            Self::ChangeUnderWay => f.write_str("another change of the members is under way; try again"),
+            Self::NoSuchMembers => f.write_str("members need a voter, and nobody may be voter and learner at once"),
+            Self::LearnerFirst(node) => write!(f, "node {node} must be a learner first, so that it holds the log"),
+            Self::Overtaken => f.write_str("another leader's entry took its place; it was not done"),
+            Self::Halted => f.write_str("this replica takes no part any more"),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Between raft's types and ours.
+
+use crate::members::{Configuration, id, node};
+use crate::message::{Body, Commit, Entry, Hint, Message, Round};
+use bytes::Bytes;
+use quorate_core::{Incarnation, NodeId};
+use raft::eraftpb::{Entry as RaftEntry, EntryType, Message as RaftMessage, MessageType, Snapshot};
+
+/// By this context raft tells a vote that the leader itself asked for.
+const FORCED: &[u8] = b"CampaignTransfer";
+
+impl Entry {
+    pub(crate) fn of(entry: &RaftEntry) -> Self {
+        let body = match entry.entry_type {
+            EntryType::EntryNormal if entry.data.is_empty() => Body::Blank,
+            EntryType::EntryNormal => Body::Batch(entry.data.clone()),
+            EntryType::EntryConfChange | EntryType::EntryConfChangeV2 if entry.context.is_empty() => Body::Leave,
+            EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => Body::Change(entry.context.clone()),
+        };
+        Self { index: entry.index, term: entry.term, body }
+    }
+
+    /// Raft reads a change of members only where it is proposed, so it needs no more than our own words here.
+    pub(crate) fn to_raft(&self) -> RaftEntry {
+        let (entry_type, data, context) = match &self.body {
+            Body::Blank => (EntryType::EntryNormal, Bytes::new(), Bytes::new()),
+            Body::Batch(bytes) => (EntryType::EntryNormal, bytes.clone(), Bytes::new()),
+            Body::Change(bytes) => (EntryType::EntryConfChangeV2, Bytes::new(), bytes.clone()),
+            Body::Leave => (EntryType::EntryConfChangeV2, Bytes::new(), Bytes::new()),
+        };
+        RaftEntry { index: self.index, term: self.term, entry_type, data, context, ..RaftEntry::default() }
+    }
+}
+
+impl Round {
+    const LENGTH: usize = 20;
+
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(Self::LENGTH);
+        bytes.extend(self.node.number().to_be_bytes());
+        bytes.extend(self.incarnation.0.to_be_bytes());
+        bytes.extend(self.number.to_be_bytes());
+        bytes
+    }
+
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let (node, rest) = bytes.split_first_chunk::<4>()?;
+        let (incarnation, rest) = rest.split_first_chunk::<8>()?;
+        let (number, []) = rest.split_first_chunk::<8>()? else { return None };
+        Some(Self {
+            node: NodeId::new(u32::from_be_bytes(*node))?,
+            incarnation: Incarnation(u64::from_be_bytes(*incarnation)),
+            number: u64::from_be_bytes(*number),
+        })
+    }
+}
+
+/// What raft wants sent, in our words. Snapshots go in pieces, and what we never let raft forward does not go at all.
+pub(crate) fn outgoing(message: &RaftMessage) -> Option<(NodeId, Message)> {
+    let RaftMessage { term, log_term, index, commit, commit_term, .. } = *message;
+    let kind = message.msg_type;
+    let sent = match kind {
+        MessageType::MsgRequestVote | MessageType::MsgRequestPreVote => Message::Vote {
+            term,
+            pre: kind == MessageType::MsgRequestPreVote,
+            forced: &message.context[..] == FORCED,
+            log_term,
+            index,
+            commit: Commit { index: commit, term: commit_term },
+        },
+        MessageType::MsgRequestVoteResponse | MessageType::MsgRequestPreVoteResponse => Message::VoteReply {
+            term,
+            pre: kind == MessageType::MsgRequestPreVoteResponse,
+            granted: !message.reject,
+            commit: Commit { index: commit, term: commit_term },
+        },
+        MessageType::MsgAppend => {
+            Message::Append { term, log_term, index, entries: message.entries.iter().map(Entry::of).collect(), commit }
+        }
+        MessageType::MsgAppendResponse => {
+            let hint = Hint { index: message.reject_hint, log_term };
+            Message::AppendReply { term, index, commit, rejected: message.reject.then_some(hint) }
+        }
+        MessageType::MsgHeartbeat => Message::Heartbeat { term, commit, round: Round::of_bytes(&message.context) },
+        MessageType::MsgHeartbeatResponse => {
+            Message::HeartbeatReply { term, commit, round: Round::of_bytes(&message.context) }
+        }
+        MessageType::MsgTimeoutNow => Message::TimeoutNow { term },
+        MessageType::MsgReadIndex => Message::ReadIndex { round: round_of(message)? },
+        MessageType::MsgReadIndexResp => Message::ReadIndexReply { term, index, round: round_of(message)? },
+        MessageType::MsgSnapshot
+        | MessageType::MsgHup
+        | MessageType::MsgBeat
+        | MessageType::MsgPropose
+        | MessageType::MsgUnreachable
+        | MessageType::MsgSnapStatus
+        | MessageType::MsgCheckQuorum
+        | MessageType::MsgTransferLeader => return None,
+    };
+    Some((node(message.to)?, sent))
+}
+
+fn round_of(message: &RaftMessage) -> Option<Round> {
+    message.entries.first().and_then(|entry| Round::of_bytes(&entry.data))
+}
+
+/// What a peer sent, in raft's words. Pieces of snapshots are put together elsewhere.
+pub(crate) fn incoming(me: NodeId, from: NodeId, message: Message) -> Option<RaftMessage> {
+    let mut raft = RaftMessage { from: id(from), to: id(me), ..RaftMessage::default() };
+    match message {
+        Message::Vote { term, pre, forced, log_term, index, commit } => {
+            raft.set_msg_type(if pre { MessageType::MsgRequestPreVote } else { MessageType::MsgRequestVote });
+            (raft.term, raft.log_term, raft.index) = (term, log_term, index);
+            (raft.commit, raft.commit_term) = (commit.index, commit.term);
+            if forced {
+                raft.context = Bytes::from_static(FORCED);
+            }
+        }
+        Message::VoteReply { term, pre, granted, commit } => {
+            let kind = if pre { MessageType::MsgRequestPreVoteResponse } else { MessageType::MsgRequestVoteResponse };
+            raft.set_msg_type(kind);
+            (raft.term, raft.reject) = (term, !granted);
+            (raft.commit, raft.commit_term) = (commit.index, commit.term);
+        }
+        Message::Append { term, log_term, index, entries, commit } => {
+            raft.set_msg_type(MessageType::MsgAppend);
+            (raft.term, raft.log_term, raft.index, raft.commit) = (term, log_term, index, commit);
+            raft.entries = entries.iter().map(Entry::to_raft).collect::<Vec<_>>().into();
+        }
+        Message::AppendReply { term, index, commit, rejected } => {
+            raft.set_msg_type(MessageType::MsgAppendResponse);
+            (raft.term, raft.index, raft.commit) = (term, index, commit);
+            if let Some(hint) = rejected {
+                (raft.reject, raft.reject_hint, raft.log_term) = (true, hint.index, hint.log_term);
+            }
+        }
+        Message::Heartbeat { term, commit, round } => {
+            raft.set_msg_type(MessageType::MsgHeartbeat);
+            (raft.term, raft.commit, raft.context) = (term, commit, context(round));
+        }
+        Message::HeartbeatReply { term, commit, round } => {
+            raft.set_msg_type(MessageType::MsgHeartbeatResponse);
+            (raft.term, raft.commit, raft.context) = (term, commit, context(round));
+        }
+        Message::TimeoutNow { term } => {
+            raft.set_msg_type(MessageType::MsgTimeoutNow);
+            raft.term = term;
+        }
+        Message::ReadIndex { round } => {
+            raft.set_msg_type(MessageType::MsgReadIndex);
+            raft.entries = vec![round_entry(round)].into();
+        }
+        Message::ReadIndexReply { term, index, round } => {
+            raft.set_msg_type(MessageType::MsgReadIndexResp);
+            (raft.term, raft.index) = (term, index);
+            raft.entries = vec![round_entry(round)].into();
+        }
+        Message::Piece(_) | Message::PieceReply { .. } => return None,
+    }
+    Some(raft)
+}
+
+fn context(round: Option<Round>) -> Bytes {
+    round.map(|round| Bytes::from(round.to_bytes())).unwrap_or_default()
+}
+
+fn round_entry(round: Round) -> RaftEntry {
+    RaftEntry { data: round.to_bytes().into(), ..RaftEntry::default() }
+}
+
+/// A snapshot as raft wants it.
+pub(crate) fn snapshot(index: u64, term: u64, members: &Configuration, data: Bytes) -> Snapshot {
+    let mut snapshot = Snapshot { data, ..Snapshot::default() };
+    let metadata = snapshot.mut_metadata();
+    (metadata.index, metadata.term) = (index, term);
+    metadata.set_conf_state(members.to_raft());
+    snapshot
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{incoming, outgoing};
+    use crate::message::{Body, Commit, Entry, Hint, Message, Round};
+    use bytes::Bytes;
+    use quorate_core::{Incarnation, NodeId};
+
+    #[test]
+    fn messages_pass_through_raft_unchanged() {
+        let [one, two] = [1, 2].map(|number| NodeId::new(number).unwrap());
+        let round = Round { node: two, incarnation: Incarnation(3), number: 9 };
+        let commit = Commit { index: 4, term: 2 };
+        let bodies =
+            [Body::Blank, Body::Batch(Bytes::from_static(b"b")), Body::Change(Bytes::from_static(b"c")), Body::Leave];
+        let entries = (5..).zip(bodies).map(|(index, body)| Entry { index, term: 2, body }).collect();
+        let messages = [
+            Message::Vote { term: 3, pre: true, forced: false, log_term: 2, index: 8, commit },
+            Message::Vote { term: 3, pre: false, forced: true, log_term: 2, index: 8, commit },
+            Message::VoteReply { term: 3, pre: true, granted: false, commit },
+            Message::VoteReply { term: 3, pre: false, granted: true, commit },
+            Message::Append { term: 3, log_term: 2, index: 4, entries, commit: 4 },
+            Message::AppendReply { term: 3, index: 8, commit: 4, rejected: None },
+            Message::AppendReply { term: 3, index: 8, commit: 4, rejected: Some(Hint { index: 6, log_term: 1 }) },
+            Message::Heartbeat { term: 3, commit: 4, round: None },
+            Message::Heartbeat { term: 3, commit: 4, round: Some(round) },
+            Message::HeartbeatReply { term: 3, commit: 4, round: Some(round) },
+            Message::TimeoutNow { term: 3 },
+            Message::ReadIndex { round },
+            Message::ReadIndexReply { term: 3, index: 4, round },
+        ];
+        for message in messages {
+            let raft = incoming(one, two, message.clone()).unwrap();
+            assert_eq!(outgoing(&raft), Some((one, message)));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Replicas that are wrong on purpose: each has one flaw that people really made, and a sweep must catch it.
+//!
+//! The flaw is in a wrapper around the replica itself, which has none of it.
+
+use crate::command::{Command, Event};
+use crate::durable::{Ballot, Durable, Write};
+use crate::machine::{At, StateMachine};
+use crate::message::Message;
+use crate::replica::{Replica, Timer};
+use crate::settings::Settings;
+use quorate_core::{Effect, Effects, Input, NodeId, Note, Order, Protocol, Sink, Time};
+
+/// What is wrong with a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flaw {
+    /// It acknowledges entries and votes that are not on its disk yet.
+    EarlyAck,
+    /// It answers queries by itself whenever it takes itself for the leader.
+    LocalRead,
+    /// It saves its term and forgets for whom it voted.
+    ForgottenVote,
+    /// It never notices that a snapshot was lost on the way.
+    NoReport,
+    /// After a restart it applies the last entry of its checkpoint once more.
+    AppliedTwice,
+}
+
+impl Flaw {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::EarlyAck, Self::LocalRead, Self::ForgottenVote, Self::NoReport, Self::AppliedTwice];
+
+    /// The name of the fixture.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EarlyAck => "replica-early-ack",
+            Self::LocalRead => "replica-local-read",
+            Self::ForgottenVote => "replica-forgotten-vote",
+            Self::NoReport => "replica-no-report",
+            Self::AppliedTwice => "replica-applied-twice",
+        }
+    }
+
+    /// What is wrong, in a few words.
+    pub const fn what(self) -> &'static str {
+        match self {
+            Self::EarlyAck => "acknowledges what is not on its disk yet, so a crash forgets it",
+            Self::LocalRead => "answers queries without asking a majority, so they may be stale",
+            Self::ForgottenVote => "does not save for whom it voted, so a restarted voter votes twice",
+            Self::NoReport => "never reports a lost snapshot, so a peer that lags stays behind for ever",
+            Self::AppliedTwice => "applies an entry again after a restart, so its state differs",
+        }
+    }
+}
+
+/// A replica with a flaw.
+pub struct Flawed<S: StateMachine> {
+    replica: Replica<S>,
+    flaw: Flaw,
+    /// How many saves it asked for since it started.
+    asked: u64,
+}
+
+impl<S: StateMachine> Flawed<S> {
+    /// A replica with this flaw.
+    pub fn new(me: NodeId, settings: Settings, flaw: Flaw) -> Self {
+        Self { replica: Replica::new(me, settings), flaw, asked: 0 }
+    }
+
+    fn pass(&mut self, now: Time, input: Input<Replica<S>>, out: &mut Effects<'_, Self>) {
+        let asked = self.asked;
+        let mut spoiler = Spoiler { flaw: self.flaw, asked: &mut self.asked, out };
+        self.replica.step(now, input, &mut Effects::new(&mut spoiler));
+        if self.flaw == Flaw::EarlyAck && self.asked > asked {
+            self.pass(now, Input::Saved(self.asked), out);
+        }
+    }
+
+    fn ask(&mut self, now: Time, command: Command<S>, out: &mut Effects<'_, Self>) {
+        match (command, self.replica.machine()) {
+            (Command::Query { ticket, query }, Some(machine))
+                if self.flaw == Flaw::LocalRead && self.replica.leads() =>
+            {
+                let index = self.replica.applied();
+                let answer = machine.query(At { index, ..At::default() }, &query);
+                out.emit_ahead(Event::Answered { ticket, index, answer });
+            }
+            (command, _) => self.pass(now, Input::Command(command), out),
+        }
+    }
+}
+
+impl<S: StateMachine> Protocol for Flawed<S> {
+    type Command = Command<S>;
+    type Message = Message;
+    type Timer = Timer;
+    type Event = Event<S>;
+    type Durable = Durable;
+
+    fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+        match input {
+            Input::Start { mut durable, incarnation } => {
+                self.asked = 0;
+                if self.flaw == Flaw::AppliedTwice {
+                    forget_the_last(&mut durable);
+                }
+                self.pass(now, Input::Start { durable, incarnation }, out);
+            }
+            Input::Command(command) => self.ask(now, command, out),
+            Input::Message { from, message } => self.pass(now, Input::Message { from, message }, out),
+            Input::Timer(Timer::Piece(_)) if self.flaw == Flaw::NoReport => {}
+            Input::Timer(timer) => self.pass(now, Input::Timer(timer), out),
+            Input::Saved(_) if self.flaw == Flaw::EarlyAck => {}
+            Input::Saved(count) => self.pass(now, Input::Saved(count), out),
+            Input::DiskFull => self.pass(now, Input::DiskFull, out),
+            Input::DiskFree => self.pass(now, Input::DiskFree, out),
+            Input::Suspect(node) => self.pass(now, Input::Suspect(node), out),
+            Input::Trust(node) => self.pass(now, Input::Trust(node), out),
+            Input::View(view) => self.pass(now, Input::View(view), out),
+        }
+    }
+}
+
+/// Takes a checkpoint for one that is an entry older than it is.
+fn forget_the_last(durable: &mut Durable) {
+    let Some(checkpoint) = &mut durable.checkpoint else { return };
+    let before = checkpoint.index.saturating_sub(1);
+    if let Some(entry) = durable.entries.iter().find(|entry| entry.index == before) {
+        (checkpoint.index, checkpoint.term) = (before, entry.term);
+    }
+}
+
+/// Passes a replica's effects on, some of them spoilt.
+struct Spoiler<'a, 'b, S: StateMachine> {
+    flaw: Flaw,
+    asked: &'a mut u64,
+    out: &'a mut Effects<'b, Flawed<S>>,
+}
+
+impl<S: StateMachine> Sink<Replica<S>> for Spoiler<'_, '_, S> {
+    fn effect(&mut self, effect: Effect<Replica<S>>) {
+        let hasty = |order| if self.flaw == Flaw::EarlyAck { Order::Ahead } else { order };
+        self.out.put(match effect {
+            Effect::Send { to, message, order } => Effect::Send { to, message, order: hasty(order) },
+            Effect::Multicast { to, message, order } => Effect::Multicast { to, message, order: hasty(order) },
+            Effect::Emit { event, order } => Effect::Emit { event, order: hasty(order) },
+            Effect::Save(write) => {
+                *self.asked += 1;
+                Effect::Save(match write {
+                    Write::Ballot(ballot) if self.flaw == Flaw::ForgottenVote => {
+                        Write::Ballot(Ballot { vote: 0, ..ballot })
+                    }
+                    write => write,
+                })
+            }
+            Effect::SetTimer { timer, span } => Effect::SetTimer { timer, span },
+            Effect::CancelTimer(timer) => Effect::CancelTimer(timer),
+        });
+    }
+
+    fn note(&mut self, note: Note<'_>) {
+        self.out.pass_note(note);
+    }
+}

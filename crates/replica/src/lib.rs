@@ -1,0 +1,40 @@
+//! A replicated log with any deterministic state machine on top, as one protocol around tikv's raft.
+//!
+//! [`Replica`] is a [`Protocol`](quorate_core::Protocol) like any algorithm of the core: the simulator runs whole clusters of it under
+//! faults, and a driver with real disks and links runs the same code. A user proposes commands and asks queries;
+//! a [`StateMachine`] says what they mean.
+
+pub mod batch;
+mod clock;
+pub mod command;
+mod convert;
+pub mod durable;
+pub mod election;
+mod engine;
+pub mod fixtures;
+mod guard;
+mod log;
+pub mod machine;
+pub mod members;
+pub mod message;
+pub mod once;
+mod order;
+mod pieces;
+pub mod profile;
+mod reads;
+pub mod registers;
+pub mod replica;
+mod running;
+pub mod settings;
+mod show;
+pub mod version;
+pub mod wire;
+
+pub use command::{Audit, Command, Event, Proposal, Refusal, Restoration, Ticket};
+pub use durable::{Durable, Write};
+pub use machine::{At, LogTime, StateMachine};
+pub use members::Members;
+pub use message::Message;
+pub use replica::{Replica, Timer};
+pub use settings::{Reads, Settings};
+pub use version::FormatError;

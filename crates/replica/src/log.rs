@@ -1,0 +1,158 @@
+//! The log that raft reads: a checkpoint, and the entries that are kept.
+
+use crate::convert;
+use crate::durable::{Ballot, Checkpoint, Cut, Durable};
+use crate::members::Configuration;
+use crate::message::Entry;
+use raft::eraftpb::{Entry as RaftEntry, HardState, Snapshot};
+use raft::{Error, GetEntriesContext, RaftState, Result, Storage, StorageError};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where every log begins: the founders' state takes this place, so that who comes later must be given a snapshot.
+pub(crate) const FOUNDING: Cut = Cut { index: 1, term: 1 };
+
+/// The log of one replica, in memory. What of it is durable, the replica knows.
+pub(crate) struct Log {
+    ballot: Ballot,
+    /// The state at some index; nothing for a replica that was not let in yet.
+    checkpoint: Option<Checkpoint>,
+    entries: VecDeque<RaftEntry>,
+    cut: Cut,
+    /// The members as far as entries are applied.
+    members: Configuration,
+    /// Somebody needs a snapshot that is newer than the checkpoint.
+    wanted: AtomicBool,
+}
+
+impl Log {
+    /// The log on a disk. `founding` is the state that the group began with, for those who founded it.
+    pub(crate) fn open(durable: Durable, founding: Option<Checkpoint>) -> Self {
+        let Durable { mut ballot, checkpoint, entries, cut, wiped } = durable;
+        let checkpoint = checkpoint.or_else(|| founding.filter(|_| !wiped));
+        let beginning = checkpoint.as_ref().map(|checkpoint| Cut { index: checkpoint.index, term: checkpoint.term });
+        let cut = cut.or(beginning).unwrap_or(Cut { index: 0, term: 0 });
+        let entries: VecDeque<_> = entries.iter().map(Entry::to_raft).collect();
+        let (last, last_term) = entries.back().map_or((cut.index, cut.term), |entry| (entry.index, entry.term));
+        // A crash may keep a vote that told of entries which it did not keep.
+        let applied = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.index);
+        ballot.commit = ballot.commit.clamp(applied.min(last), last);
+        ballot.term = ballot.term.max(last_term);
+        let members = checkpoint.as_ref().map(|checkpoint| checkpoint.members.clone()).unwrap_or_default();
+        Self { ballot, checkpoint, entries, cut, members, wanted: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn checkpoint(&self) -> Option<&Checkpoint> {
+        self.checkpoint.as_ref()
+    }
+
+    pub(crate) fn last(&self) -> u64 {
+        self.entries.back().map_or(self.cut.index, |entry| entry.index)
+    }
+
+    /// The entry at an index, if it is kept.
+    pub(crate) fn entry(&self, index: u64) -> Option<&RaftEntry> {
+        let place = index.checked_sub(self.cut.index + 1)?;
+        self.entries.get(usize::try_from(place).ok()?)
+    }
+
+    fn term_at(&self, index: u64) -> Option<u64> {
+        if index == self.cut.index { Some(self.cut.term) } else { self.entry(index).map(|entry| entry.term) }
+    }
+
+    /// Adds entries in place of all from the first of them on.
+    pub(crate) fn append(&mut self, entries: &[RaftEntry]) {
+        let Some(first) = entries.first() else { return };
+        let keep = first.index.saturating_sub(self.cut.index + 1);
+        self.entries.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+        self.entries.extend(entries.iter().cloned());
+    }
+
+    /// Takes a leader's snapshot in place of everything.
+    pub(crate) fn install(&mut self, checkpoint: Checkpoint) {
+        self.cut = Cut { index: checkpoint.index, term: checkpoint.term };
+        self.entries.clear();
+        self.members = checkpoint.members.clone();
+        self.checkpoint = Some(checkpoint);
+    }
+
+    /// The members have changed.
+    pub(crate) fn set_members(&mut self, members: Configuration) {
+        self.members = members;
+    }
+
+    /// Keeps the state at an index and lets entries go, but for the last so many before it. Tells where the log now
+    /// begins.
+    pub(crate) fn keep(&mut self, checkpoint: Checkpoint, entries: u64) -> Cut {
+        let index = checkpoint.index.saturating_sub(entries).max(self.cut.index);
+        if let Some(term) = self.term_at(index) {
+            let gone = usize::try_from(index - self.cut.index).unwrap_or(usize::MAX).min(self.entries.len());
+            self.entries.drain(..gone);
+            self.cut = Cut { index, term };
+        }
+        self.checkpoint = Some(checkpoint);
+        self.cut
+    }
+
+    /// Whether somebody needs a newer snapshot, which is then being seen to.
+    pub(crate) fn take_wanted(&self) -> bool {
+        self.wanted.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Storage for Log {
+    fn initial_state(&self) -> Result<RaftState> {
+        let Ballot { term, vote, commit } = self.ballot;
+        let hard_state = HardState { term, vote, commit, ..HardState::default() };
+        let members = self.checkpoint.as_ref().map(|checkpoint| checkpoint.members.to_raft());
+        Ok(RaftState::new(hard_state, members.unwrap_or_default()))
+    }
+
+    fn entries(
+        &self,
+        low: u64,
+        high: u64,
+        max_size: impl Into<Option<u64>>,
+        _context: GetEntriesContext,
+    ) -> Result<Vec<RaftEntry>> {
+        if low <= self.cut.index {
+            return Err(Error::Store(StorageError::Compacted));
+        }
+        if high > self.last() + 1 {
+            return Err(Error::Store(StorageError::Unavailable));
+        }
+        let place = |index: u64| usize::try_from(index - self.cut.index - 1).unwrap_or(usize::MAX);
+        let mut entries: Vec<_> = self.entries.range(place(low)..place(high.max(low))).cloned().collect();
+        raft::util::limit_size(&mut entries, max_size.into());
+        Ok(entries)
+    }
+
+    fn term(&self, index: u64) -> Result<u64> {
+        match self.term_at(index) {
+            Some(term) => Ok(term),
+            None if index < self.cut.index => Err(Error::Store(StorageError::Compacted)),
+            None => Err(Error::Store(StorageError::Unavailable)),
+        }
+    }
+
+    fn first_index(&self) -> Result<u64> {
+        Ok(self.cut.index + 1)
+    }
+
+    fn last_index(&self) -> Result<u64> {
+        Ok(self.last())
+    }
+
+    /// A snapshot names the members of today: who comes to stay must find itself among them, in the part it has now.
+    fn snapshot(&self, request_index: u64, _to: u64) -> Result<Snapshot> {
+        match &self.checkpoint {
+            Some(Checkpoint { index, term, members, image }) if *index >= request_index && *members == self.members => {
+                Ok(convert::snapshot(*index, *term, members, image.clone()))
+            }
+            Some(_) | None => {
+                self.wanted.store(true, Ordering::Relaxed);
+                Err(Error::Store(StorageError::SnapshotTemporarilyUnavailable))
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Who takes part: voters, learners, and both sets while one is exchanged for another.
+
+use quorate_core::{Group, NodeId};
+use raft::eraftpb::{ConfChangeSingle, ConfChangeType, ConfChangeV2, ConfState};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The members as users name them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Members {
+    /// They vote, and a majority of them decides.
+    pub voters: BTreeSet<NodeId>,
+    /// They hear everything and decide nothing.
+    pub learners: BTreeSet<NodeId>,
+}
+
+impl Members {
+    /// A group of voters.
+    pub fn voters(group: &Group) -> Self {
+        Self { voters: group.iter().collect(), learners: BTreeSet::new() }
+    }
+
+    /// Whether they could be members at all.
+    pub fn make_sense(&self) -> bool {
+        !self.voters.is_empty() && self.voters.is_disjoint(&self.learners)
+    }
+}
+
+impl fmt::Display for Members {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "voters {}", self.voters.iter().copied().collect::<Group>())?;
+        if !self.learners.is_empty() {
+            write!(f, ", learners {}", self.learners.iter().copied().collect::<Group>())?;
+        }
+        Ok(())
+    }
+}
+
+/// The members as the log knows them: two sets of voters while one is exchanged for the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Configuration {
+    /// Those who are members now, or will be.
+    pub incoming: Members,
+    /// The voters who leave. A majority of them must agree too, until the exchange is over.
+    pub outgoing: BTreeSet<NodeId>,
+    /// Voters who leave and will be learners.
+    pub demoted: BTreeSet<NodeId>,
+    /// Whether the leader ends the exchange by itself.
+    pub auto_leave: bool,
+}
+
+impl Configuration {
+    /// The first one of a group.
+    pub fn founding(members: Members) -> Self {
+        Self { incoming: members, ..Self::default() }
+    }
+
+    /// Whether an exchange is under way.
+    pub fn is_joint(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// Whether a node has any part in it.
+    pub fn contains(&self, node: NodeId) -> bool {
+        let Members { voters, learners } = &self.incoming;
+        [voters, learners, &self.outgoing].iter().any(|set| set.contains(&node))
+    }
+
+    /// Whether a node votes in it.
+    pub fn votes(&self, node: NodeId) -> bool {
+        self.incoming.voters.contains(&node) || self.outgoing.contains(&node)
+    }
+
+    /// Whether raft would take it. What a peer sends is asked this first.
+    pub fn makes_sense(&self) -> bool {
+        self.incoming.make_sense()
+            && self.incoming.learners.is_disjoint(&self.outgoing)
+            && self.demoted.is_subset(&self.outgoing)
+            && self.demoted.is_disjoint(&self.incoming.voters)
+    }
+
+    pub(crate) fn of(state: &ConfState) -> Self {
+        let set = |ids: &[u64]| ids.iter().filter_map(|id| node(*id)).collect();
+        Self {
+            incoming: Members { voters: set(&state.voters), learners: set(&state.learners) },
+            outgoing: set(&state.voters_outgoing),
+            demoted: set(&state.learners_next),
+            auto_leave: state.auto_leave,
+        }
+    }
+
+    pub(crate) fn to_raft(&self) -> ConfState {
+        let list = |set: &BTreeSet<NodeId>| set.iter().map(|node| id(*node)).collect();
+        ConfState {
+            voters: list(&self.incoming.voters),
+            learners: list(&self.incoming.learners),
+            voters_outgoing: list(&self.outgoing),
+            learners_next: list(&self.demoted),
+            auto_leave: self.auto_leave,
+            ..ConfState::default()
+        }
+    }
+}
+
+/// One step from some members to others. Raft exchanges whole sets jointly, and single voters simply.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Change(Vec<Step>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Step {
+    Voter(NodeId),
+    Learner(NodeId),
+    Gone(NodeId),
+}
+
+impl Change {
+    /// What leads from the one to the other.
+    pub(crate) fn between(now: &Members, wanted: &Members) -> Self {
+        let voters = wanted.voters.difference(&now.voters).copied().map(Step::Voter);
+        let learners = wanted.learners.difference(&now.learners).copied().map(Step::Learner);
+        let present = now.voters.union(&now.learners);
+        let gone = present.filter(|node| !wanted.voters.contains(node) && !wanted.learners.contains(node));
+        Self(voters.chain(learners).chain(gone.copied().map(Step::Gone)).collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn to_raft(&self) -> ConfChangeV2 {
+        let mut change = ConfChangeV2::default();
+        for step in &self.0 {
+            let (kind, node) = match step {
+                Step::Voter(node) => (ConfChangeType::AddNode, node),
+                Step::Learner(node) => (ConfChangeType::AddLearnerNode, node),
+                Step::Gone(node) => (ConfChangeType::RemoveNode, node),
+            };
+            let mut single = ConfChangeSingle { node_id: id(*node), ..ConfChangeSingle::default() };
+            single.set_change_type(kind);
+            change.changes.push(single);
+        }
+        change
+    }
+}
+
+/// A node as raft numbers it.
+pub(crate) fn id(node: NodeId) -> u64 {
+    u64::from(node.number())
+}
+
+/// The node that raft numbers so; raft's zero is nobody.
+pub(crate) fn node(id: u64) -> Option<NodeId> {
+    u32::try_from(id).ok().and_then(NodeId::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Configuration, Members, Step};
+    use quorate_core::NodeId;
+    use std::collections::BTreeSet;
+
+    fn set(numbers: &[u32]) -> BTreeSet<NodeId> {
+        numbers.iter().copied().filter_map(NodeId::new).collect()
+    }
+
+    fn members(voters: &[u32], learners: &[u32]) -> Members {
+        Members { voters: set(voters), learners: set(learners) }
+    }
+
+    #[test]
+    fn a_change_names_only_what_changes() {
+        let Change(steps) = Change::between(&members(&[1, 2, 3], &[4]), &members(&[1, 3, 4], &[5]));
+        let [two, four, five] = [2, 4, 5].map(|number| NodeId::new(number).unwrap());
+        assert_eq!(steps, [Step::Voter(four), Step::Learner(five), Step::Gone(two)]);
+        assert!(Change::between(&members(&[1], &[]), &members(&[1], &[])).is_empty());
+    }
+
+    #[test]
+    fn configurations_pass_through_raft_unchanged() {
+        let configuration = Configuration {
+            incoming: members(&[1, 4], &[5]),
+            outgoing: set(&[1, 2, 3]),
+            demoted: set(&[2]),
+            auto_leave: true,
+        };
+        assert!(configuration.makes_sense() && configuration.is_joint());
+        assert_eq!(Configuration::of(&configuration.to_raft()), configuration);
+    }
+
+    #[test]
+    fn nonsense_is_seen() {
+        assert!(!members(&[], &[1]).make_sense());
+        assert!(!members(&[1, 2], &[2]).make_sense());
+        let demoted = Configuration { demoted: set(&[1]), ..Configuration::founding(members(&[1], &[])) };
+        assert!(!demoted.makes_sense());
+    }
+}

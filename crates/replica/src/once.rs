@@ -1,0 +1,109 @@
+//! Requests that are done once however often they are sent: a client numbers them, and the last answer is kept.
+
+use crate::machine::{At, StateMachine};
+use crate::version::{Format, FormatError};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+const ONCE: Format = Format { what: "table of clients", version: 1 };
+
+/// A state machine whose commands may be sent again without being done again.
+///
+/// A proposal's fate can be unknown when the leadership moves. Its client then sends it again under the same number, and
+/// whichever copy comes first in the log counts. A client has one request under way at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Once<S: StateMachine> {
+    machine: S,
+    /// For each client, its last request and what came of it.
+    answered: BTreeMap<u64, (u64, S::Answer)>,
+    /// How many requests came, repeated ones too.
+    requests: u64,
+}
+
+// Written by hand, because a derive would ask Default of the answers.
+impl<S: StateMachine> Default for Once<S> {
+    fn default() -> Self {
+        Self { machine: S::default(), answered: BTreeMap::new(), requests: 0 }
+    }
+}
+
+/// A client's request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Request<C> {
+    /// Who asks.
+    pub client: u64,
+    /// Its number among that client's requests; they only grow.
+    pub number: u64,
+    /// What is asked.
+    pub command: C,
+}
+
+impl<S: StateMachine> Once<S> {
+    /// The state machine inside.
+    pub fn inner(&self) -> &S {
+        &self.machine
+    }
+}
+
+impl<S: StateMachine> StateMachine for Once<S> {
+    type Command = Request<S::Command>;
+    type Query = S::Query;
+    type Answer = Option<S::Answer>;
+
+    /// An old request, whose client has long gone on, is neither done nor answered.
+    fn apply(&mut self, at: At, request: &Self::Command) -> Self::Answer {
+        self.requests += 1;
+        match self.answered.get(&request.client) {
+            Some((number, answer)) if *number == request.number => return Some(answer.clone()),
+            Some((number, _)) if *number > request.number => return None,
+            Some(_) | None => {}
+        }
+        let answer = self.machine.apply(at, &request.command);
+        self.answered.insert(request.client, (request.number, answer.clone()));
+        Some(answer)
+    }
+
+    fn query(&self, at: At, query: &S::Query) -> Self::Answer {
+        Some(self.machine.query(at, query))
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        ONCE.write(&(self.machine.snapshot(), &self.answered, self.requests))
+    }
+
+    fn restore(bytes: &[u8]) -> Result<Self, FormatError> {
+        let (machine, answered, requests): (Vec<u8>, _, _) = ONCE.read(bytes)?;
+        Ok(Self { machine: S::restore(&machine)?, answered, requests })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Once, Request};
+    use crate::machine::{At, StateMachine};
+    use crate::registers::{Answer, Change, Registers};
+
+    fn request(number: u64, value: u64) -> Request<Change> {
+        Request { client: 1, number, command: Change::Write { key: 0, value } }
+    }
+
+    #[test]
+    fn a_repeated_request_is_answered_and_not_done_again() {
+        let mut machine = Once::<Registers>::default();
+        assert_eq!(machine.apply(At::default(), &request(1, 7)), Some(Answer::Written));
+        assert_eq!(machine.apply(At::default(), &request(1, 7)), Some(Answer::Written));
+        assert_eq!(machine.inner().applied(), 1);
+        assert_eq!(machine.apply(At::default(), &request(2, 8)), Some(Answer::Written));
+        assert_eq!(machine.apply(At::default(), &request(1, 7)), None);
+        assert_eq!(machine.inner().get(0), Some(8));
+        let again = Once::<Registers>::restore(&machine.snapshot());
+        assert_eq!(again, Ok(machine));
+    }
+
+    #[test]
+    fn a_newer_snapshot_is_refused() {
+        let mut bytes = Once::<Registers>::default().snapshot();
+        bytes[0] = 200;
+        assert!(Once::<Registers>::restore(&bytes).is_err());
+    }
+}

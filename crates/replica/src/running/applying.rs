@@ -1,0 +1,119 @@
+//! Entries that are committed, and who waits for them.
+
+use super::{Out, Running};
+use crate::batch::{Batch, read_change, time_of_batch};
+use crate::command::{Audit, Event, Refusal, Restoration};
+use crate::engine::mix;
+use crate::machine::{At, LogTime, StateMachine};
+use crate::members::{Change, Members};
+use crate::message::{Body, Entry};
+use crate::replica::Halt;
+use crate::version::FormatError;
+
+impl<S: StateMachine> Running<S> {
+    /// RP-4.
+    pub(super) fn apply(&mut self, entry: &Entry, out: &mut Out<'_, S>) -> Result<(), Halt> {
+        let Entry { index, term, body } = entry;
+        self.at.index = *index;
+        self.applied_term = *term;
+        let waiting = self.proposals.remove(index);
+        match body {
+            Body::Blank => {}
+            Body::Batch(bytes) => {
+                let Batch { time, commands } =
+                    Batch::<S::Command>::read(bytes).map_err(|error| unread(*index, &error))?;
+                self.at.time = time;
+                let answers = commands.iter().map(|command| self.machine.apply(self.at, command)).collect::<Vec<_>>();
+                out.note("RP-4", format_args!("applies entry {index}"));
+                if let Some((_, tickets)) = waiting.as_ref().filter(|(proposed, _)| proposed == term) {
+                    for (ticket, answer) in tickets.iter().zip(answers) {
+                        out.emit_ahead(Event::Answered { ticket: *ticket, index: *index, answer });
+                    }
+                }
+            }
+            Body::Change(bytes) => {
+                let (time, change) = read_change(bytes).map_err(|error| unread(*index, &error))?;
+                self.at.time = time;
+                self.apply_change(Some(&change), out);
+            }
+            Body::Leave => self.apply_change(None, out),
+        }
+        if let Some((_, tickets)) = waiting.filter(|(proposed, _)| proposed != term) {
+            let why = Refusal::Overtaken;
+            tickets.into_iter().for_each(|ticket| out.emit_ahead(Event::Refused { ticket, why }));
+        }
+        if self.settings.audit {
+            out.emit_ahead(Event::Applied(self.audit(entry)));
+        }
+        Ok(())
+    }
+
+    pub(super) fn audit(&self, entry: &Entry) -> Audit {
+        let said = match &entry.body {
+            Body::Blank => fingerprint(0, &[]),
+            Body::Batch(bytes) => fingerprint(1, bytes),
+            Body::Change(bytes) => fingerprint(2, bytes),
+            Body::Leave => fingerprint(3, &[]),
+        };
+        let state = fingerprint(0, &self.machine.snapshot());
+        Audit { index: entry.index, term: entry.term, time: self.at.time, entry: said, state }
+    }
+
+    /// Tells auditors of a state that was not reached entry by entry.
+    pub(crate) fn tell_restored(&self, out: &mut Out<'_, S>) {
+        if self.settings.audit && !self.is_joining() {
+            let state = fingerprint(0, &self.machine.snapshot());
+            let At { index, time } = self.at;
+            out.emit_ahead(Event::Restored(Restoration { index, time, state }));
+        }
+    }
+
+    /// RP-9.
+    pub(super) fn apply_change(&mut self, change: Option<&Change>, out: &mut Out<'_, S>) {
+        let configuration = self.engine.apply_change(change);
+        out.note("RP-9", format_args!("the members are {}", configuration.incoming));
+        let learners = &configuration.incoming.learners;
+        self.learners.retain(|learner, _| learners.contains(learner));
+        for learner in learners {
+            self.learners.entry(*learner).or_insert(self.at.index);
+        }
+        // Those who answered the last round may not be a majority of these members.
+        self.lease.end();
+        let reached = |wanted: &Members| !configuration.is_joint() && *wanted == configuration.incoming;
+        if let Some((ticket, members)) = self.change.take_if(|(_, wanted)| reached(wanted)) {
+            out.emit_ahead(Event::Changed { ticket, members });
+        }
+    }
+
+    /// RP-5.
+    pub(super) fn answer_queries(&mut self, out: &mut Out<'_, S>) {
+        for (ticket, query) in self.queries.ready(self.at.index) {
+            out.note("RP-5", format_args!("answers a query at entry {}", self.at.index));
+            let answer = self.machine.query(self.at, &query);
+            out.emit_ahead(Event::Answered { ticket, index: self.at.index, answer });
+        }
+    }
+
+    /// The largest log time in the log, applied or not: times only grow along it.
+    pub(super) fn largest_log_time(&self) -> LogTime {
+        let log = self.engine.log();
+        let stamped = |index: u64| match Entry::of(log.entry(index)?).body {
+            Body::Batch(bytes) | Body::Change(bytes) => time_of_batch(&bytes),
+            Body::Blank | Body::Leave => None,
+        };
+        let unapplied = (self.at.index + 1..=log.last()).rev();
+        unapplied.filter_map(stamped).next().map_or(self.at.time, |time| time.max(self.at.time))
+    }
+}
+
+fn unread(index: u64, error: &FormatError) -> Halt {
+    Halt(format!("Entry {index} stops this replica. {error}"))
+}
+
+/// A fingerprint of bytes; all machines agree on it.
+fn fingerprint(seed: u64, bytes: &[u8]) -> u64 {
+    bytes.chunks(8).fold(mix(seed ^ bytes.len() as u64), |state, chunk| {
+        let word = chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        mix(state.rotate_left(5) ^ mix(word))
+    })
+}

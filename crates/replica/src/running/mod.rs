@@ -1,0 +1,235 @@
+//! A replica at work: one method a rule.
+
+mod applying;
+mod hearing;
+mod requests;
+mod snapshots;
+
+use crate::batch::Image;
+use crate::clock::{Lease, LogClock};
+use crate::command::{Event, Ticket};
+use crate::durable::{Checkpoint, Durable};
+use crate::engine::{Engine, News, Role};
+use crate::log::Log;
+use crate::machine::{At, StateMachine};
+use crate::members::Members;
+use crate::pieces::{Receiving, Sending};
+use crate::reads::Queries;
+use crate::replica::{Halt, Replica, Timer};
+use crate::settings::{Reads, Settings};
+use quorate_core::{Effects, Incarnation, NodeId, Time};
+use std::collections::BTreeMap;
+
+type Out<'a, S> = Effects<'a, Replica<S>>;
+
+pub(crate) struct Running<S: StateMachine> {
+    me: NodeId,
+    settings: Settings,
+    engine: Engine,
+    role: Role,
+    machine: S,
+    at: At,
+    /// The term of the last entry that was applied.
+    applied_term: u64,
+    /// What was proposed here and is not applied yet: the entry's index, its term, and who waits for it.
+    proposals: BTreeMap<u64, (u64, Vec<Ticket>)>,
+    queries: Queries<S::Query>,
+    /// The change of members that was asked for here.
+    change: Option<(Ticket, Members)>,
+    /// Since which entry each learner is one. What it acknowledged before that, it may have lost with its disk.
+    learners: BTreeMap<NodeId, u64>,
+    clock: LogClock,
+    lease: Lease,
+    /// Whether the next step begins a round for a longer lease.
+    lease_is_due: bool,
+    /// Until when this replica votes for nobody, because a leader may rely on that.
+    promised_until: Time,
+    sending: BTreeMap<NodeId, Sending>,
+    receiving: Receiving,
+    is_full: bool,
+}
+
+impl<S: StateMachine> Running<S> {
+    pub(crate) fn start(
+        me: NodeId,
+        settings: Settings,
+        now: Time,
+        durable: Durable,
+        founding: Option<Checkpoint>,
+        incarnation: Incarnation,
+    ) -> Result<Self, Halt> {
+        // What was promised in an earlier life holds in this one.
+        let lived = durable != Durable::default();
+        let promised = lived && settings.reads == Reads::Lease;
+        let log = Log::open(durable, founding);
+        let (image, index, term) = match log.checkpoint() {
+            Some(Checkpoint { image, index, term, .. }) => (read_image(image)?, *index, *term),
+            None => (Image::default(), 0, 0),
+        };
+        let engine = Engine::start(me, settings.seed, config(&settings), log)
+            .map_err(|error| Halt(format!("The log on the disk makes no sense: {error}. Nothing was changed.")))?;
+        let tick = settings.tick;
+        let learners = engine.configuration().incoming.learners;
+        Ok(Self {
+            learners: learners.into_iter().map(|learner| (learner, index)).collect(),
+            me,
+            role: engine.role(),
+            engine,
+            machine: image.machine,
+            at: At { index, time: image.time },
+            applied_term: term,
+            proposals: BTreeMap::new(),
+            queries: Queries::new(me, incarnation),
+            change: None,
+            clock: LogClock::start(now, image.time, tick),
+            lease: Lease::default(),
+            lease_is_due: false,
+            promised_until: if promised { now + settings.promise() } else { now },
+            sending: BTreeMap::new(),
+            receiving: Receiving::default(),
+            is_full: false,
+            settings,
+        })
+    }
+
+    pub(crate) fn machine(&self) -> &S {
+        &self.machine
+    }
+
+    pub(crate) fn applied(&self) -> u64 {
+        self.at.index
+    }
+
+    pub(crate) fn leads(&self) -> bool {
+        self.role.leads
+    }
+
+    /// RP-10. Whether this replica was never let in, or lost its disk.
+    fn is_joining(&self) -> bool {
+        self.engine.log().checkpoint().is_none()
+    }
+
+    /// The beat. Who waits for its disk, or was never let in, does not stand for election.
+    pub(crate) fn tick(&mut self, now: Time) {
+        let may_stand = self.engine.is_saved() && !self.is_joining() && !self.is_full;
+        if self.engine.leads() || may_stand {
+            self.engine.tick();
+        }
+        if self.role.leads {
+            self.clock.at(now);
+            self.lease_is_due = self.settings.reads == Reads::Lease;
+        }
+        self.queries.tick(2 * self.settings.heartbeat_ticks);
+    }
+
+    /// RP-3.
+    pub(crate) fn saved(&mut self, count: u64) {
+        self.engine.saved(count);
+    }
+
+    /// RP-11.
+    pub(crate) fn disk_full(&mut self, out: &mut Out<'_, S>) {
+        self.is_full = true;
+        out.note("RP-11", format_args!("its disk is full: takes no commands and no entries"));
+        if let Some(successor) = self.engine.best_successor().filter(|_| self.role.leads) {
+            self.transfer(successor, out);
+        }
+    }
+
+    /// RP-11.
+    pub(crate) fn disk_free(&mut self, out: &mut Out<'_, S>) {
+        self.is_full = false;
+        out.note("RP-11", format_args!("its disk has room again"));
+    }
+
+    /// Carries out all that raft wants, until it wants nothing more.
+    pub(crate) fn settle(&mut self, now: Time, out: &mut Out<'_, S>) -> Result<(), Halt> {
+        loop {
+            while let Some(news) = self.engine.next(out, |message| message) {
+                self.digest(now, news, out)?;
+            }
+            self.answer_queries(out);
+            let renew = self.takes_lease();
+            let Some(round) = self.queries.next_round(now, renew) else { break };
+            self.engine.begin_round(round);
+        }
+        self.keep_state(out);
+        Ok(())
+    }
+
+    fn digest(&mut self, now: Time, news: News, out: &mut Out<'_, S>) -> Result<(), Halt> {
+        if let Some(checkpoint) = news.installed {
+            self.install(&checkpoint, out)?;
+        }
+        for entry in &news.committed {
+            self.apply(entry, out)?;
+        }
+        if let Some(last) = news.committed.last() {
+            self.engine.applied(last.index);
+        }
+        for (round, index) in news.rounds {
+            if let Some(began) = self.queries.succeed(round, index)
+                && self.engine.leads()
+                && self.role.leads
+            {
+                self.lease.extend(began, self.settings.lease());
+            }
+        }
+        if news.role {
+            self.take_role(now, out);
+        }
+        for (to, snapshot) in news.snapshots {
+            self.send_snapshot(to, &snapshot, out);
+        }
+        Ok(())
+    }
+
+    /// RP-12. Who gains the leadership goes on with the log's time; who loses it cannot tell what becomes of proposals.
+    fn take_role(&mut self, now: Time, out: &mut Out<'_, S>) {
+        let before = std::mem::replace(&mut self.role, self.engine.role());
+        let Role { leads, leader, term } = self.role;
+        if self.role == before {
+            return;
+        }
+        if before.leads {
+            self.resign(out);
+        }
+        if leads {
+            self.lease.end();
+            self.clock = LogClock::start(now, self.largest_log_time(), self.settings.tick);
+            out.emit_ahead(Event::Leads { term });
+        } else {
+            out.emit_ahead(Event::Follows { leader, term });
+        }
+    }
+
+    fn resign(&mut self, out: &mut Out<'_, S>) {
+        let proposed = std::mem::take(&mut self.proposals).into_values().flat_map(|(_, tickets)| tickets);
+        let change = self.change.take().map(|(ticket, _)| ticket);
+        for ticket in proposed.chain(change) {
+            out.emit_ahead(Event::Unknown { ticket });
+        }
+        for to in std::mem::take(&mut self.sending).into_keys() {
+            out.cancel_timer(Timer::Piece(to));
+        }
+        self.lease.end();
+    }
+}
+
+fn config(settings: &Settings) -> raft::Config {
+    raft::Config {
+        election_tick: settings.election_ticks,
+        heartbeat_tick: settings.heartbeat_ticks,
+        max_size_per_msg: settings.message_bytes,
+        max_inflight_msgs: 256,
+        check_quorum: true,
+        pre_vote: true,
+        batch_append: true,
+        max_uncommitted_size: settings.uncommitted_bytes.max(settings.message_bytes),
+        ..raft::Config::default()
+    }
+}
+
+fn read_image<S: StateMachine>(bytes: &[u8]) -> Result<Image<S>, Halt> {
+    Image::read(bytes).map_err(|error| Halt(error.to_string()))
+}

@@ -1,0 +1,119 @@
+//! What users ask: commands, queries, other members, another leader.
+
+use super::{Out, Running};
+use crate::batch::{Batch, write_change};
+use crate::command::{Event, Proposal, Refusal, Ticket};
+use crate::engine::Role;
+use crate::machine::StateMachine;
+use crate::members::{Change, Members};
+use crate::settings::Reads;
+use quorate_core::{NodeId, Time};
+
+impl<S: StateMachine> Running<S> {
+    /// RP-1. Everything that is proposed at once shares an entry.
+    pub(crate) fn propose(&mut self, now: Time, proposals: Vec<Proposal<S::Command>>, out: &mut Out<'_, S>) {
+        let refusal = match self.role {
+            Role { leads: false, leader, .. } => Some(Refusal::NotLeader { leader }),
+            Role { leads: true, .. } if self.is_full => Some(Refusal::DiskFull),
+            Role { leads: true, .. } if self.engine.is_handing_over() => Some(Refusal::HandingOver),
+            Role { leads: true, .. } if self.proposals.len() >= self.settings.requests => Some(Refusal::Busy),
+            Role { leads: true, .. } => None,
+        };
+        if proposals.is_empty() {
+            return;
+        }
+        let time = self.clock.at(now);
+        let entry = match refusal {
+            Some(why) => Err(why),
+            None => {
+                let bytes = Batch::write(time, proposals.iter().map(|proposal| &proposal.command));
+                self.engine.propose(bytes).ok_or(Refusal::Busy)
+            }
+        };
+        let tickets = proposals.into_iter().map(|proposal| proposal.ticket);
+        match entry {
+            Ok(index) => {
+                out.note("RP-1", format_args!("proposes entry {index} at log time {time}"));
+                self.proposals.insert(index, (self.role.term, tickets.collect()));
+            }
+            Err(why) => tickets.for_each(|ticket| out.emit_ahead(Event::Refused { ticket, why })),
+        }
+    }
+
+    /// RP-5 and RP-6.
+    pub(crate) fn query(&mut self, now: Time, ticket: Ticket, query: S::Query, out: &mut Out<'_, S>) {
+        if self.queries.len() >= self.settings.requests {
+            out.emit_ahead(Event::Refused { ticket, why: Refusal::Busy });
+        } else if self.has_lease(now) {
+            out.note("RP-6", format_args!("answers under its lease"));
+            self.queries.confirm(self.engine.committed(), ticket, query);
+        } else {
+            self.queries.wait(ticket, query);
+        }
+    }
+
+    pub(super) fn has_lease(&self, now: Time) -> bool {
+        let leased = self.settings.reads == Reads::Lease && self.lease.holds(now, self.role.term);
+        leased && self.role.leads && self.engine.leads() && self.engine.has_settled()
+    }
+
+    /// Whether it is time for another round that brings a longer lease, which is once a tick. A round of a leader that is alone
+    /// succeeds at once, so one that brings nothing must not be begun: it would be begun again and again.
+    pub(super) fn takes_lease(&mut self) -> bool {
+        let can = self.role.leads && self.engine.has_settled() && self.lease.can_hold(self.role.term);
+        std::mem::take(&mut self.lease_is_due) && can
+    }
+
+    /// RP-9.
+    pub(crate) fn change(&mut self, now: Time, ticket: Ticket, members: Members, out: &mut Out<'_, S>) {
+        let Role { leads, leader, .. } = self.role;
+        let current = self.engine.configuration();
+        let unknown = members.voters.iter().find(|voter| {
+            let since = self.learners.get(voter);
+            let learned = since.is_some_and(|since| self.engine.acknowledged(**voter) >= *since);
+            !current.incoming.voters.contains(voter) && !learned
+        });
+        let refusal = match unknown {
+            _ if !leads => Some(Refusal::NotLeader { leader }),
+            _ if !members.make_sense() => Some(Refusal::NoSuchMembers),
+            _ if self.is_full => Some(Refusal::DiskFull),
+            _ if self.engine.is_handing_over() => Some(Refusal::HandingOver),
+            _ if self.change.is_some() => Some(Refusal::ChangeUnderWay),
+            Some(voter) => Some(Refusal::LearnerFirst(*voter)),
+            None => None,
+        };
+        if let Some(why) = refusal {
+            return out.emit_ahead(Event::Refused { ticket, why });
+        }
+        let change = Change::between(&current.incoming, &members);
+        // Nothing is to do only if nothing is under way that would undo it.
+        if change.is_empty() && !current.is_joint() && !self.engine.has_change_under_way() {
+            return out.emit_ahead(Event::Changed { ticket, members });
+        }
+        let bytes = write_change(self.clock.at(now), &change);
+        match self.engine.propose_change(bytes, &change) {
+            Some(index) => {
+                out.note("RP-9", format_args!("proposes {members} in entry {index}"));
+                self.change = Some((ticket, members));
+            }
+            None => out.emit_ahead(Event::Refused { ticket, why: Refusal::ChangeUnderWay }),
+        }
+    }
+
+    /// Hands the leadership on. From then on there is no lease in this term: the other may stand at any time.
+    pub(crate) fn transfer(&mut self, to: NodeId, out: &mut Out<'_, S>) {
+        if self.role.leads && to != self.me && self.engine.configuration().incoming.voters.contains(&to) {
+            out.note("RP-12", format_args!("offers the leadership to {to}"));
+            self.lease.give_up(self.role.term);
+            self.engine.transfer(to);
+        }
+    }
+
+    /// Stands for election, unless it promised not to, or something that it promised is not on the disk yet.
+    pub(crate) fn campaign(&mut self, now: Time, out: &mut Out<'_, S>) {
+        if now >= self.promised_until && self.engine.is_saved() && !self.is_joining() && !self.is_full {
+            out.note("RP-12", format_args!("stands for election"));
+            self.engine.campaign();
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The state as a whole: kept, sent in pieces, taken over.
+
+use super::{Out, Running, read_image};
+use crate::batch::Image;
+use crate::command::Event;
+use crate::durable::Checkpoint;
+use crate::engine::checkpoint_of;
+use crate::machine::{At, StateMachine};
+use crate::message::Message;
+use crate::pieces::{Progress, Sending};
+use crate::replica::{Halt, Timer};
+use quorate_core::{Duration, NodeId, Span, Time};
+use raft::eraftpb::Snapshot;
+
+impl<S: StateMachine> Running<S> {
+    /// RP-8 and RP-10. A whole snapshot is read before raft hears of it.
+    pub(super) fn receive(&mut self, now: Time, from: NodeId, term: u64, checkpoint: Checkpoint, out: &mut Out<'_, S>) {
+        if self.is_joining() && checkpoint.members.votes(self.me) {
+            return out.note("RP-10", format_args!("refuses a snapshot in which it votes: it may have voted before"));
+        }
+        match Image::<S>::read(&checkpoint.image) {
+            Ok(_) => {
+                self.promise(now);
+                self.engine.step_snapshot(from, term, checkpoint);
+            }
+            Err(error) => out.note("RP-8", format_args!("refuses a snapshot of {from}: {error}")),
+        }
+    }
+
+    /// RP-8.
+    pub(super) fn send_snapshot(&mut self, to: NodeId, snapshot: &Snapshot, out: &mut Out<'_, S>) {
+        let Some(checkpoint) = checkpoint_of(snapshot) else { return };
+        out.note("RP-8", format_args!("sends {to} the state at {}", checkpoint.index));
+        let sending = Sending::new(self.role.term, checkpoint, self.settings.piece_bytes);
+        let first = sending.piece();
+        self.sending.insert(to, sending);
+        self.proceed(to, Some(Progress::Next(first)), out);
+    }
+
+    /// RP-8.
+    pub(crate) fn piece_overdue(&mut self, to: NodeId, out: &mut Out<'_, S>) {
+        let progress = self.sending.get_mut(&to).map(Sending::overdue);
+        self.proceed(to, progress, out);
+    }
+
+    pub(super) fn proceed(&mut self, to: NodeId, progress: Option<Progress>, out: &mut Out<'_, S>) {
+        match progress {
+            Some(Progress::Next(piece)) => {
+                out.send(to, Message::Piece(piece));
+                out.set_timer(Timer::Piece(to), Span::exactly(self.piece_patience()));
+            }
+            Some(Progress::Arrived) => self.end_sending(to, true, out),
+            Some(Progress::GivenUp) => self.end_sending(to, false, out),
+            Some(Progress::Nothing) | None => {}
+        }
+    }
+
+    pub(super) fn piece_patience(&self) -> Duration {
+        self.settings.tick.times(2 * self.settings.heartbeat_ticks as u64)
+    }
+
+    pub(super) fn end_sending(&mut self, to: NodeId, arrived: bool, out: &mut Out<'_, S>) {
+        let outcome = if arrived { "has arrived" } else { "is given up" };
+        out.note("RP-8", format_args!("the snapshot for {to} {outcome}"));
+        self.sending.remove(&to);
+        out.cancel_timer(Timer::Piece(to));
+        self.engine.report_snapshot(to, arrived);
+    }
+
+    /// RP-8. A leader's snapshot takes the place of everything.
+    pub(super) fn install(&mut self, checkpoint: &Checkpoint, out: &mut Out<'_, S>) -> Result<(), Halt> {
+        let image = read_image(&checkpoint.image)?;
+        out.note("RP-8", format_args!("takes over the state at {}", checkpoint.index));
+        self.machine = image.machine;
+        self.at = At { index: checkpoint.index, time: image.time };
+        self.applied_term = checkpoint.term;
+        self.learners =
+            checkpoint.members.incoming.learners.iter().map(|learner| (*learner, checkpoint.index)).collect();
+        self.tell_restored(out);
+        let later = self.proposals.split_off(&(checkpoint.index + 1));
+        for (_, tickets) in std::mem::replace(&mut self.proposals, later).into_values() {
+            tickets.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
+        }
+        Ok(())
+    }
+
+    /// RP-7.
+    pub(super) fn keep_state(&mut self, out: &mut Out<'_, S>) {
+        let kept = self.engine.log().checkpoint().map_or(0, |checkpoint| checkpoint.index);
+        let due = self.at.index >= kept.saturating_add(self.settings.checkpoint_every.max(1));
+        let wanted = self.engine.log().take_wanted();
+        if self.is_full || self.at.index <= kept || !(due || wanted) {
+            return;
+        }
+        let checkpoint = Checkpoint {
+            index: self.at.index,
+            term: self.applied_term,
+            members: self.engine.configuration(),
+            image: Image::write(self.at.time, &self.machine),
+        };
+        out.note("RP-7", format_args!("keeps the state at {}", checkpoint.index));
+        self.engine.keep(checkpoint, self.settings.keep_entries, out);
+    }
+}

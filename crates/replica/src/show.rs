@@ -1,0 +1,46 @@
+//! Commands and events in words, for traces.
+
+use crate::command::{Command, Event, Proposal, Ticket};
+use crate::machine::StateMachine;
+use std::fmt;
+
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+impl<S: StateMachine> fmt::Display for Command<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Propose(proposals) => {
+                f.write_str("propose")?;
+                for (place, Proposal { ticket, command }) in proposals.iter().enumerate() {
+                    write!(f, "{} {ticket} {command:?}", if place > 0 { "," } else { "" })?;
+                }
+                Ok(())
+            }
+            Self::Query { ticket, query } => write!(f, "query {ticket} {query:?}"),
+            Self::Change { ticket, members } => write!(f, "change {ticket} to {members}"),
+            Self::Transfer(to) => write!(f, "transfer to {to}"),
+            Self::Campaign => f.write_str("campaign"),
+        }
+    }
+}
+
+impl<S: StateMachine> fmt::Display for Event<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answered { ticket, index, answer } => write!(f, "answers {ticket} at entry {index}: {answer:?}"),
+            Self::Refused { ticket, why } => write!(f, "refuses {ticket}: {why}"),
+            Self::Unknown { ticket } => write!(f, "cannot tell what becomes of {ticket}"),
+            Self::Changed { ticket, members } => write!(f, "has changed to {members} for {ticket}"),
+            Self::Leads { term } => write!(f, "leads in term {term}"),
+            Self::Follows { leader: Some(leader), term } => write!(f, "follows {leader} in term {term}"),
+            Self::Follows { leader: None, term } => write!(f, "knows no leader in term {term}"),
+            Self::Applied(audit) => write!(f, "has applied entry {} at {}", audit.index, audit.time),
+            Self::Restored(restoration) => write!(f, "has the state at entry {}", restoration.index),
+            Self::Halted { reason } => write!(f, "takes no further part: {reason}"),
+        }
+    }
+}

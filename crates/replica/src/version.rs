@@ -1,0 +1,93 @@
+//! Format versions: everything on disk and on the wire begins with one, and what is newer than we know is refused.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+/// Why bytes could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FormatError {
+    /// They were written by a newer release.
+    #[error(
+        "This {what} has format version {found}, and this release reads versions up to {known}. Nothing was changed; \
+         run a release that knows version {found}."
+    )]
+    Newer {
+        /// What was read.
+        what: &'static str,
+        /// Its version.
+        found: u8,
+        /// The newest that we read.
+        known: u8,
+    },
+    /// They make no sense.
+    #[error("This {what} cannot be read: {reason}. Nothing was changed.")]
+    Malformed {
+        /// What was read.
+        what: &'static str,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// Something that is written with its version in front.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// What it is called in errors.
+    pub what: &'static str,
+    /// The version that is written, and the newest that is read.
+    pub version: u8,
+}
+
+impl Format {
+    /// The version, then the value.
+    pub fn write(self, value: &impl Serialize) -> Vec<u8> {
+        // Serialising into memory fails only for types that no format of ours contains, such as maps of unknown length.
+        postcard::to_extend(value, vec![self.version]).unwrap_or_else(|_| vec![self.version])
+    }
+
+    /// The value that was written.
+    pub fn read<T: DeserializeOwned>(self, bytes: &[u8]) -> Result<T, FormatError> {
+        let what = self.what;
+        let Some((version, body)) = bytes.split_first() else {
+            return Err(FormatError::Malformed { what, reason: "it is empty".into() });
+        };
+        match *version {
+            0 => Err(FormatError::Malformed { what, reason: "its format version is 0".into() }),
+            found if found > self.version => Err(FormatError::Newer { what, found, known: self.version }),
+            _ => match postcard::take_from_bytes(body) {
+                Ok((value, [])) => Ok(value),
+                Ok((_, rest)) => {
+                    Err(FormatError::Malformed { what, reason: format!("{} bytes follow its end", rest.len()) })
+                }
+                Err(error) => Err(FormatError::Malformed { what, reason: error.to_string() }),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Format, FormatError};
+
+    const NOTE: Format = Format { what: "note", version: 2 };
+
+    #[test]
+    fn what_is_written_is_read() {
+        assert_eq!(NOTE.read::<(u64, String)>(&NOTE.write(&(7_u64, "seven"))), Ok((7, "seven".into())));
+    }
+
+    #[test]
+    fn a_newer_version_is_refused_with_a_sentence() {
+        let error = NOTE.read::<u64>(&[3, 7]).unwrap_err();
+        assert_eq!(error, FormatError::Newer { what: "note", found: 3, known: 2 });
+        assert!(error.to_string().contains("version 3"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for bytes in [&[][..], &[0], &[2], &[2, 255], &[1, 7, 7]] {
+            assert!(matches!(NOTE.read::<u64>(bytes), Err(FormatError::Malformed { .. })), "{bytes:?}");
+        }
+    }
+}

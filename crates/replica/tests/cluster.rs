@@ -1,0 +1,380 @@
+//! Small clusters in the simulator: what a replica promises, one scenario a promise.
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use quorate_core::{Duration, Group, NodeId, Time};
+use quorate_replica::registers::{Answer, Change, Read, Registers};
+use quorate_replica::{Command, Event, Members, Proposal, Reads, Refusal, Replica, Settings, Ticket};
+use quorate_sim::settings::{Latency, TimedFault};
+use quorate_sim::{News, Setup, Wire, World};
+
+type Node = Replica<Registers>;
+
+struct Cluster {
+    world: World<Node, ()>,
+    nodes: usize,
+    ticket: u64,
+    told: Vec<(Time, NodeId, Event<Registers>)>,
+}
+
+fn node(number: u32) -> NodeId {
+    NodeId::new(number).unwrap()
+}
+
+fn members(voters: &[u32], learners: &[u32]) -> Members {
+    let set = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
+    Members { voters: set(voters), learners: set(learners) }
+}
+
+fn settings(voters: usize) -> Settings {
+    Settings {
+        tick: Duration::from_millis(10),
+        checkpoint_every: 20,
+        keep_entries: 5,
+        piece_bytes: 16,
+        audit: true,
+        ..Settings::new(Members::voters(&Group::of_size(voters)))
+    }
+}
+
+impl Cluster {
+    fn new(seed: u64, nodes: usize, settings: Settings, faults: &[&str]) -> Self {
+        let millis = Duration::from_millis;
+        let latency = Latency::Uniform { least: millis(1), most: millis(3) };
+        let setup = Setup {
+            nodes,
+            seed,
+            wire: Wire { latency, loss: Default::default(), duplicate: Default::default(), fifo: false },
+            processing: Latency::Fixed(Duration::ZERO),
+            sync: Latency::Uniform { least: Duration::ZERO, most: millis(2) },
+        };
+        let settings = Settings { seed, ..settings };
+        let mut world = World::new(&setup, move |me| Replica::new(me, settings.clone()), ());
+        for fault in faults {
+            world.schedule(fault.parse::<TimedFault>().unwrap());
+        }
+        world.start();
+        Self { world, nodes, ticket: 0, told: Vec::new() }
+    }
+
+    /// Runs until something is so, and fails if that does not come to pass within a simulated minute.
+    fn until<T>(&mut self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
+        let deadline = self.world.time() + Duration::from_secs(60);
+        loop {
+            if let Some(found) = found(self) {
+                return found;
+            }
+            assert!(self.world.time() < deadline, "no {what} by {}: {:?}", self.world.time(), self.told.last());
+            assert!(self.world.advance(), "nothing is left to happen before {what}");
+            while let Some((node, news)) = self.world.next_news() {
+                if let News::Told(event) = news {
+                    self.told.push((self.world.time(), node, event));
+                }
+            }
+        }
+    }
+
+    fn run_for(&mut self, length: Duration) {
+        let end = self.world.time() + length;
+        self.until("end of the wait", |cluster| (cluster.world.time() >= end).then_some(()));
+    }
+
+    fn leader(&mut self) -> NodeId {
+        self.until("leader", |cluster| {
+            let leads = |node: &NodeId| cluster.world.is_up(*node) && cluster.world.node(*node).unwrap().leads();
+            (0..cluster.nodes).map(NodeId::from_index).find(leads)
+        })
+    }
+
+    fn ask(&mut self, at: NodeId, command: impl FnOnce(Ticket) -> Command<Registers>) -> Ticket {
+        self.ticket += 1;
+        let ticket = Ticket(self.ticket);
+        self.world.command_this_life(self.world.time(), at, command(ticket));
+        ticket
+    }
+
+    fn outcome(&mut self, wanted: Ticket) -> Event<Registers> {
+        self.until("outcome", |cluster| {
+            cluster.told.iter().find_map(|(_, _, event)| match event {
+                Event::Answered { ticket, .. }
+                | Event::Refused { ticket, .. }
+                | Event::Unknown { ticket }
+                | Event::Changed { ticket, .. }
+                    if *ticket == wanted =>
+                {
+                    Some(event.clone())
+                }
+                _ => None,
+            })
+        })
+    }
+
+    fn write(&mut self, at: NodeId, key: u64, value: u64) -> Event<Registers> {
+        let command = Change::Write { key, value };
+        let ticket = self.ask(at, |ticket| Command::Propose(vec![Proposal { ticket, command }]));
+        self.outcome(ticket)
+    }
+
+    fn read(&mut self, at: NodeId, key: u64) -> Option<u64> {
+        let ticket = self.ask(at, |ticket| Command::Query { ticket, query: Read { key } });
+        match self.outcome(ticket) {
+            Event::Answered { answer: Answer::Value(value), .. } => value,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn change(&mut self, at: NodeId, members: Members) -> Event<Registers> {
+        let ticket = self.ask(at, |ticket| Command::Change { ticket, members });
+        self.outcome(ticket)
+    }
+
+    /// Asks until learners hold what they must hold, and no other change is in the way.
+    fn insist_on(&mut self, at: NodeId, members: Members) {
+        for _ in 0..1_000 {
+            match self.change(at, members.clone()) {
+                Event::Changed { .. } => return,
+                Event::Refused { why: Refusal::LearnerFirst(_) | Refusal::ChangeUnderWay, .. } => {
+                    self.run_for(Duration::from_millis(10));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        panic!("never changed");
+    }
+
+    /// Writes until it is done, whoever leads, and tells by whom it was.
+    fn insist(&mut self, key: u64, value: u64) -> NodeId {
+        for _ in 0..1_000 {
+            let leader = self.leader();
+            if matches!(self.write(leader, key, value), Event::Answered { .. }) {
+                return leader;
+            }
+        }
+        panic!("never written");
+    }
+}
+
+#[test]
+fn one_replica_alone_elects_itself_and_answers() {
+    let mut cluster = Cluster::new(1, 1, settings(1), &[]);
+    let leader = cluster.leader();
+    assert!(matches!(cluster.write(leader, 1, 7), Event::Answered { answer: Answer::Written, .. }));
+    assert_eq!(cluster.read(leader, 1), Some(7));
+}
+
+#[test]
+fn three_replicas_agree_and_any_of_them_answers_queries() {
+    let mut cluster = Cluster::new(2, 3, settings(3), &[]);
+    cluster.insist(1, 7);
+    for at in 1..=3 {
+        assert_eq!(cluster.read(node(at), 1), Some(7));
+    }
+}
+
+#[test]
+fn a_follower_refuses_commands_and_names_the_leader() {
+    let mut cluster = Cluster::new(3, 3, settings(3), &[]);
+    let leader = cluster.insist(1, 7);
+    let follower = node(if leader == node(1) { 2 } else { 1 });
+    let refused = cluster.write(follower, 1, 8);
+    let why = Refusal::NotLeader { leader: Some(leader) };
+    assert!(matches!(refused, Event::Refused { why: given, .. } if given == why), "{refused:?}");
+}
+
+#[test]
+fn everything_comes_back_after_all_crash_at_once() {
+    let faults = ["crash 1 at 5s for 1s", "crash 2 at 5s for 2s", "crash 3 torn at 5s for 3s"];
+    let mut cluster = Cluster::new(4, 3, settings(3), &faults);
+    for value in 0..50 {
+        cluster.insist(value % 3, value);
+    }
+    cluster.run_for(Duration::from_secs(10));
+    assert_eq!(
+        (cluster.read(node(1), 0), cluster.read(node(2), 1), cluster.read(node(3), 2)),
+        (Some(48), Some(49), Some(47))
+    );
+}
+
+#[test]
+fn one_that_was_cut_off_is_caught_up_by_a_snapshot_in_pieces() {
+    let mut cluster = Cluster::new(5, 3, settings(3), &["cut 3 | 1,2 at 1s for 5s"]);
+    cluster.run_for(Duration::from_secs(2));
+    for value in 0..60 {
+        cluster.insist(value % 9, value);
+    }
+    let applied = cluster.until("caught up", |cluster| {
+        let third = cluster.world.node(node(3)).unwrap().applied();
+        (third > 60).then_some(third)
+    });
+    assert!(applied > 60);
+    assert_eq!(cluster.read(node(3), 8), Some(53));
+}
+
+#[test]
+fn members_come_as_learners_and_become_voters_and_leave() {
+    let mut cluster = Cluster::new(6, 5, settings(3), &[]);
+    for value in 0..30 {
+        cluster.insist(1, value);
+    }
+    let leader = cluster.leader();
+    let early = cluster.change(leader, members(&[1, 2, 3, 4, 5], &[]));
+    assert!(matches!(early, Event::Refused { why: Refusal::LearnerFirst(_), .. }), "{early:?}");
+    let learners = cluster.change(leader, members(&[1, 2, 3], &[4, 5]));
+    assert!(matches!(learners, Event::Changed { .. }), "{learners:?}");
+    cluster.until("learners caught up", |cluster| {
+        let held = |number| cluster.world.node(node(number)).unwrap().applied() > 30;
+        (held(4) && held(5)).then_some(())
+    });
+    cluster.insist_on(leader, members(&[leader.number(), 4, 5], &[]));
+    cluster.insist(1, 99);
+    assert_eq!(cluster.read(node(4), 1), Some(99));
+    // Who leads and is taken out steps down, and the others go on.
+    let leader = cluster.leader();
+    let others: Vec<u32> = [4, 5].into_iter().filter(|number| *number != leader.number()).collect();
+    cluster.change(leader, members(&others, &[]));
+    cluster.run_for(Duration::from_secs(2));
+    cluster.insist(1, 100);
+    assert_ne!(cluster.leader(), leader);
+}
+
+#[test]
+fn leadership_is_handed_on_when_asked() {
+    let mut cluster = Cluster::new(7, 3, settings(3), &[]);
+    let leader = cluster.insist(1, 1);
+    let next = node(leader.number() % 3 + 1);
+    cluster.ask(leader, |_| Command::Transfer(next));
+    cluster.until("handover", |cluster| cluster.world.node(next).unwrap().leads().then_some(()));
+    cluster.insist(1, 2);
+    assert_eq!(cluster.read(leader, 1), Some(2));
+}
+
+#[test]
+fn a_full_disk_refuses_commands_answers_queries_and_recovers() {
+    let mut cluster = Cluster::new(8, 1, settings(1), &["disk 1 full at 2s for 3s"]);
+    let only = cluster.insist(1, 7);
+    cluster.run_for(Duration::from_secs(2));
+    let refused = cluster.write(only, 1, 8);
+    assert!(matches!(refused, Event::Refused { why: Refusal::DiskFull, .. }), "{refused:?}");
+    assert_eq!(cluster.read(only, 1), Some(7));
+    cluster.run_for(Duration::from_secs(4));
+    cluster.insist(1, 9);
+    assert_eq!(cluster.read(only, 1), Some(9));
+}
+
+#[test]
+fn a_leader_whose_disk_is_full_hands_over_and_the_others_go_on() {
+    let faults = ["disk 1 full at 2s for 30s"];
+    let mut cluster = Cluster::new(9, 3, settings(3), &faults);
+    cluster.leader();
+    cluster.ask(node(1), |_| Command::Campaign);
+    cluster.run_for(Duration::from_secs(3));
+    for value in 0..40 {
+        assert_ne!(cluster.insist(1, value), node(1));
+    }
+    assert_eq!(cluster.read(node(1), 1), None.or(cluster.read(node(2), 1)));
+}
+
+#[test]
+fn one_that_lost_its_disk_stays_silent_until_it_is_let_in_as_a_learner() {
+    let faults = ["crash 3 at 2s", "restart 3 blank at 3s"];
+    let mut cluster = Cluster::new(10, 3, settings(3), &faults);
+    for value in 0..30 {
+        cluster.insist(1, value);
+    }
+    cluster.run_for(Duration::from_secs(6));
+    assert_eq!(cluster.world.node(node(3)).unwrap().applied(), 0);
+    let leader = cluster.leader();
+    for wanted in [members(&[1, 2], &[]), members(&[1, 2], &[3])] {
+        let changed = cluster.change(leader, wanted);
+        assert!(matches!(changed, Event::Changed { .. }), "{changed:?}");
+    }
+    cluster.until("re-seeded", |cluster| (cluster.world.node(node(3)).unwrap().applied() > 30).then_some(()));
+    cluster.insist_on(leader, members(&[1, 2, 3], &[]));
+}
+
+#[test]
+fn a_lease_saves_the_round_and_ends_when_the_leader_is_cut_off() {
+    let mut cluster = Cluster::new(11, 3, Settings { reads: Reads::Lease, ..settings(3) }, &[]);
+    let leader = cluster.insist(1, 7);
+    cluster.run_for(Duration::from_millis(500));
+    let before = cluster.world.time();
+    assert_eq!(cluster.read(leader, 1), Some(7));
+    assert_eq!(cluster.world.time(), before, "a leased read needs no message");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let run = || {
+        let faults = ["crash 1 at 3s for 1s", "cut 2 | 1,3 at 5s for 1s"];
+        let mut cluster = Cluster::new(12, 3, settings(3), &faults);
+        for value in 0..40 {
+            cluster.insist(value % 4, value);
+        }
+        cluster.run_for(Duration::from_secs(9));
+        format!("{:?}", cluster.told)
+    };
+    assert_eq!(run(), run());
+}
+
+/// Its rounds succeed at once, and bring no lease in a term in which it offered its place.
+#[test]
+fn a_leader_that_offered_its_place_and_is_left_alone_answers_under_leases() {
+    let faults = ["link 1-2 > 1-2 loss 1 at 5s for 30ms"];
+    let mut cluster = Cluster::new(13, 2, Settings { reads: Reads::Lease, ..settings(2) }, &faults);
+    cluster.insist(1, 7);
+    cluster.until("the bad links", |cluster| (cluster.world.time() >= Time::from_nanos(5_005_000_000)).then_some(()));
+    let leader = cluster.leader();
+    cluster.ask(leader, |_| Command::Transfer(node(3 - leader.number())));
+    cluster.run_for(Duration::from_secs(1));
+    assert_eq!(cluster.leader(), leader, "the offer was lost");
+    cluster.insist_on(leader, members(&[leader.number()], &[]));
+    assert_eq!(cluster.read(leader, 1), Some(7));
+}
+
+/// Cuts a leader off whose clock is slow, while those of the others are fast, and counts the answers it gives under its lease
+/// although somebody else has written since.
+fn stale_answers(seed: u64, drift_ppm: i32) -> usize {
+    let mut cluster = Cluster::new(seed, 3, Settings { reads: Reads::Lease, drift_ppm: 1_000, ..settings(3) }, &[]);
+    let old = cluster.insist(1, 1);
+    let now = |cluster: &Cluster| format!("{}ns", cluster.world.time().nanos() + 1);
+    for number in 1..=3 {
+        let by = if node(number) == old { -drift_ppm } else { drift_ppm };
+        cluster.world.schedule(format!("drift {number} by {by}ppm at {}", now(&cluster)).parse().unwrap());
+    }
+    cluster.run_for(Duration::from_millis(300));
+    cluster.world.schedule(format!("cut {} | rest at {} for 1s", old.number(), now(&cluster)).parse().unwrap());
+    let (mut value, mut done, mut writing) = (1, 1, None);
+    let mut stale = 0;
+    let mut reads = std::collections::BTreeMap::new();
+    for _ in 0..400 {
+        let rival = (1..=3).map(node).find(|rival| *rival != old && cluster.world.node(*rival).unwrap().leads());
+        if let Some(rival) = rival.filter(|_| writing.is_none()) {
+            value += 1;
+            let command = Change::Write { key: 1, value };
+            writing = Some(cluster.ask(rival, |ticket| Command::Propose(vec![Proposal { ticket, command }])));
+        }
+        let read = cluster.ask(old, |ticket| Command::Query { ticket, query: Read { key: 1 } });
+        reads.insert(read, done);
+        let told = cluster.told.len();
+        cluster.run_for(Duration::from_micros(500));
+        for (_, _, event) in &cluster.told[told..] {
+            match event {
+                Event::Answered { ticket, .. } if Some(*ticket) == writing => (done, writing) = (value, None),
+                Event::Answered { ticket, answer: Answer::Value(found), .. } => {
+                    stale += usize::from(reads.get(ticket).is_some_and(|done| found.unwrap_or(0) < *done));
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(done > 1, "seed {seed}: nobody else was elected");
+    stale
+}
+
+#[test]
+fn a_lease_holds_while_clocks_keep_to_the_bound_and_not_beyond_it() {
+    for seed in 0..150 {
+        assert_eq!(stale_answers(seed, 1_000), 0, "seed {seed}");
+    }
+    let broken = (0..150).filter(|seed| stale_answers(*seed, 400_000) > 0).count();
+    assert!(broken > 0, "clocks that are off by 40 % broke no lease: this test has become blind");
+}

@@ -1,0 +1,138 @@
+//! Raft's election: its rules, and its cost for every size of group.
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use quorate_core::election::{Bounds, Command, Event, Refusal};
+use quorate_core::{Duration, Epoch, Group, NodeId, Time};
+use quorate_replica::election::{FACTS, RaftElection};
+use quorate_sim::metrics::Messages;
+use quorate_sim::settings::{Latency, TimedFault};
+use quorate_sim::{News, Setup, Wire, World};
+use std::collections::BTreeMap;
+
+struct Election {
+    world: World<RaftElection, Messages>,
+    known: BTreeMap<NodeId, (NodeId, Epoch)>,
+    refused: Vec<(NodeId, Refusal)>,
+}
+
+fn node(number: u32) -> NodeId {
+    NodeId::new(number).unwrap()
+}
+
+impl Election {
+    fn new(nodes: usize, seed: u64, loss: &str, faults: &[&str]) -> Self {
+        let message = Duration::from_millis(1);
+        let setup = Setup {
+            nodes,
+            seed,
+            wire: Wire {
+                latency: Latency::Fixed(message),
+                loss: loss.parse().unwrap(),
+                duplicate: Default::default(),
+                fifo: false,
+            },
+            processing: Latency::Fixed(Duration::ZERO),
+            sync: Latency::Fixed(Duration::from_micros(100)),
+        };
+        let bounds = Bounds { message, processing: Duration::ZERO };
+        let make = move |me| RaftElection::new(me, Group::of_size(nodes), seed, bounds);
+        let mut world = World::new(&setup, make, Messages::new(nodes));
+        for fault in faults {
+            world.schedule(fault.parse::<TimedFault>().unwrap());
+        }
+        world.start();
+        Self { world, known: BTreeMap::new(), refused: Vec::new() }
+    }
+
+    fn campaign(&mut self, who: u32) {
+        self.world.command(self.world.time(), node(who), Command::Campaign);
+    }
+
+    /// Runs until nothing more happens, or so long.
+    fn run(&mut self, length: Duration) {
+        let end = self.world.time() + length;
+        while self.world.next_time().is_some_and(|next| next <= end) && self.world.advance() {
+            while let Some((node, news)) = self.world.next_news() {
+                match news {
+                    News::Told(Event::Began { .. }) | News::Crashed => {
+                        self.known.remove(&node);
+                    }
+                    News::Told(Event::Elected { leader, epoch }) => {
+                        self.known.insert(node, (leader, epoch));
+                    }
+                    News::Told(Event::Refused(refusal)) => self.refused.push((node, refusal)),
+                    News::Restarted | News::Alarm => {}
+                }
+            }
+        }
+    }
+
+    /// The one that everybody knows.
+    fn leader(&self, live: usize) -> NodeId {
+        assert_eq!(self.known.len(), live, "{:?}", self.known);
+        let (leader, epoch) = *self.known.values().next().unwrap();
+        assert!(self.known.values().all(|known| *known == (leader, epoch)), "{:?}", self.known);
+        leader
+    }
+}
+
+#[test]
+fn rf_1_2_3_4_6_one_starter_costs_exactly_what_the_formula_says_and_then_all_rest() {
+    for nodes in 1..=49 {
+        let mut election = Election::new(nodes, 1, "0", &[]);
+        election.campaign(1);
+        election.run(Duration::from_secs(60));
+        assert_eq!(election.leader(nodes), node(1));
+        assert!(election.world.is_quiet());
+        let kinds = election.world.observer().summary().by_kind;
+        let count = |kind| kinds.get(kind).copied().unwrap_or(0);
+        let expected = (FACTS.cost.messages)(nodes);
+        assert_eq!(count("vote") + count("vote-reply"), expected.election, "{nodes} nodes");
+        assert_eq!(count("append"), expected.announcement, "{nodes} nodes");
+        assert_eq!(election.world.observer().summary().total, expected.total());
+    }
+}
+
+#[test]
+fn rf_5_candidates_who_split_the_votes_try_again() {
+    for seed in 0..200 {
+        let mut election = Election::new(4, seed, "0.1", &[]);
+        (1..=4).for_each(|who| election.campaign(who));
+        election.run(Duration::from_secs(60));
+        election.leader(4);
+    }
+}
+
+#[test]
+fn a_false_alarm_is_allowed_and_raises_the_epoch() {
+    let mut election = Election::new(3, 1, "0", &[]);
+    election.campaign(1);
+    election.run(Duration::from_secs(10));
+    let before = election.known[&node(1)];
+    election.campaign(2);
+    election.run(Duration::from_secs(10));
+    assert_eq!(election.leader(3), node(2));
+    assert!(election.known[&node(1)].1 > before.1);
+}
+
+#[test]
+fn commands_that_make_no_sense_are_refused() {
+    let mut election = Election::new(3, 1, "0", &[]);
+    election.campaign(1);
+    election.campaign(1);
+    election.run(Duration::from_secs(10));
+    election.campaign(1);
+    election.run(Duration::from_secs(10));
+    assert_eq!(election.refused, [(node(1), Refusal::AlreadyRunning), (node(1), Refusal::AlreadyLeading)]);
+}
+
+#[test]
+fn a_minority_elects_nobody_and_a_vote_survives_a_crash() {
+    let mut election = Election::new(3, 1, "0", &["crash 2 at 0s for 2s", "crash 3 at 0s"]);
+    election.campaign(1);
+    election.run(Duration::from_secs(1));
+    assert!(election.known.is_empty(), "{:?}", election.known);
+    election.run(Duration::from_secs(10));
+    assert_eq!(election.known.len(), 2);
+    assert!(election.world.time() > Time::ZERO + Duration::from_secs(2));
+}
