@@ -1,0 +1,166 @@
+//! What real replicas save, played on a disk that loses and tears whatever was not synced, crashed at every operation.
+
+use quorate_core::{Durable as _, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time};
+use quorate_replica::registers::{Change, Registers};
+use quorate_replica::{Command, Durable, Members, Message, Proposal, Replica, Settings, Ticket, Timer, Write};
+use quorate_store::faults::{Fault, FaultyFiles, Loss};
+use quorate_store::{ClusterId, Identity, Origin, Owner, Store, StoreError, create_in};
+use std::collections::VecDeque;
+use std::path::Path;
+
+type Node = Replica<Registers>;
+
+/// Three replicas whose messages pass at once and whose disks confirm at once; the third is cut off for a while.
+struct Troupe {
+    nodes: Vec<Node>,
+    saves: [Vec<Vec<Write>>; 3],
+    counts: [u64; 3],
+    letters: VecDeque<(usize, NodeId, Message)>,
+    now: i64,
+    is_cut: bool,
+}
+
+impl Troupe {
+    fn new() -> Self {
+        let settings = Settings {
+            checkpoint_every: 15,
+            keep_entries: 3,
+            piece_bytes: 40,
+            ..Settings::new(Members::voters(&Group::of_size(3)))
+        };
+        let nodes = (0..3).map(|index| Replica::new(NodeId::from_index(index), settings.clone())).collect();
+        let mut troupe =
+            Self { nodes, saves: Default::default(), counts: [0; 3], letters: VecDeque::new(), now: 0, is_cut: false };
+        for index in 0..3 {
+            troupe.take(index, Input::Start { durable: Durable::default(), incarnation: Incarnation::FIRST });
+        }
+        troupe
+    }
+
+    fn take(&mut self, index: usize, input: Input<Node>) {
+        let mut effects: Vec<Effect<Node>> = Vec::new();
+        self.nodes[index].step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
+        let me = NodeId::from_index(index);
+        let mut writes = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Save(write) => writes.push(write),
+                Effect::Send { to, message, .. } => self.letters.push_back((to.index(), me, message)),
+                Effect::Multicast { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Emit { .. } => {}
+            }
+        }
+        if !writes.is_empty() {
+            self.counts[index] += writes.len() as u64;
+            self.saves[index].push(writes);
+            self.take(index, Input::Saved(self.counts[index]));
+        }
+    }
+
+    fn settle(&mut self) {
+        while let Some((to, from, message)) = self.letters.pop_front() {
+            if !(self.is_cut && (to == 2 || from.index() == 2)) {
+                self.take(to, Input::Message { from, message });
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        self.now += 100_000_000;
+        for index in 0..3 {
+            self.take(index, Input::Timer(Timer::Tick));
+        }
+        self.settle();
+    }
+
+    fn write(&mut self, value: u64) {
+        let proposal = Proposal { ticket: Ticket(value), command: Change::Write { key: value % 7, value } };
+        let leader = self.nodes.iter().position(Replica::leads).expect("a leader");
+        self.take(leader, Input::Command(Command::Propose(vec![proposal])));
+        self.settle();
+    }
+}
+
+/// What each replica saved in a run with entries, votes, checkpoints and, at the third, a snapshot of the leader.
+fn recorded() -> [Vec<Vec<Write>>; 3] {
+    let mut troupe = Troupe::new();
+    troupe.take(0, Input::Command(Command::Campaign));
+    troupe.settle();
+    for value in 0..120 {
+        troupe.is_cut = (30..80).contains(&value);
+        troupe.write(value);
+        troupe.tick();
+    }
+    let states: Vec<_> = troupe.nodes.iter().map(|node| node.machine().cloned()).collect();
+    assert!(states.iter().all(|state| *state == states[0]), "{states:?}");
+    troupe.saves
+}
+
+fn owner() -> Owner {
+    Owner { cluster: ClusterId(5), node: NodeId::from_index(0) }
+}
+
+fn folder() -> &'static Path {
+    Path::new("/replica")
+}
+
+const SMALL: quorate_store::Settings = quorate_store::Settings { segment_bytes: 4_000, ahead_bytes: 1_024 };
+
+fn open(files: &FaultyFiles) -> Result<(Store<Durable, FaultyFiles>, Durable), StoreError> {
+    Store::open_in(files.clone(), folder(), owner(), SMALL).map(|(store, durable, _)| (store, durable))
+}
+
+fn created() -> FaultyFiles {
+    let files = FaultyFiles::new();
+    create_in::<Durable, _>(files.clone(), folder(), Identity { owner: owner(), origin: Origin::Founded }).unwrap();
+    files
+}
+
+/// Appends until something fails, and tells how many appends were acknowledged.
+fn play(files: &FaultyFiles, saves: &[Vec<Write>]) -> usize {
+    let Ok((mut store, _)) = open(files) else { return 0 };
+    saves.iter().take_while(|writes| store.append(writes).is_ok()).count()
+}
+
+fn crash_everywhere(saves: &[Vec<Write>]) {
+    let mut states = vec![Durable::default()];
+    for writes in saves {
+        let mut state = states.last().unwrap().clone();
+        writes.iter().cloned().for_each(|write| state.apply(write));
+        states.push(state);
+    }
+    let whole = created();
+    let begun = whole.operations();
+    assert_eq!(play(&whole, saves), saves.len());
+    for operation in 1..=whole.operations() - begun {
+        let files = created();
+        files.fail_at(begun + operation, Fault::PowerLoss);
+        let acknowledged = play(&files, saves);
+        for loss in [Loss::Everything, Loss::Sectors { seed: operation }, Loss::Prefix { seed: operation }] {
+            let files = files.duplicate();
+            files.power_on(loss);
+            let (_, found) = open(&files).unwrap_or_else(|error| panic!("operation {operation}, {loss:?}: {error}"));
+            let allowed = states[acknowledged..].iter().take(2).any(|state| *state == found);
+            assert!(allowed, "operation {operation}, {loss:?}: {acknowledged} appends were acknowledged");
+        }
+    }
+}
+
+#[test]
+fn the_run_has_everything_in_it() {
+    let saves = recorded();
+    let has = |index: usize, is: fn(&Write) -> bool| saves[index].iter().flatten().any(is);
+    assert!(has(0, |write| matches!(write, Write::Ballot(_))));
+    assert!(has(1, |write| matches!(write, Write::Entries(_))));
+    assert!(has(1, |write| matches!(write, Write::Checkpoint { .. })));
+    assert!(has(2, |write| matches!(write, Write::Install(_))));
+}
+
+#[test]
+fn a_leaders_disk_survives_a_crash_at_every_operation() {
+    crash_everywhere(&recorded()[0]);
+}
+
+#[test]
+fn the_disk_of_one_that_was_cut_off_survives_a_crash_at_every_operation() {
+    crash_everywhere(&recorded()[2]);
+}
