@@ -2,7 +2,7 @@
 
 use quorate_core::{Duration, NodeId};
 use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::settings::{Cut, Fault, Offset, Ppm, Side, TimedFault, Unsynced, nearest};
+use quorate_sim::settings::{Cut, DiskTrouble, Fault, Offset, Ppm, Side, TimedFault, Unsynced, nearest};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -27,15 +27,21 @@ pub enum Trouble {
     Skew,
     /// A clock runs wrong from then on.
     Drift,
+    /// A disk is full for a while.
+    Full,
+    /// A disk fails, and its node is down for a while.
+    Disk,
 }
 
-const TROUBLES: [(Trouble, &str); 6] = [
+const TROUBLES: [(Trouble, &str); 8] = [
     (Trouble::Crash, "crash"),
     (Trouble::Pause, "pause"),
     (Trouble::Cut, "cut"),
     (Trouble::Deaf, "deaf"),
     (Trouble::Skew, "skew"),
     (Trouble::Drift, "drift"),
+    (Trouble::Full, "full"),
+    (Trouble::Disk, "disk"),
 ];
 
 impl Trouble {
@@ -99,6 +105,8 @@ fn draw_one(trouble: Trouble, nodes: usize, dice: &mut Dice) -> Option<Fault> {
             let parts = i32::try_from(dice.below(400_000)).ok()?;
             Some(Fault::Drift { node, by: Ppm::new(parts - 200_000)? })
         }
+        Trouble::Full => Some(Fault::Disk { node, trouble: DiskTrouble::Full }),
+        Trouble::Disk => Some(Fault::Disk { node, trouble: DiskTrouble::Fails }),
     }
 }
 
@@ -148,5 +156,52 @@ impl TryFrom<String> for FaultMix {
 impl From<FaultMix> for String {
     fn from(mix: FaultMix) -> Self {
         mix.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FaultMix;
+    use quorate_core::Duration;
+    use quorate_sim::settings::TimedFault;
+
+    fn drawn(mix: &str, seed: u64) -> Vec<TimedFault> {
+        mix.parse::<FaultMix>().unwrap().draw(seed, 3, Duration::from_secs(1))
+    }
+
+    #[test]
+    fn a_mix_reads_back_as_printed() {
+        let mix: FaultMix = " full=2, Disk , crash=3".parse().unwrap();
+        assert_eq!(mix.to_string(), "full=2,disk=1,crash=3");
+        assert_eq!(mix.to_string().parse(), Ok(mix));
+        let mistake = "ful=1".parse::<FaultMix>().unwrap_err();
+        assert!(mistake.contains("did you mean 'full'?"), "{mistake}");
+    }
+
+    /// Each has a node of the group, a time and an end, and all nodes have their turn.
+    #[test]
+    fn disks_are_full_or_fail_for_a_while() {
+        let mut texts = std::collections::BTreeSet::new();
+        for seed in 0..50 {
+            let faults = drawn("full=2,disk=1", seed);
+            assert_eq!(faults.len(), 3);
+            for timed in faults {
+                timed.validate(3).unwrap();
+                assert!(timed.lasts.is_some_and(|lasts| lasts <= Duration::from_millis(250)), "{timed}");
+                assert!(timed.at > Duration::ZERO && timed.at <= Duration::from_secs(1), "{timed}");
+                texts.insert(timed.fault.to_string());
+            }
+        }
+        let all = ["disk 1 fails", "disk 1 full", "disk 2 fails", "disk 2 full", "disk 3 fails", "disk 3 full"];
+        assert_eq!(texts.iter().map(String::as_str).collect::<Vec<_>>(), all);
+    }
+
+    /// What stands before them in a mix is drawn as if they were not there.
+    #[test]
+    fn other_faults_are_drawn_as_ever() {
+        for seed in 0..50 {
+            let before = drawn("pause=2,cut=1,skew=1", seed);
+            assert_eq!(drawn("pause=2,cut=1,skew=1,full=1,disk=2", seed)[..before.len()], before[..], "seed {seed}");
+        }
     }
 }

@@ -1,18 +1,21 @@
 //! Checks an algorithm by name: every order of a small group, and what breaks written down as a journal.
 
 use crate::error::LabError;
-use crate::experiment::{header, maker};
-use crate::spec::{LinkChoice, Spec, shell_word, word};
+use crate::experiment::header;
+use crate::family::FamilyLab;
+use crate::mutex::{Mutex, Settings};
+use crate::spec::{LinkChoice, Spec, entry, shell_word, word};
 use quorate_check::mutex::Contenders;
 use quorate_check::{
     CheckError, Checker, Counterexample, Effort, Findings, Report, Search, Setup, Timing, Verdict, Walks,
 };
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::{Duration, Time};
-use quorate_registry::{Entry, MutexNode, find};
+use quorate_registry::{Entry, Family, MutexEntry, MutexNode};
 use quorate_sim::journal::{Header, Writer};
 use quorate_sim::moment::Observer;
 use quorate_sim::settings::Length;
+use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -69,13 +72,14 @@ impl CheckSpec {
     }
 
     /// The run that a counterexample is one of, as a journal's header tells it.
-    fn spec(&self) -> Spec {
+    fn spec(&self) -> Spec<Mutex> {
         let links = if self.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
         let entries = u64::from(self.rounds.unwrap_or(1)) * self.setup.nodes as u64;
-        Spec { nodes: self.setup.nodes, entries, links, ..Spec::new(&self.algorithm) }
+        let settings = Settings { entries, ..Settings::default() };
+        Spec { nodes: self.setup.nodes, links, settings, ..Spec::new(&self.algorithm) }
     }
 
-    fn users(&self, entry: &Entry) -> Contenders {
+    fn users(&self, entry: &MutexEntry) -> Contenders {
         Contenders {
             rounds: self.rounds,
             tries: self.tries,
@@ -138,19 +142,18 @@ pub struct CheckRun {
     /// What it found.
     pub findings: Findings,
     checker: Checker<MutexNode, Contenders>,
-    spec: Spec,
-    entry: &'static Entry,
+    spec: Spec<Mutex>,
     command: String,
 }
 
 /// Runs a check.
 pub fn run(check: &CheckSpec, report: Report<'_>) -> Result<CheckRun, LabError> {
-    let entry = find(&check.algorithm).ok_or_else(|| LabError::UnknownAlgorithm { name: check.algorithm.clone() })?;
+    let entry = checkable(&check.algorithm)?;
     if check.rounds == Some(0) {
         return Err(LabError::NoRounds);
     }
     let spec = check.spec();
-    let make = Arc::new(maker(&spec, entry));
+    let make = Arc::new(Mutex::maker(&spec, entry));
     let mut checker = Checker::new(make, check.users(entry), check.setup.clone())?;
     if let Some(wanted) = &check.effort.properties {
         let known = checker.properties();
@@ -159,12 +162,42 @@ pub fn run(check: &CheckSpec, report: Report<'_>) -> Result<CheckRun, LabError> 
         }
     }
     let findings = checker.run(&check.effort, report);
-    Ok(CheckRun { findings, checker, spec, entry, command: check.command() })
+    Ok(CheckRun { findings, checker, spec, command: check.command() })
+}
+
+/// The algorithm, if the checker can go through its states. Nothing of it was made or copied before that is known.
+fn checkable(name: &str) -> Result<&'static MutexEntry, LabError> {
+    let entry = entry(name)?;
+    match entry {
+        Entry::Mutex(mutex) if mutex.facts.profile.checkable => Ok(mutex),
+        Entry::Mutex(_) | Entry::Election(_) | Entry::Replica(_) => {
+            let why = if entry.profile().checkable { Unchecked::Family(entry.family()) } else { Unchecked::Opaque };
+            Err(LabError::NotCheckable { name: name.to_owned(), why })
+        }
+    }
+}
+
+/// Why an algorithm cannot be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unchecked {
+    /// Its nodes cannot be copied, compared and hashed.
+    Opaque,
+    /// The checker does not know what to ask of this family.
+    Family(Family),
+}
+
+impl fmt::Display for Unchecked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Opaque => f.write_str("its nodes cannot be copied, compared and hashed"),
+            Self::Family(family) => write!(f, "the checker does not know yet what the {family} family promises"),
+        }
+    }
 }
 
 impl CheckRun {
     /// The run that counterexamples are runs of.
-    pub fn spec(&self) -> &Spec {
+    pub fn spec(&self) -> &Spec<Mutex> {
         &self.spec
     }
 
@@ -175,7 +208,7 @@ impl CheckRun {
 
     /// Writes a counterexample as a journal, which replays like that of any run. Returns the number of lines.
     pub fn write(&self, example: &Counterexample, out: impl Write) -> Result<u64, LabError> {
-        let header = Header { found_by: Some(self.command.clone()), ..header(&self.spec, self.entry)? };
+        let header = Header { found_by: Some(self.command.clone()), ..header(&self.spec)? };
         let writer = Writer::new(out, &header);
         let (_, lines) = self.show(example, writer)?.finish().map_err(LabError::Write)?;
         Ok(lines)

@@ -1,6 +1,7 @@
 //! What can be wrong with an experiment before it runs, or with its files.
 
-use quorate_registry::{all, fixtures};
+use crate::check::Unchecked;
+use quorate_registry::{Family, all, fixtures};
 use quorate_sim::journal::JournalError;
 use quorate_sim::replay::ReplayError;
 use quorate_sim::settings::{SettingError, nearest};
@@ -13,6 +14,27 @@ pub enum LabError {
     UnknownAlgorithm {
         /// The name.
         name: String,
+    },
+    /// The algorithm is of another family than what is said about it.
+    #[error("'{name}' is of the {family} family, and this is about the {expected} family; 'quorate list' shows both.")]
+    OtherFamily {
+        /// The algorithm.
+        name: String,
+        /// Its family.
+        family: Family,
+        /// The family that was expected.
+        expected: Family,
+    },
+    /// The checker cannot go through its states.
+    #[error(
+        "'{name}' cannot be checked exhaustively: {why}. Nothing was searched; 'quorate sweep {name}' tries many seeds \
+         instead."
+    )]
+    NotCheckable {
+        /// The algorithm.
+        name: String,
+        /// Why not.
+        why: Unchecked,
     },
     /// A group needs a node.
     #[error("A group needs at least one node; --nodes 3 is a good start.")]
@@ -36,6 +58,17 @@ pub enum LabError {
         /// How many nodes there are.
         nodes: usize,
     },
+    /// A starter that does not exist.
+    #[error("--starters names node {node}, but {}.", only(*nodes))]
+    NoSuchStarter {
+        /// The node.
+        node: quorate_core::NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// A group of replicas that makes no sense.
+    #[error(transparent)]
+    Unfit(#[from] crate::replica::Unfit),
     /// A fault, a script or a setting that makes no sense.
     #[error(transparent)]
     Setting(#[from] SettingError),

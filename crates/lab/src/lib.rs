@@ -2,28 +2,37 @@
 //!
 //! A [`Spec`] says what to run, in the words of the command line; a journal's header holds one. From it follow
 //! a single [`experiment`], a [`sweep`] over many seeds, and the [`replay`] of a recorded run. A [`check`] tries every
-//! order of a small group. The [`trace`] of any of them is text for people.
+//! order of a small group. The [`trace`] of any of them is text for people. What a family of algorithms brings to all
+//! that is one trait, [`FamilyLab`].
 //!
 //! ```
-//! use quorate_lab::{Spec, experiment};
+//! use quorate_lab::{Spec, experiment, mutex};
 //!
-//! let spec = Spec { nodes: 5, entries: 20, ..Spec::new("ricart-agrawala") };
+//! let settings = mutex::Settings { entries: 20, ..Default::default() };
+//! let spec: Spec = Spec { nodes: 5, settings, ..Spec::new("ricart-agrawala") };
 //! let outcome = experiment::run(&spec)?;
 //! assert!(outcome.holds());
-//! assert_eq!(outcome.mutex.messages_per_entry, Some(8.0)); // 2(n−1)
+//! assert_eq!(outcome.summary.messages_per_entry, Some(8.0)); // 2(n−1)
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
 mod chaos;
 pub mod check;
+pub mod election;
 mod error;
 pub mod experiment;
+mod family;
+pub mod mutex;
 pub mod replay;
-mod scripted;
+pub mod replica;
 mod spec;
 pub mod sweep;
 pub mod trace;
 
 pub use chaos::{FaultMix, Trouble};
+pub use election::Election;
 pub use error::LabError;
-pub use spec::{LinkChoice, Spec};
+pub use family::{Care, FamilyLab, Flag, Judge, Place};
+pub use mutex::Mutex;
+pub use replica::Replica;
+pub use spec::{LinkChoice, Spec, entry};

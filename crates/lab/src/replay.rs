@@ -1,92 +1,98 @@
 //! Replays a journal by name: builds the nodes that its header describes and lets them take every input again.
 
 use crate::error::LabError;
-use crate::experiment::{judges, maker};
-use crate::spec::Spec;
-use quorate_core::mutex::{Command, Event};
+use crate::experiment::Judges;
+use crate::family::{FamilyLab, Judge};
+use crate::spec::{Spec, entry};
+use quorate_registry::Entry;
 use quorate_sim::journal::Journal;
-use quorate_sim::metrics::{MessageSummary, Messages};
+use quorate_sim::metrics::MessageSummary;
 use quorate_sim::moment::Observer;
-use quorate_sim::mutex::{Measures, MutexSummary, Properties};
 use quorate_sim::property::{Kind, Verdict};
 use std::io::BufRead;
 
 /// What a replay shows.
 #[derive(Clone, Debug)]
-pub struct Replayed {
+pub struct Replayed<F: FamilyLab> {
     /// What was run.
-    pub spec: Spec,
+    pub spec: Spec<F>,
     /// The command of the checker that found it, if it is a counterexample.
     pub found_by: Option<String>,
     /// How many lines were replayed, all of them as recorded.
     pub lines: u64,
     /// Message counts.
     pub messages: MessageSummary,
-    /// Entries and delays.
-    pub mutex: MutexSummary,
+    /// What the family measures.
+    pub summary: F::Summary,
     /// What holds and what does not.
     pub verdicts: Vec<Verdict>,
 }
 
-impl Replayed {
+impl<F: FamilyLab> Replayed<F> {
     /// Whether every property that one run can judge holds.
     pub fn holds(&self) -> bool {
         self.verdicts.iter().all(|verdict| verdict.holds || verdict.kind == Kind::Sometimes)
     }
 }
 
-/// What a journal's header says was run.
-pub fn spec_of<R: BufRead>(journal: &Journal<R>) -> Result<Spec, LabError> {
-    let spec: Spec =
-        serde_json::from_value(journal.header().run.clone()).map_err(|error| LabError::Header(error.to_string()))?;
-    spec.validate()?;
+/// The algorithm that a journal's header names; its family is that of everything else in the journal.
+pub fn entry_of<R: BufRead>(journal: &Journal<R>) -> Result<&'static Entry, LabError> {
     let header = journal.header();
+    // What was run is told twice, and the algorithm of the run is what counts.
+    let named = header.run.get("algorithm").and_then(|name| name.as_str()).unwrap_or(&header.algorithm);
+    entry(named)
+}
+
+/// What a journal's header says was run.
+pub fn spec_of<F: FamilyLab, R: BufRead>(journal: &Journal<R>) -> Result<Spec<F>, LabError> {
+    let header = journal.header();
+    let spec = Spec::<F>::from_header(&header.run)?;
+    spec.validate()?;
     if (header.nodes, header.seed, header.algorithm.as_str()) != (spec.nodes, spec.seed, spec.algorithm.as_str()) {
         return Err(LabError::Header("it contradicts itself about the algorithm, the nodes or the seed".into()));
+    }
+    if header.family != F::FAMILY.name() {
+        return Err(LabError::Header("it contradicts itself about the algorithm's family".into()));
     }
     Ok(spec)
 }
 
 /// Replays a journal and shows it to one more observer.
-pub fn replay<R, O>(journal: &mut Journal<R>, observer: O) -> Result<(Replayed, O), LabError>
+pub fn replay<F, R, O>(journal: &mut Journal<R>, observer: O) -> Result<(Replayed<F>, O), LabError>
 where
+    F: FamilyLab,
     R: BufRead,
-    O: Observer<Command, Event>,
+    O: Observer<F::Command, F::Event>,
 {
-    let spec = spec_of(journal)?;
-    let mut observers = Observers::new(&spec, observer)?;
-    let lines = quorate_sim::replay::replay(journal, maker(&spec, spec.validate()?), &mut observers.0)?;
-    Ok(observers.conclude(spec, journal.header().found_by.clone(), lines))
-}
-
-/// Everyone who watches a journal go by.
-struct Observers<O>((O, (Messages, (Measures, Properties))));
-
-impl<O> Observers<O> {
-    fn new(spec: &Spec, observer: O) -> Result<Self, LabError> {
-        let entry = spec.validate()?;
-        Ok(Self((observer, (Messages::new(spec.nodes), judges(spec, entry)))))
-    }
-
-    fn conclude(self, spec: Spec, found_by: Option<String>, lines: u64) -> (Replayed, O) {
-        let (observer, (messages, (measures, properties))) = self.0;
-        let (unit, unit_name) = spec.delay_unit();
-        let replayed = Replayed {
-            found_by,
-            lines,
-            mutex: measures.summary(&messages, &properties, unit, unit_name),
-            messages: messages.summary(),
-            verdicts: properties.verdicts(),
-            spec,
-        };
-        (replayed, observer)
-    }
+    let spec = spec_of::<F, R>(journal)?;
+    let entry = spec.validate()?;
+    let mut observers = (observer, Judges::new(&spec, entry));
+    let lines = quorate_sim::replay::replay(journal, F::maker(&spec, entry), &mut observers)?;
+    let (observer, judges) = observers;
+    Ok((conclude(spec, &judges, journal, lines), observer))
 }
 
 /// Reads a journal for its figures and verdicts alone, whatever wrote it.
-pub fn summarise<R: BufRead>(journal: &mut Journal<R>) -> Result<Replayed, LabError> {
-    let spec = spec_of(journal)?;
-    let mut observers = Observers::new(&spec, ())?;
-    journal.show_all(&mut observers.0)?;
-    Ok(observers.conclude(spec, journal.header().found_by.clone(), journal.line()).0)
+pub fn summarise<F: FamilyLab, R: BufRead>(journal: &mut Journal<R>) -> Result<Replayed<F>, LabError> {
+    let spec = spec_of::<F, R>(journal)?;
+    let mut judges = Judges::new(&spec, spec.validate()?);
+    journal.show_all(&mut judges)?;
+    let lines = journal.line();
+    Ok(conclude(spec, &judges, journal, lines))
+}
+
+fn conclude<F: FamilyLab, R: BufRead>(
+    spec: Spec<F>,
+    judges: &Judges<F>,
+    journal: &Journal<R>,
+    lines: u64,
+) -> Replayed<F> {
+    Replayed {
+        found_by: journal.header().found_by.clone(),
+        lines,
+        messages: judges.messages.summary(),
+        summary: judges.summary(&spec),
+        verdicts: judges.properties.verdicts(),
+        spec,
+    }
 }

@@ -2,42 +2,33 @@
 
 use crate::chaos::FaultMix;
 use crate::error::LabError;
-use quorate_core::mutex::COMMANDS;
-use quorate_core::wrap::Retransmission;
+use crate::family::{FamilyLab, Place};
+use crate::mutex::Mutex;
+use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Duration, Group, NodeId, Span, Time};
-use quorate_registry::{Entry, find};
-use quorate_sim::mutex::{Demand, Pattern};
+use quorate_registry::{Entry, Erased, find};
 use quorate_sim::run::Limits;
 use quorate_sim::settings::{Chance, Fault, Latency, Length, LinkChange, Script, TimedFault};
 use quorate_sim::{Setup, Wire};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// One experiment. Everything that a run depends on is here, so that a journal's header can repeat it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Spec {
+#[serde(bound = "")]
+pub struct Spec<F: FamilyLab = Mutex> {
     /// The algorithm's name.
     pub algorithm: String,
     /// How many nodes there are.
     pub nodes: usize,
     /// What all chance follows from.
     pub seed: u64,
-    /// How many requests there are in all.
-    pub entries: u64,
-    /// When nodes ask.
-    pub workload: Pattern,
-    /// Who asks; everyone if empty.
-    pub requesters: Vec<NodeId>,
     /// How long a message takes.
     pub latency: Latency,
     /// How long a node is busy with each input.
     pub processing: Latency,
     /// How long a sync of the disk takes.
     pub disk: Latency,
-    /// How long a node stays inside; one message time unless given.
-    pub hold: Option<Latency>,
-    /// How long a node is content outside; chosen to suit the workload unless given.
-    pub think: Option<Latency>,
     /// How likely a message is lost.
     pub loss: Chance,
     /// How likely a message arrives twice.
@@ -46,10 +37,6 @@ pub struct Spec {
     pub fifo: bool,
     /// Whether a reliable-link layer is put under the algorithm.
     pub links: LinkChoice,
-    /// How likely a request is a try.
-    pub tries: Chance,
-    /// How likely a request is given up after a while.
-    pub cancels: Chance,
     /// What goes wrong.
     pub faults: Vec<TimedFault>,
     /// What a script file adds: faults, and commands in place of the workload.
@@ -61,6 +48,9 @@ pub struct Spec {
     pub random_faults: FaultMix,
     /// When the run is stopped at the latest, in simulated time.
     pub until: Option<Length>,
+    /// What the family adds: who asks, when and for what.
+    #[serde(flatten)]
+    pub settings: F::Settings,
 }
 
 /// Whether messages go over bare links, or over [`Reliable`](quorate_core::wrap::Reliable) ones.
@@ -80,7 +70,7 @@ pub enum LinkChoice {
 const MOST_NODES: usize = 10_000_000;
 const MOST_EVENTS: u64 = 1_000_000_000;
 
-impl Spec {
+impl<F: FamilyLab> Spec<F> {
     /// A run of three nodes of this algorithm with the usual settings.
     pub fn new(algorithm: &str) -> Self {
         let millis = |count| Duration::from_millis(count);
@@ -88,31 +78,30 @@ impl Spec {
             algorithm: algorithm.to_owned(),
             nodes: 3,
             seed: 1,
-            entries: 10,
-            workload: Pattern::Random,
-            requesters: Vec::new(),
             latency: Latency::Uniform { least: millis(1), most: millis(5) },
             processing: Latency::Fixed(Duration::ZERO),
-            disk: Latency::Fixed(Duration::ZERO),
-            hold: None,
-            think: None,
+            disk: F::usual_disk(),
             loss: Chance::default(),
             duplicate: Chance::default(),
             fifo: false,
             links: LinkChoice::Auto,
-            tries: Chance::default(),
-            cancels: Chance::default(),
             faults: Vec::new(),
             script: None,
             script_path: None,
             random_faults: FaultMix::default(),
             until: None,
+            settings: F::Settings::default(),
         }
     }
 
     /// The algorithm, if the whole experiment makes sense.
-    pub fn validate(&self) -> Result<&'static Entry, LabError> {
-        let entry = find(&self.algorithm).ok_or_else(|| LabError::UnknownAlgorithm { name: self.algorithm.clone() })?;
+    pub fn validate(&self) -> Result<&'static F::Entry, LabError> {
+        let entry = entry(&self.algorithm)?;
+        let own = F::entry(entry).ok_or_else(|| LabError::OtherFamily {
+            name: self.algorithm.clone(),
+            family: entry.family(),
+            expected: F::FAMILY,
+        })?;
         match self.nodes {
             0 => return Err(LabError::NoNodes),
             nodes if nodes > MOST_NODES => return Err(LabError::TooManyNodes { nodes, most: MOST_NODES }),
@@ -121,18 +110,32 @@ impl Spec {
         if self.typical() == Duration::ZERO {
             return Err(LabError::NoLatency);
         }
-        if let Some(node) = self.requesters.iter().find(|node| node.index() >= self.nodes) {
-            return Err(LabError::NoSuchRequester { node: *node, nodes: self.nodes });
-        }
+        F::validate(self)?;
         self.faults.iter().try_for_each(|fault| fault.validate(self.nodes))?;
         if self.all_faults().any(|timed| is_instant_link(&timed.fault)) {
             return Err(LabError::NoLatency);
         }
         if let Some(script) = &self.script {
-            let names = COMMANDS.map(|command| command.name());
-            Script::parse(&script.to_string(), &names)?.validate(self.nodes)?;
+            Script::parse(&script.to_string(), F::COMMANDS)?.validate(self.nodes)?;
         }
-        Ok(entry)
+        Ok(own)
+    }
+
+    /// Reads an experiment from a journal's header. A field that nobody writes means another program wrote it.
+    pub(crate) fn from_header(run: &Value) -> Result<Self, LabError> {
+        let told = |error: serde_json::Error| LabError::Header(error.to_string());
+        let spec: Self = serde_json::from_value(run.clone()).map_err(told)?;
+        let known = spec.to_header()?;
+        let mut fields = run.as_object().into_iter().flat_map(|fields| fields.keys());
+        match fields.find(|field| known.get(field).is_none()) {
+            Some(field) => Err(LabError::Header(format!("unknown field `{}`", field.escape_debug()))),
+            None => Ok(spec),
+        }
+    }
+
+    /// The experiment as a journal's header holds it.
+    pub(crate) fn to_header(&self) -> Result<Value, LabError> {
+        serde_json::to_value(self).map_err(|error| LabError::Header(error.to_string()))
     }
 
     /// One message time: exact if it is fixed, else a typical one.
@@ -153,13 +156,20 @@ impl Spec {
         match self.links {
             LinkChoice::Bare => false,
             LinkChoice::Reliable => true,
-            LinkChoice::Auto => {
-                !self.loss.is_zero()
-                    || !self.duplicate.is_zero()
-                    || self.random_faults.can_lose()
-                    || self.all_faults().any(|timed| loses_messages(&timed.fault))
-            }
+            LinkChoice::Auto => self.can_lose() && !self.copes_with_loss(),
         }
+    }
+
+    /// Whether messages can be lost or repeated.
+    fn can_lose(&self) -> bool {
+        !self.loss.is_zero()
+            || !self.duplicate.is_zero()
+            || self.random_faults.can_lose()
+            || self.all_faults().any(|timed| loses_messages(&timed.fault))
+    }
+
+    fn copes_with_loss(&self) -> bool {
+        find(&self.algorithm).and_then(F::entry).is_some_and(F::copes_with_loss)
     }
 
     /// The faults of the command line, then those of the script.
@@ -167,8 +177,14 @@ impl Spec {
         self.faults.iter().chain(self.script.iter().flat_map(|script| &script.faults))
     }
 
-    pub(crate) fn group(&self) -> Group {
+    /// All nodes.
+    pub fn group(&self) -> Group {
         Group::of_size(self.nodes)
+    }
+
+    /// Whether a script says what users do.
+    pub fn is_scripted(&self) -> bool {
+        self.script.as_ref().is_some_and(|script| !script.commands.is_empty())
     }
 
     pub(crate) fn setup(&self) -> Setup {
@@ -181,26 +197,18 @@ impl Spec {
         }
     }
 
-    pub(crate) fn demand(&self) -> Demand {
-        let typical = self.typical();
-        let requesters: Vec<_> =
-            if self.requesters.is_empty() { self.group().iter().collect() } else { self.requesters.clone() };
-        let askers = self.entries.min(requesters.len() as u64);
-        let think = match self.workload {
-            // Long enough that the last release has arrived everywhere.
-            Pattern::Single | Pattern::All => Latency::Fixed(typical.times(10)),
-            // About as much as the group can serve, so that there is contention, but not always.
-            Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4 * askers) },
-        };
-        Demand {
-            pattern: self.workload,
-            entries: self.entries,
-            requesters,
-            hold: self.hold.unwrap_or(Latency::Fixed(typical)),
-            think: self.think.unwrap_or(think),
-            tries: self.tries,
-            cancels: self.cancels,
-            typical,
+    /// Puts the reliable-link layer under nodes, if the experiment wants it.
+    pub(crate) fn linked<C: 'static, E: 'static, M>(
+        &self,
+        make: M,
+    ) -> impl Fn(NodeId) -> Erased<C, E> + Send + Sync + 'static + use<F, C, E, M>
+    where
+        M: Fn(NodeId) -> Erased<C, E> + Send + Sync + 'static,
+    {
+        let retransmission = self.is_reliable().then(|| self.retransmission());
+        move |me| match retransmission {
+            Some(retransmission) => Erased::new(Reliable::new(me, make(me), retransmission)),
+            None => make(me),
         }
     }
 
@@ -210,7 +218,17 @@ impl Spec {
         Retransmission { first: Span::between(wait.times(3), wait.times(4)), longest: wait.times(64) }
     }
 
-    pub(crate) fn limits(&self) -> Limits {
+    /// When the last fault is over, those that the seed chooses included.
+    pub fn faults_end(&self) -> Option<Time> {
+        let random = self.random_faults.draw(self.seed, self.nodes, F::fault_window(self));
+        let end = |timed: &TimedFault| Time::ZERO + timed.at + timed.lasts.unwrap_or(Duration::ZERO);
+        let own = F::own_faults(self);
+        self.all_faults().chain(&random).chain(&own).map(end).max()
+    }
+
+    /// When a run is stopped although it could go on, in families where users hear nothing for long only if they wait
+    /// in vain.
+    pub fn usual_limits(&self) -> Limits {
         Limits {
             until: self.until.map(|Length(length)| Time::ZERO + length),
             events: MOST_EVENTS,
@@ -223,36 +241,32 @@ impl Spec {
     /// The command that repeats this run.
     pub fn command(&self, verb: &str) -> String {
         let usual = Self::new(&self.algorithm);
+        let own = F::flags(self);
+        let own_at = |place: Place| own.iter().filter(move |flag| flag.place == place).map(|flag| flag.text.clone());
+        let unless = |usual: bool, text: String| (!usual).then_some(text);
         let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
-        let mut flag = |differs: bool, text: String| {
-            if differs {
-                words.push(text);
-            }
-        };
-        flag(true, format!("--entries {}", self.entries));
-        flag(self.workload != usual.workload, format!("--workload {}", word(&self.workload)));
-        flag(!self.requesters.is_empty(), format!("--requesters {}", Group::from_iter(self.requesters.clone())));
-        flag(self.latency != usual.latency, format!("--latency {}", self.latency));
-        flag(self.processing != usual.processing, format!("--processing {}", self.processing));
-        flag(self.disk != usual.disk, format!("--disk {}", self.disk));
-        flag(self.hold.is_some(), format!("--hold {}", self.hold.unwrap_or(self.disk)));
-        flag(self.think.is_some(), format!("--think {}", self.think.unwrap_or(self.disk)));
-        flag(!self.loss.is_zero(), format!("--loss {}", self.loss));
-        flag(!self.duplicate.is_zero(), format!("--duplicate {}", self.duplicate));
-        flag(self.fifo, "--fifo".into());
-        flag(self.links != usual.links, format!("--links {}", word(&self.links)));
-        flag(!self.tries.is_zero(), format!("--try {}", self.tries));
-        flag(!self.cancels.is_zero(), format!("--cancel {}", self.cancels));
-        for fault in &self.faults {
-            flag(true, format!("--fault \"{fault}\""));
-        }
-        if let Some(path) = &self.script_path {
-            flag(true, format!("--script {}", shell_word(path)));
-        }
-        flag(!self.random_faults.is_empty(), format!("--random-faults {}", self.random_faults));
-        flag(self.until.is_some(), format!("--until {}", self.until.unwrap_or_default()));
+        words.extend(own_at(Place::Front));
+        words.extend(unless(self.latency == usual.latency, format!("--latency {}", self.latency)));
+        words.extend(unless(self.processing == usual.processing, format!("--processing {}", self.processing)));
+        words.extend(unless(self.disk == usual.disk, format!("--disk {}", self.disk)));
+        words.extend(own_at(Place::Times));
+        words.extend(unless(self.loss.is_zero(), format!("--loss {}", self.loss)));
+        words.extend(unless(self.duplicate.is_zero(), format!("--duplicate {}", self.duplicate)));
+        words.extend(unless(!self.fifo, "--fifo".into()));
+        words.extend(unless(self.links == usual.links, format!("--links {}", word(&self.links))));
+        words.extend(own_at(Place::Links));
+        words.extend(self.faults.iter().map(|fault| format!("--fault \"{fault}\"")));
+        words.extend(self.script_path.as_ref().map(|path| format!("--script {}", shell_word(path))));
+        let random = &self.random_faults;
+        words.extend(unless(random.is_empty(), format!("--random-faults {random}")));
+        words.extend(self.until.map(|until| format!("--until {until}")));
         words.join(" ")
     }
+}
+
+/// The algorithm or fixture of this name.
+pub fn entry(name: &str) -> Result<&'static Entry, LabError> {
+    find(name).ok_or_else(|| LabError::UnknownAlgorithm { name: name.to_owned() })
 }
 
 fn loses_messages(fault: &Fault) -> bool {

@@ -2,8 +2,8 @@
 
 use crate::error::LabError;
 use crate::experiment::judge;
+use crate::family::FamilyLab;
 use crate::spec::Spec;
-use quorate_registry::Entry;
 use quorate_sim::property::{Kind, Verdict};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,9 +14,9 @@ const BATCH: u64 = 32;
 
 /// What a sweep is asked to do.
 #[derive(Clone, Debug)]
-pub struct Sweep {
+pub struct Sweep<F: FamilyLab> {
     /// The experiment; its seed is the first one.
-    pub spec: Spec,
+    pub spec: Spec<F>,
     /// How many seeds.
     pub seeds: u64,
     /// How many threads.
@@ -75,7 +75,7 @@ impl Summary {
 ///
 /// The summary does not depend on how threads race: what comes of the seeds is added up in their order, up to and
 /// including the first that fails unless the sweep keeps going.
-pub fn run(sweep: &Sweep, progress: impl FnMut(&Summary)) -> Result<Summary, LabError> {
+pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary)) -> Result<Summary, LabError> {
     let entry = sweep.spec.validate()?;
     let next = AtomicU64::new(0);
     // Seeds at and beyond this one need not be run: an earlier one failed. Every seed below it is.
@@ -129,7 +129,7 @@ fn add_up(
     summary
 }
 
-fn batch(sweep: &Sweep, entry: &'static Entry, first: u64, stop: &AtomicU64) -> Summary {
+fn batch<F: FamilyLab>(sweep: &Sweep<F>, entry: &'static F::Entry, first: u64, stop: &AtomicU64) -> Summary {
     let mut summary = Summary::default();
     let mut spec = sweep.spec.clone();
     for index in first..first + BATCH {

@@ -6,19 +6,15 @@
 //!     2.417   ? [·] ·   request from 1 · RA-2 lets (1, 1) pass · reply → 1
 //! ```
 
-use quorate_core::mutex::{Command, Event};
+use crate::family::FamilyLab;
 use quorate_core::{Class, Incarnation, NodeId, Time};
 use quorate_sim::moment::{Done, Happening, Moment, Observer, Sent, Taken};
-use quorate_sim::mutex::{Standing, change};
 use serde::Serialize;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
+use std::marker::PhantomData;
 
 /// Groups beyond this size get no columns: the line would be all columns.
 const MOST_COLUMNS: usize = 40;
-
-/// What the columns mean.
-pub const LEGEND: &str = "· outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   \
-                          times in milliseconds";
 
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,16 +31,18 @@ pub struct Line {
     pub parts: Vec<Part>,
 }
 
-/// How a node stands.
+/// How a node stands. What that means, each family says in its legend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Column {
-    /// Outside.
+    /// It wants nothing, and has nothing to do with what the others want.
     #[default]
-    Outside,
-    /// Waiting.
+    Idle,
+    /// It wants something, and waits for it.
     Waiting,
-    /// Inside.
-    Inside,
+    /// It knows and accepts that another one is chosen.
+    Follows,
+    /// It is the one: inside, or the leader.
+    Chosen,
     /// Up, but standing still.
     Paused,
     /// Down.
@@ -55,9 +53,10 @@ impl Column {
     /// Its sign in a trace.
     pub const fn sign(self) -> char {
         match self {
-            Self::Outside => '·',
+            Self::Idle => '·',
             Self::Waiting => '?',
-            Self::Inside => '█',
+            Self::Follows => '○',
+            Self::Chosen => '█',
             Self::Paused => '‖',
             Self::Down => '✗',
         }
@@ -92,9 +91,10 @@ pub enum Sort {
 }
 
 /// Turns moments into lines, and hands each one on when it is complete.
-pub struct Trace<F: FnMut(&Line)> {
-    sink: F,
-    standings: Vec<Standing>,
+pub struct Trace<F: FamilyLab, S: FnMut(&Line)> {
+    family: PhantomData<F>,
+    sink: S,
+    standings: Vec<Column>,
     paused: Vec<bool>,
     down: Vec<bool>,
     open: Option<Line>,
@@ -103,13 +103,14 @@ pub struct Trace<F: FnMut(&Line)> {
     boot: bool,
 }
 
-impl<F: FnMut(&Line)> Trace<F> {
+impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
     /// A trace of a group of this size.
-    pub fn new(nodes: usize, sink: F) -> Self {
+    pub fn new(nodes: usize, sink: S) -> Self {
         let columns = if nodes <= MOST_COLUMNS { nodes } else { 0 };
         Self {
+            family: PhantomData,
             sink,
-            standings: vec![Standing::Outside; columns],
+            standings: vec![Column::Idle; columns],
             paused: vec![false; columns],
             down: vec![false; columns],
             open: None,
@@ -129,12 +130,10 @@ impl<F: FnMut(&Line)> Trace<F> {
 
     fn columns(&self) -> Vec<Column> {
         let flags = self.paused.iter().zip(&self.down);
-        let column = |(standing, (paused, down)): (&Standing, (&bool, &bool))| match (standing, paused, down) {
-            (_, _, true) => Column::Down,
-            (_, true, false) => Column::Paused,
-            (Standing::Outside, false, false) => Column::Outside,
-            (Standing::Waiting, false, false) => Column::Waiting,
-            (Standing::Inside, false, false) => Column::Inside,
+        let column = |(standing, (paused, down)): (&Column, (&bool, &bool))| match (paused, down) {
+            (_, true) => Column::Down,
+            (true, false) => Column::Paused,
+            (false, false) => *standing,
         };
         self.standings.iter().zip(flags).map(column).collect()
     }
@@ -152,11 +151,11 @@ impl<F: FnMut(&Line)> Trace<F> {
         }
     }
 
-    fn track(&mut self, moment: &Moment<'_, Command, Event>) {
-        if let Some((_, node, change)) = change(moment)
+    fn track(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
+        if let Some((node, column)) = F::stands(moment, &self.standings)
             && let Some(standing) = self.standings.get_mut(node.index())
         {
-            *standing = standing.after(change);
+            *standing = column;
         }
         let (node, paused, down) = match moment {
             Moment::World { what: Happening::Paused { node }, .. } => (node, true, false),
@@ -171,8 +170,8 @@ impl<F: FnMut(&Line)> Trace<F> {
     }
 }
 
-impl<F: FnMut(&Line)> Observer<Command, Event> for Trace<F> {
-    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+impl<F: FamilyLab, S: FnMut(&Line)> Observer<F::Command, F::Event> for Trace<F, S> {
+    fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         match moment {
             Moment::Input { time, now, node, input } => {
                 let mut text = input_text(input);
@@ -193,7 +192,7 @@ impl<F: FnMut(&Line)> Observer<Command, Event> for Trace<F> {
     }
 }
 
-fn input_text(input: &Taken<'_, Command>) -> String {
+fn input_text(input: &Taken<'_, impl Display>) -> String {
     match input {
         Taken::Start { incarnation, blank: false } if incarnation.0 == 0 => "starts".into(),
         Taken::Start { incarnation, blank } => {
@@ -205,11 +204,13 @@ fn input_text(input: &Taken<'_, Command>) -> String {
         Taken::Saved(count) => format!("{count} saved"),
         Taken::Suspect(node) => format!("suspects {node}"),
         Taken::Trust(node) => format!("trusts {node}"),
+        Taken::DiskFull => "disk full".into(),
+        Taken::DiskFree => "disk free".into(),
         Taken::View(view) => format!("view {} of {}", view.epoch, view.members),
     }
 }
 
-fn effect_text(effect: &Done<'_, Event>) -> Option<(Sort, String)> {
+fn effect_text(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
     Some(match effect {
         Done::Send { to, sent } => sent_text(sent, &to.to_string()),
         Done::Multicast { to, sent } => {

@@ -4,7 +4,8 @@
 
 use quorate_core::{Duration, NodeId};
 use quorate_lab::experiment::{self, Outcome};
-use quorate_lab::{LinkChoice, Spec};
+use quorate_lab::mutex::Settings;
+use quorate_lab::{LinkChoice, Mutex, Spec};
 use quorate_sim::mutex::Pattern;
 use quorate_sim::run::Ending;
 use quorate_sim::settings::Latency;
@@ -23,19 +24,24 @@ fn latencies() -> [Latency; 3] {
     ]
 }
 
-fn run(spec: &Spec) -> Outcome {
+fn asks(entries: u64, workload: Pattern) -> Settings {
+    Settings { entries, workload, ..Settings::default() }
+}
+
+fn run(spec: &Spec) -> Outcome<Mutex> {
     let outcome = experiment::run(spec).unwrap_or_else(|error| panic!("{error}"));
     assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
     assert_eq!(outcome.ending, Ending::Done, "replay: {}", spec.command("sim"));
-    assert_eq!(outcome.mutex.entries, spec.entries, "replay: {}", spec.command("sim"));
+    assert_eq!(outcome.summary.entries, spec.settings.entries, "replay: {}", spec.command("sim"));
     outcome
 }
 
-fn every_group(algorithm: &str, mut check: impl FnMut(&Spec, &Outcome)) {
+fn every_group(algorithm: &str, mut check: impl FnMut(&Spec, &Outcome<Mutex>)) {
     for nodes in 2..=64 {
         for workload in PATTERNS {
             for latency in latencies() {
-                let spec = Spec { nodes, workload, latency, entries: 12, seed: nodes as u64, ..Spec::new(algorithm) };
+                let spec =
+                    Spec { nodes, latency, seed: nodes as u64, settings: asks(12, workload), ..Spec::new(algorithm) };
                 check(&spec, &run(&spec));
             }
         }
@@ -46,9 +52,9 @@ fn every_group(algorithm: &str, mut check: impl FnMut(&Spec, &Outcome)) {
 fn ricart_agrawala_takes_exactly_two_messages_a_peer() {
     every_group("ricart-agrawala", |spec, outcome| {
         let peers = spec.nodes as u64 - 1;
-        assert_eq!(outcome.messages.total, 2 * peers * spec.entries, "replay: {}", spec.command("sim"));
-        assert_eq!(outcome.messages.by_kind["request"], peers * spec.entries);
-        assert_eq!(outcome.messages.by_kind["reply"], peers * spec.entries);
+        assert_eq!(outcome.messages.total, 2 * peers * spec.settings.entries, "replay: {}", spec.command("sim"));
+        assert_eq!(outcome.messages.by_kind["request"], peers * spec.settings.entries);
+        assert_eq!(outcome.messages.by_kind["reply"], peers * spec.settings.entries);
         assert_eq!(outcome.messages.control, 0);
     });
 }
@@ -56,8 +62,8 @@ fn ricart_agrawala_takes_exactly_two_messages_a_peer() {
 #[test]
 fn central_takes_three_messages_and_none_for_its_own() {
     every_group("central", |spec, outcome| {
-        let (others, own) = (outcome.mutex.others.expect("others"), outcome.mutex.own.expect("own"));
-        assert_eq!(others.entries + own.entries, spec.entries);
+        let (others, own) = (outcome.summary.others.expect("others"), outcome.summary.own.expect("own"));
+        assert_eq!(others.entries + own.entries, spec.settings.entries);
         assert_eq!(outcome.messages.total, 3 * others.entries, "replay: {}", spec.command("sim"));
         assert_eq!(others.messages_per_entry, (others.entries > 0).then_some(3.0));
         assert_eq!(own.messages_per_entry, (own.entries > 0).then_some(0.0));
@@ -67,10 +73,10 @@ fn central_takes_three_messages_and_none_for_its_own() {
 #[test]
 fn a_coordinator_alone_sends_nothing() {
     for nodes in [1, 2, 9] {
-        let requesters = vec![NodeId::from_index(0)];
-        let outcome = run(&Spec { nodes, requesters, ..Spec::new("central") });
+        let settings = Settings { requesters: vec![NodeId::from_index(0)], ..Settings::default() };
+        let outcome = run(&Spec { nodes, settings, ..Spec::new("central") });
         assert_eq!(outcome.messages.total, 0);
-        assert_eq!(outcome.mutex.own.expect("own").entries, 10);
+        assert_eq!(outcome.summary.own.expect("own").entries, 10);
     }
 }
 
@@ -81,12 +87,13 @@ fn delays_are_those_of_the_book_under_fixed_latency() {
         for nodes in 3..=64 {
             for length in [Duration::from_micros(250), millis(1), millis(7)] {
                 let latency = Latency::Fixed(length);
-                let base = Spec { nodes, latency, entries: nodes as u64, ..Spec::new(algorithm) };
-                let alone = run(&Spec { workload: Pattern::Single, ..base.clone() });
-                let delay = alone.mutex.client_delay.expect("a client delay");
+                let of =
+                    |workload| Spec { nodes, latency, settings: asks(nodes as u64, workload), ..Spec::new(algorithm) };
+                let alone = run(&of(Pattern::Single));
+                let delay = alone.summary.client_delay.expect("a client delay");
                 assert_eq!((delay.mean, delay.max, delay.samples), (client, client, nodes as u64));
-                let crowd = run(&Spec { workload: Pattern::All, ..base });
-                let delay = crowd.mutex.sync_delay.expect("a synchronization delay");
+                let crowd = run(&of(Pattern::All));
+                let delay = crowd.summary.sync_delay.expect("a synchronization delay");
                 assert_eq!((delay.mean, delay.max), (sync, sync));
             }
         }
@@ -99,12 +106,13 @@ fn delays_hold_for_any_mixture_of_requests() {
         let (mut clients, mut syncs) = (0, 0);
         for seed in 0..40 {
             let latency = Latency::Fixed(millis(1));
-            let outcome = run(&Spec { nodes: 5, latency, entries: 60, seed, ..Spec::new(algorithm) });
-            if let Some(delay) = outcome.mutex.client_delay {
+            let settings = asks(60, Pattern::Random);
+            let outcome = run(&Spec { nodes: 5, latency, seed, settings, ..Spec::new(algorithm) });
+            if let Some(delay) = outcome.summary.client_delay {
                 assert_eq!((delay.mean, delay.max), (client, client), "seed {seed}");
                 clients += delay.samples;
             }
-            if let Some(delay) = outcome.mutex.sync_delay {
+            if let Some(delay) = outcome.summary.sync_delay {
                 assert_eq!((delay.mean, delay.max), (sync, sync), "seed {seed}");
                 syncs += delay.samples;
             }
@@ -130,8 +138,8 @@ fn reliable_links_add_control_traffic_only() {
 
 #[test]
 fn the_coordinator_is_the_bottleneck_and_peers_share_alike() {
-    let central = run(&Spec { nodes: 8, workload: Pattern::All, entries: 80, ..Spec::new("central") });
+    let central = run(&Spec { nodes: 8, settings: asks(80, Pattern::All), ..Spec::new("central") });
     assert_eq!(central.messages.busiest_share, 1.0);
-    let peers = run(&Spec { nodes: 8, workload: Pattern::All, entries: 80, ..Spec::new("ricart-agrawala") });
+    let peers = run(&Spec { nodes: 8, settings: asks(80, Pattern::All), ..Spec::new("ricart-agrawala") });
     assert_eq!(peers.messages.busiest_share, 0.25, "two of eight touch each message");
 }

@@ -3,7 +3,8 @@
 #![allow(clippy::panic, clippy::expect_used, reason = "a test speaks by panicking, and so do its helpers")]
 
 use quorate_lab::experiment::run_with;
-use quorate_lab::{Spec, replay};
+use quorate_lab::mutex::Settings;
+use quorate_lab::{Mutex, Spec, replay};
 use quorate_sim::journal::Journal;
 
 fn specs() -> Vec<Spec> {
@@ -12,10 +13,11 @@ fn specs() -> Vec<Spec> {
     for algorithm in ["ricart-agrawala", "central", "ricart-agrawala-1981"] {
         specs.push(Spec::new(algorithm));
         let faults = ["pause 2 at 9ms for 20ms", "cut 1 | 2,3 at 20ms for 9ms", "skew 3 by -4ms", "drift 1 by 900ppm"];
-        let mut rough = Spec { nodes: 4, entries: 30, fifo: true, ..Spec::new(algorithm) };
+        let settings = Settings { entries: 30, cancels: parsed("0.3"), ..Settings::default() };
+        let mut rough = Spec { nodes: 4, fifo: true, settings, ..Spec::new(algorithm) };
         rough.faults = faults.iter().map(|fault| fault.parse().unwrap_or_else(|error| panic!("{error}"))).collect();
         rough.faults.push("crash 4 at 60ms for 30ms".parse().unwrap_or_else(|error| panic!("{error}")));
-        (rough.loss, rough.duplicate, rough.cancels) = (parsed("0.1"), parsed("0.1"), parsed("0.3"));
+        (rough.loss, rough.duplicate) = (parsed("0.1"), parsed("0.1"));
         rough.processing = "uniform:10us..200us".parse().unwrap_or_else(|error| panic!("{error}"));
         rough.until = Some("20s".parse().unwrap_or_else(|error| panic!("{error}")));
         specs.push(rough);
@@ -64,11 +66,11 @@ fn every_journal_replays_and_judges_alike() {
         let mut bytes = Vec::new();
         let (outcome, ()) = run_with(&spec, &mut bytes, ()).unwrap_or_else(|error| panic!("{error}"));
         let mut journal = Journal::open(&bytes[..]).unwrap_or_else(|error| panic!("{error}"));
-        let (replayed, ()) = replay::replay(&mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
+        let (replayed, ()) = replay::replay::<Mutex, _, _>(&mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(replayed.spec, spec);
         assert_eq!(replayed.lines, outcome.lines);
         assert_eq!(replayed.messages, outcome.messages);
-        assert_eq!(replayed.mutex, outcome.mutex);
+        assert_eq!(replayed.summary, outcome.summary);
         assert_eq!(replayed.verdicts, outcome.verdicts);
     }
 }
@@ -82,6 +84,6 @@ fn a_journal_of_another_behaviour_does_not_replay() {
     assert_ne!(text, altered);
     let line = text.lines().position(|line| line.contains("\"counter\":3")).expect("a fence") + 1;
     let mut journal = Journal::open(altered.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-    let Err(error) = replay::replay(&mut journal, ()) else { panic!("it replayed") };
+    let Err(error) = replay::replay::<Mutex, _, _>(&mut journal, ()) else { panic!("it replayed") };
     assert!(error.to_string().starts_with(&format!("Line {line} does not replay")), "{error}");
 }

@@ -2,8 +2,9 @@
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a test speaks by panicking, and so do its helpers")]
 
+use quorate_lab::mutex::Settings;
 use quorate_lab::sweep::{self, Summary, Sweep};
-use quorate_lab::{FaultMix, LinkChoice, Spec, experiment};
+use quorate_lab::{FaultMix, LinkChoice, Mutex, Spec, experiment};
 use quorate_sim::settings::{Chance, Latency};
 
 fn chance(text: &str) -> Chance {
@@ -50,7 +51,8 @@ fn tries_and_cancellations_break_nothing() {
     for algorithm in ["ricart-agrawala", "central"] {
         for links in [LinkChoice::Bare, LinkChoice::Reliable] {
             let (tries, cancels) = (chance("0.3"), chance("0.4"));
-            let base = Spec { nodes: 4, entries: 20, links, tries, cancels, ..Spec::new(algorithm) };
+            let settings = Settings { entries: 20, tries, cancels, ..Settings::default() };
+            let base = Spec { nodes: 4, links, settings, ..Spec::new(algorithm) };
             all_hold(Spec { latency: long_tail(), ..base.clone() }, 1_000);
             all_hold(base, 1_000);
         }
@@ -62,7 +64,8 @@ fn pauses_cuts_and_wrong_clocks_delay_but_do_not_break() {
     for algorithm in ["ricart-agrawala", "central"] {
         let random_faults = mix("pause=2,cut=2,deaf=2,skew=1,drift=1");
         let (loss, duplicate) = (chance("0.05"), chance("0.05"));
-        all_hold(Spec { nodes: 5, entries: 15, random_faults, loss, duplicate, ..Spec::new(algorithm) }, 2_000);
+        let settings = Settings { entries: 15, ..Settings::default() };
+        all_hold(Spec { nodes: 5, random_faults, loss, duplicate, settings, ..Spec::new(algorithm) }, 2_000);
     }
 }
 
@@ -71,7 +74,8 @@ fn pauses_cuts_and_wrong_clocks_delay_but_do_not_break() {
 fn crashes_stop_the_textbook_but_admit_no_two() {
     for algorithm in ["ricart-agrawala", "central"] {
         let faults = vec!["crash 2 at 20ms".parse().unwrap_or_else(|error| panic!("{error}"))];
-        let spec = Spec { nodes: 4, entries: 20, links: LinkChoice::Bare, faults, ..Spec::new(algorithm) };
+        let settings = Settings { entries: 20, ..Settings::default() };
+        let spec: Spec = Spec { nodes: 4, links: LinkChoice::Bare, faults, settings, ..Spec::new(algorithm) };
         let mut stopped = 0;
         for seed in 0..500 {
             let outcome = experiment::run(&Spec { seed, ..spec.clone() }).unwrap_or_else(|error| panic!("{error}"));
@@ -100,14 +104,17 @@ fn every_flaw_is_found_within_a_thousand_seeds() {
         ("ricart-agrawala-1981", Chance::default(), "happened-before-order"),
         ("ricart-agrawala-1981", cancels, "exclusion"),
     ] {
-        let sweep = Sweep {
+        let sweep: Sweep<Mutex> = Sweep {
             spec: Spec {
                 nodes: 4,
-                entries: 40,
-                cancels,
                 latency: long_tail(),
-                hold: Some(latency("fixed:0.1ms")),
-                think: Some(latency("uniform:0ms..3ms")),
+                settings: Settings {
+                    entries: 40,
+                    cancels,
+                    hold: Some(latency("fixed:0.1ms")),
+                    think: Some(latency("uniform:0ms..3ms")),
+                    ..Settings::default()
+                },
                 ..Spec::new(algorithm)
             },
             seeds: 1_000,
@@ -123,7 +130,7 @@ fn every_flaw_is_found_within_a_thousand_seeds() {
 /// Which seed is named does not depend on how the threads raced.
 #[test]
 fn the_lowest_failing_seed_is_named() {
-    let spec = Spec { links: LinkChoice::Bare, loss: chance("0.001"), ..Spec::new("central") };
+    let spec: Spec = Spec { links: LinkChoice::Bare, loss: chance("0.001"), ..Spec::new("central") };
     let lowest = |threads| {
         let sweep = Sweep { spec: spec.clone(), seeds: 20_000, threads, keep_going: false };
         let summary = sweep::run(&sweep, |_| {}).unwrap_or_else(|error| panic!("{error}"));

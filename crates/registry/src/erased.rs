@@ -1,5 +1,8 @@
 //! A protocol whose messages, timers and writes are boxed, so that all algorithms of a family have one type.
 
+#[cfg(test)]
+mod tests;
+
 use quorate_core::{
     Class, Describe, Durable, Effect, Effects, Input, NodeId, Note, Parcel, Protocol, Sink, Time, WriteOf,
 };
@@ -12,7 +15,7 @@ use std::sync::Arc;
 /// Any algorithm of the family with these commands and events. It can be copied, compared and hashed, as the checker
 /// asks.
 pub struct Erased<C, E> {
-    node: Box<dyn Node<C, E>>,
+    pub(crate) node: Box<dyn Node<C, E>>,
 }
 
 impl<C: 'static, E: 'static> Erased<C, E> {
@@ -26,35 +29,33 @@ impl<C: 'static, E: 'static> Erased<C, E> {
     }
 }
 
-/// A protocol that can be erased. Every one can whose state and parts can be copied, compared and hashed, and whose
-/// parts can be written down.
-pub trait Erasable:
+/// A protocol whose messages, timers and writes can be copied, compared, hashed and written down.
+pub trait Parts:
     Protocol<
         Message: Describe + Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static,
         Timer: Serialize + fmt::Debug + Hash + Send + Sync + 'static,
         Durable: Clone + Eq + Hash + Send + Sync + 'static,
-    > + Clone
-    + Eq
-    + Hash
-    + Send
+    > + Send
     + Sync
     + 'static
 {
 }
 
-impl<P> Erasable for P where
+impl<P> Parts for P where
     P: Protocol<
             Message: Describe + Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static,
             Timer: Serialize + fmt::Debug + Hash + Send + Sync + 'static,
             Durable: Clone + Eq + Hash + Send + Sync + 'static,
-        > + Clone
-        + Eq
-        + Hash
-        + Send
+        > + Send
         + Sync
         + 'static
 {
 }
+
+/// A protocol that can be erased and checked: its nodes can be copied, compared and hashed like their parts.
+pub trait Erasable: Parts + Clone + Eq + Hash {}
+
+impl<P: Parts + Clone + Eq + Hash> Erasable for P {}
 
 /// A write that can be erased.
 pub trait ErasableWrite: Serialize + Clone + Eq + Hash + Send + Sync + 'static {}
@@ -73,7 +74,8 @@ impl<C: 'static, E: 'static> Protocol for Erased<C, E> {
     }
 }
 
-trait Node<C: 'static, E: 'static>: Send + Sync {
+/// A node of any type.
+pub(crate) trait Node<C: 'static, E: 'static>: Send + Sync {
     fn step(&mut self, now: Time, input: Input<Erased<C, E>>, out: &mut Effects<'_, Erased<C, E>>);
     fn duplicate(&self) -> Box<dyn Node<C, E>>;
     fn as_any(&self) -> &dyn Any;
@@ -119,25 +121,7 @@ where
         input: Input<Erased<P::Command, P::Event>>,
         out: &mut Effects<'_, Erased<P::Command, P::Event>>,
     ) {
-        let input = match input {
-            Input::Start { durable, incarnation } => {
-                Input::Start { durable: durable.typed::<P::Durable>().unwrap_or_default(), incarnation }
-            }
-            Input::Command(command) => Input::Command(command),
-            Input::Message { from, message } => match message.typed() {
-                Some(message) => Input::Message { from, message },
-                None => return foreign(out, "message"),
-            },
-            Input::Timer(timer) => match timer.typed() {
-                Some(timer) => Input::Timer(timer),
-                None => return foreign(out, "timer"),
-            },
-            Input::Saved(count) => Input::Saved(count),
-            Input::Suspect(node) => Input::Suspect(node),
-            Input::Trust(node) => Input::Trust(node),
-            Input::View(view) => Input::View(view),
-        };
-        self.0.step(now, input, &mut Effects::new(&mut Eraser(out)));
+        take(&mut self.0, now, input, out);
     }
 
     fn duplicate(&self) -> Box<dyn Node<P::Command, P::Event>> {
@@ -154,6 +138,37 @@ where
     }
 }
 
+/// Lets a typed node take an input whose type was erased.
+pub(crate) fn take<P>(
+    node: &mut P,
+    now: Time,
+    input: Input<Erased<P::Command, P::Event>>,
+    out: &mut Effects<'_, Erased<P::Command, P::Event>>,
+) where
+    P: Parts<Command: 'static, Event: 'static>,
+    WriteOf<P>: ErasableWrite,
+{
+    let input = match input {
+        Input::Start { durable, incarnation } => Input::Start { durable: durable.typed::<P::Durable>(), incarnation },
+        Input::Command(command) => Input::Command(command),
+        Input::Message { from, message } => match message.typed() {
+            Some(message) => Input::Message { from, message },
+            None => return foreign(out, "message"),
+        },
+        Input::Timer(timer) => match timer.typed() {
+            Some(timer) => Input::Timer(timer),
+            None => return foreign(out, "timer"),
+        },
+        Input::Saved(count) => Input::Saved(count),
+        Input::Suspect(node) => Input::Suspect(node),
+        Input::Trust(node) => Input::Trust(node),
+        Input::DiskFull => Input::DiskFull,
+        Input::DiskFree => Input::DiskFree,
+        Input::View(view) => Input::View(view),
+    };
+    node.step(now, input, &mut Effects::new(&mut Eraser(out)));
+}
+
 /// A driver that mixes up two algorithms is at fault, not the node; the trace shows it.
 fn foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, what: &str) {
     out.note("foreign", format_args!("ignores a {what} of another algorithm"));
@@ -164,7 +179,7 @@ struct Eraser<'a, 'b, C: 'static, E: 'static>(&'a mut Effects<'b, Erased<C, E>>)
 
 impl<P> Sink<P> for Eraser<'_, '_, P::Command, P::Event>
 where
-    P: Erasable<Command: 'static, Event: 'static>,
+    P: Parts<Command: 'static, Event: 'static>,
     WriteOf<P>: ErasableWrite,
 {
     fn effect(&mut self, effect: Effect<P>) {
@@ -316,6 +331,8 @@ pub struct AnyWrite(Box<dyn WriteObject>);
 trait WriteObject: erased_serde::Serialize + Send + Sync {
     /// What this write is applied to before there was any other.
     fn empty(&self) -> Box<dyn DurableObject>;
+    /// What it is applied to when it is the first since the disk was lost.
+    fn wiped(&self) -> Box<dyn DurableObject>;
     fn duplicate(&self) -> Box<dyn WriteObject>;
     fn as_any(&self) -> &dyn Any;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
@@ -331,6 +348,9 @@ where
 {
     fn empty(&self) -> Box<dyn DurableObject> {
         Box::new(TypedDurable(D::default()))
+    }
+    fn wiped(&self) -> Box<dyn DurableObject> {
+        Box::new(TypedDurable(D::wiped()))
     }
     fn duplicate(&self) -> Box<dyn WriteObject> {
         Box::new(Self(self.0.clone()))
@@ -383,7 +403,16 @@ impl Hash for AnyWrite {
 
 /// What any algorithm keeps on its disk; the first write tells what it is.
 #[derive(Default)]
-pub struct AnyDurable(Option<Box<dyn DurableObject>>);
+pub struct AnyDurable(Content);
+
+/// Until there is a write, nobody knows of which algorithm the disk is.
+#[derive(Default)]
+enum Content {
+    #[default]
+    Empty,
+    Wiped,
+    Written(Box<dyn DurableObject>),
+}
 
 trait DurableObject: Send + Sync {
     fn apply(&mut self, write: Box<dyn Any>);
@@ -423,23 +452,32 @@ where
 }
 
 impl AnyDurable {
-    fn typed<D: 'static>(self) -> Option<D> {
-        self.0?.into_any().downcast().ok().map(|durable| *durable)
+    /// What another algorithm wrote is as good as nothing.
+    fn typed<D: Durable + 'static>(self) -> D {
+        match self.0 {
+            Content::Empty => D::default(),
+            Content::Wiped => D::wiped(),
+            Content::Written(durable) => durable.into_any().downcast().map(|durable| *durable).unwrap_or_default(),
+        }
     }
 }
 
 impl Clone for AnyDurable {
     fn clone(&self) -> Self {
-        Self(self.0.as_ref().map(|durable| durable.duplicate()))
+        Self(match &self.0 {
+            Content::Empty => Content::Empty,
+            Content::Wiped => Content::Wiped,
+            Content::Written(durable) => Content::Written(durable.duplicate()),
+        })
     }
 }
 
 impl PartialEq for AnyDurable {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Some(one), Some(other)) => one.equals(other.as_any()),
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
+            (Content::Written(one), Content::Written(other)) => one.equals(other.as_any()),
+            (Content::Empty, Content::Empty) | (Content::Wiped, Content::Wiped) => true,
+            (Content::Empty | Content::Wiped | Content::Written(_), _) => false,
         }
     }
 }
@@ -448,9 +486,13 @@ impl Eq for AnyDurable {}
 
 impl Hash for AnyDurable {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.is_some().hash(state);
-        if let Some(durable) = &self.0 {
-            durable.feed(state);
+        match &self.0 {
+            Content::Empty => 0_u8.hash(state),
+            Content::Written(durable) => {
+                1_u8.hash(state);
+                durable.feed(state);
+            }
+            Content::Wiped => 2_u8.hash(state),
         }
     }
 }
@@ -458,7 +500,15 @@ impl Hash for AnyDurable {
 impl Durable for AnyDurable {
     type Write = AnyWrite;
     fn apply(&mut self, AnyWrite(write): AnyWrite) {
-        let durable = self.0.get_or_insert_with(|| write.empty());
+        let mut durable = match std::mem::take(&mut self.0) {
+            Content::Empty => write.empty(),
+            Content::Wiped => write.wiped(),
+            Content::Written(durable) => durable,
+        };
         durable.apply(write.into_any());
+        self.0 = Content::Written(durable);
+    }
+    fn wiped() -> Self {
+        Self(Content::Wiped)
     }
 }

@@ -1,18 +1,33 @@
 //! The table: one line an algorithm.
 
 use crate::erased::Erased;
+use quorate_core::about::Profile;
+use quorate_core::election::{self, Bounds};
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
 use quorate_core::mutex::{
-    Central, Command, Event, Facts, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala,
-    ricart_agrawala_modulo,
+    self, Central, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala, ricart_agrawala_modulo,
 };
 use quorate_core::{Group, NodeId};
+use quorate_replica::election::{self as raft, RaftElection};
+use quorate_replica::fixtures::{Flaw as LogFlaw, Flawed};
+use quorate_replica::once::Once;
+use quorate_replica::registers::Registers;
+use quorate_replica::{Replica, profile};
 use serde::Serialize;
 use std::fmt;
 
 /// A node of any mutual-exclusion algorithm.
-pub type MutexNode = Erased<Command, Event>;
+pub type MutexNode = Erased<mutex::Command, mutex::Event>;
+
+/// A node of any election algorithm.
+pub type ElectionNode = Erased<election::Command, election::Event>;
+
+/// The state machine on top of any replicated log here: a map of registers whose clients may ask again without harm.
+pub type ReplicaMachine = Once<Registers>;
+
+/// A node of any replicated log.
+pub type ReplicaNode = Erased<quorate_replica::Command<ReplicaMachine>, quorate_replica::Event<ReplicaMachine>>;
 
 /// Algorithms that take the same commands and tell the same events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -20,64 +35,149 @@ pub type MutexNode = Erased<Command, Event>;
 pub enum Family {
     /// At most one node inside at a time.
     Mutex,
+    /// One node is chosen, and everyone learns which.
+    Election,
+    /// One log on many nodes, and a state machine on top of it.
+    Replica,
+}
+
+impl Family {
+    /// Its name as users read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mutex => "mutex",
+            Self::Election => "election",
+            Self::Replica => "replica",
+        }
+    }
 }
 
 impl fmt::Display for Family {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Mutex => "mutex",
-        })
+        f.pad(self.name())
     }
 }
 
-/// One algorithm.
-pub struct Entry {
-    /// What the book says of it.
-    pub facts: &'static Facts,
-    /// Makes a node of a group.
-    pub make: fn(NodeId, Group) -> MutexNode,
+/// One algorithm, with what its family needs to know of it.
+pub enum Entry {
+    /// A mutual exclusion.
+    Mutex(MutexEntry),
+    /// An election.
+    Election(ElectionEntry),
+    /// A replicated log.
+    Replica(ReplicaEntry),
 }
 
 impl Entry {
     /// The name that users type.
     pub fn name(&self) -> &'static str {
-        self.facts.name
+        self.profile().name
     }
 
     /// Its family.
-    pub fn family(&self) -> Family {
-        Family::Mutex
+    pub const fn family(&self) -> Family {
+        match self {
+            Self::Mutex(_) => Family::Mutex,
+            Self::Election(_) => Family::Election,
+            Self::Replica(_) => Family::Replica,
+        }
+    }
+
+    /// What it is called, and where it is explained.
+    pub const fn profile(&self) -> &'static Profile {
+        match self {
+            Self::Mutex(entry) => &entry.facts.profile,
+            Self::Election(entry) => &entry.facts.profile,
+            Self::Replica(entry) => entry.profile,
+        }
     }
 }
 
-static ALGORITHMS: [Entry; 3] = [
-    Entry { facts: &central::FACTS, make: |me, group| Erased::new(Central::new(me, group)) },
-    Entry { facts: &ricart_agrawala::FACTS, make: |me, group| Erased::new(RicartAgrawala::new(me, group)) },
-    Entry {
-        facts: &ricart_agrawala_modulo::FACTS,
-        make: |me, group| Erased::new(RicartAgrawalaModulo::new(me, group)),
-    },
+/// A mutual exclusion.
+pub struct MutexEntry {
+    /// What the book says of it.
+    pub facts: &'static mutex::Facts,
+    /// Makes a node of a group.
+    pub make: fn(NodeId, Group) -> MutexNode,
+}
+
+/// An election.
+pub struct ElectionEntry {
+    /// What the book says of it.
+    pub facts: &'static election::Facts,
+    /// Makes a node.
+    pub make: fn(NodeId, &Surroundings) -> ElectionNode,
+}
+
+/// Where an election takes place.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// Who takes part.
+    pub group: Group,
+    /// What all chance follows from, for algorithms that throw dice of their own.
+    pub seed: u64,
+    /// How long things take at most.
+    pub bounds: Bounds,
+}
+
+/// A replicated log.
+pub struct ReplicaEntry {
+    /// What it is called, and where it is explained.
+    pub profile: &'static Profile,
+    /// Makes a node of a group that is set up like this.
+    pub make: fn(NodeId, quorate_replica::Settings) -> ReplicaNode,
+}
+
+const fn mutex(facts: &'static mutex::Facts, make: fn(NodeId, Group) -> MutexNode) -> Entry {
+    Entry::Mutex(MutexEntry { facts, make })
+}
+
+const fn election(facts: &'static election::Facts, make: fn(NodeId, &Surroundings) -> ElectionNode) -> Entry {
+    Entry::Election(ElectionEntry { facts, make })
+}
+
+const fn replica(profile: &'static Profile, make: fn(NodeId, quorate_replica::Settings) -> ReplicaNode) -> Entry {
+    Entry::Replica(ReplicaEntry { profile, make })
+}
+
+static ALGORITHMS: [Entry; 5] = [
+    mutex(&central::FACTS, |me, group| Erased::new(Central::new(me, group))),
+    mutex(&ricart_agrawala::FACTS, |me, group| Erased::new(RicartAgrawala::new(me, group))),
+    mutex(&ricart_agrawala_modulo::FACTS, |me, group| Erased::new(RicartAgrawalaModulo::new(me, group))),
+    election(&raft::FACTS, |me, around| {
+        Erased::opaque(RaftElection::new(me, around.group.clone(), around.seed, around.bounds))
+    }),
+    replica(&profile::REPLICA, |me, settings| Erased::opaque(Replica::new(me, settings))),
 ];
 
-static FIXTURES: [Entry; 14] = [
-    Entry { facts: &Flaw::BareReplies.facts(), make: |me, group| flawed(me, group, Flaw::BareReplies) },
-    Entry { facts: &Flaw::ClockOnly.facts(), make: |me, group| flawed(me, group, Flaw::ClockOnly) },
-    Entry { facts: &Flaw::NodeOnly.facts(), make: |me, group| flawed(me, group, Flaw::NodeOnly) },
-    Entry { facts: &Flaw::FirstOnly.facts(), make: |me, group| flawed(me, group, Flaw::FirstOnly) },
-    Entry { facts: &Memory::Forgetful.facts(), make: |me, group| Erased::new(Memory::Forgetful.node(me, group)) },
-    Entry { facts: &Memory::Mindful.facts(), make: |me, group| Erased::new(Memory::Mindful.node(me, group)) },
-    Entry { facts: &Asking::Embrace.facts(), make: |me, group| Erased::new(Asking::Embrace.node(me, group)) },
-    Entry { facts: &Asking::Ordered.facts(), make: |me, group| Erased::new(Asking::Ordered.node(me, group)) },
-    Entry { facts: &Favour::Favourite.facts(), make: |me, group| Erased::new(Favour::Favourite.node(me, group)) },
-    Entry { facts: &Favour::Fair.facts(), make: |me, group| Erased::new(Favour::Fair.node(me, group)) },
-    Entry { facts: &Care::Slip.facts(), make: |me, group| Erased::new(Care::Slip.node(me, group)) },
-    Entry { facts: &Care::Tidy.facts(), make: |me, group| Erased::new(Care::Tidy.node(me, group)) },
-    Entry { facts: &Margin::Tick.facts(), make: |me, group| Erased::new(Margin::Tick.node(me, group)) },
-    Entry { facts: &Margin::Drift.facts(), make: |me, group| Erased::new(Margin::Drift.node(me, group)) },
+static FIXTURES: [Entry; 19] = [
+    mutex(&Flaw::BareReplies.facts(), |me, group| flawed(me, group, Flaw::BareReplies)),
+    mutex(&Flaw::ClockOnly.facts(), |me, group| flawed(me, group, Flaw::ClockOnly)),
+    mutex(&Flaw::NodeOnly.facts(), |me, group| flawed(me, group, Flaw::NodeOnly)),
+    mutex(&Flaw::FirstOnly.facts(), |me, group| flawed(me, group, Flaw::FirstOnly)),
+    mutex(&Memory::Forgetful.facts(), |me, group| Erased::new(Memory::Forgetful.node(me, group))),
+    mutex(&Memory::Mindful.facts(), |me, group| Erased::new(Memory::Mindful.node(me, group))),
+    mutex(&Asking::Embrace.facts(), |me, group| Erased::new(Asking::Embrace.node(me, group))),
+    mutex(&Asking::Ordered.facts(), |me, group| Erased::new(Asking::Ordered.node(me, group))),
+    mutex(&Favour::Favourite.facts(), |me, group| Erased::new(Favour::Favourite.node(me, group))),
+    mutex(&Favour::Fair.facts(), |me, group| Erased::new(Favour::Fair.node(me, group))),
+    mutex(&Care::Slip.facts(), |me, group| Erased::new(Care::Slip.node(me, group))),
+    mutex(&Care::Tidy.facts(), |me, group| Erased::new(Care::Tidy.node(me, group))),
+    mutex(&Margin::Tick.facts(), |me, group| Erased::new(Margin::Tick.node(me, group))),
+    mutex(&Margin::Drift.facts(), |me, group| Erased::new(Margin::Drift.node(me, group))),
+    replica(&LogFlaw::EarlyAck.profile(), |me, settings| spoilt(me, settings, LogFlaw::EarlyAck)),
+    replica(&LogFlaw::LocalRead.profile(), |me, settings| spoilt(me, settings, LogFlaw::LocalRead)),
+    replica(&LogFlaw::ForgottenVote.profile(), |me, settings| spoilt(me, settings, LogFlaw::ForgottenVote)),
+    replica(&LogFlaw::NoReport.profile(), |me, settings| spoilt(me, settings, LogFlaw::NoReport)),
+    replica(&LogFlaw::AppliedTwice.profile(), |me, settings| spoilt(me, settings, LogFlaw::AppliedTwice)),
 ];
 
 fn flawed(me: NodeId, group: Group, flaw: Flaw) -> MutexNode {
     Erased::new(RicartAgrawala1981::new(me, group, flaw))
+}
+
+fn spoilt(me: NodeId, settings: quorate_replica::Settings, flaw: LogFlaw) -> ReplicaNode {
+    Erased::opaque(Flawed::new(me, settings, flaw))
 }
 
 /// Every algorithm, in the order in which lists show them.

@@ -3,12 +3,12 @@
 use crate::common::{checked, journal, spec};
 use quorate_check::{Findings, Pass, Search};
 use quorate_lab::check::{CheckRun, CheckSpec};
-use quorate_registry::{all, fixtures};
+use quorate_registry::{Family, all, fixtures};
 
 /// Every algorithm and fixture, in groups small enough to be searched many times over.
 fn specs() -> Vec<CheckSpec> {
     let mut specs = Vec::new();
-    for entry in all().iter().chain(fixtures()) {
+    for entry in all().iter().chain(fixtures()).filter(|entry| entry.family() == Family::Mutex) {
         specs.push(spec(entry.name(), 3, 1));
         specs.push(CheckSpec { tries: true, cancels: true, ..spec(entry.name(), 2, 2) });
         let mut crashes = spec(entry.name(), 2, 1);

@@ -1,4 +1,4 @@
-//! Users who do exactly what a script says.
+//! The users of a mutual exclusion: those of a workload, or those who do exactly what a script says.
 
 use quorate_core::mutex::{COMMANDS, Command, Event, Refusal};
 use quorate_core::{NodeId, Time};
@@ -8,21 +8,35 @@ use quorate_sim::run::{Plan, Workload};
 use quorate_sim::settings::TimedCommand;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The users of a run: those of a workload, or those of a script.
-pub(crate) enum Users {
+/// The users of a run.
+pub struct Users(Part);
+
+enum Part {
     Workload(Box<Requests>),
     Script(Script),
 }
 
+impl Users {
+    /// Those of a workload.
+    pub(super) fn of_workload(requests: Requests) -> Self {
+        Self(Part::Workload(Box::new(requests)))
+    }
+
+    /// Those of a script.
+    pub(super) fn of_script(commands: Vec<TimedCommand>) -> Self {
+        Self(Part::Script(Script::new(commands)))
+    }
+}
+
 /// Users who do what a script says, and wait for what comes of it.
-pub(crate) struct Script {
+struct Script {
     commands: Vec<TimedCommand>,
     /// For each node, when it asks or asked without an answer so far.
     open: BTreeMap<NodeId, VecDeque<Time>>,
 }
 
 impl Script {
-    pub(crate) fn new(mut commands: Vec<TimedCommand>) -> Self {
+    fn new(mut commands: Vec<TimedCommand>) -> Self {
         commands.sort_by_key(|command| command.at);
         let mut open: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
         let asks = [Command::Acquire, Command::Try].map(Command::name);
@@ -39,7 +53,7 @@ impl Script {
             | News::Told(Event::Refused(Refusal::AlreadyWaiting | Refusal::AlreadyInside)) => {
                 open.pop_front();
             }
-            News::Told(Event::Left | Event::Refused(Refusal::NotInside | Refusal::NotWaiting)) => {}
+            News::Told(Event::Left | Event::Refused(Refusal::NotInside | Refusal::NotWaiting)) | News::Alarm => {}
             News::Crashed | News::Restarted => open.retain(|asks| *asks > now),
         }
     }
@@ -47,9 +61,9 @@ impl Script {
 
 impl Workload<Command, Event> for Users {
     fn begin(&mut self, plan: &mut Plan<Command>) {
-        match self {
-            Self::Workload(requests) => requests.begin(plan),
-            Self::Script(script) => {
+        match &mut self.0 {
+            Part::Workload(requests) => requests.begin(plan),
+            Part::Script(script) => {
                 for TimedCommand { at, node, word } in &script.commands {
                     if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == word) {
                         plan.command_any_life(Time::ZERO + *at, *node, command);
@@ -60,16 +74,16 @@ impl Workload<Command, Event> for Users {
     }
 
     fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
-        match self {
-            Self::Workload(requests) => requests.hear(now, node, news, plan),
-            Self::Script(script) => script.hear(now, node, news),
+        match &mut self.0 {
+            Part::Workload(requests) => requests.hear(now, node, news, plan),
+            Part::Script(script) => script.hear(now, node, news),
         }
     }
 
     fn is_done(&self) -> bool {
-        match self {
-            Self::Workload(requests) => requests.is_done(),
-            Self::Script(script) => script.open.values().all(VecDeque::is_empty),
+        match &self.0 {
+            Part::Workload(requests) => requests.is_done(),
+            Part::Script(script) => script.open.values().all(VecDeque::is_empty),
         }
     }
 }

@@ -1,0 +1,165 @@
+//! The election family in the lab.
+
+use crate::error::LabError;
+use crate::family::{Care, FamilyLab, Flag, Judge, Place};
+use crate::spec::Spec;
+use crate::trace::Column;
+use quorate_core::about::Profile;
+use quorate_core::election::{Bounds, Command, Event};
+use quorate_core::{Duration, NodeId, Time};
+use quorate_registry::{ElectionEntry, ElectionNode, Entry, Family, Surroundings};
+use quorate_sim::election::{Campaigns, Change, ElectionSummary, Measures, Properties, Starters, change};
+use quorate_sim::metrics::Messages;
+use quorate_sim::moment::Moment;
+use quorate_sim::property::Verdict;
+use quorate_sim::run::Limits;
+use quorate_sim::settings::Latency;
+use serde::{Deserialize, Serialize};
+
+/// One node is chosen, and everyone learns which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Election {}
+
+/// Who starts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Who starts, at the very beginning.
+    pub starters: Starters,
+}
+
+/// In message times: faults that the seed chooses begin while leaders are elected and miss their first heartbeats.
+const FAULT_WINDOW: u64 = 200;
+
+/// In message times: whoever has no leader so long after the last fault will never have one. Candidates who try again and
+/// again would go on for ever.
+const PATIENCE: u64 = 20_000;
+
+/// In message times: how long a leader whom everyone knows is watched, if its heartbeats never end.
+const SETTLE: u64 = 20;
+
+impl FamilyLab for Election {
+    const FAMILY: Family = Family::Election;
+    const COMMANDS: &'static [&'static str] = &[Command::Campaign.name()];
+    const LEGEND: &'static str = "· took no part   ? knows no leader   ○ knows the leader   █ is the leader   ‖ paused   \
+                                  ✗ down   [ ] whose step it is   times in milliseconds";
+
+    type Entry = ElectionEntry;
+    type Command = Command;
+    type Event = Event;
+    type Node = ElectionNode;
+    type Settings = Settings;
+    type Users = Campaigns;
+    type Measures = Measures;
+    type Properties = Properties;
+    type Summary = ElectionSummary;
+
+    fn entry(entry: &'static Entry) -> Option<&'static ElectionEntry> {
+        match entry {
+            Entry::Election(entry) => Some(entry),
+            Entry::Mutex(_) | Entry::Replica(_) => None,
+        }
+    }
+
+    fn profile(entry: &ElectionEntry) -> &'static Profile {
+        &entry.facts.profile
+    }
+
+    fn copes_with_loss(entry: &ElectionEntry) -> bool {
+        entry.facts.tolerates_loss
+    }
+
+    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
+        let Starters::Named(named) = &spec.settings.starters else { return Ok(()) };
+        match named.highest() {
+            Some(node) if node.index() >= spec.nodes => Err(LabError::NoSuchStarter { node, nodes: spec.nodes }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn maker(
+        spec: &Spec<Self>,
+        entry: &'static ElectionEntry,
+    ) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<> {
+        let bounds = Bounds { message: most(spec.latency), processing: most(spec.processing) };
+        let around = Surroundings { group: spec.group(), seed: spec.seed, bounds };
+        spec.linked(move |me| (entry.make)(me, &around))
+    }
+
+    fn users(spec: &Spec<Self>) -> Campaigns {
+        let users = match &spec.script {
+            Some(script) if !script.commands.is_empty() => Campaigns::scripted(spec.nodes, script.commands.clone()),
+            Some(_) | None => Campaigns::new(spec.nodes, spec.settings.starters.clone(), notice(spec)),
+        };
+        users.not_before(spec.faults_end())
+    }
+
+    fn measures(spec: &Spec<Self>, _entry: &ElectionEntry) -> Measures {
+        Measures::new(spec.nodes)
+    }
+
+    fn properties(spec: &Spec<Self>, _entry: &ElectionEntry, _care: Care) -> Properties {
+        let contest = !spec.is_scripted() && spec.settings.starters.may_be_several(spec.nodes);
+        Properties::new(spec.nodes, contest)
+    }
+
+    fn summary(
+        spec: &Spec<Self>,
+        _messages: &Messages,
+        measures: &Measures,
+        _properties: &Properties,
+    ) -> ElectionSummary {
+        let (unit, unit_name) = spec.delay_unit();
+        measures.summary(unit, unit_name)
+    }
+
+    fn fault_window(spec: &Spec<Self>) -> Duration {
+        spec.typical().times(FAULT_WINDOW)
+    }
+
+    fn limits(spec: &Spec<Self>) -> Limits {
+        let usual = spec.usual_limits();
+        let calm = spec.faults_end().unwrap_or(Time::ZERO);
+        let until = usual.until.or(Some(calm + spec.typical().times(PATIENCE)));
+        Limits { until, settle: spec.typical().times(SETTLE), ..usual }
+    }
+
+    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+        vec![Flag { place: Place::Front, text: format!("--starters {}", spec.settings.starters) }]
+    }
+
+    fn stands(moment: &Moment<'_, Command, Event>, before: &[Column]) -> Option<(NodeId, Column)> {
+        let (_, node, change) = change(moment)?;
+        let column = match change {
+            Change::Campaigns => *before.get(node.index())?,
+            Change::Begins(_) => Column::Waiting,
+            Change::Learns { leader, .. } if leader == node => Column::Chosen,
+            Change::Learns { .. } => Column::Follows,
+            Change::Boots | Change::Dies => Column::Idle,
+        };
+        Some((node, column))
+    }
+}
+
+impl Judge<Command, Event> for Properties {
+    fn verdicts(&self) -> Vec<Verdict> {
+        self.verdicts()
+    }
+
+    fn end(&self) -> Time {
+        self.end()
+    }
+}
+
+/// A dead leader is missed when two messages that should have been answered were not.
+fn notice(spec: &Spec<Election>) -> Duration {
+    (most(spec.latency) + most(spec.processing)).times(4)
+}
+
+/// How long it takes at most. A long tail has no end; whoever builds on a bound takes its chance.
+fn most(latency: Latency) -> Duration {
+    match latency {
+        Latency::Fixed(length) => length,
+        Latency::Uniform { most, .. } => most,
+        Latency::LongTail { median } => median.times(10),
+    }
+}

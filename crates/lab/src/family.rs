@@ -1,0 +1,170 @@
+//! What a family of algorithms brings to the lab, in one trait.
+//!
+//! Everything else in the lab is written once for all families: a [`Spec`], one run of it
+//! ([`experiment`](crate::experiment)), a [`sweep`](crate::sweep), a [`replay`](crate::replay), a
+//! [`trace`](crate::trace). A family is a type without values that implements [`FamilyLab`]; [`Mutex`](crate::Mutex) and
+//! [`Election`](crate::Election) are the examples to follow. To add one:
+//!
+//! 1. Give its commands and events `Display` (a trace prints them) and serde (a journal holds them).
+//! 2. Write down what it adds to a [`Spec`] as [`Settings`](FamilyLab::Settings). They stand in the same JSON object of
+//!    a journal's header as the fields that all families share, so their names must differ from those. Every field must be
+//!    written even if it is empty (no `skip_serializing_if`): a header with a field that nobody writes is refused.
+//! 3. Write its users (a [`Workload`]), its measures (an [`Observer`]) and its properties (a [`Judge`]).
+//! 4. Add its variant to the registry's `Entry`, and its arm where the command line tells families apart
+//!    (`families.rs` in `crates/cli`).
+
+use crate::error::LabError;
+use crate::spec::Spec;
+use crate::trace::Column;
+use quorate_core::about::Profile;
+use quorate_core::{Describe, Durable, Duration, NodeId, Protocol, Time};
+use quorate_registry::{Entry, Family};
+use quorate_sim::metrics::Messages;
+use quorate_sim::moment::{Moment, Observer};
+use quorate_sim::property::Verdict;
+use quorate_sim::run::{Limits, Workload};
+use quorate_sim::settings::{Latency, TimedFault};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+
+/// A family of algorithms, as the lab runs it.
+pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
+    /// Which one it is.
+    const FAMILY: Family;
+    /// What its users can be told to do in a script, in the words of the script.
+    const COMMANDS: &'static [&'static str];
+    /// What the columns of a trace mean.
+    const LEGEND: &'static str;
+
+    /// What the registry knows of one of its algorithms.
+    type Entry: Sync + 'static;
+    /// What users ask.
+    type Command: Clone + fmt::Display + Serialize + DeserializeOwned + 'static;
+    /// What users are told.
+    type Event: Clone + fmt::Display + Serialize + DeserializeOwned + 'static;
+    /// A node of any of its algorithms.
+    type Node: Protocol<
+            Command = Self::Command,
+            Event = Self::Event,
+            Message: Describe + Serialize,
+            Timer: Serialize,
+            Durable: Clone + Durable<Write: Serialize>,
+        > + 'static;
+    /// What it adds to a [`Spec`].
+    type Settings: Clone + fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync;
+    /// The users of a run.
+    type Users: Workload<Self::Command, Self::Event>;
+    /// What measures a run.
+    type Measures: Observer<Self::Command, Self::Event>;
+    /// What judges a run.
+    type Properties: Judge<Self::Command, Self::Event>;
+    /// The figures of a run, as `--json` prints them under the family's name.
+    type Summary: Clone + fmt::Debug + PartialEq + Serialize;
+
+    /// The algorithm, if it is of this family.
+    fn entry(entry: &'static Entry) -> Option<&'static Self::Entry>;
+
+    /// What the algorithm is called, and where it is explained.
+    fn profile(entry: &Self::Entry) -> &'static Profile;
+
+    /// Whether the algorithm copes by itself with links that lose and repeat. Where it does not, reliable links are put
+    /// under it unless the user wants none.
+    fn copes_with_loss(entry: &Self::Entry) -> bool;
+
+    /// Whether what the family adds to the experiment makes sense. The rest of it does.
+    fn validate(spec: &Spec<Self>) -> Result<(), LabError>;
+
+    /// Makes nodes, at boot and again at every restart.
+    fn maker(
+        spec: &Spec<Self>,
+        entry: &'static Self::Entry,
+    ) -> impl Fn(NodeId) -> Self::Node + Send + Sync + 'static + use<Self>;
+
+    /// The users, who do what the script says if it says anything.
+    fn users(spec: &Spec<Self>) -> Self::Users;
+
+    /// What measures a run.
+    fn measures(spec: &Spec<Self>, entry: &Self::Entry) -> Self::Measures;
+
+    /// What judges a run.
+    fn properties(spec: &Spec<Self>, entry: &Self::Entry, care: Care) -> Self::Properties;
+
+    /// The figures of a run.
+    fn summary(
+        spec: &Spec<Self>,
+        messages: &Messages,
+        measures: &Self::Measures,
+        properties: &Self::Properties,
+    ) -> Self::Summary;
+
+    /// In which time from the start the faults begin that the seed chooses.
+    fn fault_window(spec: &Spec<Self>) -> Duration;
+
+    /// Faults that the family draws from the seed by itself, if its settings ask for them.
+    fn own_faults(_spec: &Spec<Self>) -> Vec<TimedFault> {
+        Vec::new()
+    }
+
+    /// How long a sync of the disk takes unless somebody says otherwise.
+    fn usual_disk() -> Latency {
+        Latency::Fixed(Duration::ZERO)
+    }
+
+    /// When a run is stopped although it could go on.
+    fn limits(spec: &Spec<Self>) -> Limits {
+        spec.usual_limits()
+    }
+
+    /// The options of the command line that bring these settings about; those that are usual can be left out.
+    fn flags(spec: &Spec<Self>) -> Vec<Flag>;
+
+    /// How a node stands after this moment, if that may be another way than before. `before` says how each node stood;
+    /// it is empty for groups that are too large to show.
+    fn stands(moment: &Moment<'_, Self::Command, Self::Event>, before: &[Column]) -> Option<(NodeId, Column)>;
+}
+
+/// Watches a run for breaches.
+pub trait Judge<C, E>: Observer<C, E> {
+    /// The verdicts at the end of a run.
+    fn verdicts(&self) -> Vec<Verdict>;
+
+    /// When the last thing happened.
+    fn end(&self) -> Time;
+}
+
+/// How closely a run is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Care {
+    /// For its verdicts alone, as fast as it goes: one of many seeds.
+    Verdicts,
+    /// For its figures too, even where they take time and memory.
+    Figures,
+}
+
+/// An option of the command line with its value, such as `--entries 10`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// Where it stands among the options that all families share.
+    pub place: Place,
+    /// The option and its value, as a shell takes them.
+    pub text: String,
+}
+
+/// Where a family's option stands among those that all families share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// After the nodes and the seed.
+    Front,
+    /// After how long things take.
+    Times,
+    /// After what the links are like.
+    Links,
+}
+
+impl Flag {
+    /// The option, unless it is usual.
+    pub fn unless(usual: bool, place: Place, text: String) -> Option<Self> {
+        (!usual).then_some(Self { place, text })
+    }
+}

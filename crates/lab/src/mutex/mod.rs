@@ -1,0 +1,216 @@
+//! The mutual-exclusion family in the lab.
+
+mod users;
+
+pub use users::Users;
+
+use crate::error::LabError;
+use crate::family::{Care, FamilyLab, Flag, Judge, Place};
+use crate::spec::{Spec, word};
+use crate::trace::Column;
+use quorate_core::about::Profile;
+use quorate_core::mutex::{Command, Event, ServiceOrder};
+use quorate_core::{Duration, Group, NodeId, Time};
+use quorate_registry::{Entry, Family, MutexEntry, MutexNode};
+use quorate_sim::metrics::Messages;
+use quorate_sim::moment::Moment;
+use quorate_sim::mutex::{
+    Demand, Expectations, Measures, MutexSummary, OrderWatch, Pattern, Properties, Requests, Standing, change,
+};
+use quorate_sim::property::Verdict;
+use quorate_sim::settings::{Chance, Latency};
+use serde::{Deserialize, Serialize};
+
+/// At most one node inside at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutex {}
+
+/// Who asks, how often and for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How many requests there are in all.
+    pub entries: u64,
+    /// When nodes ask.
+    pub workload: Pattern,
+    /// Who asks; everyone if empty.
+    pub requesters: Vec<NodeId>,
+    /// How long a node stays inside; one message time unless given.
+    pub hold: Option<Latency>,
+    /// How long a node is content outside; chosen to suit the workload unless given.
+    pub think: Option<Latency>,
+    /// How likely a request is a try.
+    pub tries: Chance,
+    /// How likely a request is given up after a while.
+    pub cancels: Chance,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            entries: 10,
+            workload: Pattern::Random,
+            requesters: Vec::new(),
+            hold: None,
+            think: None,
+            tries: Chance::default(),
+            cancels: Chance::default(),
+        }
+    }
+}
+
+/// The largest group whose order is watched: the vector clocks of all that is under way must fit in memory.
+const MOST_ORDERED: usize = 256;
+
+impl FamilyLab for Mutex {
+    const FAMILY: Family = Family::Mutex;
+    const COMMANDS: &'static [&'static str] =
+        &[Command::Acquire.name(), Command::Try.name(), Command::Cancel.name(), Command::Release.name()];
+    const LEGEND: &'static str = "· outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   \
+                                  times in milliseconds";
+
+    type Entry = MutexEntry;
+    type Command = Command;
+    type Event = Event;
+    type Node = MutexNode;
+    type Settings = Settings;
+    type Users = Users;
+    type Measures = Measures;
+    type Properties = Properties;
+    type Summary = MutexSummary;
+
+    fn entry(entry: &'static Entry) -> Option<&'static MutexEntry> {
+        match entry {
+            Entry::Mutex(entry) => Some(entry),
+            Entry::Election(_) | Entry::Replica(_) => None,
+        }
+    }
+
+    fn profile(entry: &MutexEntry) -> &'static Profile {
+        &entry.facts.profile
+    }
+
+    /// The book's links lose nothing.
+    fn copes_with_loss(_entry: &MutexEntry) -> bool {
+        false
+    }
+
+    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
+        match spec.settings.requesters.iter().find(|node| node.index() >= spec.nodes) {
+            Some(node) => Err(LabError::NoSuchRequester { node: *node, nodes: spec.nodes }),
+            None => Ok(()),
+        }
+    }
+
+    fn maker(
+        spec: &Spec<Self>,
+        entry: &'static MutexEntry,
+    ) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
+        let group = spec.group();
+        spec.linked(move |me| (entry.make)(me, group.clone()))
+    }
+
+    fn users(spec: &Spec<Self>) -> Users {
+        match &spec.script {
+            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
+            Some(_) | None => Users::of_workload(Requests::new(spec.nodes, spec.seed, demand(spec))),
+        }
+    }
+
+    fn measures(spec: &Spec<Self>, entry: &MutexEntry) -> Measures {
+        let keeper = (entry.facts.keeper)(&spec.group());
+        let settled = spec.typical().times(2) + spec.processing.typical().times(2);
+        Measures::new(spec.nodes, keeper, settled)
+    }
+
+    fn properties(spec: &Spec<Self>, entry: &MutexEntry, care: Care) -> Properties {
+        let Settings { requesters, workload, entries, .. } = &spec.settings;
+        let requesters = if requesters.is_empty() { spec.nodes } else { requesters.len() };
+        let expects = Expectations {
+            fences: entry.facts.fences,
+            order: match (entry.facts.order, care) {
+                _ if spec.nodes > MOST_ORDERED => OrderWatch::Ignored,
+                (ServiceOrder::HappenedBefore, _) => OrderWatch::Promised,
+                (ServiceOrder::Arrival | ServiceOrder::None, Care::Figures) => OrderWatch::Counted,
+                (ServiceOrder::Arrival | ServiceOrder::None, Care::Verdicts) => OrderWatch::Ignored,
+            },
+            contention: !spec.is_scripted() && *workload != Pattern::Single && requesters > 1 && *entries > 1,
+        };
+        Properties::new(spec.nodes, expects)
+    }
+
+    fn summary(spec: &Spec<Self>, messages: &Messages, measures: &Measures, properties: &Properties) -> MutexSummary {
+        let (unit, unit_name) = spec.delay_unit();
+        measures.summary(messages, properties, unit, unit_name)
+    }
+
+    fn fault_window(spec: &Spec<Self>) -> Duration {
+        spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000))
+    }
+
+    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+        let Settings { entries, workload, requesters, hold, think, tries, cancels } = &spec.settings;
+        let usual = Settings::default();
+        let length = |name: &str, length: &Option<Latency>| {
+            length.map(|length| Flag { place: Place::Times, text: format!("--{name} {length}") })
+        };
+        let members = Group::from_iter(requesters.iter().copied());
+        let flags = [
+            Flag::unless(false, Place::Front, format!("--entries {entries}")),
+            Flag::unless(*workload == usual.workload, Place::Front, format!("--workload {}", word(workload))),
+            Flag::unless(requesters.is_empty(), Place::Front, format!("--requesters {members}")),
+            length("hold", hold),
+            length("think", think),
+            Flag::unless(tries.is_zero(), Place::Links, format!("--try {tries}")),
+            Flag::unless(cancels.is_zero(), Place::Links, format!("--cancel {cancels}")),
+        ];
+        flags.into_iter().flatten().collect()
+    }
+
+    fn stands(moment: &Moment<'_, Command, Event>, before: &[Column]) -> Option<(NodeId, Column)> {
+        let (_, node, change) = change(moment)?;
+        let standing = match before.get(node.index())? {
+            Column::Waiting => Standing::Waiting,
+            Column::Chosen => Standing::Inside,
+            Column::Idle | Column::Follows | Column::Paused | Column::Down => Standing::Outside,
+        };
+        let column = match standing.after(change) {
+            Standing::Outside => Column::Idle,
+            Standing::Waiting => Column::Waiting,
+            Standing::Inside => Column::Chosen,
+        };
+        Some((node, column))
+    }
+}
+
+impl Judge<Command, Event> for Properties {
+    fn verdicts(&self) -> Vec<Verdict> {
+        self.verdicts()
+    }
+
+    fn end(&self) -> Time {
+        self.end()
+    }
+}
+
+fn demand(spec: &Spec<Mutex>) -> Demand {
+    let typical = spec.typical();
+    let Settings { entries, workload, requesters, hold, think, tries, cancels } = spec.settings.clone();
+    let requesters: Vec<_> = if requesters.is_empty() { spec.group().iter().collect() } else { requesters };
+    let askers = entries.min(requesters.len() as u64);
+    let usual_think = match workload {
+        // Long enough that the last release has arrived everywhere.
+        Pattern::Single | Pattern::All => Latency::Fixed(typical.times(10)),
+        // About as much as the group can serve, so that there is contention, but not always.
+        Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4 * askers) },
+    };
+    Demand {
+        pattern: workload,
+        entries,
+        requesters,
+        hold: hold.unwrap_or(Latency::Fixed(typical)),
+        think: think.unwrap_or(usual_think),
+        tries,
+        cancels,
+        typical,
+    }
+}

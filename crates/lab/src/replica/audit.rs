@@ -1,0 +1,250 @@
+//! Holds what replicas tell of their logs against each other, index by index, over all replicas and all their lives.
+
+use quorate_core::{Duration, NodeId, Time};
+use quorate_replica::{Audit, LogTime, Restoration};
+use quorate_sim::settings::{Fault, Ppm};
+use std::collections::BTreeMap;
+
+/// What is known of the logs.
+#[derive(Default)]
+pub(super) struct Ledger {
+    /// Each index with what the first replica to reach it told.
+    entries: BTreeMap<u64, Entry>,
+    /// Each index at which somebody was told that its command is done.
+    acknowledged: BTreeMap<u64, Acknowledged>,
+    pace: Pace,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    told_by: NodeId,
+    /// Term and fingerprint; nothing where only a state was restored so far.
+    said: Option<(u64, u64)>,
+    state: u64,
+    time: LogTime,
+}
+
+#[derive(Clone, Copy)]
+struct Acknowledged {
+    by: NodeId,
+    term: u64,
+}
+
+/// What a replica's report contradicts.
+pub(super) enum Contradiction {
+    /// Something that was acknowledged or applied is not what it was.
+    Kept(String),
+    /// Two states differ at one index.
+    Equal(String),
+    /// Log time went back, or ahead of time.
+    LogTime(String),
+}
+
+/// How fast the fastest clock may have run so far.
+struct Pace {
+    /// In millionths, beyond true time.
+    fastest: u32,
+    /// How much jumps of clocks can have added.
+    jumps: Duration,
+    /// The most that a leader adds at once.
+    most: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { fastest: 0, jumps: Duration::ZERO, most: Duration::ZERO }
+    }
+}
+
+impl Ledger {
+    /// Nothing is known. A leader adds at most two ticks to log time at once.
+    pub(super) fn new(tick: Duration) -> Self {
+        Self { pace: Pace { most: tick.times(2), ..Pace::default() }, ..Self::default() }
+    }
+
+    /// The highest index that any replica reached.
+    pub(super) fn last(&self) -> u64 {
+        self.entries.last_key_value().map_or(0, |(index, _)| *index)
+    }
+
+    /// The log time there.
+    pub(super) fn time(&self) -> LogTime {
+        self.entries.last_key_value().map_or(LogTime::ZERO, |(_, entry)| entry.time)
+    }
+
+    /// The highest index at which something was acknowledged.
+    pub(super) fn last_acknowledged(&self) -> u64 {
+        self.acknowledged.last_key_value().map_or(0, |(index, _)| *index)
+    }
+
+    /// A clock may run otherwise from now on.
+    pub(super) fn clock_changes(&mut self, text: &str) {
+        match text.parse::<Fault>() {
+            Ok(Fault::Drift { by, .. }) => self.pace.fastest = self.pace.fastest.max(too_fast(by)),
+            Ok(Fault::Skew { .. }) => self.pace.jumps = self.pace.jumps + self.pace.most,
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    /// A replica told its client that a command is done, while it led in this term.
+    pub(super) fn acknowledges(&mut self, node: NodeId, term: u64, index: u64) -> Option<Contradiction> {
+        self.acknowledged.entry(index).or_insert(Acknowledged { by: node, term });
+        let (was, _) = self.entries.get(&index)?.said?;
+        (was != term).then(|| differs(index, was, Acknowledged { by: node, term }))
+    }
+
+    /// A replica applied an entry.
+    pub(super) fn applies(&mut self, now: Time, node: NodeId, audit: &Audit) -> Vec<Contradiction> {
+        let said = Some((audit.term, audit.entry));
+        let entry = Entry { told_by: node, said, state: audit.state, time: audit.time };
+        let mut found = self.reaches(now, audit.index, entry);
+        if let Some(acknowledged) = self.acknowledged.get(&audit.index).filter(|known| known.term != audit.term) {
+            found.push(differs(audit.index, audit.term, *acknowledged));
+        }
+        found
+    }
+
+    /// A replica took a whole state over.
+    pub(super) fn restores(&mut self, now: Time, node: NodeId, restored: &Restoration) -> Vec<Contradiction> {
+        let entry = Entry { told_by: node, said: None, state: restored.state, time: restored.time };
+        self.reaches(now, restored.index, entry)
+    }
+
+    fn reaches(&mut self, now: Time, index: u64, told: Entry) -> Vec<Contradiction> {
+        let Some(known) = self.entries.get_mut(&index) else {
+            self.entries.insert(index, told);
+            return self.check_time(now, index, told).into_iter().collect();
+        };
+        let (one, other) = (told.told_by, known.told_by);
+        let mut found = Vec::new();
+        if let (Some((term, entry)), Some((known_term, known_entry))) = (told.said, known.said)
+            && (term, entry) != (known_term, known_entry)
+        {
+            let text = format!(
+                "node {one} applied another entry at index {index} (term {term}) than node {other} did (term {known_term})"
+            );
+            found.push(Contradiction::Kept(text));
+        }
+        known.said = known.said.or(told.said);
+        if told.state != known.state {
+            let text = format!("node {one} and node {other} have different states at index {index}");
+            found.push(Contradiction::Equal(text));
+        }
+        if told.time != known.time {
+            let text =
+                format!("at index {index} it is {} to node {one}, but {} to node {other}", told.time, known.time);
+            found.push(Contradiction::LogTime(text));
+        }
+        found
+    }
+
+    /// Between its neighbours, and not ahead of the fastest clock.
+    fn check_time(&self, now: Time, index: u64, told: Entry) -> Option<Contradiction> {
+        let before = self.entries.range(..index).next_back();
+        let after = self.entries.range(index + 1..).next();
+        let mut found = None;
+        if let Some((earlier, entry)) = before.filter(|(_, entry)| entry.time > told.time) {
+            found = Some(format!("it is {} at index {index}, but {} at index {earlier}", told.time, entry.time));
+        }
+        if let Some((later, entry)) = after.filter(|(_, entry)| entry.time < told.time) {
+            found = Some(format!("it is {} at index {index}, but {} at index {later}", told.time, entry.time));
+        }
+        let most = self.pace.most_at(now);
+        if told.time > most {
+            let node = told.told_by;
+            found = Some(format!("node {node} applied index {index} at log time {}, when {most} was due", told.time));
+        }
+        found.map(Contradiction::LogTime)
+    }
+}
+
+impl Pace {
+    /// The most that log time can be at a true instant.
+    fn most_at(&self, now: Time) -> LogTime {
+        let elapsed = u128::from(now.since(Time::ZERO).nanos());
+        let nanos = elapsed * (1_000_000 + u128::from(self.fastest)) / 1_000_000;
+        LogTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).after(self.jumps)
+    }
+}
+
+fn too_fast(by: Ppm) -> u32 {
+    u32::try_from(by.parts()).unwrap_or(0)
+}
+
+fn differs(index: u64, term: u64, acknowledged: Acknowledged) -> Contradiction {
+    let Acknowledged { by, term: promised } = acknowledged;
+    Contradiction::Kept(format!(
+        "node {by} acknowledged index {index} in term {promised}, but the entry there is of term {term}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Contradiction, Ledger};
+    use quorate_core::{Duration, NodeId, Time};
+    use quorate_replica::{Audit, LogTime};
+
+    const TICK: Duration = Duration::from_millis(10);
+
+    fn audit(index: u64, term: u64, millis: u64, entry: u64, state: u64) -> Audit {
+        Audit { index, term, time: LogTime::from_nanos(millis * 1_000_000), entry, state }
+    }
+
+    fn at(millis: i64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    fn names(found: &[Contradiction]) -> Vec<&'static str> {
+        let name = |contradiction: &Contradiction| match contradiction {
+            Contradiction::Kept(_) => "kept",
+            Contradiction::Equal(_) => "equal",
+            Contradiction::LogTime(_) => "log-time",
+        };
+        found.iter().map(name).collect()
+    }
+
+    #[test]
+    fn equal_reports_contradict_nothing() {
+        let mut ledger = Ledger::new(TICK);
+        let [one, two] = [0, 1].map(NodeId::from_index);
+        for node in [one, two, one] {
+            assert!(ledger.applies(at(9), node, &audit(2, 1, 5, 7, 8)).is_empty());
+            assert!(ledger.applies(at(9), node, &audit(3, 1, 5, 9, 9)).is_empty());
+        }
+        assert!(ledger.acknowledges(one, 1, 3).is_none());
+        assert_eq!(ledger.last_acknowledged(), 3);
+    }
+
+    #[test]
+    fn another_entry_another_state_and_another_time_are_told_apart() {
+        let mut ledger = Ledger::new(TICK);
+        let [one, two] = [0, 1].map(NodeId::from_index);
+        ledger.applies(at(9), one, &audit(2, 1, 5, 7, 8));
+        assert_eq!(names(&ledger.applies(at(9), two, &audit(2, 2, 5, 7, 8))), ["kept"]);
+        assert_eq!(names(&ledger.applies(at(9), two, &audit(2, 1, 5, 6, 8))), ["kept"]);
+        assert_eq!(names(&ledger.applies(at(9), two, &audit(2, 1, 5, 7, 9))), ["equal"]);
+        assert_eq!(names(&ledger.applies(at(9), two, &audit(2, 1, 6, 7, 8))), ["log-time"]);
+        assert_eq!(names(&ledger.applies(at(9), two, &audit(3, 1, 4, 7, 8))), ["log-time"]);
+    }
+
+    #[test]
+    fn what_was_acknowledged_stays_whoever_is_heard_first() {
+        let mut ledger = Ledger::new(TICK);
+        let [one, two] = [0, 1].map(NodeId::from_index);
+        assert!(ledger.acknowledges(one, 1, 4).is_none());
+        assert_eq!(names(&ledger.applies(at(9), two, &audit(4, 2, 5, 7, 8))), ["kept"]);
+        assert!(matches!(ledger.acknowledges(one, 1, 4), Some(Contradiction::Kept(_))));
+    }
+
+    #[test]
+    fn log_time_may_go_as_fast_as_the_fastest_clock_and_no_faster() {
+        let mut ledger = Ledger::new(TICK);
+        let one = NodeId::from_index(0);
+        assert_eq!(names(&ledger.applies(at(1_000), one, &audit(2, 1, 1_001, 7, 8))), ["log-time"]);
+        ledger.clock_changes("drift 2 by 1000ppm");
+        assert!(ledger.applies(at(2_000), one, &audit(3, 1, 2_002, 7, 8)).is_empty());
+        assert_eq!(names(&ledger.applies(at(3_000), one, &audit(4, 1, 3_004, 7, 8))), ["log-time"]);
+        ledger.clock_changes("skew 2 by 5s");
+        assert!(ledger.applies(at(3_000), one, &audit(5, 1, 3_020, 7, 8)).is_empty());
+    }
+}

@@ -1,0 +1,93 @@
+//! One register of the replicated map, doing one operation at a time: what histories are held against.
+
+use quorate_replica::registers::{Answer, Change};
+use quorate_sim::linear::Object;
+use std::fmt;
+
+/// A register by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Cell(Option<u64>);
+
+/// What a client asks of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Operation {
+    Read { key: u64 },
+    Change(Change),
+}
+
+/// What it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Said(pub(super) Answer);
+
+impl Operation {
+    pub(super) fn key(&self) -> u64 {
+        match self {
+            Self::Read { key } => *key,
+            Self::Change(change) => change.key(),
+        }
+    }
+
+    pub(super) fn is_change(&self) -> bool {
+        matches!(self, Self::Change(_))
+    }
+}
+
+impl Object for Cell {
+    type Operation = Operation;
+    type Answer = Said;
+
+    fn apply(&mut self, operation: &Operation) -> Said {
+        Said(match *operation {
+            Operation::Read { .. } => Answer::Value(self.0),
+            Operation::Change(Change::CompareAndSet { expect, .. }) if self.0 != expect => Answer::Differs(self.0),
+            Operation::Change(Change::Write { value, .. } | Change::CompareAndSet { value, .. }) => {
+                self.0 = Some(value);
+                Answer::Written
+            }
+        })
+    }
+
+    fn looks_only(operation: &Operation, answer: &Said) -> bool {
+        matches!((operation, answer.0), (Operation::Read { .. }, _) | (_, Answer::Differs(_)))
+    }
+}
+
+/// A value, or that there is none.
+struct Value(Option<u64>);
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(value) => value.fmt(f),
+            None => f.write_str("nothing"),
+        }
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Value(self.0).fmt(f)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Read { key } => write!(f, "read {key}"),
+            Self::Change(Change::Write { key, value }) => write!(f, "write {value} to {key}"),
+            Self::Change(Change::CompareAndSet { key, expect, value }) => {
+                write!(f, "set {key} from {} to {value}", Value(expect))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Answer::Written => f.write_str("done"),
+            Answer::Differs(value) => write!(f, "it is {}", Value(value)),
+            Answer::Value(value) => Value(value).fmt(f),
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! The replica family in the lab: clients of a replicated map under everything that can go wrong.
+
+mod agenda;
+mod audit;
+mod cell;
+mod chaos;
+mod client;
+mod clients;
+mod operator;
+mod properties;
+mod ticket;
+mod users;
+
+pub use properties::Properties;
+pub use users::Users;
+
+use crate::error::LabError;
+use crate::family::{Care, FamilyLab, Flag, Place};
+use crate::spec::{Spec, word};
+use crate::trace::Column;
+use clients::{Clients, Demand};
+use operator::Site;
+use properties::{Expectations, Sometimes};
+use quorate_core::about::Profile;
+use quorate_core::{Duration, Group, NodeId, Time};
+use quorate_registry::{Entry, Family, ReplicaEntry, ReplicaMachine, ReplicaNode};
+use quorate_replica::{Members, Reads};
+use quorate_sim::metrics::Messages;
+use quorate_sim::moment::{Done, Moment, Taken};
+use quorate_sim::run::Limits;
+use quorate_sim::settings::{Disk, Fault, Latency, Length, TimedFault};
+use serde::{Deserialize, Serialize};
+
+/// A map of registers whose clients may ask again without harm.
+type Machine = ReplicaMachine;
+type Command = quorate_replica::Command<Machine>;
+type Event = quorate_replica::Event<Machine>;
+
+/// One log on many nodes, and a state machine on top of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replica {}
+
+/// Who asks for what, and what the replicas are like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How many nodes the group begins with; all of them unless given.
+    pub founders: Option<usize>,
+    /// How many clients there are.
+    pub clients: u64,
+    /// How many operations they do in all.
+    pub operations: u64,
+    /// On how many registers.
+    pub keys: u64,
+    /// How many times an operator changes the members or hands the leadership over.
+    pub changes: u32,
+    /// How reads are answered.
+    pub reads: Reads,
+    /// The beat that all waiting is counted in.
+    pub tick: Length,
+    /// After how many entries the state is kept and the log before it let go.
+    pub checkpoint_every: u64,
+    /// How many entries before the checkpoint stay.
+    pub keep_entries: u64,
+    /// How long a piece of a snapshot is.
+    pub piece_bytes: usize,
+    /// Whether the seed lets everything go wrong that a replica must bear.
+    pub chaos: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            founders: None,
+            clients: 3,
+            operations: 60,
+            keys: 3,
+            changes: 0,
+            reads: Reads::Quorum,
+            tick: Length(Duration::from_millis(10)),
+            checkpoint_every: 20,
+            keep_entries: 5,
+            piece_bytes: 100,
+            chaos: false,
+        }
+    }
+}
+
+/// What a run of replicas came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// How many operations clients asked for.
+    pub operations: u64,
+    /// How many were answered.
+    pub answered: u64,
+    /// How often somebody became the leader.
+    pub leaders: u64,
+    /// The highest term in which anybody led.
+    pub term: u64,
+    /// How many entries the log has.
+    pub entries: u64,
+    /// How long anybody led by the log's own time, in nanoseconds.
+    pub log_time: u64,
+    /// How many snapshots replicas took over from their leaders.
+    pub snapshots: u64,
+    /// How many reads were answered under a lease.
+    pub leased: u64,
+    /// How often a proposal's fate was unknown to the replica that took it.
+    pub unknown: u64,
+    /// How often the members changed.
+    pub changes: u64,
+    /// Who they are in the end.
+    pub members: Members,
+    /// Messages, control messages left out, for each answered operation.
+    pub messages_per_operation: Option<f64>,
+}
+
+/// Why a group of replicas cannot be run. Each prints as a sentence that says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// The group cannot begin with so many.
+    #[error("A group of {nodes} nodes cannot have {founders} founders; --founders takes a number from 1 to {nodes}.")]
+    Founders {
+        /// As many as were asked for.
+        founders: usize,
+        /// As many as there are.
+        nodes: usize,
+    },
+    /// Nothing can be counted in beats that take no time.
+    #[error("A tick of no length leaves nothing to count in; --tick 10ms is a good start.")]
+    NoTick,
+    /// Nothing can be read or written.
+    #[error("Clients need a register to read and write; --keys 3 is a good start.")]
+    NoKeys,
+    /// More than tickets can number.
+    #[error("That is too much for one run: at most {MOST_CLIENTS} clients do at most {MOST_OPERATIONS} operations.")]
+    TooMuch,
+}
+
+const MOST_CLIENTS: u64 = 10_000;
+const MOST_OPERATIONS: u64 = 100_000_000;
+
+/// By how many millionths replicas let clocks be off, and how far off chaos lets them be.
+const DRIFT_BOUND: u32 = 1_000;
+const DRIFT: u32 = 500;
+
+/// In ticks: how long a client takes for an operation with its pause, roughly.
+const OPERATION: u64 = 10;
+
+/// In ticks: whoever has no answer so long after the last fault will never have one.
+const PATIENCE: u64 = 4_000;
+
+impl Settings {
+    fn tick(&self) -> Duration {
+        self.tick.0
+    }
+}
+
+fn founders(spec: &Spec<Replica>) -> usize {
+    spec.settings.founders.unwrap_or(spec.nodes)
+}
+
+fn replica_settings(spec: &Spec<Replica>) -> quorate_replica::Settings {
+    let Settings { reads, checkpoint_every, keep_entries, piece_bytes, .. } = spec.settings;
+    quorate_replica::Settings {
+        seed: spec.seed,
+        tick: spec.settings.tick(),
+        reads,
+        drift_ppm: DRIFT_BOUND,
+        checkpoint_every,
+        keep_entries,
+        piece_bytes,
+        audit: true,
+        ..quorate_replica::Settings::new(Members::voters(&Group::of_size(founders(spec))))
+    }
+}
+
+/// Everything that will go wrong.
+fn faults(spec: &Spec<Replica>) -> Vec<TimedFault> {
+    let random = spec.random_faults.draw(spec.seed, spec.nodes, Replica::fault_window(spec));
+    spec.all_faults().cloned().chain(random).chain(Replica::own_faults(spec)).collect()
+}
+
+fn site(spec: &Spec<Replica>) -> Site {
+    let wipe = |timed: TimedFault| match timed.fault {
+        Fault::Restart { node, disk: Disk::Blank } => Some((Time::ZERO + timed.at, node)),
+        _ => None,
+    };
+    Site {
+        nodes: spec.nodes,
+        founders: founders(spec),
+        changes: spec.settings.changes,
+        window: Replica::fault_window(spec),
+        tick: spec.settings.tick(),
+        wipes: faults(spec).into_iter().filter_map(wipe).collect(),
+        calm: spec.faults_end().unwrap_or(Time::ZERO),
+    }
+}
+
+/// Whether all that goes wrong is put right again.
+fn ends_calm(spec: &Spec<Replica>) -> bool {
+    let faults = faults(spec);
+    let followed = |timed: &TimedFault, cures: &dyn Fn(&Fault) -> bool| {
+        timed.lasts.is_some() || faults.iter().any(|later| later.at > timed.at && cures(&later.fault))
+    };
+    let ends = |timed: &TimedFault| match &timed.fault {
+        Fault::Crash { node, .. } => {
+            followed(timed, &|later| matches!(later, Fault::Restart { node: back, .. } if back == node))
+        }
+        Fault::Pause { node } => {
+            followed(timed, &|later| matches!(later, Fault::Resume { node: back } if back == node))
+        }
+        Fault::Cut(_) => followed(timed, &|later| matches!(later, Fault::Heal)),
+        Fault::Disk { .. } | Fault::Link { .. } => timed.lasts.is_some(),
+        Fault::Restart { .. } | Fault::Resume { .. } | Fault::Heal | Fault::Skew { .. } | Fault::Drift { .. } => true,
+    };
+    spec.loss.is_zero() && faults.iter().all(ends)
+}
+
+impl FamilyLab for Replica {
+    const FAMILY: Family = Family::Replica;
+    const COMMANDS: &'static [&'static str] = &users::WORDS;
+    const LEGEND: &'static str = "· waits to be let in   ? knows no leader   ○ follows   █ leads   ‖ paused   ✗ down   \
+                                  [ ] whose step it is   times in milliseconds";
+
+    type Entry = ReplicaEntry;
+    type Command = Command;
+    type Event = Event;
+    type Node = ReplicaNode;
+    type Settings = Settings;
+    type Users = Users;
+    type Measures = ();
+    type Properties = Properties;
+    type Summary = Summary;
+
+    fn entry(entry: &'static Entry) -> Option<&'static ReplicaEntry> {
+        match entry {
+            Entry::Replica(entry) => Some(entry),
+            Entry::Mutex(_) | Entry::Election(_) => None,
+        }
+    }
+
+    fn profile(entry: &ReplicaEntry) -> &'static Profile {
+        entry.profile
+    }
+
+    fn copes_with_loss(_entry: &ReplicaEntry) -> bool {
+        true
+    }
+
+    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
+        let Settings { clients, operations, keys, .. } = spec.settings;
+        let founders = founders(spec);
+        let unfit = if founders == 0 || founders > spec.nodes {
+            Some(Unfit::Founders { founders, nodes: spec.nodes })
+        } else if spec.settings.tick() == Duration::ZERO {
+            Some(Unfit::NoTick)
+        } else if keys == 0 {
+            Some(Unfit::NoKeys)
+        } else if clients > MOST_CLIENTS || operations > MOST_OPERATIONS {
+            Some(Unfit::TooMuch)
+        } else {
+            None
+        };
+        unfit.map_or(Ok(()), |unfit| Err(unfit.into()))
+    }
+
+    fn maker(
+        spec: &Spec<Self>,
+        entry: &'static ReplicaEntry,
+    ) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
+        let settings = replica_settings(spec);
+        spec.linked(move |me| (entry.make)(me, settings.clone()))
+    }
+
+    fn users(spec: &Spec<Self>) -> Users {
+        let Settings { clients, operations, keys, .. } = spec.settings;
+        match &spec.script {
+            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
+            Some(_) | None => {
+                let (tick, site) = (spec.settings.tick(), site(spec));
+                let (nodes, seed, calm) = (spec.nodes, spec.seed, site.calm);
+                let demand = Demand { nodes, seed, clients, operations, keys, tick, calm };
+                Users::of_clients(Clients::new(demand, site))
+            }
+        }
+    }
+
+    fn measures(_spec: &Spec<Self>, _entry: &ReplicaEntry) {}
+
+    fn properties(spec: &Spec<Self>, _entry: &ReplicaEntry, _care: Care) -> Properties {
+        let Settings { clients, operations, changes, reads, chaos, .. } = spec.settings;
+        let asks = !spec.is_scripted() && clients > 0;
+        let has_peers = spec.nodes > 1;
+        Properties::new(Expectations {
+            nodes: spec.nodes,
+            founders: replica_settings(spec).founders,
+            operations: asks.then_some(operations),
+            tick: spec.settings.tick(),
+            ends_calm: ends_calm(spec),
+            sometimes: Sometimes {
+                faults: asks && chaos,
+                group: has_peers,
+                changes: asks && chaos && changes > 0 && has_peers,
+                lease: asks && reads == Reads::Lease,
+            },
+        })
+    }
+
+    fn summary(_spec: &Spec<Self>, messages: &Messages, _measures: &(), properties: &Properties) -> Summary {
+        let (operations, answered) = properties.operations();
+        let counts = properties.counts();
+        Summary {
+            operations,
+            answered,
+            leaders: counts.leaders,
+            term: properties.term(),
+            entries: properties.ledger().last(),
+            log_time: properties.ledger().time().nanos(),
+            snapshots: counts.snapshots,
+            leased: counts.leased,
+            unknown: counts.unknown,
+            changes: counts.changes,
+            members: properties.members().clone(),
+            messages_per_operation: (answered > 0).then(|| messages.total() as f64 / answered as f64),
+        }
+    }
+
+    /// About as long as clients are busy.
+    fn fault_window(spec: &Spec<Self>) -> Duration {
+        let Settings { clients, operations, .. } = spec.settings;
+        spec.settings.tick().times(OPERATION * operations.div_ceil(clients.max(1)).clamp(10, 10_000))
+    }
+
+    fn own_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
+        let stage = chaos::Stage {
+            nodes: spec.nodes,
+            founders: founders(spec),
+            window: Self::fault_window(spec),
+            tick: spec.settings.tick(),
+            drift: DRIFT,
+        };
+        if spec.settings.chaos { chaos::draw(spec.seed, stage) } else { Vec::new() }
+    }
+
+    /// Long enough that a crash finds writes that are not on the disk yet.
+    fn usual_disk() -> Latency {
+        Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(10) }
+    }
+
+    fn limits(spec: &Spec<Self>) -> Limits {
+        let usual = spec.usual_limits();
+        let tick = spec.settings.tick();
+        let calm = spec.faults_end().unwrap_or(Time::ZERO).max(Time::ZERO + Self::fault_window(spec));
+        let patience = tick.times(PATIENCE + 4 * OPERATION * spec.settings.operations);
+        Limits { until: usual.until.or(Some(calm + patience)), settle: tick.times(200), ..usual }
+    }
+
+    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+        let usual = Settings::default();
+        let Settings { founders, clients, operations, keys, changes, reads, tick, .. } = &spec.settings;
+        let Settings { checkpoint_every, keep_entries, piece_bytes, chaos, .. } = &spec.settings;
+        let front = |is_usual: bool, text: String| Flag::unless(is_usual, Place::Front, text);
+        let flags = [
+            founders.and_then(|founders| front(false, format!("--founders {founders}"))),
+            front(*clients == usual.clients, format!("--clients {clients}")),
+            front(false, format!("--operations {operations}")),
+            front(*keys == usual.keys, format!("--keys {keys}")),
+            front(*changes == usual.changes, format!("--changes {changes}")),
+            front(*reads == usual.reads, format!("--reads {}", word(reads))),
+            front(*tick == usual.tick, format!("--tick {tick}")),
+            front(*checkpoint_every == usual.checkpoint_every, format!("--checkpoint-every {checkpoint_every}")),
+            front(*keep_entries == usual.keep_entries, format!("--keep-entries {keep_entries}")),
+            front(*piece_bytes == usual.piece_bytes, format!("--piece-bytes {piece_bytes}")),
+            front(!chaos, "--chaos".into()),
+        ];
+        flags.into_iter().flatten().collect()
+    }
+
+    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Column]) -> Option<(NodeId, Column)> {
+        match moment {
+            Moment::Input { node, input: Taken::Start { .. }, .. } => Some((*node, Column::Idle)),
+            Moment::Effect { node, effect: Done::Emit(Event::Restored(_)), .. } => Some((*node, Column::Waiting)),
+            Moment::Effect { node, effect: Done::Emit(Event::Leads { .. }), .. } => Some((*node, Column::Chosen)),
+            Moment::Effect { node, effect: Done::Emit(Event::Follows { leader, .. }), .. } => {
+                Some((*node, if leader.is_some() { Column::Follows } else { Column::Waiting }))
+            }
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
+        }
+    }
+}

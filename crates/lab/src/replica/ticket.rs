@@ -1,0 +1,44 @@
+//! Tickets that say whose they are: client, operation and attempt in one number.
+
+use quorate_replica::Ticket;
+
+/// Whose request a ticket stands for. An operation is asked as often as it takes, each time under another ticket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Asking {
+    pub(super) client: u64,
+    /// The operation among those of its client.
+    pub(super) number: u64,
+    pub(super) attempt: u64,
+}
+
+/// The client that changes members.
+pub(super) const OPERATOR: u64 = 0;
+
+const ATTEMPTS: u32 = 20;
+const NUMBERS: u32 = 28;
+
+impl Asking {
+    pub(super) fn ticket(self) -> Ticket {
+        Ticket((self.client << (NUMBERS + ATTEMPTS)) | (self.number << ATTEMPTS) | self.attempt)
+    }
+
+    pub(super) fn of(ticket: Ticket) -> Self {
+        let low = |bits: u32| (1 << bits) - 1;
+        Self {
+            client: ticket.0 >> (NUMBERS + ATTEMPTS),
+            number: (ticket.0 >> ATTEMPTS) & low(NUMBERS),
+            attempt: ticket.0 & low(ATTEMPTS),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Asking;
+
+    #[test]
+    fn a_ticket_tells_whose_it_is() {
+        let asking = Asking { client: 7, number: 1 << 27, attempt: (1 << 20) - 1 };
+        assert_eq!(Asking::of(asking.ticket()), asking);
+    }
+}
