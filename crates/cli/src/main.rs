@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod commands;
+mod families;
 mod memory;
 mod output;
 mod paint;

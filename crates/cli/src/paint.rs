@@ -24,9 +24,10 @@ fn wanted() -> bool {
 /// A piece of a trace line.
 pub(crate) fn ink(ink: Ink, text: &str) -> String {
     let code = match ink {
-        Ink::Column(Column::Outside) => "2",
+        Ink::Column(Column::Idle) => "2",
         Ink::Column(Column::Waiting) => "33",
-        Ink::Column(Column::Inside) => "1;32",
+        Ink::Column(Column::Follows) => "32",
+        Ink::Column(Column::Chosen) => "1;32",
         Ink::Column(Column::Paused | Column::Down) => "1;31",
         Ink::Part(Sort::Input) => "1",
         Ink::Part(Sort::Rule) => "36",

@@ -1,15 +1,15 @@
 //! What a run came to: for people as a table beside the book's figures, for programs as JSON.
 
+use crate::families::Present;
 use crate::output::output;
 use crate::paint;
-use quorate_core::mutex::{Facts, ServiceOrder};
-use quorate_lab::Spec;
 use quorate_lab::replay::Replayed;
 use quorate_lab::trace::{self, Line, Sort, Trace};
-use quorate_sim::metrics::{Delay, MessageSummary};
-use quorate_sim::mutex::MutexSummary;
+use quorate_lab::{FamilyLab, Spec};
+use quorate_sim::metrics::MessageSummary;
 use quorate_sim::property::{Kind, Verdict, Violation};
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 
 /// Prints a value as JSON.
@@ -21,83 +21,54 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
 }
 
 /// The figures of a run, as they are printed.
-pub(crate) struct Figures<'a> {
-    pub(crate) spec: &'a Spec,
-    pub(crate) facts: &'a Facts,
+pub(crate) struct Figures<'a, F: FamilyLab> {
+    pub(crate) spec: &'a Spec<F>,
+    pub(crate) entry: &'static F::Entry,
     pub(crate) messages: &'a MessageSummary,
-    pub(crate) mutex: &'a MutexSummary,
+    pub(crate) summary: &'a F::Summary,
     pub(crate) verdicts: &'a [Verdict],
 }
 
-impl Figures<'_> {
+impl<F: Present> Figures<'_, F> {
     /// The measured figures, with the book's beside them.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { spec, facts, messages, mutex, verdicts } = self;
-        let cost = &facts.cost;
-        let row = |out: &mut dyn Write, name: &str, measured: String, book: String| {
-            let book = if book.is_empty() { book } else { format!("   {}", paint::dim(&book)) };
-            writeln!(out, "  {name:<24}{measured:>12}{book}")
-        };
+        let messages = self.messages;
         writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   the book", "", "measured")))?;
-        row(out, "entries", mutex.entries.to_string(), String::new())?;
-        let expected = format!("{} = {}", (cost.messages)(spec.nodes), cost.formula);
-        match (&mutex.others, &mutex.own) {
-            (Some(others), Some(own)) => {
-                row(
-                    out,
-                    "messages an entry",
-                    number(others.messages_per_entry),
-                    (cost.messages)(spec.nodes).to_string(),
-                )?;
-                row(out, "  the coordinator's own", number(own.messages_per_entry), cost.own_messages.to_string())?;
-            }
-            _ => row(out, "messages an entry", number(mutex.messages_per_entry), expected)?,
-        }
-        let delays = [
-            ("client delay", mutex.client_delay, cost.client_delay),
-            ("synchronization delay", mutex.sync_delay, cost.sync_delay),
-        ];
-        for (name, measured, book) in delays {
-            let samples = measured.map_or(String::new(), |delay| format!("   ({})", count(delay.samples, "sample")));
-            let book = if book == 1 { "T".into() } else { format!("{book}T") };
-            row(out, name, delay(measured, mutex.delay_unit), format!("{book}{samples}"))?;
-        }
-        row(out, "overtaken at most", mutex.overtaken_max.to_string(), String::new())?;
-        if let Some(count) = mutex.out_of_order {
-            let promise =
-                if facts.order == ServiceOrder::HappenedBefore { "0: happened-before order" } else { "no promise" };
-            row(out, "out of order", count.to_string(), promise.into())?;
-        }
-        row(out, "busiest node's share", format!("{:.0}%", 100.0 * messages.busiest_share), String::new())?;
+        let mut table = Table { out };
+        F::figures(self, &mut table)?;
+        table.row("busiest node's share", format!("{:.0}%", 100.0 * messages.busiest_share), "")?;
         let kinds: Vec<_> = messages.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        row(out, "messages", messages.total.to_string(), kinds.join(", "))?;
-        row(out, "bytes", messages.bytes.to_string(), String::new())?;
+        table.row("messages", messages.total.to_string(), &kinds.join(", "))?;
+        table.row("bytes", messages.bytes.to_string(), "")?;
         if messages.control > 0 {
-            let what = format!("{} bytes of acknowledgements and repetitions", messages.control_bytes);
-            row(out, "control messages", messages.control.to_string(), what)?;
+            let what = format!("{} bytes of {}", messages.control_bytes, F::CONTROL);
+            table.row("control messages", messages.control.to_string(), &what)?;
         }
         writeln!(out)?;
-        self::verdicts(verdicts, out)?;
-        if facts.order == ServiceOrder::HappenedBefore && mutex.out_of_order.is_none() {
-            let why = paint::dim("not judged: the group is too large for vector clocks");
-            property(Kind::Always, "happened-before-order", &why, out)?;
-        }
-        Ok(())
+        verdicts(self.verdicts, out)?;
+        F::not_judged(self, out)
     }
 }
 
-fn number(value: Option<f64>) -> String {
+/// Figures, a line each.
+pub(crate) struct Table<'a> {
+    out: &'a mut dyn Write,
+}
+
+impl Table<'_> {
+    /// A figure with what the book says of it, or anything else worth saying.
+    pub(crate) fn row(&mut self, name: &str, measured: String, book: &str) -> io::Result<()> {
+        let book = if book.is_empty() { String::new() } else { format!("   {}", paint::dim(book)) };
+        writeln!(self.out, "  {name:<24}{measured:>12}{book}")
+    }
+}
+
+/// A figure that may be missing, with no more places than it needs.
+pub(crate) fn number(value: Option<f64>) -> String {
     match value {
         None => "–".into(),
         Some(value) if value.fract() == 0.0 => format!("{value:.0}"),
         Some(value) => format!("{value:.2}"),
-    }
-}
-
-fn delay(delay: Option<Delay>, unit: &str) -> String {
-    match delay {
-        None => "–".into(),
-        Some(delay) => format!("{} {unit}", number(Some(delay.mean))),
     }
 }
 
@@ -142,9 +113,21 @@ impl<'a> From<&'a [Verdict]> for Judged<'a> {
     }
 }
 
+/// What the family measured, as `--json` prints it: under the family's name.
+pub(crate) struct Measured<'a, F: FamilyLab>(pub(crate) &'a F::Summary);
+
+impl<F: FamilyLab> Serialize for Measured<'_, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(F::FAMILY.name(), self.0)?;
+        map.end()
+    }
+}
+
 /// What a journal came to, as `--json` prints it.
 #[derive(Serialize)]
-pub(crate) struct Reading<'a> {
+#[serde(bound = "")]
+pub(crate) struct Reading<'a, F: FamilyLab> {
     algorithm: &'a str,
     nodes: usize,
     seed: u64,
@@ -158,31 +141,33 @@ pub(crate) struct Reading<'a> {
     messages: &'a MessageSummary,
     #[serde(flatten)]
     judged: Judged<'a>,
-    mutex: &'a MutexSummary,
+    #[serde(flatten)]
+    measured: Measured<'a, F>,
 }
 
-impl<'a> Reading<'a> {
-    pub(crate) fn new(read: &'a Replayed, identical: Option<bool>) -> Self {
-        let Replayed { spec, found_by, lines, messages, mutex, verdicts } = read;
+impl<'a, F: FamilyLab> Reading<'a, F> {
+    pub(crate) fn new(read: &'a Replayed<F>, identical: Option<bool>) -> Self {
+        let Replayed { spec, found_by, lines, messages, summary, verdicts } = read;
         let Spec { algorithm, nodes, seed, .. } = spec;
         let judged = verdicts[..].into();
         let found_by = found_by.as_deref();
-        Self { algorithm, nodes: *nodes, seed: *seed, lines: *lines, found_by, identical, messages, judged, mutex }
+        let (nodes, seed, lines, measured) = (*nodes, *seed, *lines, Measured(summary));
+        Self { algorithm, nodes, seed, lines, found_by, identical, messages, judged, measured }
     }
 }
 
 /// What a journal came to, as text. `remark` says what was done with its lines.
-pub(crate) fn reading(read: &Replayed, remark: &str) -> anyhow::Result<()> {
-    let Replayed { spec, found_by, lines, messages, mutex, verdicts } = read;
-    let facts = spec.validate()?.facts;
+pub(crate) fn reading<F: Present>(read: &Replayed<F>, remark: &str) -> anyhow::Result<()> {
+    let Replayed { spec, found_by, lines, messages, summary, verdicts } = read;
+    let entry = spec.validate()?;
     let mut out = output();
     let (nodes, lines) = (count(spec.nodes as u64, "node"), count(*lines, "line"));
     let origin = match found_by {
         Some(command) => format!("found by '{command}'"),
         None => format!("seed {}", spec.seed),
     };
-    writeln!(out, "{} · {nodes} · {origin} · {lines}{remark}\n", paint::bold(facts.name))?;
-    Figures { spec, facts, messages, mutex, verdicts }.print(&mut out)?;
+    writeln!(out, "{} · {nodes} · {origin} · {lines}{remark}\n", paint::bold(F::profile(entry).name))?;
+    Figures { spec, entry, messages, summary, verdicts }.print(&mut out)?;
     Ok(())
 }
 
@@ -205,7 +190,7 @@ pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result
 }
 
 /// A property and what came of it, on one line.
-pub(crate) fn property(kind: Kind, name: &str, what: &str, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn property(kind: Kind, name: &str, what: &str, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     writeln!(out, "  {kind:<12}{name:<24}{what}")
 }
 
@@ -257,22 +242,22 @@ fn is_noise(line: &Line, reliable: bool) -> bool {
 }
 
 /// Runs again and prints the steps that lead to the first breach.
-pub(crate) fn story(spec: &Spec, breach: &Verdict, out: &mut impl Write) -> anyhow::Result<()> {
+pub(crate) fn story<F: FamilyLab>(spec: &Spec<F>, breach: &Verdict, out: &mut impl Write) -> anyhow::Result<()> {
     let Some(violation) = &breach.violation else { return Ok(()) };
     let mut story = Story { reliable: spec.is_reliable(), lines: Vec::new(), left_out: 0 };
-    let trace = Trace::new(spec.nodes, |line| story.add(line, violation));
+    let trace = Trace::<F, _>::new(spec.nodes, |line| story.add(line, violation));
     let (_, mut trace) = quorate_lab::experiment::run_with(spec, io::sink(), trace)?;
     trace.finish();
     drop(trace);
     let Story { lines, left_out, .. } = story;
     let gap = (left_out > 0).then(|| paint::dim(&format!("{:>10}  {left_out} earlier or lesser steps left out", "…")));
     let lines = gap.into_iter().chain(lines.into_iter().map(|(line, _)| line));
-    steps(&format!("The steps that lead to '{}':", breach.name), spec.nodes, lines, out)?;
+    steps::<F>(&format!("The steps that lead to '{}':", breach.name), spec.nodes, lines, out)?;
     Ok(())
 }
 
 /// Steps that were rendered, under a title and over the legend.
-pub(crate) fn steps(
+pub(crate) fn steps<F: FamilyLab>(
     title: &str,
     nodes: usize,
     lines: impl Iterator<Item = String>,
@@ -283,5 +268,5 @@ pub(crate) fn steps(
     for line in lines {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))
+    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", F::LEGEND)))
 }

@@ -5,6 +5,7 @@
 
 mod bare;
 mod check;
+mod replica;
 mod ring;
 mod sim;
 
@@ -17,6 +18,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     match args.subject {
         BenchSubject::Sim => sim::run(args),
         BenchSubject::Check => check::run(args),
+        BenchSubject::Replica => replica::run(args),
     }
 }
 

@@ -38,7 +38,12 @@ impl Protocol for Ring {
                 out.send(self.next, Token { hops: hops + 1 });
             }
             Input::Command(never) | Input::Timer(never) => match never {},
-            Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
+            Input::Saved(_)
+            | Input::Suspect(_)
+            | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::View(_) => {}
         }
     }
 }

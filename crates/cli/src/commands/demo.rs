@@ -2,12 +2,13 @@
 
 use crate::Verdict;
 use crate::args::DemoArgs;
-use crate::commands::explain::example;
+use crate::families::Present;
 use crate::output::output;
 use crate::paint;
 use crate::report::Figures;
+use quorate_lab::mutex::Settings;
 use quorate_lab::trace::{self, Trace};
-use quorate_lab::{Spec, experiment};
+use quorate_lab::{FamilyLab, Mutex, Spec, experiment};
 use quorate_registry::all;
 use quorate_sim::mutex::Pattern;
 use std::io::{self, IsTerminal, Write};
@@ -28,11 +29,12 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
          other by Ricart and Agrawala's rules (quorate explain ricart-agrawala):\n"
     )?;
     let seed = args.seed.unwrap_or(SEED);
-    let spec = Spec { entries: 6, workload: Pattern::Random, seed, ..example("ricart-agrawala") };
+    let settings = Settings { entries: 6, workload: Pattern::Random, ..Settings::default() };
+    let spec = Spec { seed, settings, ..Mutex::example("ricart-agrawala") };
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     let paced = io::stdout().is_terminal() && !args.fast;
     let mut failed = None;
-    let steps = Trace::new(spec.nodes, |line| {
+    let steps = Trace::<Mutex, _>::new(spec.nodes, |line| {
         let told = writeln!(out, "{}", trace::render(line, paint::ink)).and_then(|()| out.flush());
         failed = failed.take().or(told.err());
         if paced && failed.is_none() {
@@ -45,10 +47,9 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     if let Some(error) = failed {
         return Err(error.into());
     }
-    writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
-    let facts = spec.validate()?.facts;
-    let (messages, mutex, verdicts) = (&outcome.messages, &outcome.mutex, &outcome.verdicts[..]);
-    Figures { spec: &spec, facts, messages, mutex, verdicts }.print(&mut out)?;
+    writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", Mutex::LEGEND)))?;
+    let (messages, summary, verdicts) = (&outcome.messages, &outcome.summary, &outcome.verdicts[..]);
+    Figures { spec: &spec, entry: spec.validate()?, messages, summary, verdicts }.print(&mut out)?;
     writeln!(
         out,
         "\n{}{}",

@@ -2,14 +2,13 @@
 
 use crate::Verdict;
 use crate::args::ExplainArgs;
+use crate::families::{Present, Task, of_family};
 use crate::output::output;
 use crate::{paint, report};
-use quorate_core::about::About;
-use quorate_lab::trace::{self, Trace};
-use quorate_lab::{Spec, experiment};
-use quorate_registry::{Entry, Family};
-use quorate_sim::mutex::Pattern;
-use quorate_sim::settings::Latency;
+use quorate_core::about::{About, Profile};
+use quorate_lab::trace::{self, Line, Trace};
+use quorate_lab::{FamilyLab, Spec, entry, experiment};
+use quorate_registry::Family;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -34,17 +33,27 @@ struct Rule<'a> {
 }
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
-    let spec = example(&args.algorithm);
-    let entry = spec.validate()?;
-    let about = entry.facts.about();
+    of_family(entry(&args.algorithm)?, args)
+}
+
+impl Task for &ExplainArgs {
+    type Output = anyhow::Result<Verdict>;
+    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+        explain::<F>(self, F::profile(entry))
+    }
+}
+
+fn explain<F: Present>(args: &ExplainArgs, profile: &Profile) -> anyhow::Result<Verdict> {
+    let spec = F::example(profile.name);
+    let about = profile.about();
     if args.json {
         let lines = steps(&spec, trace::plain)?;
         report::json(&Report {
-            name: entry.name(),
-            family: entry.family(),
-            class: entry.facts.class,
+            name: profile.name,
+            family: F::FAMILY,
+            class: profile.class,
             title: &about.title,
-            flaw: entry.facts.flaw,
+            flaw: profile.flaw,
             idea: &about.idea,
             rules: about.rules.iter().map(|rule| Rule { id: &rule.id, text: &rule.text }).collect(),
             sections: about.sections.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect(),
@@ -53,12 +62,12 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
         return Ok(Verdict::Holds);
     }
     if args.markdown {
-        page(&spec, entry, &about)?;
+        page(&spec, &about)?;
         return Ok(Verdict::Holds);
     }
     let mut out = output();
-    writeln!(out, "{}   {}", paint::bold(entry.name()), about.title)?;
-    if let Some(flaw) = entry.facts.flaw {
+    writeln!(out, "{}   {}", paint::bold(profile.name), about.title)?;
+    if let Some(flaw) = profile.flaw {
         writeln!(out, "\n{}", paint::bad(&format!("Wrong on purpose: {flaw}.")))?;
     }
     for paragraph in &about.idea {
@@ -74,20 +83,20 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
     for (name, text) in &about.sections {
         writeln!(out, "\n{}\n  {}", paint::bold(name), wrapped(&sentence(text), 2))?;
     }
-    writeln!(out, "\n{}", paint::bold(EXAMPLE))?;
+    writeln!(out, "\n{}", paint::bold(F::EXAMPLE))?;
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     for line in steps(&spec, paint::ink)? {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
+    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", F::LEGEND)))?;
     writeln!(out, "\n{}", paint::dim(&format!("To run it yourself: {} --steps", spec.command("sim"))))?;
     Ok(Verdict::Holds)
 }
 
 /// The page in docs/algorithms.
-fn page(spec: &Spec, entry: &Entry, about: &About) -> anyhow::Result<()> {
+fn page<F: Present>(spec: &Spec<F>, about: &About) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "# {}\n\n{}", entry.name(), about.title)?;
+    writeln!(out, "# {}\n\n{}", spec.algorithm, about.title)?;
     for paragraph in &about.idea {
         writeln!(out, "\n{}", wrapped(paragraph, 0))?;
     }
@@ -99,15 +108,13 @@ fn page(spec: &Spec, entry: &Entry, about: &About) -> anyhow::Result<()> {
     for (name, text) in &about.sections {
         writeln!(out, "\n## {name}\n\n{}", wrapped(&sentence(text), 0))?;
     }
-    writeln!(out, "\n## A small run\n\n{EXAMPLE}.\n\n```text\n{}", trace::heading(spec.nodes))?;
+    writeln!(out, "\n## A small run\n\n{}.\n\n```text\n{}", F::EXAMPLE, trace::heading(spec.nodes))?;
     for line in steps(spec, trace::plain)? {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "{:>10}  {}\n```\n\n`{} --steps`", "", trace::LEGEND, spec.command("sim"))?;
+    writeln!(out, "{:>10}  {}\n```\n\n`{} --steps`", "", F::LEGEND, spec.command("sim"))?;
     Ok(())
 }
-
-const EXAMPLE: &str = "Three nodes ask at once; one message time is 1 ms";
 
 /// A header goes on after a colon; a section of its own begins a sentence.
 fn sentence(text: &str) -> String {
@@ -115,19 +122,27 @@ fn sentence(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// The book's example: everyone asks once, at once.
-pub(crate) fn example(algorithm: &str) -> Spec {
-    let latency = Latency::Fixed(quorate_core::Duration::from_millis(1));
-    Spec { entries: 3, workload: Pattern::All, latency, ..Spec::new(algorithm) }
-}
-
-fn steps(spec: &Spec, paint: impl Fn(trace::Ink, &str) -> String + Copy) -> anyhow::Result<Vec<String>> {
+fn steps<F: FamilyLab>(
+    spec: &Spec<F>,
+    paint: impl Fn(trace::Ink, &str) -> String + Copy,
+) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
-    let trace = Trace::new(spec.nodes, |line| lines.push(trace::render(line, paint)));
+    let trace = Trace::<F, _>::new(spec.nodes, |line| {
+        if !is_idle(line) {
+            lines.push(trace::render(line, paint));
+        }
+    });
     let (_, mut trace) = experiment::run_with(spec, io::sink(), trace)?;
     trace.finish();
     drop(trace);
     Ok(lines)
+}
+
+/// A timer that does nothing but begin to wait again.
+fn is_idle(line: &Line) -> bool {
+    let mut parts = line.parts.iter();
+    parts.next().is_some_and(|part| part.text.starts_with("timer "))
+        && parts.all(|part| part.text.starts_with("sets timer "))
 }
 
 /// Breaks a paragraph at 100 columns; lines after the first are indented.

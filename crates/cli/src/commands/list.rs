@@ -4,6 +4,8 @@ use crate::Verdict;
 use crate::args::ListArgs;
 use crate::output::output;
 use crate::{paint, report};
+use quorate_core::about::Profile;
+use quorate_core::mutex;
 use quorate_registry::{Entry, Family, all, fixtures};
 use serde::Serialize;
 use std::io::Write;
@@ -14,26 +16,48 @@ struct Row {
     family: Family,
     class: &'static str,
     summary: &'static str,
-    messages_per_entry: &'static str,
-    client_delay: u64,
-    sync_delay: u64,
+    #[serde(flatten)]
+    cost: Cost,
     #[serde(skip_serializing_if = "Option::is_none")]
     flaw: Option<&'static str>,
 }
 
+/// What the algorithm costs, in the terms of its family.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Cost {
+    Entry { messages_per_entry: &'static str, client_delay: u64, sync_delay: u64 },
+    Election { messages_per_election: &'static str },
+    Unstated {},
+}
+
+impl Cost {
+    fn text(&self) -> String {
+        match self {
+            Self::Entry { messages_per_entry, .. } => format!("an entry: {messages_per_entry}"),
+            Self::Election { messages_per_election } => format!("an election: {messages_per_election}"),
+            Self::Unstated {} => "–".into(),
+        }
+    }
+}
+
+impl From<&Entry> for Cost {
+    fn from(entry: &Entry) -> Self {
+        match entry {
+            Entry::Mutex(entry) => {
+                let mutex::Cost { formula, client_delay, sync_delay, .. } = entry.facts.cost;
+                Self::Entry { messages_per_entry: formula, client_delay, sync_delay }
+            }
+            Entry::Election(entry) => Self::Election { messages_per_election: entry.facts.cost.formula },
+            Entry::Replica(_) => Self::Unstated {},
+        }
+    }
+}
+
 impl From<&Entry> for Row {
     fn from(entry: &Entry) -> Self {
-        let facts = entry.facts;
-        Self {
-            name: facts.name,
-            family: entry.family(),
-            class: facts.class,
-            summary: facts.summary,
-            messages_per_entry: facts.cost.formula,
-            client_delay: facts.cost.client_delay,
-            sync_delay: facts.cost.sync_delay,
-            flaw: facts.flaw,
-        }
+        let Profile { name, class, summary, flaw, .. } = *entry.profile();
+        Self { name, family: entry.family(), class, summary, cost: entry.into(), flaw }
     }
 }
 
@@ -45,7 +69,7 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
         return Ok(Verdict::Holds);
     }
     let mut out = output();
-    let heading = format!("{:<28}{:<8}{:<18}{:<16}", "name", "family", "class", "messages/entry");
+    let heading = format!("{:<28}{:<10}{:<18}{:<30}", "name", "family", "class", "messages");
     writeln!(out, "{}", paint::bold(&format!("{heading}{}", if args.fixtures { "what is wrong" } else { "idea" })))?;
     for row in rows {
         let last = match row.flaw {
@@ -54,7 +78,7 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
             None => row.summary.to_owned(),
         };
         let family = row.family.to_string();
-        writeln!(out, "{:<28}{family:<8}{:<18}{:<16}{last}", row.name, row.class, row.messages_per_entry)?;
+        writeln!(out, "{:<28}{family:<10}{:<18}{:<30}{last}", row.name, row.class, row.cost.text())?;
     }
     writeln!(out, "\n{}", paint::dim("quorate explain NAME tells all about one; quorate sim NAME runs it."))?;
     if !args.fixtures {

@@ -2,26 +2,27 @@
 
 use crate::Verdict;
 use crate::args::SimArgs;
+use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
-use crate::report::{Figures, Judged, count};
+use crate::report::{Figures, Judged, Measured, count};
 use crate::{paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
-use quorate_core::mutex::{Command, Event};
-use quorate_lab::Spec;
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::trace::{self, Trace};
-use quorate_registry::{Entry, Family};
+use quorate_lab::{FamilyLab, Spec};
+use quorate_registry::Family;
 use quorate_sim::metrics::MessageSummary;
 use quorate_sim::moment::{Moment, Observer};
-use quorate_sim::mutex::{Change, MutexSummary, change};
 use quorate_sim::run::Ending;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::marker::PhantomData;
 use std::path::Path;
 
 #[derive(Serialize)]
-struct Report<'a> {
+#[serde(bound = "")]
+struct Report<'a, F: FamilyLab> {
     algorithm: &'a str,
     family: Family,
     nodes: usize,
@@ -34,20 +35,31 @@ struct Report<'a> {
     messages: &'a MessageSummary,
     #[serde(flatten)]
     judged: Judged<'a>,
-    mutex: &'a MutexSummary,
+    #[serde(flatten)]
+    measured: Measured<'a, F>,
 }
 
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
-    let spec = args.run.spec()?;
+    of_family(args.run.entry()?, args)
+}
+
+impl Task for &SimArgs {
+    type Output = anyhow::Result<Verdict>;
+    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+        simulate::<F>(self, entry)
+    }
+}
+
+fn simulate<F: Present>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    let spec = args.run.spec::<F>()?;
     if let Some(path) = args.trace.as_deref().filter(|path| args.run.is_script(path)) {
         anyhow::bail!("--trace {} would overwrite the script; give the journal another name.", name(path));
     }
-    let entry = spec.validate()?;
     let outcome = if args.steps { with_steps(&spec, args.trace.as_deref())? } else { quietly(&spec, args)? };
     if args.json {
         report::json(&Report {
-            algorithm: entry.name(),
-            family: entry.family(),
+            algorithm: F::profile(entry).name,
+            family: F::FAMILY,
             nodes: spec.nodes,
             seed: spec.seed,
             links: links(&spec),
@@ -57,7 +69,7 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
             trace_hash: &outcome.trace_hash,
             messages: &outcome.messages,
             judged: outcome.verdicts[..].into(),
-            mutex: &outcome.mutex,
+            measured: Measured::<F>(&outcome.summary),
         })?;
     } else {
         print(&spec, entry, &outcome, args)?;
@@ -65,24 +77,26 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::of(outcome.holds()))
 }
 
-fn print(spec: &Spec, entry: &Entry, outcome: &Outcome, args: &SimArgs) -> anyhow::Result<()> {
+fn print<F: Present>(
+    spec: &Spec<F>,
+    entry: &'static F::Entry,
+    outcome: &Outcome<F>,
+    args: &SimArgs,
+) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(
         out,
         "{} · {} · seed {} · {} · {} links\n",
-        paint::bold(entry.name()),
+        paint::bold(F::profile(entry).name),
         count(spec.nodes as u64, "node"),
         spec.seed,
         spec.latency,
         links(spec)
     )?;
-    let Outcome { messages, mutex, verdicts, .. } = outcome;
-    Figures { spec, facts: entry.facts, messages, mutex, verdicts }.print(&mut out)?;
+    let Outcome { messages, summary, verdicts, .. } = outcome;
+    Figures { spec, entry, messages, summary, verdicts }.print(&mut out)?;
     let time = outcome.time;
-    let served = match &spec.script {
-        Some(script) if !script.commands.is_empty() => String::new(),
-        Some(_) | None => format!("; {} of {} requests led to an entry", mutex.entries, spec.entries),
-    };
+    let served = F::progress(spec, summary);
     let ending = match outcome.ending {
         Ending::Done => format!("done at {time}"),
         Ending::Stuck => format!("stuck at {time}, where nothing more can change{served}"),
@@ -102,16 +116,16 @@ fn print(spec: &Spec, entry: &Entry, outcome: &Outcome, args: &SimArgs) -> anyho
     Ok(())
 }
 
-fn links(spec: &Spec) -> &'static str {
+fn links<F: FamilyLab>(spec: &Spec<F>) -> &'static str {
     if spec.is_reliable() { "reliable" } else { "bare" }
 }
 
 /// Prints every step as it happens.
-fn with_steps(spec: &Spec, journal: Option<&Path>) -> anyhow::Result<Outcome> {
+fn with_steps<F: FamilyLab>(spec: &Spec<F>, journal: Option<&Path>) -> anyhow::Result<Outcome<F>> {
     let mut out = BufWriter::new(output());
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     let mut failed = None;
-    let steps = Trace::new(spec.nodes, |line| {
+    let steps = Trace::<F, _>::new(spec.nodes, |line| {
         if failed.is_none() {
             failed = writeln!(out, "{}", trace::render(line, paint::ink)).err();
         }
@@ -122,13 +136,13 @@ fn with_steps(spec: &Spec, journal: Option<&Path>) -> anyhow::Result<Outcome> {
     if let Some(error) = failed {
         return Err(error.into());
     }
-    writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::LEGEND)))?;
+    writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", F::LEGEND)))?;
     out.flush()?;
     Ok(outcome)
 }
 
-fn quietly(spec: &Spec, args: &SimArgs) -> anyhow::Result<Outcome> {
-    let progress = Progress::new(spec.entries);
+fn quietly<F: Present>(spec: &Spec<F>, args: &SimArgs) -> anyhow::Result<Outcome<F>> {
+    let progress = Progress::<F>::new(F::goal(spec));
     let (outcome, progress) = experiment::run_with(spec, writer(args.trace.as_deref())?, progress)?;
     progress.bar.finish_and_clear();
     Ok(outcome)
@@ -141,30 +155,29 @@ fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
     Ok(Box::new(BufWriter::new(file)))
 }
 
-/// Shows how many requests have been served, if it takes long enough to wonder.
-struct Progress {
+/// Shows how far a run is, if it takes long enough to wonder.
+struct Progress<F: Present> {
+    family: PhantomData<F>,
     bar: ProgressBar,
     moments: u64,
-    served: u64,
+    reached: u64,
 }
 
-impl Progress {
-    fn new(entries: u64) -> Self {
-        let bar = ProgressBar::new(entries);
-        let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} requests, {elapsed}");
+impl<F: Present> Progress<F> {
+    fn new(goal: u64) -> Self {
+        let bar = ProgressBar::new(goal);
+        let style = ProgressStyle::with_template(&format!("  {{bar:30}} {{pos}}/{{len}} {}, {{elapsed}}", F::PROGRESS));
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, moments: 0, served: 0 }
+        Self { family: PhantomData, bar, moments: 0, reached: 0 }
     }
 }
 
-impl Observer<Command, Event> for Progress {
-    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        if let Some((_, _, Change::Leaves | Change::GivesUp)) = change(moment) {
-            self.served += 1;
-        }
+impl<F: Present> Observer<F::Command, F::Event> for Progress<F> {
+    fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
+        self.reached += u64::from(F::is_progress(moment));
         self.moments += 1;
         if self.moments.is_multiple_of(1 << 18) {
-            self.bar.set_position(self.served);
+            self.bar.set_position(self.reached);
         }
     }
 }

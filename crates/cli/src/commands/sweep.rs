@@ -2,12 +2,13 @@
 
 use crate::Verdict;
 use crate::args::{SweepArgs, threads};
+use crate::families::{Present, Task, of_family};
 use crate::output::output;
 use crate::report::count;
 use crate::{paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_lab::sweep::{self, Summary, Sweep};
-use quorate_lab::{Spec, experiment};
+use quorate_lab::{FamilyLab, Spec, experiment};
 use quorate_sim::property::Kind;
 use serde::Serialize;
 use std::io::Write;
@@ -45,7 +46,18 @@ struct Failure {
 }
 
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
-    let spec = args.run.spec()?;
+    of_family(args.run.entry()?, args)
+}
+
+impl Task for &SweepArgs {
+    type Output = anyhow::Result<Verdict>;
+    fn perform<F: Present>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+        sweep::<F>(self)
+    }
+}
+
+fn sweep<F: Present>(args: &SweepArgs) -> anyhow::Result<Verdict> {
+    let spec = args.run.spec::<F>()?;
     anyhow::ensure!(args.seeds > 0, "A sweep needs at least one seed: --seeds 1000.");
     let threads = threads(args.threads, "sweep")?;
     let sweep = Sweep { spec, seeds: args.seeds, threads, keep_going: args.keep_going };
@@ -69,7 +81,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::of(summary.holds()))
 }
 
-fn json<'a>(spec: &'a Spec, summary: &Summary, seconds: f64) -> Report<'a> {
+fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64) -> Report<'a> {
     let row = |(name, kind, held): &(&'static str, Kind, u64)| Row {
         name,
         kind: *kind,
@@ -95,7 +107,7 @@ fn json<'a>(spec: &'a Spec, summary: &Summary, seconds: f64) -> Report<'a> {
     }
 }
 
-fn print(sweep: &Sweep, summary: &Summary, seconds: f64) -> anyhow::Result<()> {
+fn print<F: Present>(sweep: &Sweep<F>, summary: &Summary, seconds: f64) -> anyhow::Result<()> {
     let mut out = output();
     let spec = &sweep.spec;
     writeln!(
@@ -132,7 +144,7 @@ fn print(sweep: &Sweep, summary: &Summary, seconds: f64) -> anyhow::Result<()> {
         }
     }
     for name in summary.never_happened() {
-        writeln!(out, "\nNo seed shows '{name}', so the sweep proves little: try --workload all or more --entries.")?;
+        writeln!(out, "\nNo seed shows '{name}', so the sweep proves little: try {}.", F::ADVICE)?;
     }
     Ok(())
 }
@@ -144,6 +156,6 @@ fn holds(kind: Kind, held: u64, seeds: u64) -> bool {
     }
 }
 
-fn with_seed(spec: &Spec, seed: u64) -> Spec {
+fn with_seed<F: FamilyLab>(spec: &Spec<F>, seed: u64) -> Spec<F> {
     Spec { seed, ..spec.clone() }
 }

@@ -2,14 +2,14 @@
 
 use crate::Verdict;
 use crate::args::TraceArgs;
+use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
 use crate::report::Reading;
 use crate::{paint, report};
 use anyhow::anyhow;
-use quorate_core::mutex::{Command, Event};
 use quorate_core::{NodeId, VectorClock};
 use quorate_lab::LabError;
-use quorate_lab::replay::{spec_of, summarise};
+use quorate_lab::replay::{entry_of, spec_of, summarise};
 use quorate_lab::trace::{self, Line, Part, Trace};
 use quorate_sim::causality::Causality;
 use quorate_sim::journal;
@@ -21,7 +21,8 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
-type Journal = journal::Journal<BufReader<File>>;
+/// A journal in a file.
+pub(crate) type Journal = journal::Journal<BufReader<File>>;
 
 /// Opens a journal.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Journal> {
@@ -35,15 +36,33 @@ pub(crate) fn wrong(path: &Path, error: impl Display) -> anyhow::Error {
 }
 
 pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<Verdict> {
-    let mut journal = open(&args.file)?;
+    let journal = open(&args.file)?;
+    let entry = entry_of(&journal).map_err(|error| wrong(&args.file, error))?;
+    of_family(entry, Look { args, journal })
+}
+
+/// A journal that is to be looked at.
+struct Look<'a> {
+    args: &'a TraceArgs,
+    journal: Journal,
+}
+
+impl Task for Look<'_> {
+    type Output = anyhow::Result<Verdict>;
+    fn perform<F: Present>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+        look::<F>(self.args, self.journal)
+    }
+}
+
+fn look<F: Present>(args: &TraceArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
     let wrong = |error: LabError| wrong(&args.file, error);
     match (&args.before, args.summary) {
         (Some(lines), _) => {
-            let clocks = clocks_at(&mut journal, lines).map_err(wrong)?;
+            let clocks = clocks_at::<F>(&mut journal, lines).map_err(wrong)?;
             before(args, lines, &clocks, journal.line())
         }
         (None, true) => {
-            let read = summarise(&mut journal).map_err(wrong)?;
+            let read = summarise::<F, _>(&mut journal).map_err(wrong)?;
             if args.json {
                 report::json(&Reading::new(&read, None))?;
             } else {
@@ -53,8 +72,11 @@ pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<Verdict> {
         }
         (None, false) => {
             let mut out = BufWriter::new(output());
-            let told =
-                if args.json { json_steps(&mut journal, &mut out) } else { text_steps(&mut journal, args, &mut out) };
+            let told = if args.json {
+                json_steps::<F>(&mut journal, &mut out)
+            } else {
+                text_steps::<F>(&mut journal, args, &mut out)
+            };
             // Of a journal that turns out to be malformed, what is whole is shown.
             out.flush()?;
             told.map_err(|error| match error.downcast::<LabError>() {
@@ -66,17 +88,17 @@ pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<Verdict> {
     }
 }
 
-fn text_steps(journal: &mut Journal, args: &TraceArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    let nodes = spec_of(journal)?.nodes;
+fn text_steps<F: Present>(journal: &mut Journal, args: &TraceArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    let nodes = spec_of::<F, _>(journal)?.nodes;
     writeln!(out, "{}", paint::dim(&format!("{:>6}  {}", "line", trace::heading(nodes))))?;
-    each_step(journal, |step| writeln!(out, "{:>6}  {}", step.line, step.text(args.clocks)))?;
-    writeln!(out, "{}", paint::dim(&format!("{:>18}  {}", "", trace::LEGEND)))?;
+    each_step::<F>(journal, |step| writeln!(out, "{:>6}  {}", step.line, step.text(args.clocks)))?;
+    writeln!(out, "{}", paint::dim(&format!("{:>18}  {}", "", F::LEGEND)))?;
     Ok(())
 }
 
-fn json_steps(journal: &mut Journal, out: &mut impl Write) -> anyhow::Result<()> {
+fn json_steps<F: Present>(journal: &mut Journal, out: &mut impl Write) -> anyhow::Result<()> {
     let mut before = "[\n";
-    each_step(journal, |step| {
+    each_step::<F>(journal, |step| {
         write!(out, "{}{}", std::mem::replace(&mut before, ",\n"), serde_json::to_string(&step)?)
     })?;
     writeln!(out, "{}]", if before == "[\n" { "[" } else { "\n" })?;
@@ -108,12 +130,12 @@ impl Step {
     }
 }
 
-fn each_step(journal: &mut Journal, mut tell: impl FnMut(Step) -> io::Result<()>) -> anyhow::Result<()> {
-    let nodes = spec_of(journal)?.nodes;
+fn each_step<F: Present>(journal: &mut Journal, mut tell: impl FnMut(Step) -> io::Result<()>) -> anyhow::Result<()> {
+    let nodes = spec_of::<F, _>(journal)?.nodes;
     let shown = RefCell::new(None);
-    let lines = Trace::new(nodes, |line: &Line| *shown.borrow_mut() = Some(line.clone()));
+    let lines = Trace::<F, _>::new(nodes, |line: &Line| *shown.borrow_mut() = Some(line.clone()));
     let mut observer = (Watch::new(nodes), lines);
-    while journal.show(&mut observer).map_err(LabError::from)? {
+    while journal.show::<F::Command, F::Event>(&mut observer).map_err(LabError::from)? {
         observer.1.finish();
         if let Some(line) = shown.borrow_mut().take() {
             let rendered = trace::render(&line, paint::ink);
@@ -137,8 +159,8 @@ impl Watch {
     }
 }
 
-impl Observer<Command, Event> for Watch {
-    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+impl<C, E> Observer<C, E> for Watch {
+    fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.causality.observe(moment);
         self.step = match moment {
             Moment::Input { node, .. } | Moment::Effect { node, .. } => self.causality.clock(*node).cloned(),
@@ -148,10 +170,10 @@ impl Observer<Command, Event> for Watch {
 }
 
 /// The clock of each of these lines, where it is a step.
-fn clocks_at(journal: &mut Journal, lines: &[u64]) -> Result<Vec<Option<VectorClock>>, LabError> {
-    let mut watch = Watch::new(spec_of(journal)?.nodes);
+fn clocks_at<F: Present>(journal: &mut Journal, lines: &[u64]) -> Result<Vec<Option<VectorClock>>, LabError> {
+    let mut watch = Watch::new(spec_of::<F, _>(journal)?.nodes);
     let mut clocks = vec![None; lines.len()];
-    while journal.show(&mut watch)? {
+    while journal.show::<F::Command, F::Event>(&mut watch)? {
         for (clock, _) in clocks.iter_mut().zip(lines).filter(|(_, line)| **line == journal.line()) {
             *clock = watch.step.clone();
         }

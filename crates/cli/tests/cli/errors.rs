@@ -38,17 +38,17 @@ fn algorithms() {
     check(
         &["sim centrl", "sim xyzzy", "sim ''", "explain ricart", "sweep Central"],
         &expect![[r#"
-        $ quorate sim centrl
-        error: There is no algorithm 'centrl'. Did you mean 'central'? 'quorate list' shows them all.
-        $ quorate sim xyzzy
-        error: There is no algorithm 'xyzzy'. There are central, ricart-agrawala and ricart-agrawala-modulo; 'quorate list' tells more.
-        $ quorate sim ''
-        error: There is no algorithm ''. There are central, ricart-agrawala and ricart-agrawala-modulo; 'quorate list' tells more.
-        $ quorate explain ricart
-        error: There is no algorithm 'ricart'. Did you mean 'ricart-agrawala'? 'quorate list' shows them all.
-        $ quorate sweep Central
-        error: There is no algorithm 'Central'. Did you mean 'central'? 'quorate list' shows them all.
-    "#]],
+            $ quorate sim centrl
+            error: There is no algorithm 'centrl'. Did you mean 'central'? 'quorate list' shows them all.
+            $ quorate sim xyzzy
+            error: There is no algorithm 'xyzzy'. There are central, ricart-agrawala, ricart-agrawala-modulo, raft and replica; 'quorate list' tells more.
+            $ quorate sim ''
+            error: There is no algorithm ''. There are central, ricart-agrawala, ricart-agrawala-modulo, raft and replica; 'quorate list' tells more.
+            $ quorate explain ricart
+            error: There is no algorithm 'ricart'. Did you mean 'ricart-agrawala'? 'quorate list' shows them all.
+            $ quorate sweep Central
+            error: There is no algorithm 'Central'. Did you mean 'central'? 'quorate list' shows them all.
+        "#]],
     );
 }
 
@@ -172,9 +172,9 @@ fn settings() {
             $ quorate sim central --requesters 3-1
             error: --requesters: '3-1' runs backwards; write 1-3.
             $ quorate sim central --random-faults fire
-            error: --random-faults: 'fire' is no fault that a seed can choose. There are crash, pause, cut, deaf, skew, drift.
+            error: --random-faults: 'fire' is no fault that a seed can choose. There are crash, pause, cut, deaf, skew, drift, full, disk.
             $ quorate sim central --random-faults pase=2
-            error: --random-faults: 'pase' is no fault that a seed can choose; did you mean 'pause'? There are crash, pause, cut, deaf, skew, drift.
+            error: --random-faults: 'pase' is no fault that a seed can choose; did you mean 'pause'? There are crash, pause, cut, deaf, skew, drift, full, disk.
             $ quorate sim central --random-faults pause=none
             error: --random-faults: 'none' is not a number of faults from 1 to 1000; write it like pause=2.
         "#]],
@@ -199,7 +199,7 @@ fn faults() {
             $ quorate sim central --fault 'crash 9 at 10ms'
             error: 'crash 9 at 10ms' names node 9, but there are only nodes 1 to 3.
             $ quorate sim central --fault 'crsh 2'
-            error: --fault: 'crsh' is not a fault; did you mean 'crash'? Faults are crash, restart, pause, resume, cut, heal, skew, drift, link.
+            error: --fault: 'crsh' is not a fault; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link.
             $ quorate sim central --fault ''
             error: --fault: '' lacks a fault; write for example 'crash 2 at 10ms'.
             $ quorate sim central --fault 'crash'
@@ -237,7 +237,7 @@ fn scripts() {
             $ quorate sim central --script bytes
             error: The script bytes could not be read: stream did not contain valid UTF-8.
             $ quorate sim central --script misspelt
-            error: In the script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
+            error: In the script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
             $ quorate sim central --script stranger
             error: In the script stranger: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
             $ quorate sim central --script unitless
@@ -344,7 +344,7 @@ fn usage() {
             For more information, try '--help'.
             $ quorate bench all
             error: invalid value 'all' for '<SUBJECT>'
-              [possible values: sim, check]
+              [possible values: sim, check, replica]
 
             For more information, try '--help'.
         "#]],

@@ -6,10 +6,12 @@ use expect_test::expect;
 #[test]
 fn list() {
     expect![[r#"
-        name                        family  class             messages/entry  idea
-        central                     mutex   centralised       3, own 0        one coordinator grants from a queue
-        ricart-agrawala             mutex   permission-based  2(n−1)          ask everyone; whoever is older or inside defers the reply
-        ricart-agrawala-modulo      mutex   permission-based  2(n−1)          ricart-agrawala with numbers modulo 2n−1: finitely many states
+        name                        family    class             messages                      idea
+        central                     mutex     centralised       an entry: 3, own 0            one coordinator grants from a queue
+        ricart-agrawala             mutex     permission-based  an entry: 2(n−1)              ask everyone; whoever is older or inside defers the reply
+        ricart-agrawala-modulo      mutex     permission-based  an entry: 2(n−1)              ricart-agrawala with numbers modulo 2n−1: finitely many states
+        raft                        election  by majority       an election: 2(n−1) + (n−1)   a majority of saved votes in a term makes a leader
+        replica                     replica   replicated log    –                             a leader's log on a majority's disks, and one state machine on all members
 
         quorate explain NAME tells all about one; quorate sim NAME runs it.
         quorate list --fixtures shows those that are wrong on purpose.
@@ -19,21 +21,26 @@ fn list() {
 #[test]
 fn list_of_fixtures() {
     expect![[r#"
-        name                        family  class             messages/entry  what is wrong
-        ricart-agrawala-1981        mutex   permission-based  2(n−1)          replies name no request and carry no clock
-        ricart-agrawala-clock-only  mutex   permission-based  2(n−1)          equal clock readings both go first
-        ricart-agrawala-node-only   mutex   permission-based  2(n−1)          requests are ordered by node number alone
-        ricart-agrawala-first-only  mutex   permission-based  2(n−1)          a leave answers only the first one deferred
-        toy-forgetful               mutex   centralised       3, own 0        the arbiter forgets who is inside, and grants again
-        toy-mindful                 mutex   centralised       3, own 0        nothing: it is the correct twin of toy-forgetful
-        toy-embrace                 mutex   permission-based  6, voters 3     two can hold a vote each and wait for the other's
-        toy-ordered                 mutex   permission-based  6, voters 3     nothing: it is the correct twin of toy-embrace
-        toy-favourite               mutex   centralised       3, own 0        low numbers overtake a high one for ever
-        toy-fair                    mutex   centralised       3, own 0        nothing: it is the correct twin of toy-favourite
-        toy-slip                    mutex   centralised       3, own 0        of exactly two who wait, one is granted and one forgotten
-        toy-tidy                    mutex   centralised       3, own 0        nothing: it is the correct twin of toy-slip
-        toy-lease                   mutex   centralised       3, own 0        a lease leaves no margin for clocks that drift
-        toy-lease-margin            mutex   centralised       3, own 0        nothing: it is the correct twin of toy-lease
+        name                        family    class             messages                      what is wrong
+        ricart-agrawala-1981        mutex     permission-based  an entry: 2(n−1)              replies name no request and carry no clock
+        ricart-agrawala-clock-only  mutex     permission-based  an entry: 2(n−1)              equal clock readings both go first
+        ricart-agrawala-node-only   mutex     permission-based  an entry: 2(n−1)              requests are ordered by node number alone
+        ricart-agrawala-first-only  mutex     permission-based  an entry: 2(n−1)              a leave answers only the first one deferred
+        toy-forgetful               mutex     centralised       an entry: 3, own 0            the arbiter forgets who is inside, and grants again
+        toy-mindful                 mutex     centralised       an entry: 3, own 0            nothing: it is the correct twin of toy-forgetful
+        toy-embrace                 mutex     permission-based  an entry: 6, voters 3         two can hold a vote each and wait for the other's
+        toy-ordered                 mutex     permission-based  an entry: 6, voters 3         nothing: it is the correct twin of toy-embrace
+        toy-favourite               mutex     centralised       an entry: 3, own 0            low numbers overtake a high one for ever
+        toy-fair                    mutex     centralised       an entry: 3, own 0            nothing: it is the correct twin of toy-favourite
+        toy-slip                    mutex     centralised       an entry: 3, own 0            of exactly two who wait, one is granted and one forgotten
+        toy-tidy                    mutex     centralised       an entry: 3, own 0            nothing: it is the correct twin of toy-slip
+        toy-lease                   mutex     centralised       an entry: 3, own 0            a lease leaves no margin for clocks that drift
+        toy-lease-margin            mutex     centralised       an entry: 3, own 0            nothing: it is the correct twin of toy-lease
+        replica-early-ack           replica   replicated log    –                             acknowledges what is not on its disk yet, so a crash forgets it
+        replica-local-read          replica   replicated log    –                             answers queries without asking a majority, so they may be stale
+        replica-forgotten-vote      replica   replicated log    –                             does not save for whom it voted, so a restarted voter votes twice
+        replica-no-report           replica   replicated log    –                             never reports a lost snapshot, so a peer that lags stays behind for ever
+        replica-applied-twice       replica   replicated log    –                             applies an entry again after a restart, so its state differs
 
         quorate explain NAME tells all about one; quorate sim NAME runs it.
     "#]].assert_eq(&run("list --fixtures").ok(0));
@@ -232,7 +239,7 @@ fn demo() {
           sometimes   contention              happened
 
         Go on with   (or cargo run --release -- instead of quorate)
-          quorate list                                            the algorithms: central, ricart-agrawala, ricart-agrawala-modulo
+          quorate list                                            the algorithms: central, ricart-agrawala, ricart-agrawala-modulo, raft, replica
           quorate explain central                                 idea, rules, cost, failures
           quorate sim central --fault "crash 1 at 40ms"           break it
           quorate sweep ricart-agrawala --seeds 10000 --loss 0.1  try to break it ten thousand times

@@ -41,14 +41,15 @@ fn list() {
         "list --json",
         0,
         &expect![[r#"
-        [].class: string
-        [].client_delay: integer
-        [].family: string
-        [].messages_per_entry: string
-        [].name: string
-        [].summary: string
-        [].sync_delay: integer
-    "#]],
+            [].class: string
+            [].client_delay: integer
+            [].family: string
+            [].messages_per_election: string
+            [].messages_per_entry: string
+            [].name: string
+            [].summary: string
+            [].sync_delay: integer
+        "#]],
     );
     check(
         "list --fixtures --json",

@@ -13,6 +13,7 @@ mod check;
 mod commands;
 mod documents;
 mod errors;
+mod families;
 mod golden;
 mod journals;
 mod json;

@@ -7,6 +7,7 @@ use crate::paint;
 use crate::report::{count, grouped, property, steps};
 use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Walks};
 use quorate_core::Time;
+use quorate_lab::Mutex;
 use quorate_lab::check::{CheckRun, CheckSpec, replay_command};
 use quorate_lab::trace::{self, Trace};
 use quorate_sim::settings::Length;
@@ -172,11 +173,11 @@ fn story(
     let shortest = spec.effort.search == Search::Breadth && example.cycle().is_none();
     let title = if shortest { "The shortest way" } else { "A way" };
     let mut lines = Vec::new();
-    let mut trace =
-        run.show(example, Trace::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::ink))))?;
+    let mut trace = run
+        .show(example, Trace::<Mutex, _>::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::ink))))?;
     trace.finish();
     drop(trace);
-    steps(&format!("{title} to break '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
+    steps::<Mutex>(&format!("{title} to break '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
     Ok(())
 }
 

@@ -1,0 +1,142 @@
+//! What to run: what users type after `quorate sim` and `quorate sweep`.
+
+use super::{LinksArg, whole};
+use crate::families::election::ElectionArgs;
+use crate::families::mutex::MutexArgs;
+use crate::families::replica::ReplicaArgs;
+use crate::families::{Options, Present};
+use crate::output::name;
+use clap::Args;
+use quorate_lab::{FaultMix, LabError, Spec, entry};
+use quorate_registry::{Entry, Family};
+use quorate_sim::settings::{Chance, Latency, Length, Script, TimedFault};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// What to run. Journals remember all of it.
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// The algorithm's name, as `quorate list` shows it.
+    algorithm: String,
+    /// How many nodes there are, numbered from 1.
+    #[arg(long, default_value_t = 3, value_parser = whole::<usize>)]
+    pub(crate) nodes: usize,
+    /// What all chance follows from.
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    seed: u64,
+    /// How long a message takes: fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+    #[arg(long, default_value = "uniform:1ms..5ms")]
+    latency: Latency,
+    /// How long a node is busy with each input.
+    #[arg(long, default_value = "fixed:0ms")]
+    processing: Latency,
+    /// How long a sync of a node's disk takes; fixed:0ms unless given, but for replicas, whose disks take some time.
+    #[arg(long)]
+    disk: Option<Latency>,
+    /// How likely a message is lost: 0.1 or 10%.
+    #[arg(long, default_value = "0")]
+    loss: Chance,
+    /// How likely a message arrives twice.
+    #[arg(long, default_value = "0")]
+    duplicate: Chance,
+    /// Links keep the order of messages.
+    #[arg(long)]
+    fifo: bool,
+    /// Whether a layer that repeats and orders messages is put under the algorithm; auto: where messages can be lost
+    /// and the algorithm does not cope with that by itself.
+    #[arg(long, value_enum, default_value = "auto")]
+    links: LinksArg,
+    /// Something that goes wrong, such as "crash 2 at 10ms". May be repeated.
+    #[arg(long = "fault", value_name = "FAULT")]
+    faults: Vec<TimedFault>,
+    /// A file of faults and commands, one a line.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// Faults that the seed chooses, such as pause=2,cut=1 (also crash, deaf, skew, drift, full, disk).
+    #[arg(long, default_value = "", value_name = "MIX", hide_default_value = true)]
+    random_faults: FaultMix,
+    /// When the run is stopped at the latest, in simulated time.
+    #[arg(long, value_name = "LENGTH")]
+    until: Option<Length>,
+    #[command(flatten)]
+    pub(crate) mutex: MutexArgs,
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
+    #[command(flatten)]
+    pub(crate) replica: ReplicaArgs,
+}
+
+impl RunArgs {
+    /// The algorithm that is to run.
+    pub(crate) fn entry(&self) -> Result<&'static Entry, LabError> {
+        entry(&self.algorithm)
+    }
+
+    /// Whether this file is the script that the run is read from.
+    pub(crate) fn is_script(&self, path: &Path) -> bool {
+        let resolved = |path: &Path| path.canonicalize().ok();
+        self.script.as_deref().is_some_and(|script| resolved(script).is_some() && resolved(script) == resolved(path))
+    }
+
+    /// The experiment that these arguments describe.
+    pub(crate) fn spec<F: Present>(&self) -> anyhow::Result<Spec<F>> {
+        self.refuse_others(F::FAMILY)?;
+        let script_path = self.script.as_ref().map(|path| path.display().to_string());
+        let spec = Spec {
+            algorithm: self.algorithm.clone(),
+            nodes: self.nodes,
+            seed: self.seed,
+            latency: self.latency,
+            processing: self.processing,
+            disk: self.disk.unwrap_or_else(F::usual_disk),
+            loss: self.loss,
+            duplicate: self.duplicate,
+            fifo: self.fifo,
+            links: self.links.into(),
+            settings: F::settings(self)?,
+            faults: self.faults.clone(),
+            script: self.script.as_deref().map(|path| read_script(path, F::COMMANDS, self.nodes)).transpose()?,
+            script_path,
+            random_faults: self.random_faults.clone(),
+            until: self.until,
+        };
+        spec.validate()?;
+        Ok(spec)
+    }
+
+    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
+    fn refuse_others(&self, own: Family) -> anyhow::Result<()> {
+        let groups: [(Family, &dyn Options); 3] =
+            [(Family::Mutex, &self.mutex), (Family::Election, &self.election), (Family::Replica, &self.replica)];
+        for (family, options) in groups.into_iter().filter(|(family, _)| *family != own) {
+            if let Some(option) = options.given() {
+                anyhow::bail!(
+                    "--{option} means nothing to '{}', which is of the {own} family; it is an option of the {family} \
+                     family.",
+                    self.algorithm
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_script(path: &Path, commands: &[&str], nodes: usize) -> anyhow::Result<Script> {
+    let text =
+        read_text(path).map_err(|error| anyhow::anyhow!("The script {} could not be read: {error}.", name(path)))?;
+    let read = Script::parse(&text, commands).and_then(|script| script.validate(nodes).map(|()| script));
+    read.map_err(|error| anyhow::anyhow!("In the script {}: {error}", name(path)))
+}
+
+/// No script is longer: what seems so is no script.
+const MOST_SCRIPT: u64 = 16 << 20;
+
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path)?.take(MOST_SCRIPT).read_to_string(&mut text)?;
+    if read as u64 == MOST_SCRIPT {
+        return Err(std::io::Error::new(ErrorKind::FileTooLarge, "it is longer than 16 MiB"));
+    }
+    Ok(text)
+}

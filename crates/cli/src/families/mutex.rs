@@ -1,0 +1,180 @@
+//! Mutual exclusion on the command line.
+
+use super::{Options, Present};
+use crate::args::{RunArgs, whole};
+use crate::paint;
+use crate::report::{Figures, Table, count, number, property};
+use clap::{Args, ValueEnum};
+use quorate_core::mutex::{Command, Event, ServiceOrder};
+use quorate_core::{Duration, NodeId};
+use quorate_lab::mutex::Settings;
+use quorate_lab::{LabError, Mutex, Spec};
+use quorate_sim::metrics::Delay;
+use quorate_sim::moment::Moment;
+use quorate_sim::mutex::{Change, MutexSummary, Pattern, change};
+use quorate_sim::property::Kind;
+use quorate_sim::settings::{Chance, Latency, NodeSet};
+use std::io::{self, Write};
+
+/// Options that only mutual exclusion understands.
+#[derive(Args)]
+#[command(next_help_heading = "Options of mutual exclusion")]
+pub(crate) struct MutexArgs {
+    /// How many requests there are, all nodes together; 10 unless given.
+    #[arg(long, value_parser = whole::<u64>)]
+    entries: Option<u64>,
+    /// When nodes ask: one alone, all at once and again, or at random times; random unless given.
+    #[arg(long, value_enum)]
+    workload: Option<WorkloadArg>,
+    /// Who asks, such as 1,3 or 2-5; everyone unless given (with the workload single: the last one).
+    #[arg(long, value_name = "NODES")]
+    requesters: Option<NodeSet>,
+    /// How long a node stays inside; one message time unless given.
+    #[arg(long)]
+    hold: Option<Latency>,
+    /// How long a node is content outside; chosen to suit the workload unless given.
+    #[arg(long)]
+    think: Option<Latency>,
+    /// How likely a request is a try, which is denied rather than made to wait.
+    #[arg(long = "try", value_name = "CHANCE")]
+    tries: Option<Chance>,
+    /// How likely a request is given up after a while.
+    #[arg(long = "cancel", value_name = "CHANCE")]
+    cancels: Option<Chance>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WorkloadArg {
+    Single,
+    All,
+    Random,
+}
+
+impl From<WorkloadArg> for Pattern {
+    fn from(workload: WorkloadArg) -> Self {
+        match workload {
+            WorkloadArg::Single => Self::Single,
+            WorkloadArg::All => Self::All,
+            WorkloadArg::Random => Self::Random,
+        }
+    }
+}
+
+impl Options for MutexArgs {
+    fn given(&self) -> Option<&'static str> {
+        let Self { entries, workload, requesters, hold, think, tries, cancels } = self;
+        let given = [
+            (entries.is_some(), "entries"),
+            (workload.is_some(), "workload"),
+            (requesters.is_some(), "requesters"),
+            (hold.is_some(), "hold"),
+            (think.is_some(), "think"),
+            (tries.is_some(), "try"),
+            (cancels.is_some(), "cancel"),
+        ];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+}
+
+impl MutexArgs {
+    /// A range of requesters that reaches beyond the group is refused before it is spelled out.
+    fn requesters(&self, nodes: usize) -> Result<Vec<NodeId>, LabError> {
+        let Some(requesters) = &self.requesters else { return Ok(Vec::new()) };
+        match requesters.highest() {
+            Some(node) if node.index() >= nodes => Err(LabError::NoSuchRequester { node, nodes }),
+            Some(_) | None => Ok(requesters.iter().collect()),
+        }
+    }
+}
+
+impl Present for Mutex {
+    const EXAMPLE: &'static str = "Three nodes ask at once; one message time is 1 ms";
+    const CONTROL: &'static str = "acknowledgements and repetitions";
+    const ADVICE: &'static str = "--workload all or more --entries";
+    const PROGRESS: &'static str = "requests";
+
+    fn settings(args: &RunArgs) -> anyhow::Result<Settings> {
+        let MutexArgs { entries, workload, hold, think, tries, cancels, .. } = args.mutex;
+        let usual = Settings::default();
+        Ok(Settings {
+            entries: entries.unwrap_or(usual.entries),
+            workload: workload.map_or(usual.workload, Pattern::from),
+            requesters: args.mutex.requesters(args.nodes)?,
+            hold,
+            think,
+            tries: tries.unwrap_or_default(),
+            cancels: cancels.unwrap_or_default(),
+        })
+    }
+
+    /// Everyone asks once, at once.
+    fn example(algorithm: &str) -> Spec<Self> {
+        let latency = Latency::Fixed(Duration::from_millis(1));
+        let settings = Settings { entries: 3, workload: Pattern::All, ..Settings::default() };
+        Spec { latency, settings, ..Spec::new(algorithm) }
+    }
+
+    fn figures(figures: &Figures<'_, Self>, table: &mut Table<'_>) -> io::Result<()> {
+        let Figures { spec, entry, summary: mutex, .. } = figures;
+        let (facts, cost) = (entry.facts, &entry.facts.cost);
+        table.row("entries", mutex.entries.to_string(), "")?;
+        let expected = (cost.messages)(spec.nodes);
+        match (&mutex.others, &mutex.own) {
+            (Some(others), Some(own)) => {
+                table.row("messages an entry", number(others.messages_per_entry), &expected.to_string())?;
+                let own_expected = cost.own_messages.to_string();
+                table.row("  the coordinator's own", number(own.messages_per_entry), &own_expected)?;
+            }
+            _ => {
+                let expected = format!("{expected} = {}", cost.formula);
+                table.row("messages an entry", number(mutex.messages_per_entry), &expected)?;
+            }
+        }
+        let delays = [
+            ("client delay", mutex.client_delay, cost.client_delay),
+            ("synchronization delay", mutex.sync_delay, cost.sync_delay),
+        ];
+        for (name, measured, book) in delays {
+            let samples = measured.map_or(String::new(), |delay| format!("   ({})", count(delay.samples, "sample")));
+            let book = if book == 1 { "T".into() } else { format!("{book}T") };
+            table.row(name, delay(measured, mutex.delay_unit), &format!("{book}{samples}"))?;
+        }
+        table.row("overtaken at most", mutex.overtaken_max.to_string(), "")?;
+        if let Some(count) = mutex.out_of_order {
+            let promise =
+                if facts.order == ServiceOrder::HappenedBefore { "0: happened-before order" } else { "no promise" };
+            table.row("out of order", count.to_string(), promise)?;
+        }
+        Ok(())
+    }
+
+    fn not_judged(figures: &Figures<'_, Self>, out: &mut dyn Write) -> io::Result<()> {
+        if figures.entry.facts.order == ServiceOrder::HappenedBefore && figures.summary.out_of_order.is_none() {
+            let why = paint::dim("not judged: the group is too large for vector clocks");
+            property(Kind::Always, "happened-before-order", &why, out)?;
+        }
+        Ok(())
+    }
+
+    fn progress(spec: &Spec<Self>, summary: &MutexSummary) -> String {
+        if spec.is_scripted() {
+            return String::new();
+        }
+        format!("; {} of {} requests led to an entry", summary.entries, spec.settings.entries)
+    }
+
+    fn goal(spec: &Spec<Self>) -> u64 {
+        spec.settings.entries
+    }
+
+    fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
+        matches!(change(moment), Some((_, _, Change::Leaves | Change::GivesUp)))
+    }
+}
+
+fn delay(delay: Option<Delay>, unit: &str) -> String {
+    match delay {
+        None => "–".into(),
+        Some(delay) => format!("{} {unit}", number(Some(delay.mean))),
+    }
+}

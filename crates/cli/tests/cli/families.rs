@@ -1,0 +1,240 @@
+//! Families other than mutual exclusion on the command line: elections, and what one family refuses of another.
+
+use crate::json::shape;
+use crate::run::{run, run_in};
+use expect_test::{Expect, expect};
+use serde_json::Value;
+use std::fs;
+
+#[track_caller]
+fn refused(lines: &[&str], expected: &Expect) {
+    let told = lines.iter().map(|line| format!("$ quorate {line}\n{}", run(line).complaint()));
+    expected.assert_eq(&told.collect::<String>());
+}
+
+#[test]
+fn an_option_of_another_family_is_refused() {
+    refused(
+        &[
+            "sim raft --entries 4",
+            "sim raft --starters lowest --workload all",
+            "sweep raft --try 0.5",
+            "sim raft --cancel 0",
+            "sim raft --hold fixed:1ms --think fixed:1ms",
+            "sweep raft --requesters 1",
+            "sim central --starters lowest",
+            "sweep ricart-agrawala --operations 7",
+            "sim raft --chaos",
+            "sim replica --starters all",
+        ],
+        &expect![[r#"
+            $ quorate sim raft --entries 4
+            error: --entries means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            $ quorate sim raft --starters lowest --workload all
+            error: --workload means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            $ quorate sweep raft --try 0.5
+            error: --try means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            $ quorate sim raft --cancel 0
+            error: --cancel means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            $ quorate sim raft --hold fixed:1ms --think fixed:1ms
+            error: --hold means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            $ quorate sweep raft --requesters 1
+            error: --requesters means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            $ quorate sim central --starters lowest
+            error: --starters means nothing to 'central', which is of the mutex family; it is an option of the election family.
+            $ quorate sweep ricart-agrawala --operations 7
+            error: --operations means nothing to 'ricart-agrawala', which is of the mutex family; it is an option of the replica family.
+            $ quorate sim raft --chaos
+            error: --chaos means nothing to 'raft', which is of the election family; it is an option of the replica family.
+            $ quorate sim replica --starters all
+            error: --starters means nothing to 'replica', which is of the replica family; it is an option of the election family.
+        "#]],
+    );
+}
+
+#[test]
+fn starters_that_make_no_sense() {
+    refused(
+        &[
+            "sim raft --starters 4",
+            "sim raft --starters 1-4000000000",
+            "sim raft --starters 0",
+            "sim raft --starters highst",
+            "sim raft --starters ''",
+            "sim raft --starters 2,2",
+        ],
+        &expect![[r#"
+            $ quorate sim raft --starters 4
+            error: --starters names node 4, but there are only nodes 1 to 3.
+            $ quorate sim raft --starters 1-4000000000
+            error: --starters names node 4000000000, but there are only nodes 1 to 3.
+            $ quorate sim raft --starters 0
+            error: --starters: '0' does not fit: nodes are numbered from 1 to 4294967295.
+            $ quorate sim raft --starters highst
+            error: --starters: 'highst' is not a choice of starters; did you mean 'highest'? Write lowest, highest, all, successor-of-highest, or nodes such as 2,5.
+            $ quorate sim raft --starters ''
+            error: --starters: '' is not a choice of starters. Write lowest, highest, all, successor-of-highest, or nodes such as 2,5.
+            $ quorate sim raft --starters 2,2
+            error: --starters: '2,2' names node 2 twice; once is enough.
+        "#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_copied_cannot_be_checked() {
+    refused(
+        &["check raft", "check raft --nodes 2 --json", "check replica"],
+        &expect![[r#"
+        $ quorate check raft
+        error: 'raft' cannot be checked exhaustively: its nodes cannot be copied, compared and hashed. Nothing was searched; 'quorate sweep raft' tries many seeds instead.
+        $ quorate check raft --nodes 2 --json
+        error: 'raft' cannot be checked exhaustively: its nodes cannot be copied, compared and hashed. Nothing was searched; 'quorate sweep raft' tries many seeds instead.
+        $ quorate check replica
+        error: 'replica' cannot be checked exhaustively: its nodes cannot be copied, compared and hashed. Nothing was searched; 'quorate sweep replica' tries many seeds instead.
+    "#]],
+    );
+}
+
+#[test]
+fn a_script_of_another_family_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("acquires"), "acquire 2 at 5ms\n").unwrap();
+    fs::write(folder.path().join("campaigns"), "campaign 2 at 5ms\ncrash 3 at 1s\n").unwrap();
+    let told = run_in(folder.path(), "sim raft --script acquires").complaint();
+    assert!(
+        told.contains("'acquire' is not a fault or a command") && told.contains("Commands are campaign."),
+        "{told}"
+    );
+    assert!(run_in(folder.path(), "sim central --script campaigns").complaint().contains("'campaign' is not"));
+    let report = run_in(folder.path(), "sim raft --script campaigns --json").json(0);
+    assert_eq!((&report["election"]["leader"], &report["ending"]), (&2.into(), &"done".into()));
+}
+
+#[test]
+fn an_election_step_by_step() {
+    expect![[r#"
+              time   1  2
+             0.000   · [·]  campaign · RF-1 stands in term 2 · saves {ballot:{term:2,vote:2,commit:1}} · sets timer tick (4ms)
+             0.000   · [?]  1 saved · vote → 1 · knows no leader (epoch 2)
+             1.000  [·] ?   vote from 2 · saves {ballot:{term:2,vote:2,commit:1}} · sets timer tick (4ms)
+             1.000  [?] ?   1 saved · vote-reply → 2 · knows no leader (epoch 2)
+             2.000   ? [?]  vote-reply from 1 · saves {entries:[{index:2,term:2,body:blank}]} · append → 1 · RF-3 2 leads in term 2 · sets timer tick (4ms)
+             2.000   ? [█]  2 saved · LEADER IS 2 (epoch 2)
+             3.000  [?] █   append from 2 · saves {entries:[{index:2,term:2,body:blank}]} · RF-4 2 leads in term 2 · cancels timer tick
+             3.000  [○] █   2 saved · append-reply → 2 · LEADER IS 2 (epoch 2)
+             4.000   ○ [█]  append-reply from 1 · cancels timer tick
+                    · took no part   ? knows no leader   ○ knows the leader   █ is the leader   ‖ paused   ✗ down   [ ] whose step it is   times in milliseconds
+
+        raft · 2 nodes · seed 1 · fixed:1ms · bare links
+
+                                      measured   the book
+          leader                             2
+          epoch                              2
+          election messages                  2   2 if one starts
+          announcement messages              1   1 if one starts; together 2(n−1) + (n−1)
+          rounds                             1   1 if one starts
+          time until all know              3 T
+          busiest node's share            100%
+          messages                           3   1 append, 1 vote, 1 vote-reply
+          bytes                             23
+          control messages                   1   5 bytes of heartbeats, acknowledgements and repetitions
+
+          always      one-leader-an-epoch     holds
+          always      epochs-grow             holds
+          eventually  agreed                  holds
+
+          done at 4ms, 11 events, trace 914445df45f3afad
+    "#]].assert_eq(&run("sim raft --nodes 2 --starters highest --latency fixed:1ms --steps").ok(0));
+}
+
+#[test]
+fn an_election_as_json() {
+    let report = run("sim raft --nodes 5 --starters lowest --latency fixed:1ms --json").json(0);
+    expect![[r#"
+        algorithm: string
+        election.announcement_messages: integer
+        election.election_messages: integer
+        election.epoch: integer
+        election.leader: integer
+        election.rounds: integer
+        election.time: float
+        election.time_unit: string
+        ending: string
+        events: integer
+        family: string
+        links: string
+        messages.busiest_share: float
+        messages.by_kind.append: integer
+        messages.by_kind.vote-reply: integer
+        messages.by_kind.vote: integer
+        messages.bytes: integer
+        messages.control: integer
+        messages.control_bytes: integer
+        messages.total: integer
+        nodes: integer
+        properties[].holds: bool
+        properties[].kind: string
+        properties[].name: string
+        seed: integer
+        time_ns: integer
+        trace_hash: string
+    "#]]
+    .assert_eq(&shape(&report));
+    let figures = ["leader", "epoch", "election_messages", "announcement_messages", "rounds", "time", "time_unit"];
+    let figures: Vec<_> = figures.iter().map(|figure| report["election"][figure].clone()).collect();
+    let expected: Value = serde_json::from_str("[1, 2, 8, 4, 1, 3.0, \"T\"]").unwrap();
+    assert_eq!(Value::Array(figures), expected);
+    assert_eq!(report["family"], "election");
+}
+
+/// Each printed command brings the same run about again, and a journal says the same as the run.
+#[test]
+fn an_election_can_be_seen_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "sim raft --nodes 4 --starters 2,4 --seed 3 --loss 0.2 --fault \"crash 1 at 9ms for 20ms\"";
+    let told = run_in(folder.path(), &format!("{line} --trace run.journal --json")).json(0);
+    assert_eq!(told, run(&format!("{line} --json")).json(0));
+    let replayed = run_in(folder.path(), "replay run.journal --json").json(0);
+    assert_eq!((&replayed["identical"], &replayed["election"]), (&true.into(), &told["election"]));
+    let read = run_in(folder.path(), "trace run.journal --summary --json").json(0);
+    assert_eq!((&read["election"], &read["properties"]), (&told["election"], &told["properties"]));
+    assert!(run_in(folder.path(), "trace run.journal --clocks").ok(0).contains("LEADER IS"));
+    assert!(run_in(folder.path(), "trace run.journal --before 6 9").ok(0).starts_with("Line 6"));
+    let text = fs::read_to_string(folder.path().join("run.journal")).unwrap();
+    let lie = text.replacen("\"family\":\"election\"", "\"family\":\"mutex\"", 1);
+    fs::write(folder.path().join("run.journal"), lie).unwrap();
+    let told = run_in(folder.path(), "replay run.journal").complaint();
+    assert!(told.contains("contradicts itself about the algorithm's family"), "{told}");
+}
+
+#[test]
+fn an_election_without_a_majority_fails_and_says_why() {
+    let told = run("sim raft --nodes 4 --fault \"crash 1\" --fault \"crash 2\"").ok(1);
+    for part in [
+        "eventually  agreed                  FAILS: at ",
+        "knows no leader at the end",
+        "stopped at ",
+        "; there is no leader that everyone knows",
+        "To see it again: quorate sim raft --nodes 4 --seed 1 --starters all --fault \"crash 1\" --fault \"crash 2\"",
+    ] {
+        assert!(told.contains(part), "no '{part}' in\n{told}");
+    }
+}
+
+#[test]
+fn a_sweep_of_elections() {
+    let report = run("sweep raft --nodes 5 --seeds 200 --random-faults crash=1,cut=1 --json").json(0);
+    assert_eq!((&report["seeds"], &report["failed"]), (&200.into(), &0.into()));
+    let names: Vec<_> = report["properties"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
+    assert_eq!(names, ["one-leader-an-epoch", "epochs-grow", "agreed", "contested"]);
+    let text = run("sweep raft --starters lowest --seeds 20").ok(0);
+    assert!(!text.contains("contested"), "one who starts alone meets no contest:\n{text}");
+}
+
+#[test]
+fn a_run_of_replicas() {
+    let report = run("sim replica --operations 9 --clients 2 --json").json(0);
+    assert_eq!((&report["family"], &report["replica"]["answered"]), (&"replica".into(), &9.into()));
+    let told = run("sim replica --operations 9 --clients 2 --reads lease --keys 2").ok(0);
+    assert!(told.contains("operations                         9   9 answered"), "{told}");
+}
