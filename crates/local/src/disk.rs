@@ -1,8 +1,8 @@
 //! A node's disk: a scribe with a real one, or none.
 
-use quorate_core::Protocol;
-use quorate_core::WriteOf;
-use quorate_store::{Scribe, StoreError, Ticket};
+use quorate_core::{Protocol, WriteOf};
+use quorate_store::{Refusal, Scribe, Storable, StoreError, Ticket};
+use std::collections::VecDeque;
 
 /// Where a node's saves go.
 pub enum Disk<P: Protocol> {
@@ -12,18 +12,44 @@ pub enum Disk<P: Protocol> {
     Scribe(Scribe<P::Durable>),
 }
 
-impl<P> Disk<P>
+/// A disk, and the saves that it has no place for yet. A node never sleeps on its disk: it has heartbeats to send.
+pub(crate) struct Desk<P: Protocol> {
+    pub(crate) disk: Disk<P>,
+    crowded: VecDeque<(Ticket, WriteOf<P>)>,
+}
+
+impl<P> Desk<P>
 where
     P: Protocol,
-    P::Durable: quorate_store::Storable + Send + 'static,
+    P::Durable: Storable + Send + 'static,
     WriteOf<P>: Send + 'static,
 {
-    /// Takes the save with this number. Tells whether it is durable already.
-    pub(crate) fn save(&self, number: u64, write: WriteOf<P>) -> Result<bool, DiskEnded> {
-        match self {
-            Self::None => Ok(true),
-            Self::Scribe(scribe) => scribe.save(Ticket(number), write).map(|()| false).map_err(|_| DiskEnded),
+    pub(crate) fn new(disk: Disk<P>) -> Self {
+        Self { disk, crowded: VecDeque::new() }
+    }
+
+    /// Takes the save with this number.
+    pub(crate) fn save(&mut self, number: u64, write: WriteOf<P>) -> Result<(), DiskEnded> {
+        if let Disk::Scribe(_) = &self.disk {
+            self.crowded.push_back((Ticket(number), write));
         }
+        self.hand_over()
+    }
+
+    /// Hands over what there is a place for.
+    pub(crate) fn hand_over(&mut self) -> Result<(), DiskEnded> {
+        let Disk::Scribe(scribe) = &self.disk else { return Ok(()) };
+        while let Some((ticket, write)) = self.crowded.pop_front() {
+            match scribe.try_save(ticket, write) {
+                Ok(()) => {}
+                Err(Refusal::Crowded(write)) => {
+                    self.crowded.push_front((ticket, write));
+                    break;
+                }
+                Err(Refusal::Ended(_)) => return Err(DiskEnded),
+            }
+        }
+        Ok(())
     }
 }
 

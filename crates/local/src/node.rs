@@ -1,6 +1,6 @@
 //! One node on a thread: takes what waits for it, then lets everything that came of it go out at once.
 
-use crate::disk::{Disk, Failure};
+use crate::disk::{Desk, Disk, Failure};
 use crate::mailbox::{Address, Letter, Mailbox};
 use crate::timers::{Clock, Timers};
 use quorate_core::{Barrier, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Time, WriteOf};
@@ -90,23 +90,23 @@ where
             clock: Clock::start(),
             timers: Timers::new(u64::from(me.number())),
             barrier: Barrier::default(),
-            disk,
+            desk: Desk::new(disk),
             durable: 0,
             peers: peers.into_iter().map(|(node, address)| (node, (address, Vec::new()))).collect(),
             events: Vec::new(),
             failure: None,
             has_ended: false,
         };
-        let mut desk = Desk { node: make(), mailbox, outside, hear };
-        desk.take(Input::Start { durable, incarnation });
-        desk.work()
+        let mut worker = Worker { node: make(), mailbox, outside, hear };
+        worker.take(Input::Start { durable, incarnation });
+        worker.work()
     };
     let thread = Builder::new().name(name).spawn(work);
     thread.map(|thread| Running { address, thread: Some(thread) })
 }
 
 /// A node with everything around it.
-struct Desk<P: Protocol, H> {
+struct Worker<P: Protocol, H> {
     node: P,
     mailbox: Mailbox<P>,
     outside: Outside<P>,
@@ -119,7 +119,7 @@ struct Outside<P: Protocol> {
     clock: Clock,
     timers: Timers<P::Timer>,
     barrier: Barrier<P>,
-    disk: Disk<P>,
+    desk: Desk<P>,
     /// How many saves are durable, as far as the node is to know.
     durable: u64,
     /// The others, each with what waits to go there.
@@ -129,7 +129,7 @@ struct Outside<P: Protocol> {
     has_ended: bool,
 }
 
-impl<P, H> Desk<P, H>
+impl<P, H> Worker<P, H>
 where
     P: Protocol<Durable: Storable + Send + 'static>,
     WriteOf<P>: Send + 'static,
@@ -188,6 +188,7 @@ where
 
     fn saved(&mut self, count: u64) {
         self.outside.durable = count;
+        self.outside.has_ended |= self.outside.desk.hand_over().is_err();
         self.outside.barrier.durable(count);
         let now = self.outside.clock.now();
         while let Some(effect) = self.outside.barrier.release() {
@@ -203,7 +204,7 @@ where
 
     /// Everything that came of the turn goes out. Without a disk, what was saved is durable now.
     fn flush(&mut self) {
-        while matches!(self.outside.disk, Disk::None) && self.outside.durable < self.outside.barrier.asked() {
+        while matches!(self.outside.desk.disk, Disk::None) && self.outside.durable < self.outside.barrier.asked() {
             self.saved(self.outside.barrier.asked());
         }
         let me = self.outside.me;
@@ -229,7 +230,7 @@ where
             }
             Effect::Save(write) => {
                 // The number of this save among all: the barrier has counted it.
-                if self.disk.save(self.barrier.asked(), write).is_err() {
+                if self.desk.save(self.barrier.asked(), write).is_err() {
                     self.has_ended = true;
                 }
             }

@@ -1,11 +1,12 @@
 //! What entries and checkpoints say, as bytes with a version in front.
 
-use crate::durable::ImageParts;
 use crate::machine::{LogTime, StateMachine};
 use crate::members::Change;
 use crate::version::{Format, FormatError};
 use bytes::Bytes;
+use quorate_core::{Incarnation, NodeId};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 const BATCH: Format = Format { what: "log entry", version: 1 };
 const CHANGE: Format = Format { what: "change of members", version: 1 };
@@ -16,23 +17,25 @@ const IMAGE: Format = Format { what: "snapshot", version: 1 };
 pub struct Batch<C> {
     /// When.
     pub time: LogTime,
+    /// Learners that are let in, each by the name of its life.
+    pub admitted: Vec<(NodeId, Incarnation)>,
     /// What, in order.
     pub commands: Vec<C>,
 }
 
 impl<C: serde::de::DeserializeOwned> Batch<C> {
     /// The bytes of an entry.
-    pub fn write<'a>(time: LogTime, commands: impl Iterator<Item = &'a C>) -> Bytes
+    pub fn write<'a>(time: LogTime, admitted: &[(NodeId, Incarnation)], commands: impl Iterator<Item = &'a C>) -> Bytes
     where
         C: Serialize + 'a,
     {
         let commands: Vec<&C> = commands.collect();
-        BATCH.write(&(time, commands)).into()
+        BATCH.write(&(time, admitted, commands)).into()
     }
 
     /// What an entry says.
     pub fn read(bytes: &[u8]) -> Result<Self, FormatError> {
-        BATCH.read(bytes).map(|(time, commands)| Self { time, commands })
+        BATCH.read(bytes).map(|(time, admitted, commands)| Self { time, admitted, commands })
     }
 }
 
@@ -52,25 +55,29 @@ pub(crate) fn time_of_batch(bytes: &[u8]) -> Option<LogTime> {
     postcard::take_from_bytes(body).ok().map(|(time, _)| time)
 }
 
+/// Who was let in, and by which name.
+pub type Admitted = BTreeMap<NodeId, Incarnation>;
+
 /// A state machine and its log time.
 #[derive(Clone, Debug, Default)]
 pub struct Image<S> {
     /// When.
     pub time: LogTime,
+    /// Those who were let in as learners and are members still, each by the name of its life then.
+    pub admitted: Admitted,
     /// The state.
     pub machine: S,
 }
 
 impl<S: StateMachine> Image<S> {
     /// The bytes of a snapshot.
-    pub fn write(time: LogTime, machine: &S) -> Bytes {
-        let parts: ImageParts = (time, machine.snapshot());
-        IMAGE.write(&parts).into()
+    pub fn write(time: LogTime, admitted: &Admitted, machine: &S) -> Bytes {
+        IMAGE.write(&(time, admitted, machine.snapshot())).into()
     }
 
     /// What a snapshot says.
     pub fn read(bytes: &[u8]) -> Result<Self, FormatError> {
-        let (time, state): ImageParts = IMAGE.read(bytes)?;
-        S::restore(&state).map(|machine| Self { time, machine })
+        let (time, admitted, state): (_, _, Vec<u8>) = IMAGE.read(bytes)?;
+        S::restore(&state).map(|machine| Self { time, admitted, machine })
     }
 }

@@ -104,7 +104,7 @@ fn round_of(message: &RaftMessage) -> Option<Round> {
     message.entries.first().and_then(|entry| Round::of_bytes(&entry.data))
 }
 
-/// What a peer sent, in raft's words. Pieces of snapshots are put together elsewhere.
+/// What a peer sent, in raft's words. Pieces of snapshots, and who knocks, are seen to elsewhere.
 pub(crate) fn incoming(me: NodeId, from: NodeId, message: Message) -> Option<RaftMessage> {
     let mut raft = RaftMessage { from: id(from), to: id(me), ..RaftMessage::default() };
     match message {
@@ -155,7 +155,7 @@ pub(crate) fn incoming(me: NodeId, from: NodeId, message: Message) -> Option<Raf
             (raft.term, raft.index) = (term, index);
             raft.entries = vec![round_entry(round)].into();
         }
-        Message::Piece(_) | Message::PieceReply { .. } => return None,
+        Message::Knock { .. } | Message::Piece(_) | Message::PieceReply { .. } => return None,
     }
     Some(raft)
 }

@@ -1,9 +1,9 @@
 //! What of a replica survives a crash: its vote, its log, and the state at some index of it.
 
-use crate::machine::LogTime;
 use crate::members::Configuration;
 use crate::message::Entry;
 use bytes::Bytes;
+use quorate_core::Incarnation;
 use serde::{Deserialize, Serialize};
 
 /// What a replica finds on its disk when it starts.
@@ -19,6 +19,9 @@ pub struct Durable {
     pub cut: Option<Cut>,
     /// Whether the disk was lost. Such a replica has forgotten its votes, and must be let in anew.
     pub wiped: bool,
+    /// The life in which a replica that holds nothing began to wait to be let in. By that name it is let in, so that nothing
+    /// that was meant for an earlier life can let this one in.
+    pub born: Option<Incarnation>,
 }
 
 /// A vote, and how far the log is known to be committed.
@@ -58,6 +61,8 @@ pub struct Cut {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Write {
+    /// The name by which a replica that holds nothing waits to be let in.
+    Born(Incarnation),
     /// A vote.
     Ballot(Ballot),
     /// Entries, in place of all that was kept from the first of them on.
@@ -82,6 +87,7 @@ impl quorate_core::Durable for Durable {
 
     fn apply(&mut self, write: Write) {
         match write {
+            Write::Born(life) => self.born = Some(life),
             Write::Ballot(ballot) => self.ballot = ballot,
             Write::Entries(entries) => {
                 let Some(first) = entries.first().map(|entry| entry.index) else { return };
@@ -94,6 +100,7 @@ impl quorate_core::Durable for Durable {
                 self.checkpoint = Some(checkpoint);
                 self.entries.clear();
                 self.wiped = false;
+                self.born = None;
             }
             Write::Checkpoint { checkpoint, cut } => {
                 self.checkpoint = Some(checkpoint);
@@ -104,6 +111,3 @@ impl quorate_core::Durable for Durable {
         }
     }
 }
-
-/// The log time and state in a checkpoint.
-pub(crate) type ImageParts = (LogTime, Vec<u8>);

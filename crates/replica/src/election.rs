@@ -23,7 +23,7 @@
 //!
 //! Departs from the paper: a leader that everybody knows sends no heartbeats, so that an election ends and can be counted.
 
-use crate::batch::Image;
+use crate::batch::{Admitted, Image};
 use crate::durable::{Checkpoint, Durable};
 use crate::engine::{Engine, Role};
 use crate::guard;
@@ -98,6 +98,7 @@ impl Describe for Counted {
             | Message::TimeoutNow { .. }
             | Message::ReadIndex { .. }
             | Message::ReadIndexReply { .. }
+            | Message::Knock { .. }
             | Message::Piece(_)
             | Message::PieceReply { .. } => Class::Control,
         }
@@ -120,7 +121,7 @@ impl RaftElection {
             index: FOUNDING.index,
             term: FOUNDING.term,
             members: Configuration::founding(Members::voters(&self.group)),
-            image: Image::write(LogTime::ZERO, &Registers::default()),
+            image: Image::write(LogTime::ZERO, &Admitted::new(), &Registers::default()),
         });
         let config = raft::Config {
             election_tick: ELECTION_TICKS,

@@ -153,7 +153,13 @@ impl Engine {
         installed
     }
 
-    fn ask<P: Raft>(&mut self, write: Write, out: &mut Effects<'_, P>) {
+    /// The log's checkpoint does not tell all that it should any more.
+    pub(crate) fn outdate(&mut self) {
+        self.node.mut_store().outdate();
+    }
+
+    /// Asks for a save beside those that raft wants.
+    pub(crate) fn ask<P: Raft>(&mut self, write: Write, out: &mut Effects<'_, P>) {
         self.asked += 1;
         out.save(write);
     }
@@ -185,6 +191,11 @@ impl Engine {
     /// Whether all that raft wanted saved is durable.
     pub(crate) fn is_saved(&self) -> bool {
         self.awaiting.is_empty()
+    }
+
+    /// The last entry that is durable.
+    pub(crate) fn persisted(&self) -> u64 {
+        self.node.raft.raft_log.persisted
     }
 
     /// Whether every entry of the log is durable, which raft takes for granted where a candidate wins.
@@ -257,7 +268,7 @@ impl Engine {
         // A change that raft refuses now it refused everywhere: the members stay as they are.
         let _ = self.node.apply_conf_change(&change);
         let configuration = self.configuration();
-        self.node.mut_store().set_members(configuration.clone());
+        self.node.mut_store().outdate();
         if self.leads() && !configuration.votes(self.me) {
             // Raft would go on to lead a group that it is not in.
             let term = self.node.raft.term;
@@ -359,12 +370,14 @@ impl Engine {
         }
     }
 
-    /// The voter, other than this leader, that holds most of the log.
-    pub(crate) fn best_successor(&self) -> Option<NodeId> {
+    /// The voters that could lead in this leader's place, those that hold most of the log first.
+    pub(crate) fn successors(&self) -> Vec<NodeId> {
         let progress = self.node.raft.prs();
+        let held = |voter: &NodeId| progress.get(id(*voter)).filter(|progress| progress.recent_active);
         let voters = self.configuration().incoming.voters.into_iter().filter(|voter| *voter != self.me);
-        let active = voters.filter(|voter| progress.get(id(*voter)).is_some_and(|progress| progress.recent_active));
-        active.max_by_key(|voter| progress.get(id(*voter)).map(|progress| progress.matched))
+        let mut active: Vec<_> = voters.filter(|voter| held(voter).is_some()).collect();
+        active.sort_by_key(|voter| std::cmp::Reverse(held(voter).map(|progress| progress.matched)));
+        active
     }
 
     /// Raft's own dice are thrown by the operating system. Ours follow from seed, node, term and attempt, and are set

@@ -39,7 +39,8 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
         }
         Message::Piece(Piece { snapshot, members, length, offset, bytes }) => {
             let end = offset.checked_add(bytes.len() as u64);
-            if snapshot.log_term == 0 || snapshot.index == 0 || !members.makes_sense() {
+            let has_odd_term = snapshot.log_term == 0 || snapshot.log_term > snapshot.term;
+            if has_odd_term || snapshot.index == 0 || !members.makes_sense() {
                 Some("its snapshot makes no sense")
             } else if bytes.is_empty() || end.is_none_or(|end| end > *length) {
                 Some("its piece lies outside the snapshot")
@@ -58,6 +59,7 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
         | Message::TimeoutNow { .. }
         | Message::ReadIndex { .. }
         | Message::ReadIndexReply { .. }
+        | Message::Knock { .. }
         | Message::PieceReply { .. } => None,
     }
 }
@@ -75,7 +77,7 @@ fn numbers(message: &Message) -> (Option<u64>, u64) {
             (Some(*term), *commit)
         }
         Message::TimeoutNow { term } => (Some(*term), 0),
-        Message::ReadIndex { .. } => (None, 0),
+        Message::ReadIndex { .. } | Message::Knock { .. } => (None, 0),
         Message::ReadIndexReply { term, index, .. } => (Some(*term), *index),
         Message::Piece(piece) => (Some(piece.snapshot.term), piece.snapshot.index.max(piece.snapshot.log_term)),
         Message::PieceReply { snapshot, .. } => (Some(snapshot.term), snapshot.index),

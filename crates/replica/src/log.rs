@@ -2,7 +2,6 @@
 
 use crate::convert;
 use crate::durable::{Ballot, Checkpoint, Cut, Durable};
-use crate::members::Configuration;
 use crate::message::Entry;
 use raft::eraftpb::{Entry as RaftEntry, HardState, Snapshot};
 use raft::{Error, GetEntriesContext, RaftState, Result, Storage, StorageError};
@@ -19,8 +18,8 @@ pub(crate) struct Log {
     checkpoint: Option<Checkpoint>,
     entries: VecDeque<RaftEntry>,
     cut: Cut,
-    /// The members as far as entries are applied.
-    members: Configuration,
+    /// Whether the checkpoint names the members of today.
+    is_current: bool,
     /// Somebody needs a snapshot that is newer than the checkpoint.
     wanted: AtomicBool,
 }
@@ -28,7 +27,7 @@ pub(crate) struct Log {
 impl Log {
     /// The log on a disk. `founding` is the state that the group began with, for those who founded it.
     pub(crate) fn open(durable: Durable, founding: Option<Checkpoint>) -> Self {
-        let Durable { mut ballot, checkpoint, entries, cut, wiped } = durable;
+        let Durable { mut ballot, checkpoint, entries, cut, wiped, born: _ } = durable;
         let checkpoint = checkpoint.or_else(|| founding.filter(|_| !wiped));
         let beginning = checkpoint.as_ref().map(|checkpoint| Cut { index: checkpoint.index, term: checkpoint.term });
         let cut = cut.or(beginning).unwrap_or(Cut { index: 0, term: 0 });
@@ -38,8 +37,7 @@ impl Log {
         let applied = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.index);
         ballot.commit = ballot.commit.clamp(applied.min(last), last);
         ballot.term = ballot.term.max(last_term);
-        let members = checkpoint.as_ref().map(|checkpoint| checkpoint.members.clone()).unwrap_or_default();
-        Self { ballot, checkpoint, entries, cut, members, wanted: AtomicBool::new(false) }
+        Self { ballot, checkpoint, entries, cut, is_current: true, wanted: AtomicBool::new(false) }
     }
 
     pub(crate) fn checkpoint(&self) -> Option<&Checkpoint> {
@@ -72,13 +70,13 @@ impl Log {
     pub(crate) fn install(&mut self, checkpoint: Checkpoint) {
         self.cut = Cut { index: checkpoint.index, term: checkpoint.term };
         self.entries.clear();
-        self.members = checkpoint.members.clone();
+        self.is_current = true;
         self.checkpoint = Some(checkpoint);
     }
 
-    /// The members have changed.
-    pub(crate) fn set_members(&mut self, members: Configuration) {
-        self.members = members;
+    /// The members have changed, or somebody was let in.
+    pub(crate) fn outdate(&mut self) {
+        self.is_current = false;
     }
 
     /// Keeps the state at an index and lets entries go, but for the last so many before it. Tells where the log now
@@ -91,6 +89,7 @@ impl Log {
             self.cut = Cut { index, term };
         }
         self.checkpoint = Some(checkpoint);
+        self.is_current = true;
         self.cut
     }
 
@@ -146,7 +145,7 @@ impl Storage for Log {
     /// A snapshot names the members of today: who comes to stay must find itself among them, in the part it has now.
     fn snapshot(&self, request_index: u64, _to: u64) -> Result<Snapshot> {
         match &self.checkpoint {
-            Some(Checkpoint { index, term, members, image }) if *index >= request_index && *members == self.members => {
+            Some(Checkpoint { index, term, members, image }) if *index >= request_index && self.is_current => {
                 Ok(convert::snapshot(*index, *term, members, image.clone()))
             }
             Some(_) | None => {

@@ -78,6 +78,7 @@ impl Configuration {
             && self.incoming.learners.is_disjoint(&self.outgoing)
             && self.demoted.is_subset(&self.outgoing)
             && self.demoted.is_disjoint(&self.incoming.voters)
+            && (self.is_joint() || !self.auto_leave)
     }
 
     pub(crate) fn of(state: &ConfState) -> Self {

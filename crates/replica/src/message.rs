@@ -132,6 +132,11 @@ pub enum Message {
         /// Which queries.
         round: Round,
     },
+    /// The sender holds nothing, and waits to be let in by this name.
+    Knock {
+        /// The life in which it began to wait.
+        born: Incarnation,
+    },
     /// A piece of a snapshot.
     Piece(Piece),
     /// How much of a snapshot has come.
@@ -201,6 +206,7 @@ impl Describe for Message {
             Self::TimeoutNow { .. } => "timeout-now",
             Self::ReadIndex { .. } => "read-index",
             Self::ReadIndexReply { .. } => "read-index-reply",
+            Self::Knock { .. } => "knock",
             Self::Piece(_) => "piece",
             Self::PieceReply { .. } => "piece-reply",
         }
@@ -216,6 +222,7 @@ impl Describe for Message {
             | Self::TimeoutNow { .. }
             | Self::ReadIndex { .. }
             | Self::ReadIndexReply { .. }
+            | Self::Knock { .. }
             | Self::Piece(_)
             | Self::PieceReply { .. } => Class::Algorithm,
         }

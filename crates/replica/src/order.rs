@@ -56,6 +56,7 @@ mod tests {
 
     fn shape(writes: &[Write]) -> Vec<String> {
         let show = |write: &Write| match write {
+            Write::Born(life) => format!("born {}", life.0),
             Write::Ballot(ballot) => format!("commit {}", ballot.commit),
             Write::Entries(entries) => format!("{:?}", entries.iter().map(|entry| entry.index).collect::<Vec<_>>()),
             Write::Install(checkpoint) => format!("install {}", checkpoint.index),

@@ -79,6 +79,19 @@ impl<Q> Queries<Q> {
         }
     }
 
+    /// All queries that wait for a higher index than this one. They wait no longer.
+    pub(crate) fn beyond(&mut self, index: u64) -> Vec<Ticket> {
+        let gone = self.confirmed.extract_if(.., |confirmed| confirmed.index > index);
+        gone.flat_map(|confirmed| confirmed.queries).map(|(ticket, _)| ticket).collect()
+    }
+
+    /// All queries that wait. They wait no longer.
+    pub(crate) fn all(&mut self) -> Vec<Ticket> {
+        let open = self.open.take().map(|open| open.queries).unwrap_or_default();
+        let confirmed = self.confirmed.drain(..).flat_map(|confirmed| confirmed.queries);
+        self.waiting.drain(..).chain(open).chain(confirmed).map(|(ticket, _)| ticket).collect()
+    }
+
     /// The queries that may be answered when everything up to an index is applied.
     pub(crate) fn ready(&mut self, applied: u64) -> Vec<(Ticket, Q)> {
         self.confirmed.extract_if(.., |confirmed| confirmed.index <= applied).flat_map(|ready| ready.queries).collect()

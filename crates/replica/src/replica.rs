@@ -14,8 +14,8 @@
 //! RP-7   many entries applied    → keep the state, and let the log before it go
 //! RP-8   a peer lags too far     → send it the state in pieces; report to raft when it arrived, or when it never will
 //! RP-9   asked for other members → exchange them jointly; who votes must have been a learner that holds the log
-//! RP-10  nothing on the disk     → take no part until a leader's snapshot names this replica a learner
-//! RP-11  the disk is full        → refuse commands, take no entries, hand the leadership on, and answer queries
+//! RP-10  nothing on the disk     → take no part; knock, and wait for a snapshot that lets this very life in as a learner
+//! RP-11  the disk is full        → refuse commands, take no entries, offer the leadership around, answer queries from what is there
 //! RP-12  the leadership moved    → say of everything proposed here that its fate is unknown
 //! ```
 //!
@@ -27,7 +27,7 @@
 //! When it fails: a minority answers nothing and loses nothing. Any number of members may crash and come back with their disks. A
 //! member that lost its disk is let in anew as a learner.
 
-use crate::batch::Image;
+use crate::batch::{Admitted, Image};
 use crate::command::{Command, Event, Refusal};
 use crate::durable::{Checkpoint, Durable};
 use crate::log::FOUNDING;
@@ -95,13 +95,15 @@ impl<S: StateMachine> Replica<S> {
         matches!(&self.state, State::Running(running) if running.leads())
     }
 
+    /// Who founded the group is asked once: a replica that has lived finds it on its disk.
     fn start(&self, now: Time, durable: Durable, incarnation: Incarnation) -> Result<Running<S>, Halt> {
         let founders = &self.settings.founders;
-        let founding = founders.voters.contains(&self.me).then(|| Checkpoint {
+        let founds = durable == Durable::default() && founders.voters.contains(&self.me);
+        let founding = founds.then(|| Checkpoint {
             index: FOUNDING.index,
             term: FOUNDING.term,
             members: Configuration::founding(founders.clone()),
-            image: Image::write(LogTime::ZERO, &S::default()),
+            image: Image::write(LogTime::ZERO, &Admitted::new(), &S::default()),
         });
         Running::start(self.me, self.settings.clone(), now, durable, founding, incarnation)
     }
@@ -145,6 +147,7 @@ impl<S: StateMachine> Protocol for Replica<S> {
             Input::Start { durable, incarnation } => {
                 out.set_timer(Timer::Tick, Span::exactly(self.settings.tick));
                 self.start(now, durable, incarnation).and_then(|mut running| {
+                    running.save_beginning(out);
                     running.tell_restored(out);
                     let outcome = running.settle(now, out);
                     self.state = State::Running(Box::new(running));
@@ -157,7 +160,7 @@ impl<S: StateMachine> Protocol for Replica<S> {
             }
             Input::Timer(Timer::Tick) => {
                 out.set_timer(Timer::Tick, Span::exactly(self.settings.tick));
-                self.with(now, out, |running, _| running.tick(now))
+                self.with(now, out, |running, out| running.tick(now, out))
             }
             Input::Timer(Timer::Piece(to)) => self.with(now, out, |running, out| running.piece_overdue(to, out)),
             Input::Saved(count) => self.with(now, out, |running, _| running.saved(count)),
@@ -167,7 +170,9 @@ impl<S: StateMachine> Protocol for Replica<S> {
             Input::Suspect(_) | Input::Trust(_) | Input::View(_) => Ok(()),
         };
         if let Err(Halt(reason)) = outcome {
-            self.state = State::Halted;
+            if let State::Running(mut running) = std::mem::replace(&mut self.state, State::Halted) {
+                running.abandon(out);
+            }
             out.cancel_timer(Timer::Tick);
             out.emit(Event::Halted { reason });
         }

@@ -270,7 +270,12 @@ fn a_leader_whose_disk_is_full_hands_over_and_the_others_go_on() {
     for value in 0..40 {
         assert_ne!(cluster.insist(1, value), node(1));
     }
-    assert_eq!(cluster.read(node(1), 1), None.or(cluster.read(node(2), 1)));
+    let ticket = cluster.ask(node(1), |ticket| Command::Query { ticket, query: Read { key: 1 } });
+    let refused = cluster.outcome(ticket);
+    assert!(matches!(refused, Event::Refused { why: Refusal::DiskFull, .. }), "{refused:?}");
+    assert_eq!(cluster.read(node(2), 1), Some(39));
+    cluster.run_for(Duration::from_secs(40));
+    assert_eq!(cluster.read(node(1), 1), Some(39));
 }
 
 #[test]

@@ -6,10 +6,11 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use proptest::test_runner::TestCaseError;
 use quorate_core::{Durable as _, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time};
+use quorate_replica::batch::{Admitted, Image};
 use quorate_replica::members::{Configuration, Members};
 use quorate_replica::message::{Body, Commit, Entry, Hint, Message, Piece, Round, SnapshotId};
 use quorate_replica::registers::{Change, Read, Registers};
-use quorate_replica::{Command, Durable, Proposal, Reads, Replica, Settings, Ticket, Timer};
+use quorate_replica::{Command, Durable, LogTime, Proposal, Reads, Replica, Settings, Ticket, Timer};
 
 type Node = Replica<Registers>;
 
@@ -57,7 +58,12 @@ fn append() -> impl Strategy<Value = Message> {
 }
 
 fn piece() -> impl Strategy<Value = Message> {
-    let bytes = prop_oneof![vec(any::<u8>(), 0..9), Just(vec![1, 0, 4, 1, 0, 0, 0])].prop_map(Bytes::from);
+    let admitted = vec((1_u32..5, number()), 0..3)
+        .prop_map(|admitted| admitted.into_iter().map(|(who, life)| (node(who), Incarnation(life))).collect());
+    let image = (number(), admitted).prop_map(|(time, admitted): (u64, Admitted)| {
+        Image::write(LogTime::from_nanos(time), &admitted, &Registers::default())
+    });
+    let bytes = prop_oneof![1 => vec(any::<u8>(), 0..9).prop_map(Bytes::from), 3 => image];
     (number(), number(), number(), members(), number(), number(), bytes, any::<bool>()).prop_map(
         |(term, index, log_term, members, length, offset, bytes, whole)| {
             let (length, offset) = if whole { (bytes.len() as u64, 0) } else { (length, offset) };
@@ -91,7 +97,8 @@ fn message() -> impl Strategy<Value = Message> {
         1 => number().prop_map(|term| Message::TimeoutNow { term }),
         1 => round().prop_map(|round| Message::ReadIndex { round }),
         1 => (number(), number(), round()).prop_map(|(term, index, round)| Message::ReadIndexReply { term, index, round }),
-        2 => piece(),
+        1 => number().prop_map(|life| Message::Knock { born: Incarnation(life) }),
+        4 => piece(),
         1 => (number(), number(), number(), number()).prop_map(|(term, index, log_term, held)| {
             Message::PieceReply { snapshot: SnapshotId { term, index, log_term }, held }
         }),

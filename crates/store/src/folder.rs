@@ -12,6 +12,8 @@ const LOCK: &str = "lock";
 /// What a file is called until it is whole.
 const UNFINISHED: &str = ".new";
 const SEGMENT: &str = "log-";
+/// Where the log of a node goes that is re-seeded.
+pub(crate) const SET_ASIDE: &str = "set-aside-";
 /// The one file of this kind has the node's next life in its name, which can change where there is no room for content.
 const LIFE: &str = "life-";
 
@@ -78,7 +80,8 @@ impl<F: FileSystem> Folder<F> {
     pub(crate) fn stage(&self) -> Result<Stage, StoreError> {
         let names = self.names()?;
         let has = |wanted: &str| names.iter().any(|name| name == wanted);
-        let has_log = names.iter().any(|name| SegmentNumber::parse(name).is_some());
+        let is_of_log = |name: &String| SegmentNumber::parse(name).is_some() || name.starts_with(SET_ASIDE);
+        let has_log = names.iter().any(is_of_log);
         Ok(match (has(IDENTITY), has_log && !has(&unfinished(IDENTITY))) {
             (true, _) => Stage::Present,
             (false, true) => Stage::Orphaned,
@@ -128,14 +131,16 @@ impl<F: FileSystem> Folder<F> {
     /// The life that begins now: no two starts of a node ever have the same.
     pub(crate) fn next_life(&self) -> Result<Incarnation, StoreError> {
         let lives = self.names()?.iter().filter_map(|name| life_of(name)).max();
-        let Some(life) = lives else {
-            self.begin_lives(Incarnation::FIRST.next())?;
-            return Ok(Incarnation::FIRST);
-        };
+        // Without it a life might be lived twice.
+        let life = lives.ok_or_else(|| StoreError::BadIdentity { path: self.at(LIFE) })?;
         let (from, to) = (self.at(&life_name(life)), self.at(&life_name(life.next())));
         self.files.rename(&from, &to).map_err(|error| StoreError::of_write("rename", &from, error))?;
         self.sync()?;
         Ok(life)
+    }
+
+    pub(crate) fn has_lives(&self) -> Result<bool, StoreError> {
+        Ok(self.names()?.iter().any(|name| life_of(name).is_some()))
     }
 
     /// From this one on lives are counted.

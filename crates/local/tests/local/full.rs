@@ -1,6 +1,7 @@
 //! A disk that is full: commands are refused, queries answered, and everything goes on when there is room.
 
 use crate::common::{Post, User, node, owner, settings};
+use quorate_core::Incarnation;
 use quorate_replica::{Durable, Event, Refusal};
 use quorate_store::faults::FaultyFiles;
 use quorate_store::{Identity, Origin, create_in};
@@ -10,7 +11,13 @@ use std::path::Path;
 fn a_replica_alone_refuses_commands_answers_queries_and_recovers() {
     let (files, folder) = (FaultyFiles::new(), Path::new("/data"));
     let only = node(1);
-    create_in::<Durable, _>(files.clone(), folder, Identity { owner: owner(only), origin: Origin::Founded }).unwrap();
+    create_in::<Durable, _>(
+        files.clone(),
+        folder,
+        Identity { owner: owner(only), origin: Origin::Founded },
+        Incarnation::FIRST,
+    )
+    .unwrap();
     let mut post = Post::new(1);
     let mut user = User::new(&post);
     let running = post.start(only, files.clone(), folder, settings(1), user.ear(only)).unwrap();

@@ -111,7 +111,13 @@ fn open(files: &FaultyFiles) -> Result<(Store<Durable, FaultyFiles>, Durable), S
 
 fn created() -> FaultyFiles {
     let files = FaultyFiles::new();
-    create_in::<Durable, _>(files.clone(), folder(), Identity { owner: owner(), origin: Origin::Founded }).unwrap();
+    create_in::<Durable, _>(
+        files.clone(),
+        folder(),
+        Identity { owner: owner(), origin: Origin::Founded },
+        Incarnation::FIRST,
+    )
+    .unwrap();
     files
 }
 

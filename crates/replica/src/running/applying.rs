@@ -1,14 +1,15 @@
 //! Entries that are committed, and who waits for them.
 
-use super::{Out, Running};
+use super::{Changing, Out, Running};
 use crate::batch::{Batch, read_change, time_of_batch};
 use crate::command::{Audit, Event, Refusal, Restoration};
 use crate::engine::mix;
 use crate::machine::{At, LogTime, StateMachine};
-use crate::members::{Change, Members};
+use crate::members::Change;
 use crate::message::{Body, Entry};
 use crate::replica::Halt;
 use crate::version::FormatError;
+use quorate_core::{Incarnation, NodeId};
 
 impl<S: StateMachine> Running<S> {
     /// RP-4.
@@ -20,9 +21,10 @@ impl<S: StateMachine> Running<S> {
         match body {
             Body::Blank => {}
             Body::Batch(bytes) => {
-                let Batch { time, commands } =
+                let Batch { time, admitted, commands } =
                     Batch::<S::Command>::read(bytes).map_err(|error| unread(*index, &error))?;
                 self.at.time = time;
+                self.apply_admissions(admitted);
                 let answers = commands.iter().map(|command| self.machine.apply(self.at, command)).collect::<Vec<_>>();
                 out.note("RP-4", format_args!("applies entry {index}"));
                 if let Some((_, tickets)) = waiting.as_ref().filter(|(proposed, _)| proposed == term) {
@@ -42,6 +44,7 @@ impl<S: StateMachine> Running<S> {
             let why = Refusal::Overtaken;
             tickets.into_iter().for_each(|ticket| out.emit_ahead(Event::Refused { ticket, why }));
         }
+        self.tell_changed(out);
         if self.settings.audit {
             out.emit_ahead(Event::Applied(self.audit(entry)));
         }
@@ -79,14 +82,46 @@ impl<S: StateMachine> Running<S> {
         }
         // Those who answered the last round may not be a majority of these members.
         self.lease.end();
-        let reached = |wanted: &Members| !configuration.is_joint() && *wanted == configuration.incoming;
-        if let Some((ticket, members)) = self.change.take_if(|(_, wanted)| reached(wanted)) {
+        self.admitted.retain(|member, _| configuration.contains(*member));
+        if !configuration.contains(self.me) {
+            for ticket in self.queries.all() {
+                out.emit_ahead(Event::Refused { ticket, why: Refusal::NotMember });
+            }
+        }
+    }
+
+    /// RP-10. Only learners are let in; the same ones everywhere, because the members are the same here everywhere.
+    fn apply_admissions(&mut self, admitted: Vec<(NodeId, Incarnation)>) {
+        let learners = if admitted.is_empty() { return } else { self.engine.configuration().incoming.learners };
+        for (learner, born) in admitted {
+            self.admitting.remove(&learner);
+            if learners.contains(&learner) && self.admitted.get(&learner) < Some(&born) {
+                self.admitted.insert(learner, born);
+                self.engine.outdate();
+            }
+        }
+    }
+
+    /// RP-9. Once the entry that was to bring it about is applied, and the exchange is over.
+    fn tell_changed(&mut self, out: &mut Out<'_, S>) {
+        let Some(change) = self.change.as_ref().filter(|change| change.index <= self.at.index) else { return };
+        let configuration = self.engine.configuration();
+        if !configuration.is_joint()
+            && change.members == configuration.incoming
+            && let Some(Changing { ticket, members, .. }) = self.change.take()
+        {
             out.emit_ahead(Event::Changed { ticket, members });
         }
     }
 
     /// RP-5.
     pub(super) fn answer_queries(&mut self, out: &mut Out<'_, S>) {
+        // What a full disk cannot take is not applied until there is room.
+        if self.is_full {
+            for ticket in self.queries.beyond(self.engine.persisted()) {
+                out.emit_ahead(Event::Refused { ticket, why: Refusal::DiskFull });
+            }
+        }
         for (ticket, query) in self.queries.ready(self.at.index) {
             out.note("RP-5", format_args!("answers a query at entry {}", self.at.index));
             let answer = self.machine.query(self.at, &query);

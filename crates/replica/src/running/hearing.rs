@@ -33,7 +33,11 @@ impl<S: StateMachine> Running<S> {
             // RP-10. One that waits to be let in says that it is there, and vouches for nobody's leadership.
             Message::Heartbeat { term, .. } if self.is_joining() => {
                 self.engine.step(from, Message::Heartbeat { term, commit: 0, round: None });
+                if let Some(born) = self.born {
+                    out.send(from, Message::Knock { born });
+                }
             }
+            Message::Knock { born } => self.admit(now, from, born, out),
             Message::Append { term, .. } | Message::Heartbeat { term, .. } => {
                 if term >= self.role.term {
                     self.promise(now);
@@ -41,7 +45,10 @@ impl<S: StateMachine> Running<S> {
                 self.engine.step(from, message);
             }
             // Who holds nothing at all lost what it once acknowledged.
-            Message::AppendReply { rejected: Some(Hint { index: 0, .. }), .. } => {
+            Message::AppendReply { term, rejected: Some(Hint { index: 0, .. }), .. }
+            | Message::HeartbeatReply { term, commit: 0, .. }
+                if term == self.role.term =>
+            {
                 self.engine.begin_anew(from);
                 self.engine.step(from, message);
             }
@@ -62,7 +69,7 @@ impl<S: StateMachine> Running<S> {
             _ if self.is_joining() && !takes => Some("it waits to be let in"),
             Message::Vote { forced: false, .. } if now < self.promised_until => Some("it heard from a leader just now"),
             Message::Append { entries, .. } if self.is_full && !entries.is_empty() => Some("its disk is full"),
-            Message::Piece(_) if self.is_full => Some("its disk is full"),
+            Message::Piece(_) | Message::TimeoutNow { .. } if self.is_full => Some("its disk is full"),
             Message::Vote { .. }
             | Message::VoteReply { .. }
             | Message::Append { .. }
@@ -72,6 +79,7 @@ impl<S: StateMachine> Running<S> {
             | Message::TimeoutNow { .. }
             | Message::ReadIndex { .. }
             | Message::ReadIndexReply { .. }
+            | Message::Knock { .. }
             | Message::Piece(_)
             | Message::PieceReply { .. } => None,
         }

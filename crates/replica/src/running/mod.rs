@@ -5,10 +5,10 @@ mod hearing;
 mod requests;
 mod snapshots;
 
-use crate::batch::Image;
+use crate::batch::{Admitted, Image};
 use crate::clock::{Lease, LogClock};
-use crate::command::{Event, Ticket};
-use crate::durable::{Checkpoint, Durable};
+use crate::command::{Event, Refusal, Ticket};
+use crate::durable::{Checkpoint, Durable, Write};
 use crate::engine::{Engine, News, Role};
 use crate::log::Log;
 use crate::machine::{At, StateMachine};
@@ -35,7 +35,15 @@ pub(crate) struct Running<S: StateMachine> {
     proposals: BTreeMap<u64, (u64, Vec<Ticket>)>,
     queries: Queries<S::Query>,
     /// The change of members that was asked for here.
-    change: Option<(Ticket, Members)>,
+    change: Option<Changing>,
+    /// Who was let in as a learner, and by which name.
+    admitted: Admitted,
+    /// Who is being let in: the entry is in the log and not applied yet.
+    admitting: Admitted,
+    /// The name by which this replica waits to be let in, if it does.
+    born: Option<Incarnation>,
+    /// How often this leader offered its place because its disk is full.
+    offers: usize,
     /// Since which entry each learner is one. What it acknowledged before that, it may have lost with its disk.
     learners: BTreeMap<NodeId, u64>,
     clock: LogClock,
@@ -47,6 +55,15 @@ pub(crate) struct Running<S: StateMachine> {
     sending: BTreeMap<NodeId, Sending>,
     receiving: Receiving,
     is_full: bool,
+    /// Whether there was nothing on its disk when it started.
+    is_new: bool,
+}
+
+/// A change of members that was asked for: it is done when this entry is applied and the members are these.
+struct Changing {
+    ticket: Ticket,
+    members: Members,
+    index: u64,
 }
 
 impl<S: StateMachine> Running<S> {
@@ -59,8 +76,8 @@ impl<S: StateMachine> Running<S> {
         incarnation: Incarnation,
     ) -> Result<Self, Halt> {
         // What was promised in an earlier life holds in this one.
-        let lived = durable != Durable::default();
-        let promised = lived && settings.reads == Reads::Lease;
+        let has_lived = durable != Durable::default();
+        let born = durable.born;
         let log = Log::open(durable, founding);
         let (image, index, term) = match log.checkpoint() {
             Some(Checkpoint { image, index, term, .. }) => (read_image(image)?, *index, *term),
@@ -81,15 +98,33 @@ impl<S: StateMachine> Running<S> {
             proposals: BTreeMap::new(),
             queries: Queries::new(me, incarnation),
             change: None,
+            admitted: image.admitted,
+            admitting: Admitted::new(),
+            born: (index == 0).then(|| born.unwrap_or(incarnation)),
+            offers: 0,
             clock: LogClock::start(now, image.time, tick),
             lease: Lease::default(),
             lease_is_due: false,
-            promised_until: if promised { now + settings.promise() } else { now },
+            promised_until: if has_lived { now + settings.promise() } else { now },
             sending: BTreeMap::new(),
             receiving: Receiving::default(),
             is_full: false,
+            is_new: !has_lived || (index == 0 && born.is_none()),
             settings,
         })
+    }
+
+    /// RP-10. Who founds a group, and by which name one waits to be let in, must not be told otherwise in another life.
+    pub(crate) fn save_beginning(&mut self, out: &mut Out<'_, S>) {
+        match self.engine.log().checkpoint() {
+            Some(founding) if self.is_new => self.engine.keep(founding.clone(), 0, out),
+            Some(_) => {}
+            None => {
+                if let Some(born) = self.born.filter(|_| self.is_new) {
+                    self.engine.ask(Write::Born(born), out);
+                }
+            }
+        }
     }
 
     pub(crate) fn machine(&self) -> &S {
@@ -110,7 +145,7 @@ impl<S: StateMachine> Running<S> {
     }
 
     /// The beat. Who waits for its disk, or was never let in, does not stand for election.
-    pub(crate) fn tick(&mut self, now: Time) {
+    pub(crate) fn tick(&mut self, now: Time, out: &mut Out<'_, S>) {
         let may_stand = self.engine.is_saved() && !self.is_joining() && !self.is_full;
         if self.engine.leads() || may_stand {
             self.engine.tick();
@@ -120,6 +155,7 @@ impl<S: StateMachine> Running<S> {
             self.lease_is_due = self.settings.reads == Reads::Lease;
         }
         self.queries.tick(2 * self.settings.heartbeat_ticks);
+        self.offer_place(out);
     }
 
     /// RP-3.
@@ -131,9 +167,18 @@ impl<S: StateMachine> Running<S> {
     pub(crate) fn disk_full(&mut self, out: &mut Out<'_, S>) {
         self.is_full = true;
         out.note("RP-11", format_args!("its disk is full: takes no commands and no entries"));
-        if let Some(successor) = self.engine.best_successor().filter(|_| self.role.leads) {
-            self.transfer(successor, out);
+        self.offer_place(out);
+    }
+
+    /// RP-11. An offer can be lost, and who gets it may be no better off: it is made again, to one after the other.
+    fn offer_place(&mut self, out: &mut Out<'_, S>) {
+        let successors = self.engine.successors();
+        if !self.is_full || !self.role.leads || self.engine.is_handing_over() || successors.is_empty() {
+            return;
         }
+        let successor = successors[self.offers % successors.len()];
+        self.offers += 1;
+        self.transfer(successor, out);
     }
 
     /// RP-11.
@@ -203,12 +248,21 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
+    /// This replica takes no part any more: nobody waits for it in vain.
+    pub(crate) fn abandon(&mut self, out: &mut Out<'_, S>) {
+        self.resign(out);
+        for ticket in self.queries.all() {
+            out.emit_ahead(Event::Refused { ticket, why: Refusal::Halted });
+        }
+    }
+
     fn resign(&mut self, out: &mut Out<'_, S>) {
         let proposed = std::mem::take(&mut self.proposals).into_values().flat_map(|(_, tickets)| tickets);
-        let change = self.change.take().map(|(ticket, _)| ticket);
+        let change = self.change.take().map(|change| change.ticket);
         for ticket in proposed.chain(change) {
             out.emit_ahead(Event::Unknown { ticket });
         }
+        self.admitting.clear();
         for to in std::mem::take(&mut self.sending).into_keys() {
             out.cancel_timer(Timer::Piece(to));
         }

@@ -1,13 +1,13 @@
 //! What users ask: commands, queries, other members, another leader.
 
-use super::{Out, Running};
+use super::{Changing, Out, Running};
 use crate::batch::{Batch, write_change};
 use crate::command::{Event, Proposal, Refusal, Ticket};
 use crate::engine::Role;
 use crate::machine::StateMachine;
 use crate::members::{Change, Members};
 use crate::settings::Reads;
-use quorate_core::{NodeId, Time};
+use quorate_core::{Incarnation, NodeId, Time};
 
 impl<S: StateMachine> Running<S> {
     /// RP-1. Everything that is proposed at once shares an entry.
@@ -26,7 +26,7 @@ impl<S: StateMachine> Running<S> {
         let entry = match refusal {
             Some(why) => Err(why),
             None => {
-                let bytes = Batch::write(time, proposals.iter().map(|proposal| &proposal.command));
+                let bytes = Batch::write(time, &[], proposals.iter().map(|proposal| &proposal.command));
                 self.engine.propose(bytes).ok_or(Refusal::Busy)
             }
         };
@@ -42,8 +42,13 @@ impl<S: StateMachine> Running<S> {
 
     /// RP-5 and RP-6.
     pub(crate) fn query(&mut self, now: Time, ticket: Ticket, query: S::Query, out: &mut Out<'_, S>) {
-        if self.queries.len() >= self.settings.requests {
-            out.emit_ahead(Event::Refused { ticket, why: Refusal::Busy });
+        let refusal = match self.queries.len() {
+            _ if !self.is_member() => Some(Refusal::NotMember),
+            waiting if waiting >= self.settings.requests => Some(Refusal::Busy),
+            _ => None,
+        };
+        if let Some(why) = refusal {
+            out.emit_ahead(Event::Refused { ticket, why });
         } else if self.has_lease(now) {
             out.note("RP-6", format_args!("answers under its lease"));
             self.queries.confirm(self.engine.committed(), ticket, query);
@@ -86,15 +91,17 @@ impl<S: StateMachine> Running<S> {
             return out.emit_ahead(Event::Refused { ticket, why });
         }
         let change = Change::between(&current.incoming, &members);
-        // Nothing is to do only if nothing is under way that would undo it.
-        if change.is_empty() && !current.is_joint() && !self.engine.has_change_under_way() {
-            return out.emit_ahead(Event::Changed { ticket, members });
-        }
-        let bytes = write_change(self.clock.at(now), &change);
-        match self.engine.propose_change(bytes, &change) {
+        let time = self.clock.at(now);
+        // Where nothing is to do, an entry of no content makes sure that this is still the leader to say so.
+        let entry = if change.is_empty() && !current.is_joint() && !self.engine.has_change_under_way() {
+            self.engine.propose(Batch::<S::Command>::write(time, &[], std::iter::empty()))
+        } else {
+            self.engine.propose_change(write_change(time, &change), &change)
+        };
+        match entry {
             Some(index) => {
                 out.note("RP-9", format_args!("proposes {members} in entry {index}"));
-                self.change = Some((ticket, members));
+                self.change = Some(Changing { ticket, members, index });
             }
             None => out.emit_ahead(Event::Refused { ticket, why: Refusal::ChangeUnderWay }),
         }
@@ -111,9 +118,29 @@ impl<S: StateMachine> Running<S> {
 
     /// Stands for election, unless it promised not to, or something that it promised is not on the disk yet.
     pub(crate) fn campaign(&mut self, now: Time, out: &mut Out<'_, S>) {
-        if now >= self.promised_until && self.engine.is_saved() && !self.is_joining() && !self.is_full {
+        let votes = self.engine.configuration().votes(self.me);
+        if votes && now >= self.promised_until && self.engine.is_saved() && !self.is_full {
             out.note("RP-12", format_args!("stands for election"));
             self.engine.campaign();
+        }
+    }
+
+    /// Whether this replica has a part in the group as far as it knows.
+    pub(super) fn is_member(&self) -> bool {
+        !self.is_joining() && self.engine.configuration().contains(self.me)
+    }
+
+    /// RP-10. One that holds nothing knocks; if it is a learner, it is let in by the name of this very life.
+    pub(super) fn admit(&mut self, now: Time, learner: NodeId, born: Incarnation, out: &mut Out<'_, S>) {
+        let known = self.admitted.get(&learner).max(self.admitting.get(&learner));
+        let is_learner = self.engine.configuration().incoming.learners.contains(&learner);
+        if !self.role.leads || !is_learner || self.is_full || known >= Some(&born) {
+            return;
+        }
+        let batch = Batch::<S::Command>::write(self.clock.at(now), &[(learner, born)], std::iter::empty());
+        if let Some(index) = self.engine.propose(batch) {
+            out.note("RP-10", format_args!("lets {learner} in by entry {index}"));
+            self.admitting.insert(learner, born);
         }
     }
 }

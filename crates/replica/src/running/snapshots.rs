@@ -15,16 +15,23 @@ use raft::eraftpb::Snapshot;
 impl<S: StateMachine> Running<S> {
     /// RP-8 and RP-10. A whole snapshot is read before raft hears of it.
     pub(super) fn receive(&mut self, now: Time, from: NodeId, term: u64, checkpoint: Checkpoint, out: &mut Out<'_, S>) {
-        if self.is_joining() && checkpoint.members.votes(self.me) {
-            return out.note("RP-10", format_args!("refuses a snapshot in which it votes: it may have voted before"));
-        }
         match Image::<S>::read(&checkpoint.image) {
+            Ok(image) if self.is_joining() && !self.is_let_in(&image, &checkpoint) => {
+                out.note("RP-10", format_args!("refuses a snapshot that does not let this life of it in as a learner"));
+            }
             Ok(_) => {
                 self.promise(now);
                 self.engine.step_snapshot(from, term, checkpoint);
             }
             Err(error) => out.note("RP-8", format_args!("refuses a snapshot of {from}: {error}")),
         }
+    }
+
+    /// RP-10. A snapshot from before this replica lost its disk cannot name the life that began after that. Until one does, the
+    /// group counts on votes and entries that this replica may have forgotten.
+    fn is_let_in(&self, image: &Image<S>, checkpoint: &Checkpoint) -> bool {
+        let is_named = self.born.is_some() && image.admitted.get(&self.me) == self.born.as_ref();
+        is_named && !checkpoint.members.votes(self.me)
     }
 
     /// RP-8.
@@ -74,6 +81,8 @@ impl<S: StateMachine> Running<S> {
         self.machine = image.machine;
         self.at = At { index: checkpoint.index, time: image.time };
         self.applied_term = checkpoint.term;
+        self.admitted = image.admitted;
+        self.born = None;
         self.learners =
             checkpoint.members.incoming.learners.iter().map(|learner| (*learner, checkpoint.index)).collect();
         self.tell_restored(out);
@@ -96,7 +105,7 @@ impl<S: StateMachine> Running<S> {
             index: self.at.index,
             term: self.applied_term,
             members: self.engine.configuration(),
-            image: Image::write(self.at.time, &self.machine),
+            image: Image::write(self.at.time, &self.admitted, &self.machine),
         };
         out.note("RP-7", format_args!("keeps the state at {}", checkpoint.index));
         self.engine.keep(checkpoint, self.settings.keep_entries, out);

@@ -1,6 +1,6 @@
 //! What the tests keep in a store, a story of appends to it, and a disk in memory to play it on.
 
-use quorate_core::{Durable, NodeId};
+use quorate_core::{Durable, Incarnation, NodeId};
 use quorate_store::faults::{FaultyFiles, Loss};
 use quorate_store::{ClusterId, Identity, Origin, Owner, Recovery, Settings, Store, StoreError, create_in};
 use serde::{Deserialize, Serialize};
@@ -161,7 +161,7 @@ pub(crate) struct Stop {
 
 pub(crate) fn create(files: &FaultyFiles) -> Result<(), StoreError> {
     let identity = Identity { owner: owner(), origin: Origin::Founded };
-    create_in::<Ledger, _>(files.clone(), folder(), identity)
+    create_in::<Ledger, _>(files.clone(), folder(), identity, Incarnation::FIRST)
 }
 
 pub(crate) type Opened = (Store<Ledger, FaultyFiles>, Ledger, Recovery);

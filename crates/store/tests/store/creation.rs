@@ -1,6 +1,7 @@
 //! The making and the re-seeding of folders, with crashes in between.
 
 use crate::common::{FOLDER, Ledger, SMALL, Story, contents, create, folder, losses, open, owner};
+use quorate_core::Incarnation;
 use quorate_store::faults::{Fault, FaultyFiles, Loss};
 use quorate_store::{FileSystem, Origin, StoreError, reseed_in};
 use std::path::Path;
@@ -21,7 +22,7 @@ fn a_reseeded_node_knows_that_it_lost_its_log_and_the_old_one_is_set_aside() {
     let (files, _) = told();
     let segment = files.paths().into_iter().find(|path| path.to_string_lossy().contains("log-")).unwrap();
     let old = files.read(&segment).unwrap();
-    let aside = reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+    let aside = reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     assert_eq!(aside, Path::new(FOLDER).join("set-aside-1"));
     assert_eq!(files.read(&aside.join(segment.file_name().unwrap())).unwrap(), old);
     let (mut store, found, _) = open(&files, SMALL).unwrap();
@@ -29,7 +30,10 @@ fn a_reseeded_node_knows_that_it_lost_its_log_and_the_old_one_is_set_aside() {
     store.append(&[crate::common::Write::Vote(3)]).unwrap();
     drop(store);
     assert_eq!(contents(&files).unwrap().vote, 3);
-    assert_eq!(reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap(), folder().join("set-aside-2"));
+    assert_eq!(
+        reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap(),
+        folder().join("set-aside-2")
+    );
     assert_eq!(contents(&files).unwrap(), wiped());
 }
 
@@ -37,7 +41,7 @@ fn a_reseeded_node_knows_that_it_lost_its_log_and_the_old_one_is_set_aside() {
 fn an_open_folder_is_not_reseeded() {
     let (files, story) = told();
     let (store, ..) = open(&files, SMALL).unwrap();
-    let refused = reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap_err();
+    let refused = reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
     assert!(matches!(refused, StoreError::Locked { .. }), "{refused}");
     drop(store);
     assert_eq!(&contents(&files).unwrap(), story.end());
@@ -51,7 +55,7 @@ fn damage_is_refused_until_the_node_is_reseeded_even_if_its_identity_is_damaged_
         assert!(files.flip(&path, 50, 0xFF));
     }
     assert!(matches!(contents(&files).unwrap_err(), StoreError::BadIdentity { .. }));
-    reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+    reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     assert_eq!(contents(&files).unwrap(), wiped());
 }
 
@@ -62,21 +66,21 @@ fn reseeding_survives_a_crash_at_every_operation() {
     let begun = before.operations();
     let all = {
         let files = before.duplicate();
-        reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+        reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
         files.operations() - begun
     };
     for operation in 1..=all {
         for loss in losses(operation, 4) {
             let files = before.duplicate();
             files.fail_at(begun + operation, Fault::PowerLoss);
-            reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap_err();
+            reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
             files.power_on(loss);
             match contents(&files) {
                 Ok(found) => assert!(&found == story.end() || found == wiped(), "{operation} {loss:?}"),
                 Err(StoreError::NoLog { .. }) => {}
                 Err(error) => panic!("{operation} {loss:?}: {error}"),
             }
-            reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+            reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
             files.power_on(Loss::Everything);
             assert_eq!(contents(&files).unwrap(), wiped(), "{operation} {loss:?}");
         }
@@ -96,7 +100,7 @@ fn a_log_whose_identity_was_removed_is_not_overwritten() {
     assert_eq!(&contents(&files).unwrap(), story.end());
     // Without a copy of the text, the node is re-seeded.
     files.remove(&identity).unwrap();
-    reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+    reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     assert_eq!(contents(&files).unwrap(), wiped());
 }
 
@@ -145,7 +149,7 @@ fn no_two_starts_have_the_same_incarnation() {
     files.limit(files.used());
     start(&files);
     files.heal();
-    reseed_in::<Ledger, _>(files.clone(), folder(), owner()).unwrap();
+    reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     start(&files);
     assert!(last.is_some_and(|last| last.0 > 100), "{last:?}");
 }

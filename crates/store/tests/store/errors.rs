@@ -366,7 +366,9 @@ fn a_forbidden_folder_is_told() {
     "#]],
     );
     let identity = quorate_store::Identity { owner: owner(), origin: quorate_store::Origin::Joined };
-    let error = quorate_store::create_in::<Ledger, _>(Forbidden, &scene.folder, identity).unwrap_err();
+    let error =
+        quorate_store::create_in::<Ledger, _>(Forbidden, &scene.folder, identity, quorate_core::Incarnation::FIRST)
+            .unwrap_err();
     scene.says(
         error,
         expect![[r#"
