@@ -32,6 +32,8 @@ pub trait Protocol: Sized {
 
 /// What survives a crash: an empty start, and writes applied to it one by one in the order they were saved.
 pub trait Durable: Default {
+    /// The version of the form in which this and its writes are kept. A store refuses a newer one.
+    const VERSION: u32 = 1;
     /// One change to what is kept.
     type Write;
     /// Adds one write.

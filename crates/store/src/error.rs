@@ -66,6 +66,20 @@ pub enum StoreError {
         /// Its format.
         found: u32,
     },
+    /// A newer version kept it.
+    #[error(
+        "{} holds contents of version {found}, and this version reads them up to {known}. Nothing was changed; start a \
+         version of Quorate that knows them.",
+        .path.display()
+    )]
+    NewerContents {
+        /// The file.
+        path: PathBuf,
+        /// The version of its contents.
+        found: u32,
+        /// The newest that is read.
+        known: u32,
+    },
     /// The file `identity` is not what was written, or somebody removed it.
     #[error(
         "{} is missing or damaged, so that nobody knows whose log this is. Nothing was changed. Put its text back if you \

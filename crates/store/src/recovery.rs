@@ -59,7 +59,7 @@ pub(crate) fn recover<D: Storable, F: FileSystem>(
     let name = number.name();
     let path = folder.at(&name);
     let bytes = folder.read(&name)?;
-    let salt = read_header(&path, &bytes, owner, number)?;
+    let salt = read_header(&path, &bytes, owner, number, D::VERSION)?;
     let found = scan(salt, &bytes, SEGMENT_HEADER).map_err(|damage| damaged(&path, damage))?;
     let (contents, writes) = fold::<D>(&path, &bytes, &found.frames)?;
 

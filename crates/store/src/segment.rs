@@ -12,17 +12,18 @@ use quorate_core::NodeId;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"quorate\n";
-/// magic 8 │ format 4 │ cluster 16 │ node 4 │ segment 8 │ check 4.
-pub(crate) const SEGMENT_HEADER: usize = 44;
+/// magic 8 │ format 4 │ cluster 16 │ node 4 │ segment 8 │ version of the contents 4 │ check 4.
+pub(crate) const SEGMENT_HEADER: usize = 48;
 
 /// The header of a segment.
-pub(crate) fn encode_header(owner: Owner, number: SegmentNumber) -> (Vec<u8>, Salt) {
+pub(crate) fn encode_header(owner: Owner, number: SegmentNumber, contents: u32) -> (Vec<u8>, Salt) {
     let mut bytes = Vec::with_capacity(SEGMENT_HEADER);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&FORMAT.to_le_bytes());
     bytes.extend_from_slice(&owner.cluster.0.to_le_bytes());
     bytes.extend_from_slice(&owner.node.number().to_le_bytes());
     bytes.extend_from_slice(&number.0.to_le_bytes());
+    bytes.extend_from_slice(&contents.to_le_bytes());
     let check = crc32c::crc32c(&bytes);
     bytes.extend_from_slice(&check.to_le_bytes());
     (bytes, Salt(check))
@@ -34,6 +35,7 @@ pub(crate) fn read_header(
     bytes: &[u8],
     expected: Owner,
     number: SegmentNumber,
+    known: u32,
 ) -> Result<Salt, StoreError> {
     let damaged = |what| StoreError::Damaged { path: path.into(), offset: 0, frame: None, what };
     let Some(header) = bytes.get(..SEGMENT_HEADER) else { return Err(damaged("the file ends inside its header")) };
@@ -44,9 +46,9 @@ pub(crate) fn read_header(
     if format > FORMAT {
         return Err(StoreError::Newer { path: path.into(), found: format });
     }
-    let salt = Salt(crc32c::crc32c(&header[..40]));
+    let salt = Salt(crc32c::crc32c(&header[..44]));
     let node = NodeId::new(u32::from_le_bytes(part(header, 28)));
-    let (true, Some(node)) = (salt.0 == u32::from_le_bytes(part(header, 40)), node) else {
+    let (true, Some(node)) = (salt.0 == u32::from_le_bytes(part(header, 44)), node) else {
         return Err(damaged("the checksum of its header is wrong"));
     };
     let found = Owner { cluster: ClusterId(u128::from_le_bytes(part(header, 12))), node };
@@ -55,6 +57,10 @@ pub(crate) fn read_header(
     }
     if u64::from_le_bytes(part(header, 32)) != number.0 {
         return Err(damaged("it is another segment than its name says"));
+    }
+    let found = u32::from_le_bytes(part(header, 40));
+    if found > known {
+        return Err(StoreError::NewerContents { path: path.into(), found, known });
     }
     Ok(salt)
 }

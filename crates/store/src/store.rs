@@ -259,14 +259,14 @@ fn roll_at(settings: Settings, checkpoint_bytes: u64) -> u64 {
 }
 
 /// The bytes of a segment that has nothing but its checkpoint.
-pub(crate) fn encode_segment<D: Serialize>(
+pub(crate) fn encode_segment<D: Storable>(
     owner: Owner,
     number: SegmentNumber,
     first: FrameNumber,
     contents: &D,
 ) -> Result<(Vec<u8>, frame::Salt), StoreError> {
     let payload = postcard::to_extend(contents, Vec::new()).map_err(StoreError::Unwritable)?;
-    let (mut bytes, salt) = encode_header(owner, number);
+    let (mut bytes, salt) = encode_header(owner, number, D::VERSION);
     frame::encode(salt, SEGMENT_HEADER, first, &payload, &mut bytes);
     Ok((bytes, salt))
 }

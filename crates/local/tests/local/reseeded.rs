@@ -28,13 +28,22 @@ fn a_damaged_node_is_refused_and_comes_back_through_its_peers() {
         (0..100).for_each(|value| user.insist(value % 5, value));
         drop(running);
     }
-    // One byte in the middle of what is there.
+    // A few bytes in the middle of what is there; a single one may be a mark that says nothing.
     let log = newest_log(&folder(3));
     let mut bytes = fs::read(&log).unwrap();
     let written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
-    bytes[written / 2] ^= 0x10;
+    bytes[written / 2..][..4].iter_mut().for_each(|byte| *byte ^= 0x10);
     fs::write(&log, &bytes).unwrap();
-    let refused = Store::<Durable>::open(&folder(3), owner(node(3)), SEGMENTS).err().unwrap();
+    let refused = match Store::<Durable>::open(&folder(3), owner(node(3)), SEGMENTS) {
+        Ok((_, _, recovery)) => {
+            panic!(
+                "bytes from {} of {written} in {} were changed, and nobody noticed: {recovery:?}",
+                written / 2,
+                log.display()
+            )
+        }
+        Err(refused) => refused,
+    };
     let text = refused.to_string();
     assert!(matches!(refused, StoreError::Damaged { .. }), "{text}");
     assert!(text.contains(log.file_name().unwrap().to_str().unwrap()) && text.contains("Re-seed"), "{text}");

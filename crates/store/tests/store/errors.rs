@@ -260,7 +260,7 @@ fn damage_is_told_with_its_place() {
     let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
     scene.change(&scene.log(), |bytes| bytes[end / 2 + 20] ^= 1);
     scene.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 135 (frame 2): the frame is not what was
+        SOME/data/log-00000001 is damaged at byte 139 (frame 2): the frame is not what was
         written, and whole frames follow it. The node does not start, because something it
         promised its peers may be missing; nothing was changed on the disk. Re-seed the node from
         its peers: that sets the log aside and begins an empty one.
@@ -268,7 +268,7 @@ fn damage_is_told_with_its_place() {
     fs::write(scene.log(), &bytes).unwrap();
     scene.change(&scene.log(), |bytes| bytes[end - 10] ^= 1);
     scene.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 195 (frame 3): all of the frame is there, but
+        SOME/data/log-00000001 is damaged at byte 199 (frame 3): all of the frame is there, but
         its checksum is wrong. The node does not start, because something it promised its peers
         may be missing; nothing was changed on the disk. Re-seed the node from its peers: that
         sets the log aside and begins an empty one.
@@ -276,7 +276,7 @@ fn damage_is_told_with_its_place() {
     fs::write(scene.log(), &bytes).unwrap();
     scene.change(&scene.log(), |bytes| bytes[50] ^= 1);
     scene.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 44: the checkpoint that the segment begins with
+        SOME/data/log-00000001 is damaged at byte 48: the checkpoint that the segment begins with
         is not what was written. The node does not start, because something it promised its peers
         may be missing; nothing was changed on the disk. Re-seed the node from its peers: that
         sets the log aside and begins an empty one.
@@ -309,10 +309,10 @@ fn writes_of_another_protocol_are_refused() {
     scene.says(
         error,
         expect![[r#"
-        SOME/data/log-00000001 is whole, but frame 0 at byte 44 means nothing to this program (The
-        original data was not well encoded): another protocol or another version of it wrote the
-        log. Nothing was changed; start the version that wrote it.
-    "#]],
+            SOME/data/log-00000001 is whole, but frame 0 at byte 48 means nothing to this program (The
+            original data was not well encoded): another protocol or another version of it wrote the
+            log. Nothing was changed; start the version that wrote it.
+        "#]],
     );
     assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
 }
@@ -412,4 +412,29 @@ fn full_and_failed_disks_are_told() {
         known; restart the node, which then reads what is really there.
     "#]],
     );
+}
+
+/// A ledger of a later release.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Later(Ledger);
+
+impl quorate_core::Durable for Later {
+    const VERSION: u32 = 5;
+    type Write = <Ledger as quorate_core::Durable>::Write;
+    fn apply(&mut self, write: Self::Write) {
+        self.0.apply(write);
+    }
+}
+
+#[test]
+fn newer_contents_are_refused_and_older_ones_read() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("later");
+    found::<Later>(&folder, owner()).unwrap();
+    let error = Store::<Ledger>::open(&folder, owner(), quorate_store::Settings::default()).err().unwrap();
+    assert!(matches!(error, StoreError::NewerContents { found: 5, known: 1, .. }), "{error}");
+    assert!(error.to_string().contains("contents of version 5"), "{error}");
+    let folder = temporary.path().join("earlier");
+    found::<Ledger>(&folder, owner()).unwrap();
+    assert!(Store::<Later>::open(&folder, owner(), quorate_store::Settings::default()).is_ok());
 }
