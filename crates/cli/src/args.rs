@@ -96,7 +96,8 @@ pub(crate) struct ExplainArgs {
     pause 3 at 5ms for 20ms                resume 3 at 30ms\n  \
     cut 1,2 | 3 at 5ms for 20ms            cut 1 > 2 at 5ms            heal at 30ms\n  \
     skew 2 by 3ms                          drift 2 by 200ppm\n  \
-    link 1 > 2 latency fixed:9ms           link 1 > 2 loss 0.5 at 5ms for 9ms\n\n\
+    link 1 > 2 latency fixed:9ms           link 1 > 2 loss 0.5 at 5ms for 9ms\n  \
+    disk 2 full at 5ms for 20ms            disk 2 fails at 5ms for 20ms\n\n\
     A script has one fault or command a line: a command, a node, a time. Commands are acquire, try, cancel and\n\
     release in mutual exclusion, campaign in elections, read, write and campaign with replicas.")]
 pub(crate) struct SimArgs {
@@ -204,7 +205,7 @@ pub(crate) struct BenchArgs {
     pub(crate) threads: usize,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BenchSubject {
     /// The simulator, beside a bare binary-heap loop in the same run.
     Sim,

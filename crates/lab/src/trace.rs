@@ -239,6 +239,7 @@ fn world_text(what: &Happening<'_>) -> String {
         Happening::Lost { id, to, why } => format!("message {id} to {to}: {why}"),
         Happening::Duplicated { id } => format!("message {id} will arrive twice"),
         Happening::Crashed { node, lost_writes: 0 } => format!("node {node} crashes"),
+        Happening::Crashed { node, lost_writes: 1 } => format!("node {node} crashes and loses a write"),
         Happening::Crashed { node, lost_writes } => format!("node {node} crashes and loses {lost_writes} writes"),
         Happening::Paused { node } => format!("node {node} stands still"),
         Happening::Resumed { node } => format!("node {node} goes on"),

@@ -24,13 +24,25 @@ pub struct Batch<C> {
 }
 
 impl<C: serde::de::DeserializeOwned> Batch<C> {
-    /// The bytes of an entry.
-    pub fn write<'a>(time: LogTime, admitted: &[(NodeId, Incarnation)], commands: impl Iterator<Item = &'a C>) -> Bytes
+    /// The bytes of an entry. What could not be read back is not written: it would stop every replica.
+    pub fn write<'a>(
+        time: LogTime,
+        admitted: &[(NodeId, Incarnation)],
+        commands: impl Iterator<Item = &'a C>,
+    ) -> Result<Bytes, FormatError>
     where
-        C: Serialize + 'a,
+        C: Serialize + PartialEq + 'a,
     {
         let commands: Vec<&C> = commands.collect();
-        BATCH.write(&(time, admitted, commands)).into()
+        let bytes: Bytes = BATCH.try_write(&(time, admitted, &commands))?.into();
+        let read = Self::read(&bytes)?;
+        if read.commands.iter().ne(commands) {
+            return Err(FormatError::Malformed {
+                what: BATCH.what,
+                reason: "it does not read as it was written".into(),
+            });
+        }
+        Ok(bytes)
     }
 
     /// What an entry says.
@@ -79,5 +91,39 @@ impl<S: StateMachine> Image<S> {
     pub fn read(bytes: &[u8]) -> Result<Self, FormatError> {
         let (time, admitted, state): (_, _, Vec<u8>) = IMAGE.read(bytes)?;
         S::restore(&state).map(|machine| Self { time, admitted, machine })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Batch;
+    use crate::machine::LogTime;
+    use serde::{Deserialize, Serialize};
+
+    /// Which choice it is cannot be told from its bytes.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Untagged {
+        Number(u64),
+        Text(String),
+    }
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Outer {
+        #[serde(flatten)]
+        inner: Inner,
+    }
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Inner {
+        number: u64,
+    }
+
+    #[test]
+    fn rp_1_what_cannot_be_read_back_is_not_written() {
+        let time = LogTime::ZERO;
+        assert!(Batch::write(time, &[], [7_u64, 8].iter()).is_ok());
+        assert!(Batch::write(time, &[], [Untagged::Number(7), Untagged::Text("x".into())].iter()).is_err());
+        assert!(Batch::write(time, &[], [Outer { inner: Inner { number: 7 } }].iter()).is_err());
     }
 }

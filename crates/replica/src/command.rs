@@ -151,6 +151,9 @@ pub enum Refusal {
     LearnerFirst(NodeId),
     /// The entry that held it was overwritten by another leader's.
     Overtaken,
+    /// A command of the batch cannot be written to the log and read back as it was: its type asks for more than the log's
+    /// format (postcard) has, such as flattened fields or untagged choices.
+    Unwritable,
     /// This replica is no member, or waits to be let in.
     NotMember,
     /// This replica takes no part any more.
@@ -169,6 +172,9 @@ impl fmt::Display for Refusal {
             Self::NoSuchMembers => f.write_str("members need a voter, and nobody may be voter and learner at once"),
             Self::LearnerFirst(node) => write!(f, "node {node} must be a learner first, so that it holds the log"),
             Self::Overtaken => f.write_str("another leader's entry took its place; it was not done"),
+            Self::Unwritable => {
+                f.write_str("a command cannot be written to the log and read back; nothing was proposed")
+            }
             Self::NotMember => f.write_str("this replica is no member of the group, or not yet; ask another"),
             Self::Halted => f.write_str("this replica takes no part any more"),
         }

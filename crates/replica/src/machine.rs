@@ -11,7 +11,8 @@ use std::fmt;
 /// Every replica applies the same commands in the same order at the same log time, so all of them have the same state
 /// at the same index, byte for byte. It has no clock, no dice and no IO of its own.
 pub trait StateMachine: Default {
-    /// What changes it. It travels through the log.
+    /// What changes it. It travels through the log, in the format of `postcard`: a type whose fields are flattened, or whose
+    /// choices are untagged, cannot be read back, and is refused when it is proposed.
     type Command: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned;
     /// What reads it.
     type Query: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned;

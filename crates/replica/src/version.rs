@@ -40,10 +40,15 @@ pub struct Format {
 }
 
 impl Format {
-    /// The version, then the value.
+    /// The version, then the value. Types of our own can all be written.
     pub fn write(self, value: &impl Serialize) -> Vec<u8> {
-        // Serialising into memory fails only for types that no format of ours contains, such as maps of unknown length.
-        postcard::to_extend(value, vec![self.version]).unwrap_or_else(|_| vec![self.version])
+        self.try_write(value).unwrap_or_else(|_| vec![self.version])
+    }
+
+    /// The version, then the value, if it can be written at all: a user's type may ask for what the format does not have.
+    pub fn try_write(self, value: &impl Serialize) -> Result<Vec<u8>, FormatError> {
+        let malformed = |error: postcard::Error| FormatError::Malformed { what: self.what, reason: error.to_string() };
+        postcard::to_extend(value, vec![self.version]).map_err(malformed)
     }
 
     /// The value that was written.

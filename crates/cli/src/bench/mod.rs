@@ -15,6 +15,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     anyhow::ensure!(args.turns > 0, "Each contender needs at least one turn: --turns 5.");
+    let is = |subject: BenchSubject| args.subject == subject;
+    let has_no_folder = args.folder.is_none() || is(BenchSubject::Replica);
+    anyhow::ensure!(has_no_folder, "--folder is for 'bench replica', which alone writes to a disk.");
+    let has_no_events = args.events.is_none() || !is(BenchSubject::Replica);
+    anyhow::ensure!(
+        has_no_events,
+        "--events is for 'bench sim'; 'bench replica' measures for a time, and takes --turns."
+    );
     match args.subject {
         BenchSubject::Sim => sim::run(args),
         BenchSubject::Check => check::run(args),

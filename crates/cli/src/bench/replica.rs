@@ -5,12 +5,11 @@ use crate::Verdict;
 use crate::args::BenchArgs;
 use crate::output::{name, output};
 use crate::{paint, report};
-use anyhow::Context;
 use quorate_core::{Duration, Group, Incarnation, NodeId};
 use quorate_local::{Address, Disk, Running, Start, mailbox, start};
 use quorate_replica::registers::{Change, Registers};
 use quorate_replica::{Command, Durable, Event, Members, Proposal, Replica, Settings, Ticket};
-use quorate_store::{ClusterId, Owner, Patience, Scribe, Store, found};
+use quorate_store::{ClusterId, Owner, Patience, Scribe, Store, StoreError, found};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -89,7 +88,8 @@ impl Folder {
     fn new(parent: Option<&Path>) -> anyhow::Result<Self> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
         let path = parent.join(format!("quorate-bench-{}", std::process::id()));
-        fs::create_dir_all(&path).with_context(|| format!("{} could not be created", name(&path)))?;
+        // The message alone: an error of a file, further down, is taken for one of the output.
+        fs::create_dir(&path).map_err(|error| anyhow::anyhow!("{} could not be created: {error}.", name(&path)))?;
         Ok(Self(path))
     }
 }
@@ -103,13 +103,14 @@ impl Drop for Folder {
 
 /// Records appended to a file a second, so many with each sync.
 fn raw(path: &Path, together: usize) -> anyhow::Result<f64> {
-    let mut file = File::create(path)?;
+    let failed = |error| anyhow::anyhow!("{} could not be written: {error}.", name(path));
+    let mut file = File::create(path).map_err(failed)?;
     let batch = vec![0x5A; together * RECORD_BYTES];
     let begin = Instant::now();
     let mut records = 0;
     while begin.elapsed().as_secs_f64() < SECONDS {
-        file.write_all(&batch)?;
-        file.sync_data()?;
+        file.write_all(&batch).map_err(failed)?;
+        file.sync_data().map_err(failed)?;
         records += together;
     }
     Ok(records as f64 / begin.elapsed().as_secs_f64())
@@ -162,12 +163,13 @@ fn start_group(
 }
 
 fn open(folder: &Path, me: NodeId, address: &Address<Node>) -> anyhow::Result<(Durable, Disk<Node>)> {
-    let folder = folder.join(format!("node-{me}"));
+    let folder = folder.with_extension(format!("node-{me}"));
     let owner = Owner { cluster: ClusterId(1), node: me };
-    fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
-    found::<Durable>(&folder, owner)?;
-    let (store, durable, _) = Store::<Durable>::open(&folder, owner, quorate_store::Settings::default())?;
-    let scribe = Scribe::start(store, 1 << 16, Patience::default(), address.reporter())?;
+    let failed = |error: StoreError| anyhow::anyhow!("{error}");
+    found::<Durable>(&folder, owner).map_err(failed)?;
+    let (store, durable, _) =
+        Store::<Durable>::open(&folder, owner, quorate_store::Settings::default()).map_err(failed)?;
+    let scribe = Scribe::start(store, 1 << 16, Patience::default(), address.reporter()).map_err(failed)?;
     Ok((durable, Disk::Scribe(scribe)))
 }
 
@@ -232,7 +234,8 @@ fn print(found: &Report, turns: u64) -> anyhow::Result<()> {
         "Proposals answered by {REPLICAS} replicas in one process, each with a log of its own in {}",
         found.folder
     )?;
-    writeln!(out, "(best of {turns} turns each; raw: as many records appended to one file with each sync)\n")?;
+    let turns = report::count(turns, "turn");
+    writeln!(out, "(best of {turns} each; raw: as many records appended to one file with each sync)\n")?;
     let heading = format!(
         "{:>10}{:>15}{:>15}{:>9}{:>10}{:>15}",
         "in flight", "raw disk", "replicas", "share", "at least", "without disk"

@@ -143,7 +143,8 @@ fn print<F: Present>(sweep: &Sweep<F>, summary: &Summary, seconds: f64) -> anyho
             writeln!(out, "{}", paint::dim("The sweep ends with the first failure; --keep-going counts them all."))?;
         }
     }
-    for name in summary.never_happened() {
+    // A sweep that ended with a failure did not have the time to show everything.
+    for name in summary.never_happened().filter(|_| summary.first_failure.is_none()) {
         writeln!(out, "\nNo seed shows '{name}', so the sweep proves little: try {}.", F::ADVICE)?;
     }
     Ok(())

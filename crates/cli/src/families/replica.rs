@@ -91,7 +91,7 @@ impl Options for ReplicaArgs {
 impl Present for Replica {
     const EXAMPLE: &'static str = "Three replicas elect a leader, and a client writes once; one message time is 1 ms";
     const CONTROL: &'static str = "heartbeats, acknowledgements and repetitions";
-    const ADVICE: &'static str = "--chaos with more --operations or --seeds";
+    const ADVICE: &'static str = "more --seeds or --operations, with --chaos";
     const PROGRESS: &'static str = "operations";
 
     fn settings(args: &RunArgs) -> anyhow::Result<Settings> {
@@ -117,7 +117,7 @@ impl Present for Replica {
         let latency = Latency::Fixed(Duration::from_millis(1));
         let disk = Latency::Fixed(Duration::from_micros(500));
         let settings = Settings { clients: 1, operations: 1, keys: 1, ..Settings::default() };
-        let until = Some(Length(Duration::from_millis(128)));
+        let until = Some(Length(Duration::from_millis(140)));
         Spec { latency, disk, until, settings, ..Spec::new(algorithm) }
     }
 
@@ -128,7 +128,7 @@ impl Present for Replica {
         let book = format!("{} = 2(n−1) for a write alone", 2 * others);
         table.row("messages an operation", number(summary.messages_per_operation), &book)?;
         table.row("leaders", summary.leaders.to_string(), &format!("the last in term {}", summary.term))?;
-        let time = Duration::from_nanos(summary.log_time).to_string();
+        let time = Duration::from_nanos(summary.log_time_ns).to_string();
         table.row("entries", summary.entries.to_string(), &format!("log time {time}"))?;
         table.row("snapshots taken over", summary.snapshots.to_string(), "")?;
         table.row("reads under a lease", summary.leased.to_string(), "")?;

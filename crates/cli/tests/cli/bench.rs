@@ -133,4 +133,11 @@ fn mistakes() {
     assert_eq!(run("bench check --turns 0").complaint(), "error: Each contender needs at least one turn: --turns 5.\n");
     let complaint = "error: --events is for 'bench sim'; 'bench check' has one model, and takes --turns.\n";
     assert_eq!(run("bench check --events 5000").complaint(), complaint);
+    let complaint = "error: --events is for 'bench sim'; 'bench replica' measures for a time, and takes --turns.\n";
+    assert_eq!(run("bench replica --events 5").complaint(), complaint);
+    let complaint = "error: --folder is for 'bench replica', which alone writes to a disk.\n";
+    assert_eq!(run("bench sim --folder .").complaint(), complaint);
+    let complaint = run("bench replica --turns 1 --folder no-such-folder").complaint();
+    assert!(complaint.starts_with("error: no-such-folder/quorate-bench-"), "{complaint}");
+    assert!(complaint.contains("could not be created"), "{complaint}");
 }

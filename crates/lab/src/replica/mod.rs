@@ -99,7 +99,7 @@ pub struct Summary {
     /// How many entries the log has.
     pub entries: u64,
     /// How long anybody led by the log's own time, in nanoseconds.
-    pub log_time: u64,
+    pub log_time_ns: u64,
     /// How many snapshots replicas took over from their leaders.
     pub snapshots: u64,
     /// How many reads were answered under a lease.
@@ -290,7 +290,8 @@ impl FamilyLab for Replica {
     fn properties(spec: &Spec<Self>, _entry: &ReplicaEntry, _care: Care) -> Properties {
         let Settings { clients, operations, changes, reads, chaos, .. } = spec.settings;
         let asks = !spec.is_scripted() && clients > 0;
-        let has_peers = spec.nodes > 1;
+        // Of two, neither can fall behind the other, and none can be spared.
+        let has_peers = spec.nodes > 2;
         Properties::new(Expectations {
             nodes: spec.nodes,
             founders: replica_settings(spec).founders,
@@ -315,7 +316,7 @@ impl FamilyLab for Replica {
             leaders: counts.leaders,
             term: properties.term(),
             entries: properties.ledger().last(),
-            log_time: properties.ledger().time().nanos(),
+            log_time_ns: properties.ledger().time().nanos(),
             snapshots: counts.snapshots,
             leased: counts.leased,
             unknown: counts.unknown,

@@ -73,7 +73,15 @@ struct Asked {
 struct Operating {
     since: Time,
     operation: Operation,
-    is_over: bool,
+    is_answered: bool,
+    /// Refused, or its fate unknown, and nobody asks again.
+    is_given_up: bool,
+}
+
+impl Operating {
+    fn is_over(&self) -> bool {
+        self.is_answered || self.is_given_up
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -144,7 +152,7 @@ impl Properties {
 
     /// How many operations were asked, and how many of them answered.
     pub(super) fn operations(&self) -> (u64, u64) {
-        let answered = self.operations.values().filter(|operating| operating.is_over).count();
+        let answered = self.operations.values().filter(|operating| operating.is_answered).count();
         (self.operations.len() as u64, answered as u64)
     }
 
@@ -162,7 +170,12 @@ impl Properties {
     fn asks(&mut self, ticket: Ticket, operation: Operation) {
         let who = Asking::of(ticket);
         let (since, key) = (self.end, history_key(who, &operation));
-        self.operations.entry((who.client, who.number)).or_insert(Operating { since, operation, is_over: false });
+        self.operations.entry((who.client, who.number)).or_insert(Operating {
+            since,
+            operation,
+            is_answered: false,
+            is_given_up: false,
+        });
         if !self.asked.contains_key(&key) {
             let client = Client(u32::try_from(who.client).unwrap_or(u32::MAX));
             let id = self.history.invoke(client, since, operation);
@@ -175,7 +188,7 @@ impl Properties {
         let Some(operating) = self.operations.get_mut(&(who.client, who.number)) else { return };
         // A late copy of a request whose client has gone on is not answered.
         let Some(answer) = answer else { return };
-        operating.is_over = true;
+        operating.is_answered = true;
         let is_change = operating.operation.is_change();
         let key = history_key(who, &operating.operation);
         if let Some(Asked { id, .. }) = self.asked.get(&key)
@@ -197,7 +210,7 @@ impl Properties {
         if self.expects.operations.is_none()
             && let Some(operating) = self.operations.get_mut(&(who.client, who.number))
         {
-            operating.is_over = true;
+            operating.is_given_up = true;
         }
     }
 
@@ -392,7 +405,7 @@ impl Properties {
     }
 
     fn unanswered(&self) -> Option<Violation> {
-        let waiting = self.operations.iter().filter(|(_, operating)| !operating.is_over);
+        let waiting = self.operations.iter().filter(|(_, operating)| !operating.is_over());
         if let Some(((client, _), first)) = waiting.min_by_key(|(_, operating)| operating.since) {
             let Operating { since, operation, .. } = first;
             let text = format!("client {client} asked at {since} to {operation}, and has no answer at the end");

@@ -13,7 +13,7 @@ impl<S: StateMachine> Running<S> {
     /// RP-1. Everything that is proposed at once shares an entry.
     pub(crate) fn propose(&mut self, now: Time, proposals: Vec<Proposal<S::Command>>, out: &mut Out<'_, S>) {
         let refusal = match self.role {
-            Role { leads: false, leader, .. } => Some(Refusal::NotLeader { leader }),
+            Role { leads: false, .. } => Some(Refusal::NotLeader { leader: self.known_leader(now) }),
             Role { leads: true, .. } if self.is_full => Some(Refusal::DiskFull),
             Role { leads: true, .. } if self.engine.is_handing_over() => Some(Refusal::HandingOver),
             Role { leads: true, .. } if self.proposals.len() >= self.settings.requests => Some(Refusal::Busy),
@@ -25,10 +25,13 @@ impl<S: StateMachine> Running<S> {
         let time = self.clock.at(now);
         let entry = match refusal {
             Some(why) => Err(why),
-            None => {
-                let bytes = Batch::write(time, &[], proposals.iter().map(|proposal| &proposal.command));
-                self.engine.propose(bytes).ok_or(Refusal::Busy)
-            }
+            None => match Batch::write(time, &[], proposals.iter().map(|proposal| &proposal.command)) {
+                Ok(bytes) => self.engine.propose(bytes).ok_or(Refusal::Busy),
+                Err(error) => {
+                    out.note("RP-1", format_args!("cannot propose this: {error}"));
+                    Err(Refusal::Unwritable)
+                }
+            },
         };
         let tickets = proposals.into_iter().map(|proposal| proposal.ticket);
         match entry {
@@ -71,7 +74,7 @@ impl<S: StateMachine> Running<S> {
 
     /// RP-9.
     pub(crate) fn change(&mut self, now: Time, ticket: Ticket, members: Members, out: &mut Out<'_, S>) {
-        let Role { leads, leader, .. } = self.role;
+        let leads = self.role.leads;
         let current = self.engine.configuration();
         let unknown = members.voters.iter().find(|voter| {
             let since = self.learners.get(voter);
@@ -79,7 +82,7 @@ impl<S: StateMachine> Running<S> {
             !current.incoming.voters.contains(voter) && !learned
         });
         let refusal = match unknown {
-            _ if !leads => Some(Refusal::NotLeader { leader }),
+            _ if !leads => Some(Refusal::NotLeader { leader: self.known_leader(now) }),
             _ if !members.make_sense() => Some(Refusal::NoSuchMembers),
             _ if self.is_full => Some(Refusal::DiskFull),
             _ if self.engine.is_handing_over() => Some(Refusal::HandingOver),
@@ -94,7 +97,7 @@ impl<S: StateMachine> Running<S> {
         let time = self.clock.at(now);
         // Where nothing is to do, an entry of no content makes sure that this is still the leader to say so.
         let entry = if change.is_empty() && !current.is_joint() && !self.engine.has_change_under_way() {
-            self.engine.propose(Batch::<S::Command>::write(time, &[], std::iter::empty()))
+            Batch::<S::Command>::write(time, &[], std::iter::empty()).ok().and_then(|bytes| self.engine.propose(bytes))
         } else {
             self.engine.propose_change(write_change(time, &change), &change)
         };
@@ -125,6 +128,11 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
+    /// The leader, if it was heard of lately. One that waits for its disk does not notice by itself that a leader is gone.
+    fn known_leader(&self, now: Time) -> Option<NodeId> {
+        self.role.leader.filter(|_| now < self.promised_until + self.settings.promise())
+    }
+
     /// Whether this replica has a part in the group as far as it knows.
     pub(super) fn is_member(&self) -> bool {
         !self.is_joining() && self.engine.configuration().contains(self.me)
@@ -138,7 +146,7 @@ impl<S: StateMachine> Running<S> {
             return;
         }
         let batch = Batch::<S::Command>::write(self.clock.at(now), &[(learner, born)], std::iter::empty());
-        if let Some(index) = self.engine.propose(batch) {
+        if let Some(index) = batch.ok().and_then(|batch| self.engine.propose(batch)) {
             out.note("RP-10", format_args!("lets {learner} in by entry {index}"));
             self.admitting.insert(learner, born);
         }

@@ -41,8 +41,8 @@ impl fmt::Display for Verdict {
             Self::NotLinearizable(explanation) => explanation.fmt(f),
             Self::Undecided { steps, explained, answers } => write!(
                 f,
-                "Undecided: after {steps} steps, {explained} of {answers} answers were explained and orders were left to \
-                 try. The history may be good or bad. Judge it by key, allow more steps, or record a shorter one."
+                "undecided after {steps} steps: {explained} of {answers} answers were explained, and orders were left to \
+                 try. The history may be good or bad; one with fewer clients a register is easier to judge"
             ),
         }
     }
