@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod commands;
 mod families;
+mod interrupt;
 mod memory;
 mod output;
 mod paint;

@@ -71,11 +71,11 @@ impl Summary {
     }
 }
 
-/// Runs a sweep. `progress` hears of the summary so far, now and then.
+/// Runs a sweep. `progress` hears of the summary so far, now and then, and says whether to go on.
 ///
 /// The summary does not depend on how threads race: what comes of the seeds is added up in their order, up to and
 /// including the first that fails unless the sweep keeps going.
-pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary)) -> Result<Summary, LabError> {
+pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary) -> bool) -> Result<Summary, LabError> {
     let entry = sweep.spec.validate()?;
     let next = AtomicU64::new(0);
     // Seeds at and beyond this one need not be run: an earlier one failed. Every seed below it is.
@@ -103,7 +103,7 @@ pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary)) -> Re
             }
         }
         drop(sender);
-        Ok(add_up(receiver, sweep.keep_going, progress))
+        Ok(add_up(receiver, sweep.keep_going, &stop, progress))
     })
 }
 
@@ -111,18 +111,23 @@ pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary)) -> Re
 fn add_up(
     batches: impl IntoIterator<Item = (u64, Summary)>,
     keep_going: bool,
-    mut progress: impl FnMut(&Summary),
+    stop: &AtomicU64,
+    mut progress: impl FnMut(&Summary) -> bool,
 ) -> Summary {
     let mut summary = Summary::default();
     let mut early = BTreeMap::new();
     let mut due = 0;
+    let mut goes_on = true;
     for (first, batch) in batches {
         early.insert(first, batch);
         while let Some(batch) = early.remove(&due) {
             due += BATCH;
-            if keep_going || summary.failed == 0 {
+            if goes_on && (keep_going || summary.failed == 0) {
                 summary.add(batch);
-                progress(&summary);
+                goes_on = progress(&summary);
+                if !goes_on {
+                    stop.store(0, Ordering::Relaxed);
+                }
             }
         }
     }

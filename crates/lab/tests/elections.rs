@@ -85,7 +85,7 @@ fn messages_to_the_dead_count_and_the_living_agree() {
 
 fn all_hold(spec: Spec<Election>, seeds: u64) {
     let sweep = Sweep { spec, seeds, threads: 2, keep_going: false };
-    let summary = sweep::run(&sweep, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
     if let Some((seed, breach)) = &summary.first_failure {
         panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..sweep.spec }.command("sim"));
     }

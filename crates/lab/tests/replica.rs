@@ -16,7 +16,7 @@ fn chaos(algorithm: &str, nodes: usize, reads: Reads) -> Spec<Replica> {
 }
 
 fn swept(spec: &Spec<Replica>, seeds: u64) -> Summary {
-    sweep::run(&Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: false }, |_| {}).unwrap()
+    sweep::run(&Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: false }, |_| true).unwrap()
 }
 
 fn all_hold(spec: &Spec<Replica>, seeds: u64) {
@@ -31,7 +31,7 @@ fn all_hold(spec: &Spec<Replica>, seeds: u64) {
 /// The properties that some seed of a sweep breaches.
 fn breached(spec: &Spec<Replica>, seeds: u64) -> Vec<&'static str> {
     let sweep = Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: true };
-    let held = sweep::run(&sweep, |_| {}).unwrap().held;
+    let held = sweep::run(&sweep, |_| true).unwrap().held;
     let broken = held.iter().filter(|(_, kind, held)| *kind != Kind::Sometimes && *held < seeds);
     broken.map(|(name, _, _)| *name).collect()
 }

@@ -25,7 +25,7 @@ fn long_tail() -> Latency {
 
 fn swept(spec: Spec, seeds: u64) -> Summary {
     let sweep = Sweep { spec, seeds, threads: 2, keep_going: false };
-    sweep::run(&sweep, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+    sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn all_hold(spec: Spec, seeds: u64) {
@@ -121,7 +121,7 @@ fn every_flaw_is_found_within_a_thousand_seeds() {
             threads: 2,
             keep_going: true,
         };
-        let summary = sweep::run(&sweep, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+        let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
         let held = summary.held.iter().find(|(name, _, _)| *name == expected).map(|(_, _, held)| *held);
         assert!(held.is_some_and(|held| held < 1_000), "{algorithm} was not caught breaking '{expected}'");
     }
@@ -133,7 +133,7 @@ fn the_lowest_failing_seed_is_named() {
     let spec: Spec = Spec { links: LinkChoice::Bare, loss: chance("0.001"), ..Spec::new("central") };
     let lowest = |threads| {
         let sweep = Sweep { spec: spec.clone(), seeds: 20_000, threads, keep_going: false };
-        let summary = sweep::run(&sweep, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+        let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
         summary.first_failure.map(|(seed, _)| seed)
     };
     let alone = lowest(1);
@@ -141,4 +141,18 @@ fn the_lowest_failing_seed_is_named() {
     for _ in 0..5 {
         assert_eq!(lowest(4), alone);
     }
+}
+
+/// What was tried before somebody interrupted it is counted, and nothing else.
+#[test]
+fn an_interrupted_sweep_tells_what_it_tried() {
+    let sweep = Sweep { spec: Spec::<Mutex>::new("central"), seeds: 100_000, threads: 2, keep_going: false };
+    let mut heard = 0;
+    let summary = sweep::run(&sweep, |so_far| {
+        heard = so_far.seeds;
+        so_far.seeds < 200
+    });
+    let summary = summary.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((summary.seeds, summary.failed), (heard, 0));
+    assert!((200..1_000).contains(&summary.seeds), "{}", summary.seeds);
 }

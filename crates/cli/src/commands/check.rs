@@ -4,6 +4,7 @@ mod json;
 mod text;
 
 use crate::args::CheckArgs;
+use crate::interrupt;
 use crate::memory::Memory;
 use crate::output::name;
 use crate::report::grouped;
@@ -15,7 +16,6 @@ use quorate_lab::check::{self, CheckRun, CheckSpec, replay_command};
 use std::fs::{File, OpenOptions};
 use std::io::BufWriter;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// The journal of a counterexample, where one was written.
@@ -24,25 +24,16 @@ struct Written<'a> {
     lines: u64,
 }
 
-/// Somebody wants it to end.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
     let spec = args.spec()?;
     if let Some(path) = &args.trace {
         ensure_writable(path)?;
     }
-    // Whoever interrupts it once is told what was found so far; the second time it ends at once. Where no handler can
-    // be set, it ends the first time.
-    let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
+    interrupt::watch();
     let mut meter = Meter::new(&spec);
     let run = check::run(&spec, &mut |phase, progress| {
         meter.show(phase, progress);
-        !INTERRUPTED.load(Ordering::SeqCst)
+        !interrupt::came()
     })?;
     meter.bar.finish_and_clear();
     let written = args.trace.as_deref().map_or(Ok(None), |path| write(&run, path));

@@ -5,7 +5,7 @@ use crate::args::{SweepArgs, threads};
 use crate::families::{Present, Task, of_family};
 use crate::output::output;
 use crate::report::count;
-use crate::{paint, report};
+use crate::{interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{FamilyLab, Spec, experiment};
@@ -65,11 +65,13 @@ fn sweep<F: Present>(args: &SweepArgs) -> anyhow::Result<Verdict> {
     let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} seeds, {per_sec}, {eta} left{msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let begin = Instant::now();
+    interrupt::watch();
     let summary = sweep::run(&sweep, |so_far| {
         bar.set_position(so_far.seeds);
         if so_far.failed > 0 {
             bar.set_message(format!(", {} failed", so_far.failed));
         }
+        !interrupt::came()
     })?;
     bar.finish_and_clear();
     let seconds = begin.elapsed().as_secs_f64();
@@ -78,7 +80,12 @@ fn sweep<F: Present>(args: &SweepArgs) -> anyhow::Result<Verdict> {
     } else {
         print(&sweep, &summary, seconds)?;
     }
-    Ok(Verdict::of(summary.holds()))
+    Ok(if is_interrupted(&sweep, &summary) { Verdict::Unfinished } else { Verdict::of(summary.holds()) })
+}
+
+/// Whether it ended before its time, and not because of a failure.
+fn is_interrupted<F: FamilyLab>(sweep: &Sweep<F>, summary: &Summary) -> bool {
+    summary.seeds < sweep.seeds && summary.failed == 0
 }
 
 fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64) -> Report<'a> {
@@ -142,6 +149,10 @@ fn print<F: Present>(sweep: &Sweep<F>, summary: &Summary, seconds: f64) -> anyho
         if !sweep.keep_going && summary.seeds < sweep.seeds {
             writeln!(out, "{}", paint::dim("The sweep ends with the first failure; --keep-going counts them all."))?;
         }
+    }
+    if is_interrupted(sweep, summary) {
+        writeln!(out, "\nInterrupted: {} of {} seeds were tried.", summary.seeds, sweep.seeds)?;
+        return Ok(());
     }
     // A sweep that ended with a failure did not have the time to show everything.
     for name in summary.never_happened().filter(|_| summary.first_failure.is_none()) {
