@@ -114,7 +114,7 @@ where
         match step.act {
             Act::Deliver(letter) => {
                 let (id, to) = self.find(letter)?;
-                self.take(to.index(), &Taken::Message { id, kind: "", wrapped: false })?;
+                self.take(to.index(), &Taken::Message { id, kind: "", wrapped: false, life: Incarnation::FIRST })?;
                 self.compare(to, step)
             }
             Act::Drop(letter) => {

@@ -33,6 +33,7 @@ extern crate std;
 pub mod about;
 mod barrier;
 mod clock;
+mod codec;
 mod describe;
 mod effects;
 pub mod election;
@@ -50,6 +51,7 @@ pub mod wrap;
 
 pub use barrier::Barrier;
 pub use clock::{Clock, Stamp, VectorClock};
+pub use codec::{Codec, Malformed};
 pub use describe::{Class, Describe};
 pub use effects::{Effect, Effects, Note, Order, Parcel, Sink};
 pub use fence::Fence;

@@ -78,6 +78,15 @@ pub enum LabError {
     /// A journal that does not replay.
     #[error(transparent)]
     Replay(#[from] ReplayError),
+    /// A journal of one node alone.
+    #[error(
+        "This is the journal of {whose}: what the whole group did shows only if it is gathered with the others. \
+         'quorate record FILE… --out run.journal' does that; 'quorate trace' shows this one as it is."
+    )]
+    OneLife {
+        /// Whose.
+        whose: String,
+    },
     /// A journal whose header says something this program does not understand.
     #[error("The journal's header does not describe a run of this program: {0}.")]
     Header(String),

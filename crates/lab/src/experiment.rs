@@ -1,13 +1,13 @@
 //! One run: set up, run to its end, measured and judged.
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyLab, Judge};
+use crate::family::{Care, FamilyLab, Judge, NodeOf};
 use crate::spec::Spec;
 use quorate_core::{NodeId, Time};
 use quorate_sim::World;
 use quorate_sim::journal::{FORMAT, Header, Writer};
 use quorate_sim::metrics::{MessageSummary, Messages};
-use quorate_sim::moment::{Moment, Observer};
+use quorate_sim::moment::{Happening, Moment, Observer, Taken};
 use quorate_sim::property::{Kind, Verdict};
 use quorate_sim::run::{self, Ending};
 use std::io::{self, Write};
@@ -65,13 +65,13 @@ where
     let (fingerprint, lines) = writer.finish().map_err(LabError::Write)?;
     let outcome = Outcome {
         ending,
-        time: judges.properties.end(),
+        time: judges.end(),
         events,
         trace_hash: fingerprint.to_string(),
         lines,
-        summary: judges.summary(spec),
+        summary: judges.summary(),
         messages: judges.messages.summary(),
-        verdicts: judges.properties.verdicts(),
+        verdicts: judges.verdicts(),
     };
     Ok((outcome, observer))
 }
@@ -83,7 +83,7 @@ pub(crate) fn judge<F: FamilyLab>(spec: &Spec<F>, entry: &'static F::Entry) -> (
     (world.into_observer().verdicts(), events)
 }
 
-fn play<F, O>(spec: &Spec<F>, entry: &'static F::Entry, observer: O) -> (Ending, World<F::Node, O>)
+fn play<F, O>(spec: &Spec<F>, entry: &'static F::Entry, observer: O) -> (Ending, World<NodeOf<F>, O>)
 where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
@@ -101,22 +101,68 @@ where
 
 /// Everyone who counts, measures and judges a run, whether it happens or is read from a journal.
 pub(crate) struct Judges<F: FamilyLab> {
+    spec: Spec<F>,
     pub(crate) messages: Messages,
     measures: F::Measures,
-    pub(crate) properties: F::Properties,
+    properties: F::Properties,
+    /// How it stood before the first node was stopped in good order, if none started since.
+    stopped: Option<Stand<F>>,
+}
+
+/// What a run came to so far.
+struct Stand<F: FamilyLab> {
+    summary: F::Summary,
+    verdicts: Vec<Verdict>,
 }
 
 impl<F: FamilyLab> Judges<F> {
     pub(crate) fn new(spec: &Spec<F>, entry: &'static F::Entry) -> Self {
         Self {
+            spec: spec.clone(),
             messages: Messages::new(spec.nodes),
             measures: F::measures(spec, entry),
             properties: F::properties(spec, entry, Care::Figures),
+            stopped: None,
         }
     }
 
-    pub(crate) fn summary(&self, spec: &Spec<F>) -> F::Summary {
-        F::summary(spec, &self.messages, &self.measures, &self.properties)
+    /// The figures at the end of the run.
+    pub(crate) fn summary(&self) -> F::Summary {
+        self.stopped.as_ref().map_or_else(|| self.present_summary(), |stand| stand.summary.clone())
+    }
+
+    /// The verdicts at the end of the run. What must hold in the end must hold before the group is taken apart; what must
+    /// always hold, until its last node is gone.
+    pub(crate) fn verdicts(&self) -> Vec<Verdict> {
+        let mut verdicts = self.properties.verdicts();
+        for before in self.stopped.iter().flat_map(|stand| &stand.verdicts) {
+            if before.kind == Kind::Eventually
+                && let Some(verdict) = verdicts.iter_mut().find(|verdict| verdict.name == before.name)
+            {
+                *verdict = before.clone();
+            }
+        }
+        verdicts
+    }
+
+    /// When the last thing happened.
+    pub(crate) fn end(&self) -> Time {
+        self.properties.end()
+    }
+
+    fn present_summary(&self) -> F::Summary {
+        F::summary(&self.spec, &self.messages, &self.measures, &self.properties)
+    }
+
+    fn note_stops(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
+        match moment {
+            Moment::World { what: Happening::Ended { .. }, .. } if self.stopped.is_none() => {
+                let (summary, verdicts) = (self.present_summary(), self.properties.verdicts());
+                self.stopped = Some(Stand { summary, verdicts });
+            }
+            Moment::Input { input: Taken::Start { .. }, .. } => self.stopped = None,
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
+        }
     }
 }
 
@@ -130,13 +176,15 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Judges<F> {
     }
 
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
+        self.note_stops(moment);
         Observer::<F::Command, F::Event>::observe(&mut self.messages, moment);
         self.measures.observe(moment);
         self.properties.observe(moment);
     }
 }
 
-pub(crate) fn header<F: FamilyLab>(spec: &Spec<F>) -> Result<Header, LabError> {
+/// The first line of a journal of such a run.
+pub fn header<F: FamilyLab>(spec: &Spec<F>) -> Result<Header, LabError> {
     Ok(Header {
         journal: FORMAT,
         algorithm: spec.algorithm.clone(),
@@ -144,6 +192,9 @@ pub(crate) fn header<F: FamilyLab>(spec: &Spec<F>) -> Result<Header, LabError> {
         nodes: spec.nodes,
         seed: spec.seed,
         found_by: None,
+        recorded: false,
+        origin: 0,
+        live: None,
         run: spec.to_header()?,
     })
 }

@@ -17,8 +17,8 @@ use crate::error::LabError;
 use crate::spec::Spec;
 use crate::trace::Column;
 use quorate_core::about::Profile;
-use quorate_core::{Describe, Durable, Duration, NodeId, Protocol, Time};
-use quorate_registry::{Entry, Family};
+use quorate_core::{Duration, NodeId, Time};
+use quorate_registry::{AnyCodec, Entry, Erased, Family};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Moment, Observer};
 use quorate_sim::property::Verdict;
@@ -40,17 +40,9 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// What the registry knows of one of its algorithms.
     type Entry: Sync + 'static;
     /// What users ask.
-    type Command: Clone + fmt::Display + Serialize + DeserializeOwned + 'static;
+    type Command: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
     /// What users are told.
-    type Event: Clone + fmt::Display + Serialize + DeserializeOwned + 'static;
-    /// A node of any of its algorithms.
-    type Node: Protocol<
-            Command = Self::Command,
-            Event = Self::Event,
-            Message: Describe + Serialize,
-            Timer: Serialize,
-            Durable: Clone + Durable<Write: Serialize>,
-        > + 'static;
+    type Event: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
     /// What it adds to a [`Spec`].
     type Settings: Clone + fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync;
     /// The users of a run.
@@ -68,6 +60,9 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// What the algorithm is called, and where it is explained.
     fn profile(entry: &Self::Entry) -> &'static Profile;
 
+    /// How the algorithm's messages and disks become bytes.
+    fn codec(entry: &Self::Entry) -> AnyCodec;
+
     /// Whether the algorithm copes by itself with links that lose and repeat. Where it does not, reliable links are put
     /// under it unless the user wants none.
     fn copes_with_loss(entry: &Self::Entry) -> bool;
@@ -79,7 +74,25 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     fn maker(
         spec: &Spec<Self>,
         entry: &'static Self::Entry,
-    ) -> impl Fn(NodeId) -> Self::Node + Send + Sync + 'static + use<Self>;
+    ) -> impl Fn(NodeId) -> NodeOf<Self> + Send + Sync + 'static + use<Self>;
+
+    /// What a person asks of a node who types these words, or a sentence that names what can be typed. See
+    /// [`command`](Self::command).
+    fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Self::Command, String>;
+
+    /// What a person asks of a node who types this line: a few words, or the command as a journal has it in JSON. An error is
+    /// a sentence that says what can be typed.
+    ///
+    /// `number` tells requests apart that look alike. A node must never be given the same one twice, nor a smaller one
+    /// later, in all its lives: to a replicated log an old number is a request that was done already. The life in the upper
+    /// bits and a count in the lower twenty will do.
+    fn command(line: &str, node: NodeId, number: u64) -> Result<Self::Command, String> {
+        let line = line.trim();
+        if line.starts_with(['{', '"']) {
+            return serde_json::from_str(line).map_err(|error| format!("This is no command in JSON: {error}."));
+        }
+        Self::in_words(&line.split_whitespace().collect::<Vec<_>>(), node, number)
+    }
 
     /// The users, who do what the script says if it says anything.
     fn users(spec: &Spec<Self>) -> Self::Users;
@@ -123,6 +136,9 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// it is empty for groups that are too large to show.
     fn stands(moment: &Moment<'_, Self::Command, Self::Event>, before: &[Column]) -> Option<(NodeId, Column)>;
 }
+
+/// A node of any algorithm of a family.
+pub type NodeOf<F> = Erased<<F as FamilyLab>::Command, <F as FamilyLab>::Event>;
 
 /// Watches a run for breaches.
 pub trait Judge<C, E>: Observer<C, E> {

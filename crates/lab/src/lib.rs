@@ -28,11 +28,12 @@ pub mod replica;
 mod spec;
 pub mod sweep;
 pub mod trace;
+mod typed;
 
 pub use chaos::{FaultMix, Trouble};
 pub use election::Election;
 pub use error::LabError;
-pub use family::{Care, FamilyLab, Flag, Judge, Place};
+pub use family::{Care, FamilyLab, Flag, Judge, NodeOf, Place};
 pub use mutex::Mutex;
 pub use replica::Replica;
 pub use spec::{LinkChoice, Spec, entry};

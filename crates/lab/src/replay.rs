@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::experiment::Judges;
-use crate::family::{FamilyLab, Judge};
+use crate::family::FamilyLab;
 use crate::spec::{Spec, entry};
 use quorate_registry::Entry;
 use quorate_sim::journal::Journal;
@@ -18,6 +18,8 @@ pub struct Replayed<F: FamilyLab> {
     pub spec: Spec<F>,
     /// The command of the checker that found it, if it is a counterexample.
     pub found_by: Option<String>,
+    /// Whether real processes did it.
+    pub recorded: bool,
     /// How many lines were replayed, all of them as recorded.
     pub lines: u64,
     /// Message counts.
@@ -57,6 +59,16 @@ pub fn spec_of<F: FamilyLab, R: BufRead>(journal: &Journal<R>) -> Result<Spec<F>
     Ok(spec)
 }
 
+/// One life tells too little to be judged: what it heard stands elsewhere.
+fn check_whole<R: BufRead>(journal: &Journal<R>) -> Result<(), LabError> {
+    let Some(live) = &journal.header().live else { return Ok(()) };
+    let whose = match live.node {
+        Some(node) => format!("one node's life ({} of node {node})", live.incarnation),
+        None => "what was done to the nodes".into(),
+    };
+    Err(LabError::OneLife { whose })
+}
+
 /// Replays a journal and shows it to one more observer.
 pub fn replay<F, R, O>(journal: &mut Journal<R>, observer: O) -> Result<(Replayed<F>, O), LabError>
 where
@@ -64,6 +76,7 @@ where
     R: BufRead,
     O: Observer<F::Command, F::Event>,
 {
+    check_whole(journal)?;
     let spec = spec_of::<F, R>(journal)?;
     let entry = spec.validate()?;
     let mut observers = (observer, Judges::new(&spec, entry));
@@ -74,11 +87,24 @@ where
 
 /// Reads a journal for its figures and verdicts alone, whatever wrote it.
 pub fn summarise<F: FamilyLab, R: BufRead>(journal: &mut Journal<R>) -> Result<Replayed<F>, LabError> {
+    summarise_with(journal, ()).map(|(read, ())| read)
+}
+
+/// Reads a journal for its figures and verdicts, and shows it to one more observer.
+pub fn summarise_with<F, R, O>(journal: &mut Journal<R>, observer: O) -> Result<(Replayed<F>, O), LabError>
+where
+    F: FamilyLab,
+    R: BufRead,
+    O: Observer<F::Command, F::Event>,
+{
+    check_whole(journal)?;
     let spec = spec_of::<F, R>(journal)?;
-    let mut judges = Judges::new(&spec, spec.validate()?);
-    journal.show_all(&mut judges)?;
+    let entry = spec.validate()?;
+    let mut observers = (observer, Judges::new(&spec, entry));
+    journal.show_all(&mut observers)?;
     let lines = journal.line();
-    Ok(conclude(spec, &judges, journal, lines))
+    let (observer, judges) = observers;
+    Ok((conclude(spec, &judges, journal, lines), observer))
 }
 
 fn conclude<F: FamilyLab, R: BufRead>(
@@ -89,10 +115,11 @@ fn conclude<F: FamilyLab, R: BufRead>(
 ) -> Replayed<F> {
     Replayed {
         found_by: journal.header().found_by.clone(),
+        recorded: journal.header().recorded,
         lines,
         messages: judges.messages.summary(),
-        summary: judges.summary(&spec),
-        verdicts: judges.properties.verdicts(),
+        summary: judges.summary(),
+        verdicts: judges.verdicts(),
         spec,
     }
 }

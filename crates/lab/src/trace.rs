@@ -8,6 +8,7 @@
 
 use crate::family::FamilyLab;
 use quorate_core::{Class, Incarnation, NodeId, Time};
+use quorate_sim::journal::Header;
 use quorate_sim::moment::{Done, Happening, Moment, Observer, Sent, Taken};
 use serde::Serialize;
 use std::fmt::{Display, Write};
@@ -23,6 +24,8 @@ pub struct Line {
     pub number: u64,
     /// When.
     pub time: Time,
+    /// The time that is shown as 0.
+    pub origin: Time,
     /// Whose step it is, if it is one.
     pub node: Option<NodeId>,
     /// How each node stands after it.
@@ -94,6 +97,9 @@ pub enum Sort {
 pub struct Trace<F: FamilyLab, S: FnMut(&Line)> {
     family: PhantomData<F>,
     sink: S,
+    origin: Time,
+    /// Whether a node's clock is shown where it shows another time.
+    clocks: bool,
     standings: Vec<Column>,
     paused: Vec<bool>,
     down: Vec<bool>,
@@ -110,6 +116,8 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
         Self {
             family: PhantomData,
             sink,
+            origin: Time::ZERO,
+            clocks: true,
             standings: vec![Column::Idle; columns],
             paused: vec![false; columns],
             down: vec![false; columns],
@@ -117,6 +125,13 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
             lines: 0,
             boot: false,
         }
+    }
+
+    /// A trace of a journal. Times are told from what its header calls their origin; and in a run of real nodes clocks
+    /// that disagree are nothing special.
+    pub fn of(header: &Header, sink: S) -> Self {
+        let recorded = header.recorded || header.live.is_some();
+        Self { origin: Time::from_nanos(header.origin), clocks: !recorded, ..Self::new(header.nodes, sink) }
     }
 
     /// Hands on the last line.
@@ -141,8 +156,8 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
     fn begin(&mut self, time: Time, node: Option<NodeId>, sort: Sort, text: String) {
         self.finish();
         self.lines += 1;
-        self.open =
-            Some(Line { number: self.lines, time, node, columns: Vec::new(), parts: vec![Part { sort, text }] });
+        let (number, origin, parts) = (self.lines, self.origin, vec![Part { sort, text }]);
+        self.open = Some(Line { number, time, origin, node, columns: Vec::new(), parts });
     }
 
     fn add(&mut self, sort: Sort, text: String) {
@@ -160,7 +175,9 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
         let (node, paused, down) = match moment {
             Moment::World { what: Happening::Paused { node }, .. } => (node, true, false),
             Moment::World { what: Happening::Resumed { node }, .. } => (node, false, false),
-            Moment::World { what: Happening::Crashed { node, .. }, .. } => (node, false, true),
+            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+                (node, false, true)
+            }
             Moment::Input { node, input: Taken::Start { .. }, .. } => (node, false, false),
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => return,
         };
@@ -175,7 +192,7 @@ impl<F: FamilyLab, S: FnMut(&Line)> Observer<F::Command, F::Event> for Trace<F, 
         match moment {
             Moment::Input { time, now, node, input } => {
                 let mut text = input_text(input);
-                if now != time {
+                if self.clocks && now != time {
                     let _ = write!(text, " (its clock: {})", millis(*now));
                 }
                 self.begin(*time, Some(*node), Sort::Input, text);
@@ -241,6 +258,7 @@ fn world_text(what: &Happening<'_>) -> String {
         Happening::Crashed { node, lost_writes: 0 } => format!("node {node} crashes"),
         Happening::Crashed { node, lost_writes: 1 } => format!("node {node} crashes and loses a write"),
         Happening::Crashed { node, lost_writes } => format!("node {node} crashes and loses {lost_writes} writes"),
+        Happening::Ended { node } => format!("node {node} is stopped"),
         Happening::Paused { node } => format!("node {node} stands still"),
         Happening::Resumed { node } => format!("node {node} goes on"),
         Happening::Changed { text } => (*text).to_owned(),
@@ -280,7 +298,8 @@ pub enum Ink {
 
 /// A line as text. `paint` may colour each piece, and leaves it as it is otherwise.
 pub fn render(line: &Line, paint: impl Fn(Ink, &str) -> String) -> String {
-    let mut text = format!("{:>10}  ", millis(line.time));
+    let shown = Time::from_nanos(line.time.nanos().saturating_sub(line.origin.nanos()));
+    let mut text = format!("{:>10}  ", millis(shown));
     for (index, column) in line.columns.iter().enumerate() {
         let acts = line.node.is_some_and(|node| node.index() == index);
         let (left, right) = if acts { ('[', ']') } else { (' ', ' ') };

@@ -3,11 +3,9 @@
 //! It is the smallest driver that runs for real: messages pass through memory, saves through a
 //! [`Scribe`](quorate_store::Scribe) and its one sync for all that waits. Benchmarks and crash tests use it.
 
-mod disk;
 mod mailbox;
 mod node;
-mod timers;
 
-pub use disk::Disk;
 pub use mailbox::{Address, Mailbox, mailbox};
 pub use node::{Ending, Running, Start, start};
+pub use quorate_drive::Disk;

@@ -1,13 +1,18 @@
 //! How letters reach a node.
 
-use quorate_core::{NodeId, Protocol};
+use quorate_core::{Incarnation, NodeId, Protocol};
 use quorate_store::Report;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// What reaches a node from outside.
 pub(crate) enum Letter<P: Protocol> {
     Commands(Vec<P::Command>),
-    Messages { from: NodeId, messages: Vec<P::Message> },
+    /// Messages with their numbers among all that this life of the sender sent.
+    Messages {
+        from: NodeId,
+        incarnation: Incarnation,
+        messages: Vec<(u64, P::Message)>,
+    },
     Disk(Report),
     Stop,
 }
@@ -39,7 +44,11 @@ impl<P: Protocol> Address<P> {
 
     /// Brings messages. They are lost if the node has ended, as on any network.
     pub fn deliver(&self, from: NodeId, messages: Vec<P::Message>) {
-        self.post(Letter::Messages { from, messages });
+        self.numbered(from, Incarnation::FIRST, (1..).zip(messages).collect());
+    }
+
+    pub(crate) fn numbered(&self, from: NodeId, incarnation: Incarnation, messages: Vec<(u64, P::Message)>) {
+        self.post(Letter::Messages { from, incarnation, messages });
     }
 
     /// Asks the node to end.

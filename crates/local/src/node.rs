@@ -1,14 +1,16 @@
 //! One node on a thread: takes what waits for it, then lets everything that came of it go out at once.
 
-use crate::disk::{Desk, Disk, Failure};
 use crate::mailbox::{Address, Letter, Mailbox};
-use crate::timers::{Clock, Timers};
-use quorate_core::{Barrier, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Time, WriteOf};
-use quorate_store::{Report, Storable, StoreError};
+use quorate_core::{Group, Incarnation, NodeId, Protocol, WriteOf};
+use quorate_drive::{Clock, Disk, Engine, Failure, Outlet, Parts, Sender};
+use quorate_sim::world::Simulated;
+use quorate_store::{Storable, StoreError};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 /// So many letters are read before anything goes out.
 const MOST_LETTERS: usize = 256;
@@ -66,7 +68,7 @@ pub struct Start<P: Protocol> {
     /// Which life this is.
     pub incarnation: Incarnation,
     /// Where its saves go.
-    pub disk: Disk<P>,
+    pub disk: Disk<P::Durable>,
     /// Where the others are.
     pub peers: BTreeMap<NodeId, Address<P>>,
 }
@@ -79,27 +81,18 @@ pub fn start<P>(
     hear: impl FnMut(Vec<P::Event>) + Send + 'static,
 ) -> io::Result<Running<P>>
 where
-    P: Protocol<Command: Send, Message: Send, Event: Send, Durable: Storable + Send + 'static> + 'static,
-    WriteOf<P>: Send + 'static,
+    P: Simulated<Command: Send, Message: Send, Event: Send, Durable: Storable + Send + 'static> + 'static,
+    WriteOf<P>: Serialize + Send + 'static,
 {
     let name = format!("node {}", setup.me);
     let work = move || {
         let Start { me, durable, incarnation, disk, peers } = setup;
-        let outside = Outside {
-            me,
-            clock: Clock::start(),
-            timers: Timers::new(u64::from(me.number())),
-            barrier: Barrier::default(),
-            desk: Desk::new(disk),
-            durable: 0,
-            peers: peers.into_iter().map(|(node, address)| (node, (address, Vec::new()))).collect(),
-            events: Vec::new(),
-            failure: None,
-            has_ended: false,
-        };
-        let mut worker = Worker { node: make(), mailbox, outside, hear };
-        worker.take(Input::Start { durable, incarnation });
-        worker.work()
+        let parts = Parts { me, clock: Clock::start(), seed: u64::from(me.number()), disk, record: () };
+        let peers = peers.into_iter().map(|(node, address)| (node, (address, Vec::new()))).collect();
+        let mut engine = Engine::new(make(), parts);
+        let mut post = Post { me, incarnation, peers, events: Vec::new() };
+        engine.start(durable, incarnation, &mut post);
+        Worker { engine, mailbox, post, hear }.work()
     };
     let thread = Builder::new().name(name).spawn(work);
     thread.map(|thread| Running { address, thread: Some(thread) })
@@ -107,41 +100,29 @@ where
 
 /// A node with everything around it.
 struct Worker<P: Protocol, H> {
-    node: P,
+    engine: Engine<P, P::Durable, ()>,
     mailbox: Mailbox<P>,
-    outside: Outside<P>,
+    post: Post<P>,
     hear: H,
-}
-
-/// Everything around a node.
-struct Outside<P: Protocol> {
-    me: NodeId,
-    clock: Clock,
-    timers: Timers<P::Timer>,
-    barrier: Barrier<P>,
-    desk: Desk<P>,
-    /// How many saves are durable, as far as the node is to know.
-    durable: u64,
-    /// The others, each with what waits to go there.
-    peers: BTreeMap<NodeId, (Address<P>, Vec<P::Message>)>,
-    events: Vec<P::Event>,
-    failure: Failure,
-    has_ended: bool,
 }
 
 impl<P, H> Worker<P, H>
 where
-    P: Protocol<Durable: Storable + Send + 'static>,
-    WriteOf<P>: Send + 'static,
+    P: Simulated<Durable: Storable + Send + 'static>,
+    WriteOf<P>: Serialize + Send + 'static,
     H: FnMut(Vec<P::Event>),
 {
     fn work(&mut self) -> Ending {
         loop {
-            self.flush();
-            if self.outside.has_ended {
-                return Ending::DiskFailed(self.outside.failure.take());
+            match self.engine.settle(&mut self.post) {
+                Ok(()) => {}
+                Err(Failure::Disk(error)) => return Ending::DiskFailed(error),
+                // Nothing is recorded here, so nothing of it can fail.
+                Err(Failure::Journal(_)) => return Ending::Stopped,
             }
+            self.post.leave(&mut self.hear);
             let Some(first) = self.next_letter() else { return Ending::Stopped };
+            self.engine.wake();
             let mut letter = first;
             for _ in 0..MOST_LETTERS {
                 match letter.take() {
@@ -151,118 +132,72 @@ where
                 }
                 letter = self.mailbox.0.try_recv().ok();
             }
-            while let Some(timer) = self.outside.timers.fire(self.outside.clock.now()) {
-                self.take(Input::Timer(timer));
-            }
+            self.engine.fire(&mut self.post);
         }
     }
 
     /// The next letter, or none if a timer is due first. Nothing at all if nobody can write any more.
     fn next_letter(&mut self) -> Option<Option<Letter<P>>> {
-        match self.outside.timers.wait(self.outside.clock.now()) {
-            None => self.mailbox.0.recv().ok().map(Some),
-            Some(wait) => match self.mailbox.0.recv_timeout(std::time::Duration::from_nanos(wait.nanos())) {
-                Ok(letter) => Some(Some(letter)),
-                Err(RecvTimeoutError::Timeout) => Some(None),
-                Err(RecvTimeoutError::Disconnected) => None,
-            },
+        let Some(due) = self.engine.next_timer() else { return self.mailbox.0.recv().ok().map(Some) };
+        let wait = due.since(self.engine.wake());
+        match self.mailbox.0.recv_timeout(Duration::from_nanos(wait.nanos())) {
+            Ok(letter) => Some(Some(letter)),
+            Err(RecvTimeoutError::Timeout) => Some(None),
+            Err(RecvTimeoutError::Disconnected) => None,
         }
     }
 
     fn open(&mut self, letter: Letter<P>) {
+        let (engine, post) = (&mut self.engine, &mut self.post);
         match letter {
-            Letter::Commands(commands) => commands.into_iter().for_each(|command| self.take(Input::Command(command))),
-            Letter::Messages { from, messages } => {
-                messages.into_iter().for_each(|message| self.take(Input::Message { from, message }));
+            Letter::Commands(commands) => commands.into_iter().for_each(|command| engine.command(command, post)),
+            Letter::Messages { from, incarnation, messages } => {
+                for (number, message) in messages {
+                    engine.message(Sender { node: from, incarnation, number }, message, post);
+                }
             }
-            Letter::Disk(Report::Saved { count, .. }) => self.saved(count),
-            Letter::Disk(Report::Full(_)) => self.take(Input::DiskFull),
-            Letter::Disk(Report::Free) => self.take(Input::DiskFree),
-            Letter::Disk(Report::Failed(error)) => {
-                self.outside.failure = Some(error);
-                self.outside.has_ended = true;
-            }
+            Letter::Disk(report) => engine.disk(report, post),
             Letter::Stop => {}
         }
     }
+}
 
-    fn saved(&mut self, count: u64) {
-        self.outside.durable = count;
-        self.outside.has_ended |= self.outside.desk.hand_over().is_err();
-        self.outside.barrier.durable(count);
-        let now = self.outside.clock.now();
-        while let Some(effect) = self.outside.barrier.release() {
-            self.outside.carry_out(now, effect);
-        }
-        self.take(Input::Saved(count));
-    }
+/// Messages with their numbers among all that this life sent.
+type Numbered<P> = Vec<(u64, <P as Protocol>::Message)>;
 
-    fn take(&mut self, input: Input<P>) {
-        let now = self.outside.clock.now();
-        self.node.step(now, input, &mut Effects::new(&mut Turn { now, outside: &mut self.outside }));
-    }
+/// What leaves the node at the end of a turn.
+struct Post<P: Protocol> {
+    me: NodeId,
+    incarnation: Incarnation,
+    /// The others, each with what waits to go there.
+    peers: BTreeMap<NodeId, (Address<P>, Numbered<P>)>,
+    events: Vec<P::Event>,
+}
 
-    /// Everything that came of the turn goes out. Without a disk, what was saved is durable now.
-    fn flush(&mut self) {
-        while matches!(self.outside.desk.disk, Disk::None) && self.outside.durable < self.outside.barrier.asked() {
-            self.saved(self.outside.barrier.asked());
+impl<P: Protocol> Post<P> {
+    fn leave(&mut self, hear: &mut impl FnMut(Vec<P::Event>)) {
+        for (address, messages) in self.peers.values_mut().filter(|(_, messages)| !messages.is_empty()) {
+            address.numbered(self.me, self.incarnation, std::mem::take(messages));
         }
-        let me = self.outside.me;
-        for (address, messages) in self.outside.peers.values_mut().filter(|(_, messages)| !messages.is_empty()) {
-            address.deliver(me, std::mem::take(messages));
-        }
-        if !self.outside.events.is_empty() {
-            (self.hear)(std::mem::take(&mut self.outside.events));
+        if !self.events.is_empty() {
+            hear(std::mem::take(&mut self.events));
         }
     }
 }
 
-impl<P> Outside<P>
-where
-    P: Protocol<Durable: Storable + Send + 'static>,
-    WriteOf<P>: Send + 'static,
-{
-    fn carry_out(&mut self, now: Time, effect: Effect<P>) {
-        match effect {
-            Effect::Send { to, message, order: _ } => self.send(to, message),
-            Effect::Multicast { to, message, order: _ } => {
-                to.others(self.me).for_each(|to| self.send(to, message.clone()));
-            }
-            Effect::Save(write) => {
-                // The number of this save among all: the barrier has counted it.
-                if self.desk.save(self.barrier.asked(), write).is_err() {
-                    self.has_ended = true;
-                }
-            }
-            Effect::SetTimer { timer, span } => self.timers.set(now, timer, span),
-            Effect::CancelTimer(timer) => self.timers.cancel(&timer),
-            Effect::Emit { event, order: _ } => self.events.push(event),
-        }
-    }
-
-    fn send(&mut self, to: NodeId, message: P::Message) {
+impl<P: Protocol> Outlet<P> for Post<P> {
+    fn send(&mut self, to: NodeId, number: u64, message: P::Message) {
         if let Some((_, messages)) = self.peers.get_mut(&to) {
-            messages.push(message);
-        }
-    }
-}
-
-/// One step of the node.
-struct Turn<'a, P: Protocol> {
-    now: Time,
-    outside: &'a mut Outside<P>,
-}
-
-impl<P> Sink<P> for Turn<'_, P>
-where
-    P: Protocol<Durable: Storable + Send + 'static>,
-    WriteOf<P>: Send + 'static,
-{
-    fn effect(&mut self, effect: Effect<P>) {
-        if let Some(effect) = self.outside.barrier.admit(effect) {
-            self.outside.carry_out(self.now, effect);
+            messages.push((number, message));
         }
     }
 
-    fn note(&mut self, _note: Note<'_>) {}
+    fn multicast(&mut self, to: &Group, first: u64, message: P::Message) {
+        let me = self.me;
+        (first..).zip(to.others(me)).for_each(|(number, to)| self.send(to, number, message.clone()));
+    }
+
+    fn emit(&mut self, event: P::Event) {
+        self.events.push(event);
+    }
 }

@@ -4,11 +4,18 @@
 //! type ([`MutexNode`], [`ElectionNode`]), which is itself a protocol: simulator, checker and runtime are compiled once a family,
 //! however many algorithms it has.
 
+mod codec;
+mod disk;
 mod erased;
+mod message;
 mod opaque;
+mod packed;
 mod table;
 
-pub use erased::{AnyDurable, AnyMessage, AnyTimer, AnyWrite, Erased};
+pub use codec::AnyCodec;
+pub use disk::{AnyDurable, AnyWrite, Unreadable};
+pub use erased::{Erasable, ErasableDurable, ErasableWrite, Erased, Parts};
+pub use message::{AnyMessage, AnyTimer};
 pub use table::{
     ElectionEntry, ElectionNode, Entry, Family, MutexEntry, MutexNode, ReplicaEntry, ReplicaMachine, ReplicaNode,
     Surroundings, all, find, fixtures,

@@ -1,20 +1,28 @@
 //! The table: one line an algorithm.
 
-use crate::erased::Erased;
+use crate::codec::AnyCodec;
+use crate::erased::{ErasableWrite, Erased, Parts};
 use quorate_core::about::Profile;
 use quorate_core::election::{self, Bounds};
+use quorate_core::fixtures::toys::arbiter::Arbitrated;
+use quorate_core::fixtures::toys::embrace::Embrace;
+use quorate_core::fixtures::toys::favourite::Row;
+use quorate_core::fixtures::toys::forgetful::GrantBook;
+use quorate_core::fixtures::toys::lease::Leased;
+use quorate_core::fixtures::toys::slip::Ring;
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
 use quorate_core::mutex::{
     self, Central, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala, ricart_agrawala_modulo,
 };
-use quorate_core::{Group, NodeId};
+use quorate_core::{Group, NodeId, WriteOf};
 use quorate_replica::election::{self as raft, RaftElection};
 use quorate_replica::fixtures::{Flaw as LogFlaw, Flawed};
 use quorate_replica::once::Once;
 use quorate_replica::registers::Registers;
 use quorate_replica::{Replica, profile};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fmt;
 
 /// A node of any mutual-exclusion algorithm.
@@ -91,6 +99,15 @@ impl Entry {
             Self::Replica(entry) => entry.profile,
         }
     }
+
+    /// How its messages and its disk become bytes.
+    pub const fn codec(&self) -> AnyCodec {
+        match self {
+            Self::Mutex(entry) => entry.codec,
+            Self::Election(entry) => entry.codec,
+            Self::Replica(entry) => entry.codec,
+        }
+    }
 }
 
 /// A mutual exclusion.
@@ -99,6 +116,8 @@ pub struct MutexEntry {
     pub facts: &'static mutex::Facts,
     /// Makes a node of a group.
     pub make: fn(NodeId, Group) -> MutexNode,
+    /// How its messages and its disk become bytes.
+    pub codec: AnyCodec,
 }
 
 /// An election.
@@ -107,6 +126,8 @@ pub struct ElectionEntry {
     pub facts: &'static election::Facts,
     /// Makes a node.
     pub make: fn(NodeId, &Surroundings) -> ElectionNode,
+    /// How its messages and its disk become bytes.
+    pub codec: AnyCodec,
 }
 
 /// Where an election takes place.
@@ -126,58 +147,83 @@ pub struct ReplicaEntry {
     pub profile: &'static Profile,
     /// Makes a node of a group that is set up like this.
     pub make: fn(NodeId, quorate_replica::Settings) -> ReplicaNode,
+    /// How its messages and its disk become bytes.
+    pub codec: AnyCodec,
 }
 
-const fn mutex(facts: &'static mutex::Facts, make: fn(NodeId, Group) -> MutexNode) -> Entry {
-    Entry::Mutex(MutexEntry { facts, make })
+/// The line of a mutual exclusion whose nodes are of type `P` before they are erased.
+const fn mutex<P>(facts: &'static mutex::Facts, make: fn(NodeId, Group) -> MutexNode) -> Entry
+where
+    P: Parts<Message: DeserializeOwned>,
+    WriteOf<P>: ErasableWrite,
+{
+    Entry::Mutex(MutexEntry { facts, make, codec: AnyCodec::of::<P>() })
 }
 
-const fn election(facts: &'static election::Facts, make: fn(NodeId, &Surroundings) -> ElectionNode) -> Entry {
-    Entry::Election(ElectionEntry { facts, make })
+/// The line of an election whose nodes are of type `P` before they are erased.
+const fn election<P>(facts: &'static election::Facts, make: fn(NodeId, &Surroundings) -> ElectionNode) -> Entry
+where
+    P: Parts<Message: DeserializeOwned>,
+    WriteOf<P>: ErasableWrite,
+{
+    Entry::Election(ElectionEntry { facts, make, codec: AnyCodec::of::<P>() })
 }
 
-const fn replica(profile: &'static Profile, make: fn(NodeId, quorate_replica::Settings) -> ReplicaNode) -> Entry {
-    Entry::Replica(ReplicaEntry { profile, make })
+/// The line of a replicated log whose nodes are of type `P` before they are erased.
+const fn replica<P>(profile: &'static Profile, make: fn(NodeId, quorate_replica::Settings) -> ReplicaNode) -> Entry
+where
+    P: Parts<Message: DeserializeOwned>,
+    WriteOf<P>: ErasableWrite,
+{
+    Entry::Replica(ReplicaEntry { profile, make, codec: AnyCodec::of::<P>() })
 }
+
+type Modulo = RicartAgrawalaModulo;
+type Log = Replica<ReplicaMachine>;
+type WrongLog = Flawed<ReplicaMachine>;
+type First = RicartAgrawala1981;
+type Arbiter = Arbitrated<GrantBook>;
+type Patron = Arbitrated<Row>;
+type Circle = Arbitrated<Ring>;
 
 static ALGORITHMS: [Entry; 5] = [
-    mutex(&central::FACTS, |me, group| Erased::new(Central::new(me, group))),
-    mutex(&ricart_agrawala::FACTS, |me, group| Erased::new(RicartAgrawala::new(me, group))),
-    mutex(&ricart_agrawala_modulo::FACTS, |me, group| Erased::new(RicartAgrawalaModulo::new(me, group))),
-    election(&raft::FACTS, |me, around| {
+    mutex::<Central>(&central::FACTS, |me, group| Erased::new(Central::new(me, group))),
+    mutex::<RicartAgrawala>(&ricart_agrawala::FACTS, |me, group| Erased::new(RicartAgrawala::new(me, group))),
+    mutex::<Modulo>(&ricart_agrawala_modulo::FACTS, |me, group| Erased::new(Modulo::new(me, group))),
+    election::<RaftElection>(&raft::FACTS, |me, around| {
         Erased::opaque(RaftElection::new(me, around.group.clone(), around.seed, around.bounds))
     }),
-    replica(&profile::REPLICA, |me, settings| Erased::opaque(Replica::new(me, settings))),
+    replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings))),
 ];
 
 static FIXTURES: [Entry; 19] = [
-    mutex(&Flaw::BareReplies.facts(), |me, group| flawed(me, group, Flaw::BareReplies)),
-    mutex(&Flaw::ClockOnly.facts(), |me, group| flawed(me, group, Flaw::ClockOnly)),
-    mutex(&Flaw::NodeOnly.facts(), |me, group| flawed(me, group, Flaw::NodeOnly)),
-    mutex(&Flaw::FirstOnly.facts(), |me, group| flawed(me, group, Flaw::FirstOnly)),
-    mutex(&Memory::Forgetful.facts(), |me, group| Erased::new(Memory::Forgetful.node(me, group))),
-    mutex(&Memory::Mindful.facts(), |me, group| Erased::new(Memory::Mindful.node(me, group))),
-    mutex(&Asking::Embrace.facts(), |me, group| Erased::new(Asking::Embrace.node(me, group))),
-    mutex(&Asking::Ordered.facts(), |me, group| Erased::new(Asking::Ordered.node(me, group))),
-    mutex(&Favour::Favourite.facts(), |me, group| Erased::new(Favour::Favourite.node(me, group))),
-    mutex(&Favour::Fair.facts(), |me, group| Erased::new(Favour::Fair.node(me, group))),
-    mutex(&Care::Slip.facts(), |me, group| Erased::new(Care::Slip.node(me, group))),
-    mutex(&Care::Tidy.facts(), |me, group| Erased::new(Care::Tidy.node(me, group))),
-    mutex(&Margin::Tick.facts(), |me, group| Erased::new(Margin::Tick.node(me, group))),
-    mutex(&Margin::Drift.facts(), |me, group| Erased::new(Margin::Drift.node(me, group))),
-    replica(&LogFlaw::EarlyAck.profile(), |me, settings| spoilt(me, settings, LogFlaw::EarlyAck)),
-    replica(&LogFlaw::LocalRead.profile(), |me, settings| spoilt(me, settings, LogFlaw::LocalRead)),
-    replica(&LogFlaw::ForgottenVote.profile(), |me, settings| spoilt(me, settings, LogFlaw::ForgottenVote)),
-    replica(&LogFlaw::NoReport.profile(), |me, settings| spoilt(me, settings, LogFlaw::NoReport)),
-    replica(&LogFlaw::AppliedTwice.profile(), |me, settings| spoilt(me, settings, LogFlaw::AppliedTwice)),
+    mutex::<First>(&Flaw::BareReplies.facts(), |me, group| flawed(me, group, Flaw::BareReplies)),
+    mutex::<First>(&Flaw::ClockOnly.facts(), |me, group| flawed(me, group, Flaw::ClockOnly)),
+    mutex::<First>(&Flaw::NodeOnly.facts(), |me, group| flawed(me, group, Flaw::NodeOnly)),
+    mutex::<First>(&Flaw::FirstOnly.facts(), |me, group| flawed(me, group, Flaw::FirstOnly)),
+    mutex::<Arbiter>(&Memory::Forgetful.facts(), |me, group| Erased::new(Memory::Forgetful.node(me, group))),
+    mutex::<Arbiter>(&Memory::Mindful.facts(), |me, group| Erased::new(Memory::Mindful.node(me, group))),
+    mutex::<Embrace>(&Asking::Embrace.facts(), |me, group| Erased::new(Asking::Embrace.node(me, group))),
+    mutex::<Embrace>(&Asking::Ordered.facts(), |me, group| Erased::new(Asking::Ordered.node(me, group))),
+    mutex::<Patron>(&Favour::Favourite.facts(), |me, group| Erased::new(Favour::Favourite.node(me, group))),
+    mutex::<Patron>(&Favour::Fair.facts(), |me, group| Erased::new(Favour::Fair.node(me, group))),
+    mutex::<Circle>(&Care::Slip.facts(), |me, group| Erased::new(Care::Slip.node(me, group))),
+    mutex::<Circle>(&Care::Tidy.facts(), |me, group| Erased::new(Care::Tidy.node(me, group))),
+    mutex::<Leased>(&Margin::Tick.facts(), |me, group| Erased::new(Margin::Tick.node(me, group))),
+    mutex::<Leased>(&Margin::Drift.facts(), |me, group| Erased::new(Margin::Drift.node(me, group))),
+    replica::<WrongLog>(&LogFlaw::EarlyAck.profile(), |me, settings| spoilt(me, settings, LogFlaw::EarlyAck)),
+    replica::<WrongLog>(&LogFlaw::LocalRead.profile(), |me, settings| spoilt(me, settings, LogFlaw::LocalRead)),
+    replica::<WrongLog>(&LogFlaw::ForgottenVote.profile(), |me, settings| spoilt(me, settings, LogFlaw::ForgottenVote)),
+    replica::<WrongLog>(&LogFlaw::NoReport.profile(), |me, settings| spoilt(me, settings, LogFlaw::NoReport)),
+    replica::<WrongLog>(&LogFlaw::AppliedTwice.profile(), |me, settings| spoilt(me, settings, LogFlaw::AppliedTwice)),
 ];
 
 fn flawed(me: NodeId, group: Group, flaw: Flaw) -> MutexNode {
-    Erased::new(RicartAgrawala1981::new(me, group, flaw))
+    Erased::new(First::new(me, group, flaw))
 }
 
 fn spoilt(me: NodeId, settings: quorate_replica::Settings, flaw: LogFlaw) -> ReplicaNode {
-    Erased::opaque(Flawed::new(me, settings, flaw))
+    Erased::opaque(WrongLog::new(me, settings, flaw))
 }
 
 /// Every algorithm, in the order in which lists show them.

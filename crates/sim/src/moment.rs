@@ -4,7 +4,7 @@
 //! come from the simulator as it runs or from a journal as it is read.
 
 use quorate_core::{Class, Describe, Group, Incarnation, NodeId, Parcel, Span, Time, View};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,8 +12,8 @@ use std::str::FromStr;
 pub type Body<'a> = &'a dyn erased_serde::Serialize;
 
 /// One transmission: the sender, and its number among all that this sender ever sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct MessageId {
     /// Who sent it.
     pub sender: NodeId,
@@ -27,9 +27,10 @@ impl fmt::Display for MessageId {
     }
 }
 
-impl From<MessageId> for String {
-    fn from(id: MessageId) -> Self {
-        id.to_string()
+// Written by hand, because a derive would make a string of it first, for every message.
+impl Serialize for MessageId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -111,6 +112,9 @@ pub enum Taken<'a, C> {
         kind: &'a str,
         /// Whether it tells the protocol nothing until a parcel is handed.
         wrapped: bool,
+        /// Which life of the sender the id's number is counted in. Only a live driver tells another than the first: it
+        /// numbers within a life, and everything else over all lives.
+        life: Incarnation,
     },
     /// A timer fires.
     Timer(Body<'a>),
@@ -241,6 +245,11 @@ pub enum Happening<'a> {
         node: NodeId,
         /// How many of its writes are gone.
         lost_writes: u64,
+    },
+    /// A node was stopped in good order: it takes no more inputs, and its journal is complete. Only a live driver tells.
+    Ended {
+        /// Who.
+        node: NodeId,
     },
     /// A node stands still.
     Paused {

@@ -165,8 +165,8 @@ where
     /// Tells of an input as it is, whatever is said of the message.
     fn tell_input(&mut self, time: Time, now: Time, node: NodeId, taken: &Taken<'_, P::Command>, input: &Input<P>) {
         let input = match (input, taken) {
-            (Input::Message { message, .. }, Taken::Message { id, .. }) => {
-                Taken::Message { id: *id, kind: message.kind(), wrapped: message.wrapped() }
+            (Input::Message { message, .. }, Taken::Message { id, life, .. }) => {
+                Taken::Message { id: *id, kind: message.kind(), wrapped: message.wrapped(), life: *life }
             }
             _ => *taken,
         };
@@ -196,6 +196,10 @@ where
                     format!("node {node} cannot lose {lost_writes} writes: {} wait for its disk", host.disk.pending())
                 })?;
                 host.disk.crash(survivors);
+                Ok(())
+            }
+            Happening::Ended { node } => {
+                self.hosts.get_mut(node.index()).ok_or("there is no such node")?.condition = Condition::Down;
                 Ok(())
             }
             Happening::Paused { node } => self.turn(*node, Condition::Up, Condition::Paused),

@@ -15,22 +15,48 @@ pub trait Workload<C, E> {
     fn is_done(&self) -> bool;
 }
 
-/// Commands and alarms to come.
+/// Commands and alarms to come. A driver drains it after everything that it lets a workload hear.
 pub struct Plan<C>(Vec<Planned<C>>);
 
-struct Planned<C> {
-    at: Time,
-    node: NodeId,
-    what: What<C>,
+/// Something that users mean to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned<C> {
+    /// When.
+    pub at: Time,
+    /// Whose user.
+    pub node: NodeId,
+    /// What.
+    pub what: What<C>,
 }
 
-enum What<C> {
+/// What users can mean to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What<C> {
+    /// Give the node this command, unless the life ends before that it had when this was planned.
     CommandThisLife(C),
+    /// Give the node this command, whichever life of it that finds.
     CommandAnyLife(C),
+    /// Hear [`News::Alarm`], whether the node is up or down.
     Alarm,
 }
 
+impl<C> Default for Plan<C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<C> Plan<C> {
+    /// Nothing is planned.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Takes everything out, in the order in which it was planned.
+    pub fn drain(&mut self) -> impl Iterator<Item = Planned<C>> + '_ {
+        self.0.drain(..)
+    }
+
     /// Gives a node this command at that instant, unless its present life ends before.
     pub fn command(&mut self, at: Time, node: NodeId, command: C) {
         self.0.push(Planned { at, node, what: What::CommandThisLife(command) });
@@ -80,7 +106,7 @@ where
     O: Observer<P::Command, P::Event>,
     W: Workload<P::Command, P::Event>,
 {
-    let mut plan = Plan(Vec::new());
+    let mut plan = Plan::new();
     // Who is down from the start is known before anybody asks.
     while let Some((node, news)) = world.next_news() {
         workload.hear(world.time(), node, &news, &mut plan);
@@ -93,7 +119,7 @@ where
             heard_at = world.time();
             workload.hear(world.time(), node, &news, &mut plan);
         }
-        for Planned { at, node, what } in plan.0.drain(..) {
+        for Planned { at, node, what } in plan.drain() {
             match what {
                 What::CommandThisLife(command) => world.command_this_life(at, node, command),
                 What::CommandAnyLife(command) => world.command(at, node, command),

@@ -162,7 +162,7 @@ fn start_group(
     Ok(nodes)
 }
 
-fn open(folder: &Path, me: NodeId, address: &Address<Node>) -> anyhow::Result<(Durable, Disk<Node>)> {
+fn open(folder: &Path, me: NodeId, address: &Address<Node>) -> anyhow::Result<(Durable, Disk<Durable>)> {
     let folder = folder.with_extension(format!("node-{me}"));
     let owner = Owner { cluster: ClusterId(1), node: me };
     let failed = |error: StoreError| anyhow::anyhow!("{error}");

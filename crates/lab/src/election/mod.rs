@@ -4,10 +4,11 @@ use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge, Place};
 use crate::spec::Spec;
 use crate::trace::Column;
+use crate::typed::unheard;
 use quorate_core::about::Profile;
 use quorate_core::election::{Bounds, Command, Event};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_registry::{ElectionEntry, ElectionNode, Entry, Family, Surroundings};
+use quorate_registry::{AnyCodec, ElectionEntry, ElectionNode, Entry, Family, Surroundings};
 use quorate_sim::election::{Campaigns, Change, ElectionSummary, Measures, Properties, Starters, change};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::Moment;
@@ -46,7 +47,6 @@ impl FamilyLab for Election {
     type Entry = ElectionEntry;
     type Command = Command;
     type Event = Event;
-    type Node = ElectionNode;
     type Settings = Settings;
     type Users = Campaigns;
     type Measures = Measures;
@@ -62,6 +62,10 @@ impl FamilyLab for Election {
 
     fn profile(entry: &ElectionEntry) -> &'static Profile {
         &entry.facts.profile
+    }
+
+    fn codec(entry: &ElectionEntry) -> AnyCodec {
+        entry.codec
     }
 
     fn copes_with_loss(entry: &ElectionEntry) -> bool {
@@ -83,6 +87,13 @@ impl FamilyLab for Election {
         let bounds = Bounds { message: most(spec.latency), processing: most(spec.processing) };
         let around = Surroundings { group: spec.group(), seed: spec.seed, bounds };
         spec.linked(move |me| (entry.make)(me, &around))
+    }
+
+    fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
+        match words {
+            [word] if word.eq_ignore_ascii_case(Command::Campaign.name()) => Ok(Command::Campaign),
+            _ => Err(unheard(words, Self::COMMANDS, Command::Campaign.name())),
+        }
     }
 
     fn users(spec: &Spec<Self>) -> Campaigns {

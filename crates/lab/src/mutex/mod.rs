@@ -8,10 +8,11 @@ use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge, Place};
 use crate::spec::{Spec, word};
 use crate::trace::Column;
+use crate::typed::unheard;
 use quorate_core::about::Profile;
-use quorate_core::mutex::{Command, Event, ServiceOrder};
+use quorate_core::mutex::{COMMANDS, Command, Event, ServiceOrder};
 use quorate_core::{Duration, Group, NodeId, Time};
-use quorate_registry::{Entry, Family, MutexEntry, MutexNode};
+use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::Moment;
 use quorate_sim::mutex::{
@@ -71,7 +72,6 @@ impl FamilyLab for Mutex {
     type Entry = MutexEntry;
     type Command = Command;
     type Event = Event;
-    type Node = MutexNode;
     type Settings = Settings;
     type Users = Users;
     type Measures = Measures;
@@ -87,6 +87,10 @@ impl FamilyLab for Mutex {
 
     fn profile(entry: &MutexEntry) -> &'static Profile {
         &entry.facts.profile
+    }
+
+    fn codec(entry: &MutexEntry) -> AnyCodec {
+        entry.codec
     }
 
     /// The book's links lose nothing.
@@ -107,6 +111,12 @@ impl FamilyLab for Mutex {
     ) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
         let group = spec.group();
         spec.linked(move |me| (entry.make)(me, group.clone()))
+    }
+
+    fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
+        let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
+        let command = if let [word] = words { known(word) } else { None };
+        command.ok_or_else(|| unheard(words, Self::COMMANDS, "acquire, try, cancel or release"))
     }
 
     fn users(spec: &Spec<Self>) -> Users {

@@ -42,6 +42,8 @@ pub(super) enum Contradiction {
 
 /// How fast the fastest clock may have run so far.
 struct Pace {
+    /// When the first replica began; in a run of real processes that may be long after zero, or before it.
+    begin: Option<Time>,
     /// In millionths, beyond true time.
     fastest: u32,
     /// How much jumps of clocks can have added.
@@ -52,7 +54,7 @@ struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { fastest: 0, jumps: Duration::ZERO, most: Duration::ZERO }
+        Self { begin: None, fastest: 0, jumps: Duration::ZERO, most: Duration::ZERO }
     }
 }
 
@@ -75,6 +77,11 @@ impl Ledger {
     /// The highest index at which something was acknowledged.
     pub(super) fn last_acknowledged(&self) -> u64 {
         self.acknowledged.last_key_value().map_or(0, |(index, _)| *index)
+    }
+
+    /// A replica begins; from the first of them on, log time can pass.
+    pub(super) fn begins(&mut self, now: Time) {
+        self.pace.begin.get_or_insert(now);
     }
 
     /// A clock may run otherwise from now on.
@@ -161,7 +168,7 @@ impl Ledger {
 impl Pace {
     /// The most that log time can be at a true instant.
     fn most_at(&self, now: Time) -> LogTime {
-        let elapsed = u128::from(now.since(Time::ZERO).nanos());
+        let elapsed = u128::from(now.since(self.begin.unwrap_or(Time::ZERO)).nanos());
         let nanos = elapsed * (1_000_000 + u128::from(self.fastest)) / 1_000_000;
         LogTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).after(self.jumps)
     }
@@ -234,6 +241,19 @@ mod tests {
         assert!(ledger.acknowledges(one, 1, 4).is_none());
         assert_eq!(names(&ledger.applies(at(9), two, &audit(4, 2, 5, 7, 8))), ["kept"]);
         assert!(matches!(ledger.acknowledges(one, 1, 4), Some(Contradiction::Kept(_))));
+    }
+
+    /// Real processes begin at any time of their clocks; what passed before is none of the log's.
+    #[test]
+    fn log_time_begins_with_the_first_replica() {
+        let one = NodeId::from_index(0);
+        for begin in [-100, 5_000] {
+            let mut ledger = Ledger::new(TICK);
+            ledger.begins(at(begin));
+            ledger.begins(at(begin + 50));
+            assert!(ledger.applies(at(begin + 150), one, &audit(2, 1, 150, 7, 8)).is_empty());
+            assert_eq!(names(&ledger.applies(at(begin + 200), one, &audit(3, 1, 201, 7, 8))), ["log-time"]);
+        }
     }
 
     #[test]

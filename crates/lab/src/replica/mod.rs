@@ -9,6 +9,7 @@ mod clients;
 mod operator;
 mod properties;
 mod ticket;
+mod typed;
 mod users;
 
 pub use properties::Properties;
@@ -23,7 +24,7 @@ use operator::Site;
 use properties::{Expectations, Sometimes};
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Group, NodeId, Time};
-use quorate_registry::{Entry, Family, ReplicaEntry, ReplicaMachine, ReplicaNode};
+use quorate_registry::{AnyCodec, Entry, Family, ReplicaEntry, ReplicaMachine, ReplicaNode};
 use quorate_replica::{Members, Reads};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Done, Moment, Taken};
@@ -144,7 +145,7 @@ const DRIFT_BOUND: u32 = 1_000;
 const DRIFT: u32 = 500;
 
 /// In ticks: how long a client takes for an operation with its pause, roughly.
-const OPERATION: u64 = 10;
+pub const OPERATION: u64 = 10;
 
 /// In ticks: whoever has no answer so long after the last fault will never have one.
 const PATIENCE: u64 = 4_000;
@@ -225,7 +226,6 @@ impl FamilyLab for Replica {
     type Entry = ReplicaEntry;
     type Command = Command;
     type Event = Event;
-    type Node = ReplicaNode;
     type Settings = Settings;
     type Users = Users;
     type Measures = ();
@@ -241,6 +241,10 @@ impl FamilyLab for Replica {
 
     fn profile(entry: &ReplicaEntry) -> &'static Profile {
         entry.profile
+    }
+
+    fn codec(entry: &ReplicaEntry) -> AnyCodec {
+        entry.codec
     }
 
     fn copes_with_loss(_entry: &ReplicaEntry) -> bool {
@@ -270,6 +274,10 @@ impl FamilyLab for Replica {
     ) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
         let settings = replica_settings(spec);
         spec.linked(move |me| (entry.make)(me, settings.clone()))
+    }
+
+    fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
+        typed::command(words, node, number)
     }
 
     fn users(spec: &Spec<Self>) -> Users {

@@ -246,6 +246,9 @@ impl Properties {
     }
 
     fn taken(&mut self, node: NodeId, input: &Taken<'_, Command>) {
+        if let Taken::Start { .. } = input {
+            self.ledger.begins(self.end);
+        }
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.is_starting = matches!(input, Taken::Start { .. });
             state.hears = matches!(input, Taken::Message { .. });
@@ -472,7 +475,9 @@ impl Observer<Command, Event> for Properties {
             Moment::Effect { effect: Done::Rule { rule: "RP-6", .. }, .. } => self.counts.leased += 1,
             Moment::World { what: Happening::Changed { text }, .. } => self.ledger.clock_changes(text),
             Moment::Effect { node, effect: Done::Save(_), .. } => self.set(*node, |state| state.saves += 1),
-            Moment::World { what: Happening::Crashed { node, .. }, .. } => self.crashes(*node),
+            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+                self.crashes(*node);
+            }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }

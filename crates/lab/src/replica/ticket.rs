@@ -15,7 +15,7 @@ pub(super) struct Asking {
 pub(super) const OPERATOR: u64 = 0;
 
 const ATTEMPTS: u32 = 20;
-const NUMBERS: u32 = 28;
+pub(super) const NUMBERS: u32 = 28;
 
 impl Asking {
     pub(super) fn ticket(self) -> Ticket {

@@ -2,6 +2,7 @@
 
 use super::{AnyDurable, Erased};
 use quorate_core::{Durable, Effect, Effects, Incarnation, Input, Never, Note, Protocol, Sink, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
@@ -9,7 +10,7 @@ use std::hash::{Hash, Hasher};
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Keeper;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Shelf {
     was_wiped: bool,
     books: Vec<u8>,

@@ -56,7 +56,9 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
             | Taken::View(_) => None,
         },
         Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, told(event)?)),
-        Moment::World { time, what: Happening::Crashed { node, .. } } => Some((*time, *node, Change::Dies)),
+        Moment::World { time, what: Happening::Crashed { node, .. } | Happening::Ended { node } } => {
+            Some((*time, *node, Change::Dies))
+        }
         Moment::Effect { .. } | Moment::World { .. } => None,
     }
 }

@@ -1,5 +1,6 @@
 //! The first line of a journal: what was run.
 
+use quorate_core::{Incarnation, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// The version of the format that this program writes, and the newest that it reads.
@@ -22,6 +23,44 @@ pub struct Header {
     /// what the nodes are counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found_by: Option<String>,
+    /// Whether real processes did all this, and their journals were gathered. Then no chance can repeat it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub recorded: bool,
+    /// The time that people want to see as 0, in nanoseconds. The lines themselves keep their times.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub origin: i64,
+    /// Whose life it is, if it is the journal of one life of one node, or of what a parent did to such nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<Live>,
     /// How the nodes and the world were set up, in the words of the command line.
     pub run: serde_json::Value,
+}
+
+/// Whose life a live journal is, and what its times mean beside those of other journals.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Live {
+    /// The node. None in a journal of acts of the world alone, which the parent of the nodes writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeId>,
+    /// Which of its lives.
+    #[serde(default)]
+    pub incarnation: Incarnation,
+    /// What names this time that the machine is up. Times of the same boot compare.
+    pub boot: String,
+    /// The machine's clock since its boot, in nanoseconds, at the journal's time 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub zero: i64,
+    /// The wall clock minus the journal's time, in nanoseconds. It relates the times of different machines.
+    pub offset: i64,
+    /// How many writes of all its earlier lives the node found on its disk.
+    #[serde(default)]
+    pub writes: u64,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn is_zero(time: &i64) -> bool {
+    *time == 0
 }

@@ -1,5 +1,6 @@
 //! A journal's lines as data. One definition is written from borrowed parts and read into owned ones:
-//! `B` is a body (a message, a timer, a write), `S` a string, `C` and `E` the family's commands and events.
+//! `B` is a body (a message, a timer, a write), `S` a string, `T` a longer text, `C` and `E` the family's commands and
+//! events.
 
 use crate::moment::{Loss, MessageId};
 use quorate_core::{Class, Group, Incarnation, NodeId, Parcel, View};
@@ -20,6 +21,9 @@ pub(super) enum InputLine<B, S, C> {
         kind: S,
         #[serde(default, skip_serializing_if = "is_false")]
         wrapped: bool,
+        /// Only in the journal of one life, whose ids are counted within a life of the sender.
+        #[serde(default, skip_serializing_if = "is_first")]
+        life: Incarnation,
     },
     Timer(B),
     Saved(u64),
@@ -35,14 +39,14 @@ pub(super) enum InputLine<B, S, C> {
 /// An effect of a step.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum EffectLine<B, S, E> {
+pub(super) enum EffectLine<B, S, T, E> {
     Send(SendLine<B, S>),
     Multicast(MulticastLine<B, S>),
     Save(B),
     Timer { name: B, earliest: u64, latest: u64 },
     Cancel(B),
     Emit(E),
-    Rule { id: S, text: S },
+    Rule { id: S, text: T },
     Handed { from: NodeId, parcel: Parcel },
 }
 
@@ -84,6 +88,7 @@ pub(super) enum WorldLine<S> {
     Lost { id: MessageId, to: NodeId, why: Loss },
     Duplicated { id: MessageId },
     Crashed { node: NodeId, lost_writes: u64 },
+    Ended { node: NodeId },
     Paused { node: NodeId },
     Resumed { node: NodeId },
     Changed(S),
@@ -91,6 +96,10 @@ pub(super) enum WorldLine<S> {
 
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+fn is_first(life: &Incarnation) -> bool {
+    *life == Incarnation::FIRST
 }
 
 fn algorithm() -> Class {

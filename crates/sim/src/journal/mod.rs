@@ -12,11 +12,14 @@
 //!
 //! Times are nanoseconds. A step has a `clock` too where the node's own clock shows another time.
 
+pub mod gather;
 mod header;
 mod line;
+mod lines;
 mod reader;
 mod writer;
 
-pub use header::{FORMAT, Header};
+pub use header::{FORMAT, Header, Live};
+pub use lines::Lines;
 pub use reader::{Journal, JournalError};
 pub use writer::{Fingerprint, Writer};

@@ -7,7 +7,7 @@ use quorate_core::{Duration, NodeId, Span, Time};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use std::io::{BufRead, ErrorKind, Read};
+use std::io::{BufRead, Read};
 
 /// Why a journal cannot be read. Nothing that was shown before is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,15 @@ pub enum JournalError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The last line has no end.
+    #[error(
+        "Line {line} of the journal is malformed: its end is missing, so the file is cut off here. What stands before it \
+         is whole."
+    )]
+    Torn {
+        /// Which line, from 1.
+        line: u64,
+    },
     /// The disk or the pipe failed.
     #[error("The journal could not be read: {0}.")]
     Io(#[from] std::io::Error),
@@ -46,16 +55,49 @@ pub struct Journal<R> {
 }
 
 /// Bodies are kept as the text that stands in the journal, so that writing one again gives the same bytes.
-type Raw = Box<RawValue>;
+pub(super) type Raw = Box<RawValue>;
 
+/// A line of a journal.
+pub(super) enum Entry<C, E> {
+    /// A step of a node.
+    Step(Step<C, E>),
+    /// An act of the world.
+    World { time: Time, what: WorldLine<String> },
+}
+
+/// A step of a node: what it took, and what it did.
+pub(super) struct Step<C, E> {
+    pub(super) time: Time,
+    pub(super) now: Time,
+    pub(super) node: NodeId,
+    pub(super) input: InputLine<Raw, String, C>,
+    pub(super) effects: Vec<EffectLine<Raw, String, String, E>>,
+}
+
+impl<C, E> Entry<C, E> {
+    /// Shows it to an observer.
+    pub(super) fn show(&self, observer: &mut impl Observer<C, E>) {
+        match self {
+            Self::Step(Step { time, now, node, input, effects }) => {
+                show_input(*time, *now, *node, input, observer);
+                for effect in effects {
+                    show_effect(*time, *node, effect, observer);
+                }
+            }
+            Self::World { time, what } => show_world(*time, what, observer),
+        }
+    }
+}
+
+/// A line as it stands there, whatever sense it makes.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "C: DeserializeOwned, E: DeserializeOwned"))]
-struct Entry<C, E> {
+struct Text<C, E> {
     time: i64,
     node: Option<NodeId>,
     clock: Option<i64>,
     input: Option<InputLine<Raw, String, C>>,
-    effects: Option<Vec<EffectLine<Raw, String, E>>>,
+    effects: Option<Vec<EffectLine<Raw, String, String, E>>>,
     world: Option<WorldLine<String>>,
 }
 
@@ -99,35 +141,44 @@ impl<R: BufRead> Journal<R> {
         C: DeserializeOwned,
         E: DeserializeOwned,
     {
+        let entry = self.next::<C, E>()?;
+        if let Some(entry) = &entry {
+            entry.show(observer);
+        }
+        Ok(entry.is_some())
+    }
+
+    /// The next line; nothing at the end.
+    pub(super) fn next<C, E>(&mut self) -> Result<Option<Entry<C, E>>, JournalError>
+    where
+        C: DeserializeOwned,
+        E: DeserializeOwned,
+    {
         self.buffer.clear();
-        let read = read_line(&mut self.input, &mut self.buffer, self.line + 1)?;
-        if read == 0 {
-            return Ok(false);
+        if read_line(&mut self.input, &mut self.buffer, self.line + 1)? == 0 {
+            return Ok(None);
         }
         self.line += 1;
         let malformed = |reason: String| JournalError::Malformed { line: self.line, reason };
         if self.buffer.trim().is_empty() {
             return Err(malformed("it is blank".into()));
         }
-        let entry: Entry<C, E> =
+        let text: Text<C, E> =
             serde_json::from_str(&self.buffer).map_err(|error| malformed(reason_within_line(&error)))?;
-        let time = Time::from_nanos(entry.time);
-        match (entry.world, entry.node, entry.input) {
+        let time = Time::from_nanos(text.time);
+        match (text.world, text.node, text.input) {
             (Some(what), None, None) => {
                 self.check_node(node_of(&what))?;
-                show_world(time, &what, observer);
+                Ok(Some(Entry::World { time, what }))
             }
             (None, Some(node), Some(input)) => {
                 self.check_node(Some(node))?;
-                let now = Time::from_nanos(entry.clock.unwrap_or(entry.time));
-                show_input(time, now, node, &input, observer);
-                for effect in entry.effects.unwrap_or_default() {
-                    show_effect(time, node, &effect, observer);
-                }
+                let now = Time::from_nanos(text.clock.unwrap_or(text.time));
+                let effects = text.effects.unwrap_or_default();
+                Ok(Some(Entry::Step(Step { time, now, node, input, effects })))
             }
-            (_, _, _) => return Err(malformed("it is neither a step of a node nor an act of the world".into())),
+            (_, _, _) => Err(malformed("it is neither a step of a node nor an act of the world".into())),
         }
-        Ok(true)
     }
 
     /// Shows every line that is left.
@@ -157,27 +208,32 @@ fn reason_within_line(error: &serde_json::Error) -> String {
 /// No line of a journal is longer: one that seems so is no journal.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A last line without its end was torn off while it was written.
+/// A last line without its end was torn off while it was written, perhaps in the middle of a letter.
 fn read_line(input: &mut impl BufRead, buffer: &mut String, line: u64) -> Result<usize, JournalError> {
     let malformed = |reason: &str| JournalError::Malformed { line, reason: reason.into() };
-    let read = input.by_ref().take(MOST_BYTES).read_line(buffer).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => malformed("it is not text in UTF-8"),
-        _ => error.into(),
-    })?;
+    let mut bytes = std::mem::take(buffer).into_bytes();
+    let read = input.by_ref().take(MOST_BYTES).read_until(b'\n', &mut bytes)?;
     if read as u64 == MOST_BYTES {
         return Err(malformed("it is longer than 64 MiB"));
     }
-    if read > 0 && !buffer.ends_with('\n') {
-        return Err(malformed("its end is missing, so the file is cut off here"));
+    let torn = read > 0 && !bytes.ends_with(b"\n");
+    match String::from_utf8(bytes) {
+        Ok(text) => *buffer = text,
+        // What was torn off may begin in the middle of the last letter.
+        Err(error) if torn && error.utf8_error().error_len().is_none() => {}
+        Err(_) => return Err(malformed("it is not text in UTF-8")),
     }
-    Ok(read)
+    if torn { Err(JournalError::Torn { line }) } else { Ok(read) }
 }
 
 /// The node that a line is about, and which must exist. Whom a node sends to is its own affair.
 fn node_of(what: &WorldLine<String>) -> Option<NodeId> {
     match what {
         WorldLine::Lost { id, .. } | WorldLine::Duplicated { id } => Some(id.sender),
-        WorldLine::Crashed { node, .. } | WorldLine::Paused { node } | WorldLine::Resumed { node } => Some(*node),
+        WorldLine::Crashed { node, .. }
+        | WorldLine::Ended { node }
+        | WorldLine::Paused { node }
+        | WorldLine::Resumed { node } => Some(*node),
         WorldLine::Changed(_) => None,
     }
 }
@@ -187,6 +243,7 @@ fn show_world<C, E>(time: Time, what: &WorldLine<String>, observer: &mut impl Ob
         WorldLine::Lost { id, to, why } => Happening::Lost { id: *id, to: *to, why: *why },
         WorldLine::Duplicated { id } => Happening::Duplicated { id: *id },
         WorldLine::Crashed { node, lost_writes } => Happening::Crashed { node: *node, lost_writes: *lost_writes },
+        WorldLine::Ended { node } => Happening::Ended { node: *node },
         WorldLine::Paused { node } => Happening::Paused { node: *node },
         WorldLine::Resumed { node } => Happening::Resumed { node: *node },
         WorldLine::Changed(text) => Happening::Changed { text },
@@ -204,7 +261,9 @@ fn show_input<C, E>(
     let input = match input {
         InputLine::Start { incarnation, blank } => Taken::Start { incarnation: *incarnation, blank: *blank },
         InputLine::Command(command) => Taken::Command(command),
-        InputLine::Message { id, kind, wrapped } => Taken::Message { id: *id, kind, wrapped: *wrapped },
+        InputLine::Message { id, kind, wrapped, life } => {
+            Taken::Message { id: *id, kind, wrapped: *wrapped, life: *life }
+        }
         InputLine::Timer(timer) => Taken::Timer(timer),
         InputLine::Saved(count) => Taken::Saved(*count),
         InputLine::Suspect(node) => Taken::Suspect(*node),
@@ -219,7 +278,7 @@ fn show_input<C, E>(
 fn show_effect<C, E>(
     time: Time,
     node: NodeId,
-    effect: &EffectLine<Raw, String, E>,
+    effect: &EffectLine<Raw, String, String, E>,
     observer: &mut impl Observer<C, E>,
 ) {
     let mut show = |effect: Done<'_, E>| observer.observe(&Moment::Effect { time, node, effect });

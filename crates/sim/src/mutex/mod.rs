@@ -44,7 +44,9 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
             };
             Some((*time, *node, change))
         }
-        Moment::World { time, what: Happening::Crashed { node, .. } } => Some((*time, *node, Change::Dies)),
+        Moment::World { time, what: Happening::Crashed { node, .. } | Happening::Ended { node } } => {
+            Some((*time, *node, Change::Dies))
+        }
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
     }
 }

@@ -87,7 +87,8 @@ where
             Pending::Message { from, to, number, message } => {
                 self.around.under_way -= 1;
                 let id = MessageId { sender: from, number };
-                let seen = Taken::Message { id, kind: message.kind(), wrapped: message.wrapped() };
+                let seen =
+                    Taken::Message { id, kind: message.kind(), wrapped: message.wrapped(), life: Incarnation::FIRST };
                 self.tell(to, seen);
                 self.step(to, Input::Message { from, message });
             }

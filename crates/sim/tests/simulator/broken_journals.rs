@@ -86,7 +86,7 @@ fn lines_that_are_broken() {
         Line 3 of the journal is malformed: invalid type: string "6", expected i64 at column 11. What stands before it is whole.
         Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. What stands before it is whole.
         Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. What stands before it is whole.
-        Line 3 of the journal is malformed: unknown variant `exploded`, expected one of `lost`, `duplicated`, `crashed`, `paused`, `resumed`, `changed` at column 29. What stands before it is whole.
+        Line 3 of the journal is malformed: unknown variant `exploded`, expected one of `lost`, `duplicated`, `crashed`, `ended`, `paused`, `resumed`, `changed` at column 29. What stands before it is whole.
         Line 3 of the journal is malformed: '1' is not a message id such as 2.17 at column 35. What stands before it is whole.
         Line 3 of the journal is malformed: '0.1' is not a message id such as 2.17 at column 37. What stands before it is whole.
         Line 3 of the journal is malformed: unknown variant `bad luck`, expected one of `chance`, `cut`, `down` at column 61. What stands before it is whole.

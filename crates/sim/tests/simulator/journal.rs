@@ -174,7 +174,7 @@ fn what_stands_before_a_broken_line_is_shown() {
     let mut writer = Writer::new(&mut bytes, journal.header());
     let error = journal.show_all::<Acts, String>(&mut writer).unwrap_err();
     writer.finish().unwrap();
-    assert!(matches!(error, JournalError::Malformed { line: 5, .. }), "{error}");
+    assert!(matches!(error, JournalError::Torn { line: 5 }), "{error}");
     let whole: String = text.lines().take(4).map(|line| format!("{line}\n")).collect();
     assert_eq!(String::from_utf8(bytes).unwrap(), whole);
 }

@@ -87,7 +87,7 @@ impl<O: Observer<Command, Event>> Tale<O> {
         self.effect(millis, from, Done::Send { to: node(to), sent }).input(
             millis + 1,
             to,
-            Taken::Message { id, kind: "request", wrapped: false },
+            Taken::Message { id, kind: "request", wrapped: false, life: Incarnation::FIRST },
         )
     }
 }

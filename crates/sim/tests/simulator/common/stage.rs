@@ -141,6 +141,9 @@ pub(crate) fn header(nodes: usize) -> Header {
         nodes,
         seed: 1,
         found_by: None,
+        recorded: false,
+        origin: 0,
+        live: None,
         run: serde_json::Value::Null,
     }
 }

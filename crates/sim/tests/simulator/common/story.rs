@@ -61,6 +61,7 @@ impl Observer<Acts, String> for Story {
                     Happening::Lost { id, to, why } => format!("lost {id} to {to}: {why}"),
                     Happening::Duplicated { id } => format!("duplicated {id}"),
                     Happening::Crashed { node, lost_writes } => format!("{node} crashed, {lost_writes} writes lost"),
+                    Happening::Ended { node } => format!("{node} ended"),
                     Happening::Paused { node } => format!("{node} paused"),
                     Happening::Resumed { node } => format!("{node} resumed"),
                     Happening::Changed { text } => (*text).to_owned(),

@@ -1,21 +1,6 @@
 //! Timers on a real clock.
 
 use quorate_core::{Duration, Span, Time};
-use std::time::Instant;
-
-/// A node's clock: it begins when the node does, and never goes back.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock(Instant);
-
-impl Clock {
-    pub(crate) fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    pub(crate) fn now(self) -> Time {
-        Time::from_nanos(i64::try_from(self.0.elapsed().as_nanos()).unwrap_or(i64::MAX))
-    }
-}
 
 /// The timers that are set. There are few, so they are searched.
 pub(crate) struct Timers<T> {
@@ -34,27 +19,33 @@ impl<T: Eq> Timers<T> {
         self.set.push((now + length, timer));
     }
 
-    pub(crate) fn cancel(&mut self, timer: &T) {
-        self.set.retain(|(_, set)| set != timer);
+    /// Tells whether it was set.
+    pub(crate) fn cancel(&mut self, timer: &T) -> bool {
+        let place = self.set.iter().position(|(_, set)| set == timer);
+        place.map(|place| self.set.swap_remove(place)).is_some()
     }
 
-    /// How long until the next one fires.
-    pub(crate) fn wait(&self, now: Time) -> Option<Duration> {
-        self.set.iter().map(|(due, _)| due.since(now)).min()
+    /// When the next one fires.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.set.iter().map(|(due, _)| *due).min()
     }
 
     /// The next one that is due.
     pub(crate) fn fire(&mut self, now: Time) -> Option<T> {
-        let (place, _) =
-            self.set.iter().enumerate().filter(|(_, (due, _))| *due <= now).min_by_key(|(_, (due, _))| *due)?;
+        let due = self.set.iter().enumerate().filter(|(_, (due, _))| *due <= now);
+        let (place, _) = due.min_by_key(|(_, (due, _))| *due)?;
         Some(self.set.swap_remove(place).1)
     }
 
-    /// Any length in the span, by a small generator of our own: nothing depends on its quality.
+    /// Any length in the span, by SplitMix64: nothing depends on its quality.
     fn draw(&mut self, span: Span) -> Duration {
-        self.draws = self.draws.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.draws;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
         let room = span.latest.nanos().saturating_sub(span.earliest.nanos()).saturating_add(1);
-        span.earliest + Duration::from_nanos((self.draws >> 33) % room.max(1))
+        span.earliest + Duration::from_nanos(mixed % room)
     }
 }
 
@@ -71,9 +62,10 @@ mod tests {
         timers.set(at(0), "late", exactly(30));
         timers.set(at(0), "early", exactly(10));
         timers.set(at(0), "never", exactly(5));
-        timers.cancel(&"never");
+        assert!(timers.cancel(&"never"));
+        assert!(!timers.cancel(&"never"));
         timers.set(at(0), "early", exactly(20));
-        assert_eq!(timers.wait(at(0)), Some(Duration::from_millis(20)));
+        assert_eq!(timers.next(), Some(at(20)));
         assert_eq!(timers.fire(at(19)), None);
         assert_eq!(timers.fire(at(40)), Some("early"));
         assert_eq!(timers.fire(at(40)), Some("late"));
@@ -87,5 +79,12 @@ mod tests {
         let draws: std::collections::BTreeSet<_> =
             (0..1_000).map(|_| timers.draw(Span::between(least, most))).collect();
         assert_eq!((draws.first(), draws.last(), draws.len()), (Some(&least), Some(&most), 7));
+    }
+
+    #[test]
+    fn draws_reach_the_end_of_a_long_span() {
+        let mut timers = Timers::<()>::new(7);
+        let span = Span::between(Duration::ZERO, Duration::from_secs(3_600));
+        assert!((0..1_000).any(|_| timers.draw(span) > Duration::from_secs(3_000)));
     }
 }

@@ -1,0 +1,166 @@
+//! What people type at a running replica.
+
+use super::ticket::{Asking, NUMBERS};
+use super::{Command, MOST_CLIENTS};
+use crate::typed::unheard;
+use quorate_core::NodeId;
+use quorate_replica::once::Request;
+use quorate_replica::registers::{Change, Read};
+use quorate_replica::{Members, Proposal, Ticket};
+use quorate_sim::settings::NodeSet;
+use std::collections::BTreeSet;
+
+/// The first words.
+const WORDS: [&str; 6] = ["read", "write", "compare-and-set", "members", "transfer", "campaign"];
+
+const FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD is a number or 'nothing'), members 1-3 or \
+                     members 1-3 learners 4, transfer NODE, or campaign; without a KEY it is register 0";
+
+/// More members than anybody types are a slip.
+const MOST_MEMBERS: usize = 1_000;
+
+/// What these words ask. See [`FamilyLab::command`](crate::FamilyLab::command).
+pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
+    // Nobody whom a workload or a script speaks for.
+    let client = MOST_CLIENTS + u64::from(node.number());
+    let ticket = Asking { client, number: number % (1 << NUMBERS), attempt: 1 }.ticket();
+    let change = |change| Some(Command::Propose(vec![propose(ticket, client, number, change)]));
+    let command = match (words.first().map(|word| word.to_lowercase()).as_deref(), words.get(1..).unwrap_or_default()) {
+        (Some("read"), []) => Some(Command::Query { ticket, query: Read { key: 0 } }),
+        (Some("read"), [key]) => whole(key).map(|key| Command::Query { ticket, query: Read { key } }),
+        (Some("write"), [value]) => whole(value).and_then(|value| change(Change::Write { key: 0, value })),
+        (Some("write"), [key, value]) => {
+            whole(key).zip(whole(value)).and_then(|(key, value)| change(Change::Write { key, value }))
+        }
+        (Some("compare-and-set"), [old, new]) => compare_and_set("0", old, new).and_then(change),
+        (Some("compare-and-set"), [key, old, new]) => compare_and_set(key, old, new).and_then(change),
+        (Some("members"), lists) => members(lists).map(|members| Command::Change { ticket, members }),
+        (Some("transfer"), [to]) => to.parse().ok().and_then(NodeId::new).map(Command::Transfer),
+        (Some("campaign"), []) => Some(Command::Campaign),
+        _ => None,
+    };
+    command.ok_or_else(|| unheard(words, &WORDS, FORMS))
+}
+
+fn propose(ticket: Ticket, client: u64, number: u64, command: Change) -> Proposal<Request<Change>> {
+    Proposal { ticket, command: Request { client, number, command } }
+}
+
+fn compare_and_set(key: &str, old: &str, new: &str) -> Option<Change> {
+    let expect = if old.eq_ignore_ascii_case("nothing") { None } else { Some(whole(old)?) };
+    Some(Change::CompareAndSet { key: whole(key)?, expect, value: whole(new)? })
+}
+
+/// The whole set, because a replica is asked for that: who is not named leaves.
+fn members(lists: &[&str]) -> Option<Members> {
+    let members = match lists {
+        [voters] => Members { voters: nodes(voters)?, learners: BTreeSet::new() },
+        [voters, word, learners] if word.eq_ignore_ascii_case("learners") => {
+            Members { voters: nodes(voters)?, learners: nodes(learners)? }
+        }
+        _ => return None,
+    };
+    members.make_sense().then_some(members)
+}
+
+fn nodes(text: &str) -> Option<BTreeSet<NodeId>> {
+    let set: NodeSet = text.parse().ok()?;
+    (set.len() <= MOST_MEMBERS).then(|| set.iter().collect())
+}
+
+fn whole(text: &str) -> Option<u64> {
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ticket::Asking;
+    use super::super::{Command, Replica};
+    use crate::FamilyLab;
+    use quorate_core::NodeId;
+    use quorate_replica::once::Request;
+    use quorate_replica::registers::{Change, Read};
+    use std::collections::BTreeSet;
+
+    const ME: NodeId = NodeId::from_index(1);
+
+    fn typed(line: &str) -> Command {
+        Replica::command(line, ME, 7).unwrap()
+    }
+
+    /// The request inside, with the number by which the log tells it from others.
+    fn request(command: Command) -> Request<Change> {
+        match command {
+            Command::Propose(mut proposals) => proposals.remove(0).command,
+            Command::Query { .. } | Command::Change { .. } | Command::Transfer(_) | Command::Campaign => {
+                panic!("{command} proposes nothing")
+            }
+        }
+    }
+
+    #[test]
+    fn reads_and_writes_concern_the_first_register_unless_one_is_named() {
+        for (line, key) in [("read", 0), ("READ 3", 3)] {
+            assert!(matches!(typed(line), Command::Query { query: Read { key: asked }, .. } if asked == key), "{line}");
+        }
+        let changes = ["write 9", "write 3 9", "compare-and-set nothing 9", "compare-and-set 3 8 9"];
+        let meant = [
+            Change::Write { key: 0, value: 9 },
+            Change::Write { key: 3, value: 9 },
+            Change::CompareAndSet { key: 0, expect: None, value: 9 },
+            Change::CompareAndSet { key: 3, expect: Some(8), value: 9 },
+        ];
+        assert_eq!(changes.map(|line| request(typed(line)).command), meant);
+    }
+
+    #[test]
+    fn an_operator_names_the_whole_set() {
+        let set = |numbers: &[u32]| numbers.iter().copied().filter_map(NodeId::new).collect::<BTreeSet<_>>();
+        for (line, voters, learners) in
+            [("members 1-3", &[1, 2, 3][..], &[][..]), ("members 1,4 learners 2-3", &[1, 4], &[2, 3])]
+        {
+            let Command::Change { members, .. } = typed(line) else { panic!("{line} changes nothing") };
+            assert_eq!((members.voters, members.learners), (set(voters), set(learners)), "{line}");
+        }
+        assert_eq!(typed("transfer 3"), Command::Transfer(NodeId::from_index(2)));
+        assert_eq!(typed("campaign"), Command::Campaign);
+    }
+
+    /// Nobody's request is taken for another's, in whatever life it was typed.
+    #[test]
+    fn tickets_and_requests_are_told_apart_by_node_and_number() {
+        let mut seen = BTreeSet::new();
+        for node in (0..5).map(NodeId::from_index) {
+            for number in [0, 1, 2, 1 << 27, (3 << 20) + 1, (1_750_000_000_007 << 20) + 1] {
+                let Command::Propose(proposals) = Replica::command("write 1", node, number).unwrap() else {
+                    panic!("a write is proposed")
+                };
+                let [proposal] = &proposals[..] else { panic!("one write is one proposal") };
+                let asking = Asking::of(proposal.ticket);
+                assert_eq!((asking.client, proposal.command.number), (proposal.command.client, number));
+                assert!(asking.client > super::MOST_CLIENTS && seen.insert(proposal.ticket), "{node} {number}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_can_be_written_as_json_can_be_typed_as_json() {
+        for line in ["read 3", "write 3 9", "compare-and-set 1 2 3", "members 1-3 learners 4", "transfer 2", "campaign"]
+        {
+            let command = typed(line);
+            assert_eq!(typed(&serde_json::to_string(&command).unwrap()), command, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_slip_is_told() {
+        let slips = ";raed;read x;read 1 2;write;write 1 2 3;write -1;members;members 0;members x;members 1-4000000000;\
+                     members 1 learners 1;members 1 pupils 2;transfer;transfer 0;transfer me;campaign now;\
+                     compare-and-set 1;compare-and-set 1 none 2";
+        for slip in slips.split(';') {
+            let told = Replica::command(slip, ME, 1).unwrap_err();
+            assert!(told.contains("Type read KEY, write KEY VALUE") && told.ends_with('.'), "{slip}: {told}");
+        }
+        assert!(Replica::command("raed", ME, 1).unwrap_err().contains("did you mean 'read'?"));
+    }
+}

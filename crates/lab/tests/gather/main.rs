@@ -1,0 +1,13 @@
+//! Journals of lives, as real nodes write them, gathered into one.
+//!
+//! A simulated run has the journal that is the truth. It is split into what each life would have written, and gathered.
+
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod by_hand;
+mod fates;
+mod hostile;
+mod scenes;
+mod split;
+mod torn;
+mod truth;

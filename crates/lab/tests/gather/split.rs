@@ -1,0 +1,215 @@
+//! Splits the journal of a simulated run into the journals that its nodes would have written.
+
+use quorate_core::{Incarnation, NodeId};
+use quorate_sim::journal::gather::{GatherError, Gathered, Source, gather};
+use quorate_sim::journal::{Header, Journal, Live};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead};
+
+/// A journal in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Source for Part {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn open(&self) -> io::Result<Box<dyn BufRead + '_>> {
+        Ok(Box::new(self.bytes.as_slice()))
+    }
+}
+
+/// Gathers parts in memory.
+pub(crate) fn gathered(parts: &[Part]) -> Result<(String, Gathered), GatherError> {
+    let mut bytes = Vec::new();
+    let found = gather(parts, &mut bytes)?;
+    Ok((String::from_utf8(bytes).unwrap(), found))
+}
+
+/// What the machines of the nodes are like.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Machines {
+    /// Whether each node has a machine of its own.
+    pub(crate) own: bool,
+    /// How far each machine's clock is from that of the machine before it.
+    pub(crate) apart: i64,
+    /// How wrong wall clocks are, in turns early and late.
+    pub(crate) error: i64,
+    /// Whether somebody writes down what is done to the nodes.
+    pub(crate) world: bool,
+    /// Whether nodes that are up at the end are stopped in good order.
+    pub(crate) ends: bool,
+}
+
+struct Lives {
+    /// How many messages the node had sent when each of its lives began.
+    bases: Vec<u64>,
+    sent: u64,
+    saves: u64,
+    /// How many writes its present life found.
+    found: u64,
+    /// The file of the life that is up.
+    up: Option<usize>,
+}
+
+pub(crate) struct Splitter {
+    machines: Machines,
+    header: Header,
+    nodes: BTreeMap<u64, Lives>,
+    parts: Vec<Part>,
+    world: Part,
+    end: i64,
+}
+
+/// Splits a journal.
+pub(crate) fn split(journal: &str, machines: Machines) -> Vec<Part> {
+    let header = Journal::open(journal.as_bytes()).unwrap().header().clone();
+    let world = Part { name: "world.journal".into(), bytes: Vec::new() };
+    let mut splitter = Splitter { machines, header, nodes: BTreeMap::new(), parts: Vec::new(), world, end: 0 };
+    splitter.begin_world();
+    for line in journal.lines().skip(1) {
+        splitter.line(line);
+    }
+    splitter.finish()
+}
+
+fn put(part: &mut Part, line: &str) {
+    part.bytes.extend_from_slice(line.as_bytes());
+    part.bytes.push(b'\n');
+}
+
+impl Splitter {
+    /// How much later a node's clock shows than the true time.
+    fn ahead(&self, node: u64) -> i64 {
+        self.machines.apart * node as i64
+    }
+
+    fn live(&self, node: Option<u64>, life: u64, writes: u64) -> Live {
+        let number = node.unwrap_or(0);
+        let error = if number.is_multiple_of(2) { self.machines.error } else { -self.machines.error };
+        Live {
+            node: node.map(id),
+            incarnation: Incarnation(life),
+            boot: if self.machines.own { format!("boot-{number}") } else { "boot".into() },
+            zero: 0,
+            offset: 1_700_000_000_000_000_000 - self.ahead(number) + error,
+            writes,
+        }
+    }
+
+    fn begin_world(&mut self) {
+        let header = Header { live: Some(self.live(None, 0, 0)), ..self.header.clone() };
+        put(&mut self.world, &serde_json::to_string(&header).unwrap());
+    }
+
+    fn line(&mut self, line: &str) {
+        let value: Value = serde_json::from_str(line).unwrap();
+        self.end = value["time"].as_i64().unwrap();
+        match value["node"].as_u64() {
+            Some(node) => self.step(node, line, &value),
+            None => self.act(line, &value["world"]),
+        }
+    }
+
+    fn act(&mut self, line: &str, what: &Value) {
+        if let Some(crashed) = what.get("crashed") {
+            let lives = self.nodes.get_mut(&crashed["node"].as_u64().unwrap()).unwrap();
+            lives.found += lives.saves - crashed["lost_writes"].as_u64().unwrap();
+            (lives.saves, lives.up) = (0, None);
+        }
+        if ["crashed", "paused", "resumed", "changed"].iter().any(|word| what.get(word).is_some()) {
+            put(&mut self.world, line);
+        }
+    }
+
+    fn step(&mut self, node: u64, line: &str, value: &Value) {
+        if let Some(start) = value["input"].get("start") {
+            let life = start["incarnation"].as_u64().unwrap();
+            let blank = start.get("blank").is_some();
+            self.begin_life(node, life, blank);
+        }
+        let text = self.localized(node, line, value);
+        let lives = self.nodes.get_mut(&node).unwrap();
+        for effect in value["effects"].as_array().unwrap() {
+            lives.saves += u64::from(effect.get("save").is_some());
+            lives.sent += u64::from(effect.get("send").is_some());
+            lives.sent += effect.get("multicast").map_or(0, |cast| cast["to"].as_array().unwrap().len() as u64);
+        }
+        put(&mut self.parts[lives.up.unwrap()], &text);
+    }
+
+    fn begin_life(&mut self, node: u64, life: u64, blank: bool) {
+        let lives = self.nodes.entry(node).or_insert(Lives { bases: vec![], sent: 0, saves: 0, found: 0, up: None });
+        assert!(lives.up.is_none(), "a life begins while another one lasts");
+        if blank {
+            lives.found = 0;
+        }
+        lives.bases.push(lives.sent);
+        lives.up = Some(self.parts.len());
+        let found = lives.found;
+        let header = Header { live: Some(self.live(Some(node), life, found)), ..self.header.clone() };
+        let mut part = Part { name: format!("n{node}-{life}.journal"), bytes: Vec::new() };
+        put(&mut part, &serde_json::to_string(&header).unwrap());
+        self.parts.push(part);
+    }
+
+    /// A step in the node's own time, with ids of its own life.
+    fn localized(&self, node: u64, line: &str, value: &Value) -> String {
+        let time = value["time"].as_i64().unwrap();
+        let clock = value.get("clock").map_or(time, |clock| clock.as_i64().unwrap());
+        let (_, rest) = line.split_once("\"input\":").unwrap();
+        let own = time + self.ahead(node);
+        let clock = if clock == own { String::new() } else { format!("\"clock\":{clock},") };
+        let mut text = format!("{{\"time\":{own},\"node\":{node},{clock}\"input\":");
+        let mut rest = rest.to_owned();
+        if let Some(message) = value["input"].get("message") {
+            let old = message["id"].as_str().unwrap();
+            let (life, new) = self.local(old);
+            let life = if life == 0 { String::new() } else { format!("\"life\":{life},") };
+            rest = rest.replacen(&format!("\"id\":\"{old}\""), &format!("{life}\"id\":\"{new}\""), 1);
+        }
+        for effect in value["effects"].as_array().unwrap() {
+            if let Some(sent) = effect.get("send").or(effect.get("multicast")) {
+                let old = sent["id"].as_str().unwrap();
+                let number: u64 = old.split_once('.').unwrap().1.parse().unwrap();
+                let base = self.nodes[&node].bases.last().unwrap();
+                // The mark keeps an id that was replaced from being replaced again.
+                let new = format!("\"id\":\"#{node}.{}\"", number - base);
+                rest = rest.replacen(&format!("\"id\":\"{old}\""), &new, 1);
+            }
+        }
+        text.push_str(&rest.replace("\"id\":\"#", "\"id\":\""));
+        text
+    }
+
+    /// The life of the sender that a message is of, and its name in that life.
+    fn local(&self, id: &str) -> (usize, String) {
+        let (sender, number) = id.split_once('.').unwrap();
+        let (sender, number): (u64, u64) = (sender.parse().unwrap(), number.parse().unwrap());
+        let bases = &self.nodes[&sender].bases;
+        let life = bases.iter().rposition(|base| *base < number).unwrap();
+        (life, format!("{sender}.{}", number - bases[life]))
+    }
+
+    fn finish(mut self) -> Vec<Part> {
+        for (node, lives) in &self.nodes {
+            if let (true, Some(up)) = (self.machines.ends, lives.up) {
+                // They are stopped a while after all fell quiet.
+                let time = self.end + 1_000_000_000 + self.ahead(*node);
+                put(&mut self.parts[up], &format!("{{\"time\":{time},\"world\":{{\"ended\":{{\"node\":{node}}}}}}}"));
+            }
+        }
+        if self.machines.world {
+            self.parts.push(self.world);
+        }
+        self.parts
+    }
+}
+
+fn id(node: u64) -> NodeId {
+    NodeId::new(u32::try_from(node).unwrap()).unwrap()
+}

@@ -1,0 +1,41 @@
+//! Values as bytes, in the format of `postcard`.
+
+use quorate_core::Malformed;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Appends the bytes of a value.
+pub(crate) fn pack(value: &impl Serialize, into: &mut Vec<u8>) -> Result<(), Malformed> {
+    postcard::serialize_with_flavor(value, Appending(into)).map_err(|error| Malformed(error.to_string()))
+}
+
+/// The value that these bytes are, all of them.
+pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, [_])) => Err(Malformed("a byte follows its end".into())),
+        Ok((_, rest)) => Err(Malformed(format!("{} bytes follow its end", rest.len()))),
+        Err(error) => Err(Malformed(error.to_string())),
+    }
+}
+
+/// Writes to the end of bytes that are somebody else's, who keeps what was there if this fails.
+struct Appending<'a>(&'a mut Vec<u8>);
+
+impl postcard::ser_flavors::Flavor for Appending<'_> {
+    type Output = ();
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! Gathers the journals that real nodes wrote, one file a life, into one journal with true causality.
+//!
+//! Every file is read twice: once to learn what is in it, once to be merged with the others.
+//! A node's steps keep their order, no message arrives before it was sent, and otherwise the earlier of two steps comes
+//! first. So one line of each node stands in memory, with what is under way and what the world did to the nodes, and
+//! nothing else, however long the journals are.
+//!
+//! Journals of one machine have one clock. Those of several are put on a common scale by their wall clocks, and where
+//! these contradict causality, times are raised; a node's own clock stays as it was, so that the result replays.
+
+mod arrange;
+mod error;
+mod lives;
+mod merge;
+mod post;
+mod survey;
+mod track;
+
+pub use error::GatherError;
+
+use super::Writer;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
+
+/// A journal that can be read as often as wanted.
+pub trait Source {
+    /// What people call it: the name of its file.
+    fn name(&self) -> String;
+
+    /// Reads it from the beginning.
+    fn open(&self) -> io::Result<Box<dyn BufRead + '_>>;
+}
+
+impl Source for PathBuf {
+    fn name(&self) -> String {
+        self.to_string_lossy().escape_debug().to_string()
+    }
+
+    fn open(&self) -> io::Result<Box<dyn BufRead + '_>> {
+        Ok(Box::new(BufReader::new(File::open(self)?)))
+    }
+}
+
+/// What was found in the journals, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Gathered {
+    /// How many lines the result has, with its header.
+    pub lines: u64,
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// How many lives of theirs were read.
+    pub lives: usize,
+    /// Of these, how many ended in good order.
+    pub ended: usize,
+    /// How many boots of machines they are from. Where it is one, all times compare as they are.
+    pub boots: usize,
+    /// How many messages were sent.
+    pub sent: u64,
+    /// How many of them were received.
+    pub matched: u64,
+    /// How many never arrived because their receiver went down first.
+    pub lost: u64,
+    /// How many were still under way at the end.
+    pub under_way: u64,
+    /// How many steps got a later time than their node's clock said, because causality demands it.
+    pub raised: u64,
+    /// The files whose last line was cut off while it was written, and was left out.
+    pub torn: Vec<String>,
+    /// What is odd about the journals, a sentence each. None of it keeps them from being read.
+    pub warnings: Vec<String>,
+}
+
+/// Gathers these journals into one.
+///
+/// They are the journals of all lives of all nodes, and perhaps one of what was done to them. Nothing is written if
+/// they do not fit together, as far as that shows without merging them.
+pub fn gather<S: Source>(parts: &[S], out: impl Write) -> Result<Gathered, GatherError> {
+    let surveys = parts.iter().enumerate().map(survey::survey).collect::<Result<Vec<_>, _>>()?;
+    let arrangement = arrange::arrange(surveys)?;
+    let writer = Writer::new(out, &arrangement.header);
+    merge::merge(parts, arrangement, writer)
+}
