@@ -1,0 +1,23 @@
+//! Certificates for the nodes of a group, and the CA that signs them.
+//!
+//! A group has a CA of its own, whose certificate says that it may speak for names of this group only. A node's
+//! certificate is valid for the name that [`dns_name`] gives it, and that name is what its peers ask for.
+
+mod authority;
+mod folder;
+#[cfg(test)]
+mod tests;
+mod validity;
+
+pub use authority::{Authority, Signed, SigningError};
+pub use folder::{AuthorityFrom, Folder, FolderError, MOST_NODES, Made};
+pub(crate) use folder::{read_short, shown};
+pub use validity::{Date, Days, NotDays, Validity};
+
+use crate::group::GroupName;
+use quorate_core::NodeId;
+
+/// The name that a node's certificate is valid for: `node-3.demo.quorate`.
+pub fn dns_name(node: NodeId, group: &GroupName) -> String {
+    format!("node-{node}.{group}.quorate")
+}

@@ -1,0 +1,176 @@
+//! Certificates in a folder: what is made, and what is left alone.
+
+use super::{AuthorityFrom, Days, Folder, FolderError};
+use crate::group::GroupName;
+use crate::tls::Identity;
+use quorate_core::NodeId;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+fn group(name: &str) -> GroupName {
+    name.parse().unwrap()
+}
+
+fn nodes(numbers: &[u32]) -> Vec<NodeId> {
+    numbers.iter().map(|number| NodeId::new(*number).unwrap()).collect()
+}
+
+/// All files by name, with their content.
+fn content(place: &Path) -> BTreeMap<String, String> {
+    let entries = fs::read_dir(place).unwrap().map(|entry| entry.unwrap());
+    let name = |entry: &fs::DirEntry| entry.file_name().into_string().unwrap();
+    entries.map(|entry| (name(&entry), fs::read_to_string(entry.path()).unwrap())).collect()
+}
+
+#[test]
+fn a_folder_has_the_ca_and_two_files_a_node_and_nothing_else() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = Folder::new(place.path().join("deep/certs"));
+    let made = folder.make(&group("demo"), &nodes(&[1, 20]), Days::default()).unwrap();
+    assert_eq!(made.authority, AuthorityFrom::New);
+    assert!(made.authority_until.unwrap() > made.until);
+    let names: Vec<_> = content(folder.path()).into_keys().collect();
+    assert_eq!(names, ["ca.key", "ca.pem", "node-1.key", "node-1.pem", "node-20.key", "node-20.pem"]);
+    let made: Vec<_> = made.files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(made, ["ca.key", "ca.pem", "node-1.key", "node-1.pem", "node-20.key", "node-20.pem"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn keys_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = tempfile::tempdir().unwrap();
+    let folder = Folder::new(place.path().join("certs"));
+    folder.make(&group("demo"), &nodes(&[1]), Days::default()).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(folder.path()), 0o700);
+    assert_eq!([folder.authority_key(), folder.key(nodes(&[1])[0])].map(|file| mode(&file)), [0o600; 2]);
+}
+
+#[test]
+fn a_later_node_is_signed_by_the_same_ca() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = Folder::new(place.path());
+    folder.make(&group("demo"), &nodes(&[1, 2]), Days::default()).unwrap();
+    let before = content(place.path());
+    let made = folder.make(&group("demo"), &nodes(&[3]), Days::new(7).unwrap()).unwrap();
+    assert_eq!((made.authority, made.files.len()), (AuthorityFrom::Folder, 2));
+    let after = content(place.path());
+    assert!(before.iter().all(|(name, text)| after.get(name) == Some(text)));
+    for node in nodes(&[1, 2, 3]) {
+        Identity::load(place.path(), node, &group("demo")).unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_overwritten_and_nothing_half_made() {
+    for name in ["node-2.pem", "node-2.key"] {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join(name), "precious").unwrap();
+        let error = Folder::new(place.path()).make(&group("demo"), &nodes(&[1, 2]), Days::default()).unwrap_err();
+        assert!(matches!(&error, FolderError::Exists(file) if file.ends_with(name)), "{error}");
+        assert_eq!(content(place.path()), BTreeMap::from([(name.to_owned(), "precious".to_owned())]));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_in_the_way_too() {
+    let place = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path().join("trap"), place.path().join("node-1.key")).unwrap();
+    let error = Folder::new(place.path()).make(&group("demo"), &nodes(&[1]), Days::default()).unwrap_err();
+    assert!(matches!(error, FolderError::Exists(_)), "{error}");
+    assert!(!outside.path().join("trap").exists());
+}
+
+#[test]
+fn two_makers_at_once_leave_one_whole_set() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = Folder::new(place.path());
+    let make = || folder.make(&group("demo"), &nodes(&[1, 2, 3]), Days::default());
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let makers: Vec<_> = (0..4).map(|_| scope.spawn(make)).collect();
+        makers.into_iter().map(|maker| maker.join().unwrap()).collect()
+    });
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
+    assert_eq!(content(place.path()).len(), 8);
+    for node in nodes(&[1, 2, 3]) {
+        Identity::load(place.path(), node, &group("demo")).unwrap();
+    }
+}
+
+#[test]
+fn a_ca_of_another_group_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = Folder::new(place.path());
+    folder.make(&group("demo"), &nodes(&[1]), Days::default()).unwrap();
+    let before = content(place.path());
+    let error = folder.make(&group("other"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
+    assert!(error.contains("the CA of group demo, which cannot sign for group other"), "{error}");
+    let error = folder.make(&group("demo-2"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
+    assert!(error.contains("the CA of group demo, which cannot sign for group demo-2"), "{error}");
+    assert_eq!(content(place.path()), before);
+}
+
+#[test]
+fn half_a_ca_or_a_mixed_one_is_refused() {
+    let [place, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    for place in [&place, &other] {
+        Folder::new(place.path()).make(&group("demo"), &nodes(&[1]), Days::default()).unwrap();
+    }
+    let make =
+        || Folder::new(place.path()).make(&group("demo"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
+    fs::copy(other.path().join("ca.key"), place.path().join("ca.key")).unwrap();
+    assert!(make().contains("The CA's key is not the key of its certificate"), "{}", make());
+    fs::write(place.path().join("ca.key"), "nonsense").unwrap();
+    assert!(make().contains("The CA's key cannot be understood"), "{}", make());
+    fs::remove_file(place.path().join("ca.key")).unwrap();
+    assert!(make().contains("a CA has both"), "{}", make());
+    assert!(!place.path().join("node-2.pem").exists());
+}
+
+#[test]
+fn a_ca_that_quorate_did_not_make_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(["example.org".to_owned()]).unwrap();
+    fs::write(place.path().join("ca.pem"), made.cert.pem()).unwrap();
+    fs::write(place.path().join("ca.key"), made.signing_key.serialize_pem()).unwrap();
+    let error = Folder::new(place.path()).make(&group("demo"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
+    assert!(error.contains("was not made by 'quorate certs'"), "{error}");
+}
+
+#[test]
+fn no_certificate_outlives_its_ca() {
+    use super::{Authority, SigningError, Validity};
+    use std::time::{Duration, SystemTime};
+    let (year, now) = (Duration::from_secs(365 * 86_400), SystemTime::now());
+    let old = Authority::new(&group("demo"), now - 9 * year - year / 2).unwrap();
+    let sign = |days| old.sign(nodes(&[1])[0], Validity::of_node(now, Days::new(days).unwrap()));
+    assert!(matches!(sign(365), Err(SigningError::OutlivesAuthority { left: 100..200 })));
+    assert!(sign(100).is_ok());
+    // Read back from its files it remembers its end.
+    let read = Authority::read(old.certificate(), &old.key(), &group("demo")).unwrap();
+    assert!(read.sign(nodes(&[1])[0], Validity::of_node(now, Days::default())).is_err());
+}
+
+#[test]
+fn nobody_and_too_many_are_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = Folder::new(place.path().join("certs"));
+    let make = |numbers: &[u32]| folder.make(&group("demo"), &nodes(numbers), Days::default());
+    assert!(matches!(make(&[]), Err(FolderError::NoNodes)));
+    assert!(matches!(make(&(1..=1_001).collect::<Vec<_>>()), Err(FolderError::TooManyNodes(1_001))));
+    assert!(!folder.path().exists());
+}
+
+#[test]
+fn the_longest_names_fit() {
+    let place = tempfile::tempdir().unwrap();
+    let long = group(&"x".repeat(63));
+    let last = nodes(&[u32::MAX]);
+    Folder::new(place.path()).make(&long, &last, Days::default()).unwrap();
+    let identity = Identity::load(place.path(), last[0], &long).unwrap();
+    assert!(identity.server_name(last[0]).is_ok());
+}

@@ -1,0 +1,162 @@
+//! Many messages in one frame.
+//!
+//! ```text
+//! first number 8 │ for each message: its number's distance from the one before │ its length │ its bytes
+//! ```
+//!
+//! Distances and lengths are LEB128; the first distance is 0, and all others are not.
+
+use super::error::malformed;
+use super::{FrameError, HEAD};
+use bytes::{BufMut, BytesMut};
+use std::iter::FusedIterator;
+
+/// What stands in a batch's body before its messages.
+pub(crate) const BATCH_HEAD: usize = 8;
+/// The most that stands before a message: two numbers of 64 bits.
+pub(crate) const MESSAGE_HEAD_MOST: usize = 2 * VARINT_MOST;
+/// A number of 64 bits in groups of seven.
+const VARINT_MOST: usize = 10;
+
+/// The messages of a batch with their numbers, in the order in which they were sent, borrowed from its body.
+///
+/// A batch has at least one message. The first that makes no sense is the last that is told.
+#[derive(Clone, Debug)]
+pub struct BatchReader<'a> {
+    place: Place,
+    rest: &'a [u8],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Begin,
+    /// Before the message that has this number.
+    First(u64),
+    /// After the message that has this number.
+    After(u64),
+}
+
+impl<'a> BatchReader<'a> {
+    /// Reads the body of a batch.
+    pub fn new(body: &'a [u8]) -> Self {
+        match body.split_at_checked(BATCH_HEAD) {
+            Some((first, rest)) => Self { place: Place::First(super::long(first)), rest },
+            None => Self { place: Place::Begin, rest: body },
+        }
+    }
+}
+
+impl<'a> Iterator for BatchReader<'a> {
+    type Item = Result<(u64, &'a [u8]), FrameError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let message = match self.place {
+            Place::After(_) if self.rest.is_empty() => return None,
+            Place::After(last) => self.following(last),
+            Place::First(number) => self.first(number),
+            Place::Begin => Err(broken("it has no number")),
+        };
+        match message {
+            Ok((number, _)) => self.place = Place::After(number),
+            Err(_) => *self = Self { place: Place::After(0), rest: &[] },
+        }
+        Some(message)
+    }
+}
+
+impl FusedIterator for BatchReader<'_> {}
+
+impl<'a> BatchReader<'a> {
+    fn first(&mut self, number: u64) -> Result<(u64, &'a [u8]), FrameError> {
+        if number == 0 {
+            return Err(broken("it begins with number 0, and numbers begin with 1"));
+        }
+        if self.rest.is_empty() {
+            return Err(broken("it has no message"));
+        }
+        if self.varint()? != 0 {
+            return Err(broken("its first message has another number than the batch"));
+        }
+        Ok((number, self.message()?))
+    }
+
+    #[inline]
+    fn following(&mut self, last: u64) -> Result<(u64, &'a [u8]), FrameError> {
+        let distance = self.varint()?;
+        let number = last.checked_add(distance).ok_or_else(|| broken("its numbers grow beyond all measure"))?;
+        if distance == 0 {
+            return Err(broken("its numbers do not grow"));
+        }
+        Ok((number, self.message()?))
+    }
+
+    #[inline]
+    fn message(&mut self) -> Result<&'a [u8], FrameError> {
+        let length = self.varint()?;
+        let cut = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
+        let (message, rest) = cut.ok_or_else(|| broken("it ends inside a message"))?;
+        self.rest = rest;
+        Ok(message)
+    }
+
+    #[inline]
+    fn varint(&mut self) -> Result<u64, FrameError> {
+        match self.rest {
+            [byte, rest @ ..] if *byte < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, FrameError> {
+        let mut value = 0_u64;
+        for (place, byte) in self.rest.iter().take(VARINT_MOST).enumerate() {
+            let group = u64::from(byte & 0x7F);
+            let shifted = group << (7 * place);
+            if shifted >> (7 * place) != group {
+                break;
+            }
+            value |= shifted;
+            if *byte < 0x80 {
+                self.rest = &self.rest[place + 1..];
+                return Ok(value);
+            }
+        }
+        Err(broken("a number in it has no end, or too many digits"))
+    }
+}
+
+#[cold]
+fn broken(reason: &'static str) -> FrameError {
+    malformed("batch", reason)
+}
+
+/// Begins a batch at the end of `frame`, which is empty: room for the head of the frame, then the first number.
+pub(crate) fn begin_batch(frame: &mut BytesMut, first: u64) {
+    frame.put_bytes(0, HEAD);
+    frame.put_u64_le(first);
+}
+
+/// Adds a message whose number is so far from the one before.
+#[inline]
+pub(crate) fn append_message(frame: &mut BytesMut, distance: u64, message: &[u8]) {
+    let mut head = [0; MESSAGE_HEAD_MOST];
+    let used = write_varint(&mut head, 0, distance);
+    let used = write_varint(&mut head, used, message.len() as u64);
+    frame.extend_from_slice(&head[..used]);
+    frame.extend_from_slice(message);
+}
+
+#[inline]
+fn write_varint(out: &mut [u8; MESSAGE_HEAD_MOST], mut place: usize, mut value: u64) -> usize {
+    while value >= 0x80 {
+        out[place] = value as u8 | 0x80;
+        value >>= 7;
+        place += 1;
+    }
+    out[place] = value as u8;
+    place + 1
+}

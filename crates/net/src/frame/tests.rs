@@ -1,0 +1,302 @@
+//! Frames whole, cut, damaged, and made up by somebody who means no good.
+
+use super::{
+    BATCH_TAIL, BatchReader, Birth, Body, CHECK, Dial, FRAME_LIMIT, Frame, FrameError, HANDSHAKE_LIMIT, HEAD, Header,
+    Hello, Kind, LENGTH, Refusal, Terms, Welcome, append_message, begin_batch, encode, seal, seal_batch,
+};
+use crate::group::{GroupName, GroupNumber};
+use bytes::{Bytes, BytesMut};
+use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+use quorate_core::{Epoch, Incarnation, NodeId};
+
+fn header() -> Header {
+    Header {
+        group: GroupNumber(0x0102_0304_0506_0708),
+        sender: NodeId::from_index(2),
+        incarnation: Incarnation(4),
+        epoch: Epoch(5),
+        acknowledged: 6,
+    }
+}
+
+fn hello() -> Hello {
+    Hello {
+        group: "orders".into(),
+        algorithm: "ricart-agrawala".into(),
+        format: 1,
+        to: NodeId::from_index(0),
+        members: 3,
+        dial: Dial(7),
+        welcomed: Dial(2),
+        knows: Some(Incarnation(1)),
+        birth: Birth(99),
+    }
+}
+
+fn batch(messages: &[(u64, &[u8])]) -> BytesMut {
+    let mut frame = BytesMut::new();
+    begin_batch(&mut frame, messages[0].0);
+    let mut last = messages[0].0;
+    for (number, message) in messages {
+        append_message(&mut frame, number - last, message);
+        last = *number;
+    }
+    frame.extend_from_slice(&BATCH_TAIL);
+    seal_batch(&mut frame, &header());
+    frame
+}
+
+/// A frame with any kind and body under a right checksum.
+fn forged(kind: u8, body: &[u8]) -> BytesMut {
+    let mut frame = [&[0; HEAD], body, &[0; CHECK]].concat();
+    seal(&mut frame, Kind::Ack, &header());
+    frame[LENGTH + 1] = kind;
+    resealed(&frame)
+}
+
+/// The same bytes under a right checksum.
+fn resealed(frame: &[u8]) -> BytesMut {
+    let (content, _) = frame.split_at(frame.len() - CHECK);
+    BytesMut::from(&[content, &crc32c::crc32c(&content[LENGTH..]).to_le_bytes()].concat()[..])
+}
+
+fn bodies() -> Vec<Body> {
+    let names = |refusal| Body::Refuse(refusal);
+    vec![
+        Body::Hello(hello()),
+        Body::Welcome(Welcome { dial: Dial(7), knows: Incarnation(4), birth: Birth(u64::MAX) }),
+        names(Refusal::OtherGroup { group: "west".into() }),
+        names(Refusal::Crossed),
+        Body::Batch(Bytes::from_static(&[9, 0, 0, 0, 0, 0, 0, 0, 0, 1, 7])),
+        Body::Ack,
+        Body::Ping,
+        Body::Bye("the node stops".into()),
+    ]
+}
+
+fn read_one(mut bytes: BytesMut) -> Result<Option<Frame>, FrameError> {
+    Frame::next(&mut bytes, FRAME_LIMIT)
+}
+
+#[test]
+fn the_layout_is_the_one_that_the_header_of_the_module_shows() {
+    let frame = encode(&header(), &Body::Ack);
+    let content = [
+        &[1, 5][..],
+        &[8, 7, 6, 5, 4, 3, 2, 1],
+        &[3, 0, 0, 0],
+        &[4, 0, 0, 0, 0, 0, 0, 0],
+        &[5, 0, 0, 0, 0, 0, 0, 0],
+        &[6, 0, 0, 0, 0, 0, 0, 0],
+    ]
+    .concat();
+    assert_eq!(frame[..8], [42, 0, 0, 0, 213, 255, 255, 255]);
+    assert_eq!(frame[8..46], content);
+    assert_eq!(frame[46..], crc32c::crc32c(&content).to_le_bytes());
+}
+
+#[test]
+fn every_body_comes_back_whatever_the_pieces_it_arrives_in() {
+    let frames: Vec<Frame> = bodies().into_iter().map(|body| Frame { header: header(), body }).collect();
+    let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.encode()).collect();
+    for piece in [1, 2, 3, 5, 7, 41, 64, bytes.len()] {
+        let (mut received, mut read) = (BytesMut::new(), Vec::new());
+        for piece in bytes.chunks(piece) {
+            received.extend_from_slice(piece);
+            while let Some(frame) = Frame::next(&mut received, HANDSHAKE_LIMIT).unwrap() {
+                read.push(frame);
+            }
+        }
+        assert_eq!((read, received.len()), (frames.clone(), 0), "in pieces of {piece}");
+    }
+}
+
+#[test]
+fn every_changed_bit_is_noticed() {
+    for body in bodies() {
+        let bytes = encode(&header(), &body);
+        for place in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut changed = BytesMut::from(&bytes[..]);
+                changed[place] ^= 1 << bit;
+                // To wait for more would be as wrong as to take it: nobody sends what a damaged length asks for.
+                assert!(read_one(changed).is_err(), "byte {place}, bit {bit} of {body:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_length_is_judged_before_anything_is_held() {
+    let mut received = BytesMut::with_capacity(64);
+    let before = received.capacity();
+    received.extend_from_slice(&(HANDSHAKE_LIMIT as u32 + 1).to_le_bytes());
+    let error = Frame::next(&mut received, HANDSHAKE_LIMIT).unwrap_err();
+    assert_eq!(error, FrameError::TooLong { length: HANDSHAKE_LIMIT + 1, limit: HANDSHAKE_LIMIT });
+    assert_eq!(received.capacity(), before);
+    assert!(matches!(read_one(BytesMut::from(&[41, 0, 0, 0][..])), Err(FrameError::TooShort { length: 41 })));
+}
+
+#[test]
+fn a_length_alone_reserves_little() {
+    let mut received = BytesMut::from(&(FRAME_LIMIT as u32).to_le_bytes()[..]);
+    assert_eq!(Frame::next(&mut received, FRAME_LIMIT), Ok(None));
+    assert!(received.capacity() <= 256 * 1024, "{}", received.capacity());
+}
+
+#[test]
+fn a_newer_version_is_told_with_its_first_byte() {
+    let begun = |version: u8| BytesMut::from(&[200, 0, 0, 0, !200, 255, 255, 255, version][..]);
+    let error = read_one(begun(2)).unwrap_err();
+    assert_eq!(error, FrameError::Newer { found: 2, known: 1 });
+    assert!(error.to_string().contains("a release that knows version 2"));
+    assert!(matches!(read_one(begun(0)), Err(FrameError::Malformed { .. })));
+}
+
+#[test]
+fn tls_on_a_plain_port_is_told() {
+    let mut received = BytesMut::from(&[0x16, 0x03, 0x01, 0x02, 0x00, 0x01][..]);
+    let error = Frame::next(&mut received, HANDSHAKE_LIMIT).unwrap_err();
+    assert_eq!(error, FrameError::SpeaksTls);
+}
+
+#[test]
+fn a_stranger_that_speaks_another_protocol_is_told() {
+    let mut received = BytesMut::from(&b"GET / HTTP/1.1\r\n"[..]);
+    assert!(matches!(Frame::next(&mut received, HANDSHAKE_LIMIT), Err(FrameError::TooLong { .. })));
+}
+
+#[test]
+fn bodies_that_make_no_sense_are_refused_though_their_checksum_is_right() {
+    for kind in [0, 8, 255] {
+        assert_eq!(read_one(forged(kind, &[])), Err(FrameError::UnknownKind(kind)));
+    }
+    let long_name = Hello { algorithm: "x".repeat(129), ..hello() };
+    let long_refusal = Refusal::OtherAlgorithm { algorithm: "x".repeat(129) };
+    let mut trailing = encode(&header(), &Body::Hello(hello()))[HEAD..].to_vec();
+    let end = trailing.len() - CHECK;
+    trailing.truncate(end);
+    trailing.push(0);
+    for bytes in [
+        forged(Kind::Hello as u8, &[]),
+        forged(Kind::Hello as u8, &trailing),
+        forged(Kind::Welcome as u8, &[1]),
+        forged(Kind::Refuse as u8, &[200]),
+        forged(Kind::Ack as u8, &[0]),
+        forged(Kind::Ping as u8, &[0]),
+        forged(Kind::Bye as u8, &[0xFF]),
+        encode(&header(), &Body::Hello(long_name)).into(),
+        encode(&header(), &Body::Refuse(long_refusal)).into(),
+    ] {
+        assert!(matches!(read_one(bytes.clone()), Err(FrameError::Malformed { .. })), "{bytes:?}");
+    }
+}
+
+#[test]
+fn only_batches_are_long() {
+    let text = [b'a'; 5_000];
+    assert!(matches!(read_one(forged(Kind::Bye as u8, &text)), Err(FrameError::TooLong { length: 5_042, .. })));
+    assert!(matches!(read_one(batch(&[(1, &text)])), Ok(Some(_))));
+}
+
+#[test]
+fn no_frame_is_from_node_0() {
+    let mut frame = encode(&header(), &Body::Ack).to_vec();
+    frame[LENGTH + 10] = 0;
+    assert!(matches!(read_one(resealed(&frame)), Err(FrameError::Malformed { .. })));
+}
+
+#[test]
+fn a_farewell_cannot_write_lines_into_a_log() {
+    let reason = format!("stop\n\u{1b}[2Jroot: all is well{}", "ä".repeat(600));
+    let Ok(Some(Frame { body: Body::Bye(read), .. })) = read_one(forged(Kind::Bye as u8, reason.as_bytes())) else {
+        panic!("a farewell");
+    };
+    assert!(read.starts_with("stop  [2Jroot") && read.len() <= 512, "{read}");
+    let Ok(Some(Frame { body: Body::Bye(written), .. })) = read_one(encode(&header(), &Body::Bye(reason)).into())
+    else {
+        panic!("a farewell");
+    };
+    assert_eq!(written, read);
+}
+
+#[test]
+fn broken_batches_are_refused_at_the_message_that_breaks_them() {
+    const ONE: [u8; 8] = [1, 0, 0, 0, 0, 0, 0, 0];
+    let cases: [(usize, Vec<u8>); 13] = [
+        (0, vec![]),
+        (0, ONE[..7].to_vec()),
+        (0, ONE.to_vec()),
+        (0, [&[0; 8][..], &[0, 0]].concat()),
+        (0, [&ONE[..], &[1, 0]].concat()),
+        (0, [&ONE[..], &[0]].concat()),
+        (0, [&ONE[..], &[0, 2, 7]].concat()),
+        (0, [&ONE[..], &[0, 0x80]].concat()),
+        (0, [&ONE[..], &[0], &[0xFF; 9], &[1, 7]].concat()),
+        (0, [&ONE[..], &[0], &[0xFF; 9], &[2, 7]].concat()),
+        (1, [&ONE[..], &[0, 1, 7, 0, 1, 7]].concat()),
+        (2, [&ONE[..], &[0, 1, 7, 1, 1, 7, 1]].concat()),
+        (1, [&[0xFF; 8][..], &[0, 1, 7, 1, 1, 7]].concat()),
+    ];
+    for (good, body) in cases {
+        let read: Vec<_> = BatchReader::new(&body).collect();
+        let (last, before) = read.split_last().unwrap();
+        assert!(last.is_err() && before.len() == good && before.iter().all(Result::is_ok), "{body:?}: {read:?}");
+    }
+}
+
+#[test]
+fn a_greeting_is_judged_by_what_both_must_have_in_common() {
+    let group: GroupName = "orders".parse().unwrap();
+    let header = Header { group: group.number(), ..header() };
+    let me = NodeId::from_index(0);
+    let terms = Terms { group, algorithm: "ricart-agrawala".into(), format: 1, me, members: 3 };
+    assert_eq!(terms.judge(&header, &hello()), Ok(()));
+    let other = |hello: Hello| terms.judge(&header, &hello);
+    assert_eq!(other(Hello { group: "a".into(), ..hello() }), Err(Refusal::OtherGroup { group: "orders".into() }));
+    assert_eq!(other(Hello { to: NodeId::from_index(1), ..hello() }), Err(Refusal::NotMe { me }));
+    assert_eq!(other(Hello { members: 4, ..hello() }), Err(Refusal::OtherSize { members: 3 }));
+    assert_eq!(other(Hello { format: 2, ..hello() }), Err(Refusal::OtherFormat { format: 1 }));
+    let another = Refusal::OtherAlgorithm { algorithm: "ricart-agrawala".into() };
+    assert_eq!(other(Hello { algorithm: "central".into(), ..hello() }), Err(another));
+    let from = |sender| terms.judge(&Header { sender, ..header }, &hello());
+    assert_eq!(from(me), Err(Refusal::Myself { me }));
+    assert_eq!(from(NodeId::from_index(3)), Err(Refusal::NotAMember { members: 3 }));
+    let wrong_number = Header { group: GroupNumber(1), ..header };
+    assert!(matches!(terms.judge(&wrong_number, &hello()), Err(Refusal::OtherGroup { .. })));
+}
+
+proptest! {
+    #[test]
+    fn messages_come_back_from_a_batch(
+        steps in proptest::collection::vec((1..u64::from(u32::MAX), proptest::collection::vec(any::<u8>(), 0..300)), 1..40),
+    ) {
+        let mut number = 0;
+        let numbered: Vec<(u64, &[u8])> =
+            steps.iter().map(|(step, bytes)| { number += step; (number, bytes.as_slice()) }).collect();
+        let frame = read_one(batch(&numbered)).unwrap().unwrap();
+        let Body::Batch(body) = frame.body else { panic!("a batch") };
+        let read: Vec<(u64, &[u8])> = BatchReader::new(&body).collect::<Result<_, _>>().unwrap();
+        prop_assert_eq!(read, numbered);
+    }
+
+    #[test]
+    fn no_bytes_make_a_reader_of_batches_stumble(body in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let read: Vec<_> = BatchReader::new(&body).collect();
+        prop_assert!(!read.is_empty());
+        let numbers: Vec<u64> = read.iter().flatten().map(|(number, _)| *number).collect();
+        prop_assert!(numbers.is_sorted_by(|one, next| one < next) && numbers.first() != Some(&0));
+        prop_assert!(read.iter().rev().skip(1).all(Result::is_ok));
+    }
+
+    #[test]
+    fn no_bytes_make_a_reader_of_frames_stumble(
+        kind in 0_u8..10, body in proptest::collection::vec(any::<u8>(), 0..200), cut in any::<usize>(),
+    ) {
+        let whole = forged(kind, &body);
+        let mut part = BytesMut::from(&whole[..cut % whole.len()]);
+        prop_assert_eq!(Frame::next(&mut part, FRAME_LIMIT), Ok(None));
+        let _ = read_one(whole);
+        let _ = read_one(BytesMut::from(&body[..]));
+    }
+}

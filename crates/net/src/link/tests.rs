@@ -1,0 +1,451 @@
+//! Links between two nodes whose connections are cut anywhere, whose frames come late, and who start again at any time.
+
+use super::{Link, LinkError, Met, Origin, PushError, Receipt, Reception, Room};
+use crate::frame::{BatchReader, Body, FRAME_LIMIT, Frame, Header};
+use crate::group::GroupNumber;
+use bytes::BytesMut;
+use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+use proptest::test_runner::Config;
+use quorate_core::{Epoch, Incarnation, NodeId};
+use std::collections::BTreeMap;
+
+const GROUP: GroupNumber = GroupNumber(7);
+const EPOCH: Epoch = Epoch(0);
+
+fn link(place: usize, life: u64, room: Room) -> Link {
+    let origin = Origin { group: GROUP, node: NodeId::from_index(place), incarnation: Incarnation(life) };
+    Link::new(origin, NodeId::from_index(1 - place), room)
+}
+
+fn header_of(place: usize, life: u64, acknowledged: u64) -> Header {
+    let (sender, incarnation) = (NodeId::from_index(place), Incarnation(life));
+    Header { group: GROUP, sender, incarnation, epoch: EPOCH, acknowledged }
+}
+
+/// Everything that a frame carries, by number.
+fn numbers(frame: &[u8]) -> Vec<u64> {
+    let frame = Frame::next(&mut BytesMut::from(frame), FRAME_LIMIT).unwrap().unwrap();
+    let Body::Batch(body) = frame.body else { panic!("a batch") };
+    BatchReader::new(&body).map(|message| message.unwrap().0).collect()
+}
+
+fn met_link(room: Room) -> Link {
+    let mut link = link(0, 0, room);
+    assert_eq!(link.meet(&header_of(1, 0, 0), None), Ok(Met::First));
+    link
+}
+
+// ------------------------------------------------------------------------------------------------ scripts
+
+#[test]
+fn nothing_is_taken_before_the_first_contact_and_everything_is_kept_for_it() {
+    let mut link = link(0, 0, Room::default());
+    link.push(3, b"three").unwrap();
+    assert!(link.take(EPOCH).is_none() && !link.has_frames());
+    assert_eq!(link.meet(&header_of(1, 9, 0), None), Ok(Met::First));
+    link.push(5, b"five").unwrap();
+    assert_eq!(numbers(&link.take(EPOCH).unwrap()), [3, 5]);
+    assert!(link.take(EPOCH).is_none() && !link.has_frames());
+}
+
+#[test]
+fn what_is_not_acknowledged_is_taken_again_in_order_before_anything_new() {
+    let mut link = met_link(Room::default());
+    let mut taken = Vec::new();
+    for number in 1..=3 {
+        link.push(number, b"word").unwrap();
+        taken.push(link.take(EPOCH).unwrap());
+    }
+    link.push(4, b"new").unwrap();
+    link.hear(&header_of(1, 0, 1)).unwrap();
+    assert_eq!(link.meet(&header_of(1, 0, 2), Some(Incarnation(0))), Ok(Met::Again));
+    assert_eq!(link.take(EPOCH), Some(taken[2].clone()));
+    assert_eq!(numbers(&link.take(EPOCH).unwrap()), [4]);
+    link.hear(&header_of(1, 0, 4)).unwrap();
+    assert_eq!((link.held_bytes(), link.has_frames()), (0, false));
+}
+
+#[test]
+fn an_acknowledgement_in_the_middle_of_a_repetition_leaves_no_gap() {
+    let mut link = met_link(Room::default());
+    for number in 1..=4 {
+        link.push(number, b"word").unwrap();
+        link.take(EPOCH).unwrap();
+    }
+    link.meet(&header_of(1, 0, 0), Some(Incarnation(0))).unwrap();
+    assert_eq!(numbers(&link.take(EPOCH).unwrap()), [1]);
+    assert_eq!(numbers(&link.take(EPOCH).unwrap()), [2]);
+    link.hear(&header_of(1, 0, 1)).unwrap();
+    assert_eq!(numbers(&link.take(EPOCH).unwrap()), [3]);
+    link.hear(&header_of(1, 0, 4)).unwrap();
+    assert_eq!((link.take(EPOCH), link.held_bytes()), (None, 0));
+}
+
+#[test]
+fn a_frame_that_arrived_in_part_stays_whole() {
+    let mut link = met_link(Room::default());
+    (1..=10).for_each(|number| link.push(number, b"word").unwrap());
+    let frame = link.take(EPOCH).unwrap();
+    link.hear(&header_of(1, 0, 9)).unwrap();
+    assert_eq!(link.held_bytes(), frame.len());
+    link.hear(&header_of(1, 0, 10)).unwrap();
+    assert_eq!(link.held_bytes(), 0);
+}
+
+#[test]
+fn another_life_gets_nothing_of_what_was_meant_for_the_one_before() {
+    let mut link = met_link(Room::default());
+    (1..=3).for_each(|number| link.push(number, b"under way").unwrap());
+    link.take(EPOCH).unwrap();
+    (4..=5).for_each(|number| link.push(number, b"waiting").unwrap());
+    link.heard(Incarnation(0), 17, 100);
+    assert_eq!(link.meet(&header_of(1, 1, 0), None), Ok(Met::Reborn { dropped: 5 }));
+    assert_eq!((link.held_bytes(), link.has_frames(), link.last_received()), (0, false, 0));
+    link.heard(Incarnation(0), 18, 100);
+    assert_eq!((link.last_received(), link.has_unacknowledged()), (0, false));
+    link.push(6, b"new").unwrap();
+    assert_eq!(numbers(&link.take(EPOCH).unwrap()), [6]);
+    let error = LinkError::OlderLife { peer: NodeId::from_index(1), found: Incarnation(0), known: Incarnation(1) };
+    assert_eq!(link.meet(&header_of(1, 0, 0), None), Err(error));
+}
+
+#[test]
+fn an_acknowledgement_of_what_was_never_sent_releases_nothing() {
+    let mut link = met_link(Room::default());
+    link.push(8, b"sent").unwrap();
+    let held = link.take(EPOCH).unwrap().len();
+    link.push(9, b"not sent").unwrap();
+    let error = LinkError::NeverSent { peer: NodeId::from_index(1), acknowledged: 9, sent: 8 };
+    assert_eq!(link.hear(&header_of(1, 0, 9)), Err(error.clone()));
+    assert_eq!(link.meet(&header_of(1, 0, 9), Some(Incarnation(0))), Err(error));
+    assert!(link.hear(&header_of(1, 0, u64::MAX)).is_err());
+    // Another life was sent nothing at all.
+    assert!(link.meet(&header_of(1, 1, 1), Some(Incarnation(0))).is_err());
+    assert!(link.held_bytes() > held && link.life() == Some(Incarnation(0)));
+    // What it acknowledges to an older life of ours is no acknowledgement to this one.
+    assert_eq!(link.meet(&header_of(1, 1, 99), None), Ok(Met::Reborn { dropped: 2 }));
+}
+
+#[test]
+fn frames_of_others_are_not_heard() {
+    let mut link = met_link(Room::default());
+    let header = header_of(1, 0, 0);
+    assert!(matches!(link.hear(&Header { group: GroupNumber(8), ..header }), Err(LinkError::OtherGroup { .. })));
+    assert!(matches!(link.hear(&header_of(0, 0, 0)), Err(LinkError::OtherSender { .. })));
+    assert!(matches!(link.hear(&header_of(1, 1, 0)), Err(LinkError::OtherLife { .. })));
+}
+
+#[test]
+fn a_link_that_is_full_takes_nothing_more_and_loses_nothing() {
+    let room = Room { crowded_bytes: 500, held_bytes: 1_000, message_bytes: 300 };
+    let mut link = met_link(room);
+    assert_eq!(link.push(1, &[0; 301]), Err(PushError::TooLong { length: 301, limit: 300 }));
+    let taken = (1..).take_while(|number| link.push(*number, &[0; 100]).is_ok()).last().unwrap();
+    assert!((7..=9).contains(&taken) && link.is_crowded() && link.held_bytes() <= 1_000);
+    assert!(matches!(link.push(90, &[0; 100]), Err(PushError::Overflow { .. })));
+    assert_eq!(link.push(taken, b""), Err(PushError::OutOfOrder { number: taken, last: taken }));
+    assert_eq!(numbers(&link.take(EPOCH).unwrap()), (1..=taken).collect::<Vec<_>>());
+    link.hear(&header_of(1, 0, taken)).unwrap();
+    assert!(!link.is_crowded());
+    // What was refused may be given again, or left out.
+    link.push(91, &[0; 100]).unwrap();
+}
+
+#[test]
+fn batches_end_at_about_64_kilobytes_and_long_messages_go_alone() {
+    let mut link = met_link(Room::default());
+    (1..=3_000).for_each(|number| link.push(number, &[1; 100]).unwrap());
+    link.push(3_001, &[2; 200_000]).unwrap();
+    link.push(3_002, b"after").unwrap();
+    let frames: Vec<_> = std::iter::from_fn(|| link.take(EPOCH)).collect();
+    let (last, rest) = frames.split_last().unwrap();
+    let (long, rest) = rest.split_last().unwrap();
+    assert_eq!((numbers(last), numbers(long)), (vec![3_002], vec![3_001]));
+    assert!(rest.iter().all(|frame| frame.len() <= 65_536) && rest.len() <= 6, "{}", rest.len());
+    assert_eq!(rest.iter().flat_map(|frame| numbers(frame)).collect::<Vec<_>>(), (1..=3_000).collect::<Vec<_>>());
+    assert_eq!(link.held_bytes(), frames.iter().map(|frame| frame.len()).sum::<usize>());
+}
+
+#[test]
+fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
+    let mut link = met_link(Room::default());
+    link.heard(Incarnation(0), 5, 10);
+    assert!(link.has_unacknowledged() && !link.owes_acknowledgement());
+    link.heard(Incarnation(0), 6, 70_000);
+    assert!(link.owes_acknowledgement());
+    let frame = link.frame(EPOCH, &Body::Ack);
+    assert_eq!(Frame::next(&mut frame.into(), FRAME_LIMIT).unwrap().unwrap().header.acknowledged, 6);
+    assert!(!link.owes_acknowledgement() && !link.has_unacknowledged());
+    // A frame that is taken again carries an old one, and so pays nothing.
+    link.push(1, b"word").unwrap();
+    link.take(EPOCH).unwrap();
+    link.meet(&header_of(1, 0, 0), None).unwrap();
+    link.heard(Incarnation(0), 7, 10);
+    link.take(EPOCH).unwrap();
+    assert!(link.has_unacknowledged());
+    link.push(2, b"word").unwrap();
+    link.take(EPOCH).unwrap();
+    assert!(!link.has_unacknowledged());
+}
+
+// ---------------------------------------------------------------------------------------------- properties
+
+/// What the adversary does next. `side` is 0 or 1.
+#[derive(Clone, Debug)]
+enum Move {
+    Push {
+        side: usize,
+        skipped: u64,
+        length: usize,
+    },
+    /// Frames are taken and go on the wire.
+    Write {
+        side: usize,
+        frames: usize,
+    },
+    /// Small frames, one after the other, go on the wire.
+    Chat {
+        side: usize,
+        frames: usize,
+    },
+    /// Bytes arrive at that side, on the present connection or, late, on one before.
+    Read {
+        side: usize,
+        bytes: usize,
+        is_late: bool,
+    },
+    Acknowledge {
+        side: usize,
+    },
+    Cut,
+    /// A new connection, dialled by that side. It may break before the dialler knows that it was welcomed.
+    Connect {
+        side: usize,
+        is_half: bool,
+    },
+    Restart {
+        side: usize,
+    },
+}
+
+fn moves() -> impl Strategy<Value = Move> {
+    let side = 0..2_usize;
+    let length = prop_oneof![20 => 0..300_usize, 1 => 60_000..70_000_usize];
+    let bytes = prop_oneof![2 => 0..200_usize, 2 => 0..5_000_usize, 4 => 100_000..200_000_usize];
+    let is_late = prop_oneof![3 => Just(false), 1 => Just(true)];
+    prop_oneof![
+        12 => (side.clone(), 0..3_u64, length).prop_map(|(side, skipped, length)| Move::Push { side, skipped, length }),
+        6 => (side.clone(), 1..4_usize).prop_map(|(side, frames)| Move::Write { side, frames }),
+        4 => (side.clone(), 2..6_usize).prop_map(|(side, frames)| Move::Chat { side, frames }),
+        9 => (side.clone(), bytes, is_late).prop_map(|(side, bytes, is_late)| Move::Read { side, bytes, is_late }),
+        5 => side.clone().prop_map(|side| Move::Acknowledge { side }),
+        1 => Just(Move::Cut),
+        2 => (side.clone(), any::<bool>()).prop_map(|(side, is_half)| Move::Connect { side, is_half }),
+        1 => side.prop_map(|side| Move::Restart { side }),
+    ]
+}
+
+/// One direction of a connection: bytes on the way, and bytes that have arrived but are no whole frame yet.
+#[derive(Default)]
+struct Wire {
+    on_the_way: BytesMut,
+    arrived: BytesMut,
+}
+
+struct Side {
+    link: Link,
+    reception: Reception,
+    life: u64,
+    /// The numbers that this life has pushed, in order.
+    pushed: Vec<u64>,
+    /// For each life of the peer that was met: how many had been pushed by then, and are not for it.
+    before: BTreeMap<u64, usize>,
+    /// What was taken in, by life of the sender.
+    taken_in: BTreeMap<u64, Vec<u64>>,
+}
+
+struct Pair {
+    sides: [Side; 2],
+    /// What each side receives on the present connection, if there is one.
+    wires: Option<[Wire; 2]>,
+    /// What it would still receive on connections before.
+    late: [Vec<Wire>; 2],
+}
+
+/// What a message holds depends on who sent it in which life.
+fn content(side: usize, life: u64, number: u64, length: usize) -> Vec<u8> {
+    (0..length).map(|place| (place as u64 ^ number ^ (life << 4) ^ ((side as u64) << 7)) as u8).collect()
+}
+
+impl Side {
+    fn new(place: usize, life: u64) -> Self {
+        let room = Room { crowded_bytes: 1 << 20, held_bytes: 1 << 30, message_bytes: 1 << 20 };
+        let (link, reception) = (link(place, life, room), Reception::default());
+        let (pushed, before, taken_in) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        Self { link, reception, life, pushed, before, taken_in }
+    }
+
+    fn meet(&mut self, header: &Header, knows: Option<Incarnation>) {
+        let life = header.incarnation.0;
+        let met = self.link.meet(header, knows).unwrap();
+        match met {
+            Met::First => assert!(self.before.insert(life, 0).is_none()),
+            Met::Again => assert!(self.before.contains_key(&life)),
+            Met::Reborn { dropped } => {
+                let old = self.before.last_key_value().map_or(0, |(_, before)| *before);
+                assert!(dropped as usize <= self.pushed.len() - old);
+                assert!(self.before.insert(life, self.pushed.len()).is_none());
+                assert_eq!(self.link.held_bytes(), 0);
+            }
+        }
+    }
+
+    /// Takes in every whole frame. A frame of a life that is over is not heard.
+    fn take_in(&mut self, place: usize, arrived: &mut BytesMut) {
+        while let Some(frame) = Frame::next(arrived, FRAME_LIMIT).unwrap() {
+            if let Err(error) = self.link.hear(&frame.header) {
+                assert!(matches!(error, LinkError::OtherLife { .. }), "{error}");
+                continue;
+            }
+            let Body::Batch(body) = frame.body else { continue };
+            let life = frame.header.incarnation;
+            assert!(self.reception.open(life));
+            let log = self.taken_in.entry(life.0).or_default();
+            for message in BatchReader::new(&body) {
+                let (number, bytes) = message.unwrap();
+                assert_eq!(bytes, content(1 - place, life.0, number, bytes.len()));
+                if self.reception.receive(number) == Receipt::Fresh {
+                    log.push(number);
+                }
+            }
+            self.link.heard(life, self.reception.last(), body.len());
+        }
+    }
+}
+
+impl Pair {
+    fn new() -> Self {
+        Self { sides: [Side::new(0, 0), Side::new(1, 0)], wires: None, late: [Vec::new(), Vec::new()] }
+    }
+
+    fn play(&mut self, step: Move) {
+        match step {
+            Move::Push { side, skipped, length } => self.push(side, skipped, length),
+            Move::Write { side, frames } => self.write(side, frames),
+            Move::Chat { side, frames } => {
+                for _ in 0..frames {
+                    self.push(side, 0, 1);
+                    self.write(side, 1);
+                }
+            }
+            Move::Read { side, bytes, is_late } => self.read(side, bytes, is_late),
+            Move::Acknowledge { side } => {
+                if let Some(wires) = &mut self.wires {
+                    let frame = self.sides[side].link.frame(EPOCH, &Body::Ack);
+                    wires[1 - side].on_the_way.extend_from_slice(&frame);
+                }
+            }
+            Move::Cut => self.cut(),
+            Move::Connect { side, is_half } => self.connect(side, is_half),
+            Move::Restart { side } => {
+                self.cut();
+                self.late[side].clear();
+                let life = self.sides[side].life + 1;
+                self.sides[side] = Side::new(side, life);
+            }
+        }
+    }
+
+    fn push(&mut self, place: usize, skipped: u64, length: usize) {
+        let side = &mut self.sides[place];
+        let number = side.pushed.last().copied().unwrap_or(0) + 1 + skipped;
+        side.link.push(number, &content(place, side.life, number, length)).unwrap();
+        side.pushed.push(number);
+    }
+
+    fn write(&mut self, place: usize, frames: usize) {
+        let Some(wires) = &mut self.wires else { return };
+        for _ in 0..frames {
+            let Some(frame) = self.sides[place].link.take(EPOCH) else { break };
+            wires[1 - place].on_the_way.extend_from_slice(&frame);
+        }
+    }
+
+    fn read(&mut self, place: usize, bytes: usize, is_late: bool) {
+        let present = self.wires.as_mut().map(|wires| &mut wires[place]);
+        let wire = if is_late { self.late[place].first_mut() } else { present };
+        let Some(wire) = wire else { return };
+        let bytes = bytes.min(wire.on_the_way.len());
+        wire.arrived.extend_from_slice(&wire.on_the_way.split_to(bytes));
+        self.sides[place].take_in(place, &mut wire.arrived);
+    }
+
+    fn cut(&mut self) {
+        for (late, wire) in self.late.iter_mut().zip(self.wires.take().into_iter().flatten()) {
+            late.insert(0, wire);
+        }
+    }
+
+    fn connect(&mut self, dialler: usize, is_half: bool) {
+        self.cut();
+        let caller = &self.sides[dialler].link;
+        let (hello, knows) = (caller.header(EPOCH), caller.life());
+        self.sides[1 - dialler].meet(&hello, knows);
+        if is_half {
+            return;
+        }
+        let acceptor = &self.sides[1 - dialler].link;
+        let (welcome, knows) = (acceptor.header(EPOCH), acceptor.life());
+        self.sides[dialler].meet(&welcome, knows);
+        self.wires = Some([Wire::default(), Wire::default()]);
+    }
+
+    /// Whatever happened: what a life took in of another is the beginning of what that one had for it.
+    fn check(&self, sender: &Side, receiver: &Side, is_all: bool) {
+        let Some(taken_in) = receiver.taken_in.get(&sender.life) else {
+            let meant = sender.before.get(&receiver.life).map_or(&[][..], |before| &sender.pushed[*before..]);
+            assert!(!is_all || meant.is_empty());
+            return;
+        };
+        let before = sender.before[&receiver.life];
+        let meant = &sender.pushed[before..];
+        assert!(meant.starts_with(taken_in), "{taken_in:?} is no beginning of {meant:?}");
+        assert!(!is_all || taken_in.len() == meant.len());
+    }
+
+    fn check_both(&self, is_all: bool) {
+        let [one, other] = &self.sides;
+        self.check(one, other, is_all);
+        self.check(other, one, is_all);
+    }
+
+    /// The adversary gives up: everything arrives, and everything is let go of.
+    fn settle(&mut self) {
+        self.connect(0, false);
+        for _ in 0..2 {
+            for side in [0, 1] {
+                self.write(side, usize::MAX);
+                self.play(Move::Acknowledge { side });
+                self.read(1 - side, usize::MAX, false);
+            }
+        }
+        self.check_both(true);
+        assert_eq!(self.sides.each_ref().map(|side| side.link.held_bytes()), [0, 0]);
+    }
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 1_500, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn within_a_pair_of_lives_nothing_is_lost_repeated_or_reordered(
+        moves in proptest::collection::vec(moves(), 0..150),
+    ) {
+        let mut pair = Pair::new();
+        for step in moves {
+            pair.play(step);
+            pair.check_both(false);
+        }
+        pair.settle();
+    }
+}

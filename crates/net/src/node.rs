@@ -1,0 +1,230 @@
+//! The task that is the node: it takes what has come, lets it be recorded and saved, and puts what came of it on the links.
+
+use crate::complaints::Weight;
+use crate::context::Context;
+use crate::frame::BatchReader;
+use crate::inbox::{Letter, Parcel};
+use crate::post::{Post, Trouble};
+use quorate_core::{Codec, Incarnation, NodeId, Protocol, Time, WriteOf};
+use quorate_drive::{Engine, Failure, Record, Sender};
+use quorate_sim::world::Simulated;
+use quorate_store::{Report, Storable};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// So many letters are taken before anything goes out.
+const MOST_LETTERS: usize = 64;
+
+/// The node, with everything it hears from and speaks to.
+pub(crate) struct Worker<P: Protocol, D: quorate_core::Durable, O, C, H> {
+    pub(crate) engine: Engine<P, D, O>,
+    pub(crate) post: Post<P, C>,
+    pub(crate) letters: mpsc::UnboundedReceiver<Letter>,
+    pub(crate) parcels: mpsc::Receiver<Parcel>,
+    pub(crate) commands: mpsc::Receiver<P::Command>,
+    pub(crate) reports: mpsc::UnboundedReceiver<Report>,
+    /// Rings when a link that was crowded is no longer.
+    pub(crate) drained: Arc<Notify>,
+    pub(crate) hear: H,
+    /// What was last heard of each peer: its life, and the number of the message.
+    pub(crate) heard: BTreeMap<NodeId, (Incarnation, u64)>,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) context: Arc<Context>,
+}
+
+/// Why a node ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    Stopped,
+    Failed(Failure),
+    Overflow(String),
+}
+
+enum Next<P: Protocol> {
+    Letter(Letter),
+    Parcel(Parcel),
+    Command(P::Command),
+    Report(Report),
+    Timer,
+    Drained,
+}
+
+impl<P, D, O, C, H> Worker<P, D, O, C, H>
+where
+    P: Simulated,
+    WriteOf<P>: Serialize + Send + 'static,
+    D: Storable<Write = WriteOf<P>> + Send + 'static,
+    O: Record<P::Command, P::Event>,
+    C: Codec<P>,
+    H: FnMut(Vec<P::Event>),
+{
+    /// Boots the node and lets it work until it is told to stop or cannot go on.
+    pub(crate) async fn work(&mut self, durable: P::Durable) -> End {
+        self.engine.wake();
+        self.engine.start(durable, self.incarnation, &mut self.post);
+        let mut alarm = Alarm::new();
+        loop {
+            if let Err(end) = self.settle() {
+                return end;
+            }
+            alarm.set(self.engine.next_timer(), || self.engine.wake());
+            let Some(first) = self.next(&mut alarm).await else { return End::Stopped };
+            self.engine.wake();
+            let mut next = Some(first);
+            let mut room = MOST_LETTERS;
+            while let Some(taken) = next {
+                if !self.take(taken) {
+                    // What was done before the order to stop still counts.
+                    return self.settle().err().unwrap_or(End::Stopped);
+                }
+                room -= 1;
+                next = if room > 0 { self.waiting() } else { None };
+            }
+            self.engine.fire(&mut self.post);
+        }
+    }
+
+    /// The end of a turn: it is recorded, then saved, then seen by others.
+    fn settle(&mut self) -> Result<(), End> {
+        loop {
+            self.engine.settle(&mut self.post).map_err(End::Failed)?;
+            if self.post.own.is_empty() {
+                break;
+            }
+            for (number, message) in std::mem::take(&mut self.post.own) {
+                let sender = Sender { node: self.post.me, incarnation: self.incarnation, number };
+                self.engine.message(sender, message, &mut self.post);
+            }
+        }
+        self.post.leave().map_err(|Trouble(why)| End::Overflow(why))?;
+        if !self.post.events.is_empty() {
+            (self.hear)(std::mem::take(&mut self.post.events));
+        }
+        Ok(())
+    }
+
+    /// Waits for whatever comes next. Nothing if nobody is left who could stop the node.
+    async fn next(&mut self, alarm: &mut Alarm) -> Option<Next<P>> {
+        let is_crowded = self.post.is_crowded();
+        tokio::select! {
+            biased;
+            letter = self.letters.recv() => letter.map(Next::Letter),
+            Some(report) = self.reports.recv() => Some(Next::Report(report)),
+            Some(parcel) = self.parcels.recv() => Some(Next::Parcel(parcel)),
+            () = alarm.ring() => Some(Next::Timer),
+            Some(command) = self.commands.recv(), if !is_crowded => Some(Next::Command(command)),
+            () = self.drained.notified(), if is_crowded => Some(Next::Drained),
+        }
+    }
+
+    /// What has come already, if anything has.
+    fn waiting(&mut self) -> Option<Next<P>> {
+        if let Ok(letter) = self.letters.try_recv() {
+            return Some(Next::Letter(letter));
+        }
+        if let Ok(report) = self.reports.try_recv() {
+            return Some(Next::Report(report));
+        }
+        if let Ok(parcel) = self.parcels.try_recv() {
+            return Some(Next::Parcel(parcel));
+        }
+        if self.post.is_crowded() {
+            return None;
+        }
+        self.commands.try_recv().ok().map(Next::Command)
+    }
+
+    /// Tells whether the node goes on.
+    fn take(&mut self, next: Next<P>) -> bool {
+        match next {
+            Next::Letter(Letter::Stop) => return false,
+            Next::Letter(Letter::View(view)) => self.engine.view(view, &mut self.post),
+            Next::Letter(Letter::Suspect(node, is_suspect)) => self.engine.suspect(node, is_suspect, &mut self.post),
+            Next::Parcel(parcel) => self.open(&parcel),
+            Next::Command(command) => self.engine.command(command, &mut self.post),
+            Next::Report(report) => self.engine.disk(report, &mut self.post),
+            Next::Timer | Next::Drained => {}
+        }
+        true
+    }
+
+    /// Takes the messages of a batch that were not taken before.
+    fn open(&mut self, parcel: &Parcel) {
+        let Parcel { line, from, incarnation, body } = parcel;
+        let (life, last) = self.heard.entry(*from).or_insert((*incarnation, 0));
+        match incarnation.cmp(life) {
+            // A late batch of a life that is over.
+            std::cmp::Ordering::Less => return,
+            std::cmp::Ordering::Equal => {}
+            std::cmp::Ordering::Greater => (*life, *last) = (*incarnation, 0),
+        }
+        let mut repeated = 0;
+        for message in BatchReader::new(body) {
+            let (number, bytes) = match message {
+                Ok(message) => message,
+                // Whoever reads from the connection has seen to it that this does not happen.
+                Err(error) => {
+                    tracing::error!("A batch from node {from} cannot be read to its end: {error}");
+                    break;
+                }
+            };
+            if number <= *last {
+                repeated += 1;
+                continue;
+            }
+            *last = number;
+            match self.post.codec.decode(bytes) {
+                Ok(message) => {
+                    let sender = Sender { node: *from, incarnation: *incarnation, number };
+                    self.engine.message(sender, message, &mut self.post);
+                }
+                Err(malformed) => self.context.complaints.weigh(
+                    Weight::Error,
+                    format_args!(
+                        "Message {number} from node {from} cannot be read: {malformed}. It is skipped; do both nodes run \
+                         the same release?"
+                    ),
+                ),
+            }
+        }
+        line.heard(*incarnation, *last, body.len(), repeated);
+    }
+}
+
+/// Wakes the node when a timer is due.
+struct Alarm {
+    due: Option<Time>,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl Alarm {
+    fn new() -> Self {
+        Self { due: None, sleep: Box::pin(sleep_until(Instant::now())) }
+    }
+
+    /// Set to the instant of the next timer. The real timer is touched only if that changes.
+    fn set(&mut self, due: Option<Time>, now: impl FnOnce() -> Time) {
+        if let Some(due) = due.filter(|due| self.due != Some(*due)) {
+            let wait = std::time::Duration::from_nanos(due.since(now()).nanos());
+            self.sleep.as_mut().reset(Instant::now() + wait);
+        }
+        self.due = due;
+    }
+
+    /// Rings once when it is due, and never if it is not set.
+    async fn ring(&mut self) {
+        poll_fn(|context| match self.due {
+            None => Poll::Pending,
+            Some(_) => self.sleep.as_mut().poll(context),
+        })
+        .await;
+        // Whatever is due then has fired, or the alarm is set again.
+        self.due = None;
+    }
+}

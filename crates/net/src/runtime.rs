@@ -1,0 +1,267 @@
+//! Starts a node between processes, and what its user holds of it.
+
+use crate::acceptor::{Doors, listen};
+use crate::complaints::Complaints;
+use crate::context::Context;
+use crate::frame::{Birth, Terms};
+use crate::inbox::Letter;
+use crate::line::{Line, LinkStats};
+use crate::link::{Origin, Room};
+use crate::meeting::Meeting;
+use crate::node::{End, Worker};
+use crate::peer::Peer;
+use crate::post::{Lines, Post};
+use crate::settings::Settings;
+use quorate_core::{Codec, Durable, NodeId, View, WriteOf};
+use quorate_drive::{Engine, Failure, Parts, Record};
+use quorate_sim::world::Simulated;
+use quorate_store::{Report, Storable};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// How long a node that ends waits for its last messages to leave.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// How many guests may wait at a peer's door.
+const GUESTS: usize = 8;
+
+/// How a node ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// It was asked to.
+    Stopped,
+    /// Its disk or its journal failed: it could not keep what it promises.
+    Failed(Failure),
+    /// More waited for a peer than its link holds, in a protocol that assumes links which lose nothing.
+    Overflowed(String),
+}
+
+/// A node with everything that it runs on, before it runs.
+pub struct Runtime<P: Simulated, D: Durable, O, C> {
+    /// Who it is, and where the others are.
+    pub settings: Settings,
+    /// Where it listens.
+    pub listener: std::net::TcpListener,
+    /// The node itself.
+    pub node: P,
+    /// What was durable.
+    pub durable: P::Durable,
+    /// Its clock, its disk and who records.
+    pub parts: Parts<D, O>,
+    /// What its disk tells: the other end is with the [`Scribe`](quorate_store::Scribe).
+    pub reports: Reports,
+    /// How its messages are written.
+    pub codec: C,
+}
+
+/// What the disk tells a node, on its way there.
+pub struct Reports(mpsc::UnboundedReceiver<Report>);
+
+/// Where a disk's reports go in, and where a [`Runtime`] takes them out.
+pub fn reports() -> (impl FnMut(Report) + Send + 'static, Reports) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    // The other end is gone only if the node has ended.
+    let tell = move |report| {
+        let _ = sender.send(report);
+    };
+    (tell, Reports(receiver))
+}
+
+/// What the user of a node holds of it. Copies lead to the same node.
+pub struct Handle<C> {
+    commands: mpsc::Sender<C>,
+    letters: mpsc::UnboundedSender<Letter>,
+    lines: Arc<Lines>,
+    epoch: Arc<AtomicU64>,
+    address: SocketAddr,
+}
+
+// Written by hand, because a derive would ask Clone of the command.
+impl<C> Clone for Handle<C> {
+    fn clone(&self) -> Self {
+        Self {
+            commands: self.commands.clone(),
+            letters: self.letters.clone(),
+            lines: Arc::clone(&self.lines),
+            epoch: Arc::clone(&self.epoch),
+            address: self.address,
+        }
+    }
+}
+
+impl<C> Handle<C> {
+    /// Gives the node a command. Waits while too many wait or a link is crowded; gives it back if the node has ended.
+    pub async fn command(&self, command: C) -> Result<(), C> {
+        self.commands.send(command).await.map_err(|refused| refused.0)
+    }
+
+    /// Gives the node a command from a thread that may wait.
+    pub fn blocking_command(&self, command: C) -> Result<(), C> {
+        self.commands.blocking_send(command).map_err(|refused| refused.0)
+    }
+
+    /// Tells the node its group's new view. Frames carry its epoch from now on.
+    pub fn view(&self, view: View) {
+        self.epoch.store(view.epoch.0, Ordering::Relaxed);
+        let _ = self.letters.send(Letter::View(view));
+    }
+
+    /// Tells the node that another is taken for dead, or is taken back.
+    pub fn suspect(&self, node: NodeId, is_suspect: bool) {
+        let _ = self.letters.send(Letter::Suspect(node, is_suspect));
+    }
+
+    /// Asks the node to end. What it has said still leaves.
+    pub fn stop(&self) {
+        // Nobody listens only if it has ended.
+        let _ = self.letters.send(Letter::Stop);
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What each link has seen so far.
+    pub fn links(&self) -> BTreeMap<NodeId, LinkStats> {
+        self.lines.iter().map(|(node, line)| (*node, line.stats())).collect()
+    }
+}
+
+impl<P, D, O, C> Runtime<P, D, O, C>
+where
+    P: Simulated + Send + 'static,
+    P::Command: Send,
+    P::Message: Send,
+    P::Timer: Send,
+    P::Event: Send,
+    P::Durable: Send,
+    WriteOf<P>: Serialize + Send + 'static,
+    D: Storable<Write = WriteOf<P>> + Send + 'static,
+    O: Record<P::Command, P::Event> + Send + 'static,
+    C: Codec<P> + Send + 'static,
+{
+    /// Makes the node ready to run. Must be called inside a tokio runtime. The future is the node; `hear` gets what it
+    /// tells, all of one turn at once.
+    pub fn prepare<H>(
+        self,
+        hear: H,
+    ) -> io::Result<(Handle<P::Command>, impl Future<Output = Ending> + Send + 'static + use<P, D, O, C, H>)>
+    where
+        H: FnMut(Vec<P::Event>) + Send + 'static,
+    {
+        let Self { settings, listener, node, durable, parts, reports, codec } = self;
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        let address = listener.local_addr()?;
+        let (command_sender, commands) = mpsc::channel(settings.limits.commands.max(1));
+        let (letter_sender, letters) = mpsc::unbounded_channel();
+        let (parcel_sender, parcels) = mpsc::channel(settings.limits.inbox_batches.max(1));
+        let (drained, epoch) = (Arc::new(Notify::new()), Arc::new(AtomicU64::new(0)));
+        let lines = Arc::new(lines(&settings, &drained, &epoch));
+        let context = Arc::new(context(&settings));
+        let (peers, doors) = peers(&settings, &context, &lines, &parcel_sender);
+        let post =
+            Post::new(settings.me, codec, settings.overflow, settings.limits.message_bytes, Lines::clone(&lines));
+        let mut worker = Worker {
+            engine: Engine::new(node, parts),
+            post,
+            letters,
+            parcels,
+            commands,
+            reports: reports.0,
+            drained,
+            hear,
+            heard: BTreeMap::new(),
+            incarnation: settings.incarnation,
+            context: Arc::clone(&context),
+        };
+        let handle =
+            Handle { commands: command_sender, letters: letter_sender, lines: Arc::clone(&lines), epoch, address };
+        let running = async move {
+            let mut tasks = JoinSet::new();
+            let acceptor = tasks.spawn(listen(context, listener, doors));
+            for peer in peers {
+                tasks.spawn(peer.run());
+            }
+            let end = worker.work(durable).await;
+            acceptor.abort();
+            lines.values().for_each(|line| line.close());
+            let _ = timeout(FAREWELL, async { while tasks.join_next().await.is_some() {} }).await;
+            match end {
+                End::Stopped => match worker.engine.end() {
+                    Ok(()) => Ending::Stopped,
+                    Err(failure) => Ending::Failed(failure),
+                },
+                End::Failed(failure) => Ending::Failed(failure),
+                End::Overflow(why) => Ending::Overflowed(why),
+            }
+        };
+        Ok((handle, running))
+    }
+}
+
+fn context(settings: &Settings) -> Context {
+    Context {
+        terms: Terms {
+            group: settings.group.clone(),
+            algorithm: settings.algorithm.clone(),
+            format: settings.format,
+            me: settings.me,
+            members: u32::try_from(settings.peers.len() + 1).unwrap_or(u32::MAX),
+        },
+        incarnation: settings.incarnation,
+        // The keys of a hasher are the system's own dice.
+        birth: Birth(RandomState::new().hash_one("birth")),
+        security: settings.security.clone(),
+        limits: settings.limits,
+        complaints: Complaints::new(),
+    }
+}
+
+fn lines(settings: &Settings, drained: &Arc<Notify>, epoch: &Arc<AtomicU64>) -> Lines {
+    let limits = settings.limits;
+    let origin = Origin { group: settings.group.number(), node: settings.me, incarnation: settings.incarnation };
+    let room = Room {
+        crowded_bytes: limits.crowded_bytes,
+        held_bytes: limits.held_bytes,
+        message_bytes: limits.message_bytes,
+    };
+    let line = |peer: NodeId| Line::new(origin, peer, room, Arc::clone(drained), Arc::clone(epoch));
+    settings.peers.keys().map(|peer| (*peer, Arc::new(line(*peer)))).collect()
+}
+
+fn peers(
+    settings: &Settings,
+    context: &Arc<Context>,
+    lines: &Lines,
+    parcels: &mpsc::Sender<crate::inbox::Parcel>,
+) -> (Vec<Peer>, Doors) {
+    let mut doors = Doors::new();
+    let mut peers = Vec::new();
+    for ((node, address), line) in settings.peers.iter().zip(lines.values()) {
+        let (door, guests) = mpsc::channel(GUESTS);
+        doors.insert(*node, door);
+        peers.push(Peer {
+            context: Arc::clone(context),
+            node: *node,
+            address: address.clone(),
+            line: Arc::clone(line),
+            meeting: Meeting::new(settings.me, settings.incarnation, *node),
+            guests,
+            parcels: parcels.clone(),
+            last_complaint: String::new(),
+        });
+    }
+    (peers, doors)
+}

@@ -1,0 +1,49 @@
+//! What can be asked of a certificate.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio_rustls::rustls::pki_types::{CertificateDer, TrustAnchor, UnixTime};
+use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage};
+
+/// Until when a certificate is valid, if it can be understood.
+pub(crate) fn end_of(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
+    let end_of_time = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
+    match validity_at(certificate, end_of_time) {
+        Err(Error::CertExpired { not_after, .. }) => UNIX_EPOCH.checked_add(Duration::from_secs(not_after.as_secs())),
+        Ok(()) | Err(_) => None,
+    }
+}
+
+/// Whether a certificate is valid at a moment. Dates are the first thing that is checked, so one is told of them whatever
+/// else is wrong with it, as with a CA, which can only be asked in this way.
+pub(super) fn validity_at(certificate: &CertificateDer<'_>, moment: UnixTime) -> Result<(), Error> {
+    let parsed = EndEntityCert::try_from(certificate)?;
+    let checked = parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &[], &[], moment, KeyUsage::client_auth(), None, None);
+    match checked {
+        Err(error @ (Error::CertExpired { .. } | Error::CertNotValidYet { .. } | Error::InvalidCertValidity)) => {
+            Err(error)
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Whether the first certificate leads to one of the anchors by way of the others, for both ends of a connection.
+pub(super) fn leads_to(chain: &[CertificateDer<'_>], anchors: &[TrustAnchor<'_>], now: UnixTime) -> Result<(), Error> {
+    let (first, others) = chain.split_first().ok_or(Error::UnknownIssuer)?;
+    let parsed = EndEntityCert::try_from(first)?;
+    for usage in [KeyUsage::server_auth(), KeyUsage::client_auth()] {
+        parsed.verify_for_usage(ALL_VERIFICATION_ALGS, anchors, others, now, usage, None, None)?;
+    }
+    Ok(())
+}
+
+/// Whether the certificate has this very name; if not, the names it has. A pattern such as `*.demo.quorate` is no name:
+/// it would be everyone at once.
+pub(super) fn is_valid_for(certificate: &CertificateDer<'_>, name: &str) -> Result<Result<(), String>, Error> {
+    let parsed = EndEntityCert::try_from(certificate)?;
+    let names: Vec<&str> = parsed.valid_dns_names().collect();
+    if names.iter().any(|found| found.eq_ignore_ascii_case(name)) {
+        return Ok(Ok(()));
+    }
+    let shown = names.iter().take(3).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
+    Ok(Err(if shown.is_empty() { "nobody".to_owned() } else { shown }))
+}

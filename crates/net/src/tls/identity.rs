@@ -1,0 +1,327 @@
+//! Who a node is on the network: its certificate, its key, and the CA it believes.
+
+use super::PeerError;
+use super::checks::{end_of, is_valid_for, leads_to, validity_at};
+use crate::certificates::{Date, Folder, dns_name, read_short, shown};
+use crate::group::GroupName;
+use quorate_core::NodeId;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use thiserror::Error;
+use tokio_rustls::rustls::client::Resumption;
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use tokio_rustls::rustls::version::TLS13;
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, ServerConfig};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+/// Who this node is, and whom it believes.
+#[derive(Clone)]
+pub struct Identity {
+    node: NodeId,
+    group: GroupName,
+    until: Option<SystemTime>,
+    connector: TlsConnector,
+    acceptor: TlsAcceptor,
+}
+
+/// Why a node has no identity. Nothing was started and nothing was changed.
+#[derive(Debug, Error)]
+pub enum IdentityError {
+    /// A file is not there.
+    #[error(
+        "{} is not there. On the machine with the CA's key, make it: quorate certs --group {group} --nodes {node} \
+         --folder {}", shown(.file), folder_of(.file)
+    )]
+    Missing {
+        /// Which.
+        file: PathBuf,
+        /// Of which group.
+        group: GroupName,
+        /// Of which node.
+        node: NodeId,
+    },
+    /// A file cannot be read.
+    #[error("{} could not be read: {error}. The node needs to read it to be believed by its peers.", shown(.file))]
+    Unreadable {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file does not hold what it should.
+    #[error("{} holds no {what} in PEM that could be understood; it is not what 'quorate certs' wrote.", shown(.file))]
+    NotPem {
+        /// Which.
+        file: PathBuf,
+        /// What it should hold.
+        what: &'static str,
+    },
+    /// Key and certificate are of different nodes.
+    #[error("{} is not the key of {}; put the two back that belong together.", shown(.key), shown(.certificate))]
+    NotItsKey {
+        /// The file of the key.
+        key: PathBuf,
+        /// The file of the certificate.
+        certificate: PathBuf,
+    },
+    /// A certificate's time is over.
+    #[error("{} ran out on {on}. {}", shown(.file), renewal(.file))]
+    Expired {
+        /// Which.
+        file: PathBuf,
+        /// When.
+        on: Date,
+    },
+    /// A certificate's time is yet to come.
+    #[error("{} is valid only from {from} on; check this machine's clock.", shown(.file))]
+    NotYetValid {
+        /// Which.
+        file: PathBuf,
+        /// From when.
+        from: Date,
+    },
+    /// It is the certificate of another node or another group.
+    #[error(
+        "{} is the certificate of {found}, but this node is {wanted}; check --id, --group and --certs.", shown(.file)
+    )]
+    OfAnother {
+        /// Which.
+        file: PathBuf,
+        /// The name it would need.
+        wanted: String,
+        /// The names it has.
+        found: String,
+    },
+    /// Another CA signed it.
+    #[error(
+        "{} was not signed by the CA in {}, so no peer would believe it; put the files back that belong together.",
+        shown(.file), shown(.authority)
+    )]
+    OfAnotherAuthority {
+        /// The file of the certificate.
+        file: PathBuf,
+        /// The file of the CA.
+        authority: PathBuf,
+    },
+    /// It is wrong in another way.
+    #[error("{} cannot be used between nodes: {error}. 'quorate certs' makes one that can.", shown(.file))]
+    Unfit {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        error: webpki::Error,
+    },
+    /// TLS refuses it.
+    #[error("The certificate and key in {} cannot be used: {error}.", shown(.folder))]
+    Refused {
+        /// Where they are.
+        folder: PathBuf,
+        /// Why.
+        error: rustls::Error,
+    },
+}
+
+/// The three files of a node, read.
+struct Papers {
+    authorities: Vec<CertificateDer<'static>>,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    /// Reads `ca.pem`, `node-N.pem` and `node-N.key`, and checks that peers will believe them.
+    pub fn load(folder: &Path, node: NodeId, group: &GroupName) -> Result<Self, IdentityError> {
+        let folder = Folder::new(folder);
+        let papers = Papers::read(&folder, node, group)?;
+        papers.check(&folder, node, group)?;
+        let until = papers.chain.first().and_then(end_of);
+        let (connector, acceptor) = papers.configure().map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => {
+                IdentityError::NotItsKey { key: folder.key(node), certificate: folder.certificate(node) }
+            }
+            error => IdentityError::Refused { folder: folder.path().to_owned(), error },
+        })?;
+        Ok(Self { node, group: group.clone(), until, connector, acceptor })
+    }
+
+    /// Which node it is.
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// Until when its certificate is valid.
+    pub fn until(&self) -> Option<SystemTime> {
+        self.until
+    }
+
+    /// For connections that it makes.
+    pub fn connector(&self) -> &TlsConnector {
+        &self.connector
+    }
+
+    /// For connections that it accepts.
+    pub fn acceptor(&self) -> &TlsAcceptor {
+        &self.acceptor
+    }
+
+    /// The name by which a node is dialled, so that only the owner of its certificate can answer.
+    pub fn server_name(&self, node: NodeId) -> Result<ServerName<'static>, PeerError> {
+        let name = dns_name(node, &self.group);
+        ServerName::try_from(name).map_err(|_| PeerError::NoName { claimed: node })
+    }
+
+    /// Whether the peer with these certificates, which the handshake found in order, is the node it says it is.
+    pub fn verify_peer(&self, certificates: Option<&[CertificateDer<'_>]>, claimed: NodeId) -> Result<(), PeerError> {
+        let shown = certificates.and_then(|chain| chain.first()).ok_or(PeerError::NoCertificate { claimed })?;
+        let wanted = dns_name(claimed, &self.group);
+        match is_valid_for(shown, &wanted) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(found)) => Err(PeerError::OfAnother { claimed, wanted, found }),
+            Err(_) => Err(PeerError::NotACertificate { claimed }),
+        }
+    }
+}
+
+/// Keys are for nobody's eyes.
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Identity").field("node", &self.node).field("group", &self.group).finish_non_exhaustive()
+    }
+}
+
+impl Papers {
+    fn read(folder: &Folder, node: NodeId, group: &GroupName) -> Result<Self, IdentityError> {
+        let read = |file: PathBuf| match read_short(&file) {
+            Ok(content) => Ok((file, content)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(IdentityError::Missing { file, group: group.clone(), node })
+            }
+            Err(error) => Err(IdentityError::Unreadable { file, error }),
+        };
+        let (key_file, key) = read(folder.key(node))?;
+        Ok(Self {
+            authorities: read(folder.authority_certificate()).and_then(certificates)?,
+            chain: read(folder.certificate(node)).and_then(certificates)?,
+            key: PrivateKeyDer::from_pem_slice(&key)
+                .map_err(|_| IdentityError::NotPem { file: key_file, what: "private key" })?,
+        })
+    }
+
+    /// What peers will look at, and what they could not tell us in as many words.
+    fn check(&self, folder: &Folder, node: NodeId, group: &GroupName) -> Result<(), IdentityError> {
+        let (file, authority) = (folder.certificate(node), folder.authority_certificate());
+        let unfit = |file: &Path| {
+            let file = file.to_owned();
+            move |error| complaint(file, error)
+        };
+        let now = UnixTime::since_unix_epoch(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
+        let leaf =
+            self.chain.first().ok_or_else(|| IdentityError::NotPem { file: file.clone(), what: "certificate" })?;
+        let wanted = dns_name(node, group);
+        if let Err(found) = is_valid_for(leaf, &wanted).map_err(unfit(&file))? {
+            return Err(IdentityError::OfAnother { file, wanted, found });
+        }
+        validity_at(leaf, now).map_err(unfit(&file))?;
+        self.check_authorities(&authority, now)?;
+        let anchors: Result<Vec<_>, _> = self.authorities.iter().map(webpki::anchor_from_trusted_cert).collect();
+        let anchors = anchors.map_err(unfit(&authority))?;
+        leads_to(&self.chain, &anchors, now).map_err(|error| match error {
+            webpki::Error::UnknownIssuer | webpki::Error::InvalidSignatureForPublicKey => {
+                IdentityError::OfAnotherAuthority { file, authority }
+            }
+            error => complaint(file, error),
+        })
+    }
+
+    /// TLS asks nothing about the dates of a CA. Among several, as when one follows another, an old one does no harm.
+    fn check_authorities(&self, file: &Path, now: UnixTime) -> Result<(), IdentityError> {
+        let mut checks = self.authorities.iter().map(|authority| validity_at(authority, now));
+        let first = checks.next().unwrap_or(Err(webpki::Error::UnknownIssuer));
+        match first {
+            Err(error) if !checks.any(|other| other.is_ok()) => Err(complaint(file.to_owned(), error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    fn configure(self) -> Result<(TlsConnector, TlsAcceptor), rustls::Error> {
+        let provider = Arc::new(ring::default_provider());
+        let mut roots = RootCertStore::empty();
+        for authority in self.authorities {
+            roots.add(authority)?;
+        }
+        let roots = Arc::new(roots);
+        let client = client(provider.clone(), roots.clone(), self.chain.clone(), self.key.clone_key())?;
+        let server = server(provider, roots, self.chain, self.key)?;
+        Ok((TlsConnector::from(Arc::new(client)), TlsAcceptor::from(Arc::new(server))))
+    }
+}
+
+fn client(
+    provider: Arc<CryptoProvider>,
+    roots: Arc<RootCertStore>,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<ClientConfig, rustls::Error> {
+    let versions = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[&TLS13])?;
+    let mut client = versions.with_root_certificates(roots).with_client_auth_cert(chain, key)?;
+    client.resumption = Resumption::disabled();
+    client.enable_early_data = false;
+    Ok(client)
+}
+
+fn server(
+    provider: Arc<CryptoProvider>,
+    roots: Arc<RootCertStore>,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<ServerConfig, rustls::Error> {
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone())
+        .build()
+        .map_err(|error| rustls::Error::General(error.to_string()))?;
+    let versions = ServerConfig::builder_with_provider(provider).with_protocol_versions(&[&TLS13])?;
+    let mut server = versions.with_client_cert_verifier(verifier).with_single_cert(chain, key)?;
+    server.session_storage = Arc::new(NoServerSessionStorage {});
+    server.send_tls13_tickets = 0;
+    server.max_early_data_size = 0;
+    Ok(server)
+}
+
+fn certificates((file, content): (PathBuf, Vec<u8>)) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&content).collect();
+    match chain {
+        Ok(chain) if !chain.is_empty() => Ok(chain),
+        Ok(_) | Err(_) => Err(IdentityError::NotPem { file, what: "certificate" }),
+    }
+}
+
+fn complaint(file: PathBuf, error: webpki::Error) -> IdentityError {
+    let date = |moment: UnixTime| {
+        Date::from(UNIX_EPOCH.checked_add(Duration::from_secs(moment.as_secs())).unwrap_or(UNIX_EPOCH))
+    };
+    match error {
+        webpki::Error::CertExpired { not_after, .. } => IdentityError::Expired { file, on: date(not_after) },
+        webpki::Error::CertNotValidYet { not_before, .. } => {
+            IdentityError::NotYetValid { file, from: date(not_before) }
+        }
+        webpki::Error::BadDer | webpki::Error::TrailingData(_) => IdentityError::NotPem { file, what: "certificate" },
+        error => IdentityError::Unfit { file, error },
+    }
+}
+
+fn folder_of(file: &Path) -> String {
+    shown(file.parent().unwrap_or(file))
+}
+
+/// What to do about a certificate that ran out.
+fn renewal(file: &Path) -> &'static str {
+    if file.ends_with("ca.pem") {
+        "Make a new CA and new certificates in another folder: docs/security.md tells how to change over."
+    } else {
+        "Move it and its key away, make new ones with 'quorate certs', and start the node again; nothing it saved is lost."
+    }
+}

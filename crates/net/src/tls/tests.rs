@@ -1,0 +1,295 @@
+//! What a node needs to be itself, and what it is told when that is not there.
+
+use super::{Identity, IdentityError, PeerError, allow_plain};
+use crate::certificates::{Authority, Days, Folder, Signed, Validity};
+use crate::group::GroupName;
+use proptest::prelude::{any, prop};
+use proptest::{prop_assert, proptest};
+use quorate_core::NodeId;
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tempfile::TempDir;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn group(name: &str) -> GroupName {
+    name.parse().unwrap()
+}
+
+fn node(number: u32) -> NodeId {
+    NodeId::new(number).unwrap()
+}
+
+/// A folder with the certificates of nodes 1 to 3 of group demo.
+fn folder() -> TempDir {
+    let place = tempfile::tempdir().unwrap();
+    Folder::new(place.path()).make(&group("demo"), &[1, 2, 3].map(node), Days::default()).unwrap();
+    place
+}
+
+fn authority(place: &Path) -> Authority {
+    let read = |name| fs::read_to_string(place.join(name)).unwrap();
+    Authority::read(&read("ca.pem"), &read("ca.key"), &group("demo")).unwrap()
+}
+
+fn replace(place: &Path, signed: &Signed) {
+    fs::write(place.join("node-3.pem"), &signed.certificate).unwrap();
+    fs::write(place.join("node-3.key"), &signed.key).unwrap();
+}
+
+fn load(place: &Path) -> Result<Identity, IdentityError> {
+    Identity::load(place, node(3), &group("demo"))
+}
+
+/// What node 3 is told, with the folder's own path left out.
+#[track_caller]
+fn complaint(place: &Path) -> String {
+    let error = load(place).unwrap_err().to_string();
+    assert!(!error.contains("panic") && !error.ends_with(".."), "{error}");
+    error.replace(place.to_str().unwrap(), "certs")
+}
+
+#[test]
+fn good_papers_make_an_identity() {
+    let place = folder();
+    let identity = load(place.path()).unwrap();
+    assert_eq!(identity.node(), node(3));
+    let left = identity.until().unwrap().duration_since(SystemTime::now()).unwrap();
+    assert!(left > DAY * 364 && left <= DAY * 365, "{left:?}");
+    assert_eq!(identity.server_name(node(7)).unwrap().to_str(), "node-7.demo.quorate");
+    assert!(!format!("{identity:?}").to_lowercase().contains("key"));
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_command_that_makes_it() {
+    for name in ["ca.pem", "node-3.pem", "node-3.key"] {
+        let place = folder();
+        fs::remove_file(place.path().join(name)).unwrap();
+        let wanted = format!(
+            "certs/{name} is not there. On the machine with the CA's key, make it: quorate certs --group demo --nodes 3 \
+             --folder certs"
+        );
+        assert_eq!(complaint(place.path()), wanted);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    for name in ["ca.pem", "node-3.pem", "node-3.key"] {
+        let place = folder();
+        fs::remove_file(place.path().join(name)).unwrap();
+        fs::create_dir(place.path().join(name)).unwrap();
+        let complaint = complaint(place.path());
+        assert!(complaint.starts_with(&format!("certs/{name} could not be read: ")), "{complaint}");
+    }
+}
+
+#[test]
+fn what_is_no_pem_is_named() {
+    let huge = "x".repeat(3 << 20);
+    for (name, what) in [("ca.pem", "certificate"), ("node-3.pem", "certificate"), ("node-3.key", "private key")] {
+        for text in ["", "hello", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", &huge] {
+            let place = folder();
+            fs::write(place.path().join(name), text).unwrap();
+            let complaint = complaint(place.path());
+            let is_named = complaint.starts_with(&format!("certs/{name} holds no {what} in PEM"))
+                || complaint.starts_with(&format!("certs/{name} could not be read: it is too long"));
+            assert!(is_named, "{complaint}");
+        }
+    }
+}
+
+#[test]
+fn a_key_of_another_node_is_refused() {
+    let place = folder();
+    fs::copy(place.path().join("node-2.key"), place.path().join("node-3.key")).unwrap();
+    let wanted = "certs/node-3.key is not the key of certs/node-3.pem; put the two back that belong together.";
+    assert_eq!(complaint(place.path()), wanted);
+}
+
+#[test]
+fn papers_of_another_node_are_refused() {
+    let place = folder();
+    for kind in ["pem", "key"] {
+        fs::copy(place.path().join(format!("node-2.{kind}")), place.path().join(format!("node-3.{kind}"))).unwrap();
+    }
+    let wanted = "certs/node-3.pem is the certificate of node-2.demo.quorate, but this node is node-3.demo.quorate; \
+                  check --id, --group and --certs.";
+    assert_eq!(complaint(place.path()), wanted);
+}
+
+#[test]
+fn papers_of_another_group_are_refused() {
+    let place = folder();
+    let error = Identity::load(place.path(), node(3), &group("other")).unwrap_err();
+    assert!(error.to_string().contains("of node-3.demo.quorate, but this node is node-3.other.quorate"), "{error}");
+}
+
+#[test]
+fn papers_of_another_ca_are_refused() {
+    let (place, other) = (folder(), folder());
+    fs::copy(other.path().join("ca.pem"), place.path().join("ca.pem")).unwrap();
+    assert!(complaint(place.path()).starts_with("certs/node-3.pem was not signed by the CA in certs/ca.pem"));
+}
+
+#[test]
+fn papers_that_ran_out_or_have_not_begun_are_refused_with_the_date() {
+    let place = folder();
+    let moment = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+    let old = Validity { from: moment(951_000_000), until: moment(951_782_400) };
+    replace(place.path(), &authority(place.path()).sign(node(3), old).unwrap());
+    assert!(complaint(place.path()).starts_with("certs/node-3.pem ran out on 2000-02-29. Move it and its key away"));
+
+    let now = SystemTime::now();
+    let young = Validity { from: now + DAY * 2, until: now + DAY * 3 };
+    replace(place.path(), &authority(place.path()).sign(node(3), young).unwrap());
+    let complaint = complaint(place.path());
+    assert!(complaint.starts_with("certs/node-3.pem is valid only from 2"), "{complaint}");
+    assert!(complaint.ends_with("check this machine's clock."), "{complaint}");
+}
+
+#[test]
+fn a_ca_that_ran_out_is_refused_unless_it_stands_beside_one_that_did_not() {
+    let place = folder();
+    let current = fs::read_to_string(place.path().join("ca.pem")).unwrap();
+    let old = Authority::new(&group("demo"), UNIX_EPOCH + DAY).unwrap();
+    fs::write(place.path().join("ca.pem"), old.certificate()).unwrap();
+    let sentence = complaint(place.path());
+    assert!(sentence.starts_with("certs/ca.pem ran out on 1980-01-"), "{sentence}");
+    fs::write(place.path().join("ca.pem"), format!("{}{current}", old.certificate())).unwrap();
+    assert!(load(place.path()).is_ok());
+}
+
+#[test]
+fn either_of_two_cas_is_believed_while_one_follows_the_other() {
+    let (place, next) = (folder(), folder());
+    let read = |place: &TempDir, name| fs::read_to_string(place.path().join(name)).unwrap();
+    let both = read(&place, "ca.pem") + &read(&next, "ca.pem");
+    for place in [&place, &next] {
+        fs::write(place.path().join("ca.pem"), &both).unwrap();
+        assert!(load(place.path()).is_ok());
+    }
+    // And the folder's own key still signs.
+    Folder::new(next.path()).make(&group("demo"), &[node(4)], Days::default()).unwrap();
+    assert!(Identity::load(place.path(), node(3), &group("demo")).is_ok());
+    assert!(Identity::load(next.path(), node(4), &group("demo")).is_ok());
+}
+
+/// A certificate for these names and uses from the key of a CA that restrains itself in nothing.
+fn signed_by_a_stranger(names: &[&str], uses: &[ExtendedKeyUsagePurpose]) -> (String, Signed) {
+    let key = KeyPair::generate().unwrap();
+    let mut parameters = CertificateParams::default();
+    parameters.distinguished_name.push(DnType::CommonName, "A company's CA");
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let certificate = parameters.self_signed(&key).unwrap().pem();
+    let issuer = Issuer::new(parameters, key);
+    let own = KeyPair::generate().unwrap();
+    let mut parameters =
+        CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap();
+    parameters.extended_key_usages = uses.to_vec();
+    let signed = parameters.signed_by(&own, &issuer).unwrap();
+    (certificate, Signed { certificate: signed.pem(), key: own.serialize_pem() })
+}
+
+#[test]
+fn papers_of_a_companys_own_ca_serve_if_they_name_the_node_and_both_uses() {
+    use ExtendedKeyUsagePurpose::{ClientAuth, ServerAuth};
+    let place = folder();
+    let try_out = |names: &[&str], uses: &[ExtendedKeyUsagePurpose]| {
+        let (certificate, signed) = signed_by_a_stranger(names, uses);
+        fs::write(place.path().join("ca.pem"), certificate).unwrap();
+        replace(place.path(), &signed);
+        load(place.path()).map_err(|error| error.to_string())
+    };
+    assert!(try_out(&["db.example", "node-3.demo.quorate"], &[ServerAuth, ClientAuth]).is_ok());
+    for one in [ServerAuth, ClientAuth] {
+        let error = try_out(&["node-3.demo.quorate"], &[one]).unwrap_err();
+        assert!(error.contains("cannot be used between nodes"), "{error}");
+    }
+    for name in ["*.demo.quorate", "node-33.demo.quorate", "node-3.demo.quorate.example", "3.demo.quorate"] {
+        let error = try_out(&[name], &[ServerAuth, ClientAuth]).unwrap_err();
+        assert!(error.contains(&format!("is the certificate of {name}, but this node is")), "{error}");
+    }
+}
+
+#[test]
+fn a_peer_is_who_its_certificate_says() {
+    let place = folder();
+    let identity = load(place.path()).unwrap();
+    let shown = CertificateDer::from_pem_file(place.path().join("node-2.pem")).unwrap();
+    let chain = [shown];
+    assert_eq!(identity.verify_peer(Some(&chain), node(2)), Ok(()));
+    let refusal = identity.verify_peer(Some(&chain), node(1)).unwrap_err();
+    assert!(refusal.to_string().contains("is that of node-2.demo.quorate and not of node-1.demo.quorate"), "{refusal}");
+    assert_eq!(identity.verify_peer(None, node(2)), Err(PeerError::NoCertificate { claimed: node(2) }));
+    assert_eq!(identity.verify_peer(Some(&[]), node(2)), Err(PeerError::NoCertificate { claimed: node(2) }));
+    let other = Identity::load(place.path(), node(3), &group("demo")).unwrap();
+    assert_eq!(other.verify_peer(Some(&chain), node(2)), Ok(()));
+}
+
+#[test]
+fn plain_stays_on_the_machine_unless_somebody_insists() {
+    for inside in ["127.0.0.1:7001", "127.9.9.9:1", "[::1]:7001", "[::ffff:127.0.0.1]:7001"] {
+        assert_eq!(allow_plain(inside.parse().unwrap(), false), Ok(()), "{inside}");
+    }
+    for outside in ["0.0.0.0:7001", "[::]:7001", "10.0.0.1:7001", "128.0.0.1:1", "[::ffff:10.0.0.1]:1", "[fe80::1]:1"] {
+        let refusal = allow_plain(outside.parse().unwrap(), false).unwrap_err().to_string();
+        assert!(refusal.contains("--certs") && refusal.contains("--insecure-plain-tcp"), "{refusal}");
+        assert_eq!(allow_plain(outside.parse().unwrap(), true), Ok(()), "{outside}");
+    }
+}
+
+proptest! {
+    /// Whatever stands in the files, the answer is an identity or a sentence.
+    #[test]
+    fn garbage_is_refused_without_a_panic(
+        file in prop::sample::select(vec!["ca.pem", "node-3.pem", "node-3.key"]),
+        garbage in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let place = GOOD.with(Clone::clone);
+        let good = fs::read(place.path().join(file)).unwrap();
+        fs::write(place.path().join(file), &garbage).unwrap();
+        let bad = load(place.path());
+        fs::write(place.path().join(file), good).unwrap();
+        prop_assert!(bad.is_err());
+    }
+
+    /// A byte of good papers is changed, or their end is lost: they serve or they do not, and are told apart.
+    #[test]
+    fn damage_is_survived(
+        file in prop::sample::select(vec!["ca.pem", "node-3.pem", "node-3.key"]),
+        place_of_damage in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        is_cut in any::<bool>(),
+    ) {
+        let place = GOOD.with(Clone::clone);
+        let good = fs::read(place.path().join(file)).unwrap();
+        let mut bad = good.clone();
+        let at = place_of_damage.index(bad.len());
+        bad[at] = byte;
+        if is_cut {
+            bad.truncate(at);
+        }
+        fs::write(place.path().join(file), &bad).unwrap();
+        let result = load(place.path());
+        let text = String::from_utf8_lossy(&bad).into_owned();
+        let good_text = |name| fs::read_to_string(place.path().join(name)).unwrap_or_default();
+        // The CA's reader meets the same bytes, as certificate and as key.
+        let _ = Authority::read(&text, &good_text("ca.key"), &group("demo"));
+        let _ = Authority::read(&good_text("ca.pem"), &text, &group("demo"));
+        fs::write(place.path().join(file), good).unwrap();
+        if let Err(error) = result {
+            prop_assert!(error.to_string().contains(place.path().to_str().unwrap()));
+        }
+        prop_assert!(load(place.path()).is_ok());
+    }
+}
+
+thread_local! {
+    /// Good papers, made once for many damages.
+    static GOOD: std::rc::Rc<TempDir> = std::rc::Rc::new(folder());
+}

@@ -1,0 +1,106 @@
+//! What the nodes of one test write into their log.
+
+use crate::within;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::DefaultGuard;
+use tracing::{Event, Metadata, Subscriber};
+
+/// The log of all nodes on this thread, which is where every task of a test runs.
+pub(crate) struct Log {
+    lines: Arc<Lines>,
+    _guard: DefaultGuard,
+}
+
+#[derive(Default)]
+struct Lines {
+    written: Mutex<Vec<String>>,
+    news: Notify,
+}
+
+struct Writer(Arc<Lines>);
+
+impl Log {
+    pub(crate) fn new() -> Self {
+        let lines = Arc::new(Lines::default());
+        let guard = tracing::subscriber::set_default(Writer(Arc::clone(&lines)));
+        Self { lines, _guard: guard }
+    }
+
+    /// Waits for a line that has all these parts.
+    pub(crate) async fn line(&self, parts: &[&str]) -> String {
+        let waiting = async {
+            loop {
+                let news = self.lines.news.notified();
+                if let Some(line) = self.all().into_iter().find(|line| parts.iter().all(|part| line.contains(part))) {
+                    return line;
+                }
+                news.await;
+            }
+        };
+        match tokio::time::timeout(crate::DEADLINE, waiting).await {
+            Ok(line) => line,
+            Err(_) => panic!("no line of the log has {parts:?}:\n{}", self.all().join("\n")),
+        }
+    }
+
+    /// Waits until so many lines have this part.
+    pub(crate) async fn lines(&self, count: usize, part: &str) {
+        let waiting = async {
+            loop {
+                let news = self.lines.news.notified();
+                if self.count(part) >= count {
+                    return;
+                }
+                news.await;
+            }
+        };
+        within(&format!("{count} lines with '{part}'"), waiting).await;
+    }
+
+    pub(crate) fn count(&self, part: &str) -> usize {
+        self.all().iter().filter(|line| line.contains(part)).count()
+    }
+
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.lines.written.lock().unwrap().clone()
+    }
+}
+
+impl Subscriber for Writer {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("quorate")
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut text = Text(event.metadata().level().to_string());
+        event.record(&mut text);
+        self.0.written.lock().unwrap().push(text.0);
+        self.0.news.notify_waiters();
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            self.0.push_str(&format!(" {value:?}"));
+        }
+    }
+}
