@@ -1,11 +1,20 @@
 //! What users type.
 
+mod certs;
 mod check;
+mod live;
+mod node;
+mod record;
 mod run;
 
+pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
+pub(crate) use live::LiveArgs;
+pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
+pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
 
+use crate::bench::Contender;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quorate_lab::LinkChoice;
 use std::num::{IntErrorKind, ParseIntError};
@@ -19,9 +28,10 @@ use std::str::FromStr;
     version,
     after_help = "Examples:\n  quorate\n  quorate explain ricart-agrawala\n  quorate sim central --nodes 5 --steps\n  \
                   quorate sweep ricart-agrawala --seeds 10000 --loss 0.1 --duplicate 0.05\n  \
-                  quorate check ricart-agrawala --nodes 3 --rounds 2\n\n\
+                  quorate check ricart-agrawala --nodes 3 --rounds 2\n  \
+                  quorate run ricart-agrawala --nodes 5 --entries 100\n\n\
                   Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong,\n\
-                  3 a check did not finish."
+                  3 a check or a run did not finish."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -38,6 +48,10 @@ pub(crate) enum Verb {
     Explain(ExplainArgs),
     /// Run an algorithm once in the simulator.
     Sim(SimArgs),
+    /// Run an algorithm in real processes, which can be killed, stopped and cut off from each other.
+    Run(LiveArgs),
+    /// Gather the journals that real nodes wrote into one, in which causes come before what they cause.
+    Record(RecordArgs),
     /// Run an algorithm with many seeds, and find one that breaks it.
     Sweep(SweepArgs),
     /// Try every order of a small group, and find the shortest one that breaks it.
@@ -48,6 +62,10 @@ pub(crate) enum Verb {
     Trace(TraceArgs),
     /// Measure how fast Quorate is.
     Bench(BenchArgs),
+    /// Be one node of a group of real processes, on any machine.
+    Node(NodeArgs),
+    /// Make the certificates by which the nodes of a group know each other.
+    Certs(CertsArgs),
 }
 
 #[derive(Args, Default)]
@@ -174,7 +192,8 @@ pub(crate) struct TraceArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  quorate bench sim\n  quorate bench check --json\n  quorate bench replica --folder .\n\n\
+    after_help = "Examples:\n  quorate bench sim\n  quorate bench check --json\n  quorate bench replica --folder .\n  \
+    quorate bench net\n\n\
     'bench check' compares with stateright if it finds the program quorate-rivals beside quorate:\n  \
     cargo build --release -p quorate-rivals"
 )]
@@ -197,6 +216,12 @@ pub(crate) struct BenchArgs {
     /// Measure memory in this process alone and print it; 'bench sim' starts itself so.
     #[arg(long, hide = true, value_name = "NODES")]
     pub(crate) memory_of: Option<usize>,
+    /// Be the other process of a turn; 'bench net' starts itself so.
+    #[arg(long, hide = true, requires = "partner_of")]
+    pub(crate) partner: Option<Contender>,
+    /// Where the first process listens.
+    #[arg(long, hide = true, value_name = "ADDRESS")]
+    pub(crate) partner_of: Option<String>,
     /// Search once in this process alone and print the figures; 'bench check' starts itself so.
     #[arg(long, hide = true)]
     pub(crate) search: Option<BenchSearch>,
@@ -213,6 +238,8 @@ pub(crate) enum BenchSubject {
     Check,
     /// Three replicas with and without disks, beside the raw disk in the same run.
     Replica,
+    /// Messages between two processes, plain and encrypted, beside a bare tokio loop in the same run.
+    Net,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -1,17 +1,21 @@
 //! What a family of algorithms brings to the command line, in one trait; everything else is written once for all.
 //!
 //! To add a family: a file here with its options and its [`Present`], its arm in [`of_family`], and its options in
-//! `RunArgs`, where those of other families are refused.
+//! [`FamilyArgs`], where those of other families are refused.
 
 pub(crate) mod election;
 pub(crate) mod mutex;
 pub(crate) mod replica;
 
-use crate::args::RunArgs;
 use crate::report::{Figures, Table};
+use clap::Args;
+use election::ElectionArgs;
+use mutex::MutexArgs;
+use quorate_core::Duration;
 use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec};
-use quorate_registry::Entry;
+use quorate_registry::{Entry, Family};
 use quorate_sim::moment::Moment;
+use replica::ReplicaArgs;
 use std::io::{self, Write};
 
 /// A family, as people see it.
@@ -26,7 +30,12 @@ pub(crate) trait Present: FamilyLab {
     const PROGRESS: &'static str;
 
     /// The settings that the family's options describe.
-    fn settings(args: &RunArgs) -> anyhow::Result<Self::Settings>;
+    fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Self::Settings>;
+
+    /// Settings with which users are busy for about so long, if it is known how fast they are.
+    fn lasting(_settings: &Self::Settings, _length: Duration) -> Option<Self::Settings> {
+        None
+    }
 
     /// A small run that shows what the algorithm does.
     fn example(algorithm: &str) -> Spec<Self>;
@@ -45,6 +54,47 @@ pub(crate) trait Present: FamilyLab {
 
     /// Whether a progress bar moves on.
     fn is_progress(moment: &Moment<'_, Self::Command, Self::Event>) -> bool;
+}
+
+/// What a family's settings depend on beside its own options.
+#[derive(Clone, Copy)]
+pub(crate) struct Basics {
+    /// How many nodes there are.
+    pub(crate) nodes: usize,
+    /// Whether the simulator lets everything go wrong that the family must bear.
+    pub(crate) chaos: bool,
+}
+
+/// The options of all families.
+#[derive(Args)]
+pub(crate) struct FamilyArgs {
+    #[command(flatten)]
+    mutex: MutexArgs,
+    #[command(flatten)]
+    election: ElectionArgs,
+    #[command(flatten)]
+    replica: ReplicaArgs,
+}
+
+impl FamilyArgs {
+    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
+    pub(crate) fn refuse_others(&self, own: Family, algorithm: &str) -> anyhow::Result<()> {
+        let groups: [(Family, &dyn Options); 3] =
+            [(Family::Mutex, &self.mutex), (Family::Election, &self.election), (Family::Replica, &self.replica)];
+        for (family, options) in groups.into_iter().filter(|(family, _)| *family != own) {
+            if let Some(option) = options.given() {
+                return Err(means_nothing(option, family, algorithm, own));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The complaint about an option of another family.
+pub(crate) fn means_nothing(option: &str, of: Family, algorithm: &str, own: Family) -> anyhow::Error {
+    anyhow::anyhow!(
+        "--{option} means nothing to '{algorithm}', which is of the {own} family; it is an option of the {of} family."
+    )
 }
 
 /// Options of the command line that only one family understands.

@@ -1,6 +1,7 @@
 //! The `quorate` command: distributed coordination you can watch, prove and run.
 //!
-//! Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong, 3 a check did not finish.
+//! Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong, 3 a check or a run
+//! did not finish.
 
 mod args;
 mod bench;
@@ -53,11 +54,15 @@ fn run(cli: Cli) -> anyhow::Result<Verdict> {
         Some(Verb::List(args)) => commands::list::run(&args),
         Some(Verb::Explain(args)) => commands::explain::run(&args),
         Some(Verb::Sim(args)) => commands::sim::run(&args),
+        Some(Verb::Run(args)) => commands::live::run(&args),
+        Some(Verb::Record(args)) => commands::record::run(&args),
         Some(Verb::Sweep(args)) => commands::sweep::run(&args),
         Some(Verb::Check(args)) => commands::check::run(&args),
         Some(Verb::Replay(args)) => commands::replay::run(&args),
         Some(Verb::Trace(args)) => commands::trace::run(&args),
         Some(Verb::Bench(args)) => bench::run(&args),
+        Some(Verb::Node(args)) => commands::node::run(&args),
+        Some(Verb::Certs(args)) => commands::certs::run(&args),
     }
 }
 

@@ -131,6 +131,9 @@ pub(crate) struct Reading<'a, F: FamilyLab> {
     algorithm: &'a str,
     nodes: usize,
     seed: u64,
+    /// There if real processes did it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    recorded: bool,
     lines: u64,
     /// There if it is a counterexample.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,23 +150,25 @@ pub(crate) struct Reading<'a, F: FamilyLab> {
 
 impl<'a, F: FamilyLab> Reading<'a, F> {
     pub(crate) fn new(read: &'a Replayed<F>, identical: Option<bool>) -> Self {
-        let Replayed { spec, found_by, lines, messages, summary, verdicts } = read;
+        let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = read;
         let Spec { algorithm, nodes, seed, .. } = spec;
         let judged = verdicts[..].into();
         let found_by = found_by.as_deref();
-        let (nodes, seed, lines, measured) = (*nodes, *seed, *lines, Measured(summary));
-        Self { algorithm, nodes, seed, lines, found_by, identical, messages, judged, measured }
+        let (nodes, seed, recorded, lines) = (*nodes, *seed, *recorded, *lines);
+        let measured = Measured(summary);
+        Self { algorithm, nodes, seed, recorded, lines, found_by, identical, messages, judged, measured }
     }
 }
 
 /// What a journal came to, as text. `remark` says what was done with its lines.
 pub(crate) fn reading<F: Present>(read: &Replayed<F>, remark: &str) -> anyhow::Result<()> {
-    let Replayed { spec, found_by, lines, messages, summary, verdicts } = read;
+    let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = read;
     let entry = spec.validate()?;
     let mut out = output();
     let (nodes, lines) = (count(spec.nodes as u64, "node"), count(*lines, "line"));
     let origin = match found_by {
         Some(command) => format!("found by '{command}'"),
+        None if *recorded => "recorded from real processes".into(),
         None => format!("seed {}", spec.seed),
     };
     writeln!(out, "{} · {nodes} · {origin} · {lines}{remark}\n", paint::bold(F::profile(entry).name))?;

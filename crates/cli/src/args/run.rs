@@ -1,10 +1,7 @@
 //! What to run: what users type after `quorate sim` and `quorate sweep`.
 
 use super::{LinksArg, whole};
-use crate::families::election::ElectionArgs;
-use crate::families::mutex::MutexArgs;
-use crate::families::replica::ReplicaArgs;
-use crate::families::{Options, Present};
+use crate::families::{Basics, FamilyArgs, Present, means_nothing};
 use crate::output::name;
 use clap::Args;
 use quorate_lab::{FaultMix, LabError, Spec, entry};
@@ -60,11 +57,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LENGTH")]
     until: Option<Length>,
     #[command(flatten)]
-    pub(crate) mutex: MutexArgs,
-    #[command(flatten)]
-    pub(crate) election: ElectionArgs,
-    #[command(flatten)]
-    pub(crate) replica: ReplicaArgs,
+    families: FamilyArgs,
+    /// Let everything go wrong that a replicated log must bear, drawn by the seed: crashes, torn, full, failing and lost
+    /// disks, cuts of every kind, bad links, pauses, drift, outages.
+    #[arg(long, help_heading = "Options of replicated logs")]
+    chaos: bool,
 }
 
 impl RunArgs {
@@ -81,7 +78,10 @@ impl RunArgs {
 
     /// The experiment that these arguments describe.
     pub(crate) fn spec<F: Present>(&self) -> anyhow::Result<Spec<F>> {
-        self.refuse_others(F::FAMILY)?;
+        self.families.refuse_others(F::FAMILY, &self.algorithm)?;
+        if self.chaos && F::FAMILY != Family::Replica {
+            return Err(means_nothing("chaos", Family::Replica, &self.algorithm, F::FAMILY));
+        }
         let script_path = self.script.as_ref().map(|path| path.display().to_string());
         let spec = Spec {
             algorithm: self.algorithm.clone(),
@@ -94,7 +94,7 @@ impl RunArgs {
             duplicate: self.duplicate,
             fifo: self.fifo,
             links: self.links.into(),
-            settings: F::settings(self)?,
+            settings: F::settings(&self.families, Basics { nodes: self.nodes, chaos: self.chaos })?,
             faults: self.faults.clone(),
             script: self.script.as_deref().map(|path| read_script(path, F::COMMANDS, self.nodes)).transpose()?,
             script_path,
@@ -103,22 +103,6 @@ impl RunArgs {
         };
         spec.validate()?;
         Ok(spec)
-    }
-
-    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
-    fn refuse_others(&self, own: Family) -> anyhow::Result<()> {
-        let groups: [(Family, &dyn Options); 3] =
-            [(Family::Mutex, &self.mutex), (Family::Election, &self.election), (Family::Replica, &self.replica)];
-        for (family, options) in groups.into_iter().filter(|(family, _)| *family != own) {
-            if let Some(option) = options.given() {
-                anyhow::bail!(
-                    "--{option} means nothing to '{}', which is of the {own} family; it is an option of the {family} \
-                     family.",
-                    self.algorithm
-                );
-            }
-        }
-        Ok(())
     }
 }
 

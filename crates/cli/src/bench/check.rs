@@ -103,10 +103,6 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
         writeln!(output(), "{}", serde_json::to_string(&turn(search, args.threads)?)?)?;
         return Ok(Verdict::Holds);
     }
-    anyhow::ensure!(
-        args.events.is_none(),
-        "--events is for 'bench sim'; 'bench check' has one model, and takes --turns."
-    );
     let found = contest(args.turns)?;
     if args.json {
         report::json(&found)?;

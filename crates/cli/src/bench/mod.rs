@@ -5,9 +5,12 @@
 
 mod bare;
 mod check;
+mod net;
 mod replica;
 mod ring;
 mod sim;
+
+pub(crate) use net::Contender;
 
 use crate::args::{BenchArgs, BenchSubject};
 use crate::{Verdict, paint};
@@ -16,17 +19,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     anyhow::ensure!(args.turns > 0, "Each contender needs at least one turn: --turns 5.");
     let is = |subject: BenchSubject| args.subject == subject;
-    let has_no_folder = args.folder.is_none() || is(BenchSubject::Replica);
+    let has_no_folder = args.folder.is_none() || is(BenchSubject::Replica) || args.partner.is_some();
     anyhow::ensure!(has_no_folder, "--folder is for 'bench replica', which alone writes to a disk.");
-    let has_no_events = args.events.is_none() || !is(BenchSubject::Replica);
-    anyhow::ensure!(
-        has_no_events,
-        "--events is for 'bench sim'; 'bench replica' measures for a time, and takes --turns."
-    );
+    let has_no_events = args.events.is_none() || is(BenchSubject::Sim);
+    anyhow::ensure!(has_no_events, "--events is for 'bench sim' alone; the other benchmarks take --turns.");
     match args.subject {
         BenchSubject::Sim => sim::run(args),
         BenchSubject::Check => check::run(args),
         BenchSubject::Replica => replica::run(args),
+        BenchSubject::Net => net::run(args),
     }
 }
 

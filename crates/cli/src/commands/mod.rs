@@ -1,9 +1,13 @@
 //! One file a command.
 
+pub(crate) mod certs;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod list;
+pub(crate) mod live;
+pub(crate) mod node;
+pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod sim;
 pub(crate) mod sweep;

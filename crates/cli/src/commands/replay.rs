@@ -41,7 +41,7 @@ fn replayed<F: Present>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Resu
     }
     let mut failed = None;
     let steps = args.steps.then(|| {
-        Trace::<F, _>::new(journal.header().nodes, |line| {
+        Trace::<F, _>::of(journal.header(), |line| {
             let told = writeln!(out, "{}", trace::render(line, paint::ink));
             failed = failed.take().or(told.err());
         })

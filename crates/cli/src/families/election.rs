@@ -1,7 +1,6 @@
 //! Elections on the command line.
 
-use super::{Options, Present};
-use crate::args::RunArgs;
+use super::{Basics, FamilyArgs, Options, Present};
 use crate::report::{Figures, Table, number};
 use clap::Args;
 use quorate_core::Duration;
@@ -35,7 +34,7 @@ impl Present for Election {
     const ADVICE: &'static str = "--starters all or more --nodes";
     const PROGRESS: &'static str = "nodes know";
 
-    fn settings(args: &RunArgs) -> anyhow::Result<Settings> {
+    fn settings(args: &FamilyArgs, _basics: Basics) -> anyhow::Result<Settings> {
         Ok(Settings { starters: args.election.starters.clone().unwrap_or_default() })
     }
 

@@ -1,7 +1,7 @@
 //! Mutual exclusion on the command line.
 
-use super::{Options, Present};
-use crate::args::{RunArgs, whole};
+use super::{Basics, FamilyArgs, Options, Present};
+use crate::args::whole;
 use crate::paint;
 use crate::report::{Figures, Table, count, number, property};
 use clap::{Args, ValueEnum};
@@ -93,13 +93,13 @@ impl Present for Mutex {
     const ADVICE: &'static str = "--workload all or more --entries";
     const PROGRESS: &'static str = "requests";
 
-    fn settings(args: &RunArgs) -> anyhow::Result<Settings> {
+    fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
         let MutexArgs { entries, workload, hold, think, tries, cancels, .. } = args.mutex;
         let usual = Settings::default();
         Ok(Settings {
             entries: entries.unwrap_or(usual.entries),
             workload: workload.map_or(usual.workload, Pattern::from),
-            requesters: args.mutex.requesters(args.nodes)?,
+            requesters: args.mutex.requesters(basics.nodes)?,
             hold,
             think,
             tries: tries.unwrap_or_default(),

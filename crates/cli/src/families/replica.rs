@@ -1,11 +1,11 @@
 //! Replicated logs on the command line.
 
-use super::{Options, Present};
-use crate::args::{RunArgs, whole};
+use super::{Basics, FamilyArgs, Options, Present};
+use crate::args::whole;
 use crate::report::{Figures, Table, number};
 use clap::{Args, ValueEnum};
 use quorate_core::Duration;
-use quorate_lab::replica::{Settings, Summary};
+use quorate_lab::replica::{OPERATION, Settings, Summary};
 use quorate_lab::{FamilyLab, Replica, Spec};
 use quorate_replica::{Event, Reads};
 use quorate_sim::moment::{Done, Moment};
@@ -46,10 +46,6 @@ pub(crate) struct ReplicaArgs {
     /// How long a piece of a snapshot is; 100 unless given.
     #[arg(long, value_name = "BYTES", value_parser = whole::<usize>)]
     piece_bytes: Option<usize>,
-    /// Let everything go wrong that a replicated log must bear, drawn by the seed: crashes, torn, full, failing and lost
-    /// disks, cuts of every kind, bad links, pauses, drift, outages.
-    #[arg(long)]
-    chaos: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -70,7 +66,7 @@ impl From<ReadsArg> for Reads {
 impl Options for ReplicaArgs {
     fn given(&self) -> Option<&'static str> {
         let Self { founders, clients, operations, keys, changes, reads, .. } = self;
-        let Self { tick, checkpoint_every, keep_entries, piece_bytes, chaos, .. } = self;
+        let Self { tick, checkpoint_every, keep_entries, piece_bytes, .. } = self;
         let given = [
             (founders.is_some(), "founders"),
             (clients.is_some(), "clients"),
@@ -82,7 +78,6 @@ impl Options for ReplicaArgs {
             (checkpoint_every.is_some(), "checkpoint-every"),
             (keep_entries.is_some(), "keep-entries"),
             (piece_bytes.is_some(), "piece-bytes"),
-            (*chaos, "chaos"),
         ];
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
@@ -94,7 +89,7 @@ impl Present for Replica {
     const ADVICE: &'static str = "more --seeds or --operations, with --chaos";
     const PROGRESS: &'static str = "operations";
 
-    fn settings(args: &RunArgs) -> anyhow::Result<Settings> {
+    fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
         let given = &args.replica;
         let usual = Settings::default();
         Ok(Settings {
@@ -108,8 +103,14 @@ impl Present for Replica {
             checkpoint_every: given.checkpoint_every.unwrap_or(usual.checkpoint_every),
             keep_entries: given.keep_entries.unwrap_or(usual.keep_entries),
             piece_bytes: given.piece_bytes.unwrap_or(usual.piece_bytes),
-            chaos: given.chaos,
+            chaos: basics.chaos,
         })
+    }
+
+    fn lasting(settings: &Settings, length: Duration) -> Option<Settings> {
+        let Length(tick) = settings.tick;
+        let rounds = length.nanos() / tick.times(OPERATION).nanos().max(1);
+        Some(Settings { operations: rounds.max(1).saturating_mul(settings.clients), ..settings.clone() })
     }
 
     /// One client, one wish, and an end before the heartbeats go on and on.

@@ -131,9 +131,9 @@ fn of_the_checker_beside_another() {
 #[test]
 fn mistakes() {
     assert_eq!(run("bench check --turns 0").complaint(), "error: Each contender needs at least one turn: --turns 5.\n");
-    let complaint = "error: --events is for 'bench sim'; 'bench check' has one model, and takes --turns.\n";
+    let complaint = "error: --events is for 'bench sim' alone; the other benchmarks take --turns.\n";
     assert_eq!(run("bench check --events 5000").complaint(), complaint);
-    let complaint = "error: --events is for 'bench sim'; 'bench replica' measures for a time, and takes --turns.\n";
+    let complaint = "error: --events is for 'bench sim' alone; the other benchmarks take --turns.\n";
     assert_eq!(run("bench replica --events 5").complaint(), complaint);
     let complaint = "error: --folder is for 'bench replica', which alone writes to a disk.\n";
     assert_eq!(run("bench sim --folder .").complaint(), complaint);

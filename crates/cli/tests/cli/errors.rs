@@ -344,7 +344,7 @@ fn usage() {
             For more information, try '--help'.
             $ quorate bench all
             error: invalid value 'all' for '<SUBJECT>'
-              [possible values: sim, check, replica]
+              [possible values: sim, check, replica, net]
 
             For more information, try '--help'.
         "#]],

@@ -9,6 +9,7 @@
 
 #[cfg(unix)]
 mod bench;
+mod certs;
 mod check;
 mod commands;
 mod documents;
@@ -17,5 +18,8 @@ mod families;
 mod golden;
 mod journals;
 mod json;
+#[cfg(target_os = "linux")]
+mod live;
+mod record;
 mod run;
 mod violations;

@@ -1,0 +1,192 @@
+//! Two nodes of a protocol that does nothing but send.
+
+use super::partner::{Certificates, Partner, announce, group, here, there};
+use super::{Contender, MESSAGES, ROUND_TRIPS, Small, Turn};
+use anyhow::Context;
+use quorate_core::{Describe, Effects, Incarnation, Input, Never, NodeId, Protocol, Time};
+use quorate_drive::{Clock, Disk, Parts};
+use quorate_net::tls::Security;
+use quorate_net::{Handle, Limits, Overflow, Postcard, Runtime, Settings, reports};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::time::Instant;
+use tokio::sync::mpsc;
+
+/// How many messages follow from one command.
+const BURST: u64 = 100;
+
+/// A node that sends, or answers what was sent.
+struct Racer {
+    other: NodeId,
+    sent: u64,
+    /// When the last round trip began, and how long each took.
+    began: Time,
+    round_trips: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+enum Command {
+    /// Send so many messages.
+    Burst(u64),
+    /// Send messages there and back.
+    RoundTrips,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Message {
+    Load(Small),
+    /// All have come.
+    Done,
+    Ping(Small),
+    Pong(Small),
+}
+
+#[derive(Debug, Serialize)]
+enum Event {
+    Done,
+    RoundTrips(Vec<u64>),
+}
+
+impl Describe for Message {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Load(_) => "load",
+            Self::Done => "done",
+            Self::Ping(_) => "ping",
+            Self::Pong(_) => "pong",
+        }
+    }
+}
+
+impl Protocol for Racer {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Never;
+    type Event = Event;
+    type Durable = ();
+
+    fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+        match input {
+            Input::Command(Command::Burst(count)) => {
+                for _ in 0..count {
+                    self.sent += 1;
+                    out.send(self.other, Message::Load(Small::new(self.sent)));
+                }
+            }
+            Input::Command(Command::RoundTrips) => {
+                self.began = now;
+                out.send(self.other, Message::Ping(Small::new(1)));
+            }
+            Input::Message { message: Message::Load(small), .. } => {
+                if small.number == MESSAGES {
+                    out.send(self.other, Message::Done);
+                }
+            }
+            Input::Message { message: Message::Done, .. } => out.emit(Event::Done),
+            Input::Message { message: Message::Ping(small), .. } => out.send(self.other, Message::Pong(small)),
+            Input::Message { message: Message::Pong(small), .. } => self.back(now, small, out),
+            Input::Timer(never) => match never {},
+            Input::Start { .. }
+            | Input::Saved(_)
+            | Input::Suspect(_)
+            | Input::Trust(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::View(_) => {}
+        }
+    }
+}
+
+impl Racer {
+    fn back(&mut self, now: Time, small: Small, out: &mut Effects<'_, Self>) {
+        self.round_trips.push(now.since(self.began).nanos());
+        self.began = now;
+        if small.number < ROUND_TRIPS {
+            out.send(self.other, Message::Ping(Small::new(small.number + 1)));
+        } else {
+            out.emit(Event::RoundTrips(std::mem::take(&mut self.round_trips)));
+        }
+    }
+}
+
+fn tokio() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+fn settings(me: NodeId, other: NodeId, address: &str, security: Security) -> anyhow::Result<Settings> {
+    Ok(Settings {
+        me,
+        incarnation: Incarnation::FIRST,
+        group: group()?,
+        algorithm: "race".into(),
+        format: 1,
+        peers: BTreeMap::from([(other, address.to_owned())]),
+        security,
+        overflow: Overflow::End,
+        limits: Limits::default(),
+    })
+}
+
+fn runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<Racer, (), (), Postcard> {
+    let me = settings.me;
+    Runtime {
+        settings,
+        listener,
+        node: Racer { other, sent: 0, began: Time::ZERO, round_trips: Vec::new() },
+        durable: (),
+        parts: Parts { me, clock: Clock::start(), seed: 1, disk: Disk::None, record: () },
+        reports: reports().1,
+        codec: Postcard,
+    }
+}
+
+pub(super) fn measure(contender: Contender, certificates: &Certificates) -> anyhow::Result<Turn> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let partner = Partner::start(contender, certificates, &listener.local_addr()?.to_string())?;
+    let settings = settings(here(), there(), &partner.address, certificates.security(contender)?)?;
+    let tokio = tokio()?;
+    let _inside = tokio.enter();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let hear = move |events: Vec<Event>| {
+        for event in events {
+            let _ = tell.send(event);
+        }
+    };
+    let (handle, node) = runtime(settings, listener, there()).prepare(hear)?;
+    tokio.block_on(async {
+        let node = ::tokio::spawn(node);
+        // The first trips are not measured: by then the nodes have met.
+        round_trips(&handle, &mut told).await?;
+        let begin = Instant::now();
+        for _ in 0..MESSAGES / BURST {
+            handle.command(Command::Burst(BURST)).await.map_err(|_| anyhow::anyhow!("The node has ended."))?;
+        }
+        told.recv().await.context("The node has ended.")?;
+        let messages_per_second = MESSAGES as f64 / begin.elapsed().as_secs_f64();
+        let round_trips = round_trips(&handle, &mut told).await?;
+        handle.stop();
+        node.await?;
+        Ok(Turn { messages_per_second, round_trips })
+    })
+}
+
+async fn round_trips(handle: &Handle<Command>, told: &mut mpsc::UnboundedReceiver<Event>) -> anyhow::Result<Vec<u64>> {
+    handle.command(Command::RoundTrips).await.map_err(|_| anyhow::anyhow!("The node has ended."))?;
+    match told.recv().await {
+        Some(Event::RoundTrips(lengths)) => Ok(lengths),
+        Some(Event::Done) | None => anyhow::bail!("The node has ended."),
+    }
+}
+
+pub(super) fn serve(security: Security, first: &str) -> anyhow::Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let settings = settings(there(), here(), first, security)?;
+    let tokio = tokio()?;
+    let _inside = tokio.enter();
+    let (_handle, node) = runtime(settings, listener, here()).prepare(|_| {})?;
+    announce(address)?;
+    tokio.block_on(node);
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! `quorate certs`: certificates for the nodes of a group.
+
+use crate::Verdict;
+use crate::args::CertsArgs;
+use crate::output::{name, output};
+use crate::{paint, report};
+use quorate_core::NodeId;
+use quorate_net::certificates::{AuthorityFrom, Date, Folder, FolderError, MOST_NODES, Made};
+use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    group: &'a str,
+    folder: String,
+    /// Whether the CA was made too, or was in the folder.
+    authority: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authority_until: Option<String>,
+    nodes: Vec<u32>,
+    until: String,
+    files: Vec<String>,
+}
+
+pub(crate) fn run(args: &CertsArgs) -> anyhow::Result<Verdict> {
+    if args.nodes.len() > MOST_NODES {
+        return Err(FolderError::TooManyNodes(args.nodes.len()).into());
+    }
+    let nodes: Vec<NodeId> = args.nodes.iter().collect();
+    let made = Folder::new(&args.folder).make(&args.group, &nodes, args.days)?;
+    if args.json {
+        report::json(&figures(args, &nodes, &made))?;
+    } else {
+        tell(args, &nodes, &made)?;
+    }
+    Ok(Verdict::Holds)
+}
+
+fn figures<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &Made) -> Report<'a> {
+    Report {
+        group: args.group.as_str(),
+        folder: name(&args.folder),
+        authority: match made.authority {
+            AuthorityFrom::New => "made",
+            AuthorityFrom::Folder => "found",
+        },
+        authority_until: made.authority_until.map(|until| Date::from(until).to_string()),
+        nodes: nodes.iter().map(|node| node.number()).collect(),
+        until: Date::from(made.until).to_string(),
+        files: made.files.iter().map(|file| name(file)).collect(),
+    }
+}
+
+fn tell(args: &CertsArgs, nodes: &[NodeId], made: &Made) -> anyhow::Result<()> {
+    let mut out = output();
+    let (group, folder) = (&args.group, name(&args.folder));
+    let until = made.authority_until.map(|until| format!(", valid until {}", Date::from(until))).unwrap_or_default();
+    match made.authority {
+        AuthorityFrom::New => writeln!(out, "Made a CA for group {group}{until}:")?,
+        AuthorityFrom::Folder => writeln!(out, "Used the CA of group {group} in {folder}{until}.")?,
+    }
+    let (mut files, has_many) = (made.files.iter(), nodes.len() > 1);
+    if made.authority == AuthorityFrom::New {
+        for file in files.by_ref().take(2) {
+            writeln!(out, "  {}", name(file))?;
+        }
+    }
+    let whose = if has_many { format!("nodes {}", args.nodes) } else { format!("node {}", args.nodes) };
+    writeln!(out, "Made the certificate and key of {whose}, valid until {}:", Date::from(made.until))?;
+    let files: Vec<_> = files.map(|file| name(file)).collect();
+    for pair in files.chunks(2) {
+        writeln!(out, "  {}", pair.join("  "))?;
+    }
+    let key = name(&Folder::new(&args.folder).authority_key());
+    writeln!(out, "\nKeep {key} to yourself: whoever has it can make nodes of the group.")?;
+    writeln!(out, "A node's machine needs ca.pem and the two files of its node, nothing more.")?;
+    writeln!(out, "\n{}", paint::dim(&format!("To start a node: {}", next(args, nodes))))?;
+    Ok(())
+}
+
+/// How the first of these nodes is started.
+fn next(args: &CertsArgs, nodes: &[NodeId]) -> String {
+    let first = nodes.first().copied().unwrap_or(NodeId::from_index(0));
+    let shown = nodes.iter().skip(1).take(4).map(|node| format!("{node}=HOST:{}", port(*node)));
+    let mut peers: Vec<_> = shown.collect();
+    // Who else is in the group is not known here.
+    if peers.len() + 1 < nodes.len() || peers.is_empty() {
+        peers.push("…".to_owned());
+    }
+    format!(
+        "quorate node ricart-agrawala --id {first} --listen HOST:{} --peers {} --group {} --certs {}",
+        port(first),
+        peers.join(","),
+        args.group,
+        quoted(&args.folder)
+    )
+}
+
+/// A port that is easily told from those of the other nodes.
+fn port(node: NodeId) -> u32 {
+    7_000 + node.number() % 1_000
+}
+
+/// A folder as a shell wants it.
+fn quoted(folder: &Path) -> String {
+    let text = name(folder);
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-".contains(character);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}

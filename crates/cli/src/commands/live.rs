@@ -1,0 +1,245 @@
+//! `quorate run`: one run in real processes.
+
+use crate::args::LiveArgs;
+use crate::families::{Present, Task, of_family};
+use crate::output::{name, output};
+use crate::report::{Figures, Judged, Measured, count};
+use crate::{Verdict, interrupt, paint, report};
+use indicatif::{ProgressBar, ProgressStyle};
+use quorate_core::{NodeId, Time};
+use quorate_lab::{FamilyLab, Spec};
+use quorate_live::schedule::option;
+use quorate_live::{Counts, Options, Recorded};
+use quorate_registry::Family;
+use quorate_sim::metrics::MessageSummary;
+use quorate_sim::moment::{Done, Moment};
+use quorate_sim::run::Ending;
+use quorate_sim::settings::Length;
+use serde::Serialize;
+use std::io::Write;
+
+#[derive(Serialize)]
+#[serde(bound = "")]
+struct Report<'a, F: FamilyLab> {
+    algorithm: &'a str,
+    family: Family,
+    nodes: usize,
+    seed: u64,
+    links: &'static str,
+    ending: Ending,
+    time_ns: u64,
+    events: u64,
+    trace_hash: &'a str,
+    messages: &'a MessageSummary,
+    #[serde(flatten)]
+    judged: Judged<'a>,
+    #[serde(flatten)]
+    measured: Measured<'a, F>,
+    run: Carried<'a>,
+}
+
+/// What is only in a run with real processes.
+#[derive(Serialize)]
+struct Carried<'a> {
+    #[serde(flatten)]
+    counts: Counts,
+    wall_ns: u64,
+    tls: bool,
+    namespaces: bool,
+    interrupted: bool,
+    /// What was to be done to the processes, in the words of the command line.
+    faults: Vec<String>,
+    /// How many of the ends and beginnings of these were still to come.
+    spared: usize,
+    troubles: &'a [String],
+    /// Files whose last line was cut off with its process.
+    torn: usize,
+    /// Where the run's journal is, if it was wanted or a property fails in it.
+    journal: Option<String>,
+    /// What is odd about the journals of the processes.
+    warnings: &'a [String],
+}
+
+pub(crate) fn run(args: &LiveArgs) -> anyhow::Result<Verdict> {
+    of_family(args.entry()?, args)
+}
+
+impl Task for &LiveArgs {
+    type Output = anyhow::Result<Verdict>;
+    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+        live::<F>(self, entry)
+    }
+}
+
+fn live<F: Present>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    let spec = args.spec::<F>()?;
+    let program = std::env::current_exe()
+        .map_err(|error| anyhow::anyhow!("This program cannot be found again, to start a process of it: {error}."))?;
+    interrupt::watch();
+    if args.chaos && !args.json {
+        announce(args, &spec)?;
+    }
+    let options = Options {
+        tls: args.tls,
+        namespaces: args.namespaces,
+        keep: args.keep.clone(),
+        journal: args.trace.clone(),
+        until: args.until.map(|Length(length)| length),
+        patience: args.patience.0,
+        interrupted: &interrupt::came,
+        ..Options::new(program)
+    };
+    let bar = bar::<F>(&spec);
+    let mut watch = |time: Time, node: NodeId, event: &F::Event| {
+        if F::is_progress(&Moment::Effect { time, node, effect: Done::Emit(event) }) {
+            bar.inc(1);
+        }
+    };
+    let recorded = quorate_live::run::<F>(&spec, &options, &mut watch);
+    bar.finish_and_clear();
+    let recorded = recorded?;
+    if args.json {
+        print_json(args, &spec, entry, &recorded)?;
+    } else {
+        print(args, &spec, entry, &recorded)?;
+    }
+    Ok(verdict(&recorded))
+}
+
+fn verdict<F: FamilyLab>(recorded: &Recorded<F>) -> Verdict {
+    match recorded.ending {
+        _ if recorded.fails() => Verdict::Fails,
+        Ending::Done => Verdict::Holds,
+        Ending::Stuck | Ending::Stopped => Verdict::Unfinished,
+    }
+}
+
+/// The plan is told before it is carried out, or nobody would know it of a run that never comes to its end.
+fn announce<F: Present>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()> {
+    let mut out = output();
+    let what = count(spec.faults.len() as u64, "fault");
+    writeln!(out, "Chaos of seed {}: {what} in {}", spec.seed, F::fault_window(spec))?;
+    let mut line = String::new();
+    for fault in spec.faults.iter().filter_map(option) {
+        if line.len() + fault.len() > 110 {
+            writeln!(out, "{}", paint::dim(&line))?;
+            line.clear();
+        }
+        line.push_str("  ");
+        line.push_str(&fault);
+    }
+    writeln!(out, "{}", paint::dim(&line))?;
+    writeln!(out, "Again, as far as real time repeats itself: {}\n", args.command(spec))?;
+    out.flush()?;
+    Ok(())
+}
+
+fn bar<F: Present>(spec: &Spec<F>) -> ProgressBar {
+    let bar = ProgressBar::new(F::goal(spec));
+    let style = ProgressStyle::with_template(&format!("  {{bar:30}} {{pos}}/{{len}} {}, {{elapsed}}", F::PROGRESS));
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+fn links(args: &LiveArgs) -> &'static str {
+    if args.tls { "tls" } else { "tcp" }
+}
+
+fn print_json<F: Present>(
+    args: &LiveArgs,
+    spec: &Spec<F>,
+    entry: &'static F::Entry,
+    recorded: &Recorded<F>,
+) -> anyhow::Result<()> {
+    let Recorded { read, gathered, .. } = recorded;
+    report::json(&Report {
+        algorithm: F::profile(entry).name,
+        family: F::FAMILY,
+        nodes: spec.nodes,
+        seed: spec.seed,
+        links: links(args),
+        ending: recorded.ending,
+        time_ns: recorded.time.nanos(),
+        events: recorded.events,
+        trace_hash: &recorded.trace_hash,
+        messages: &read.messages,
+        judged: read.verdicts[..].into(),
+        measured: Measured::<F>(&read.summary),
+        run: Carried {
+            counts: recorded.counts,
+            wall_ns: recorded.wall.nanos(),
+            tls: args.tls,
+            namespaces: args.namespaces,
+            interrupted: recorded.is_interrupted,
+            faults: spec.faults.iter().filter_map(option).collect(),
+            spared: recorded.spared,
+            troubles: &recorded.troubles,
+            torn: gathered.torn.len(),
+            journal: recorded.journal.as_deref().map(name),
+            warnings: &gathered.warnings,
+        },
+    })
+}
+
+fn print<F: Present>(
+    args: &LiveArgs,
+    spec: &Spec<F>,
+    entry: &'static F::Entry,
+    recorded: &Recorded<F>,
+) -> anyhow::Result<()> {
+    let mut out = output();
+    let place = if args.namespaces { "networks of their own" } else { "loopback" };
+    let processes = if spec.nodes == 1 { "1 process".into() } else { format!("{} processes", spec.nodes) };
+    let title = format!("{processes} · seed {} · {} on {place}", spec.seed, links(args).to_uppercase());
+    writeln!(out, "{} · {title}\n", paint::bold(F::profile(entry).name))?;
+    let Recorded { read, gathered, .. } = recorded;
+    Figures { spec, entry, messages: &read.messages, summary: &read.summary, verdicts: &read.verdicts }
+        .print(&mut out)?;
+    writeln!(out, "\n  {}", paint::dim(&ending(spec, recorded)))?;
+    for remark in remarks(recorded) {
+        writeln!(out, "  {}", paint::dim(&remark))?;
+    }
+    if let Some(path) = &recorded.journal {
+        writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", name(path), gathered.lines)))?;
+    }
+    if recorded.fails() {
+        if let Some(path) = &recorded.journal {
+            writeln!(out, "\nTo see what every process did: quorate replay {} --steps", name(path))?;
+        }
+        writeln!(out, "To try again, as far as real time repeats itself: {}", args.command(spec))?;
+    }
+    Ok(())
+}
+
+fn ending<F: Present>(spec: &Spec<F>, recorded: &Recorded<F>) -> String {
+    let served = F::progress(spec, &recorded.read.summary);
+    let time = recorded.time;
+    let ending = match recorded.ending {
+        Ending::Done => format!("done after {time}"),
+        Ending::Stuck => format!("stuck after {time}: nobody was told anything any more{served}"),
+        Ending::Stopped if recorded.is_interrupted => format!("interrupted after {time}{served}"),
+        Ending::Stopped => format!("not finished after {time}, its limit{served}"),
+    };
+    let events = count(recorded.events, "event");
+    format!("{ending}; {} in all, {events}, trace {}", recorded.wall, recorded.trace_hash)
+}
+
+/// What was done to the processes, and what is odd.
+fn remarks<F: FamilyLab>(recorded: &Recorded<F>) -> Vec<String> {
+    let Counts { processes, kills, stops, cuts } = recorded.counts;
+    let done = [(kills, "kill"), (stops, "stop"), (cuts, "cut")];
+    let done: Vec<_> =
+        done.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what)).collect();
+    let mut remarks = Vec::new();
+    if !done.is_empty() {
+        remarks.push(format!("{} in {processes} processes", done.join(", ")));
+    }
+    if recorded.spared > 0 {
+        remarks.push(format!("{} of what was planned for the processes was still to come", recorded.spared));
+    }
+    if recorded.ending != Ending::Done && !recorded.troubles.is_empty() {
+        remarks.push(format!("in the end {}", recorded.troubles.join(", ")));
+    }
+    remarks.extend(recorded.gathered.warnings.iter().cloned());
+    remarks
+}

@@ -1,0 +1,232 @@
+//! `quorate node`: one process of a group.
+
+mod console;
+mod disk;
+
+use crate::Verdict;
+use crate::args::NodeArgs;
+use crate::args::{LogLevel, Peers, addresses};
+use crate::families::{Basics, Present, Task, of_family};
+use crate::output::name;
+use anyhow::{Context, bail, ensure};
+use console::Console;
+use disk::Found;
+use quorate_core::{Incarnation, NodeId};
+use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
+use quorate_lab::{NodeOf, Spec, entry, experiment};
+use quorate_net::tls::{Identity, Security, allow_plain};
+use quorate_net::{Ending, Limits, Overflow, Runtime, Settings, reports};
+use quorate_sim::journal::Live;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::time::SystemTime;
+
+/// The version of the form in which messages travel.
+const FORMAT: u32 = 1;
+
+pub(crate) fn run(args: &NodeArgs) -> anyhow::Result<Verdict> {
+    of_family(entry(&args.algorithm)?, args)
+}
+
+impl Task for &NodeArgs {
+    type Output = anyhow::Result<Verdict>;
+    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+        log_to_standard_error(self.log);
+        if self.peers == Peers::FromInput {
+            // A process that was started by another ends with it, even if it is stopped at that moment.
+            let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        }
+        self.families.refuse_others(F::FAMILY, &self.algorithm)?;
+        let me = NodeId::new(self.id).context("Nodes are numbered from 1; write for example --id 1.")?;
+        let listener = self.listen()?;
+        let console = Console::new(self.json);
+        console.listening(listener.local_addr()?);
+        let peers = self.peers(me, &console)?;
+        let nodes = peers.len() + 1;
+        let settings = F::settings(&self.families, Basics { nodes, chaos: false })?;
+        let spec = quorate_live::spec::<F>(&self.algorithm, nodes, self.seed, settings);
+        spec.validate()?;
+        Process { args: self, entry, me, spec, listener, peers, console }.run()
+    }
+}
+
+/// One process, with everything that it was told.
+struct Process<'a, F: Present> {
+    args: &'a NodeArgs,
+    entry: &'static F::Entry,
+    me: NodeId,
+    spec: Spec<F>,
+    listener: TcpListener,
+    peers: BTreeMap<NodeId, String>,
+    console: Console,
+}
+
+impl<F: Present> Process<'_, F> {
+    fn run(self) -> anyhow::Result<Verdict> {
+        let (tell, reports) = reports();
+        let owner = self.args.group.cluster(&self.args.algorithm);
+        let codec = F::codec(self.entry);
+        let found = match &self.args.data {
+            Some(folder) => disk::open(folder, self.args.data_was_lost, owner, self.me, codec, tell)?,
+            None => Found::nothing(self.args.life.map_or_else(life_by_the_clock, Incarnation)),
+        };
+        let clock = self.args.origin.map_or_else(|| Clock::with_origin(0), Clock::with_origin);
+        match &self.args.trace {
+            None => self.drive(found, clock, reports, ()),
+            Some(path) => {
+                let failed =
+                    |error: io::Error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
+                let header = self.header(&found, clock)?;
+                let file = File::create(path).map_err(failed)?;
+                self.drive(found, clock, reports, LiveJournal::new(file, &header))
+            }
+        }
+    }
+
+    fn header(&self, found: &Found, clock: Clock) -> anyhow::Result<quorate_sim::journal::Header> {
+        let live = Live {
+            node: Some(self.me),
+            incarnation: found.incarnation,
+            boot: boot_id(),
+            zero: clock.origin(),
+            offset: clock.offset(),
+            writes: found.writes,
+        };
+        // Whoever began at no instant in particular wants to see its own start as zero.
+        let origin = if self.args.origin.is_some() { 0 } else { clock.now().nanos() };
+        Ok(quorate_sim::journal::Header { live: Some(live), origin, ..experiment::header(&self.spec)? })
+    }
+
+    fn drive<O>(self, found: Found, clock: Clock, reports: quorate_net::Reports, record: O) -> anyhow::Result<Verdict>
+    where
+        O: Record<F::Command, F::Event> + Send + 'static,
+    {
+        let Found { durable, incarnation, disk, .. } = found;
+        let overflow = if F::copes_with_loss(self.entry) { Overflow::Drop } else { Overflow::End };
+        let settings = Settings {
+            me: self.me,
+            incarnation,
+            group: self.args.group.clone(),
+            algorithm: self.args.algorithm.clone(),
+            format: FORMAT,
+            peers: self.peers,
+            security: security(self.args, self.me)?,
+            overflow,
+            limits: Limits::default(),
+        };
+        // The system's own dice: no two nodes of a group may wait for the same lengths.
+        let seed = RandomState::new().hash_one(self.me.number());
+        let node: NodeOf<F> = F::maker(&self.spec, self.entry)(self.me);
+        let runtime = Runtime {
+            settings,
+            listener: self.listener,
+            node,
+            durable,
+            parts: Parts { me: self.me, clock, seed, disk, record },
+            reports,
+            codec: F::codec(self.entry),
+        };
+        let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let _inside = tokio.enter();
+        self.console.started(incarnation);
+        let (handle, node) = runtime.prepare(self.console.hear(clock))?;
+        let interrupted = handle.clone();
+        let _ = ctrlc::set_handler(move || interrupted.stop());
+        self.console.take_commands::<F>(handle.clone(), self.me, incarnation);
+        let ending = tokio.block_on(node);
+        self.console.stopped(&handle.links());
+        match ending {
+            Ending::Stopped => Ok(Verdict::Holds),
+            Ending::Failed(Failure::Disk(Some(error))) => self.console.fail(format_args!("{error} The node has ended.")),
+            Ending::Failed(Failure::Disk(None)) => {
+                self.console.fail(format_args!("The thread that writes to the disk has died, and the node with it."))
+            }
+            Ending::Failed(Failure::Journal(error)) => self.console.fail(format_args!(
+                "The journal could not be written: {error}. Nothing that it lacks was told to anybody; the node has ended."
+            )),
+            Ending::Overflowed(why) => self.console.fail(format_args!(
+                "{why} {} assumes that no message is lost, so the node has ended.",
+                self.args.algorithm
+            )),
+        }
+    }
+}
+
+impl NodeArgs {
+    fn listen(&self) -> anyhow::Result<TcpListener> {
+        let resolved = self.listen.to_socket_addrs();
+        let addresses: Vec<SocketAddr> = resolved
+            .with_context(|| format!("'{}' is no address to listen at; write for example 127.0.0.1:7001", self.listen))?
+            .collect();
+        if self.certs.is_none() {
+            addresses.iter().try_for_each(|address| allow_plain(*address, self.insecure_plain_tcp))?;
+        }
+        TcpListener::bind(&addresses[..]).map_err(|error| {
+            anyhow::anyhow!("{} cannot be listened at: {error}. Choose another --listen.", self.listen)
+        })
+    }
+
+    /// All nodes but this one.
+    fn peers(&self, me: NodeId, console: &Console) -> anyhow::Result<BTreeMap<NodeId, String>> {
+        let mut peers = match &self.peers {
+            Peers::Known(peers) => peers.clone(),
+            Peers::FromInput => addresses(&console.first_line()?).map_err(|sentence| anyhow::anyhow!("{sentence}"))?,
+        };
+        peers.remove(&me);
+        let nodes = peers.len() + 1;
+        if let Some(stranger) = peers.keys().chain([&me]).find(|node| node.index() >= nodes) {
+            bail!(
+                "A group of {nodes} has the nodes 1 to {nodes}, but node {stranger} is named: --peers must name every node \
+                 but this one."
+            );
+        }
+        if let Some(expected) = self.nodes {
+            ensure!(expected == nodes, "{expected} nodes were announced, but {nodes} are named.");
+        }
+        if self.certs.is_none() && !self.insecure_plain_tcp {
+            for address in peers.values() {
+                // A name that cannot be resolved now may be later, and is then dialled: it must not be plain.
+                let resolved = address.to_socket_addrs().with_context(|| {
+                    format!(
+                        "The peer's address {address} is not known here; without --certs it must be of this machine"
+                    )
+                })?;
+                resolved.into_iter().try_for_each(|address| allow_plain(address, false))?;
+            }
+        }
+        Ok(peers)
+    }
+}
+
+fn security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
+    match &args.certs {
+        None => Ok(Security::Plain),
+        Some(folder) => Ok(Security::Tls(Identity::load(folder, me, &args.group)?)),
+    }
+}
+
+/// A life that is later than any before, for a node that keeps no count: the time in milliseconds.
+fn life_by_the_clock() -> Incarnation {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Incarnation(u64::try_from(since.as_millis()).unwrap_or(u64::MAX >> 20))
+}
+
+fn log_to_standard_error(level: LogLevel) {
+    let level = match level {
+        LogLevel::Error => tracing::Level::ERROR,
+        LogLevel::Warn => tracing::Level::WARN,
+        LogLevel::Info => tracing::Level::INFO,
+        LogLevel::Debug => tracing::Level::DEBUG,
+    };
+    let colours = io::IsTerminal::is_terminal(&io::stderr());
+    // There may be one already, in a test.
+    let _ = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_target(false)
+        .with_ansi(colours)
+        .with_writer(io::stderr)
+        .try_init();
+}

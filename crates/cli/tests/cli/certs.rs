@@ -1,0 +1,159 @@
+//! `quorate certs`: what it makes, what it says, and what it leaves alone.
+
+use crate::json::shape;
+use crate::run::{Run, run_in};
+use expect_test::expect;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+fn place() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// What is printed, with every date as D.
+fn dateless(text: &str) -> String {
+    let is_date = |word: &str| word.len() == 10 && word.split('-').count() == 3;
+    let trimmed = |word: &str| word.trim_end_matches([':', '.', ',']).to_owned();
+    text.split_inclusive([' ', '\n'])
+        .map(|word| match trimmed(word.trim_end()) {
+            date if is_date(&date) => word.replace(&date, "D"),
+            _ => word.to_owned(),
+        })
+        .collect()
+}
+
+#[test]
+fn a_group_gets_a_ca_and_its_nodes_certificates() {
+    let place = place();
+    let told = run_in(place.path(), "certs --group demo --nodes 1-2").ok(0);
+    expect![[r#"
+        Made a CA for group demo, valid until D:
+          certs/ca.key
+          certs/ca.pem
+        Made the certificate and key of nodes 1,2, valid until D:
+          certs/node-1.key  certs/node-1.pem
+          certs/node-2.key  certs/node-2.pem
+
+        Keep certs/ca.key to yourself: whoever has it can make nodes of the group.
+        A node's machine needs ca.pem and the two files of its node, nothing more.
+
+        To start a node: quorate node ricart-agrawala --id 1 --listen HOST:7001 --peers 2=HOST:7002 --group demo --certs certs
+    "#]]
+    .assert_eq(&dateless(&told));
+    let told = run_in(place.path(), "certs --group demo --nodes 6 --days 30").ok(0);
+    expect![[r#"
+        Used the CA of group demo in certs, valid until D.
+        Made the certificate and key of node 6, valid until D:
+          certs/node-6.key  certs/node-6.pem
+
+        Keep certs/ca.key to yourself: whoever has it can make nodes of the group.
+        A node's machine needs ca.pem and the two files of its node, nothing more.
+
+        To start a node: quorate node ricart-agrawala --id 6 --listen HOST:7006 --peers … --group demo --certs certs
+    "#]]
+    .assert_eq(&dateless(&told));
+    let files =
+        ["ca.key", "ca.pem", "node-1.key", "node-1.pem", "node-2.key", "node-2.pem", "node-6.key", "node-6.pem"];
+    assert_eq!(names(&place.path().join("certs")), files);
+}
+
+#[test]
+fn json_tells_the_same() {
+    let place = place();
+    let report = run_in(place.path(), "certs --group demo --nodes 3,1 --folder 'a b' --json").json(0);
+    expect![[r#"
+        authority: string
+        authority_until: string
+        files[]: string
+        folder: string
+        group: string
+        nodes[]: integer
+        until: string
+    "#]]
+    .assert_eq(&shape(&report));
+    assert_eq!((&report["authority"], &report["nodes"]), (&"made".into(), &serde_json::json!([1, 3])));
+    for file in report["files"].as_array().unwrap() {
+        assert!(place.path().join(file.as_str().unwrap()).is_file(), "{file}");
+    }
+    let report = run_in(place.path(), "certs --group demo --nodes 2 --folder 'a b' --json").json(0);
+    assert_eq!(report["authority"], "found");
+}
+
+#[cfg(unix)]
+#[test]
+fn keys_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = place();
+    run_in(place.path(), "certs --group demo --nodes 1").ok(0);
+    let mode = |name: &str| fs::metadata(place.path().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(["certs", "certs/ca.key", "certs/node-1.key"].map(mode), [0o700, 0o600, 0o600]);
+}
+
+#[test]
+fn mistakes_are_told_and_nothing_is_made() {
+    let place = place();
+    run_in(place.path(), "certs --group demo --nodes 1-2").ok(0);
+    fs::write(place.path().join("file"), "mine").unwrap();
+    fs::create_dir(place.path().join("half")).unwrap();
+    fs::write(place.path().join("half/ca.pem"), "mine").unwrap();
+    let before = names(&place.path().join("certs"));
+    let lines = [
+        "certs --group demo --nodes 2-3",
+        "certs --group other --nodes 3",
+        "certs --group Demo --nodes 3",
+        "certs --group demo --nodes 0",
+        "certs --group demo --nodes 5-3",
+        "certs --group demo --nodes ''",
+        "certs --group demo --nodes 1-4294967295",
+        "certs --group demo --nodes 3 --days 0",
+        "certs --group demo --nodes 3 --days 9999",
+        "certs --group demo --nodes 3 --folder half",
+        "certs --group demo --nodes 3 --folder file",
+    ];
+    let told = |line: &&str| format!("$ quorate {line}\n{}", run_in(place.path(), line).complaint());
+    expect![[r#"
+        $ quorate certs --group demo --nodes 2-3
+        error: certs/node-2.pem is there already, and a file that exists is never overwritten. Nothing was made. To renew it, move the node's two files away first.
+        $ quorate certs --group other --nodes 3
+        error: In certs: This is the CA of group demo, which cannot sign for group other. Use --group demo, or another folder. Nothing was made.
+        $ quorate certs --group Demo --nodes 3
+        error: --group: 'Demo' is not a name for a group: use 1 to 63 lower-case letters, digits and hyphens, such as orders-east, with no hyphen at either end.
+        $ quorate certs --group demo --nodes 0
+        error: --nodes: '0' does not fit: nodes are numbered from 1 to 4294967295.
+        $ quorate certs --group demo --nodes 5-3
+        error: --nodes: '5-3' runs backwards; write 3-5.
+        $ quorate certs --group demo --nodes ''
+        error: --nodes: '' is not a set of nodes; write for example 1-5.
+        $ quorate certs --group demo --nodes 1-4294967295
+        error: 4294967295 nodes are more than one group has: at most 1000 certificates are made at once.
+        $ quorate certs --group demo --nodes 3 --days 0
+        error: --days: '0' is not how long a certificate can be valid: write 1 to 3650 days, such as 365.
+        $ quorate certs --group demo --nodes 3 --days 9999
+        error: --days: '9999' is not how long a certificate can be valid: write 1 to 3650 days, such as 365.
+        $ quorate certs --group demo --nodes 3 --folder half
+        error: half/ca.pem is there, but half/ca.key is not: a CA has both. Put the missing file back, or use another folder. Nothing was made.
+        $ quorate certs --group demo --nodes 3 --folder file
+        error: The folder file could not be made: File exists (os error 17). Nothing was made.
+    "#]].assert_eq(&lines.iter().map(told).collect::<String>());
+    assert_eq!(names(&place.path().join("certs")), before);
+    assert_eq!(names(&place.path().join("half")), ["ca.pem"]);
+}
+
+#[test]
+fn a_group_and_nodes_must_be_named() {
+    let place = place();
+    for line in ["certs", "certs --group demo", "certs --nodes 1"] {
+        let Run { code, out, err } = run_in(place.path(), line);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{line}");
+        assert!(err.contains("required"), "{err}");
+    }
+    assert_eq!(names(place.path()), Vec::<String>::new());
+}

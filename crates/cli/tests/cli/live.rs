@@ -1,0 +1,235 @@
+//! `quorate run`: real processes do what the book says, are hurt as planned, and are gone afterwards.
+
+use crate::run::{quorate, run, run_in};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Waits until something is so, and not for ever.
+#[track_caller]
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}: not within a minute");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether a process runs that this run started, by the name of its group.
+fn has_nodes(run: u32) -> bool {
+    let group = format!("--group=run-{run}-");
+    let belongs = |entry: fs::DirEntry| {
+        let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).split('\0').any(|word| word.starts_with(&group))
+    };
+    fs::read_dir("/proc").unwrap().filter_map(Result::ok).any(belongs)
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// A run that goes on until somebody ends it, at work.
+fn endless(folder: &Path) -> Child {
+    let words = ["run", "central", "--entries", "100000000", "--keep", "kept", "--json"];
+    let child = quorate(folder).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let journal = folder.join("kept/world.journal");
+    until("users begin", || journal.exists());
+    assert!(has_nodes(child.id()));
+    child
+}
+
+fn failing(report: &Value) -> Vec<&str> {
+    let properties = report["properties"].as_array().unwrap().iter();
+    properties.filter(|property| property["holds"] != true).filter_map(|property| property["name"].as_str()).collect()
+}
+
+#[test]
+fn the_book_counts_right_over_tcp() {
+    for (line, expected) in [
+        ("run ricart-agrawala --nodes 2 --entries 20", 2.0),
+        ("run ricart-agrawala --nodes 5 --entries 20 --workload all", 8.0),
+        ("run ricart-agrawala --nodes 3 --entries 20 --tls", 4.0),
+        ("run central --nodes 3 --requesters 2,3 --entries 20", 3.0),
+        ("run central --nodes 3 --requesters 1 --entries 20", 0.0),
+    ] {
+        let report = run(&format!("{line} --json")).json(0);
+        assert_eq!(report["mutex"]["messages_per_entry"], expected, "{line}");
+        assert_eq!((&report["ending"], &report["mutex"]["entries"]), (&"done".into(), &20.into()), "{line}");
+        assert_eq!(report["run"]["processes"], report["nodes"], "{line}");
+        assert_eq!(report["links"], if line.contains("--tls") { "tls" } else { "tcp" }, "{line}");
+        assert!(report["run"]["warnings"].as_array().unwrap().is_empty(), "{line}: {report}");
+    }
+}
+
+#[test]
+fn alone_a_client_waits_for_two_messages_and_that_is_measured() {
+    let report = run("run ricart-agrawala --nodes 3 --workload single --entries 5 --json").json(0);
+    let delay = &report["mutex"]["client_delay"];
+    assert_eq!((&delay["samples"], &report["mutex"]["delay_unit"]), (&5.into(), &"ms".into()));
+    assert!(delay["mean"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_journal_from_real_processes_replays() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = run_in(folder.path(), "run ricart-agrawala --entries 15 --trace run.journal --json").json(0);
+    let replayed = run_in(folder.path(), "replay run.journal --json").json(0);
+    let read = run_in(folder.path(), "trace run.journal --summary --json").json(0);
+    assert_eq!(replayed["identical"], true);
+    for field in ["messages", "mutex", "properties"] {
+        assert_eq!((&replayed[field], &read[field]), (&report[field], &report[field]), "{field}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "it left something behind");
+}
+
+#[test]
+fn replicas_survive_a_kill_and_a_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "run replica --operations 30 --kill 2@100ms..300ms --stop 3@350ms..500ms --trace run.journal --json";
+    let report = run_in(folder.path(), line).json(0);
+    assert_eq!((&report["replica"]["answered"], &report["ending"]), (&30.into(), &"done".into()));
+    let [kills, stops, processes] = ["kills", "stops", "processes"].map(|field| &report["run"][field]);
+    assert_eq!((kills, stops, processes), (&1.into(), &1.into(), &4.into()));
+    run_in(folder.path(), "replay run.journal").ok(0);
+    let journal = fs::read_to_string(folder.path().join("run.journal")).unwrap();
+    for what in [r#""world":{"crashed":{"node":2"#, r#""world":{"paused":{"node":3"#, r#""world":{"resumed":{"node":3"#]
+    {
+        assert_eq!(journal.matches(what).count(), 1, "{what}");
+    }
+}
+
+/// Nobody takes the coordinator's place: that is the book's own behaviour, told as the simulator tells it.
+#[test]
+fn the_others_wait_for_ever_when_the_coordinator_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "run central --entries 100000 --kill 1@50ms --patience 1s --trace run.journal";
+    let told = run_in(folder.path(), line).ok(1);
+    assert!(told.contains("stuck after ") && told.contains("in the end node 1 is down"), "{told}");
+    assert!(told.contains("served                  FAILS"), "{told}");
+    assert!(told.contains("quorate replay run.journal --steps"), "{told}");
+    run_in(folder.path(), "replay run.journal").ok(1);
+}
+
+#[test]
+fn a_run_that_does_not_come_to_its_end_says_so() {
+    let report = run("run central --entries 100000000 --until 300ms --json").json(3);
+    assert_eq!(report["ending"], "stopped");
+    assert!(failing(&report).iter().all(|name| *name == "served"), "{report}");
+}
+
+/// A wrong algorithm is as wrong in reality, and its journal is kept although nobody asked.
+#[test]
+fn a_wrong_algorithm_is_caught_and_its_journal_kept() {
+    let told = run("run toy-forgetful --entries 300 --workload all").ok(1);
+    assert!(told.contains("exclusion               FAILS"), "{told}");
+    let command = told.lines().find_map(|line| line.strip_prefix("To see what every process did: ")).unwrap();
+    let file = command.split_whitespace().find(|word| word.ends_with(".journal")).unwrap().to_owned();
+    assert!(run(command).ok(1).contains("replayed, every one as recorded"));
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn an_interrupted_run_tells_what_it_saw_and_leaves_nobody_behind() {
+    for wish in [Signal::INT, Signal::TERM] {
+        let folder = tempfile::tempdir().unwrap();
+        let child = endless(folder.path());
+        let pid = child.id();
+        signal(&child, wish);
+        let output = child.wait_with_output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((output.status.code(), &report["run"]["interrupted"]), (Some(3), &true.into()));
+        assert!(!has_nodes(pid));
+    }
+}
+
+/// It cannot stop anybody then, so its processes must see for themselves, even one that is stopped.
+#[test]
+fn nobody_outlives_a_killed_parent() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = endless(folder.path());
+    let pid = child.id();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("all processes are gone", || !has_nodes(pid));
+}
+
+#[test]
+fn chaos_is_announced_and_all_is_well_in_the_end() {
+    let line = "run replica --chaos --for 2s --seed 3";
+    let told = run(line).ok(0);
+    let mut lines = told.lines();
+    assert!(lines.next().unwrap().starts_with("Chaos of seed 3: "), "{told}");
+    assert!(told.contains("  --kill ") && told.contains("kill"), "{told}");
+    let again = "quorate run replica --nodes 3 --seed 3 --operations 60 --chaos";
+    assert!(told.contains(again), "{told}");
+    assert!(!told.contains("still to come"), "{told}");
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("full")).unwrap();
+    fs::write(folder.path().join("full/precious"), "mine").unwrap();
+    for (line, expected) in [
+        ("run central --kill 9@1s", "9"),
+        ("run central --kill 2", "--kill: '2' does not say when; write for example 2@1s"),
+        ("run central --stop 2@3s..1s", "ends before it begins"),
+        ("run central --kill 2@1s..3s --stop 2@2s..4s", "Two things are to happen to node 2 at once"),
+        ("run central --for 2s", "--for says how long clients of a replicated log are at work"),
+        ("run central --keep full", "is not empty; --keep takes a new one. Nothing was started."),
+        ("run central --starters all", "--starters means nothing to 'central'"),
+        ("run central --nodes 251", "251 processes are too many"),
+        ("run centrel", "Did you mean 'central'?"),
+    ] {
+        let told = run_in(folder.path(), line).complaint();
+        assert!(told.contains(expected), "{line}: {told}");
+    }
+    for line in ["run central --loss 0.1", "run central --cut '1 | 2 @ 1s'", "run replica --for 1s --operations 3"] {
+        let refused = run_in(folder.path(), line);
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{line}");
+        assert!(refused.err.starts_with("error: ") && !refused.err.contains("panicked"), "{}", refused.err);
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("full/precious")).unwrap(), "mine");
+}
+
+/// Networks of their own need root and the program ip; where they are missing, that is what is told.
+#[test]
+fn a_cut_network_heals_and_is_gone_afterwards() {
+    let line =
+        "run replica --operations 30 --namespaces --cut '1 | rest @ 100ms..500ms' --cut '2 > 3 @ 400ms..700ms' --json";
+    let listed = || Command::new("ip").args(["netns", "list"]).output().map(|output| output.stdout).unwrap_or_default();
+    let child =
+        quorate(Path::new(".")).args(crate::run::words(line)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap();
+    let mine = format!("quorate-{}-", child.id());
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    if output.status.code() == Some(2) {
+        assert!(told.contains("--namespaces needs root, the program ip"), "{told}");
+    } else {
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((output.status.code(), &report["run"]["cuts"]), (Some(0), &2.into()), "{told}");
+        assert_eq!(report["replica"]["answered"], 30);
+    }
+    assert!(!String::from_utf8(listed()).unwrap().contains(&mine), "it left namespaces behind");
+}
+
+/// What a process logs is kept where somebody wants it, and it never mixes with what the run prints.
+#[test]
+fn everything_is_kept_where_somebody_wants_it() {
+    let folder = tempfile::tempdir().unwrap();
+    run_in(folder.path(), "run raft --kill 1@100ms..300ms --keep kept").ok(0);
+    let kept = |name: &str| folder.path().join("kept").join(name).exists();
+    for name in ["node-1-life-0.journal", "node-2-life-0.log", "node-3", "world.journal", "run.journal"] {
+        assert!(kept(name), "{name}");
+    }
+    let header = fs::File::open(folder.path().join("kept/world.journal")).unwrap();
+    let first = BufReader::new(header).lines().next().unwrap().unwrap();
+    assert!(first.contains("crash 1 at 100ms for 200ms"), "{first}");
+}

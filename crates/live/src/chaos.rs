@@ -1,0 +1,226 @@
+//! What goes wrong by the seed: processes are killed and started again, stopped and let go on, cut off and joined.
+//!
+//! Most of the time a majority is well; now and then everybody is down at once. Everything ends, so that a correct group
+//! answers everybody in the end.
+
+use quorate_core::{Duration, NodeId};
+use quorate_sim::dice::{Dice, Stream};
+use quorate_sim::settings::{Cut, Fault, NodeSet, Side, TimedFault, Unsynced};
+
+/// What the faults are drawn for.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// In which time faults begin and end.
+    pub window: Duration,
+    /// Whether nodes can be cut off from each other.
+    pub cuts: bool,
+}
+
+/// Keeps these draws apart from those of the workload and of simulated faults.
+const SALT: u64 = 0x0011_FEFA_0175;
+
+/// A process that was just started again is left alone for so long.
+const REST: Duration = Duration::from_millis(200);
+
+/// The faults of a seed, by time.
+pub fn draw(seed: u64, stage: Stage) -> Vec<TimedFault> {
+    let dice = Dice::new(seed ^ SALT, Stream::Faults);
+    let mut chaos =
+        Chaos { stage, dice, now: Duration::ZERO, busy: vec![Duration::ZERO; stage.nodes], faults: Vec::new() };
+    loop {
+        chaos.now = chaos.now + chaos.pause();
+        if chaos.now >= stage.window || stage.nodes == 0 {
+            break;
+        }
+        chaos.draw_one();
+    }
+    chaos.faults.sort_by_key(|timed| timed.at);
+    chaos.faults
+}
+
+struct Chaos {
+    stage: Stage,
+    dice: Dice,
+    now: Duration,
+    /// Until when each node is in trouble, its rest included.
+    busy: Vec<Duration>,
+    faults: Vec<TimedFault>,
+}
+
+impl Chaos {
+    /// Whole milliseconds can be read by people.
+    fn millis(&mut self, least: u64, most: u64) -> Duration {
+        Duration::from_millis(least + self.dice.below(most.saturating_sub(least) + 1))
+    }
+
+    /// How long all is as it is; in a short run things follow each other faster.
+    fn pause(&mut self) -> Duration {
+        let most = (self.stage.window.nanos() / 8_000_000).clamp(20, 1_500);
+        self.millis(10, most)
+    }
+
+    /// Some troubles are over before anybody is missed, some last about as long as an election, some longer than several.
+    fn length(&mut self) -> Duration {
+        let length = match self.dice.below(3) {
+            0 => self.millis(1, 40),
+            1 => self.millis(100, 500),
+            _ => self.millis(500, 4_000),
+        };
+        let left = self.stage.window.nanos().saturating_sub(self.now.nanos()) / 1_000_000;
+        length.min(Duration::from_millis(left.max(1)))
+    }
+
+    fn put(&mut self, at: Duration, fault: Fault, lasts: Duration) {
+        self.faults.push(TimedFault { at, fault, lasts: Some(lasts) });
+    }
+
+    fn free(&self) -> Vec<NodeId> {
+        let is_free = |(_, until): &(usize, &Duration)| **until <= self.now;
+        self.busy.iter().enumerate().filter(is_free).map(|(index, _)| NodeId::from_index(index)).collect()
+    }
+
+    fn draw_one(&mut self) {
+        let cuts = if self.stage.cuts && self.stage.nodes > 1 { 4 } else { 0 };
+        match self.dice.below(12 + cuts) {
+            0 => self.draw_outage(),
+            1..=6 => self.draw_victim(|node| Fault::Crash { node, unsynced: Unsynced::Lost }),
+            7..=11 => self.draw_victim(|node| Fault::Pause { node }),
+            _ => self.draw_cut(),
+        }
+    }
+
+    /// One more than a minority at a time is left alone; of one or two nodes, one may be hurt.
+    fn draw_victim(&mut self, fault: impl Fn(NodeId) -> Fault) {
+        let free = self.free();
+        let hurt = self.stage.nodes - free.len();
+        let most = ((self.stage.nodes - 1) / 2).max(1);
+        let lasts = self.length();
+        let place = self.dice.below(free.len().max(1) as u64) as usize;
+        let Some(node) = free.get(place).copied().filter(|_| hurt < most) else { return };
+        self.hurt(node, self.now, fault(node), lasts);
+    }
+
+    /// Everybody who is well goes down, nearly at once, and comes back one by one.
+    fn draw_outage(&mut self) {
+        for node in self.free() {
+            let at = self.now + self.millis(0, 20);
+            let lasts = self.length();
+            self.hurt(node, at, Fault::Crash { node, unsynced: Unsynced::Lost }, lasts);
+        }
+    }
+
+    fn hurt(&mut self, node: NodeId, at: Duration, fault: Fault, lasts: Duration) {
+        if let Some(busy) = self.busy.get_mut(node.index()) {
+            *busy = at + lasts + REST;
+        }
+        self.put(at, fault, lasts);
+    }
+
+    /// A split, a node alone, a node that nobody hears or that hears nobody, or two that cannot reach each other.
+    fn draw_cut(&mut self) {
+        let nodes = self.stage.nodes as u64;
+        let first = self.dice.below(nodes);
+        let node = NodeId::from_index(first as usize);
+        let other = NodeId::from_index(((first + 1 + self.dice.below(nodes - 1)) % nodes) as usize);
+        let alone = || side(&[node]);
+        let cut = match self.dice.below(5) {
+            0 => {
+                let some: Vec<_> = self.stage_nodes().into_iter().filter(|_| self.dice.below(2) == 0).collect();
+                let is_split = !some.is_empty() && some.len() < self.stage.nodes;
+                Cut::between(vec![if is_split { side(&some) } else { alone() }, Side::Rest])
+            }
+            1 => Cut::between(vec![alone(), Side::Rest]),
+            2 => Cut::one_way(alone(), Side::Rest),
+            3 => Cut::one_way(Side::Rest, alone()),
+            _ => Cut::between(vec![alone(), side(&[other])]),
+        };
+        let lasts = self.length();
+        if let Ok(cut) = cut {
+            self.put(self.now, Fault::Cut(cut), lasts);
+        }
+    }
+
+    fn stage_nodes(&self) -> Vec<NodeId> {
+        (0..self.stage.nodes).map(NodeId::from_index).collect()
+    }
+}
+
+fn side(nodes: &[NodeId]) -> Side {
+    Side::Nodes(nodes.iter().copied().collect::<NodeSet>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stage, draw};
+    use crate::schedule::{Kill, Networks, Severance, Stop, acts, option};
+    use quorate_core::Duration;
+    use quorate_sim::settings::{Fault, TimedFault};
+
+    fn stage(nodes: usize, seconds: u64, cuts: bool) -> Stage {
+        Stage { nodes, window: Duration::from_secs(seconds), cuts }
+    }
+
+    /// What is drawn can be done, and is all over when the window closes, but for the last milliseconds.
+    #[test]
+    fn everything_can_be_done_and_ends() {
+        for nodes in [1, 2, 3, 5, 8] {
+            for seed in 0..200 {
+                let stage = stage(nodes, 1 + seed % 30, seed % 2 == 0);
+                let faults = draw(seed, stage);
+                let networks = if stage.cuts { Networks::Own } else { Networks::Shared };
+                let acts = acts(&faults, nodes, networks).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                assert_eq!(acts.len(), 2 * faults.len(), "seed {seed}: something never ends");
+                let last = acts.last().map_or(Duration::ZERO, |(at, _)| *at);
+                assert!(last <= stage.window + Duration::from_millis(50), "seed {seed}: {last}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_seed_draws_the_same_and_another_one_other_faults() {
+        assert_eq!(draw(7, stage(5, 60, true)), draw(7, stage(5, 60, true)));
+        assert_ne!(draw(7, stage(5, 60, true)), draw(8, stage(5, 60, true)));
+    }
+
+    /// Most of the time a majority is well, and now and then nobody is.
+    #[test]
+    fn a_majority_is_mostly_well() {
+        let down_at = |faults: &[TimedFault], at: Duration| {
+            let covers = |timed: &&TimedFault| timed.at <= at && timed.lasts.is_some_and(|lasts| at < timed.at + lasts);
+            let hurt = |timed: &&TimedFault| matches!(timed.fault, Fault::Crash { .. } | Fault::Pause { .. });
+            faults.iter().filter(hurt).filter(covers).count()
+        };
+        let (mut well, mut asked, mut outages) = (0, 0, 0);
+        for seed in 0..50 {
+            let faults = draw(seed, stage(5, 60, true));
+            for tenth in 0..600 {
+                let down = down_at(&faults, Duration::from_millis(tenth * 100));
+                asked += 1;
+                well += usize::from(down <= 2);
+                outages += usize::from(down == 5);
+            }
+        }
+        assert!(well * 10 > asked * 8, "a majority was well at {well} of {asked} instants");
+        assert!(outages > 0, "everybody was never down");
+    }
+
+    #[test]
+    fn every_kind_has_its_seed_and_is_written_as_it_is_typed() {
+        let faults: Vec<_> = (0..20).flat_map(|seed| draw(seed, stage(3, 60, true))).collect();
+        for word in ["--kill 1@", "--stop 2@", "--cut \"1 | ", "--cut \"rest > ", " > rest @"] {
+            assert!(faults.iter().filter_map(option).any(|text| text.contains(word)), "no {word}");
+        }
+        for timed in &faults {
+            let text = option(timed).unwrap();
+            let (name, value) = text.split_once(' ').unwrap();
+            let again = match name {
+                "--kill" => value.parse::<Kill>().unwrap().0,
+                "--stop" => value.parse::<Stop>().unwrap().0,
+                _ => value.trim_matches('"').parse::<Severance>().unwrap().0,
+            };
+            assert_eq!(again, *timed, "{text}");
+        }
+    }
+}

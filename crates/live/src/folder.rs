@@ -1,0 +1,63 @@
+//! Where a run keeps what it writes.
+
+use crate::error::LiveError;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A folder that is removed with all that is in it, unless somebody wants to keep it.
+pub(crate) enum Folder {
+    Temporary(TempDir),
+    Kept(PathBuf),
+}
+
+impl Folder {
+    /// The folder to keep, which must be new or empty, or a temporary one.
+    pub(crate) fn new(keep: Option<&Path>) -> Result<Self, LiveError> {
+        let Some(path) = keep else {
+            let failed = |reason| LiveError::File { path: std::env::temp_dir(), reason };
+            return tempfile::Builder::new().prefix("quorate-run-").tempdir().map(Self::Temporary).map_err(failed);
+        };
+        let failed = |reason: io::Error| LiveError::File { path: path.to_owned(), reason };
+        fs::create_dir_all(path).map_err(failed)?;
+        if fs::read_dir(path).map_err(failed)?.next().is_some() {
+            return Err(LiveError::NotEmpty(path.to_owned()));
+        }
+        // Processes are given whole paths, wherever they are started.
+        path.canonicalize().map(Self::Kept).map_err(failed)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Temporary(folder) => folder.path(),
+            Self::Kept(path) => path,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Folder;
+    use crate::error::LiveError;
+
+    #[test]
+    fn nothing_of_anybody_else_is_touched() {
+        let outer = tempfile::tempdir().unwrap();
+        let kept = outer.path().join("a/b");
+        assert!(Folder::new(Some(&kept)).unwrap().path().ends_with("a/b"));
+        std::fs::write(kept.join("precious"), "x").unwrap();
+        assert!(matches!(Folder::new(Some(&kept)), Err(LiveError::NotEmpty(_))));
+        assert!(kept.join("precious").exists());
+        assert!(matches!(Folder::new(Some(&kept.join("precious"))), Err(LiveError::File { .. })));
+    }
+
+    #[test]
+    fn a_temporary_folder_goes_away() {
+        let folder = Folder::new(None).unwrap();
+        let path = folder.path().to_owned();
+        std::fs::write(path.join("file"), "x").unwrap();
+        drop(folder);
+        assert!(!path.exists());
+    }
+}

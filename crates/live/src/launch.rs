@@ -1,0 +1,172 @@
+//! The command line of one process.
+
+use crate::child::{Child, Report, Serial};
+use crate::error::LiveError;
+use crate::namespaces::Namespaces;
+use quorate_core::NodeId;
+use quorate_lab::{FamilyLab, Spec};
+use quorate_registry::Family;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::Sender;
+
+/// What all processes of a run have in common.
+pub(crate) struct Launch {
+    program: PathBuf,
+    /// The algorithm and the options that say what the nodes are.
+    words: Vec<String>,
+    folder: PathBuf,
+    group: String,
+    origin: i64,
+    saves: bool,
+    certificates: Option<PathBuf>,
+    networks: Option<Namespaces>,
+}
+
+/// Where a run's processes come from and where they live.
+pub(crate) struct Home<'a> {
+    /// The program, `quorate` itself.
+    pub(crate) program: &'a Path,
+    /// Where journals, logs and disks are.
+    pub(crate) folder: &'a Path,
+    /// The name that they meet under.
+    pub(crate) group: String,
+    /// What they show each other, if they do.
+    pub(crate) certificates: Option<PathBuf>,
+    /// The networks that they are in, if each has its own.
+    pub(crate) networks: Option<Namespaces>,
+}
+
+impl Launch {
+    /// Processes of this experiment whose clocks show zero at `origin`.
+    pub(crate) fn new<F: FamilyLab>(spec: &Spec<F>, home: Home<'_>, origin: i64) -> Self {
+        let mut words = vec!["node".to_owned(), spec.algorithm.clone()];
+        words.extend([format!("--nodes={}", spec.nodes), format!("--seed={}", spec.seed)]);
+        for flag in F::flags(spec) {
+            words.extend(flag.text.split_whitespace().map(str::to_owned));
+        }
+        let Home { program, folder, group, certificates, networks } = home;
+        Self {
+            program: program.to_owned(),
+            words,
+            folder: folder.to_owned(),
+            group,
+            origin,
+            saves: saves(F::FAMILY),
+            certificates,
+            networks,
+        }
+    }
+
+    /// Between which nodes nothing passes is this network's affair.
+    pub(crate) fn networks(&mut self) -> Option<&mut Namespaces> {
+        self.networks.as_mut()
+    }
+
+    /// Where the journal of one life is.
+    pub(crate) fn journal(&self, node: NodeId, life: u64) -> PathBuf {
+        self.folder.join(format!("node-{node}-life-{life}.journal"))
+    }
+
+    /// Starts the process of a node's next life; it listens where its earlier lives did.
+    pub(crate) fn start(
+        &self,
+        node: NodeId,
+        (life, serial): (u64, Serial),
+        address: Option<&str>,
+        reports: &Sender<Report>,
+    ) -> Result<Child, LiveError> {
+        let log = self.folder.join(format!("node-{node}-life-{life}.log"));
+        let command = self.command(node, life, address);
+        Child::start(command, (node, serial), log, reports).map_err(|reason| LiveError::Start { node, reason })
+    }
+
+    fn command(&self, node: NodeId, life: u64, address: Option<&str>) -> Command {
+        let mut command = match &self.networks {
+            None => Command::new(&self.program),
+            Some(networks) => {
+                let mut inside = networks.enter(node);
+                inside.arg(&self.program);
+                inside
+            }
+        };
+        let listen = address.map_or_else(|| self.listen(node), str::to_owned);
+        command.args(&self.words).args(["--json", "--peers=-"]);
+        command.args([format!("--id={node}"), format!("--listen={listen}"), format!("--group={}", self.group)]);
+        // A number that may be negative stands behind a sign of equality, or it would look like an option.
+        command.arg(format!("--origin={}", self.origin));
+        command.arg("--trace").arg(self.journal(node, life));
+        if self.saves {
+            command.arg("--data").arg(self.folder.join(format!("node-{node}")));
+        } else {
+            command.arg(format!("--life={life}"));
+        }
+        match &self.certificates {
+            Some(folder) => command.arg("--certs").arg(folder),
+            None if self.networks.is_some() => command.arg("--insecure-plain-tcp"),
+            None => &mut command,
+        };
+        command
+    }
+
+    fn listen(&self, node: NodeId) -> String {
+        match &self.networks {
+            Some(networks) => networks.listen(node),
+            None => loopback(node),
+        }
+    }
+}
+
+/// A port that a node listens on may be one that another process gets for a connection it makes, and then a restarted
+/// node would not get it back. So each node has an address of its own, where the machine's loopback has more than one.
+fn loopback(node: NodeId) -> String {
+    if cfg!(target_os = "linux") {
+        format!("127.0.{}.{}:0", 1 + node.index() / 250, 1 + node.index() % 250)
+    } else {
+        "127.0.0.1:0".into()
+    }
+}
+
+/// Whether a family has algorithms that keep something on their disks. Textbook mutual exclusion forgets all.
+fn saves(family: Family) -> bool {
+    match family {
+        Family::Mutex => false,
+        Family::Election | Family::Replica => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Home, Launch};
+    use quorate_core::NodeId;
+    use quorate_lab::{Mutex, Replica, mutex, replica};
+    use std::path::Path;
+
+    fn home() -> Home<'static> {
+        let (program, folder) = (Path::new("quorate"), Path::new("folder"));
+        Home { program, folder, group: "run-1".into(), certificates: None, networks: None }
+    }
+
+    fn words(launch: &Launch, life: u64, address: Option<&str>) -> String {
+        let command = launch.command(NodeId::from_index(1), life, address);
+        command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_node_is_told_all_that_it_is() {
+        let settings = mutex::Settings { entries: 7, ..Default::default() };
+        let spec = crate::spec::<Mutex>("central", 3, 9, settings);
+        let expected = "node central --nodes=3 --seed=9 --entries 7 --json --peers=- --id=2 --listen=127.0.1.2:0 \
+                        --group=run-1 --origin=-5 --trace folder/node-2-life-4.journal --life=4";
+        assert_eq!(words(&Launch::new(&spec, home(), -5), 4, None), expected);
+    }
+
+    #[test]
+    fn a_node_that_saves_keeps_its_folder_and_its_address() {
+        let spec = crate::spec::<Replica>("replica", 3, 1, replica::Settings::default());
+        let launch = Launch::new(&spec, Home { certificates: Some("certs".into()), ..home() }, 0);
+        let words = words(&launch, 1, Some("127.0.1.2:4711"));
+        assert!(words.contains("--listen=127.0.1.2:4711 ") && !words.contains("--life="), "{words}");
+        assert!(words.ends_with("--data folder/node-2 --certs certs"), "{words}");
+    }
+}

@@ -1,0 +1,241 @@
+//! A network of its own for every node: namespaces joined by one bridge, between which packets can be made to vanish.
+//!
+//! Every node's namespace knows the hardware addresses of all others by heart. To cut one off from another, that address is
+//! changed into one that nobody has: packets leave and are lost without a word, as in a network that broke. Nothing of
+//! this touches the machine's own network, and all of it goes away with the namespaces.
+
+use crate::error::LiveError;
+use quorate_core::NodeId;
+use quorate_sim::settings::Cut;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The namespaces of one run. They are removed when this is dropped.
+pub(crate) struct Namespaces {
+    /// What their names begin with.
+    prefix: String,
+    nodes: usize,
+    /// Cuts that are in force.
+    cuts: Vec<Cut>,
+    /// Who cannot send to whom.
+    severed: BTreeSet<(NodeId, NodeId)>,
+}
+
+/// The device of a node in its namespace, and the bridge in that of all.
+const DEVICE: &str = "e0";
+const BRIDGE: &str = "b0";
+const PORT: u16 = 7_000;
+
+/// A hardware address that nobody has.
+const NOBODY: &str = "02:51:ff:ff:ff:ff";
+
+impl Namespaces {
+    /// Sets up networks for so many nodes. Those that a killed run left behind are removed first.
+    pub(crate) fn set_up(nodes: usize) -> Result<Self, LiveError> {
+        remove_leftovers()?;
+        let prefix = format!("{MARK}{}-", std::process::id());
+        // From here on everything is removed again, whatever happens.
+        let namespaces = Self { prefix, nodes, cuts: Vec::new(), severed: BTreeSet::new() };
+        namespaces.join_all()?;
+        for node in namespaces.all() {
+            namespaces.introduce_others(node)?;
+        }
+        Ok(namespaces)
+    }
+
+    fn all(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes).map(NodeId::from_index)
+    }
+
+    fn name(&self, node: NodeId) -> String {
+        format!("{}{node}", self.prefix)
+    }
+
+    /// The namespace of the bridge.
+    fn hub(&self) -> String {
+        format!("{}0", self.prefix)
+    }
+
+    fn join_all(&self) -> Result<(), LiveError> {
+        let hub = self.hub();
+        let begin = format!("netns add {hub}\nlink add {BRIDGE} netns {hub} type bridge\n");
+        batch(&[], &begin, "the bridge")?;
+        batch(&["-n", &hub], &format!("link set {BRIDGE} up\n"), "the bridge")?;
+        for node in self.all() {
+            let (name, what) = (self.name(node), format!("node {node}"));
+            let mac = hardware(node);
+            let begin = format!(
+                "netns add {name}\nlink add {DEVICE} netns {name} address {mac} type veth peer name v{node} netns {hub}\n"
+            );
+            batch(&[], &begin, &what)?;
+            batch(&["-n", &hub], &format!("link set v{node} master {BRIDGE} up\n"), &what)?;
+            let inside = format!("addr add {}/16 dev {DEVICE}\nlink set lo up\nlink set {DEVICE} up\n", address(node));
+            batch(&["-n", &name], &inside, &what)?;
+        }
+        Ok(())
+    }
+
+    fn introduce_others(&self, node: NodeId) -> Result<(), LiveError> {
+        let others = self.all().filter(|other| *other != node);
+        let lines: String = others.map(|other| neighbour(other, &hardware(other))).collect();
+        batch(&["-n", &self.name(node)], &lines, &format!("node {node}"))
+    }
+
+    /// A command that runs what is added to it in a node's namespace.
+    pub(crate) fn enter(&self, node: NodeId) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name(node)]);
+        command
+    }
+
+    /// Where a node listens.
+    pub(crate) fn listen(&self, node: NodeId) -> String {
+        format!("{}:{PORT}", address(node))
+    }
+
+    /// One more cut is in force.
+    pub(crate) fn sever(&mut self, cut: &Cut) -> Result<(), LiveError> {
+        self.cuts.push(cut.clone());
+        self.apply()
+    }
+
+    /// One cut less is in force; what another one severs stays so.
+    pub(crate) fn mend(&mut self, cut: &Cut) -> Result<(), LiveError> {
+        if let Some(place) = self.cuts.iter().position(|other| other == cut) {
+            self.cuts.remove(place);
+        }
+        self.apply()
+    }
+
+    /// Makes every node reach exactly those whom no cut keeps it from.
+    fn apply(&mut self) -> Result<(), LiveError> {
+        for from in self.all() {
+            let mut changes = String::new();
+            for to in self.all().filter(|to| *to != from) {
+                let is_severed = self.cuts.iter().any(|cut| cut.severs(from, to));
+                if is_severed && self.severed.insert((from, to)) {
+                    changes.push_str(&neighbour(to, NOBODY));
+                } else if !is_severed && self.severed.remove(&(from, to)) {
+                    changes.push_str(&neighbour(to, &hardware(to)));
+                }
+            }
+            if !changes.is_empty() {
+                batch(&["-n", &self.name(from)], &changes, &format!("node {from}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        let names: String = std::iter::once(self.hub())
+            .chain(self.all().map(|node| self.name(node)))
+            .map(|name| format!("netns del {name}\n"))
+            .collect();
+        // Those that were not set up yet cannot be removed; the next run removes what this one could not.
+        let _ = feed(&["-force"], &names);
+    }
+}
+
+/// What the names of all namespaces of all runs begin with.
+const MARK: &str = "quorate-";
+
+fn address(node: NodeId) -> String {
+    format!("10.77.{}.{}", node.index() / 250, 1 + node.index() % 250)
+}
+
+fn hardware(node: NodeId) -> String {
+    let mut text = "02:51".to_owned();
+    for byte in node.number().to_be_bytes() {
+        // Writing into a string cannot fail.
+        let _ = write!(text, ":{byte:02x}");
+    }
+    text
+}
+
+fn neighbour(of: NodeId, hardware: &str) -> String {
+    format!("neigh replace {} lladdr {hardware} dev {DEVICE} nud permanent\n", address(of))
+}
+
+/// Lets `ip` carry out many lines at once.
+fn batch(options: &[&str], lines: &str, what: &str) -> Result<(), LiveError> {
+    match feed(options, lines) {
+        Ok(reason) if reason.is_empty() => Ok(()),
+        Ok(reason) => Err(LiveError::Network { what: what.into(), reason }),
+        Err(error) => Err(LiveError::Network { what: what.into(), reason: format!("ip did not run: {error}") }),
+    }
+}
+
+/// What `ip` complains about, if anything.
+fn feed(options: &[&str], lines: &str) -> std::io::Result<String> {
+    let mut command = Command::new("ip");
+    command.args(options).args(["-batch", "-"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // If it ended early, it says why.
+        let _ = stdin.write_all(lines.as_bytes());
+    }
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(String::new());
+    }
+    let told = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("ip failed").trim().to_owned();
+    Ok(told)
+}
+
+/// Removes what runs left behind whose processes are gone.
+fn remove_leftovers() -> Result<(), LiveError> {
+    let failed = |reason: String| LiveError::Network { what: "all nodes".into(), reason };
+    let listed = Command::new("ip").args(["netns", "list"]).output();
+    let listed = listed.map_err(|error| failed(format!("ip did not run: {error}")))?;
+    let text = String::from_utf8_lossy(&listed.stdout);
+    let is_gone = |pid: &u32| !Path::new(&format!("/proc/{pid}")).exists();
+    let dead = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| owner(name).is_some_and(|pid| is_gone(&pid)));
+    let lines: String = dead.map(|name| format!("netns del {name}\n")).collect();
+    if !lines.is_empty() {
+        // Another run may remove them at the same time.
+        let _ = feed(&["-force"], &lines);
+    }
+    Ok(())
+}
+
+/// The process whose namespace this is: `quorate-1234-2` is of 1234.
+fn owner(name: &str) -> Option<u32> {
+    let (pid, node) = name.strip_prefix(MARK)?.split_once('-')?;
+    node.parse::<u32>().ok()?;
+    pid.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{address, hardware, owner};
+    use quorate_core::NodeId;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_node_has_addresses_of_its_own() {
+        let nodes = || (0..1_000).map(NodeId::from_index);
+        assert_eq!(nodes().map(address).collect::<BTreeSet<_>>().len(), 1_000);
+        assert_eq!(nodes().map(hardware).collect::<BTreeSet<_>>().len(), 1_000);
+        assert_eq!(
+            (address(NodeId::from_index(0)), hardware(NodeId::from_index(15))),
+            ("10.77.0.1".into(), "02:51:00:00:00:10".into())
+        );
+    }
+
+    #[test]
+    fn only_our_own_leftovers_are_known_by_their_names() {
+        assert_eq!(owner("quorate-1234-2"), Some(1234));
+        for other in ["quorate", "quorate-x-1", "quorate-12-", "quorate-12-a", "blue", "q-12-1", "quorate-service"] {
+            assert_eq!(owner(other), None, "{other}");
+        }
+    }
+}

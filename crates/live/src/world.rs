@@ -1,0 +1,62 @@
+//! The parent's own journal: what it did to the processes, by the clock that they share.
+
+use crate::error::LiveError;
+use quorate_core::{Incarnation, Time};
+use quorate_drive::{Clock, boot_id};
+use quorate_lab::experiment::header;
+use quorate_lab::{FamilyLab, Spec};
+use quorate_sim::journal::{Header, Lines, Live};
+use quorate_sim::moment::{Happening, Moment, Observer};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Writes down acts of the world.
+pub(crate) struct WorldJournal {
+    path: PathBuf,
+    file: File,
+    lines: Lines,
+    clock: Clock,
+}
+
+impl WorldJournal {
+    /// Begins when the users do, at `origin`.
+    pub(crate) fn begin<F: FamilyLab>(
+        spec: &Spec<F>,
+        folder: &Path,
+        clock: Clock,
+        origin: Time,
+    ) -> Result<Self, LiveError> {
+        let path = folder.join("world.journal");
+        let live = Live {
+            node: None,
+            incarnation: Incarnation::FIRST,
+            boot: boot_id(),
+            zero: clock.origin(),
+            offset: clock.offset(),
+            writes: 0,
+        };
+        let header = Header { live: Some(live), origin: origin.nanos(), ..header(spec)? };
+        let file = File::create(&path).map_err(|reason| LiveError::File { path: path.clone(), reason })?;
+        let mut journal = Self { path, file, lines: Lines::new(&header), clock };
+        journal.pour()?;
+        Ok(journal)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Something happens now.
+    pub(crate) fn tell(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
+        let moment = Moment::World { time: self.clock.now(), what };
+        Observer::<(), ()>::observe(&mut self.lines, &moment);
+        self.pour()
+    }
+
+    fn pour(&mut self) -> Result<(), LiveError> {
+        let poured: io::Result<()> = self.lines.pour(&mut self.file);
+        poured.map_err(|reason| LiveError::File { path: self.path.clone(), reason })
+    }
+}

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Pretends to be `quorate node`: keeps to its contract on standard input and output, and lets everybody in at once.
+# What it does wrong is chosen by the seed.
+for word in "$@"; do
+    case $word in
+        --id=*) id=${word#--id=} ;;
+        --seed=*) seed=${word#--seed=} ;;
+        --life=*) life=${word#--life=} ;;
+        --listen=*) listen=${word#--listen=} ;;
+        */node-*) trace=$word folder=${word%/*} ;;
+    esac
+done
+tries="$folder/tries-$id-$life"
+echo try >>"$tries"
+# Its address is still taken when it comes back, twice.
+if [ "$seed" = 5 ] && [ "$life" = 1 ] && [ "$(wc -l <"$tries")" -lt 3 ]; then exit 2; fi
+# It cannot even begin.
+if [ "$seed" = 6 ] && [ "$id" = 2 ]; then
+    echo "no disk today" >&2
+    exit 1
+fi
+case $listen in *:0) listen="${listen%:0}:700$id" ;; esac
+echo "{\"listening\":\"$listen\"}"
+read -r peers || exit 0
+echo "$peers" >>"$folder/peers-$id"
+# Its journal begins, unless it is too slow for that.
+if [ "$seed" = 8 ]; then : >"$trace"; else echo "the header" >"$trace"; fi
+echo "{\"started\":{\"incarnation\":$life}}"
+while read -r line; do
+    echo "$life $line" >>"$folder/heard-$id"
+    case $line in
+        stop) break ;;
+        '"acquire"')
+            case $seed$id in
+                22) echo "out of paper" >&2; exit 7 ;;
+                32) echo 'hello?' ;;
+                42) continue ;;
+                72) echo '{"refused":"not today"}' ;;
+            esac
+            echo '{"event":{"entered":{"fence":{"epoch":0,"counter":1}}},"time":1}'
+            ;;
+        '"release"') echo '{"event":"left","time":2}' ;;
+    esac
+done
+echo '{"stopped":{}}'
