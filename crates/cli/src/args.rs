@@ -2,6 +2,7 @@
 
 mod certs;
 mod check;
+mod compare;
 mod live;
 mod node;
 mod record;
@@ -9,6 +10,7 @@ mod run;
 
 pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
+pub(crate) use compare::{CompareArgs, Plan, Reality};
 pub(crate) use live::LiveArgs;
 pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
 pub(crate) use record::RecordArgs;
@@ -56,6 +58,8 @@ pub(crate) enum Verb {
     Sweep(SweepArgs),
     /// Try every order of a small group, and find the shortest one that breaks it.
     Check(CheckArgs),
+    /// Put the algorithms of a family side by side: what the book says, what is simulated, and what is real.
+    Compare(CompareArgs),
     /// Let every node of a recorded run take its inputs again, and compare what it does.
     Replay(ReplayArgs),
     /// Read a journal: as text, in figures, or to ask what happened before what.

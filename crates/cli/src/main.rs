@@ -58,6 +58,7 @@ fn run(cli: Cli) -> anyhow::Result<Verdict> {
         Some(Verb::Record(args)) => commands::record::run(&args),
         Some(Verb::Sweep(args)) => commands::sweep::run(&args),
         Some(Verb::Check(args)) => commands::check::run(&args),
+        Some(Verb::Compare(args)) => commands::compare::run(&args),
         Some(Verb::Replay(args)) => commands::replay::run(&args),
         Some(Verb::Trace(args)) => commands::trace::run(&args),
         Some(Verb::Bench(args)) => bench::run(&args),

@@ -2,8 +2,8 @@
 //!
 //! A [`Spec`] says what to run, in the words of the command line; a journal's header holds one. From it follow
 //! a single [`experiment`], a [`sweep`] over many seeds, and the [`replay`] of a recorded run. A [`check`] tries every
-//! order of a small group. The [`trace`] of any of them is text for people. What a family of algorithms brings to all
-//! that is one trait, [`FamilyLab`].
+//! order of a small group, and [`compare`] puts algorithms side by side. The [`trace`] of any run is text for people.
+//! What a family of algorithms brings to all that is one trait, [`FamilyLab`].
 //!
 //! ```
 //! use quorate_lab::{Spec, experiment, mutex};
@@ -18,6 +18,7 @@
 
 mod chaos;
 pub mod check;
+pub mod compare;
 pub mod election;
 mod error;
 pub mod experiment;

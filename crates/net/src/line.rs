@@ -160,6 +160,13 @@ impl Line {
         self.state().link.header(self.epoch())
     }
 
+    /// What a greeting says first to a peer whose life we take to be this one. Of another life nothing has come yet.
+    pub(crate) fn header_to(&self, life: Option<Incarnation>) -> Header {
+        let state = self.state();
+        let header = state.link.header(self.epoch());
+        if state.link.life() == life { header } else { Header { acknowledged: 0, ..header } }
+    }
+
     /// A connection begins.
     pub(crate) fn meet(&self, header: &Header, knows: Option<Incarnation>) -> Result<Met, LinkError> {
         let mut state = self.state();

@@ -122,7 +122,8 @@ impl Peer {
             knows: greeting.knows,
             birth: self.context.birth,
         };
-        let (header, patience) = (self.line.header(), self.context.limits.introduction);
+        let patience = self.context.limits.introduction;
+        let header = self.line.header_to(greeting.knows);
         let greeting =
             async move { timeout(patience, greet(stream, header, hello)).await.map_err(|_| GreetingError::Late)? };
         match self.unless_guest(greeting).await {

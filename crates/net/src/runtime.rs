@@ -151,8 +151,8 @@ where
     O: Record<P::Command, P::Event> + Send + 'static,
     C: Codec<P> + Send + 'static,
 {
-    /// Makes the node ready to run. Must be called inside a tokio runtime. The future is the node; `hear` gets what it
-    /// tells, all of one turn at once.
+    /// Makes the node ready to run. Must be called inside a tokio runtime. The future is the node, best spawned as a
+    /// task; `hear` gets what it tells, all of one turn at once.
     pub fn prepare<H>(
         self,
         hear: H,

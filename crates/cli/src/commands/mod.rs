@@ -2,6 +2,7 @@
 
 pub(crate) mod certs;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod list;

@@ -136,7 +136,8 @@ impl<F: Present> Process<'_, F> {
         let interrupted = handle.clone();
         let _ = ctrlc::set_handler(move || interrupted.stop());
         self.console.take_commands::<F>(handle.clone(), self.me, incarnation);
-        let ending = tokio.block_on(node);
+        // A task of its own is woken by others without a look at the sockets in between.
+        let ending = tokio.block_on(tokio::spawn(node)).context("The node's task died")?;
         self.console.stopped(&handle.links());
         match ending {
             Ending::Stopped => Ok(Verdict::Holds),

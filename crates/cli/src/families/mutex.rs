@@ -44,7 +44,7 @@ pub(crate) struct MutexArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum WorkloadArg {
+pub(crate) enum WorkloadArg {
     Single,
     All,
     Random,

@@ -65,11 +65,6 @@ impl Proxy {
         self.harmed.recv().await.unwrap()
     }
 
-    /// What the next connection has to expect.
-    pub(crate) fn next(&self) -> Option<Harm> {
-        self.plans.lock().unwrap().front().copied()
-    }
-
     /// Ends every connection that there is.
     pub(crate) fn cut_all(&self) {
         self.cut.notify_waiters();

@@ -187,6 +187,7 @@ pub(super) fn serve(security: Security, first: &str) -> anyhow::Result<()> {
     let _inside = tokio.enter();
     let (_handle, node) = runtime(settings, listener, here()).prepare(|_| {})?;
     announce(address)?;
-    tokio.block_on(node);
+    // A task of its own is woken by others without a look at the sockets in between.
+    tokio.block_on(::tokio::spawn(node))?;
     Ok(())
 }

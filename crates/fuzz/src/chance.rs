@@ -1,0 +1,32 @@
+//! All the chance of a campaign, from one seed.
+
+/// A stream of numbers that follow from a seed (SplitMix64).
+#[derive(Clone, Debug)]
+pub struct Chance(u64);
+
+impl Chance {
+    /// The stream of this seed.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below this one, and 0 if there is none.
+    pub fn below(&mut self, end: usize) -> usize {
+        let end = end as u64;
+        // What is uneven about a remainder does not matter for a campaign.
+        self.draw().checked_rem(end).unwrap_or_default() as usize
+    }
+
+    /// One of several.
+    pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> Option<&'a T> {
+        choices.get(self.below(choices.len()))
+    }
+}

@@ -1,0 +1,46 @@
+//! The inputs that a campaign begins with: small real examples, in files with telling names.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// An input with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The name of its file.
+    pub name: String,
+    /// What a target reads.
+    pub bytes: Vec<u8>,
+}
+
+/// The examples of one target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Corpus(pub Vec<Example>);
+
+/// Where the corpus is that comes with the source.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
+}
+
+impl Corpus {
+    /// Reads a folder, in the order of names. One that is not there is empty.
+    pub fn read(folder: &Path) -> io::Result<Self> {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            entries => entries?,
+        };
+        let mut examples = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            examples.push(Example { name, bytes: fs::read(entry.path())? });
+        }
+        examples.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(Self(examples))
+    }
+
+    /// Writes every example into a folder.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        self.0.iter().try_for_each(|example| fs::write(folder.join(&example.name), &example.bytes))
+    }
+}

@@ -1,0 +1,88 @@
+//! The book holds in the simulator, and what is not the book's is told.
+
+use super::{Book, Delays, Figure, Measured, contenders, simulate, simulation};
+use crate::error::LabError;
+use crate::experiment;
+use crate::mutex::Settings;
+use quorate_sim::mutex::Pattern;
+use quorate_sim::run::Ending;
+
+fn settings(entries: u64, workload: Pattern) -> Settings {
+    Settings { entries, workload, ..Settings::default() }
+}
+
+/// Every figure, delays included, in groups from two nodes up, whoever asks and whatever the seed.
+#[test]
+fn every_figure_of_the_book_comes_out_exactly() {
+    let (mut client_delays, mut sync_delays) = (0, 0);
+    for entry in contenders(&[]).unwrap() {
+        for nodes in 2..=33 {
+            for workload in [Pattern::Single, Pattern::All, Pattern::Random] {
+                let spec = simulation(entry, nodes, nodes as u64 * 7, &settings(40, workload));
+                let (book, measured) = simulate(&spec).unwrap();
+                assert_eq!(measured.is_exact(&book), Some(true), "{:?}: {}", measured.differences, spec.command("sim"));
+                assert!(measured.holds() && measured.entries == 40, "{}", spec.command("sim"));
+                client_delays += u64::from(measured.client_delay.is_some());
+                sync_delays += u64::from(measured.sync_delay.is_some());
+            }
+        }
+    }
+    assert!(client_delays > 100 && sync_delays > 100, "{client_delays} client delays, {sync_delays} handovers");
+}
+
+/// The coordinator's own entries cost nothing, and would hide what those of the others cost.
+#[test]
+fn the_coordinator_is_counted_apart() {
+    let [entry] = contenders(&["central".into()]).unwrap()[..] else { panic!("one name, one algorithm") };
+    let (book, measured) = simulate(&simulation(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
+    assert_eq!((book.messages_per_entry, book.own_messages_per_entry), (3, Some(0)));
+    assert_eq!((measured.messages_per_entry, measured.own_messages_per_entry), (Some(3.0), Some(0.0)));
+    assert_eq!(measured.busiest_share, 1.0);
+}
+
+/// Held against the book of another algorithm or size, a run differs, and in the figures that it should.
+#[test]
+fn a_figure_that_is_not_the_books_is_told() {
+    let found = contenders(&["central".into(), "ricart-agrawala".into()]).unwrap();
+    let [central, ricart_agrawala] = found[..] else { panic!("two names, two algorithms") };
+    let outcome = experiment::run(&simulation(ricart_agrawala, 4, 3, &settings(60, Pattern::Random))).unwrap();
+    let held_against = |book: &Book, delays, ending| {
+        let measured = Measured::new(book, delays, ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
+        let figures: Vec<_> = measured.differences.iter().map(|difference| difference.figure).collect();
+        (figures, measured.is_exact(book))
+    };
+    let larger = Book::of(ricart_agrawala, 5);
+    let (times, millis) = (Delays::InMessageTimes, Delays::InMilliseconds);
+    assert_eq!(held_against(&larger, times, Ending::Done), (vec![Figure::Messages], Some(false)));
+    let other = Book::of(central, 4);
+    assert_eq!(held_against(&other, times, Ending::Done), (vec![Figure::Messages, Figure::SyncDelay], Some(false)));
+    assert_eq!(held_against(&other, millis, Ending::Done), (vec![Figure::Messages], Some(false)));
+    assert_eq!(held_against(&other, times, Ending::Stopped), (vec![], None));
+    let toy = Book { exact: false, ..other };
+    assert_eq!(held_against(&toy, times, Ending::Done), (vec![], None));
+}
+
+#[test]
+fn what_is_wrong_on_purpose_is_compared_only_by_name() {
+    let name = |entry: &quorate_registry::MutexEntry| entry.facts.profile.name;
+    assert!(contenders(&[]).unwrap().into_iter().all(|entry| Book::of(entry, 3).exact));
+    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()]).unwrap()[..] else { panic!("one algorithm") };
+    assert_eq!(name(wrong), "ricart-agrawala-clock-only");
+    let (book, measured) = simulate(&simulation(wrong, 4, 1, &settings(100, Pattern::All))).unwrap();
+    assert_eq!((measured.holds(), measured.is_exact(&book)), (false, None));
+}
+
+#[test]
+fn a_run_of_no_entries_proves_nothing() {
+    for entry in contenders(&[]).unwrap() {
+        let (book, measured) = simulate(&simulation(entry, 3, 1, &settings(0, Pattern::Random))).unwrap();
+        assert_eq!(measured.is_exact(&book), None);
+    }
+}
+
+#[test]
+fn names_of_others_are_refused() {
+    let found = |name: &str| contenders(&["central".into(), name.into()]).map(|found| found.len());
+    assert!(matches!(found("raft"), Err(LabError::OtherFamily { .. })));
+    assert!(matches!(found("centrel"), Err(LabError::UnknownAlgorithm { .. })));
+}
