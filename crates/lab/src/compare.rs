@@ -49,8 +49,7 @@ pub fn simulate(spec: &Spec<Mutex>) -> Result<(Book, Measured), LabError> {
     let book = Book::of(spec.validate()?, spec.nodes);
     let outcome = experiment::run(spec)?;
     let delays = Delays::InMessageTimes;
-    let measured =
-        Measured::new(&book, delays, outcome.ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
+    let measured = Measured::new(&book, delays, outcome.ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
     Ok((book, measured))
 }
 
@@ -226,7 +225,9 @@ impl fmt::Display for Difference {
                 write!(f, "the coordinator's own entry took {measured} messages, and in the book it takes {book}")
             }
             Figure::ClientDelay => write!(f, "the client delay was {measured} T, and in the book it is {book} T"),
-            Figure::SyncDelay => write!(f, "the synchronization delay was {measured} T, and in the book it is {book} T"),
+            Figure::SyncDelay => {
+                write!(f, "the synchronization delay was {measured} T, and in the book it is {book} T")
+            }
         }
     }
 }

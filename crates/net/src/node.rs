@@ -156,7 +156,7 @@ where
 
     /// Takes the messages of a batch that were not taken before.
     fn open(&mut self, parcel: &Parcel) {
-        let Parcel { line, from, incarnation, body } = parcel;
+        let Parcel { line, from, incarnation, body, .. } = parcel;
         let (life, last) = self.heard.entry(*from).or_insert((*incarnation, 0));
         match incarnation.cmp(life) {
             // A late batch of a life that is over.

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::frame::{Dial, Header, Hello, Refusal, Welcome};
 use crate::greeting::{self, GreetingError, Guest, Host, connect, greet, sentence};
-use crate::inbox::Parcel;
+use crate::inbox::Inbox;
 use crate::line::Line;
 use crate::link::Met;
 use crate::meeting::{Answer, Caller, Connection, Life, Meeting, Outcome};
@@ -26,7 +26,7 @@ pub(crate) struct Peer {
     pub(crate) meeting: Meeting,
     /// Peers that dialled us and said that they are this one.
     pub(crate) guests: mpsc::Receiver<Guest>,
-    pub(crate) parcels: mpsc::Sender<Parcel>,
+    pub(crate) inbox: Inbox,
     /// Why the last dial failed: the log says each thing once.
     pub(crate) last_complaint: String,
 }
@@ -225,7 +225,7 @@ impl Peer {
             peer: self.node,
             life,
             line: Arc::clone(&self.line),
-            parcels: self.parcels.clone(),
+            inbox: self.inbox.clone(),
             limits: self.context.limits,
         };
         let (line, limits) = (Arc::clone(&self.line), self.context.limits);

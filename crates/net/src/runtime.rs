@@ -4,7 +4,7 @@ use crate::acceptor::{Doors, listen};
 use crate::complaints::Complaints;
 use crate::context::Context;
 use crate::frame::{Birth, Terms};
-use crate::inbox::Letter;
+use crate::inbox::{Inbox, Letter};
 use crate::line::{Line, LinkStats};
 use crate::link::{Origin, Room};
 use crate::meeting::Meeting;
@@ -166,11 +166,11 @@ where
         let address = listener.local_addr()?;
         let (command_sender, commands) = mpsc::channel(settings.limits.commands.max(1));
         let (letter_sender, letters) = mpsc::unbounded_channel();
-        let (parcel_sender, parcels) = mpsc::channel(settings.limits.inbox_batches.max(1));
+        let (inbox, parcels) = Inbox::new(settings.limits.inbox_batches, settings.limits.inbox_bytes);
         let (drained, epoch) = (Arc::new(Notify::new()), Arc::new(AtomicU64::new(0)));
         let lines = Arc::new(lines(&settings, &drained, &epoch));
         let context = Arc::new(context(&settings));
-        let (peers, doors) = peers(&settings, &context, &lines, &parcel_sender);
+        let (peers, doors) = peers(&settings, &context, &lines, &inbox);
         let post =
             Post::new(settings.me, codec, settings.overflow, settings.limits.message_bytes, Lines::clone(&lines));
         let mut worker = Worker {
@@ -241,12 +241,7 @@ fn lines(settings: &Settings, drained: &Arc<Notify>, epoch: &Arc<AtomicU64>) -> 
     settings.peers.keys().map(|peer| (*peer, Arc::new(line(*peer)))).collect()
 }
 
-fn peers(
-    settings: &Settings,
-    context: &Arc<Context>,
-    lines: &Lines,
-    parcels: &mpsc::Sender<crate::inbox::Parcel>,
-) -> (Vec<Peer>, Doors) {
+fn peers(settings: &Settings, context: &Arc<Context>, lines: &Lines, inbox: &Inbox) -> (Vec<Peer>, Doors) {
     let mut doors = Doors::new();
     let mut peers = Vec::new();
     for ((node, address), line) in settings.peers.iter().zip(lines.values()) {
@@ -259,7 +254,7 @@ fn peers(
             line: Arc::clone(line),
             meeting: Meeting::new(settings.me, settings.incarnation, *node),
             guests,
-            parcels: parcels.clone(),
+            inbox: inbox.clone(),
             last_complaint: String::new(),
         });
     }

@@ -51,6 +51,8 @@ pub struct Limits {
     pub message_bytes: usize,
     /// So many batches wait for the node at most; peers whose batches find no place are not read from.
     pub inbox_batches: usize,
+    /// So many bytes of batches wait for the node at most, or else the one that is being taken in.
+    pub inbox_bytes: usize,
     /// So many commands wait for the node at most.
     pub commands: usize,
     /// So many connections may be in the middle of introducing themselves; the oldest makes way for the next.
@@ -76,6 +78,7 @@ impl Default for Limits {
             held_bytes: 32 << 20,
             message_bytes: 16 << 20,
             inbox_batches: 64,
+            inbox_bytes: 16 << 20,
             commands: 1_024,
             strangers: 64,
             introduction: Duration::from_secs(3),

@@ -1,7 +1,7 @@
 //! A connection between two nodes that have met: one future that reads, one that writes.
 
 use crate::frame::{BatchReader, Body, Frame, FrameError, frame_limit};
-use crate::inbox::Parcel;
+use crate::inbox::Inbox;
 use crate::line::{Line, Work};
 use crate::link::LinkError;
 use crate::settings::Limits;
@@ -13,7 +13,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
-use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// So many bytes are read at once, if there are so many.
@@ -49,7 +48,7 @@ pub(crate) struct Reader {
     pub(crate) peer: NodeId,
     pub(crate) life: Incarnation,
     pub(crate) line: Arc<Line>,
-    pub(crate) parcels: mpsc::Sender<Parcel>,
+    pub(crate) inbox: Inbox,
     pub(crate) limits: Limits,
 }
 
@@ -86,28 +85,12 @@ impl Reader {
             Body::Batch(body) => {
                 // A batch is taken whole or not at all.
                 BatchReader::new(&body).try_for_each(|message| message.map(|_| ()))?;
-                let parcel = Parcel { line: Arc::clone(&self.line), from: self.peer, incarnation: self.life, body };
-                self.hand_over(parcel).await
+                let is_taken = self.inbox.hand_over(&self.line, self.peer, self.life, body).await;
+                if is_taken { Ok(()) } else { Err(Parting::Stopping) }
             }
             Body::Ack | Body::Ping => Ok(()),
             Body::Bye(reason) => Err(Parting::Bye(reason)),
             Body::Hello(_) | Body::Welcome(_) | Body::Refuse(_) => Err(Parting::SecondGreeting),
-        }
-    }
-}
-
-impl Reader {
-    /// Gives the node a batch. While it has no place for it, the peer is not listened to.
-    async fn hand_over(&self, parcel: Parcel) -> Result<(), Parting> {
-        match self.parcels.try_send(parcel) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Closed(_)) => Err(Parting::Stopping),
-            Err(TrySendError::Full(parcel)) => {
-                self.line.stopped_listening();
-                let handed = self.parcels.send(parcel).await;
-                self.line.listened();
-                handed.map_err(|_| Parting::Stopping)
-            }
         }
     }
 }

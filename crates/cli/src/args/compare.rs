@@ -112,7 +112,7 @@ fn known_family(name: &str) -> anyhow::Result<()> {
             "'{quoted}' is an algorithm, and a family is compared: 'quorate compare mutex --algorithms {quoted}'."
         ),
         _ if families.contains(&name) => anyhow::bail!("There is no comparison of the {quoted} family yet. {can}."),
-        _ => match nearest(name, families.into_iter()) {
+        _ => match nearest(name, families) {
             Some(close) => anyhow::bail!("There is no family '{quoted}'. Did you mean '{close}'? {can}."),
             None => anyhow::bail!("There is no family '{quoted}'. {can}."),
         },

@@ -1,0 +1,146 @@
+//! A comparison for programs.
+
+use super::{Comparison, Row, Side};
+use crate::output::name;
+use crate::report;
+use quorate_lab::compare::{Book, Difference};
+use quorate_registry::Family;
+use quorate_sim::metrics::Delay;
+use quorate_sim::mutex::Pattern;
+use quorate_sim::property::Verdict;
+use quorate_sim::run::Ending;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    family: Family,
+    seed: u64,
+    /// How real processes spoke to each other, if there were any.
+    links: Option<&'static str>,
+    /// Whether everything was run that was to be.
+    complete: bool,
+    holds: bool,
+    exact: bool,
+    rows: Vec<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    algorithm: &'a str,
+    nodes: usize,
+    workload: Pattern,
+    /// Delays are in message times.
+    #[serde(flatten)]
+    counts: Counts,
+    client_delay: Option<f64>,
+    sync_delay: Option<f64>,
+    expected: Book,
+    /// Whether every property holds, in both worlds.
+    holds: bool,
+    #[serde(flatten)]
+    judged: Judged<'a>,
+    real: Option<Real<'a>>,
+}
+
+#[derive(Serialize)]
+struct Real<'a> {
+    #[serde(flatten)]
+    counts: Counts,
+    client_delay_ms: Option<f64>,
+    sync_delay_ms: Option<f64>,
+    holds: bool,
+    #[serde(flatten)]
+    judged: Judged<'a>,
+    /// Where the run's journal is, if a property fails in it.
+    journal: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Counts {
+    entries: u64,
+    messages_per_entry: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_messages_per_entry: Option<f64>,
+    client_delay_samples: u64,
+    sync_delay_samples: u64,
+    overtaken_max: u64,
+    busiest_share: f64,
+}
+
+#[derive(Serialize)]
+struct Judged<'a> {
+    ending: Ending,
+    /// Whether every figure is the book's, where the book's is exact and there is something to judge.
+    exact: Option<bool>,
+    differences: &'a [Difference],
+    breaches: &'a [Verdict],
+    /// The command that runs it alone.
+    command: &'a str,
+}
+
+pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
+    let plan = comparison.plan;
+    report::json(&Report {
+        family: Family::Mutex,
+        seed: plan.seed,
+        links: plan.reality.as_ref().map(|reality| reality.links()),
+        complete: comparison.is_complete(),
+        holds: comparison.holds(),
+        exact: comparison.is_exact(),
+        rows: comparison.rows.iter().map(|row| line(row, plan.settings.workload)).collect(),
+    })
+}
+
+fn line(row: &Row, workload: Pattern) -> Line<'_> {
+    let measured = &row.simulated.measured;
+    Line {
+        algorithm: row.name(),
+        nodes: row.nodes,
+        workload,
+        counts: counts(&row.simulated),
+        client_delay: mean(measured.client_delay),
+        sync_delay: mean(measured.sync_delay),
+        expected: row.book,
+        holds: row.holds(),
+        judged: judged(&row.simulated, &row.book),
+        real: row.real.as_ref().map(|side| real(side, &row.book)),
+    }
+}
+
+fn real<'a>(side: &'a Side, book: &Book) -> Real<'a> {
+    Real {
+        counts: counts(side),
+        client_delay_ms: mean(side.measured.client_delay),
+        sync_delay_ms: mean(side.measured.sync_delay),
+        holds: side.measured.holds(),
+        judged: judged(side, book),
+        journal: side.journal.as_deref().map(name),
+    }
+}
+
+fn counts(Side { measured, .. }: &Side) -> Counts {
+    let samples = |delay: Option<Delay>| delay.map_or(0, |delay| delay.samples);
+    Counts {
+        entries: measured.entries,
+        messages_per_entry: measured.messages_per_entry,
+        own_messages_per_entry: measured.own_messages_per_entry,
+        client_delay_samples: samples(measured.client_delay),
+        sync_delay_samples: samples(measured.sync_delay),
+        overtaken_max: measured.overtaken_max,
+        busiest_share: measured.busiest_share,
+    }
+}
+
+fn judged<'a>(Side { measured, again, .. }: &'a Side, book: &Book) -> Judged<'a> {
+    Judged {
+        ending: measured.ending,
+        exact: measured.is_exact(book),
+        differences: &measured.differences,
+        breaches: &measured.breaches,
+        command: again,
+    }
+}
+
+fn mean(delay: Option<Delay>) -> Option<f64> {
+    delay.map(|delay| delay.mean)
+}
