@@ -37,6 +37,9 @@ pub(crate) trait Present: FamilyLab {
         None
     }
 
+    /// Changes settings for nodes that people speak to by hand: nobody else asks anything.
+    fn by_hand(_settings: &mut Self::Settings) {}
+
     /// A small run that shows what the algorithm does.
     fn example(algorithm: &str) -> Spec<Self>;
 

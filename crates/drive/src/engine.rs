@@ -44,6 +44,17 @@ pub enum Failure {
     Journal(io::Error),
 }
 
+/// What a node finds when it starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found<D> {
+    /// What was durable.
+    pub durable: D,
+    /// Which life this is. No two starts of a node may have the same.
+    pub incarnation: Incarnation,
+    /// Whether its disk was lost since it last lived.
+    pub is_blank: bool,
+}
+
 /// What an engine is made of.
 pub struct Parts<D: Durable, O> {
     /// Who the node is.
@@ -122,9 +133,10 @@ where
         self.host.now
     }
 
-    /// Boots the node with what was durable.
-    pub fn start(&mut self, durable: P::Durable, incarnation: Incarnation, out: &mut impl Outlet<P>) {
-        let taken = Taken::Start { incarnation, blank: false };
+    /// Boots the node with what it found.
+    pub fn start(&mut self, found: Found<P::Durable>, out: &mut impl Outlet<P>) {
+        let Found { durable, incarnation, is_blank } = found;
+        let taken = Taken::Start { incarnation, blank: is_blank };
         self.take(taken, Input::Start { durable, incarnation }, out);
     }
 

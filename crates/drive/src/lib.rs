@@ -19,6 +19,6 @@ mod timers;
 pub use clock::{Clock, boot_id};
 pub use counted::Counted;
 pub use desk::Disk;
-pub use engine::{Engine, Failure, Outlet, Parts, Sender};
+pub use engine::{Engine, Failure, Found, Outlet, Parts, Sender};
 pub use journal::LiveJournal;
 pub use record::Record;

@@ -2,7 +2,7 @@
 
 use crate::mailbox::{Address, Letter, Mailbox};
 use quorate_core::{Group, Incarnation, NodeId, Protocol, WriteOf};
-use quorate_drive::{Clock, Disk, Engine, Failure, Outlet, Parts, Sender};
+use quorate_drive::{Clock, Disk, Engine, Failure, Found, Outlet, Parts, Sender};
 use quorate_sim::world::Simulated;
 use quorate_store::{Storable, StoreError};
 use serde::Serialize;
@@ -91,7 +91,7 @@ where
         let peers = peers.into_iter().map(|(node, address)| (node, (address, Vec::new()))).collect();
         let mut engine = Engine::new(make(), parts);
         let mut post = Post { me, incarnation, peers, events: Vec::new() };
-        engine.start(durable, incarnation, &mut post);
+        engine.start(Found { durable, incarnation, is_blank: false }, &mut post);
         Worker { engine, mailbox, post, hear }.work()
     };
     let thread = Builder::new().name(name).spawn(work);

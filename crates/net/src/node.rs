@@ -6,7 +6,7 @@ use crate::frame::BatchReader;
 use crate::inbox::{Letter, Parcel};
 use crate::post::{Post, Trouble};
 use quorate_core::{Codec, Incarnation, NodeId, Protocol, Time, WriteOf};
-use quorate_drive::{Engine, Failure, Record, Sender};
+use quorate_drive::{Engine, Failure, Found, Record, Sender};
 use quorate_sim::world::Simulated;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
@@ -65,9 +65,9 @@ where
     H: FnMut(Vec<P::Event>),
 {
     /// Boots the node and lets it work until it is told to stop or cannot go on.
-    pub(crate) async fn work(&mut self, durable: P::Durable) -> End {
+    pub(crate) async fn work(&mut self, found: Found<P::Durable>) -> End {
         self.engine.wake();
-        self.engine.start(durable, self.incarnation, &mut self.post);
+        self.engine.start(found, &mut self.post);
         let mut alarm = Alarm::new();
         loop {
             if let Err(end) = self.settle() {

@@ -12,8 +12,8 @@ use crate::node::{End, Worker};
 use crate::peer::Peer;
 use crate::post::{Lines, Post};
 use crate::settings::Settings;
-use quorate_core::{Codec, Durable, NodeId, View, WriteOf};
-use quorate_drive::{Engine, Failure, Parts, Record};
+use quorate_core::{Codec, Durable, Incarnation, NodeId, View, WriteOf};
+use quorate_drive::{Engine, Failure, Found, Parts, Record};
 use quorate_sim::world::Simulated;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
@@ -54,8 +54,8 @@ pub struct Runtime<P: Simulated, D: Durable, O, C> {
     pub listener: std::net::TcpListener,
     /// The node itself.
     pub node: P,
-    /// What was durable.
-    pub durable: P::Durable,
+    /// What was durable, and which life this is.
+    pub found: Found<P::Durable>,
     /// Its clock, its disk and who records.
     pub parts: Parts<D, O>,
     /// What its disk tells: the other end is with the [`Scribe`](quorate_store::Scribe).
@@ -160,7 +160,7 @@ where
     where
         H: FnMut(Vec<P::Event>) + Send + 'static,
     {
-        let Self { settings, listener, node, durable, parts, reports, codec } = self;
+        let Self { settings, listener, node, found, parts, reports, codec } = self;
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         let address = listener.local_addr()?;
@@ -168,8 +168,8 @@ where
         let (letter_sender, letters) = mpsc::unbounded_channel();
         let (inbox, parcels) = Inbox::new(settings.limits.inbox_batches, settings.limits.inbox_bytes);
         let (drained, epoch) = (Arc::new(Notify::new()), Arc::new(AtomicU64::new(0)));
-        let lines = Arc::new(lines(&settings, &drained, &epoch));
-        let context = Arc::new(context(&settings));
+        let context = Arc::new(context(&settings, found.incarnation));
+        let lines = Arc::new(lines(&settings, found.incarnation, &drained, &epoch));
         let (peers, doors) = peers(&settings, &context, &lines, &inbox);
         let post =
             Post::new(settings.me, codec, settings.overflow, settings.limits.message_bytes, Lines::clone(&lines));
@@ -183,7 +183,7 @@ where
             drained,
             hear,
             heard: BTreeMap::new(),
-            incarnation: settings.incarnation,
+            incarnation: found.incarnation,
             context: Arc::clone(&context),
         };
         let handle =
@@ -194,7 +194,7 @@ where
             for peer in peers {
                 tasks.spawn(peer.run());
             }
-            let end = worker.work(durable).await;
+            let end = worker.work(found).await;
             acceptor.abort();
             lines.values().for_each(|line| line.close());
             let _ = timeout(FAREWELL, async { while tasks.join_next().await.is_some() {} }).await;
@@ -211,7 +211,7 @@ where
     }
 }
 
-fn context(settings: &Settings) -> Context {
+fn context(settings: &Settings, incarnation: Incarnation) -> Context {
     Context {
         terms: Terms {
             group: settings.group.clone(),
@@ -220,7 +220,7 @@ fn context(settings: &Settings) -> Context {
             me: settings.me,
             members: u32::try_from(settings.peers.len() + 1).unwrap_or(u32::MAX),
         },
-        incarnation: settings.incarnation,
+        incarnation,
         // The keys of a hasher are the system's own dice.
         birth: Birth(RandomState::new().hash_one("birth")),
         security: settings.security.clone(),
@@ -229,9 +229,9 @@ fn context(settings: &Settings) -> Context {
     }
 }
 
-fn lines(settings: &Settings, drained: &Arc<Notify>, epoch: &Arc<AtomicU64>) -> Lines {
+fn lines(settings: &Settings, incarnation: Incarnation, drained: &Arc<Notify>, epoch: &Arc<AtomicU64>) -> Lines {
     let limits = settings.limits;
-    let origin = Origin { group: settings.group.number(), node: settings.me, incarnation: settings.incarnation };
+    let origin = Origin { group: settings.group.number(), node: settings.me, incarnation };
     let room = Room {
         crowded_bytes: limits.crowded_bytes,
         held_bytes: limits.held_bytes,
@@ -252,7 +252,7 @@ fn peers(settings: &Settings, context: &Arc<Context>, lines: &Lines, inbox: &Inb
             node: *node,
             address: address.clone(),
             line: Arc::clone(line),
-            meeting: Meeting::new(settings.me, settings.incarnation, *node),
+            meeting: Meeting::new(settings.me, context.incarnation, *node),
             guests,
             inbox: inbox.clone(),
             last_complaint: String::new(),

@@ -2,7 +2,7 @@
 
 use crate::group::GroupName;
 use crate::tls::Security;
-use quorate_core::{Incarnation, NodeId};
+use quorate_core::NodeId;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -11,8 +11,6 @@ use std::time::Duration;
 pub struct Settings {
     /// Who it is.
     pub me: NodeId,
-    /// Which life this is. No two starts of a node may have the same.
-    pub incarnation: Incarnation,
     /// The group that it belongs to.
     pub group: GroupName,
     /// What it runs, by name: nodes of another algorithm are refused.

@@ -10,7 +10,7 @@ use crate::families::{Basics, Present, Task, of_family};
 use crate::output::name;
 use anyhow::{Context, bail, ensure};
 use console::Console;
-use disk::Found;
+use disk::Opened;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
 use quorate_lab::{NodeOf, Spec, entry, experiment};
@@ -46,7 +46,10 @@ impl Task for &NodeArgs {
         console.listening(listener.local_addr()?);
         let peers = self.peers(me, &console)?;
         let nodes = peers.len() + 1;
-        let settings = F::settings(&self.families, Basics { nodes, chaos: false })?;
+        let mut settings = F::settings(&self.families, Basics { nodes, chaos: false })?;
+        if self.peers != Peers::FromInput {
+            F::by_hand(&mut settings);
+        }
         let spec = quorate_live::spec::<F>(&self.algorithm, nodes, self.seed, settings);
         spec.validate()?;
         Process { args: self, entry, me, spec, listener, peers, console }.run()
@@ -71,7 +74,7 @@ impl<F: Present> Process<'_, F> {
         let codec = F::codec(self.entry);
         let found = match &self.args.data {
             Some(folder) => disk::open(folder, self.args.data_was_lost, owner, self.me, codec, tell)?,
-            None => Found::nothing(self.args.life.map_or_else(life_by_the_clock, Incarnation)),
+            None => Opened::nothing(self.args.life.map_or_else(life_by_the_clock, Incarnation)),
         };
         let clock = self.args.origin.map_or_else(|| Clock::with_origin(0), Clock::with_origin);
         match &self.args.trace {
@@ -86,29 +89,29 @@ impl<F: Present> Process<'_, F> {
         }
     }
 
-    fn header(&self, found: &Found, clock: Clock) -> anyhow::Result<quorate_sim::journal::Header> {
+    fn header(&self, opened: &Opened, clock: Clock) -> anyhow::Result<quorate_sim::journal::Header> {
         let live = Live {
             node: Some(self.me),
-            incarnation: found.incarnation,
+            incarnation: opened.found.incarnation,
             boot: boot_id(),
             zero: clock.origin(),
             offset: clock.offset(),
-            writes: found.writes,
+            writes: opened.writes,
         };
         // Whoever began at no instant in particular wants to see its own start as zero.
         let origin = if self.args.origin.is_some() { 0 } else { clock.now().nanos() };
         Ok(quorate_sim::journal::Header { live: Some(live), origin, ..experiment::header(&self.spec)? })
     }
 
-    fn drive<O>(self, found: Found, clock: Clock, reports: quorate_net::Reports, record: O) -> anyhow::Result<Verdict>
+    fn drive<O>(self, opened: Opened, clock: Clock, reports: quorate_net::Reports, record: O) -> anyhow::Result<Verdict>
     where
         O: Record<F::Command, F::Event> + Send + 'static,
     {
-        let Found { durable, incarnation, disk, .. } = found;
+        let Opened { found, disk, .. } = opened;
+        let incarnation = found.incarnation;
         let overflow = if F::copes_with_loss(self.entry) { Overflow::Drop } else { Overflow::End };
         let settings = Settings {
             me: self.me,
-            incarnation,
             group: self.args.group.clone(),
             algorithm: self.args.algorithm.clone(),
             format: FORMAT,
@@ -124,7 +127,7 @@ impl<F: Present> Process<'_, F> {
             settings,
             listener: self.listener,
             node,
-            durable,
+            found,
             parts: Parts { me: self.me, clock, seed, disk, record },
             reports,
             codec: F::codec(self.entry),

@@ -113,6 +113,11 @@ impl Present for Replica {
         Some(Settings { operations: rounds.max(1).saturating_mul(settings.clients), ..settings.clone() })
     }
 
+    /// People do not ask again and again until they are answered, as clients do.
+    fn by_hand(settings: &mut Settings) {
+        settings.clients = 0;
+    }
+
     /// One client, one wish, and an end before the heartbeats go on and on.
     fn example(algorithm: &str) -> Spec<Self> {
         let latency = Latency::Fixed(Duration::from_millis(1));

@@ -7,7 +7,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
 
-const VERBS: [&str; 10] = ["demo", "list", "explain", "sim", "sweep", "check", "replay", "trace", "bench", "certs"];
+const VERBS: [&str; 11] =
+    ["demo", "list", "explain", "sim", "sweep", "check", "compare", "replay", "trace", "bench", "certs"];
 
 /// Those whose examples take more than a moment, or other machines.
 const LIVE_VERBS: [&str; 3] = ["run", "node", "record"];

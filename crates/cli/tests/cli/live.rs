@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Waits until something is so, and not for ever.
 #[track_caller]
-fn until(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < deadline, "{what}: not within a minute");
@@ -20,7 +20,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// Whether a process runs that this run started, by the name of its group.
-fn has_nodes(run: u32) -> bool {
+pub(crate) fn has_nodes(run: u32) -> bool {
     let group = format!("--group=run-{run}-");
     let belongs = |entry: fs::DirEntry| {
         let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -29,7 +29,7 @@ fn has_nodes(run: u32) -> bool {
     fs::read_dir("/proc").unwrap().filter_map(Result::ok).any(belongs)
 }
 
-fn signal(child: &Child, signal: Signal) {
+pub(crate) fn signal(child: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, signal).unwrap();
 }

@@ -12,6 +12,8 @@ mod bench;
 mod certs;
 mod check;
 mod commands;
+#[cfg(target_os = "linux")]
+mod compare;
 mod documents;
 mod errors;
 mod families;

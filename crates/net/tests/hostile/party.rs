@@ -3,7 +3,7 @@
 use crate::chatter::{Chatter, Command, Event};
 use crate::within;
 use quorate_core::{Incarnation, NodeId};
-use quorate_drive::{Clock, Disk, Parts};
+use quorate_drive::{Clock, Disk, Found, Parts};
 use quorate_net::tls::Security;
 use quorate_net::{Ending, Handle, Limits, LinkStats, Overflow, Postcard, Runtime, Settings, reports};
 use std::collections::BTreeMap;
@@ -80,7 +80,6 @@ impl Member {
     ) -> Self {
         let settings = Settings {
             me,
-            incarnation: Incarnation(life),
             group: style.group.parse().unwrap(),
             algorithm: ALGORITHM.into(),
             format: FORMAT,
@@ -94,7 +93,7 @@ impl Member {
             settings,
             listener: place.listener.try_clone().unwrap(),
             node: Chatter::default(),
-            durable: (),
+            found: Found { durable: (), incarnation: Incarnation(life), is_blank: false },
             parts: Parts { me, clock: Clock::start(), seed: 1, disk: Disk::None, record: () },
             reports,
             codec: Postcard,

@@ -3,8 +3,8 @@
 use super::partner::{Certificates, Partner, announce, group, here, there};
 use super::{Contender, MESSAGES, ROUND_TRIPS, Small, Turn};
 use anyhow::Context;
-use quorate_core::{Describe, Effects, Incarnation, Input, Never, NodeId, Protocol, Time};
-use quorate_drive::{Clock, Disk, Parts};
+use quorate_core::{Describe, Effects, Input, Never, NodeId, Protocol, Time};
+use quorate_drive::{Clock, Disk, Found, Parts};
 use quorate_net::tls::Security;
 use quorate_net::{Handle, Limits, Overflow, Postcard, Runtime, Settings, reports};
 use serde::{Deserialize, Serialize};
@@ -117,7 +117,6 @@ fn tokio() -> anyhow::Result<tokio::runtime::Runtime> {
 fn settings(me: NodeId, other: NodeId, address: &str, security: Security) -> anyhow::Result<Settings> {
     Ok(Settings {
         me,
-        incarnation: Incarnation::FIRST,
         group: group()?,
         algorithm: "race".into(),
         format: 1,
@@ -134,7 +133,7 @@ fn runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<
         settings,
         listener,
         node: Racer { other, sent: 0, began: Time::ZERO, round_trips: Vec::new() },
-        durable: (),
+        found: Found::default(),
         parts: Parts { me, clock: Clock::start(), seed: 1, disk: Disk::None, record: () },
         reports: reports().1,
         codec: Postcard,

@@ -37,6 +37,8 @@ struct Line<'a> {
     expected: Book,
     /// Whether every property holds, in both worlds.
     holds: bool,
+    /// Whether every figure is the book's, in both worlds, where the book's is exact and there is something to judge.
+    exact: Option<bool>,
     #[serde(flatten)]
     judged: Judged<'a>,
     real: Option<Real<'a>>,
@@ -49,6 +51,7 @@ struct Real<'a> {
     client_delay_ms: Option<f64>,
     sync_delay_ms: Option<f64>,
     holds: bool,
+    exact: Option<bool>,
     #[serde(flatten)]
     judged: Judged<'a>,
     /// Where the run's journal is, if a property fails in it.
@@ -70,8 +73,6 @@ struct Counts {
 #[derive(Serialize)]
 struct Judged<'a> {
     ending: Ending,
-    /// Whether every figure is the book's, where the book's is exact and there is something to judge.
-    exact: Option<bool>,
     differences: &'a [Difference],
     breaches: &'a [Verdict],
     /// The command that runs it alone.
@@ -102,7 +103,8 @@ fn line(row: &Row, workload: Pattern) -> Line<'_> {
         sync_delay: mean(measured.sync_delay),
         expected: row.book,
         holds: row.holds(),
-        judged: judged(&row.simulated, &row.book),
+        exact: row.is_exact(),
+        judged: judged(&row.simulated),
         real: row.real.as_ref().map(|side| real(side, &row.book)),
     }
 }
@@ -113,7 +115,8 @@ fn real<'a>(side: &'a Side, book: &Book) -> Real<'a> {
         client_delay_ms: mean(side.measured.client_delay),
         sync_delay_ms: mean(side.measured.sync_delay),
         holds: side.measured.holds(),
-        judged: judged(side, book),
+        exact: side.measured.is_exact(book),
+        judged: judged(side),
         journal: side.journal.as_deref().map(name),
     }
 }
@@ -131,14 +134,8 @@ fn counts(Side { measured, .. }: &Side) -> Counts {
     }
 }
 
-fn judged<'a>(Side { measured, again, .. }: &'a Side, book: &Book) -> Judged<'a> {
-    Judged {
-        ending: measured.ending,
-        exact: measured.is_exact(book),
-        differences: &measured.differences,
-        breaches: &measured.breaches,
-        command: again,
-    }
+fn judged(Side { measured, again, .. }: &Side) -> Judged<'_> {
+    Judged { ending: measured.ending, differences: &measured.differences, breaches: &measured.breaches, command: again }
 }
 
 fn mean(delay: Option<Delay>) -> Option<f64> {

@@ -15,7 +15,12 @@ pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
     for line in render(&columns(comparison)) {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "\n  {}", paint::dim(&remark(comparison)))?;
+    writeln!(out, "\n  {}", paint::dim(unit(comparison)))?;
+    writeln!(
+        out,
+        "  {}",
+        paint::dim("sync: from a leave to the next entry   busiest: the busiest node's share of messages")
+    )?;
     complaints(comparison, &mut out)?;
     let (done, runs) = (comparison.rows.iter().flat_map(Row::sides).count(), comparison.plan.runs());
     if done < runs {
@@ -37,10 +42,11 @@ fn title(comparison: &Comparison<'_>, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{} · {asks}, {entries} a run · seed {}{real}\n", paint::bold("mutex"), plan.seed)
 }
 
-fn remark(comparison: &Comparison<'_>) -> String {
-    let unit = "T: one message time, 1 ms in the simulator";
-    let real = if comparison.plan.reality.is_some() { "; real delays are in milliseconds" } else { "" };
-    format!("{unit}{real}   sync: from a leave to the next entry   busiest: its share of all messages")
+fn unit(comparison: &Comparison<'_>) -> &'static str {
+    match comparison.plan.reality {
+        Some(_) => "T: one message time, 1 ms in the simulator; real delays are means in milliseconds",
+        None => "T: one message time, 1 ms in the simulator",
+    }
 }
 
 /// Figures of all rows, with what stands above them.
@@ -86,11 +92,11 @@ fn columns(comparison: &Comparison<'_>) -> Vec<Column> {
     shown.map(column).collect()
 }
 
-/// Where one node keeps the lock, the formula says what its own entries cost, and is the figure itself.
+/// Where one node keeps the lock, the formula is the figure itself, and says what that node's own entries cost.
 fn book_messages(book: &Book) -> String {
     match book.own_messages_per_entry {
-        Some(own) => format!("{}, own {own}", book.messages_per_entry),
-        None => format!("{} = {}", book.formula, book.messages_per_entry),
+        None if book.exact => format!("{} = {}", book.formula, book.messages_per_entry),
+        Some(_) | None => book.formula.to_owned(),
     }
 }
 
@@ -212,7 +218,7 @@ fn complaints(comparison: &Comparison<'_>, out: &mut impl Write) -> io::Result<(
         writeln!(out, "\n{complaint}")?;
     }
     if wrong.len() > MOST_COMPLAINTS {
-        writeln!(out, "\nSo it is in {} runs in all; --json tells of every one.", wrong.len())?;
+        writeln!(out, "\n{} runs are wrong in all; --json tells of every one.", wrong.len())?;
     }
     Ok(())
 }

@@ -2,9 +2,11 @@
 
 use anyhow::Context;
 use quorate_core::{Incarnation, NodeId};
-use quorate_drive::{Counted, Disk};
+use quorate_drive::{Counted, Disk, Found};
 use quorate_registry::{AnyCodec, AnyDurable};
-use quorate_store::{ClusterId, Owner, Patience, Report, Scribe, Settings, Store, StoreError, found, join, reseed};
+use quorate_store::{
+    ClusterId, Origin, Owner, Patience, Report, Scribe, Settings, Store, StoreError, found, join, reseed,
+};
 use std::path::Path;
 
 /// What is kept: what the algorithm saved, and how many writes that were.
@@ -14,18 +16,18 @@ type Kept = Counted<AnyDurable>;
 const CAPACITY: usize = 1 << 16;
 
 /// What a node starts with.
-pub(super) struct Found {
-    pub(super) durable: AnyDurable,
-    pub(super) incarnation: Incarnation,
+pub(super) struct Opened {
+    pub(super) found: Found<AnyDurable>,
     pub(super) disk: Disk<Kept>,
     /// How many writes of earlier lives are there.
     pub(super) writes: u64,
 }
 
-impl Found {
+impl Opened {
     /// There is no disk.
     pub(super) fn nothing(incarnation: Incarnation) -> Self {
-        Self { durable: AnyDurable::default(), incarnation, disk: Disk::None, writes: 0 }
+        let found = Found { durable: AnyDurable::default(), incarnation, is_blank: false };
+        Self { found, disk: Disk::None, writes: 0 }
     }
 }
 
@@ -37,7 +39,7 @@ pub(super) fn open(
     node: NodeId,
     codec: AnyCodec,
     tell: impl FnMut(Report) + Send + 'static,
-) -> anyhow::Result<Found> {
+) -> anyhow::Result<Opened> {
     let owner = Owner { cluster, node };
     if was_lost {
         match reseed::<Kept>(folder, owner) {
@@ -62,6 +64,9 @@ pub(super) fn open(
     let writes = kept.count();
     let durable =
         codec.unseal(kept.into_inner()).with_context(|| format!("In the data folder {}", folder.display()))?;
+    // A folder that was begun anew and has no write yet is what is left of a lost one.
+    let is_blank = writes == 0 && store.identity().origin != Origin::Founded;
+    let found = Found { durable, incarnation: recovery.incarnation, is_blank };
     let scribe = Scribe::start(store, CAPACITY, Patience::default(), tell)?;
-    Ok(Found { durable, incarnation: recovery.incarnation, disk: Disk::Scribe(scribe), writes })
+    Ok(Opened { found, disk: Disk::Scribe(scribe), writes })
 }

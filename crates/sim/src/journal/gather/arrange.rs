@@ -47,6 +47,7 @@ pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> 
     let scale = Scale::new(sorted.lives());
     let mut found = sorted.found(header.nodes, scale.boots());
     let origin = sorted.origin(&scale);
+    let scale = scale.with_zero_at(origin);
     let mut nodes: Vec<NodePlan> = (0..header.nodes).map(|_| NodePlan::default()).collect();
     for ((node, _), (file, part, survey)) in sorted.lives {
         let shift = scale.shift(&survey.live);
@@ -68,7 +69,7 @@ pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> 
     for plan in &mut nodes {
         warn_of_disks(&mut plan.lives, &mut found.warnings);
     }
-    let header = Header { recorded: true, origin, live: None, ..header };
+    let header = Header { recorded: true, origin: 0, live: None, ..header };
     Ok(Arrangement { header, nodes, changes: changes.into(), found })
 }
 

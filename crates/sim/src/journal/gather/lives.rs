@@ -157,6 +157,11 @@ impl Scale {
         self.boots.len()
     }
 
+    /// The scale on which this instant is 0.
+    pub(super) fn with_zero_at(self, instant: i64) -> Self {
+        Self { reference: self.reference + i128::from(instant), ..self }
+    }
+
     /// How to put a journal's times on the scale.
     pub(super) fn shift(&self, live: &Live) -> Shift {
         let began = self.boots.get(&live.boot).copied().unwrap_or(0);

@@ -1,0 +1,215 @@
+//! `quorate compare`: algorithms side by side, beside the book, simulated and real.
+
+use crate::live::{has_nodes, signal, until};
+use crate::run::{quorate, run, run_in};
+use expect_test::expect;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+fn rows(report: &Value) -> &[Value] {
+    report["rows"].as_array().unwrap()
+}
+
+fn expected_messages(row: &Value) -> f64 {
+    match row["algorithm"].as_str().unwrap() {
+        "central" => 3.0,
+        "ricart-agrawala" | "ricart-agrawala-modulo" => 2.0 * (row["nodes"].as_f64().unwrap() - 1.0),
+        other => panic!("the book of '{other}' is not in this test"),
+    }
+}
+
+/// Every algorithm of the family in every size, in order, and every figure the book's.
+#[test]
+fn all_of_a_family_are_simulated_and_exact() {
+    for workload in ["random", "all", "single"] {
+        let report = run(&format!("compare mutex --nodes 2-20 --workload {workload} --json")).json(0);
+        let [complete, holds, exact, links] = ["complete", "holds", "exact", "links"].map(|field| &report[field]);
+        assert_eq!((complete, holds, exact, links), (&json!(true), &json!(true), &json!(true), &Value::Null));
+        let sides =
+            rows(&report).iter().map(|row| (row["algorithm"].as_str().unwrap(), row["nodes"].as_u64().unwrap()));
+        let names = ["central", "ricart-agrawala", "ricart-agrawala-modulo"];
+        assert!(sides.eq(names.into_iter().flat_map(|name| (2..=20).map(move |nodes| (name, nodes)))));
+        for row in rows(&report) {
+            let messages = json!(expected_messages(row));
+            assert_eq!((&row["messages_per_entry"], &row["exact"]), (&messages, &json!(true)), "{row}");
+            assert_eq!(
+                (&row["entries"], &row["workload"], &row["real"]),
+                (&json!(100), &json!(workload), &Value::Null)
+            );
+            for (delay, samples) in [("client_delay", "client_delay_samples"), ("sync_delay", "sync_delay_samples")] {
+                let is_measured = row[samples] != 0;
+                let expected = if is_measured { json!(row["expected"][delay].as_f64()) } else { Value::Null };
+                assert_eq!(row[delay], expected, "{row}");
+            }
+        }
+    }
+}
+
+/// The coordinator's own entries cost nothing and are no part of the book's 3.
+#[test]
+fn the_table_shows_the_book_beside_what_was_measured() {
+    let line = "compare mutex --algorithms ricart-agrawala,central --nodes 5,3 --entries 200 --seed 9";
+    let told = run(line).ok(0);
+    expect![[r#"
+        mutex · all ask at random times, 200 requests a run · seed 9
+
+                                     messages an entry      client delay    sync delay    busiest
+          algorithm        nodes          book       sim    book     sim    book   sim        sim    exact  holds
+          ricart-agrawala      5    2(n−1) = 8         8      2T      2T      1T    1T        42%        ✓      ✓
+          ricart-agrawala      3    2(n−1) = 4         4      2T      2T      1T    1T        68%        ✓      ✓
+          central              5      3, own 0  3, own 0      2T      2T      2T    2T       100%        ✓      ✓
+          central              3      3, own 0  3, own 0      2T      2T      2T    2T       100%        ✓      ✓
+
+          T: one message time, 1 ms in the simulator
+          sync: from a leave to the next entry   busiest: the busiest node's share of messages
+    "#]]
+    .assert_eq(&told);
+    assert_eq!(told, run(line).ok(0), "the same seed, another table");
+}
+
+#[test]
+fn real_processes_count_as_the_simulator_does() {
+    let report = run("compare mutex --nodes 2,4 --entries 20 --real --json").json(0);
+    assert_eq!((&report["complete"], &report["links"]), (&json!(true), &json!("tcp")));
+    assert_eq!(rows(&report).len(), 6);
+    for row in rows(&report) {
+        let real = &row["real"];
+        assert_eq!((&real["exact"], &real["holds"], &real["ending"]), (&json!(true), &json!(true), &json!("done")));
+        for field in ["messages_per_entry", "entries"] {
+            assert_eq!(real[field], row[field], "{field} of {row}");
+        }
+        assert_eq!(real["messages_per_entry"], json!(expected_messages(row)));
+        assert_eq!(real["client_delay_ms"].is_number(), real["client_delay_samples"] != 0, "{row}");
+        assert_eq!(real["journal"], Value::Null);
+    }
+}
+
+#[test]
+fn real_figures_stand_in_the_table_too() {
+    let told = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --tls").ok(0);
+    assert!(told.starts_with("mutex · one asks, 5 requests a run · seed 1 · real: TLS on loopback\n"), "{told}");
+    let row = told.lines().find(|line| line.starts_with("  central ")).unwrap();
+    let words: Vec<_> = row.split_whitespace().collect();
+    let [_, nodes, book, _, own, simulated, real, client_book, client, delay, unit, rest @ ..] = &words[..] else {
+        panic!("{row}")
+    };
+    assert_eq!((*nodes, *book, *own, *simulated, *real), ("3", "3,", "0", "3", "3"), "{row}");
+    assert_eq!((*client_book, *client, *unit), ("2T", "2T", "ms"), "{row}");
+    assert!(delay.parse::<f64>().is_ok_and(|delay| delay > 0.0), "{row}");
+    assert_eq!(rest, ["2T", "–", "–", "100%", "100%", "✓", "✓"], "{row}");
+}
+
+/// Each command that a line repeats does what the comparison did.
+#[test]
+fn every_row_names_the_command_that_runs_it_alone() {
+    let report = run("compare mutex --nodes 3,6 --entries 30 --workload all --seed 4 --json").json(0);
+    for row in rows(&report) {
+        let alone = run(&format!("{} --json", row["command"].as_str().unwrap())).json(0);
+        assert_eq!(alone["messages"]["busiest_share"], row["busiest_share"]);
+        assert_eq!(alone["mutex"]["overtaken_max"], row["overtaken_max"]);
+        assert_eq!(alone["mutex"]["sync_delay"]["mean"], row["sync_delay"]);
+    }
+}
+
+/// What is wrong is wrong in both worlds, and both can be looked at again.
+#[test]
+fn what_fails_is_told_with_the_command_that_shows_it() {
+    let told = run("compare mutex --algorithms toy-forgetful --nodes 3 --entries 300 --workload all --real").ok(1);
+    let shown: Vec<_> = told.lines().filter_map(|line| line.strip_prefix("To see it: ")).collect();
+    let [simulated, real] = shown[..] else { panic!("{told}") };
+    for world in ["simulated", "real"] {
+        assert!(told.contains(&format!("toy-forgetful with 3 nodes, {world}: 'exclusion' fails: at ")), "{told}");
+    }
+    assert!(run(simulated).ok(1).contains("FAILS"));
+    assert!(run(real).ok(1).contains("FAILS"));
+    let journal = real.split_whitespace().find(|word| word.ends_with(".journal")).unwrap();
+    fs::remove_file(journal).unwrap();
+}
+
+/// A toy is in no book, so that only its properties are judged; and a long list of complaints is cut short.
+#[test]
+fn a_comparison_of_wrong_algorithms_fails_without_a_book() {
+    let line = "compare mutex --algorithms ricart-agrawala-clock-only,toy-ordered --nodes 3-9 --workload all";
+    let told = run(line).ok(1);
+    assert_eq!(told.matches("To see it: ").count(), 5, "{told}");
+    assert!(told.contains("\n7 runs are wrong in all; --json tells of every one."), "{told}");
+    let report = run(&format!("{line} --json")).json(1);
+    assert_eq!((&report["holds"], &report["exact"], &report["complete"]), (&json!(false), &json!(true), &json!(true)));
+    for row in rows(&report) {
+        let is_right = row["algorithm"] == "toy-ordered";
+        assert_eq!((&row["holds"], &row["exact"]), (&json!(is_right), &Value::Null), "{row}");
+        assert_eq!(row["breaches"].as_array().unwrap().is_empty(), is_right, "{row}");
+    }
+}
+
+#[test]
+fn mistakes_are_told_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = [
+        "compare central",
+        "compare election",
+        "compare mutx",
+        "compare xyzzy",
+        "compare mutex --nodes 1",
+        "compare mutex --nodes 2,x",
+        "compare mutex --nodes -3",
+        "compare mutex --nodes 1001",
+        "compare mutex --nodes 2,65 --real",
+        "compare mutex --algorithms raft",
+        "compare mutex --algorithms centrel",
+        "compare mutex --algorithms central,central",
+        "compare mutex --entries 0",
+    ];
+    let told = lines.iter().map(|line| format!("$ quorate {line}\n{}", run_in(folder.path(), line).complaint()));
+    expect![[r#"
+        $ quorate compare central
+        error: 'central' is an algorithm, and a family is compared: 'quorate compare mutex --algorithms central'.
+        $ quorate compare election
+        error: There is no comparison of the election family yet. So far the algorithms of the mutex family can be compared: 'quorate compare mutex'.
+        $ quorate compare mutx
+        error: There is no family 'mutx'. Did you mean 'mutex'? So far the algorithms of the mutex family can be compared: 'quorate compare mutex'.
+        $ quorate compare xyzzy
+        error: There is no family 'xyzzy'. So far the algorithms of the mutex family can be compared: 'quorate compare mutex'.
+        $ quorate compare mutex --nodes 1
+        error: --nodes: A comparison needs at least two nodes: alone, nobody sends anything.
+        $ quorate compare mutex --nodes 2,x
+        error: --nodes: '2,x' does not say how large groups are; write for example 2,4,8 or 2-16.
+        $ quorate compare mutex --nodes -3
+        error: --nodes: '-3' does not say how large groups are; write for example 2,4,8 or 2-16.
+        $ quorate compare mutex --nodes 1001
+        error: --nodes: groups of 1001 are too large to compare; at most 1000 nodes fit.
+        $ quorate compare mutex --nodes 2,65 --real
+        error: --real starts a process for every node, and 65 of them are too many to compare on one machine: at most 64. Without --real, larger groups are simulated.
+        $ quorate compare mutex --algorithms raft
+        error: 'raft' is of the election family, and this is about the mutex family; 'quorate list' shows both.
+        $ quorate compare mutex --algorithms centrel
+        error: There is no algorithm 'centrel'. Did you mean 'central'? 'quorate list' shows them all.
+        $ quorate compare mutex --algorithms central,central
+        error: --algorithms names 'central' twice; once is enough.
+        $ quorate compare mutex --entries 0
+        error: A comparison in which nobody enters shows nothing: use --entries 100.
+    "#]].assert_eq(&told.collect::<String>());
+    let ended = run("compare mutex --tls");
+    assert!(ended.code == Some(2) && ended.err.contains("--real"), "{ended:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// The simulated side is there, the real one is not; and no process is left.
+#[test]
+fn an_interrupted_comparison_tells_what_is_there() {
+    let words = ["compare", "mutex", "--nodes", "3,4", "--entries", "50000", "--real", "--json"];
+    let mut command = quorate(Path::new("."));
+    let child = command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let id = child.id();
+    until("processes begin", || has_nodes(id));
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(3), ""));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [row] = rows(&report) else { panic!("{report}") };
+    assert_eq!((&report["complete"], &row["entries"], &row["real"]), (&false.into(), &50_000.into(), &Value::Null));
+    assert!(!has_nodes(id));
+}
