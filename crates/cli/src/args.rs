@@ -226,6 +226,9 @@ pub(crate) struct BenchArgs {
     /// Where the first process listens.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub(crate) partner_of: Option<String>,
+    /// On which core to run.
+    #[arg(long, hide = true, value_parser = whole::<usize>)]
+    pub(crate) partner_core: Option<usize>,
     /// Search once in this process alone and print the figures; 'bench check' starts itself so.
     #[arg(long, hide = true)]
     pub(crate) search: Option<BenchSearch>,

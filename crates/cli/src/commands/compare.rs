@@ -2,6 +2,8 @@
 
 mod json;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use crate::args::{CompareArgs, Plan, Reality};
 use crate::{Verdict, interrupt};

@@ -1,6 +1,6 @@
 //! What somebody writes who needs no more than this: tokio, buffers, a length before each message.
 
-use super::partner::{self, Certificates, Partner, announce};
+use super::partner::{self, Ground, Partner, announce};
 use super::{Contender, MESSAGES, ROUND_TRIPS, Small, Turn};
 use quorate_net::tls::Security;
 use std::time::Instant;
@@ -15,9 +15,9 @@ const BUFFER: usize = 64 << 10;
 trait Duplex: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Duplex for T {}
 
-pub(super) fn measure(contender: Contender, certificates: &Certificates) -> anyhow::Result<Turn> {
-    let partner = Partner::start(contender, certificates, "-")?;
-    let security = certificates.security(contender)?;
+pub(super) fn measure(contender: Contender, ground: &Ground) -> anyhow::Result<Turn> {
+    let partner = Partner::start(contender, ground, "-")?;
+    let security = ground.certificates.security(contender)?;
     tokio()?.block_on(async {
         let stream = TcpStream::connect(&partner.address).await?;
         stream.set_nodelay(true)?;

@@ -10,7 +10,7 @@ use crate::args::BenchArgs;
 use crate::output::output;
 use crate::{paint, report};
 use clap::ValueEnum;
-use partner::Certificates;
+use partner::{Certificates, Ground};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
@@ -118,7 +118,11 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
         partner::be(contender, args)?;
         return Ok(Verdict::Holds);
     }
-    let certificates = Certificates::make()?;
+    let cores = partner::cores();
+    let ground = Ground { certificates: Certificates::make()?, core: cores.map(|(_, last)| last) };
+    if let Some((first, _)) = cores {
+        partner::settle(first);
+    }
     let bar = progress_bar(args.turns.saturating_mul(Contender::ALL.len() as u64));
     let mut best = [Best::default(); Contender::ALL.len()];
     for _ in 0..args.turns {
@@ -126,9 +130,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
             let security = if contender.is_encrypted() { "TLS" } else { "plain" };
             bar.set_message(format!("{}, {security}", if contender.is_bare() { "bare loop" } else { "nodes" }));
             let turn = if contender.is_bare() {
-                bare::measure(contender, &certificates)?
+                bare::measure(contender, &ground)?
             } else {
-                nodes::measure(contender, &certificates)?
+                nodes::measure(contender, &ground)?
             };
             if let Some(best) = best.get_mut(place) {
                 best.take(turn);
@@ -156,7 +160,7 @@ fn row(security: &'static str, bare: Best, quorate: Best) -> Row {
 
 fn print(found: &Report, turns: u64) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "Small messages between two processes on loopback, one thread each")?;
+    writeln!(out, "Small messages between two processes on loopback, one thread and one core each")?;
     let turns = report::count(turns, "turn");
     writeln!(
         out,

@@ -1,6 +1,6 @@
 //! Two nodes of a protocol that does nothing but send.
 
-use super::partner::{Certificates, Partner, announce, group, here, there};
+use super::partner::{Ground, Partner, announce, group, here, there};
 use super::{Contender, MESSAGES, ROUND_TRIPS, Small, Turn};
 use anyhow::Context;
 use quorate_core::{Describe, Effects, Input, Never, NodeId, Protocol, Time};
@@ -140,10 +140,10 @@ fn runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<
     }
 }
 
-pub(super) fn measure(contender: Contender, certificates: &Certificates) -> anyhow::Result<Turn> {
+pub(super) fn measure(contender: Contender, ground: &Ground) -> anyhow::Result<Turn> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let partner = Partner::start(contender, certificates, &listener.local_addr()?.to_string())?;
-    let settings = settings(here(), there(), &partner.address, certificates.security(contender)?)?;
+    let partner = Partner::start(contender, ground, &listener.local_addr()?.to_string())?;
+    let settings = settings(here(), there(), &partner.address, ground.certificates.security(contender)?)?;
     let tokio = tokio()?;
     let _inside = tokio.enter();
     let (tell, mut told) = mpsc::unbounded_channel();

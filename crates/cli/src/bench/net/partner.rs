@@ -7,12 +7,20 @@ use quorate_core::NodeId;
 use quorate_net::GroupName;
 use quorate_net::certificates::{Days, Folder};
 use quorate_net::tls::{Identity, Security};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Certificates for one benchmark, gone when it is over.
 pub(super) struct Certificates(PathBuf);
+
+/// What every turn needs.
+pub(super) struct Ground {
+    pub(super) certificates: Certificates,
+    /// The core of the other process.
+    pub(super) core: Option<usize>,
+}
 
 impl Certificates {
     pub(super) fn make() -> anyhow::Result<Self> {
@@ -64,11 +72,12 @@ pub(super) struct Partner {
 
 impl Partner {
     /// Starts it and waits until it says where it listens. A node is told where the first one does.
-    pub(super) fn start(contender: Contender, certificates: &Certificates, here: &str) -> anyhow::Result<Self> {
+    pub(super) fn start(contender: Contender, ground: &Ground, here: &str) -> anyhow::Result<Self> {
         let word = clap::ValueEnum::to_possible_value(&contender).context("Every contender has a name.")?;
         let mut child = Command::new(std::env::current_exe()?)
             .args(["bench", "net", "--partner", word.get_name(), "--partner-of", here, "--folder"])
-            .arg(&certificates.0)
+            .arg(&ground.certificates.0)
+            .args(ground.core.map(|core| format!("--partner-core={core}")))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -97,11 +106,29 @@ pub(super) fn be(contender: Contender, args: &BenchArgs) -> anyhow::Result<()> {
     let folder = args.folder.as_deref().context("--partner needs --folder.")?;
     let first = args.partner_of.as_deref().context("--partner needs --partner-of.")?;
     let security = security(contender, there(), folder)?;
+    if let Some(core) = args.partner_core {
+        settle(core);
+    }
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
     if contender.is_bare() { bare::serve(security) } else { nodes::serve(security, first) }
+}
+
+/// The first and the last of the cores that this process may use: the places of the two processes of every contender.
+pub(super) fn cores() -> Option<(usize, usize)> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let mut cores = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core));
+    let first = cores.next()?;
+    Some((first, cores.last().unwrap_or(first)))
+}
+
+/// Keeps this process on one core. Where the system does not let it, the scheduler decides.
+pub(super) fn settle(core: usize) {
+    let mut chosen = CpuSet::new();
+    chosen.set(core);
+    let _ = sched_setaffinity(None, &chosen);
 }
 
 /// Tells the process that started this one where it listens.

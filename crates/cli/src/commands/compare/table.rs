@@ -223,7 +223,8 @@ fn complaints(comparison: &Comparison<'_>, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-fn complaint(row: &Row, side: &Side) -> Option<String> {
+/// What is wrong with one side, if anything is.
+pub(super) fn complaint(row: &Row, side: &Side) -> Option<String> {
     let breach = side.measured.breaches.first().map(|breach| {
         let why = breach.violation.as_ref().map(|violation| format!(": at {} {}", violation.time, violation.text));
         format!("'{}' fails{}", breach.name, why.unwrap_or_default())
