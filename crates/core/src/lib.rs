@@ -43,6 +43,8 @@ pub mod fixtures;
 mod group;
 pub mod mutex;
 mod node;
+#[cfg(feature = "postcard")]
+pub mod packed;
 mod protocol;
 #[cfg(test)]
 mod rehearsal;

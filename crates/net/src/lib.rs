@@ -15,7 +15,6 @@
 
 mod acceptor;
 pub mod certificates;
-mod codec;
 mod complaints;
 mod context;
 pub mod frame;
@@ -34,8 +33,8 @@ mod stream;
 mod talk;
 pub mod tls;
 
-pub use codec::Postcard;
 pub use group::GroupName;
 pub use line::LinkStats;
+pub use quorate_core::packed::Postcard;
 pub use runtime::{Ending, Handle, Reports, Runtime, reports};
 pub use settings::{Limits, Overflow, Settings};

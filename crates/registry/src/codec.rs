@@ -3,10 +3,11 @@
 use crate::disk::{AnyDurable, Unreadable};
 use crate::erased::{ErasableWrite, Erased, Parts};
 use crate::message::AnyMessage;
-use crate::packed::{pack, unpack};
+use quorate_core::packed::{pack, unpack};
 use quorate_core::{Codec, Malformed, Protocol, WriteOf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::any::TypeId;
 
 /// Knows the types behind one algorithm's erased messages and disks.
 ///
@@ -17,6 +18,7 @@ pub struct AnyCodec {
     encode: fn(&AnyMessage, &mut Vec<u8>) -> Result<(), Malformed>,
     decode: fn(&[u8]) -> Result<AnyMessage, Malformed>,
     unseal: fn(AnyDurable) -> Result<AnyDurable, Unreadable>,
+    saves: fn() -> bool,
 }
 
 impl AnyCodec {
@@ -26,7 +28,12 @@ impl AnyCodec {
         P: Parts<Message: DeserializeOwned>,
         WriteOf<P>: ErasableWrite,
     {
-        Self { encode: encode::<P::Message>, decode: decode::<P>, unseal: AnyDurable::unseal::<P::Durable> }
+        Self { encode: encode::<P::Message>, decode: decode::<P>, unseal: AnyDurable::unseal::<P::Durable>, saves: saves::<P> }
+    }
+
+    /// Whether the algorithm keeps anything on its disk. One that does must not be started again without it.
+    pub fn saves(&self) -> bool {
+        (self.saves)()
     }
 
     /// What was read from a disk as this algorithm's own, or why it is not.
@@ -45,6 +52,10 @@ impl<C: 'static, E: 'static> Codec<Erased<C, E>> for AnyCodec {
     fn decode(&self, bytes: &[u8]) -> Result<AnyMessage, Malformed> {
         (self.decode)(bytes)
     }
+}
+
+fn saves<P: Parts>() -> bool {
+    TypeId::of::<P::Durable>() != TypeId::of::<()>()
 }
 
 fn encode<M: Serialize + 'static>(message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {

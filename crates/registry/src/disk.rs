@@ -5,8 +5,8 @@
 //! store can keep the disk of any algorithm, and nothing that cannot be read is ever lost or taken for nothing.
 
 use crate::erased::{ErasableDurable, ErasableWrite, equal};
-use crate::packed::{pack, unpack};
 use bytes::Bytes;
+use quorate_core::packed::{pack, unpack};
 use quorate_core::{Durable, Malformed};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;

@@ -9,7 +9,6 @@ mod disk;
 mod erased;
 mod message;
 mod opaque;
-mod packed;
 mod table;
 
 pub use codec::AnyCodec;

@@ -121,7 +121,7 @@ pub(super) fn cores() -> Option<(usize, usize)> {
     let allowed = sched_getaffinity(None).ok()?;
     let mut cores = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core));
     let first = cores.next()?;
-    Some((first, cores.last().unwrap_or(first)))
+    Some((first, cores.next_back().unwrap_or(first)))
 }
 
 /// Keeps this process on one core. Where the system does not let it, the scheduler decides.

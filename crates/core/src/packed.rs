@@ -1,16 +1,34 @@
 //! Values as bytes, in the format of `postcard`.
 
-use quorate_core::Malformed;
+use crate::codec::{Codec, Malformed};
+use crate::protocol::Protocol;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// The codec of every protocol whose messages serde can read and write.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Postcard;
+
+impl<P: Protocol<Message: Serialize + DeserializeOwned>> Codec<P> for Postcard {
+    fn encode(&self, message: &P::Message, into: &mut Vec<u8>) -> Result<(), Malformed> {
+        pack(message, into)
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<P::Message, Malformed> {
+        unpack(bytes)
+    }
+}
+
 /// Appends the bytes of a value.
-pub(crate) fn pack(value: &impl Serialize, into: &mut Vec<u8>) -> Result<(), Malformed> {
+pub fn pack(value: &impl Serialize, into: &mut Vec<u8>) -> Result<(), Malformed> {
     postcard::serialize_with_flavor(value, Appending(into)).map_err(|error| Malformed(error.to_string()))
 }
 
 /// The value that these bytes are, all of them.
-pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
+pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
         Ok((_, [_])) => Err(Malformed("a byte follows its end".into())),
