@@ -52,5 +52,20 @@ where
     }
 }
 
+impl<P, D> Desk<P, D>
+where
+    P: Protocol,
+    D: Storable<Write = WriteOf<P>> + Send + 'static,
+    WriteOf<P>: Send + 'static,
+{
+    /// Hands over what there is a place for and waits for it. Tells how many writes there was none for.
+    pub(crate) fn close(&mut self) -> usize {
+        // A disk that has ended has told why; here it only counts what it did not take.
+        let _ = self.hand_over();
+        self.disk = Disk::None;
+        self.waiting.len()
+    }
+}
+
 /// The disk takes nothing more.
 pub(crate) struct DiskEnded;

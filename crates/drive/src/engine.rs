@@ -211,6 +211,11 @@ where
         self.host.desk.hand_over().map_err(|_| Failure::Disk(None))
     }
 
+    /// Hands over what the disk has a place for, and waits until that is saved. Tells how many writes found no place.
+    pub fn close_disk(&mut self) -> usize {
+        self.host.desk.close()
+    }
+
     /// The node ends in good order: nothing comes after this.
     pub fn end(&mut self) -> Result<(), Failure> {
         let (time, node) = (self.host.now, self.host.me);

@@ -36,5 +36,5 @@ pub mod tls;
 pub use group::GroupName;
 pub use line::LinkStats;
 pub use quorate_core::packed::Postcard;
-pub use runtime::{Ending, Handle, Reports, Runtime, reports};
+pub use runtime::{Ending, Handle, NotTaken, Reports, Runtime, reports};
 pub use settings::{Limits, Overflow, Settings};

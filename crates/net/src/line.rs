@@ -190,6 +190,9 @@ impl Line {
         let mut state = self.state();
         state.link.hear(header)?;
         self.ease(&mut state);
+        if state.is_closing {
+            self.wake.notify_one();
+        }
         Ok(())
     }
 
@@ -226,6 +229,10 @@ impl Line {
             return Work::Frame(frame);
         }
         if state.is_closing {
+            // Until the peer has taken everything, or patience is over, the connection stays.
+            if state.link.held_bytes() > 0 {
+                return Work::Nothing;
+            }
             return Work::Close(state.link.frame(epoch, &Body::Bye("it was stopped".into())));
         }
         if state.link.owes_acknowledgement() {

@@ -5,12 +5,13 @@ use crate::context::Context;
 use crate::frame::BatchReader;
 use crate::inbox::{Letter, Parcel};
 use crate::post::{Post, Trouble};
+use crate::settings::Overflow;
 use quorate_core::{Codec, Incarnation, NodeId, Protocol, Time, WriteOf};
 use quorate_drive::{Engine, Failure, Found, Record, Sender};
 use quorate_sim::world::Simulated;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,6 +21,11 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// So many letters are taken before anything goes out.
 const MOST_LETTERS: usize = 64;
+/// So many commands have their turn after them, however many messages wait.
+const MOST_COMMANDS: usize = 16;
+/// A timer is looked at as often as this: the clock that wakes us stands still while the machine sleeps, and the node's own
+/// does not.
+const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// The node, with everything it hears from and speaks to.
 pub(crate) struct Worker<P: Protocol, D: quorate_core::Durable, O, C, H> {
@@ -32,6 +38,8 @@ pub(crate) struct Worker<P: Protocol, D: quorate_core::Durable, O, C, H> {
     /// Rings when a link that was crowded is no longer.
     pub(crate) drained: Arc<Notify>,
     pub(crate) hear: H,
+    /// Messages that the node sent to itself.
+    pub(crate) own: VecDeque<(u64, P::Message)>,
     /// What was last heard of each peer: its life, and the number of the message.
     pub(crate) heard: BTreeMap<NodeId, (Incarnation, u64)>,
     pub(crate) incarnation: Incarnation,
@@ -50,6 +58,8 @@ enum Next<P: Protocol> {
     Letter(Letter),
     Parcel(Parcel),
     Command(P::Command),
+    /// A message of the node to itself.
+    Own(u64, P::Message),
     Report(Report),
     Timer,
     Drained,
@@ -80,37 +90,79 @@ where
             let mut room = MOST_LETTERS;
             while let Some(taken) = next {
                 if !self.take(taken) {
-                    // What was done before the order to stop still counts.
+                    // What was asked and done before the order to stop still counts.
+                    self.take_commands(usize::MAX);
                     return self.settle().err().unwrap_or(End::Stopped);
                 }
                 room -= 1;
                 next = if room > 0 { self.waiting() } else { None };
             }
             self.engine.fire(&mut self.post);
+            self.take_commands(MOST_COMMANDS);
         }
     }
 
     /// The end of a turn: it is recorded, then saved, then seen by others.
     fn settle(&mut self) -> Result<(), End> {
-        loop {
-            self.engine.settle(&mut self.post).map_err(End::Failed)?;
-            if self.post.own.is_empty() {
-                break;
-            }
-            for (number, message) in std::mem::take(&mut self.post.own) {
-                let sender = Sender { node: self.post.me, incarnation: self.incarnation, number };
-                self.engine.message(sender, message, &mut self.post);
-            }
+        if let Err(failure) = self.engine.settle(&mut self.post) {
+            return Err(End::Failed(self.explained(failure)));
         }
-        self.post.leave().map_err(|Trouble(why)| End::Overflow(why))?;
+        self.own.extend(self.post.own.drain(..));
+        let left = self.post.leave();
         if !self.post.events.is_empty() {
             (self.hear)(std::mem::take(&mut self.post.events));
         }
-        Ok(())
+        left.map_err(|Trouble(why)| End::Overflow(why))
+    }
+
+    /// A disk that ended has said why before.
+    fn explained(&mut self, failure: Failure) -> Failure {
+        let Failure::Disk(None) = failure else { return failure };
+        while let Ok(report) = self.reports.try_recv() {
+            if let Report::Failed(error) = report {
+                return Failure::Disk(Some(error));
+            }
+        }
+        failure
+    }
+
+    /// Takes commands that wait, unless users should wait.
+    fn take_commands(&mut self, most: usize) {
+        for _ in 0..most {
+            if self.post.is_crowded() {
+                return;
+            }
+            let Ok(command) = self.commands.try_recv() else { return };
+            self.engine.command(command, &mut self.post);
+        }
+    }
+
+    /// The node is about to end, in good order: what it saved goes to its disk, and the journal is complete. Tells if that
+    /// went wrong.
+    pub(crate) fn end(&mut self) -> Result<(), Failure> {
+        let unsaved = self.engine.close_disk();
+        while let Ok(report) = self.reports.try_recv() {
+            match report {
+                Report::Failed(error) => return Err(Failure::Disk(Some(error))),
+                Report::Full(error) => tracing::warn!("{error}"),
+                Report::Saved { .. } | Report::Free => {}
+            }
+        }
+        if unsaved > 0 {
+            tracing::warn!(
+                "{unsaved} writes found no place on the disk. Nothing that rests on them was told to anybody."
+            );
+        }
+        self.engine.end()
     }
 
     /// Waits for whatever comes next. Nothing if nobody is left who could stop the node.
     async fn next(&mut self, alarm: &mut Alarm) -> Option<Next<P>> {
+        if !self.own.is_empty() {
+            // Everyone else has a chance, even if a node goes on talking to itself.
+            tokio::task::yield_now().await;
+            return self.waiting();
+        }
         let is_crowded = self.post.is_crowded();
         tokio::select! {
             biased;
@@ -134,6 +186,9 @@ where
         if let Ok(parcel) = self.parcels.try_recv() {
             return Some(Next::Parcel(parcel));
         }
+        if let Some((number, message)) = self.own.pop_front() {
+            return Some(Next::Own(number, message));
+        }
         if self.post.is_crowded() {
             return None;
         }
@@ -148,6 +203,10 @@ where
             Next::Letter(Letter::Suspect(node, is_suspect)) => self.engine.suspect(node, is_suspect, &mut self.post),
             Next::Parcel(parcel) => self.open(&parcel),
             Next::Command(command) => self.engine.command(command, &mut self.post),
+            Next::Own(number, message) => {
+                let sender = Sender { node: self.post.me, incarnation: self.incarnation, number };
+                self.engine.message(sender, message, &mut self.post);
+            }
             Next::Report(report) => self.engine.disk(report, &mut self.post),
             Next::Timer | Next::Drained => {}
         }
@@ -184,13 +243,17 @@ where
                     let sender = Sender { node: *from, incarnation: *incarnation, number };
                     self.engine.message(sender, message, &mut self.post);
                 }
-                Err(malformed) => self.context.complaints.weigh(
-                    Weight::Error,
-                    format_args!(
-                        "Message {number} from node {from} cannot be read: {malformed}. It is skipped; do both nodes run \
-                         the same release?"
-                    ),
-                ),
+                Err(malformed) => {
+                    let sentence = format!(
+                        "Message {number} from node {from} cannot be read: {malformed}. Do both nodes run the same release?"
+                    );
+                    match self.post.overflow {
+                        Overflow::End => self.post.trouble = Some(Trouble(sentence)),
+                        Overflow::Drop => {
+                            self.context.complaints.weigh(Weight::Error, format_args!("{sentence} It is skipped."));
+                        }
+                    }
+                }
             }
         }
         line.heard(*incarnation, *last, body.len(), repeated);
@@ -212,7 +275,7 @@ impl Alarm {
     fn set(&mut self, due: Option<Time>, now: impl FnOnce() -> Time) {
         if let Some(due) = due.filter(|due| self.due != Some(*due)) {
             let wait = std::time::Duration::from_nanos(due.since(now()).nanos());
-            self.sleep.as_mut().reset(Instant::now() + wait);
+            self.sleep.as_mut().reset(Instant::now() + wait.min(LONGEST_SLEEP));
         }
         self.due = due;
     }

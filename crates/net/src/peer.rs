@@ -87,7 +87,7 @@ impl Peer {
     /// Twice as long as before, within bounds, and a little different on each node.
     fn longer(&self, pause: Duration) -> Duration {
         let limits = &self.context.limits;
-        let next = (pause * 2).clamp(limits.first_pause, limits.longest_pause);
+        let next = pause.saturating_mul(2).clamp(limits.first_pause, limits.longest_pause);
         let spread = (u64::from(self.context.terms.me.number()) * 7 + u64::from(self.node.number()) * 3) % 16;
         next + next.mul_f64(spread as f64 / 64.0)
     }
@@ -221,19 +221,19 @@ impl Peer {
     async fn talk(&mut self, established: Established) -> Option<Box<Welcomed>> {
         let Established { connection, life, stream, received } = established;
         let (reading, writing) = tokio::io::split(stream);
-        let reader = Reader {
-            peer: self.node,
-            life,
-            line: Arc::clone(&self.line),
-            inbox: self.inbox.clone(),
-            limits: self.context.limits,
-        };
+        let reader = Reader { peer: self.node, life, line: Arc::clone(&self.line), inbox: self.inbox.clone() };
         let (line, limits) = (Arc::clone(&self.line), self.context.limits);
         let talking = async move {
-            tokio::select! {
-                parting = reader.read(reading, received) => parting,
+            let mut reading = pin!(reader.read(reading, received));
+            let parting = tokio::select! {
+                parting = &mut reading => return parting,
                 parting = talk::write(&line, writing, &limits) => parting,
+            };
+            if !matches!(parting, Parting::Broken(_)) {
+                return parting;
             }
+            // What the peer wrote before it closed may still be on its way to us.
+            timeout(limits.silence, reading).await.unwrap_or(parting)
         };
         let waiting = self.unless_guest(talking).await;
         self.line.part();

@@ -17,7 +17,7 @@ use quorate_drive::{Engine, Failure, Found, Parts, Record};
 use quorate_sim::world::Simulated;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
@@ -44,6 +44,8 @@ pub enum Ending {
     Failed(Failure),
     /// More waited for a peer than its link holds, in a protocol that assumes links which lose nothing.
     Overflowed(String),
+    /// One of its tasks panicked, and said why on standard error. It could no longer speak to everybody.
+    Died,
 }
 
 /// A node with everything that it runs on, before it runs.
@@ -77,6 +79,15 @@ pub fn reports() -> (impl FnMut(Report) + Send + 'static, Reports) {
     (tell, Reports(receiver))
 }
 
+/// Why a node did not take a command, which is given back.
+#[derive(Debug)]
+pub enum NotTaken<C> {
+    /// Too many wait already, perhaps because a peer does not keep up.
+    Crowded(C),
+    /// The node has ended.
+    Ended(C),
+}
+
 /// What the user of a node holds of it. Copies lead to the same node.
 pub struct Handle<C> {
     commands: mpsc::Sender<C>,
@@ -105,9 +116,12 @@ impl<C> Handle<C> {
         self.commands.send(command).await.map_err(|refused| refused.0)
     }
 
-    /// Gives the node a command from a thread that may wait.
-    pub fn blocking_command(&self, command: C) -> Result<(), C> {
-        self.commands.blocking_send(command).map_err(|refused| refused.0)
+    /// Gives the node a command if it need not wait for that.
+    pub fn try_command(&self, command: C) -> Result<(), NotTaken<C>> {
+        self.commands.try_send(command).map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(command) => NotTaken::Crowded(command),
+            mpsc::error::TrySendError::Closed(command) => NotTaken::Ended(command),
+        })
     }
 
     /// Tells the node its group's new view. Frames carry its epoch from now on.
@@ -161,6 +175,7 @@ where
         H: FnMut(Vec<P::Event>) + Send + 'static,
     {
         let Self { settings, listener, node, found, parts, reports, codec } = self;
+        settings.limits.check().map_err(|sentence| io::Error::new(io::ErrorKind::InvalidInput, sentence))?;
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         let address = listener.local_addr()?;
@@ -182,6 +197,7 @@ where
             reports: reports.0,
             drained,
             hear,
+            own: VecDeque::new(),
             heard: BTreeMap::new(),
             incarnation: found.incarnation,
             context: Arc::clone(&context),
@@ -194,12 +210,25 @@ where
             for peer in peers {
                 tasks.spawn(peer.run());
             }
-            let end = worker.work(found).await;
+            let end = tokio::select! {
+                end = worker.work(found) => end,
+                () = death(&mut tasks) => return Ending::Died,
+            };
             acceptor.abort();
             lines.values().for_each(|line| line.close());
-            let _ = timeout(FAREWELL, async { while tasks.join_next().await.is_some() {} }).await;
+            // What still comes is not taken, but read: a connection that is closed with something unread loses what was
+            // written last.
+            let farewell = async {
+                loop {
+                    tokio::select! {
+                        joined = tasks.join_next() => if joined.is_none() { return },
+                        Some(_) = worker.parcels.recv() => {}
+                    }
+                }
+            };
+            let _ = timeout(FAREWELL, farewell).await;
             match end {
-                End::Stopped => match worker.engine.end() {
+                End::Stopped => match worker.end() {
                     Ok(()) => Ending::Stopped,
                     Err(failure) => Ending::Failed(failure),
                 },
@@ -208,6 +237,17 @@ where
             }
         };
         Ok((handle, running))
+    }
+}
+
+/// Waits until a task panics. They end by themselves only after the node.
+async fn death(tasks: &mut JoinSet<()>) {
+    loop {
+        match tasks.join_next().await {
+            Some(Err(error)) if error.is_panic() => return,
+            Some(_) => {}
+            None => std::future::pending().await,
+        }
     }
 }
 

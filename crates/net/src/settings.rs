@@ -1,5 +1,6 @@
 //! What a node between processes is set up with.
 
+use crate::frame::MESSAGE_LIMIT;
 use crate::group::GroupName;
 use crate::tls::Security;
 use quorate_core::NodeId;
@@ -67,6 +68,27 @@ pub struct Limits {
     pub longest_pause: Duration,
     /// How long a receipt may go without an acknowledgement, so that it can travel with something else.
     pub acknowledge_within: Duration,
+}
+
+impl Limits {
+    /// Whether they make sense together, or a sentence that says why not.
+    pub fn check(&self) -> Result<(), String> {
+        if self.message_bytes > MESSAGE_LIMIT {
+            return Err(format!(
+                "Messages of {} bytes are too long: {MESSAGE_LIMIT} are the most.",
+                self.message_bytes
+            ));
+        }
+        if self.first_pause.is_zero() || self.first_pause > self.longest_pause {
+            return Err(
+                "The first pause between dials must be longer than nothing and no longer than the longest.".into()
+            );
+        }
+        if self.ping_every.is_zero() || self.silence <= self.ping_every {
+            return Err("A peer must be allowed to be silent for longer than until its next sign of life.".into());
+        }
+        Ok(())
+    }
 }
 
 impl Default for Limits {

@@ -1,6 +1,6 @@
 //! A connection between two nodes that have met: one future that reads, one that writes.
 
-use crate::frame::{BatchReader, Body, Frame, FrameError, frame_limit};
+use crate::frame::{BatchReader, Body, FRAME_LIMIT, Frame, FrameError};
 use crate::inbox::Inbox;
 use crate::line::{Line, Work};
 use crate::link::LinkError;
@@ -49,16 +49,14 @@ pub(crate) struct Reader {
     pub(crate) life: Incarnation,
     pub(crate) line: Arc<Line>,
     pub(crate) inbox: Inbox,
-    pub(crate) limits: Limits,
 }
 
 impl Reader {
     /// Reads until the connection is over. While the node has no place for a batch, nothing is read.
     pub(crate) async fn read(&self, mut stream: ReadHalf<Stream>, mut received: BytesMut) -> Parting {
-        let limit = frame_limit(self.limits.message_bytes);
         loop {
             loop {
-                match Frame::next(&mut received, limit) {
+                match Frame::next(&mut received, FRAME_LIMIT) {
                     Ok(Some(frame)) => {
                         if let Err(parting) = self.open(frame).await {
                             return parting;

@@ -2,6 +2,7 @@
 
 mod console;
 mod disk;
+mod printer;
 
 use crate::Verdict;
 use crate::args::NodeArgs;
@@ -11,6 +12,7 @@ use crate::output::name;
 use anyhow::{Context, bail, ensure};
 use console::Console;
 use disk::Opened;
+use printer::Printer;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
 use quorate_lab::{NodeOf, Spec, entry, experiment};
@@ -34,15 +36,31 @@ pub(crate) fn run(args: &NodeArgs) -> anyhow::Result<Verdict> {
 impl Task for &NodeArgs {
     type Output = anyhow::Result<Verdict>;
     fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
-        log_to_standard_error(self.log);
+        let (printer, log) = (Printer::to_output()?, Printer::to_error()?);
+        log_to_standard_error(self.log, log.clone());
+        let ended = self.start::<F>(entry, &printer);
+        printer.finish();
+        log.finish();
+        ended
+    }
+}
+
+impl NodeArgs {
+    fn start<F: Present>(&self, entry: &'static F::Entry, printer: &Printer) -> anyhow::Result<Verdict> {
         if self.peers == Peers::FromInput {
             // A process that was started by another ends with it, even if it is stopped at that moment.
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         }
         self.families.refuse_others(F::FAMILY, &self.algorithm)?;
         let me = NodeId::new(self.id).context("Nodes are numbered from 1; write for example --id 1.")?;
+        ensure!(
+            self.data.is_some() || !F::codec(entry).saves(),
+            "{} keeps promises on its disk, and a node that forgets them can break those of the whole group: give it a \
+             folder with --data.",
+            self.algorithm
+        );
         let listener = self.listen()?;
-        let console = Console::new(self.json);
+        let console = Console::new(self.json, printer.clone());
         console.listening(listener.local_addr()?);
         let peers = self.peers(me, &console)?;
         let nodes = peers.len() + 1;
@@ -83,7 +101,8 @@ impl<F: Present> Process<'_, F> {
                 let failed =
                     |error: io::Error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
                 let header = self.header(&found, clock)?;
-                let file = File::create(path).map_err(failed)?;
+                // The journal of an earlier life is nothing to write over.
+                let file = File::options().write(true).create_new(true).open(path).map_err(failed)?;
                 self.drive(found, clock, reports, LiveJournal::new(file, &header))
             }
         }
@@ -133,14 +152,17 @@ impl<F: Present> Process<'_, F> {
             codec: F::codec(self.entry),
         };
         let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let _inside = tokio.enter();
+        let inside = tokio.enter();
         self.console.started(incarnation);
         let (handle, node) = runtime.prepare(self.console.hear(clock))?;
         let interrupted = handle.clone();
         let _ = ctrlc::set_handler(move || interrupted.stop());
-        self.console.take_commands::<F>(handle.clone(), self.me, incarnation);
+        self.console.take_commands::<F>(&handle, self.me, incarnation);
         // A task of its own is woken by others without a look at the sockets in between.
         let ending = tokio.block_on(tokio::spawn(node)).context("The node's task died")?;
+        // A name that is being looked up at this moment is not waited for.
+        drop(inside);
+        tokio.shutdown_background();
         self.console.stopped(&handle.links());
         match ending {
             Ending::Stopped => Ok(Verdict::Holds),
@@ -151,6 +173,7 @@ impl<F: Present> Process<'_, F> {
             Ending::Failed(Failure::Journal(error)) => self.console.fail(format_args!(
                 "The journal could not be written: {error}. Nothing that it lacks was told to anybody; the node has ended."
             )),
+            Ending::Died => self.console.fail(format_args!("A task of the node has died, and the node with it.")),
             Ending::Overflowed(why) => self.console.fail(format_args!(
                 "{why} {} assumes that no message is lost, so the node has ended.",
                 self.args.algorithm
@@ -191,18 +214,28 @@ impl NodeArgs {
             ensure!(expected == nodes, "{expected} nodes were announced, but {nodes} are named.");
         }
         if self.certs.is_none() && !self.insecure_plain_tcp {
-            for address in peers.values() {
-                // A name that cannot be resolved now may be later, and is then dialled: it must not be plain.
-                let resolved = address.to_socket_addrs().with_context(|| {
-                    format!(
-                        "The peer's address {address} is not known here; without --certs it must be of this machine"
-                    )
-                })?;
-                resolved.into_iter().try_for_each(|address| allow_plain(address, false))?;
+            for address in peers.values_mut() {
+                *address = loopback(address)?;
             }
         }
         Ok(peers)
     }
+}
+
+/// The address that a name stands for now, if it is of this machine. A name that is looked up again later might lead
+/// elsewhere.
+fn loopback(address: &str) -> anyhow::Result<String> {
+    let resolved = address.to_socket_addrs().with_context(|| {
+        format!("The peer's address {address} is not known here; without --certs it must be of this machine")
+    })?;
+    let mut first = None;
+    for resolved in resolved {
+        allow_plain(resolved, false)?;
+        first.get_or_insert(resolved);
+    }
+    first
+        .map(|address| address.to_string())
+        .with_context(|| format!("The peer's address {address} stands for nothing here."))
 }
 
 fn security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
@@ -218,7 +251,7 @@ fn life_by_the_clock() -> Incarnation {
     Incarnation(u64::try_from(since.as_millis()).unwrap_or(u64::MAX >> 20))
 }
 
-fn log_to_standard_error(level: LogLevel) {
+fn log_to_standard_error(level: LogLevel, printer: Printer) {
     let level = match level {
         LogLevel::Error => tracing::Level::ERROR,
         LogLevel::Warn => tracing::Level::WARN,
@@ -231,6 +264,6 @@ fn log_to_standard_error(level: LogLevel) {
         .with_max_level(level)
         .with_target(false)
         .with_ansi(colours)
-        .with_writer(io::stderr)
+        .with_writer(printer)
         .try_init();
 }

@@ -7,6 +7,7 @@
 mod by_hand;
 mod fates;
 mod hostile;
+mod links;
 mod scenes;
 mod split;
 mod torn;

@@ -52,3 +52,15 @@ pub(crate) fn replicas(seed: u64) -> Spec<Replica> {
 pub(crate) fn replicas_with_a_lost_disk(seed: u64) -> Spec<Replica> {
     faulty(replicas(seed), &["crash 1 at 300ms", "restart 1 blank at 500ms"])
 }
+
+pub(crate) fn cut_votes(seed: u64) -> Spec<Election> {
+    faulty(
+        votes(seed),
+        &["cut 1 | rest at 300ms for 400ms", "crash 2 at 500ms for 100ms", "cut 2 > 3 at 900ms for 300ms"],
+    )
+}
+
+pub(crate) fn cut_replicas(seed: u64) -> Spec<Replica> {
+    let faults = ["cut 1 | rest at 200ms for 300ms", "crash 3 at 300ms for 300ms", "cut 2 > 1 at 700ms for 200ms"];
+    faulty(replicas(seed), &faults)
+}

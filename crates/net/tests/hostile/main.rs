@@ -8,6 +8,7 @@
 mod chatter;
 mod crowds;
 mod cuts;
+mod endings;
 mod greetings;
 mod impostor;
 mod lives;

@@ -41,7 +41,7 @@ async fn what_a_deaf_peer_does_not_take_is_dropped_with_a_line() {
     let log = Log::new();
     let mut style = style(Overflow::Drop);
     // A peer that says it lives and takes nothing is given up after a while.
-    style.limits.silence = Duration::from_millis(400);
+    (style.limits.silence, style.limits.ping_every) = (Duration::from_millis(400), Duration::from_millis(100));
     // More than the system itself keeps for a connection.
     style.limits.held_bytes = HELD;
     let mut party = Party::with_guests(3, 2, &style, Party::plain).await;

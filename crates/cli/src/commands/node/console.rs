@@ -1,58 +1,60 @@
 //! Where a node hears its user, and tells what happens: standard input and output.
 
+use super::printer::Printer;
 use crate::Verdict;
-use crate::output::output;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::Clock;
 use quorate_lab::FamilyLab;
-use quorate_net::{Handle, LinkStats};
+use quorate_net::{Handle, LinkStats, NotTaken};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::{Arguments, Display};
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 /// No line of standard input is longer.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// How many commands a node can be given in one life before their numbers run into those of the next.
-const NUMBER_BITS: u32 = 20;
+/// How long a command waits for the node to take those before it.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The node's user.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Console {
     json: bool,
+    printer: Printer,
 }
 
 impl Console {
-    pub(super) fn new(json: bool) -> Self {
-        Self { json }
+    pub(super) fn new(json: bool, printer: Printer) -> Self {
+        Self { json, printer }
     }
 
-    pub(super) fn listening(self, address: SocketAddr) {
+    pub(super) fn listening(&self, address: SocketAddr) {
         self.tell(&json!({ "listening": address.to_string() }), format_args!("listening at {address}"));
     }
 
-    pub(super) fn started(self, incarnation: Incarnation) {
+    pub(super) fn started(&self, incarnation: Incarnation) {
         self.tell(&json!({ "started": { "incarnation": incarnation } }), format_args!("started, life {incarnation}"));
     }
 
-    pub(super) fn stopped(self, links: &BTreeMap<NodeId, LinkStats>) {
+    pub(super) fn stopped(&self, links: &BTreeMap<NodeId, LinkStats>) {
         self.tell(&json!({ "stopped": { "links": described(links) } }), format_args!("stopped"));
     }
 
     /// Tells why the node ended although nobody asked it to.
-    pub(super) fn fail(self, why: Arguments<'_>) -> anyhow::Result<Verdict> {
+    pub(super) fn fail(&self, why: Arguments<'_>) -> anyhow::Result<Verdict> {
         tracing::error!("{why}");
         Ok(Verdict::Fails)
     }
 
-    fn refuse(self, sentence: &str) {
+    fn refuse(&self, sentence: &str) {
         self.tell(&json!({ "refused": sentence }), format_args!("{sentence}"));
     }
 
-    fn links(self, links: &BTreeMap<NodeId, LinkStats>) {
+    fn links(&self, links: &BTreeMap<NodeId, LinkStats>) {
         let lines = links.iter().map(|(node, link)| {
             let state = if link.is_connected { "connected" } else { "not connected" };
             let LinkStats { connections, held_bytes, repeated, .. } = link;
@@ -65,31 +67,23 @@ impl Console {
     }
 
     /// Prints what the node tells.
-    pub(super) fn hear<E: Serialize + Display>(self, clock: Clock) -> impl FnMut(Vec<E>) + Send + 'static + use<E> {
+    pub(super) fn hear<E: Serialize + Display>(&self, clock: Clock) -> impl FnMut(Vec<E>) + Send + 'static + use<E> {
+        let console = self.clone();
         move |events| {
-            let mut out = output();
             let time = clock.now().nanos();
             for event in events {
-                let told = if self.json {
-                    writeln!(out, "{}", json!({ "event": event, "time": time }))
-                } else {
-                    writeln!(out, "{event}")
-                };
-                // Whoever does not listen any more misses it; the journal has it.
-                let _ = told;
+                console.tell(&json!({ "event": event, "time": time }), format_args!("{event}"));
             }
-            let _ = out.flush();
         }
     }
 
-    fn tell(self, value: &serde_json::Value, text: Arguments<'_>) {
-        let mut out = output();
-        let _ = if self.json { writeln!(out, "{value}") } else { writeln!(out, "{text}") };
-        let _ = out.flush();
+    fn tell(&self, value: &serde_json::Value, text: Arguments<'_>) {
+        let line = if self.json { format!("{value}\n") } else { format!("{text}\n") };
+        self.printer.print(line.into_bytes());
     }
 
     /// The first line of standard input.
-    pub(super) fn first_line(self) -> anyhow::Result<String> {
+    pub(super) fn first_line(&self) -> anyhow::Result<String> {
         match read_line(&mut io::stdin().lock()) {
             Ok(Some(line)) => Ok(line),
             Ok(None) => anyhow::bail!("Standard input ended before it said where the others listen."),
@@ -98,13 +92,11 @@ impl Console {
     }
 
     /// Takes commands on a thread of its own until the input ends, and then stops the node.
-    pub(super) fn take_commands<F: FamilyLab>(self, handle: Handle<F::Command>, me: NodeId, life: Incarnation) {
-        let listening = std::thread::Builder::new().name("commands".into()).spawn({
-            let handle = handle.clone();
-            move || {
-                self.listen::<F>(&handle, me, life);
-                handle.stop();
-            }
+    pub(super) fn take_commands<F: FamilyLab>(&self, handle: &Handle<F::Command>, me: NodeId, life: Incarnation) {
+        let (console, listener) = (self.clone(), handle.clone());
+        let listening = std::thread::Builder::new().name("commands".into()).spawn(move || {
+            console.listen::<F>(&listener, me, life);
+            listener.stop();
         });
         if let Err(error) = listening {
             tracing::error!("No thread could be started for commands: {error}.");
@@ -112,9 +104,10 @@ impl Console {
         }
     }
 
-    fn listen<F: FamilyLab>(self, handle: &Handle<F::Command>, me: NodeId, life: Incarnation) {
+    fn listen<F: FamilyLab>(&self, handle: &Handle<F::Command>, me: NodeId, life: Incarnation) {
         let mut input = io::stdin().lock();
-        let mut number = life.0.checked_shl(NUMBER_BITS).unwrap_or_default();
+        let mut numbers = numbers(life);
+        let mut patience = PATIENCE;
         loop {
             let line = match read_line(&mut input) {
                 Ok(Some(line)) => line,
@@ -128,20 +121,57 @@ impl Console {
                 "" => {}
                 "stop" => return,
                 "links" => self.links(&handle.links()),
-                line => {
-                    number += 1;
-                    match F::command(line, me, number) {
-                        Ok(command) => {
-                            if handle.blocking_command(command).is_err() {
-                                return;
-                            }
+                line => match numbers.next().ok_or_else(out_of_numbers).and_then(|number| F::command(line, me, number))
+                {
+                    Ok(command) => match give(handle, command, patience) {
+                        Ok(()) => patience = PATIENCE,
+                        Err(Untaken::Ended) => return,
+                        Err(Untaken::Crowded) => {
+                            // Whoever waited once in vain does not make the order to stop wait behind the others too.
+                            patience = Duration::ZERO;
+                            self.refuse(
+                                "Too many commands wait for the node, and this one was not taken; 'links' says which peer \
+                                 does not keep up.",
+                            );
                         }
-                        Err(sentence) => self.refuse(&sentence),
-                    }
-                }
+                    },
+                    Err(sentence) => self.refuse(&sentence),
+                },
             }
         }
     }
+}
+
+/// Why a node did not take a command.
+enum Untaken {
+    Crowded,
+    Ended,
+}
+
+fn give<C>(handle: &Handle<C>, command: C, patience: Duration) -> Result<(), Untaken> {
+    let deadline = Instant::now() + patience;
+    let mut command = command;
+    loop {
+        command = match handle.try_command(command) {
+            Ok(()) => return Ok(()),
+            Err(NotTaken::Ended(_)) => return Err(Untaken::Ended),
+            Err(NotTaken::Crowded(_)) if Instant::now() >= deadline => return Err(Untaken::Crowded),
+            Err(NotTaken::Crowded(command)) => command,
+        };
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Numbers for the commands of a life, above those of all lives before. Lives that are counted leave more room for them than
+/// lives that are told by the clock.
+fn numbers(life: Incarnation) -> std::ops::Range<u64> {
+    let bits = if life.0 < 1 << 22 { 40 } else { 22 };
+    let base = life.0.saturating_mul(1 << bits);
+    base + 1..base.saturating_add((1 << bits) - 1)
+}
+
+fn out_of_numbers() -> String {
+    "This life of the node has taken as many commands as it can; start it again.".into()
 }
 
 /// The next line, if there is one more.

@@ -2,10 +2,11 @@
 
 use super::Gathered;
 use super::error::GatherError;
-use super::lives::{Life, Pause, Scale, assign, warn_of_disks};
-use super::survey::{Content, LifeSurvey, Survey, WorldSurvey};
+use super::lives::{Life, Pause, Scale, assign, judge_disks};
+use super::survey::{Content, Heard, LifeSurvey, Receipt, Survey, WorldSurvey, out_of_order};
 use crate::journal::line::WorldLine;
 use crate::journal::{Header, Live};
+use crate::moment::MessageId;
 use quorate_core::{Incarnation, NodeId, Time};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -43,6 +44,7 @@ pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> 
     sorted.check_runs()?;
     sorted.check_nodes()?;
     sorted.check_messages()?;
+    sorted.check_order()?;
     let header = sorted.reference().ok_or(GatherError::Nothing)?.1.clone();
     let scale = Scale::new(sorted.lives());
     let mut found = sorted.found(header.nodes, scale.boots());
@@ -67,7 +69,7 @@ pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> 
     }
     changes.sort_by_key(|(time, _)| *time);
     for plan in &mut nodes {
-        warn_of_disks(&mut plan.lives, &mut found.warnings);
+        judge_disks(&mut plan.lives, &mut found);
     }
     let header = Header { recorded: true, origin: 0, live: None, ..header };
     Ok(Arrangement { header, nodes, changes: changes.into(), found })
@@ -145,7 +147,7 @@ impl Sorted {
     fn check_messages(&self) -> Result<(), GatherError> {
         for (file, _, survey) in self.lives.values() {
             for ((sender, life), heard) in &survey.heard {
-                let number = heard.most;
+                let number = heard.last.number;
                 let reason = match self.lives.get(&(*sender, *life)) {
                     None => format!("no journal of life {life} of node {sender} is among these files; name it too"),
                     Some((other, _, sender)) if sender.sent < number => {
@@ -154,7 +156,24 @@ impl Sorted {
                     Some(_) => continue,
                 };
                 let reason = format!("message {sender}.{number} of life {life} of node {sender} arrives, but {reason}");
-                return Err(GatherError::Line { file: file.clone(), line: heard.line, reason });
+                return Err(GatherError::Line { file: file.clone(), line: heard.last.line, reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// What one life of a node did not hear because a later message came first, no later life hears: the link had passed
+    /// it by.
+    fn check_order(&self) -> Result<(), GatherError> {
+        let mut last: BTreeMap<(NodeId, NodeId, Incarnation), (&String, Receipt)> = BTreeMap::new();
+        for (file, _, survey) in self.lives.values() {
+            for ((sender, life), Heard { first, last: newest }) in &survey.heard {
+                let before = last.insert((survey.node, *sender, *life), (file, *newest));
+                if let Some((other, before)) = before.filter(|(_, before)| first.number <= before.number) {
+                    let id = MessageId { sender: *sender, number: first.number };
+                    let reason = out_of_order(id, *life, before, &format!("in {other},"));
+                    return Err(GatherError::Line { file: file.clone(), line: first.line, reason });
+                }
             }
         }
         Ok(())

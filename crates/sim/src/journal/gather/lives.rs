@@ -1,5 +1,6 @@
 //! The lives of nodes on a common scale of time, and what was done to them.
 
+use super::Gathered;
 use super::arrange::NodePlan;
 use super::survey::{Heard, LifeSurvey};
 use crate::journal::Live;
@@ -92,9 +93,9 @@ pub(super) fn assign(nodes: &mut [NodePlan], time: Time, what: &WorldLine<String
 }
 
 /// Works out how many writes each life lost, and tells what cannot be if the disk was in order.
-pub(super) fn warn_of_disks(lives: &mut [Life], warnings: &mut Vec<String>) {
+pub(super) fn judge_disks(lives: &mut [Life], found: &mut Gathered) {
     if let Some(first) = lives.first().filter(|first| first.disk.found > 0 && !first.disk.blank) {
-        warnings.push(format!(
+        found.warnings.push(format!(
             "Life {} of node {} found {} writes of earlier lives, whose journals are not here: the result can be read, but \
              does not replay.",
             first.incarnation, first.node, first.disk.found
@@ -103,22 +104,25 @@ pub(super) fn warn_of_disks(lives: &mut [Life], warnings: &mut Vec<String>) {
     for index in 1..lives.len() {
         let Some([life, next]) = lives.get_mut(index - 1..=index) else { return };
         let pending = life.disk.saves.saturating_sub(life.disk.durable);
+        let confirmed = life.disk.found.saturating_add(life.disk.durable);
+        let time = next.started.unwrap_or(Time::ZERO);
         if next.disk.blank {
+            // The journal itself tells of a disk that was replaced, and nobody but who did it can say whether that was meant.
             life.lost_writes = pending;
+            found.forget(confirmed, time, || {
+                format!("node {} found its disk empty, on which {confirmed} writes were durable", next.node)
+            });
             continue;
         }
         let survived = next.disk.found.checked_sub(life.disk.found);
         life.lost_writes = life.disk.saves.saturating_sub(survived.unwrap_or(0));
         let who = format!("life {} of node {}", next.incarnation, next.node);
         if life.lost_writes > pending {
-            warnings.push(format!(
-                "The disk of node {} lost what it had confirmed: {} writes were durable, but {who} found {}.",
-                next.node,
-                life.disk.found.saturating_add(life.disk.durable),
-                next.disk.found
-            ));
+            let text = format!("{confirmed} writes were durable, but {who} found {}", next.disk.found);
+            found.warnings.push(format!("The disk of node {} lost what it had confirmed: {text}.", next.node));
+            found.forget(life.lost_writes - pending, time, || text);
         } else if survived.is_some_and(|survived| survived > life.disk.saves) {
-            warnings.push(format!(
+            found.warnings.push(format!(
                 "There are more writes on the disk of node {} than its journals tell of when {who} starts: is the journal of \
                  a life missing?",
                 next.node

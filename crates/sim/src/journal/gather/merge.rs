@@ -88,6 +88,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         let (_, lines) = self.writer.finish().map_err(GatherError::Write)?;
         self.found.lines = lines;
         self.found.under_way = self.post.under_way();
+        self.found.warn_of_links();
         Ok(self.found)
     }
 
@@ -160,6 +161,9 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
             InputLine::Start { .. } => self.post.starts(node),
             InputLine::Message { id, life, .. } => {
                 let letter = Letter { sender: id.sender, life: *life, number: id.number };
+                for skipped in self.post.skipped(letter, node) {
+                    self.skip(time, skipped, letter, node);
+                }
                 self.found.matched += u64::from(self.post.arrive(letter, node));
                 *id = self.renumbered(letter);
                 *life = Incarnation::FIRST;
@@ -208,6 +212,14 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         self.found.lost += 1;
         let id = self.renumbered(letter);
         self.write(&Entry::World { time, what: WorldLine::Lost { id, to, why: Loss::Down } });
+    }
+
+    /// A link has passed a message by: what was sent after it is there. No algorithm can tell that from a lossy network.
+    fn skip(&mut self, time: Time, letter: Letter, next: Letter, to: NodeId) {
+        let (id, next) = (self.renumbered(letter), self.renumbered(next));
+        self.found
+            .skip(time, || format!("message {id} never reached node {to}, but {next} did, which was sent after it"));
+        self.write(&Entry::World { time, what: WorldLine::Lost { id, to, why: Loss::Chance } });
     }
 
     fn renumbered(&self, letter: Letter) -> MessageId {

@@ -19,6 +19,7 @@ mod track;
 pub use error::GatherError;
 
 use super::Writer;
+use quorate_core::Time;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -62,14 +63,62 @@ pub struct Gathered {
     pub matched: u64,
     /// How many never arrived because their receiver went down first.
     pub lost: u64,
+    /// How many never arrived although one that was sent after them did, between the same two lives. A link that carries
+    /// everything skips none.
+    pub skipped: u64,
+    /// The first of these.
+    #[serde(skip)]
+    pub first_skipped: Option<Breach>,
     /// How many were still under way at the end.
     pub under_way: u64,
+    /// How many writes a disk had confirmed, and did not have when the node's next life began.
+    pub forgotten: u64,
+    /// The first time that happened.
+    #[serde(skip)]
+    pub first_forgotten: Option<Breach>,
     /// How many steps got a later time than their node's clock said, because causality demands it.
     pub raised: u64,
     /// The files whose last line was cut off while it was written, and was left out.
     pub torn: Vec<String>,
     /// What is odd about the journals, a sentence each. None of it keeps them from being read.
     pub warnings: Vec<String>,
+}
+
+/// Something that a link or a disk promised and did not keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// When it showed, by the result's time.
+    pub time: Time,
+    /// What it was, as part of a sentence.
+    pub text: String,
+}
+
+impl Gathered {
+    fn skip(&mut self, time: Time, text: impl FnOnce() -> String) {
+        self.skipped += 1;
+        self.first_skipped.get_or_insert_with(|| Breach { time, text: text() });
+    }
+
+    fn forget(&mut self, writes: u64, time: Time, text: impl FnOnce() -> String) {
+        if writes == 0 {
+            return;
+        }
+        self.forgotten = self.forgotten.saturating_add(writes);
+        if self.first_forgotten.as_ref().is_none_or(|first| time < first.time) {
+            self.first_forgotten = Some(Breach { time, text: text() });
+        }
+    }
+
+    fn warn_of_links(&mut self) {
+        let Some(Breach { text, .. }) = &self.first_skipped else { return };
+        let others = match self.skipped - 1 {
+            0 => String::new(),
+            1 => ", and so it is with 1 other".into(),
+            others => format!(", and so it is with {others} others"),
+        };
+        let warning = format!("A link lost what it carried while both its nodes were up: {text}{others}.");
+        self.warnings.push(warning);
+    }
 }
 
 /// Gathers these journals into one.

@@ -1,6 +1,7 @@
 //! The messages under way, and what becomes of each one.
 
 use super::lives::Life;
+use super::survey::Heard;
 use quorate_core::{Incarnation, NodeId, Time};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,7 +33,7 @@ pub(super) struct Post {
 struct Mailbox {
     /// When each message was sent.
     under_way: BTreeMap<Letter, Time>,
-    /// From each life of a sender, the numbers that each life of this node hears.
+    /// From each life of a sender, the numbers that each life of this node hears. Links skip none between them.
     hears: Vec<BTreeMap<(NodeId, Incarnation), RangeInclusive<u64>>>,
     /// How many of its lives began.
     began: usize,
@@ -51,7 +52,12 @@ pub(super) enum Fate {
 
 impl Post {
     pub(super) fn new<'a>(nodes: impl Iterator<Item = &'a [Life]>) -> Self {
-        let hears = |life: &Life| life.heard.iter().map(|(who, heard)| (*who, heard.least..=heard.most)).collect();
+        let hears = |life: &Life| {
+            // What was sent to the first life of all was meant for no other, so it hears everything from the beginning.
+            let is_first = life.incarnation == Incarnation::FIRST;
+            let numbers = |heard: &Heard| if is_first { 1 } else { heard.first.number }..=heard.last.number;
+            life.heard.iter().map(|(who, heard)| (*who, numbers(heard))).collect()
+        };
         let mailbox = |lives: &[Life]| Mailbox {
             under_way: BTreeMap::new(),
             hears: lives.iter().map(hears).collect(),
@@ -88,6 +94,19 @@ impl Post {
     /// Whether a message has left, whatever became of it.
     pub(super) fn has_left(&self, letter: Letter) -> bool {
         self.sent.get(&(letter.sender, letter.life)).is_some_and(|sent| *sent >= letter.number)
+    }
+
+    /// The messages that the present life of a node should have heard before this one, which arrives now. They never will.
+    pub(super) fn skipped(&mut self, letter: Letter, at: NodeId) -> Vec<Letter> {
+        let Some(mailbox) = self.boxes.get_mut(at.index()) else { return Vec::new() };
+        let present = mailbox.began.checked_sub(1).and_then(|index| mailbox.hears.get(index));
+        let Some(heard) = present.and_then(|life| life.get(&(letter.sender, letter.life))) else { return Vec::new() };
+        let first = Letter { number: letter.number.min(*heard.start()), ..letter };
+        let skipped: Vec<_> = mailbox.under_way.range(first..letter).map(|(letter, _)| *letter).collect();
+        for letter in &skipped {
+            mailbox.under_way.remove(letter);
+        }
+        skipped
     }
 
     /// A message arrives.

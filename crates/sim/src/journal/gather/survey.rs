@@ -8,6 +8,7 @@ use crate::journal::{Header, Journal, JournalError, Live};
 use crate::moment::MessageId;
 use quorate_core::{Group, Incarnation, NodeId, Time};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Entries;
 use std::io::{BufRead, Read};
 
 /// A journal as it is read here: of commands, events and bodies only the text counts.
@@ -68,11 +69,18 @@ pub(super) struct LifeSurvey {
     pub(super) heard: BTreeMap<(NodeId, Incarnation), Heard>,
 }
 
-/// The messages that one life heard from another one.
+/// The messages that one life heard from another one: their numbers grow.
 pub(super) struct Heard {
-    pub(super) least: u64,
-    pub(super) most: u64,
-    /// The line on which the last of them arrives.
+    pub(super) first: Receipt,
+    pub(super) last: Receipt,
+}
+
+/// A message that arrives.
+#[derive(Clone, Copy)]
+pub(super) struct Receipt {
+    /// Its number in its sender's life.
+    pub(super) number: u64,
+    /// The line on which it arrives.
     pub(super) line: u64,
 }
 
@@ -200,16 +208,26 @@ impl LifeSurvey {
                 ));
             }
             (_, None) => return Err("the node takes a step before it starts".into()),
-            (InputLine::Message { id, life, .. }, Some(_)) => {
-                let heard = self.heard.entry((id.sender, *life));
-                let heard = heard.or_insert(Heard { least: id.number, most: 0, line });
-                heard.least = heard.least.min(id.number);
-                if id.number > heard.most {
-                    (heard.most, heard.line) = (id.number, line);
-                }
-            }
+            (InputLine::Message { id, life, .. }, Some(_)) => self.hears(line, *id, *life)?,
             (InputLine::Saved(count), Some(_)) => self.durable = self.durable.max(*count),
             (_, Some(_)) => {}
+        }
+        Ok(())
+    }
+
+    /// Links keep the order of messages, and repeat none.
+    fn hears(&mut self, line: u64, id: MessageId, life: Incarnation) -> Result<(), String> {
+        let receipt = Receipt { number: id.number, line };
+        match self.heard.entry((id.sender, life)) {
+            Entries::Vacant(place) => {
+                place.insert(Heard { first: receipt, last: receipt });
+            }
+            Entries::Occupied(mut place) => {
+                let last = std::mem::replace(&mut place.get_mut().last, receipt);
+                if receipt.number <= last.number {
+                    return Err(out_of_order(id, life, last, "on"));
+                }
+            }
         }
         Ok(())
     }
@@ -243,6 +261,19 @@ impl LifeSurvey {
         self.sent += messages;
         Ok(())
     }
+}
+
+/// What to say of a message that arrives later than one that was sent after it, or that arrives again.
+pub(super) fn out_of_order(id: MessageId, life: Incarnation, last: Receipt, place: &str) -> String {
+    let (sender, line) = (id.sender, last.line);
+    let after = if id.number == last.number {
+        "for the second time, after it did".into()
+    } else {
+        format!("after {sender}.{}, which was sent later and arrived", last.number)
+    };
+    format!(
+        "message {id} of life {life} arrives {after} {place} line {line}; links keep the order of messages, and repeat none"
+    )
 }
 
 /// How many receivers a multicast has.
