@@ -3,9 +3,10 @@
 use crate::error::LiveError;
 use quorate_lab::FamilyLab;
 use quorate_lab::replay::{Replayed, summarise_with};
-use quorate_sim::journal::gather::{Gathered, gather};
+use quorate_sim::journal::gather::{Breach, Gathered, gather};
 use quorate_sim::journal::{Fingerprint, Journal};
 use quorate_sim::moment::{Moment, Observer};
+use quorate_sim::property::{Kind, Verdict, Violation};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -29,8 +30,29 @@ pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<J
     drop(hashed);
     let input = BufReader::new(File::open(journal).map_err(failed)?);
     let mut journal = Journal::open(input).map_err(|error| LiveError::Lab(error.into()))?;
-    let (read, Inputs(events)) = summarise_with::<F, _, _>(&mut journal, Inputs(0))?;
+    let (mut read, Inputs(events)) = summarise_with::<F, _, _>(&mut journal, Inputs(0))?;
+    let saves = F::codec(read.spec.validate()?).saves();
+    read.verdicts.extend(promises(&gathered, saves));
     Ok(Judgement { gathered, read, trace_hash, events })
+}
+
+/// Whether links and disks did what every algorithm is promised. An algorithm that copes with a message that is lost or a
+/// write that is forgotten must not hide it: in a run of ours no link overflows, and no disk is taken away.
+fn promises(gathered: &Gathered, saves: bool) -> impl Iterator<Item = Verdict> {
+    let verdict = |name, breach: &Option<Breach>, count: u64, things: &str| Verdict {
+        name,
+        kind: Kind::Always,
+        holds: breach.is_none(),
+        violation: breach.as_ref().map(|Breach { time, text }| Violation {
+            time: *time,
+            line: gathered.lines,
+            since: *time,
+            text: format!("{text} ({things}: {count})"),
+        }),
+    };
+    let links = verdict("links", &gathered.first_skipped, gathered.skipped, "messages skipped in all");
+    let disks = verdict("disks", &gathered.first_forgotten, gathered.forgotten, "writes forgotten in all");
+    [Some(links), saves.then_some(disks)].into_iter().flatten()
 }
 
 /// Counts what nodes took.
@@ -57,5 +79,43 @@ impl<W: Write> Write for Hashed<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::promises;
+    use crate::run::fails;
+    use quorate_core::Time;
+    use quorate_sim::journal::gather::{Breach, Gathered};
+    use quorate_sim::run::Ending;
+
+    fn breach(text: &str) -> Option<Breach> {
+        Some(Breach { time: Time::from_nanos(7), text: text.into() })
+    }
+
+    #[test]
+    fn links_and_disks_that_keep_their_promises_hold() {
+        let verdicts: Vec<_> = promises(&Gathered::default(), true).collect();
+        assert_eq!(verdicts.iter().map(|verdict| verdict.name).collect::<Vec<_>>(), ["links", "disks"]);
+        assert!(!fails(Ending::Done, &verdicts));
+        assert_eq!(promises(&Gathered::default(), false).count(), 1, "who saves nothing has no disk to judge");
+    }
+
+    /// Whatever the algorithm made of it, and even if nobody waited for the end.
+    #[test]
+    fn a_broken_promise_fails_the_run() {
+        let link = Gathered { skipped: 3, first_skipped: breach("message 1.2 never came"), ..Gathered::default() };
+        let disk = Gathered { forgotten: 2, first_forgotten: breach("1 write is gone"), ..Gathered::default() };
+        for (gathered, name, text) in [
+            (link, "links", "message 1.2 never came (messages skipped in all: 3)"),
+            (disk, "disks", "1 write is gone (writes forgotten in all: 2)"),
+        ] {
+            let verdicts: Vec<_> = promises(&gathered, true).collect();
+            assert!(fails(Ending::Done, &verdicts) && fails(Ending::Stopped, &verdicts), "{name}");
+            let broken: Vec<_> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
+            assert_eq!((broken.len(), broken[0].name), (1, name));
+            assert_eq!(broken[0].violation.as_ref().map(|violation| violation.text.as_str()), Some(text));
+        }
     }
 }

@@ -5,7 +5,6 @@ use crate::error::LiveError;
 use crate::namespaces::Namespaces;
 use quorate_core::NodeId;
 use quorate_lab::{FamilyLab, Spec};
-use quorate_registry::Family;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::Sender;
@@ -18,6 +17,7 @@ pub(crate) struct Launch {
     folder: PathBuf,
     group: String,
     origin: i64,
+    /// Whether the algorithm keeps anything on its disk. One that does has a folder, which counts its lives.
     saves: bool,
     certificates: Option<PathBuf>,
     networks: Option<Namespaces>,
@@ -39,23 +39,24 @@ pub(crate) struct Home<'a> {
 
 impl Launch {
     /// Processes of this experiment whose clocks show zero at `origin`.
-    pub(crate) fn new<F: FamilyLab>(spec: &Spec<F>, home: Home<'_>, origin: i64) -> Self {
+    pub(crate) fn new<F: FamilyLab>(spec: &Spec<F>, home: Home<'_>, origin: i64) -> Result<Self, LiveError> {
+        let saves = F::codec(spec.validate()?).saves();
         let mut words = vec!["node".to_owned(), spec.algorithm.clone()];
         words.extend([format!("--nodes={}", spec.nodes), format!("--seed={}", spec.seed)]);
         for flag in F::flags(spec) {
             words.extend(flag.text.split_whitespace().map(str::to_owned));
         }
         let Home { program, folder, group, certificates, networks } = home;
-        Self {
+        Ok(Self {
             program: program.to_owned(),
             words,
             folder: folder.to_owned(),
             group,
             origin,
-            saves: saves(F::FAMILY),
+            saves,
             certificates,
             networks,
-        }
+        })
     }
 
     /// Between which nodes nothing passes is this network's affair.
@@ -127,14 +128,6 @@ fn loopback(node: NodeId) -> String {
     }
 }
 
-/// Whether a family has algorithms that keep something on their disks. Textbook mutual exclusion forgets all.
-fn saves(family: Family) -> bool {
-    match family {
-        Family::Mutex => false,
-        Family::Election | Family::Replica => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Home, Launch};
@@ -158,15 +151,27 @@ mod tests {
         let spec = crate::spec::<Mutex>("central", 3, 9, settings);
         let expected = "node central --nodes=3 --seed=9 --entries 7 --json --peers=- --id=2 --listen=127.0.1.2:0 \
                         --group=run-1 --origin=-5 --trace folder/node-2-life-4.journal --life=4";
-        assert_eq!(words(&Launch::new(&spec, home(), -5), 4, None), expected);
+        assert_eq!(words(&Launch::new(&spec, home(), -5).unwrap(), 4, None), expected);
     }
 
     #[test]
     fn a_node_that_saves_keeps_its_folder_and_its_address() {
         let spec = crate::spec::<Replica>("replica", 3, 1, replica::Settings::default());
-        let launch = Launch::new(&spec, Home { certificates: Some("certs".into()), ..home() }, 0);
+        let launch = Launch::new(&spec, Home { certificates: Some("certs".into()), ..home() }, 0).unwrap();
         let words = words(&launch, 1, Some("127.0.1.2:4711"));
         assert!(words.contains("--listen=127.0.1.2:4711 ") && !words.contains("--life="), "{words}");
         assert!(words.ends_with("--data folder/node-2 --certs certs"), "{words}");
+    }
+
+    /// Not the family decides: most of mutual exclusion forgets all, but not every algorithm of it.
+    #[test]
+    fn whether_a_node_has_a_folder_is_its_own_affair() {
+        for (algorithm, expected) in [("toy-mindful", true), ("toy-forgetful", false), ("ricart-agrawala", false)] {
+            let spec = crate::spec::<Mutex>(algorithm, 3, 1, mutex::Settings::default());
+            let words = words(&Launch::new(&spec, home(), 0).unwrap(), 1, None);
+            assert_eq!((words.contains("--data "), words.contains("--life=")), (expected, !expected), "{words}");
+        }
+        let unknown = crate::spec::<Mutex>("centrel", 3, 1, mutex::Settings::default());
+        assert!(Launch::new(&unknown, home(), 0).is_err());
     }
 }

@@ -44,7 +44,7 @@ pub struct Recorded<F: FamilyLab> {
     pub journal: Option<PathBuf>,
     /// What was found in the journals of the processes.
     pub gathered: Gathered,
-    /// The figures and verdicts of the whole journal.
+    /// The figures and verdicts of the whole journal, and whether links and disks kept their promises.
     pub read: Replayed<F>,
     /// How many inputs nodes took.
     pub events: u64,
@@ -53,13 +53,13 @@ pub struct Recorded<F: FamilyLab> {
 }
 
 impl<F: FamilyLab> Recorded<F> {
-    /// Whether a property fails. Of a run that was stopped nobody can say what would have come of it.
+    /// Whether a property fails, of the algorithm or of what carried it. Of a run that was stopped nobody can say what would have come of it.
     pub fn fails(&self) -> bool {
         fails(self.ending, &self.read.verdicts)
     }
 }
 
-fn fails(ending: Ending, verdicts: &[Verdict]) -> bool {
+pub(crate) fn fails(ending: Ending, verdicts: &[Verdict]) -> bool {
     let counts = |kind: Kind| kind == Kind::Always || (kind == Kind::Eventually && ending != Ending::Stopped);
     verdicts.iter().any(|verdict| !verdict.holds && counts(verdict.kind))
 }
@@ -146,7 +146,7 @@ fn set_up<F: FamilyLab>(
     let certificates = options.tls.then(|| make_certificates(folder, &group, spec.nodes)).transpose()?;
     let networks = options.namespaces.then(|| Namespaces::set_up(spec.nodes)).transpose()?;
     let home = Home { program: &options.program, folder, group, certificates, networks };
-    Ok(Stage::new(spec.nodes, Launch::new(spec, home, clock.origin()), clock))
+    Ok(Stage::new(spec.nodes, Launch::new(spec, home, clock.origin())?, clock))
 }
 
 /// Certificates for this run alone; they are of no use to anybody when it is over.

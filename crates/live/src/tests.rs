@@ -46,7 +46,7 @@ fn perform(spec: &Spec<Mutex>, options: &Options<'_>) -> Result<Outcome, LiveErr
         certificates: None,
         networks: None,
     };
-    let mut stage = Stage::<Mutex>::new(spec.nodes, Launch::new(spec, home, clock.origin()), clock);
+    let mut stage = Stage::<Mutex>::new(spec.nodes, Launch::new(spec, home, clock.origin())?, clock);
     stage.start_all(options.interrupted)?;
     stage.raise_curtain(|zero| WorldJournal::begin(spec, folder.path(), clock, zero))?;
     let mut told = 0;

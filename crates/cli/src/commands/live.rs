@@ -56,6 +56,10 @@ struct Carried<'a> {
     torn: usize,
     /// Where the run's journal is, if it was wanted or a property fails in it.
     journal: Option<String>,
+    /// Messages that a link did not carry though both its nodes were up.
+    skipped: u64,
+    /// Writes that a disk confirmed and did not have afterwards.
+    forgotten: u64,
     /// What is odd about the journals of the processes.
     warnings: &'a [String],
 }
@@ -176,6 +180,8 @@ fn print_json<F: Present>(
             troubles: &recorded.troubles,
             torn: gathered.torn.len(),
             journal: recorded.journal.as_deref().map(name),
+            skipped: gathered.skipped,
+            forgotten: gathered.forgotten,
             warnings: &gathered.warnings,
         },
     })
@@ -198,6 +204,9 @@ fn print<F: Present>(
     writeln!(out, "\n  {}", paint::dim(&ending(spec, recorded)))?;
     for remark in remarks(recorded) {
         writeln!(out, "  {}", paint::dim(&remark))?;
+    }
+    for warning in &gathered.warnings {
+        writeln!(out, "  {} {warning}", paint::bad("odd:"))?;
     }
     if let Some(path) = &recorded.journal {
         writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", name(path), gathered.lines)))?;
@@ -224,7 +233,7 @@ fn ending<F: Present>(spec: &Spec<F>, recorded: &Recorded<F>) -> String {
     format!("{ending}; {} in all, {events}, trace {}", recorded.wall, recorded.trace_hash)
 }
 
-/// What was done to the processes, and what is odd.
+/// What was done to the processes, and what was not.
 fn remarks<F: FamilyLab>(recorded: &Recorded<F>) -> Vec<String> {
     let Counts { processes, kills, stops, cuts } = recorded.counts;
     let done = [(kills, "kill"), (stops, "stop"), (cuts, "cut")];
@@ -240,6 +249,5 @@ fn remarks<F: FamilyLab>(recorded: &Recorded<F>) -> Vec<String> {
     if recorded.ending != Ending::Done && !recorded.troubles.is_empty() {
         remarks.push(format!("in the end {}", recorded.troubles.join(", ")));
     }
-    remarks.extend(recorded.gathered.warnings.iter().cloned());
     remarks
 }

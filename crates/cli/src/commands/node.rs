@@ -36,7 +36,7 @@ pub(crate) fn run(args: &NodeArgs) -> anyhow::Result<Verdict> {
 impl Task for &NodeArgs {
     type Output = anyhow::Result<Verdict>;
     fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
-        let (printer, log) = (Printer::to_output()?, Printer::to_error()?);
+        let (printer, log) = (Printer::to_output().map_err(unready)?, Printer::to_error().map_err(unready)?);
         log_to_standard_error(self.log, log.clone());
         let ended = self.start::<F>(entry, &printer);
         printer.finish();
@@ -61,7 +61,7 @@ impl NodeArgs {
         );
         let listener = self.listen()?;
         let console = Console::new(self.json, printer.clone());
-        console.listening(listener.local_addr()?);
+        console.listening(listener.local_addr().map_err(unready)?);
         let peers = self.peers(me, &console)?;
         let nodes = peers.len() + 1;
         let mut settings = F::settings(&self.families, Basics { nodes, chaos: false })?;
@@ -151,10 +151,10 @@ impl<F: Present> Process<'_, F> {
             reports,
             codec: F::codec(self.entry),
         };
-        let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unready)?;
         let inside = tokio.enter();
         self.console.started(incarnation);
-        let (handle, node) = runtime.prepare(self.console.hear(clock))?;
+        let (handle, node) = runtime.prepare(self.console.hear(clock)).map_err(unready)?;
         let interrupted = handle.clone();
         let _ = ctrlc::set_handler(move || interrupted.stop());
         self.console.take_commands::<F>(&handle, self.me, incarnation);
@@ -186,7 +186,12 @@ impl NodeArgs {
     fn listen(&self) -> anyhow::Result<TcpListener> {
         let resolved = self.listen.to_socket_addrs();
         let addresses: Vec<SocketAddr> = resolved
-            .with_context(|| format!("'{}' is no address to listen at; write for example 127.0.0.1:7001", self.listen))?
+            .map_err(|error| {
+                anyhow::anyhow!(
+                    "'{}' is no address to listen at ({error}); write for example 127.0.0.1:7001.",
+                    self.listen.escape_debug()
+                )
+            })?
             .collect();
         if self.certs.is_none() {
             addresses.iter().try_for_each(|address| allow_plain(*address, self.insecure_plain_tcp))?;
@@ -225,8 +230,10 @@ impl NodeArgs {
 /// The address that a name stands for now, if it is of this machine. A name that is looked up again later might lead
 /// elsewhere.
 fn loopback(address: &str) -> anyhow::Result<String> {
-    let resolved = address.to_socket_addrs().with_context(|| {
-        format!("The peer's address {address} is not known here; without --certs it must be of this machine")
+    let resolved = address.to_socket_addrs().map_err(|error| {
+        anyhow::anyhow!(
+            "The peer's address {address} is not known here ({error}); without --certs it must be of this machine."
+        )
     })?;
     let mut first = None;
     for resolved in resolved {
@@ -243,6 +250,11 @@ fn security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
         None => Ok(Security::Plain),
         Some(folder) => Ok(Security::Tls(Identity::load(folder, me, &args.group)?)),
     }
+}
+
+/// The system did not give what every node needs.
+fn unready(error: io::Error) -> anyhow::Error {
+    anyhow::anyhow!("The node could not be made ready: {error}. Nothing was sent.")
 }
 
 /// A life that is later than any before, for a node that keeps no count: the time in milliseconds.

@@ -59,6 +59,9 @@ fn tell(found: &Gathered, out: &Path) -> anyhow::Result<()> {
     row("messages sent", found.sent, "")?;
     row("messages received", found.matched, "each one after it was sent")?;
     row("messages lost", found.lost, "their receiver was down")?;
+    if found.skipped > 0 {
+        row("messages skipped", found.skipped, "later ones arrived, these never did")?;
+    }
     row("messages under way", found.under_way, "at the end")?;
     row("lives that ended well", found.ended as u64, "the others crashed, or still go on")?;
     if found.raised > 0 {

@@ -19,14 +19,26 @@ pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Whether a process runs that this run started, by the name of its group.
-pub(crate) fn has_nodes(run: u32) -> bool {
+/// The processes that this run started, by the name of its group.
+fn nodes(run: u32) -> Vec<Pid> {
     let group = format!("--group=run-{run}-");
-    let belongs = |entry: fs::DirEntry| {
+    let belongs = |entry: &fs::DirEntry| {
         let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&words).split('\0').any(|word| word.starts_with(&group))
     };
-    fs::read_dir("/proc").unwrap().filter_map(Result::ok).any(belongs)
+    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok).filter(belongs);
+    entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+/// Whether a process runs that this run started.
+pub(crate) fn has_nodes(run: u32) -> bool {
+    !nodes(run).is_empty()
+}
+
+/// Whether a process stands still, by what stands behind its name.
+fn is_stopped(pid: Pid) -> bool {
+    let text = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+    text.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
 }
 
 pub(crate) fn signal(child: &Child, signal: Signal) {
@@ -82,9 +94,15 @@ fn a_journal_from_real_processes_replays() {
     let replayed = run_in(folder.path(), "replay run.journal --json").json(0);
     let read = run_in(folder.path(), "trace run.journal --summary --json").json(0);
     assert_eq!(replayed["identical"], true);
-    for field in ["messages", "mutex", "properties"] {
+    for field in ["messages", "mutex"] {
         assert_eq!((&replayed[field], &read[field]), (&report[field], &report[field]), "{field}");
     }
+    assert_eq!(replayed["properties"], read["properties"]);
+    // What carried the messages is judged where they were carried.
+    let mut properties = report["properties"].as_array().unwrap().clone();
+    let links = properties.pop().unwrap();
+    assert_eq!((&links["name"], &links["holds"]), (&"links".into(), &true.into()));
+    assert_eq!(read["properties"].as_array().unwrap(), &properties);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "it left something behind");
 }
 
@@ -154,6 +172,9 @@ fn nobody_outlives_a_killed_parent() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = endless(folder.path());
     let pid = child.id();
+    let stopped = nodes(pid)[0];
+    kill_process(stopped, Signal::STOP).unwrap();
+    until("a process stands still", || is_stopped(stopped));
     child.kill().unwrap();
     child.wait().unwrap();
     until("all processes are gone", || !has_nodes(pid));
@@ -218,6 +239,53 @@ fn a_cut_network_heals_and_is_gone_afterwards() {
         assert_eq!(report["replica"]["answered"], 30);
     }
     assert!(!String::from_utf8(listed()).unwrap().contains(&mine), "it left namespaces behind");
+}
+
+/// The lines of a file on which messages of node 1 arrive.
+fn receipts(lines: &[String]) -> Vec<usize> {
+    let arrives = |line: &String| line.contains(r#""input":{"message":{"id":"1."#);
+    (0..lines.len()).filter(|index| arrives(&lines[*index])).collect()
+}
+
+/// The algorithm would never notice: only who lays the journals side by side sees what a link did.
+#[test]
+fn a_link_that_loses_or_turns_messages_around_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = run_in(folder.path(), "run raft --keep kept --json").json(0);
+    for name in ["links", "disks"] {
+        let judged = report["properties"].as_array().unwrap().iter().find(|property| property["name"] == name);
+        assert_eq!(judged.unwrap()["holds"], true, "{report}");
+    }
+    let file = folder.path().join("kept/node-2-life-0.journal");
+    let whole: Vec<String> = fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
+    let record = "record kept/node-1-life-0.journal kept/node-2-life-0.journal kept/node-3-life-0.journal \
+                  kept/world.journal --out again.journal";
+    let found = run_in(folder.path(), &format!("{record} --json")).json(0);
+    assert_eq!(
+        (&found["skipped"], &found["forgotten"], &found["warnings"]),
+        (&0.into(), &0.into(), &Value::Array(vec![]))
+    );
+
+    let places = receipts(&whole);
+    let [one, two] = [places[places.len() / 2 - 1], places[places.len() / 2]];
+    let mut lines = whole.clone();
+    let (before, rest) = lines[one].split_once(r#"{"message":"#).unwrap();
+    let (_, after) = rest.split_once("}}").unwrap();
+    lines[one] = format!(r#"{before}{{"saved":0}}{after}"#);
+    fs::write(&file, lines.join("\n") + "\n").unwrap();
+    let told = run_in(folder.path(), record).ok(0);
+    assert!(told.contains("messages skipped                   1"), "{told}");
+    assert!(told.contains("odd: A link lost what it carried while both its nodes were up: message 1."), "{told}");
+
+    let id = |line: &str| line.split_once(r#""id":""#).unwrap().1.split_once('"').unwrap().0.to_owned();
+    let [first, second] = [id(&whole[one]), id(&whole[two])];
+    lines = whole.clone();
+    lines[one] = lines[one].replacen(&first, &second, 1);
+    lines[two] = lines[two].replacen(&second, &first, 1);
+    fs::write(&file, lines.join("\n") + "\n").unwrap();
+    let told = run_in(folder.path(), record).complaint();
+    let expected = format!("line {}: message {first} of life 0 arrives after {second}, which was sent later", two + 1);
+    assert!(told.contains(&expected) && told.contains("links keep the order of messages"), "{told}");
 }
 
 /// What a process logs is kept where somebody wants it, and it never mixes with what the run prints.

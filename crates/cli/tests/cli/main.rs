@@ -22,6 +22,8 @@ mod journals;
 mod json;
 #[cfg(target_os = "linux")]
 mod live;
+#[cfg(target_os = "linux")]
+mod node;
 mod record;
 mod run;
 mod violations;

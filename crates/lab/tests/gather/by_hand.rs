@@ -33,7 +33,7 @@ fn sent(id: &str, to: u32) -> String {
 
 /// A journal of what was done to the nodes, written by hand.
 pub(crate) fn world(lines: &[&str]) -> Part {
-    let header = r#"{"journal":1,"algorithm":"central","family":"mutex","nodes":2,"seed":1,"origin":7,"live":{"boot":"b","offset":0},"run":{"a":1,"faults":["kill"]}}"#;
+    let header = r#"{"journal":1,"algorithm":"central","family":"mutex","nodes":2,"seed":1,"live":{"boot":"b","offset":0},"run":{"a":1,"faults":["kill"]}}"#;
     let text: String = [header].iter().chain(lines).map(|line| format!("{line}\n")).collect();
     Part { name: "world".into(), bytes: text.into_bytes() }
 }

@@ -104,7 +104,7 @@ const ONE_MACHINE: Machines = Machines { own: false, apart: 0, error: 0, world: 
 const OWN_MACHINES: Machines = Machines { own: true, apart: 7_777_777_777, error: 3_000_000, world: false, ends: true };
 
 /// Any one receipt that is taken away leaves a hole, unless it is at an end of its link.
-fn holes_show<F: FamilyLab>(spec: &Spec<F>, machines: Machines, step: usize) {
+fn holes_show<F: FamilyLab>(spec: &Spec<F>, machines: Machines, step: usize) -> usize {
     let parts = parts_of(spec, machines);
     let (_, whole) = gathered(&parts).unwrap();
     assert_eq!(whole.skipped, 0, "seed {}", spec.seed);
@@ -115,7 +115,6 @@ fn holes_show<F: FamilyLab>(spec: &Spec<F>, machines: Machines, step: usize) {
         link[ends..].split_last().map_or(Vec::new(), |(_, inner)| inner.to_vec())
     };
     let inner: Vec<_> = traffic.links.iter().filter(|(_, link)| link.len() > 1).flat_map(inner).collect();
-    assert!(inner.len() > 20, "seed {}: {} receipts", spec.seed, inner.len());
     for Receipt { part, line, id, .. } in inner.iter().step_by(step) {
         let case = format!("seed {}, {id} in {}, line {line}", spec.seed, parts[*part].name);
         let deafened = altered(&parts, *part, |index, text| if index == *line { deaf(text) } else { text.into() });
@@ -127,10 +126,11 @@ fn holes_show<F: FamilyLab>(spec: &Spec<F>, machines: Machines, step: usize) {
         let node = &parts[*part].name[1..2];
         assert!(warning.contains(&format!("never reached node {node}, but ")), "{case}: {warning}");
     }
+    inner.len() / step
 }
 
 /// Any two neighbours of one link that change places are refused.
-fn disorder_shows<F: FamilyLab>(spec: &Spec<F>, step: usize) {
+fn disorder_shows<F: FamilyLab>(spec: &Spec<F>, step: usize) -> usize {
     let parts = parts_of(spec, ONE_MACHINE);
     let traffic = Traffic::of(&parts);
     let pairs: Vec<_> = traffic.links.values().flat_map(|link| link.windows(2)).collect();
@@ -147,27 +147,31 @@ fn disorder_shows<F: FamilyLab>(spec: &Spec<F>, step: usize) {
         let after = format!("arrives after {}, which was sent later and arrived on line {}", two.id, one.line + 1);
         assert!(error.starts_with(&place) && error.contains(&after), "seed {}: {error}", spec.seed);
     }
+    pairs.len() / step
 }
 
 #[test]
 fn a_lost_message_is_seen() {
+    let mut tried = holes_show(&replicas(5), OWN_MACHINES, 37);
     for seed in 1..=4 {
-        holes_show(&quiet_locks("ricart-agrawala", seed), ONE_MACHINE, 1);
-        holes_show(&locks("ricart-agrawala", seed), OWN_MACHINES, 3);
-        holes_show(&votes(seed), ONE_MACHINE, 7);
-        holes_show(&replicas(seed), ONE_MACHINE, 31);
+        tried += holes_show(&quiet_locks("ricart-agrawala", seed), ONE_MACHINE, 1);
+        tried += holes_show(&locks("central", seed), OWN_MACHINES, 1);
+        tried += holes_show(&votes(seed), ONE_MACHINE, 7);
+        tried += holes_show(&replicas(seed), ONE_MACHINE, 31);
     }
-    holes_show(&replicas(5), OWN_MACHINES, 37);
+    assert!(tried > 200, "{tried} receipts were taken away");
 }
 
 #[test]
 fn messages_that_change_places_are_seen() {
+    let mut tried = 0;
     for seed in 1..=4 {
-        disorder_shows(&quiet_locks("central", seed), 1);
-        disorder_shows(&locks("ricart-agrawala", seed), 3);
-        disorder_shows(&votes(seed), 7);
-        disorder_shows(&replicas(seed), 31);
+        tried += disorder_shows(&quiet_locks("ricart-agrawala", seed), 1);
+        tried += disorder_shows(&locks("central", seed), 1);
+        tried += disorder_shows(&votes(seed), 7);
+        tried += disorder_shows(&replicas(seed), 31);
     }
+    assert!(tried > 200, "{tried} pairs changed places");
 }
 
 /// Messages that a cut swallowed are counted, those that a life missed because it was down are not.

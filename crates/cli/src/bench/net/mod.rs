@@ -130,10 +130,12 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
             let security = if contender.is_encrypted() { "TLS" } else { "plain" };
             bar.set_message(format!("{}, {security}", if contender.is_bare() { "bare loop" } else { "nodes" }));
             let turn = if contender.is_bare() {
-                bare::measure(contender, &ground)?
+                bare::measure(contender, &ground)
             } else {
-                nodes::measure(contender, &ground)?
+                nodes::measure(contender, &ground)
             };
+            // Said here, because an error of a socket, further up, is taken for one of the output.
+            let turn = turn.map_err(|error| anyhow::anyhow!("The measurement failed: {error:#}."))?;
             if let Some(best) = best.get_mut(place) {
                 best.take(turn);
             }
