@@ -84,11 +84,15 @@ impl<W: Write> Write for Hashed<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::promises;
+    use super::{judge, promises};
     use crate::run::fails;
-    use quorate_core::Time;
+    use quorate_core::{Incarnation, NodeId, Time};
+    use quorate_lab::{Mutex, experiment, mutex};
     use quorate_sim::journal::gather::{Breach, Gathered};
+    use quorate_sim::journal::{Header, Live};
     use quorate_sim::run::Ending;
+    use std::fs;
+    use std::path::{Path, PathBuf};
 
     fn breach(text: &str) -> Option<Breach> {
         Some(Breach { time: Time::from_nanos(7), text: text.into() })
@@ -117,5 +121,47 @@ mod tests {
             assert_eq!((broken.len(), broken[0].name), (1, name));
             assert_eq!(broken[0].violation.as_ref().map(|violation| violation.text.as_str()), Some(text));
         }
+    }
+
+    /// A journal of a node's first life.
+    fn life(folder: &Path, node: usize, steps: &[String]) -> PathBuf {
+        let spec = crate::spec::<Mutex>("central", 2, 1, mutex::Settings::default());
+        let id = NodeId::from_index(node);
+        let incarnation = Incarnation::FIRST;
+        let live = Live { node: Some(id), incarnation, boot: "b".into(), zero: 0, offset: 0, writes: 0 };
+        let header = Header { live: Some(live), ..experiment::header(&spec).unwrap() };
+        let mut text = serde_json::to_string(&header).unwrap();
+        let start = r#"{"start":{"incarnation":0}}"#.to_owned();
+        for (time, input) in [start].iter().chain(steps).enumerate() {
+            let (input, effects) = input.split_once(" then ").unwrap_or((input, ""));
+            text += &format!("\n{{\"time\":{time},\"node\":{id},\"input\":{input},\"effects\":[{effects}]}}");
+        }
+        text += &format!("\n{{\"time\":90,\"world\":{{\"ended\":{{\"node\":{id}}}}}}}\n");
+        let path = folder.join(format!("n{id}"));
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Whatever the receiver hears of three messages, the judge says whether the link did its work.
+    #[test]
+    fn a_message_that_is_passed_by_shows_in_the_judgement() {
+        let folder = tempfile::tempdir().unwrap();
+        let says = |number: u64| {
+            let sent = format!(r#"{{"send":{{"id":"1.{number}","to":2,"kind":"k","bytes":1,"body":null}}}}"#);
+            format!(r#"{{"command":"acquire"}} then {sent}"#)
+        };
+        let hears = |number: &u64| format!(r#"{{"message":{{"id":"1.{number}","kind":"k"}}}}"#);
+        let one = life(folder.path(), 0, &[1, 2, 3].map(says));
+        for (numbers, holds) in [(&[1, 2, 3][..], true), (&[1, 2], true), (&[], true), (&[1, 3], false), (&[2], false)]
+        {
+            let two = life(folder.path(), 1, &numbers.iter().map(hears).collect::<Vec<_>>());
+            let judged = judge::<Mutex>(&[one.clone(), two], &folder.path().join("run.journal")).unwrap();
+            let links = judged.read.verdicts.iter().find(|verdict| verdict.name == "links").unwrap();
+            assert_eq!(links.holds, holds, "{numbers:?}");
+            assert_eq!(judged.gathered.warnings.is_empty(), holds, "{numbers:?}");
+        }
+        let two = life(folder.path(), 1, &[2, 1].map(|number| hears(&number)));
+        let turned = judge::<Mutex>(&[one, two], &folder.path().join("run.journal"));
+        assert!(turned.is_err_and(|error| error.to_string().contains("links keep the order of messages")));
     }
 }

@@ -132,7 +132,8 @@ fn loopback(node: NodeId) -> String {
 mod tests {
     use super::{Home, Launch};
     use quorate_core::NodeId;
-    use quorate_lab::{Mutex, Replica, mutex, replica};
+    use quorate_lab::{Election, Mutex, Replica, election, mutex, replica};
+    use quorate_registry::Family;
     use std::path::Path;
 
     fn home() -> Home<'static> {
@@ -163,13 +164,21 @@ mod tests {
         assert!(words.ends_with("--data folder/node-2 --certs certs"), "{words}");
     }
 
-    /// Not the family decides: most of mutual exclusion forgets all, but not every algorithm of it.
+    /// What is on its disk decides, whichever family it is of: `quorate node` goes by the same.
     #[test]
-    fn whether_a_node_has_a_folder_is_its_own_affair() {
-        for (algorithm, expected) in [("toy-mindful", true), ("toy-forgetful", false), ("ricart-agrawala", false)] {
-            let spec = crate::spec::<Mutex>(algorithm, 3, 1, mutex::Settings::default());
-            let words = words(&Launch::new(&spec, home(), 0).unwrap(), 1, None);
-            assert_eq!((words.contains("--data "), words.contains("--life=")), (expected, !expected), "{words}");
+    fn only_who_saves_has_a_folder() {
+        let is_kept = |launch: Launch| {
+            let words = words(&launch, 1, None);
+            assert_ne!(words.contains("--data "), words.contains("--life="), "{words}");
+            words.contains("--data ")
+        };
+        let elections = crate::spec::<Election>("raft", 3, 1, election::Settings::default());
+        assert!(is_kept(Launch::new(&elections, home(), 0).unwrap()));
+        for entry in quorate_registry::all().iter().chain(quorate_registry::fixtures()) {
+            if entry.family() == Family::Mutex {
+                let spec = crate::spec::<Mutex>(entry.name(), 3, 1, mutex::Settings::default());
+                assert_eq!(is_kept(Launch::new(&spec, home(), 0).unwrap()), entry.codec().saves(), "{}", entry.name());
+            }
         }
         let unknown = crate::spec::<Mutex>("centrel", 3, 1, mutex::Settings::default());
         assert!(Launch::new(&unknown, home(), 0).is_err());

@@ -28,7 +28,12 @@ impl AnyCodec {
         P: Parts<Message: DeserializeOwned>,
         WriteOf<P>: ErasableWrite,
     {
-        Self { encode: encode::<P::Message>, decode: decode::<P>, unseal: AnyDurable::unseal::<P::Durable>, saves: saves::<P> }
+        Self {
+            encode: encode::<P::Message>,
+            decode: decode::<P>,
+            unseal: AnyDurable::unseal::<P::Durable>,
+            saves: saves::<P>,
+        }
     }
 
     /// Whether the algorithm keeps anything on its disk. One that does must not be started again without it.
