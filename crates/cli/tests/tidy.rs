@@ -206,13 +206,13 @@ fn every_rule_that_code_cites_stands_in_the_header() {
 // -------------------------------------------------------------------------------- manifests and documents
 
 #[test]
-fn the_core_depends_on_nothing_but_optional_serde() {
+fn the_core_depends_on_nothing_but_optional_serde_and_its_format() {
     let manifest = read("crates/core/Cargo.toml");
     let mut findings = Findings::default();
     for dependency in dependencies(&manifest.text) {
         let for_tests = dependency.table == "dev-dependencies";
         let serde = dependency.table == "dependencies"
-            && dependency.name == "serde"
+            && ["serde", "postcard"].contains(&dependency.name.as_str())
             && dependency.terms.contains("optional=true");
         if !for_tests && !serde {
             let Dependency { line, table, name, .. } = dependency;
@@ -220,7 +220,7 @@ fn the_core_depends_on_nothing_but_optional_serde() {
         }
     }
     findings.settle(
-        "the core depends on nothing but `serde`, which is optional",
+        "the core depends on nothing but `serde` and `postcard`, which are optional",
         "Keep it out: what needs a library belongs to a driver (sim, net) or to the crate that shows results. If it is\n\
          serde itself, mark it `optional = true`. Tests may use what they like: [dev-dependencies].",
     );

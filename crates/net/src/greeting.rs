@@ -90,7 +90,11 @@ pub(crate) async fn receive(context: &Context, stream: TcpStream) -> Result<Gues
         Security::Plain => Stream::Plain(stream),
         Security::Tls(identity) => {
             let stream = identity.acceptor().accept(stream).await;
-            let stream = stream.map_err(|error| GreetingError::Tls(tls::reason(&error)))?;
+            let stream = stream.map_err(|error| match error.kind() {
+                // Somebody hung up before a word was said, as a peer does whose dial crossed ours.
+                io::ErrorKind::UnexpectedEof => GreetingError::Silent,
+                _ => GreetingError::Tls(tls::reason(&error)),
+            })?;
             Stream::Tls(Box::new(TlsStream::Server(stream)))
         }
     };

@@ -13,14 +13,15 @@ use std::str::FromStr;
 #[command(after_help = "Examples:\n  \
     quorate node ricart-agrawala --id 1 --listen 127.0.0.1:7001 --peers 2=127.0.0.1:7002\n  \
     quorate node replica --id 1 --listen 10.0.0.1:7001 --peers 2=10.0.0.2:7001,3=10.0.0.3:7001 \\\n    \
-    --group demo --certs certs --data data-1 --trace node-1.journal\n\n\
+    --group demo --certs certs --data data-1 --new --trace node-1.journal\n\n\
     It takes commands on its standard input, one a line, and prints what it is told:\n  \
     acquire, try, cancel, release     in mutual exclusion\n  \
     campaign                          in elections\n  \
     read KEY, write KEY VALUE, …      with replicas\n  \
     links                             how the connections stand\n  \
     stop                              ends it; so does the end of its input\n\n\
-    'quorate record' puts the journals of all nodes together.")]
+    'quorate record' puts the journals of all nodes together.\n\n\
+    Exit codes: 0 it was stopped, 1 it could not go on (its disk, its journal or a peer failed it), 2 the command is wrong.")]
 pub(crate) struct NodeArgs {
     /// The algorithm's name, as `quorate list` shows it.
     pub(crate) algorithm: String,
@@ -36,10 +37,13 @@ pub(crate) struct NodeArgs {
     /// The group's name, which all its nodes share.
     #[arg(long, value_name = "NAME", default_value = "quorate")]
     pub(crate) group: GroupName,
-    /// The folder for what must survive a crash; made if it is not there. Without it a restarted node remembers nothing.
+    /// The folder for what must survive a crash. A restarted node finds there what it promised.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,
-    /// The data folder was lost: begin a new one, and let the algorithm know that promises may be forgotten.
+    /// Begin the data folder: this node of the group has never lived before.
+    #[arg(long, requires = "data", conflicts_with = "data_was_lost")]
+    pub(crate) new: bool,
+    /// The data folder was lost or is damaged: begin another one, and let the algorithm know that promises may be forgotten.
     #[arg(long, requires = "data")]
     pub(crate) data_was_lost: bool,
     /// Write the journal of this life to this file.

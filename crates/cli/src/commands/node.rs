@@ -11,7 +11,7 @@ use crate::families::{Basics, Present, Task, of_family};
 use crate::output::name;
 use anyhow::{Context, bail, ensure};
 use console::Console;
-use disk::Opened;
+use disk::{Begin, Opened};
 use printer::Printer;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
@@ -91,7 +91,7 @@ impl<F: Present> Process<'_, F> {
         let owner = self.args.group.cluster(&self.args.algorithm);
         let codec = F::codec(self.entry);
         let found = match &self.args.data {
-            Some(folder) => disk::open(folder, self.args.data_was_lost, owner, self.me, codec, tell)?,
+            Some(folder) => disk::open(folder, self.args.begin(), owner, self.me, codec, tell)?,
             None => Opened::nothing(self.args.life.map_or_else(life_by_the_clock, Incarnation)),
         };
         let clock = self.args.origin.map_or_else(|| Clock::with_origin(0), Clock::with_origin);
@@ -163,9 +163,11 @@ impl<F: Present> Process<'_, F> {
         // A name that is being looked up at this moment is not waited for.
         drop(inside);
         tokio.shutdown_background();
-        self.console.stopped(&handle.links());
         match ending {
-            Ending::Stopped => Ok(Verdict::Holds),
+            Ending::Stopped => {
+                self.console.stopped(&handle.links());
+                Ok(Verdict::Holds)
+            }
             Ending::Failed(Failure::Disk(Some(error))) => self.console.fail(format_args!("{error} The node has ended.")),
             Ending::Failed(Failure::Disk(None)) => {
                 self.console.fail(format_args!("The thread that writes to the disk has died, and the node with it."))
@@ -183,6 +185,14 @@ impl<F: Present> Process<'_, F> {
 }
 
 impl NodeArgs {
+    fn begin(&self) -> Begin {
+        match (self.new, self.data_was_lost) {
+            (true, _) => Begin::New,
+            (false, true) => Begin::Lost,
+            (false, false) => Begin::AsItIs,
+        }
+    }
+
     fn listen(&self) -> anyhow::Result<TcpListener> {
         let resolved = self.listen.to_socket_addrs();
         let addresses: Vec<SocketAddr> = resolved

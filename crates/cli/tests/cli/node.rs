@@ -98,6 +98,8 @@ fn words_go_in_and_events_come_out() {
     nodes[0].hear("entered");
     nodes[1].say("\"try\"");
     nodes[1].hear("denied");
+    nodes[2].child.stdin.as_mut().unwrap().write_all(b"m\xFCll\n").unwrap();
+    assert!(nodes[2].hear("refused").to_string().contains("not text in UTF-8"));
     nodes[2].say("jump");
     let refused = nodes[2].hear("refused");
     assert!(refused["refused"].as_str().unwrap().contains("acquire, try, cancel or release"), "{refused}");
@@ -130,7 +132,7 @@ fn the_end_of_input_ends_a_node_after_what_was_asked_before() {
 #[test]
 fn a_killed_replica_comes_back_with_what_it_saved() {
     let folder = tempfile::tempdir().unwrap();
-    let words = |id: usize| format!("replica --data data-{id}");
+    let words = |id: usize| format!("replica --data data-{id} --new");
     let mut nodes = group(folder.path(), 3, words);
     let leader =
         (0..3).cycle().find(|place| nodes[*place].lines.try_iter().any(|line| line.contains("leads"))).unwrap();
@@ -141,7 +143,7 @@ fn a_killed_replica_comes_back_with_what_it_saved() {
     nodes[leader].child.wait().unwrap();
 
     let address = nodes[leader].address.clone();
-    let line = format!("node {} --id {} --nodes 3", words(leader + 1), leader + 1);
+    let line = format!("node replica --data data-{0} --id {0} --nodes 3", leader + 1);
     nodes[leader] = Node::start(folder.path(), &line, &address);
     nodes[leader].say(&addresses);
     assert_eq!(nodes[leader].hear("started")["started"]["incarnation"], 1);
@@ -178,6 +180,7 @@ fn mistakes_are_told_before_anything_is_sent() {
         ("node central --id 1 --listen nowhere --peers 2=127.0.0.1:7002", "no address to listen at"),
         ("node central --id 1 --listen 127.0.0.1:0 --peers 3=127.0.0.1:7002", "must name every node"),
         ("node central --id 1 --listen 127.0.0.1:0 --peers 2", "write for example 2=127.0.0.1:7002"),
+        ("node raft --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002 --data gone", "--data-was-lost"),
         ("node raft --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002", "give it a folder with --data"),
         (
             "node central --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002 --reads lease",

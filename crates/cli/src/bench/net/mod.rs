@@ -8,7 +8,7 @@ use super::{progress_bar, word};
 use crate::Verdict;
 use crate::args::BenchArgs;
 use crate::output::output;
-use crate::{paint, report};
+use crate::{interrupt, paint, report};
 use clap::ValueEnum;
 use partner::{Certificates, Ground};
 use serde::{Deserialize, Serialize};
@@ -125,8 +125,14 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     }
     let bar = progress_bar(args.turns.saturating_mul(Contender::ALL.len() as u64));
     let mut best = [Best::default(); Contender::ALL.len()];
+    // The certificates' folder must go, whoever loses patience.
+    interrupt::watch();
     for _ in 0..args.turns {
         for (place, contender) in Contender::ALL.into_iter().enumerate() {
+            if interrupt::came() {
+                bar.finish_and_clear();
+                return Ok(Verdict::Unfinished);
+            }
             let security = if contender.is_encrypted() { "TLS" } else { "plain" };
             bar.set_message(format!("{}, {security}", if contender.is_bare() { "bare loop" } else { "nodes" }));
             let turn = if contender.is_bare() {

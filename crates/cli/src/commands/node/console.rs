@@ -2,6 +2,7 @@
 
 use super::printer::Printer;
 use crate::Verdict;
+use crate::report::count;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::Clock;
 use quorate_lab::FamilyLab;
@@ -58,11 +59,11 @@ impl Console {
         let lines = links.iter().map(|(node, link)| {
             let state = if link.is_connected { "connected" } else { "not connected" };
             let LinkStats { connections, held_bytes, repeated, .. } = link;
-            format!(
-                "node {node}: {state}, {connections} connections so far, {held_bytes} bytes wait, {repeated} came again"
-            )
+            let (connections, bytes) = (count(*connections, "connection"), count(*held_bytes as u64, "byte"));
+            format!("node {node}: {state}, {connections} so far, {bytes} not acknowledged, {repeated} came again")
         });
         let lines = lines.collect::<Vec<_>>().join("\n");
+        let lines = if lines.is_empty() { "no peers".to_owned() } else { lines };
         self.tell(&json!({ "links": described(links) }), format_args!("{lines}"));
     }
 
@@ -85,7 +86,8 @@ impl Console {
     /// The first line of standard input.
     pub(super) fn first_line(&self) -> anyhow::Result<String> {
         match read_line(&mut io::stdin().lock()) {
-            Ok(Some(line)) => Ok(line),
+            Ok(Some(Ok(line))) => Ok(line),
+            Ok(Some(Err(sentence))) => anyhow::bail!("{sentence}"),
             Ok(None) => anyhow::bail!("Standard input ended before it said where the others listen."),
             Err(error) => anyhow::bail!("Standard input could not be read: {error}."),
         }
@@ -110,7 +112,11 @@ impl Console {
         let mut patience = PATIENCE;
         loop {
             let line = match read_line(&mut input) {
-                Ok(Some(line)) => line,
+                Ok(Some(Ok(line))) => line,
+                Ok(Some(Err(sentence))) => {
+                    self.refuse(sentence);
+                    continue;
+                }
                 Ok(None) => return,
                 Err(error) => {
                     self.refuse(&format!("Standard input cannot be read: {error}."));
@@ -174,13 +180,15 @@ fn out_of_numbers() -> String {
     "This life of the node has taken as many commands as it can; start it again.".into()
 }
 
-/// The next line, if there is one more.
-fn read_line(input: &mut impl BufRead) -> io::Result<Option<String>> {
-    let mut line = String::new();
-    let read = io::Read::take(&mut *input, MOST_BYTES).read_line(&mut line)?;
-    if read as u64 == MOST_BYTES {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "a line is longer than 16 MiB"));
+/// The next line, if there is one more, or what is wrong with it: then it was read to its end and means nothing.
+fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, &'static str>>> {
+    let mut line = Vec::new();
+    let read = io::Read::take(&mut *input, MOST_BYTES).read_until(b'\n', &mut line)?;
+    if read as u64 == MOST_BYTES && !line.ends_with(b"\n") {
+        input.skip_until(b'\n')?;
+        return Ok(Some(Err("This line is longer than 16 MiB, and means nothing here.")));
     }
+    let line = String::from_utf8(line).map_err(|_| "This line is not text in UTF-8, and means nothing here.");
     Ok((read > 0).then_some(line))
 }
 

@@ -1,6 +1,7 @@
 //! What a node finds on its disk when it starts.
 
-use anyhow::Context;
+use crate::output::name;
+use anyhow::{Context, bail};
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Counted, Disk, Found};
 use quorate_registry::{AnyCodec, AnyDurable};
@@ -31,28 +32,42 @@ impl Opened {
     }
 }
 
-/// Opens the data folder, or makes it.
+/// What is done with the data folder before it is opened.
+#[derive(Clone, Copy)]
+pub(super) enum Begin {
+    /// Nothing: it is there.
+    AsItIs,
+    /// It is made, for a node that never lived.
+    New,
+    /// It is made anew, for a node that lived and lost it.
+    Lost,
+}
+
+/// Opens the data folder.
 pub(super) fn open(
     folder: &Path,
-    was_lost: bool,
+    begin: Begin,
     cluster: ClusterId,
     node: NodeId,
     codec: AnyCodec,
     tell: impl FnMut(Report) + Send + 'static,
 ) -> anyhow::Result<Opened> {
     let owner = Owner { cluster, node };
-    if was_lost {
-        match reseed::<Kept>(folder, owner) {
-            Ok(_) => {}
+    match begin {
+        Begin::AsItIs => {}
+        Begin::New => found::<Kept>(folder, owner)?,
+        Begin::Lost => match reseed::<Kept>(folder, owner) {
+            Ok(aside) => tracing::info!("What was in the data folder is in {} now.", name(&aside)),
             Err(StoreError::NotThere { .. }) => join::<Kept>(folder, owner)?,
             Err(error) => return Err(error.into()),
-        }
+        },
     }
     let (store, kept, recovery) = match Store::<Kept>::open(folder, owner, Settings::default()) {
-        Err(StoreError::NotThere { .. }) => {
-            found::<Kept>(folder, owner)?;
-            Store::<Kept>::open(folder, owner, Settings::default())?
-        }
+        Err(StoreError::NotThere { .. }) => bail!(
+            "There is no data folder at {}. If this node has never lived before, begin one with --new; if it has, and the \
+             folder is gone, say so with --data-was-lost: what it promised is forgotten, and the group must let it in again.",
+            name(folder)
+        ),
         opened => opened?,
     };
     if recovery.torn_bytes > 0 {
