@@ -47,8 +47,14 @@ pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
+/// The clock that runs on while the machine sleeps. Elsewhere than on Linux the monotonic one does.
+#[cfg(target_os = "linux")]
+const STEADY: ClockId = ClockId::Boottime;
+#[cfg(not(target_os = "linux"))]
+const STEADY: ClockId = ClockId::Monotonic;
+
 fn since_boot() -> i64 {
-    nanos(ClockId::Boottime)
+    nanos(STEADY)
 }
 
 fn nanos(clock: ClockId) -> i64 {

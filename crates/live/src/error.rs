@@ -92,7 +92,10 @@ pub enum LiveError {
         reason: io::Error,
     },
     /// Somebody interrupted it before there was anything to tell.
-    #[error("The run was interrupted before all processes were ready; every one of them was ended.")]
+    #[error(
+        "The run was interrupted before all processes were ready, so there is nothing to tell of it; everything that was \
+         started has been ended."
+    )]
     Interrupted,
     /// Networks of their own could not be made for the nodes.
     #[error(
@@ -108,9 +111,15 @@ pub enum LiveError {
     /// Certificates could not be made.
     #[error("The certificates of the run could not be made: {0}")]
     Certificates(String),
-    /// The journals of the processes do not fit together.
-    #[error("The journals of the processes could not be gathered: {0} --keep FOLDER keeps them.")]
-    Gather(String),
+    /// Processes did their work, but their journals could not be gathered, judged or written. What they wrote is kept,
+    /// because no run can be done again.
+    #[error("{what} Everything that the processes wrote is kept in {}.", .folder.display())]
+    Kept {
+        /// What went wrong, as a sentence.
+        what: String,
+        /// Where everything is.
+        folder: PathBuf,
+    },
 }
 
 /// The end of what a process logged, on lines of its own in an error.

@@ -34,6 +34,14 @@ impl Folder {
             Self::Kept(path) => path,
         }
     }
+
+    /// Somebody wants to keep it now: nothing in it is removed.
+    pub(crate) fn keep(self) -> PathBuf {
+        match self {
+            Self::Temporary(folder) => folder.keep(),
+            Self::Kept(path) => path,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -59,5 +67,12 @@ mod tests {
         std::fs::write(path.join("file"), "x").unwrap();
         drop(folder);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_temporary_folder_stays_if_somebody_wants_it() {
+        let path = Folder::new(None).unwrap().keep();
+        assert!(path.is_dir());
+        std::fs::remove_dir(path).unwrap();
     }
 }

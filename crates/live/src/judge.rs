@@ -1,14 +1,14 @@
 //! After the run: the journals of all processes become one, which is measured and judged.
 
-use crate::error::LiveError;
-use quorate_lab::FamilyLab;
+use crate::whole::write_whole;
 use quorate_lab::replay::{Replayed, summarise_with};
-use quorate_sim::journal::gather::{Breach, Gathered, gather};
+use quorate_lab::{FamilyLab, LabError};
+use quorate_sim::journal::gather::{Breach, GatherError, Gathered, gather};
 use quorate_sim::journal::{Fingerprint, Journal};
 use quorate_sim::moment::{Moment, Observer};
 use quorate_sim::property::{Kind, Verdict, Violation};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// What the journals of all processes came to.
@@ -19,21 +19,40 @@ pub(crate) struct Judgement<F: FamilyLab> {
     pub(crate) events: u64,
 }
 
+/// Why nobody can say what a run came to, though it took place.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JudgeError {
+    #[error("The journals of the processes could not be gathered: {0}")]
+    Gather(#[from] GatherError),
+    #[error("The gathered journal could not be judged: {0}")]
+    Judge(#[from] LabError),
+    #[error("The run's journal could not be written to {}: {reason}.", .path.display())]
+    Write { path: PathBuf, reason: io::Error },
+}
+
 /// Gathers the parts into `journal`, and reads it.
-pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<Judgement<F>, LiveError> {
-    let failed = |reason| LiveError::File { path: journal.to_owned(), reason };
-    let file = File::create(journal).map_err(failed)?;
-    let mut hashed = Hashed { out: BufWriter::new(file), fingerprint: Fingerprint::default() };
-    let gathered = gather(parts, &mut hashed).map_err(|error| LiveError::Gather(error.to_string()))?;
-    hashed.flush().map_err(failed)?;
-    let trace_hash = hashed.fingerprint.to_string();
-    drop(hashed);
-    let input = BufReader::new(File::open(journal).map_err(failed)?);
-    let mut journal = Journal::open(input).map_err(|error| LiveError::Lab(error.into()))?;
+pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<Judgement<F>, JudgeError> {
+    let (gathered, trace_hash) = write_whole(journal, failed(journal), |out| {
+        let mut hashed = Hashed { out, fingerprint: Fingerprint::default() };
+        let gathered = gather(parts, &mut hashed)?;
+        Ok((gathered, hashed.fingerprint.to_string()))
+    })?;
+    let input = BufReader::new(File::open(journal).map_err(failed(journal))?);
+    let mut journal = Journal::open(input).map_err(LabError::from)?;
     let (mut read, Inputs(events)) = summarise_with::<F, _, _>(&mut journal, Inputs(0))?;
     let saves = F::codec(read.spec.validate()?).saves();
     read.verdicts.extend(promises(&gathered, saves));
     Ok(Judgement { gathered, read, trace_hash, events })
+}
+
+/// Puts a copy of a journal where somebody wants it.
+pub(crate) fn copy(journal: &Path, to: &Path) -> Result<(), JudgeError> {
+    let mut input = File::open(journal).map_err(failed(journal))?;
+    write_whole(to, failed(to), |out| io::copy(&mut input, out).map(|_| ()).map_err(failed(to)))
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> JudgeError {
+    |reason| JudgeError::Write { path: path.to_owned(), reason }
 }
 
 /// Whether links and disks did what every algorithm is promised. An algorithm that copes with a message that is lost or a
@@ -128,7 +147,8 @@ mod tests {
         let spec = crate::spec::<Mutex>("central", 2, 1, mutex::Settings::default());
         let id = NodeId::from_index(node);
         let incarnation = Incarnation::FIRST;
-        let live = Live { node: Some(id), incarnation, boot: "b".into(), zero: 0, offset: 0, writes: 0 };
+        let live =
+            Live { node: Some(id), incarnation, group: String::new(), boot: "b".into(), zero: 0, offset: 0, writes: 0 };
         let header = Header { live: Some(live), ..experiment::header(&spec).unwrap() };
         let mut text = serde_json::to_string(&header).unwrap();
         let start = r#"{"start":{"incarnation":0}}"#.to_owned();

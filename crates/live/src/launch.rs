@@ -64,6 +64,11 @@ impl Launch {
         self.networks.as_mut()
     }
 
+    /// The name that the processes meet under.
+    pub(crate) fn group(&self) -> &str {
+        &self.group
+    }
+
     /// Where the journal of one life is.
     pub(crate) fn journal(&self, node: NodeId, life: u64) -> PathBuf {
         self.folder.join(format!("node-{node}-life-{life}.journal"))
@@ -98,7 +103,10 @@ impl Launch {
         command.arg(format!("--origin={}", self.origin));
         command.arg("--trace").arg(self.journal(node, life));
         if self.saves {
-            command.arg("--data").arg(self.folder.join(format!("node-{node}")));
+            let data = self.folder.join(format!("node-{node}"));
+            // A disk that was lost must not pass for a new one, so a node is told when its folder is to be begun.
+            let is_new = !data.join("identity").exists();
+            command.arg("--data").arg(data).args(is_new.then_some("--new"));
         } else {
             command.arg(format!("--life={life}"));
         }
@@ -161,7 +169,20 @@ mod tests {
         let launch = Launch::new(&spec, Home { certificates: Some("certs".into()), ..home() }, 0).unwrap();
         let words = words(&launch, 1, Some("127.0.1.2:4711"));
         assert!(words.contains("--listen=127.0.1.2:4711 ") && !words.contains("--life="), "{words}");
-        assert!(words.ends_with("--data folder/node-2 --certs certs"), "{words}");
+        assert!(words.ends_with("--data folder/node-2 --new --certs certs"), "{words}");
+    }
+
+    /// Whichever life it is: a process that died early may not have got so far as to begin it.
+    #[test]
+    fn a_folder_is_begun_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = crate::spec::<Replica>("replica", 3, 1, replica::Settings::default());
+        let launch = Launch::new(&spec, Home { folder: folder.path(), ..home() }, 0).unwrap();
+        let is_new = |life| words(&launch, life, None).contains("--new");
+        std::fs::create_dir(folder.path().join("node-2")).unwrap();
+        assert!(is_new(0) && is_new(1));
+        std::fs::write(folder.path().join("node-2/identity"), "x").unwrap();
+        assert!(!is_new(0) && !is_new(1));
     }
 
     /// What is on its disk decides, whichever family it is of: `quorate node` goes by the same.

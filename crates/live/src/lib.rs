@@ -34,12 +34,14 @@ pub mod schedule;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod whole;
 mod world;
 
 pub use error::{LiveError, Log};
 pub use options::Options;
 pub use run::{Recorded, run};
 pub use stage::Counts;
+pub use whole::write_whole;
 
 use quorate_core::Duration;
 use quorate_lab::{FamilyLab, LinkChoice, Spec};

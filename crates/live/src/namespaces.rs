@@ -10,6 +10,7 @@ use quorate_sim::settings::Cut;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -33,14 +34,20 @@ const PORT: u16 = 7_000;
 const NOBODY: &str = "02:51:ff:ff:ff:ff";
 
 impl Namespaces {
-    /// Sets up networks for so many nodes. Those that a killed run left behind are removed first.
-    pub(crate) fn set_up(nodes: usize) -> Result<Self, LiveError> {
+    /// Sets up networks for so many nodes, unless somebody interrupts. Those that a killed run left behind are removed
+    /// first.
+    pub(crate) fn set_up(nodes: usize, interrupted: &dyn Fn() -> bool) -> Result<Self, LiveError> {
         remove_leftovers()?;
         let prefix = format!("{MARK}{}-", std::process::id());
         // From here on everything is removed again, whatever happens.
         let namespaces = Self { prefix, nodes, cuts: Vec::new(), severed: BTreeSet::new() };
-        namespaces.join_all()?;
+        namespaces.found_hub()?;
         for node in namespaces.all() {
+            go_on_unless(interrupted)?;
+            namespaces.join(node)?;
+        }
+        for node in namespaces.all() {
+            go_on_unless(interrupted)?;
             namespaces.introduce_others(node)?;
         }
         Ok(namespaces)
@@ -59,23 +66,23 @@ impl Namespaces {
         format!("{}0", self.prefix)
     }
 
-    fn join_all(&self) -> Result<(), LiveError> {
+    fn found_hub(&self) -> Result<(), LiveError> {
         let hub = self.hub();
         let begin = format!("netns add {hub}\nlink add {BRIDGE} netns {hub} type bridge\n");
         batch(&[], &begin, "the bridge")?;
-        batch(&["-n", &hub], &format!("link set {BRIDGE} up\n"), "the bridge")?;
-        for node in self.all() {
-            let (name, what) = (self.name(node), format!("node {node}"));
-            let mac = hardware(node);
-            let begin = format!(
-                "netns add {name}\nlink add {DEVICE} netns {name} address {mac} type veth peer name v{node} netns {hub}\n"
-            );
-            batch(&[], &begin, &what)?;
-            batch(&["-n", &hub], &format!("link set v{node} master {BRIDGE} up\n"), &what)?;
-            let inside = format!("addr add {}/16 dev {DEVICE}\nlink set lo up\nlink set {DEVICE} up\n", address(node));
-            batch(&["-n", &name], &inside, &what)?;
-        }
-        Ok(())
+        batch(&["-n", &hub], &format!("link set {BRIDGE} up\n"), "the bridge")
+    }
+
+    fn join(&self, node: NodeId) -> Result<(), LiveError> {
+        let (hub, name, what) = (self.hub(), self.name(node), format!("node {node}"));
+        let mac = hardware(node);
+        let begin = format!(
+            "netns add {name}\nlink add {DEVICE} netns {name} address {mac} type veth peer name v{node} netns {hub}\n"
+        );
+        batch(&[], &begin, &what)?;
+        batch(&["-n", &hub], &format!("link set v{node} master {BRIDGE} up\n"), &what)?;
+        let inside = format!("addr add {}/16 dev {DEVICE}\nlink set lo up\nlink set {DEVICE} up\n", address(node));
+        batch(&["-n", &name], &inside, &what)
     }
 
     fn introduce_others(&self, node: NodeId) -> Result<(), LiveError> {
@@ -161,6 +168,17 @@ fn neighbour(of: NodeId, hardware: &str) -> String {
     format!("neigh replace {} lladdr {hardware} dev {DEVICE} nud permanent\n", address(of))
 }
 
+fn go_on_unless(interrupted: &dyn Fn() -> bool) -> Result<(), LiveError> {
+    if interrupted() { Err(LiveError::Interrupted) } else { Ok(()) }
+}
+
+/// The program `ip`, in a group of its own: Ctrl-C in a terminal would end it halfway, and with it what tidies up.
+fn ip() -> Command {
+    let mut command = Command::new("ip");
+    command.process_group(0);
+    command
+}
+
 /// Lets `ip` carry out many lines at once.
 fn batch(options: &[&str], lines: &str, what: &str) -> Result<(), LiveError> {
     match feed(options, lines) {
@@ -172,7 +190,7 @@ fn batch(options: &[&str], lines: &str, what: &str) -> Result<(), LiveError> {
 
 /// What `ip` complains about, if anything.
 fn feed(options: &[&str], lines: &str) -> std::io::Result<String> {
-    let mut command = Command::new("ip");
+    let mut command = ip();
     command.args(options).args(["-batch", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
@@ -191,7 +209,7 @@ fn feed(options: &[&str], lines: &str) -> std::io::Result<String> {
 /// Removes what runs left behind whose processes are gone.
 fn remove_leftovers() -> Result<(), LiveError> {
     let failed = |reason: String| LiveError::Network { what: "all nodes".into(), reason };
-    let listed = Command::new("ip").args(["netns", "list"]).output();
+    let listed = ip().args(["netns", "list"]).output();
     let listed = listed.map_err(|error| failed(format!("ip did not run: {error}")))?;
     let text = String::from_utf8_lossy(&listed.stdout);
     let is_gone = |pid: &u32| !Path::new(&format!("/proc/{pid}")).exists();

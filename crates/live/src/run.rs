@@ -3,7 +3,7 @@
 use crate::agenda::Agenda;
 use crate::error::LiveError;
 use crate::folder::Folder;
-use crate::judge::{Judgement, judge};
+use crate::judge::{JudgeError, Judgement, copy, judge};
 use crate::launch::{Home, Launch};
 use crate::namespaces::Namespaces;
 use crate::options::Options;
@@ -88,13 +88,13 @@ pub fn run<F: FamilyLab>(
     let lead = i64::try_from(lead(spec.nodes).nanos()).unwrap_or(0);
     let clock = Clock::with_origin(stopwatch.origin().saturating_add(lead));
     let folder = Folder::new(options.keep.as_deref())?;
-    let mut stage = set_up::<F>(spec, options, folder.path(), clock)?;
-    stage.start_all(options.interrupted)?;
-    if (options.interrupted)() {
-        return Err(LiveError::Interrupted);
-    }
+    let mut stage = match get_ready::<F>(spec, options, folder.path(), clock) {
+        // What goes wrong while everything is given up is no news to who gave it up.
+        _ if (options.interrupted)() => return Err(LiveError::Interrupted),
+        stage => stage?,
+    };
     stage.meet()?;
-    stage.raise_curtain(|zero| WorldJournal::begin(spec, folder.path(), clock, zero))?;
+    stage.raise_curtain(|zero, group| WorldJournal::begin(spec, (folder.path(), group), clock, zero))?;
     let mut play = Play::new(spec, options, acts, watch);
     let ending = play.perform(&mut stage)?;
     let (spared, is_interrupted) = (play.acts.len(), (options.interrupted)());
@@ -104,13 +104,11 @@ pub fn run<F: FamilyLab>(
     // Processes and networks are gone before anything is read.
     drop(stage);
     let wall = stopwatch.now().since(Time::ZERO);
-    let path = options.journal.clone().unwrap_or_else(|| folder.path().join("run.journal"));
-    let Judgement { gathered, read, trace_hash, events } = judge::<F>(&parts, &path)?;
-    let journal = match &options.journal {
-        Some(path) => Some(path.clone()),
-        None if options.keep.is_some() => Some(path),
-        None => fails(ending, &read.verdicts).then(|| save(&path)).transpose()?,
+    let (judgement, journal) = match conclude::<F>(&parts, folder.path(), ending, options) {
+        Ok(concluded) => concluded,
+        Err(error) => return Err(LiveError::Kept { what: error.to_string(), folder: folder.keep() }),
     };
+    let Judgement { gathered, read, trace_hash, events } = judgement;
     let recorded = Recorded {
         ending,
         is_interrupted,
@@ -128,12 +126,44 @@ pub fn run<F: FamilyLab>(
     Ok(recorded)
 }
 
+/// Gathers and judges the journals in the folder, and puts the result where it is wanted.
+fn conclude<F: FamilyLab>(
+    parts: &[PathBuf],
+    folder: &Path,
+    ending: Ending,
+    options: &Options<'_>,
+) -> Result<(Judgement<F>, Option<PathBuf>), JudgeError> {
+    let path = folder.join("run.journal");
+    let judgement = judge::<F>(parts, &path)?;
+    let journal = match &options.journal {
+        Some(wanted) => {
+            copy(&path, wanted)?;
+            Some(wanted.clone())
+        }
+        None if options.keep.is_some() => Some(path),
+        None => fails(ending, &judgement.read.verdicts).then(|| save(&path)).transpose()?,
+    };
+    Ok((judgement, journal))
+}
+
 /// A run in which something fails cannot be done again, so its journal outlives its folder.
-fn save(journal: &Path) -> Result<PathBuf, LiveError> {
-    let failed = |reason| LiveError::File { path: std::env::temp_dir(), reason };
+fn save(journal: &Path) -> Result<PathBuf, JudgeError> {
+    let failed = |reason| JudgeError::Write { path: std::env::temp_dir(), reason };
     let file = tempfile::Builder::new().prefix("quorate-run-").suffix(".journal").tempfile().map_err(failed)?;
     std::fs::copy(journal, file.path()).map_err(failed)?;
     file.keep().map(|(_, path)| path).map_err(|error| failed(error.error))
+}
+
+/// The processes, all of them ready unless somebody interrupts.
+fn get_ready<F: FamilyLab>(
+    spec: &Spec<F>,
+    options: &Options<'_>,
+    folder: &Path,
+    clock: Clock,
+) -> Result<Stage<F>, LiveError> {
+    let mut stage = set_up::<F>(spec, options, folder, clock)?;
+    stage.start_all(options.interrupted)?;
+    Ok(stage)
 }
 
 fn set_up<F: FamilyLab>(
@@ -144,7 +174,7 @@ fn set_up<F: FamilyLab>(
 ) -> Result<Stage<F>, LiveError> {
     let group = format!("run-{}-{}", std::process::id(), spec.seed);
     let certificates = options.tls.then(|| make_certificates(folder, &group, spec.nodes)).transpose()?;
-    let networks = options.namespaces.then(|| Namespaces::set_up(spec.nodes)).transpose()?;
+    let networks = options.namespaces.then(|| Namespaces::set_up(spec.nodes, options.interrupted)).transpose()?;
     let home = Home { program: &options.program, folder, group, certificates, networks };
     Ok(Stage::new(spec.nodes, Launch::new(spec, home, clock.origin())?, clock))
 }

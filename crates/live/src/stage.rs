@@ -94,9 +94,12 @@ impl<F: FamilyLab> Stage<F> {
         }
     }
 
-    /// Starts every process, and returns when all nodes have begun.
+    /// Starts every process, and returns when all nodes have begun, or as soon as it is over.
     pub(crate) fn start_all(&mut self, is_over: &dyn Fn() -> bool) -> Result<(), LiveError> {
         for index in 0..self.members.len() {
+            if is_over() {
+                return Ok(());
+            }
             self.start(NodeId::from_index(index))?;
         }
         while self.members.iter().any(|member| !matches!(member.state, State::Up(_))) && !is_over() {
@@ -119,11 +122,11 @@ impl<F: FamilyLab> Stage<F> {
     /// Users begin now: at zero, if everybody was ready in time.
     pub(crate) fn raise_curtain(
         &mut self,
-        begin: impl FnOnce(Time) -> Result<WorldJournal, LiveError>,
+        begin: impl FnOnce(Time, &str) -> Result<WorldJournal, LiveError>,
     ) -> Result<(), LiveError> {
         let now = self.clock.now();
         self.zero = if now.since(Time::ZERO) < PUNCTUAL { Time::ZERO } else { now };
-        self.world = Some(begin(self.zero)?);
+        self.world = Some(begin(self.zero, self.launch.group())?);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The whole course of a run with processes that only pretend to be nodes.
 
 use crate::launch::{Home, Launch};
-use crate::run::Play;
+use crate::run::{Play, run};
 use crate::schedule::{Kill, Networks, Stop, acts};
 use crate::stage::Stage;
 use crate::world::WorldJournal;
@@ -48,7 +48,7 @@ fn perform(spec: &Spec<Mutex>, options: &Options<'_>) -> Result<Outcome, LiveErr
     };
     let mut stage = Stage::<Mutex>::new(spec.nodes, Launch::new(spec, home, clock.origin())?, clock);
     stage.start_all(options.interrupted)?;
-    stage.raise_curtain(|zero| WorldJournal::begin(spec, folder.path(), clock, zero))?;
+    stage.raise_curtain(|zero, group| WorldJournal::begin(spec, (folder.path(), group), clock, zero))?;
     let mut told = 0;
     let mut watch = |_, _, _: &_| told += 1;
     let acts = acts(&spec.faults, spec.nodes, Networks::Shared)?;
@@ -159,6 +159,47 @@ fn a_limit_and_an_interruption_stop_a_run() {
     let outcome = perform(&experiment(1, 1_000_000, Vec::new()), &interrupted).unwrap();
     assert_eq!(outcome.ending, Ending::Stopped);
     assert!(outcome.file("heard-1").ends_with("0 stop\n"), "it was not stopped in good order");
+}
+
+/// Whether nothing was started yet, or one process, or all of them that there will ever be.
+#[test]
+fn who_interrupts_early_is_told_that_and_nothing_else() {
+    for most in [0, 1, 2, 3] {
+        let looks = Cell::new(0);
+        let interrupted = || {
+            looks.set(looks.get() + 1);
+            looks.get() > most
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let keep = Some(folder.path().join("kept"));
+        // Whatever a process complains of meanwhile is of no interest: with this seed one cannot even begin.
+        let options = Options { interrupted: &interrupted, keep: keep.clone(), ..options() };
+        let ended = run(&experiment(6, 4, Vec::new()), &options, &mut |_, _, _| {});
+        assert!(matches!(ended, Err(LiveError::Interrupted)), "after {most}: {:?}", ended.err());
+        let started = |node| keep.as_ref().unwrap().join(format!("node-{node}-life-0.log")).exists();
+        assert_eq!((started(1), started(2)), (most > 0, most > 1), "after {most}");
+    }
+}
+
+/// What these processes write is no journal, so nothing can be made of it; but it is all that there is.
+#[test]
+fn what_cannot_be_gathered_is_kept() {
+    let outer = tempfile::tempdir().unwrap();
+    for keep in [None, Some(outer.path().join("kept"))] {
+        let trace = outer.path().join("run.journal");
+        let options = Options { keep: keep.clone(), journal: Some(trace.clone()), ..options() };
+        let ended = run(&experiment(1, 4, Vec::new()), &options, &mut |_, _, _| {});
+        let Err(error @ LiveError::Kept { .. }) = ended else { panic!("{:?}", ended.err()) };
+        let told = error.to_string();
+        let LiveError::Kept { folder, .. } = error else { unreachable!() };
+        assert!(told.starts_with("The journals of the processes could not be gathered: In "), "{told}");
+        assert!(told.ends_with(&format!("is kept in {}.", folder.display())), "{told}");
+        for (name, is_there) in [("node-1-life-0.journal", true), ("world.journal", true), ("run.journal", false)] {
+            assert_eq!(folder.join(name).exists(), is_there, "{name}");
+        }
+        assert!(!trace.exists() && !folder.join("run.journal.part").exists());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }
 
 #[test]

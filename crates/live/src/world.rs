@@ -20,10 +20,10 @@ pub(crate) struct WorldJournal {
 }
 
 impl WorldJournal {
-    /// Begins when the users do, at `origin`.
+    /// Begins when the users of this group do, at `origin`.
     pub(crate) fn begin<F: FamilyLab>(
         spec: &Spec<F>,
-        folder: &Path,
+        (folder, group): (&Path, &str),
         clock: Clock,
         origin: Time,
     ) -> Result<Self, LiveError> {
@@ -31,6 +31,7 @@ impl WorldJournal {
         let live = Live {
             node: None,
             incarnation: Incarnation::FIRST,
+            group: group.to_owned(),
             boot: boot_id(),
             zero: clock.origin(),
             offset: clock.offset(),

@@ -9,14 +9,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::{NodeId, Time};
 use quorate_lab::{FamilyLab, Spec};
 use quorate_live::schedule::option;
-use quorate_live::{Counts, Options, Recorded};
+use quorate_live::{Counts, LiveError, Options, Recorded};
 use quorate_registry::Family;
 use quorate_sim::metrics::MessageSummary;
 use quorate_sim::moment::{Done, Moment};
 use quorate_sim::run::Ending;
 use quorate_sim::settings::Length;
 use serde::Serialize;
-use std::io::Write;
+use std::io::{self, Write};
 
 #[derive(Serialize)]
 #[serde(bound = "")]
@@ -101,7 +101,14 @@ fn live<F: Present>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Result
     };
     let recorded = quorate_live::run::<F>(&spec, &options, &mut watch);
     bar.finish_and_clear();
-    let recorded = recorded?;
+    let recorded = match recorded {
+        Err(error @ LiveError::Interrupted) => {
+            // Nothing is wrong with what was asked, and nothing was found out. Nobody is left to tell if this fails.
+            let _ = writeln!(io::stderr(), "{error}");
+            return Ok(Verdict::Unfinished);
+        }
+        recorded => recorded?,
+    };
     if args.json {
         print_json(args, &spec, entry, &recorded)?;
     } else {

@@ -49,6 +49,7 @@ impl NodeArgs {
     fn start<F: Present>(&self, entry: &'static F::Entry, printer: &Printer) -> anyhow::Result<Verdict> {
         if self.peers == Peers::FromInput {
             // A process that was started by another ends with it, even if it is stopped at that moment.
+            #[cfg(target_os = "linux")]
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         }
         self.families.refuse_others(F::FAMILY, &self.algorithm)?;
@@ -112,6 +113,7 @@ impl<F: Present> Process<'_, F> {
         let live = Live {
             node: Some(self.me),
             incarnation: opened.found.incarnation,
+            group: self.args.group.to_string(),
             boot: boot_id(),
             zero: clock.origin(),
             offset: clock.offset(),

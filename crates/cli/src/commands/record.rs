@@ -6,10 +6,9 @@ use crate::output::{name, output};
 use crate::paint;
 use crate::report::{count, json};
 use anyhow::{anyhow, ensure};
+use quorate_live::write_whole;
 use quorate_sim::journal::gather::{Gathered, gather};
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &RecordArgs) -> anyhow::Result<Verdict> {
@@ -31,21 +30,9 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Gathers into a file beside the one that is wanted, and gives it that name only when it is complete.
 fn record(files: &[PathBuf], out: &Path) -> anyhow::Result<Gathered> {
-    let mut beside = OsString::from(out);
-    beside.push(".part");
-    let beside = PathBuf::from(beside);
     let failed = |error: io::Error| anyhow!("The journal {} could not be written: {error}.", name(out));
-    let file = File::create(&beside).map_err(failed)?;
-    let gathered = gather(files, BufWriter::new(file));
-    if gathered.is_err() {
-        // It holds nothing of worth; if it stays, it does no harm.
-        let _ = fs::remove_file(&beside);
-    }
-    let found = gathered?;
-    fs::rename(&beside, out).map_err(failed)?;
-    Ok(found)
+    write_whole(out, failed, |to| Ok(gather(files, to)?))
 }
 
 fn tell(found: &Gathered, out: &Path) -> anyhow::Result<()> {
@@ -65,7 +52,8 @@ fn tell(found: &Gathered, out: &Path) -> anyhow::Result<()> {
     row("messages under way", found.under_way, "at the end")?;
     row("lives that ended well", found.ended as u64, "the others crashed, or still go on")?;
     if found.raised > 0 {
-        row("steps put later", found.raised, "the clocks of their machines were behind")?;
+        let remark = if found.boots > 1 { "the clocks of their machines were behind" } else { "" };
+        row("steps put later", found.raised, remark)?;
     }
     row("lines", found.lines, "")?;
     for file in &found.torn {

@@ -1,10 +1,11 @@
 //! `quorate run`: real processes do what the book says, are hurt as planned, and are gone afterwards.
 
 use crate::run::{quorate, run, run_in};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -39,6 +40,12 @@ pub(crate) fn has_nodes(run: u32) -> bool {
 fn is_stopped(pid: Pid) -> bool {
     let text = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
     text.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
+}
+
+/// The namespaces of all runs.
+fn namespaces() -> String {
+    let listed = Command::new("ip").args(["netns", "list"]).output().map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8(listed).unwrap()
 }
 
 pub(crate) fn signal(child: &Child, signal: Signal) {
@@ -166,6 +173,68 @@ fn an_interrupted_run_tells_what_it_saw_and_leaves_nobody_behind() {
     }
 }
 
+/// Before there is anything to tell, that is what is told; it is no mistake of anybody's.
+#[test]
+fn a_run_that_is_interrupted_early_is_not_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["run", "central", "--nodes", "30", "--entries", "100000000", "--keep", "kept"];
+    let child = quorate(folder.path()).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (pid, log) = (child.id(), folder.path().join("kept/node-1-life-0.log"));
+    until("the first process is started", || log.exists());
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    // On a machine that is fast enough, all were ready.
+    assert!(told.starts_with("The run was interrupted before all processes were ready") == output.stdout.is_empty());
+    assert!(!has_nodes(pid));
+}
+
+/// Ctrl-C in a terminal reaches the whole group of processes, and with it whatever sets up the networks.
+#[test]
+fn networks_that_are_being_set_up_are_removed_when_somebody_interrupts() {
+    let mut command = quorate(Path::new("."));
+    command.args(["run", "central", "--nodes", "40", "--entries", "100000000", "--namespaces"]).process_group(0);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mine = format!("quorate-{}-", child.id());
+    let begun = || namespaces().contains(&mine);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !begun() && child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "no network within a minute");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let group = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    let is_there = child.try_wait().unwrap().is_none();
+    if is_there {
+        kill_process_group(group, Signal::INT).unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    if is_there && output.status.code() != Some(2) {
+        assert_eq!(output.status.code(), Some(3), "{told}");
+        assert!(told.starts_with("The run was interrupted before all processes were ready"), "{told}");
+    } else {
+        assert!(told.contains("--namespaces needs root, the program ip"), "{told}");
+    }
+    assert!(!begun(), "it left namespaces behind");
+}
+
+/// A run cannot be done again, so what it wrote outlives a place where nothing can be written.
+#[test]
+fn a_journal_that_cannot_be_put_where_it_is_wanted_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("occupied")).unwrap();
+    let told = run_in(folder.path(), "run central --entries 5 --trace occupied").complaint();
+    assert!(told.contains("The run's journal could not be written to occupied: "), "{told}");
+    let (_, kept) = told.trim_end().split_once("Everything that the processes wrote is kept in ").unwrap();
+    let kept = Path::new(kept.trim_end_matches('.'));
+    run_in(kept, "replay run.journal").ok(0);
+    assert!(kept.join("node-1-life-0.journal").exists() && kept.join("world.journal").exists());
+    assert_eq!(fs::read_dir(folder.path().join("occupied")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "it left something behind");
+    fs::remove_dir_all(kept).unwrap();
+}
+
 /// It cannot stop anybody then, so its processes must see for themselves, even one that is stopped.
 #[test]
 fn nobody_outlives_a_killed_parent() {
@@ -224,7 +293,6 @@ fn mistakes_are_told_before_anything_is_started() {
 fn a_cut_network_heals_and_is_gone_afterwards() {
     let line =
         "run replica --operations 30 --namespaces --cut '1 | rest @ 100ms..500ms' --cut '2 > 3 @ 400ms..700ms' --json";
-    let listed = || Command::new("ip").args(["netns", "list"]).output().map(|output| output.stdout).unwrap_or_default();
     let child =
         quorate(Path::new(".")).args(crate::run::words(line)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();
@@ -238,7 +306,7 @@ fn a_cut_network_heals_and_is_gone_afterwards() {
         assert_eq!((output.status.code(), &report["run"]["cuts"]), (Some(0), &2.into()), "{told}");
         assert_eq!(report["replica"]["answered"], 30);
     }
-    assert!(!String::from_utf8(listed()).unwrap().contains(&mine), "it left namespaces behind");
+    assert!(!namespaces().contains(&mine), "it left namespaces behind");
 }
 
 /// The lines of a file on which messages of node 1 arrive.

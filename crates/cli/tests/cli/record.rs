@@ -3,6 +3,8 @@
 use crate::run::{Run, run_in};
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// A folder with a run's journal and with what its nodes would have written, each on a machine of its own if wanted.
@@ -126,6 +128,9 @@ fn a_torn_line_is_told() {
 fn what_does_not_fit_together_is_refused_and_nothing_is_left_behind() {
     let lives = Lives::new(false);
     lives.write("garbage", "no journal at all\n");
+    let of_group =
+        |name: &str| lives.read("n3.journal").replacen("\"boot\"", &format!("\"group\":\"{name}\",\"boot\""), 1);
+    lives.write("stranger.journal", of_group("strangers"));
     lives.write("other.journal", lives.read("n3.journal").replace("\"seed\":5", "\"seed\":6"));
     let text = lives.read("n3.journal");
     let half: String = text.lines().take(4).map(|line| format!("{line}\n")).collect();
@@ -134,6 +139,7 @@ fn what_does_not_fit_together_is_refused_and_nothing_is_left_behind() {
         ("record n1.journal n2.journal --out run.journal", "no journal of node 3 is among these files"),
         ("record n1.journal n2.journal garbage --out run.journal", "In garbage: This is not a journal"),
         ("record n1.journal n2.journal other.journal --out run.journal", "other.journal is of another run than"),
+        ("record n1.journal n2.journal stranger.journal --out run.journal", "its group is 'strangers', not absent"),
         ("record n1.journal n2.journal half.journal --out run.journal", "but half.journal ends before that was sent"),
         ("record n1.journal n2.journal n3.journal n1.journal --out run.journal", "both journals of life 0 of node 1"),
         ("record n1.journal n2.journal absent --out run.journal", "absent could not be opened"),
@@ -147,4 +153,51 @@ fn what_does_not_fit_together_is_refused_and_nothing_is_left_behind() {
         assert!(!lives.0.path().join("run.journal").exists() && !lives.0.path().join("run.journal.part").exists());
     }
     assert_eq!(text, lives.read("n3.journal"));
+}
+
+/// Whoever names a pipe wants to read from it, and whoever names a link wants it to stay.
+#[test]
+fn what_is_no_file_is_written_to_and_not_replaced() {
+    let lives = Lives::new(false);
+    lives.run(RECORD).ok(0);
+    let expected = lives.read("run.journal");
+    let at = |name: &str| lives.0.path().join(name);
+    assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    let pipe = at("pipe");
+    let reader = std::thread::spawn(move || fs::read_to_string(pipe).unwrap());
+    lives.run("record n1.journal n2.journal n3.journal --out pipe").ok(0);
+    assert_eq!(reader.join().unwrap(), expected);
+    assert!(fs::symlink_metadata(at("pipe")).unwrap().file_type().is_fifo());
+
+    fs::create_dir(at("elsewhere")).unwrap();
+    symlink("elsewhere/target.journal", at("link")).unwrap();
+    lives.write("elsewhere/target.journal", "old");
+    lives.run("record n1.journal n2.journal --out link").complaint();
+    assert_eq!(lives.read("elsewhere/target.journal"), "old");
+    lives.run("record n1.journal n2.journal n3.journal --out link").ok(0);
+    assert!(at("link").is_symlink());
+    assert_eq!(lives.read("elsewhere/target.journal"), expected);
+    assert_eq!(fs::read_dir(at("elsewhere")).unwrap().count(), 1, "it left something behind");
+}
+
+/// Two runs of the same command fit together by all that they say of themselves, but not by their clocks.
+#[test]
+fn files_of_two_runs_on_one_machine_are_odd() {
+    let lives = Lives::new(false);
+    let early = |line: &str| {
+        let (before, rest) = line.split_once("\"time\":").unwrap();
+        let (time, after) = rest.split_once(',').unwrap();
+        format!("{before}\"time\":{},{after}\n", time.parse::<i64>().unwrap() - 1_000_000_000_000)
+    };
+    let text = lives.read("n2.journal");
+    let (header, steps) = text.split_once('\n').unwrap();
+    lives.write("n2.journal", format!("{header}\n{}", steps.lines().map(early).collect::<String>()));
+    let found = lives.run(&format!("{RECORD} --json")).json(0);
+    assert!(found["raised"].as_u64().unwrap() > 1 && found["boots"] == 1, "{found}");
+    let told = lives.run(RECORD).ok(0);
+    assert!(
+        told.contains("odd: All journals are of one machine and one clock, but by that clock an effect came"),
+        "{told}"
+    );
+    assert!(told.contains("the files may be of different runs.") && !told.contains("were behind"), "{told}");
 }

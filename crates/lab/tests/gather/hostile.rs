@@ -14,7 +14,9 @@ fn refusal(parts: &[Part]) -> String {
 fn what_fits_together_is_gathered() {
     let parts = [life(1, 0, &[&says(5, 1, "1.1", 2)]), life(2, 0, &[&hears(3, 2, "1.1", &[])])];
     let (result, found) = gathered(&parts).unwrap();
-    assert_eq!((found.matched, found.raised), (1, 1));
+    assert_eq!((found.matched, found.raised, found.boots), (1, 1, 1));
+    let odd = "an effect came before its cause, and 1 step had to be put later: the files may be of different runs.";
+    assert!(found.warnings[0].contains(odd) && found.warnings.len() == 1, "{:?}", found.warnings);
     assert!(result.contains(r#"{"time":5,"node":2,"clock":3,"input":{"message""#), "{result}");
 }
 
@@ -85,8 +87,10 @@ fn files_of_different_runs_lives_and_nodes_are_told_apart() {
         let text = String::from_utf8(two.bytes.clone()).unwrap().replacen(from, to, 1);
         Part { name: "odd".into(), bytes: text.into_bytes() }
     };
+    let in_group = |name: &str| other(r#""boot""#, &format!(r#""group":"{name}","boot""#));
     let cases = [
         (other("central", "ricart-agrawala"), "odd is of another run than n1-0: its algorithm is ricart-agrawala"),
+        (in_group("b"), "odd is of another run than n1-0: its group is 'b', not absent"),
         (other(r#""seed":1"#, r#""seed":2"#), "its seed is 2, not 1"),
         (other(r#""nodes":2"#, r#""nodes":3"#), "its number of nodes is 3, not 2"),
         (other(r#"{"a":1}"#, r#"{"a":2}"#), "its setting 'a' is 2, not 1"),
@@ -103,6 +107,10 @@ fn files_of_different_runs_lives_and_nodes_are_told_apart() {
         let text = refusal(&[one.clone(), odd]);
         assert!(text.contains(expected), "{expected}: {text}");
     }
+    let text = String::from_utf8(one.bytes.clone()).unwrap().replacen(r#""boot""#, r#""group":"a","boot""#, 1);
+    let grouped = Part { name: "n1".into(), bytes: text.into_bytes() };
+    assert!(refusal(&[grouped.clone(), in_group("b\\n")]).contains(r"its group is 'b\n', not 'a'"));
+    gathered(&[grouped, in_group("a")]).unwrap();
     assert!(refusal(&[one]).contains("no journal of node 2"));
     assert!(refusal(&[]).contains("nothing to gather"));
 }
@@ -138,6 +146,7 @@ fn disks_that_forget_are_told() {
     let next = |writes: u64| {
         let part = life(1, 1, &[]);
         let text = String::from_utf8(part.bytes).unwrap().replace(r#""writes":0"#, &format!(r#""writes":{writes}"#));
+        let text = text.replace(r#"{"time":0"#, r#"{"time":9"#);
         Part { name: part.name, bytes: text.into_bytes() }
     };
     let gather = |lines: &[&str], writes| gathered(&[life(1, 0, lines), next(writes), life(2, 0, &[])]).unwrap();

@@ -94,6 +94,7 @@ impl Splitter {
         Live {
             node: node.map(id),
             incarnation: Incarnation(life),
+            group: "group".into(),
             boot: if self.machines.own { format!("boot-{number}") } else { "boot".into() },
             zero: 0,
             offset: 1_700_000_000_000_000_000 - self.ahead(number) + error,

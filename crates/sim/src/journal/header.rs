@@ -45,6 +45,9 @@ pub struct Live {
     /// Which of its lives.
     #[serde(default)]
     pub incarnation: Incarnation,
+    /// The name of the group that the node met under. Journals of different groups tell of different runs.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
     /// What names this time that the machine is up. Times of the same boot compare.
     pub boot: String,
     /// The machine's clock since its boot, in nanoseconds, at the journal's time 0.

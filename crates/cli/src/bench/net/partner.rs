@@ -7,10 +7,11 @@ use quorate_core::NodeId;
 use quorate_net::GroupName;
 use quorate_net::certificates::{Days, Folder};
 use quorate_net::tls::{Identity, Security};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+pub(super) use places::{cores, settle};
 
 /// Certificates for one benchmark, gone when it is over.
 pub(super) struct Certificates(PathBuf);
@@ -116,19 +117,35 @@ pub(super) fn be(contender: Contender, args: &BenchArgs) -> anyhow::Result<()> {
     if contender.is_bare() { bare::serve(security) } else { nodes::serve(security, first) }
 }
 
-/// The first and the last of the cores that this process may use: the places of the two processes of every contender.
-pub(super) fn cores() -> Option<(usize, usize)> {
-    let allowed = sched_getaffinity(None).ok()?;
-    let mut cores = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core));
-    let first = cores.next()?;
-    Some((first, cores.next_back().unwrap_or(first)))
+/// The places of the two processes of every contender, where the system lets processes choose.
+#[cfg(target_os = "linux")]
+mod places {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+    /// The first and the last of the cores that this process may use.
+    pub(in super::super) fn cores() -> Option<(usize, usize)> {
+        let allowed = sched_getaffinity(None).ok()?;
+        let mut cores = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core));
+        let first = cores.next()?;
+        Some((first, cores.next_back().unwrap_or(first)))
+    }
+
+    /// Keeps this process on one core. Where the system does not let it, the scheduler decides.
+    pub(in super::super) fn settle(core: usize) {
+        let mut chosen = CpuSet::new();
+        chosen.set(core);
+        let _ = sched_setaffinity(None, &chosen);
+    }
 }
 
-/// Keeps this process on one core. Where the system does not let it, the scheduler decides.
-pub(super) fn settle(core: usize) {
-    let mut chosen = CpuSet::new();
-    chosen.set(core);
-    let _ = sched_setaffinity(None, &chosen);
+/// The scheduler decides.
+#[cfg(not(target_os = "linux"))]
+mod places {
+    pub(in super::super) fn cores() -> Option<(usize, usize)> {
+        None
+    }
+
+    pub(in super::super) fn settle(_core: usize) {}
 }
 
 /// Tells the process that started this one where it listens.

@@ -218,11 +218,23 @@ fn difference(one: &Header, other: &Header, has_world: bool) -> Option<String> {
     if one.seed != other.seed {
         return differ("seed", &one.seed, &other.seed);
     }
+    let (group, others) = (group(one), group(other));
+    if group != others {
+        return differ("group", &group, &others);
+    }
     let (run, others) = (settings(&one.run, has_world), settings(&other.run, has_world));
     let names: BTreeSet<_> = run.keys().chain(others.keys()).collect();
     let name = names.into_iter().find(|name| run.get(*name) != others.get(*name))?;
     let text = |value: Option<&&Value>| value.map_or_else(|| "absent".into(), ToString::to_string);
     differ(&format!("setting '{}'", name.escape_debug()), &text(run.get(name)), &text(others.get(name)))
+}
+
+/// The name that the nodes met under, as people read it.
+fn group(header: &Header) -> String {
+    match header.live.as_ref().map_or("", |live| live.group.as_str()) {
+        "" => "absent".into(),
+        name => format!("'{}'", name.escape_debug()),
+    }
 }
 
 fn settings(run: &Value, has_world: bool) -> BTreeMap<&str, &Value> {

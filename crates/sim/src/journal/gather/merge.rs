@@ -89,6 +89,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         self.found.lines = lines;
         self.found.under_way = self.post.under_way();
         self.found.warn_of_links();
+        self.found.warn_of_clocks();
         Ok(self.found)
     }
 

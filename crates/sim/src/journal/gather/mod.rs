@@ -119,6 +119,18 @@ impl Gathered {
         let warning = format!("A link lost what it carried while both its nodes were up: {text}{others}.");
         self.warnings.push(warning);
     }
+
+    /// Where all have one clock, nothing is received before it was sent. Files of two runs can look as if it were.
+    fn warn_of_clocks(&mut self) {
+        if self.boots > 1 || self.raised == 0 {
+            return;
+        }
+        let steps = if self.raised == 1 { "1 step".into() } else { format!("{} steps", self.raised) };
+        self.warnings.push(format!(
+            "All journals are of one machine and one clock, but by that clock an effect came before its cause, and {steps} \
+             had to be put later: the files may be of different runs."
+        ));
+    }
 }
 
 /// Gathers these journals into one.
