@@ -88,6 +88,11 @@ struct Process<'a, F: Present> {
 
 impl<F: Present> Process<'_, F> {
     fn run(self) -> anyhow::Result<Verdict> {
+        // What can be wrong is found out before a life begins in the data folder.
+        let security = security(self.args, self.me)?;
+        if let Some(path) = self.args.trace.as_ref().filter(|path| path.exists()) {
+            return Err(in_the_way(path));
+        }
         let (tell, reports) = reports();
         let owner = self.args.group.cluster(&self.args.algorithm);
         let codec = F::codec(self.entry);
@@ -97,14 +102,15 @@ impl<F: Present> Process<'_, F> {
         };
         let clock = self.args.origin.map_or_else(|| Clock::with_origin(0), Clock::with_origin);
         match &self.args.trace {
-            None => self.drive(found, clock, reports, ()),
+            None => self.drive(found, security, clock, reports, ()),
             Some(path) => {
-                let failed =
-                    |error: io::Error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
+                let failed = |error: io::Error| match error.kind() {
+                    io::ErrorKind::AlreadyExists => in_the_way(path),
+                    _ => anyhow::anyhow!("The journal {} could not be written: {error}.", name(path)),
+                };
                 let header = self.header(&found, clock)?;
-                // The journal of an earlier life is nothing to write over.
                 let file = File::options().write(true).create_new(true).open(path).map_err(failed)?;
-                self.drive(found, clock, reports, LiveJournal::new(file, &header))
+                self.drive(found, security, clock, reports, LiveJournal::new(file, &header))
             }
         }
     }
@@ -124,7 +130,14 @@ impl<F: Present> Process<'_, F> {
         Ok(quorate_sim::journal::Header { live: Some(live), origin, ..experiment::header(&self.spec)? })
     }
 
-    fn drive<O>(self, opened: Opened, clock: Clock, reports: quorate_net::Reports, record: O) -> anyhow::Result<Verdict>
+    fn drive<O>(
+        self,
+        opened: Opened,
+        security: Security,
+        clock: Clock,
+        reports: quorate_net::Reports,
+        record: O,
+    ) -> anyhow::Result<Verdict>
     where
         O: Record<F::Command, F::Event> + Send + 'static,
     {
@@ -137,7 +150,7 @@ impl<F: Present> Process<'_, F> {
             algorithm: self.args.algorithm.clone(),
             format: FORMAT,
             peers: self.peers,
-            security: security(self.args, self.me)?,
+            security,
             overflow,
             limits: Limits::default(),
         };
@@ -262,6 +275,14 @@ fn security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
         None => Ok(Security::Plain),
         Some(folder) => Ok(Security::Tls(Identity::load(folder, me, &args.group)?)),
     }
+}
+
+/// The journal of an earlier life is nothing to write over.
+fn in_the_way(path: &std::path::Path) -> anyhow::Error {
+    anyhow::anyhow!(
+        "{} is there already, and may be the journal of an earlier life: give this one another name with --trace.",
+        name(path)
+    )
 }
 
 /// The system did not give what every node needs.
