@@ -129,6 +129,30 @@ fn the_end_of_input_ends_a_node_after_what_was_asked_before() {
     assert_eq!(nodes[0].child.wait().unwrap().code(), Some(0));
 }
 
+/// Its pipe is full long before the last line. It goes on all the same, and can be stopped.
+#[test]
+fn nobody_needs_to_read_what_a_node_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut nodes = group(folder.path(), 2, |_| "ricart-agrawala".into());
+    // Somebody else takes the place of node 1, and nobody reads what that one prints.
+    nodes[0].child.kill().unwrap();
+    nodes[0].child.wait().unwrap();
+    let mut unread = quorate(folder.path())
+        .args("node ricart-agrawala --id 1 --nodes 2 --json --log error --peers - --listen".split(' '))
+        .arg(&nodes[0].address)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = unread.stdin.take().unwrap();
+    writeln!(input, "{}", addresses(&nodes)).unwrap();
+    (0..5_000).for_each(|_| writeln!(input, "links").unwrap());
+    nodes[1].say("acquire");
+    nodes[1].hear("entered");
+    drop(input);
+    assert_eq!(unread.wait().unwrap().code(), Some(0));
+}
+
 #[test]
 fn a_killed_replica_comes_back_with_what_it_saved() {
     let folder = tempfile::tempdir().unwrap();

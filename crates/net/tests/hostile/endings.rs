@@ -25,6 +25,16 @@ async fn commands_that_were_taken_before_the_order_to_stop_are_carried_out() {
     two.hear(node(1), 0, 10).await;
 }
 
+/// A turn takes so many letters and no more; what it leaves is for the next.
+#[tokio::test]
+async fn every_command_of_a_flood_is_carried_out() {
+    let [one, mut two] = pair(&Style::default());
+    for _ in 0..1_000 {
+        one.command(Command::Say { to: node(2), count: 1, ballast: 0 }).await;
+    }
+    two.hear(node(1), 0, 1_000).await;
+}
+
 /// The other side writes as well, so that the connection is closed with much under way in both directions.
 #[tokio::test]
 async fn last_words_leave_while_the_other_speaks() {
