@@ -6,8 +6,10 @@ use crate::paint;
 use quorate_lab::replay::Replayed;
 use quorate_lab::trace::{self, Line, Sort, Trace};
 use quorate_lab::{FamilyLab, Spec};
+use quorate_registry::Family;
 use quorate_sim::metrics::MessageSummary;
 use quorate_sim::property::{Kind, Verdict, Violation};
+use quorate_sim::run::Ending;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -48,6 +50,26 @@ impl<F: Present> Figures<'_, F> {
         verdicts(self.verdicts, out)?;
         F::not_judged(self, out)
     }
+}
+
+/// One run, simulated or real, as `--json` prints it.
+#[derive(Serialize)]
+#[serde(bound = "")]
+pub(crate) struct RunReport<'a, F: FamilyLab> {
+    pub(crate) algorithm: &'a str,
+    pub(crate) family: Family,
+    pub(crate) nodes: usize,
+    pub(crate) seed: u64,
+    pub(crate) links: &'static str,
+    pub(crate) ending: Ending,
+    pub(crate) time_ns: i64,
+    pub(crate) events: u64,
+    pub(crate) trace_hash: &'a str,
+    pub(crate) messages: &'a MessageSummary,
+    #[serde(flatten)]
+    pub(crate) judged: Judged<'a>,
+    #[serde(flatten)]
+    pub(crate) measured: Measured<'a, F>,
 }
 
 /// Figures, a line each.

@@ -1,7 +1,7 @@
 //! A link that the node and the tasks of its connection share.
 
 use crate::frame::{Body, Header};
-use crate::link::{Link, LinkError, Met, Origin, Room};
+use crate::link::{Link, LinkError, Met, Origin, Reception, Room};
 use bytes::Bytes;
 use quorate_core::{Epoch, Incarnation, NodeId};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -116,12 +116,12 @@ impl Line {
         }
     }
 
-    /// The node has taken everything up to this number, with a batch of so many bytes.
-    pub(crate) fn heard(&self, life: Incarnation, last: u64, bytes: usize, repeated: u64) {
+    /// The node has taken in a batch of so many bytes, and knows this of all that has come.
+    pub(crate) fn heard(&self, life: Incarnation, reception: &Reception, bytes: usize) {
         let mut state = self.state();
         let owed = state.link.has_unacknowledged();
-        state.link.heard(life, last, bytes);
-        state.stats.repeated += repeated;
+        state.link.heard(life, reception.last(), bytes);
+        state.stats.repeated = reception.repeated();
         let wake = !owed || state.link.owes_acknowledgement();
         drop(state);
         if wake {

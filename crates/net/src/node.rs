@@ -4,6 +4,7 @@ use crate::complaints::Weight;
 use crate::context::Context;
 use crate::frame::BatchReader;
 use crate::inbox::{Letter, Parcel};
+use crate::link::{Receipt, Reception};
 use crate::post::{Post, Trouble};
 use crate::settings::Overflow;
 use quorate_core::{Codec, Incarnation, NodeId, Protocol, Time, WriteOf};
@@ -40,8 +41,8 @@ pub(crate) struct Worker<P: Protocol, D: quorate_core::Durable, O, C, H> {
     pub(crate) hear: H,
     /// Messages that the node sent to itself.
     pub(crate) own: VecDeque<(u64, P::Message)>,
-    /// What was last heard of each peer: its life, and the number of the message.
-    pub(crate) heard: BTreeMap<NodeId, (Incarnation, u64)>,
+    /// What has come from each peer.
+    pub(crate) receptions: BTreeMap<NodeId, Reception>,
     pub(crate) incarnation: Incarnation,
     pub(crate) context: Arc<Context>,
 }
@@ -216,14 +217,11 @@ where
     /// Takes the messages of a batch that were not taken before.
     fn open(&mut self, parcel: &Parcel) {
         let Parcel { line, from, incarnation, body, .. } = parcel;
-        let (life, last) = self.heard.entry(*from).or_insert((*incarnation, 0));
-        match incarnation.cmp(life) {
+        let reception = self.receptions.entry(*from).or_default();
+        if !reception.open(*incarnation) {
             // A late batch of a life that is over.
-            std::cmp::Ordering::Less => return,
-            std::cmp::Ordering::Equal => {}
-            std::cmp::Ordering::Greater => (*life, *last) = (*incarnation, 0),
+            return;
         }
-        let mut repeated = 0;
         for message in BatchReader::new(body) {
             let (number, bytes) = match message {
                 Ok(message) => message,
@@ -233,11 +231,9 @@ where
                     break;
                 }
             };
-            if number <= *last {
-                repeated += 1;
+            if reception.receive(number) == Receipt::Repeated {
                 continue;
             }
-            *last = number;
             match self.post.codec.decode(bytes) {
                 Ok(message) => {
                     let sender = Sender { node: *from, incarnation: *incarnation, number };
@@ -256,7 +252,7 @@ where
                 }
             }
         }
-        line.heard(*incarnation, *last, body.len(), repeated);
+        line.heard(*incarnation, reception, body.len());
     }
 }
 

@@ -198,7 +198,7 @@ where
             drained,
             hear,
             own: VecDeque::new(),
-            heard: BTreeMap::new(),
+            receptions: BTreeMap::new(),
             incarnation: found.incarnation,
             context: Arc::clone(&context),
         };

@@ -3,15 +3,13 @@
 use crate::args::LiveArgs;
 use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
-use crate::report::{Figures, Judged, Measured, count};
+use crate::report::{Figures, Measured, RunReport, count};
 use crate::{Verdict, interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::{NodeId, Time};
 use quorate_lab::{FamilyLab, Spec};
 use quorate_live::schedule::option;
 use quorate_live::{Counts, LiveError, Options, Recorded};
-use quorate_registry::Family;
-use quorate_sim::metrics::MessageSummary;
 use quorate_sim::moment::{Done, Moment};
 use quorate_sim::run::Ending;
 use quorate_sim::settings::Length;
@@ -21,20 +19,8 @@ use std::io::{self, Write};
 #[derive(Serialize)]
 #[serde(bound = "")]
 struct Report<'a, F: FamilyLab> {
-    algorithm: &'a str,
-    family: Family,
-    nodes: usize,
-    seed: u64,
-    links: &'static str,
-    ending: Ending,
-    time_ns: u64,
-    events: u64,
-    trace_hash: &'a str,
-    messages: &'a MessageSummary,
     #[serde(flatten)]
-    judged: Judged<'a>,
-    #[serde(flatten)]
-    measured: Measured<'a, F>,
+    common: RunReport<'a, F>,
     run: Carried<'a>,
 }
 
@@ -164,18 +150,20 @@ fn print_json<F: Present>(
 ) -> anyhow::Result<()> {
     let Recorded { read, gathered, .. } = recorded;
     report::json(&Report {
-        algorithm: F::profile(entry).name,
-        family: F::FAMILY,
-        nodes: spec.nodes,
-        seed: spec.seed,
-        links: links(args),
-        ending: recorded.ending,
-        time_ns: recorded.time.nanos(),
-        events: recorded.events,
-        trace_hash: &recorded.trace_hash,
-        messages: &read.messages,
-        judged: read.verdicts[..].into(),
-        measured: Measured::<F>(&read.summary),
+        common: RunReport {
+            algorithm: F::profile(entry).name,
+            family: F::FAMILY,
+            nodes: spec.nodes,
+            seed: spec.seed,
+            links: links(args),
+            ending: recorded.ending,
+            time_ns: i64::try_from(recorded.time.nanos()).unwrap_or(i64::MAX),
+            events: recorded.events,
+            trace_hash: &recorded.trace_hash,
+            messages: &read.messages,
+            judged: read.verdicts[..].into(),
+            measured: Measured::<F>(&read.summary),
+        },
         run: Carried {
             counts: recorded.counts,
             wall_ns: recorded.wall.nanos(),

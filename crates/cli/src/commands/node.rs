@@ -94,23 +94,23 @@ impl<F: Present> Process<'_, F> {
             return Err(in_the_way(path));
         }
         let (tell, reports) = reports();
-        let owner = self.args.group.cluster(&self.args.algorithm);
+        let cluster = self.args.group.cluster(&self.args.algorithm);
         let codec = F::codec(self.entry);
-        let found = match &self.args.data {
-            Some(folder) => disk::open(folder, self.args.begin(), owner, self.me, codec, tell)?,
+        let opened = match &self.args.data {
+            Some(folder) => disk::open(folder, self.args.begin(), cluster, self.me, codec, tell)?,
             None => Opened::nothing(self.args.life.map_or_else(life_by_the_clock, Incarnation)),
         };
-        let clock = self.args.origin.map_or_else(|| Clock::with_origin(0), Clock::with_origin);
+        let clock = Clock::with_origin(self.args.origin.unwrap_or(0));
         match &self.args.trace {
-            None => self.drive(found, security, clock, reports, ()),
+            None => self.drive(opened, security, clock, reports, ()),
             Some(path) => {
                 let failed = |error: io::Error| match error.kind() {
                     io::ErrorKind::AlreadyExists => in_the_way(path),
                     _ => anyhow::anyhow!("The journal {} could not be written: {error}.", name(path)),
                 };
-                let header = self.header(&found, clock)?;
+                let header = self.header(&opened, clock)?;
                 let file = File::options().write(true).create_new(true).open(path).map_err(failed)?;
-                self.drive(found, security, clock, reports, LiveJournal::new(file, &header))
+                self.drive(opened, security, clock, reports, LiveJournal::new(file, &header))
             }
         }
     }

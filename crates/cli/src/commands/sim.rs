@@ -4,40 +4,18 @@ use crate::Verdict;
 use crate::args::SimArgs;
 use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
-use crate::report::{Figures, Judged, Measured, count};
+use crate::report::{Figures, Measured, RunReport, count};
 use crate::{paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{FamilyLab, Spec};
-use quorate_registry::Family;
-use quorate_sim::metrics::MessageSummary;
 use quorate_sim::moment::{Moment, Observer};
 use quorate_sim::run::Ending;
-use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::marker::PhantomData;
 use std::path::Path;
-
-#[derive(Serialize)]
-#[serde(bound = "")]
-struct Report<'a, F: FamilyLab> {
-    algorithm: &'a str,
-    family: Family,
-    nodes: usize,
-    seed: u64,
-    links: &'static str,
-    ending: Ending,
-    time_ns: i64,
-    events: u64,
-    trace_hash: &'a str,
-    messages: &'a MessageSummary,
-    #[serde(flatten)]
-    judged: Judged<'a>,
-    #[serde(flatten)]
-    measured: Measured<'a, F>,
-}
 
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
     of_family(args.run.entry()?, args)
@@ -57,7 +35,7 @@ fn simulate<F: Present>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Res
     }
     let outcome = if args.steps { with_steps(&spec, args.trace.as_deref())? } else { quietly(&spec, args)? };
     if args.json {
-        report::json(&Report {
+        report::json(&RunReport {
             algorithm: F::profile(entry).name,
             family: F::FAMILY,
             nodes: spec.nodes,

@@ -136,11 +136,6 @@ impl Meeting {
         }
     }
 
-    /// The peer's life that we met last.
-    pub fn peer_life(&self) -> Option<Life> {
-        self.known.map(|known| known.life)
-    }
-
     /// May we dial? A driver waits for a while before it does, longer each time.
     pub fn may_dial(&self) -> bool {
         self.state == State::Apart
