@@ -62,6 +62,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
         ("quorate explain central".into(), "idea, rules, cost, failures".into()),
         ("quorate sim central --fault \"crash 1 at 40ms\"".into(), "break it".into()),
         ("quorate sweep ricart-agrawala --seeds 10000 --loss 0.1".into(), "try to break it ten thousand times".into()),
+        ("quorate run ricart-agrawala --nodes 5".into(), "the same between real processes".into()),
         ("quorate --help".into(), "everything else".into()),
     ];
     for (command, what) in hints {

@@ -243,6 +243,7 @@ fn demo() {
           quorate explain central                                 idea, rules, cost, failures
           quorate sim central --fault "crash 1 at 40ms"           break it
           quorate sweep ricart-agrawala --seeds 10000 --loss 0.1  try to break it ten thousand times
+          quorate run ricart-agrawala --nodes 5                   the same between real processes
           quorate --help                                          everything else
     "#]]
     .assert_eq(&told);
