@@ -1,6 +1,8 @@
 //! Colours, where somebody can see them.
 
-use quorate_lab::trace::{Column, Ink, Sort};
+use quorate_lab::trace::Ink;
+use quorate_sim::role::Role;
+use quorate_sim::words::Sort;
 use std::io::IsTerminal;
 
 fn paint(on: bool, code: &str, text: &str) -> String {
@@ -24,11 +26,11 @@ fn wanted() -> bool {
 /// A piece of a trace line.
 pub(crate) fn ink(ink: Ink, text: &str) -> String {
     let code = match ink {
-        Ink::Column(Column::Idle) => "2",
-        Ink::Column(Column::Waiting) => "33",
-        Ink::Column(Column::Follows) => "32",
-        Ink::Column(Column::Chosen) => "1;32",
-        Ink::Column(Column::Paused | Column::Down) => "1;31",
+        Ink::Column(Role::Idle) => "2",
+        Ink::Column(Role::Waiting) => "33",
+        Ink::Column(Role::Follows) => "32",
+        Ink::Column(Role::Chosen) => "1;32",
+        Ink::Column(Role::Paused | Role::Down) => "1;31",
         Ink::Part(Sort::Input) => "1",
         Ink::Part(Sort::Rule) => "36",
         Ink::Part(Sort::Send) => "33",

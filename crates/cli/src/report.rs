@@ -4,12 +4,13 @@ use crate::families::Present;
 use crate::output::output;
 use crate::paint;
 use quorate_lab::replay::Replayed;
-use quorate_lab::trace::{self, Line, Sort, Trace};
+use quorate_lab::trace::{self, Line, Trace};
 use quorate_lab::{FamilyLab, Spec};
 use quorate_registry::Family;
 use quorate_sim::metrics::MessageSummary;
 use quorate_sim::property::{Kind, Verdict, Violation};
 use quorate_sim::run::Ending;
+use quorate_sim::words::Sort;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -295,5 +296,5 @@ pub(crate) fn steps<F: FamilyLab>(
     for line in lines {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", F::LEGEND)))
+    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::legend(F::ROLES))))
 }

@@ -15,13 +15,13 @@
 
 use crate::error::LabError;
 use crate::spec::Spec;
-use crate::trace::Column;
 use quorate_core::about::Profile;
 use quorate_core::{Duration, NodeId, Time};
 use quorate_registry::{AnyCodec, Entry, Erased, Family};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Moment, Observer};
 use quorate_sim::property::Verdict;
+use quorate_sim::role::Role;
 use quorate_sim::run::{Limits, Workload};
 use quorate_sim::settings::{Latency, TimedFault};
 use serde::Serialize;
@@ -34,8 +34,8 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     const FAMILY: Family;
     /// What its users can be told to do in a script, in the words of the script.
     const COMMANDS: &'static [&'static str];
-    /// What the columns of a trace mean.
-    const LEGEND: &'static str;
+    /// What it means to stand in these ways; those that are missing do not occur.
+    const ROLES: &'static [(Role, &'static str)];
 
     /// What the registry knows of one of its algorithms.
     type Entry: Sync + 'static;
@@ -134,7 +134,7 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
 
     /// How a node stands after this moment, if that may be another way than before. `before` says how each node stood;
     /// it is empty for groups that are too large to show.
-    fn stands(moment: &Moment<'_, Self::Command, Self::Event>, before: &[Column]) -> Option<(NodeId, Column)>;
+    fn stands(moment: &Moment<'_, Self::Command, Self::Event>, before: &[Role]) -> Option<(NodeId, Role)>;
 }
 
 /// A node of any algorithm of a family.

@@ -7,11 +7,13 @@
 //! ```
 
 use crate::family::FamilyLab;
-use quorate_core::{Class, Incarnation, NodeId, Time};
+use quorate_core::{Incarnation, NodeId, Time};
 use quorate_sim::journal::Header;
-use quorate_sim::moment::{Done, Happening, Moment, Observer, Sent, Taken};
+use quorate_sim::moment::{Moment, Observer, Taken};
+use quorate_sim::role::{Role, Roles};
+use quorate_sim::words::{self, Sort, millis};
 use serde::Serialize;
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 use std::marker::PhantomData;
 
 /// Groups beyond this size get no columns: the line would be all columns.
@@ -29,41 +31,9 @@ pub struct Line {
     /// Whose step it is, if it is one.
     pub node: Option<NodeId>,
     /// How each node stands after it.
-    pub columns: Vec<Column>,
+    pub columns: Vec<Role>,
     /// What came, and everything that followed from it.
     pub parts: Vec<Part>,
-}
-
-/// How a node stands. What that means, each family says in its legend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Column {
-    /// It wants nothing, and has nothing to do with what the others want.
-    #[default]
-    Idle,
-    /// It wants something, and waits for it.
-    Waiting,
-    /// It knows and accepts that another one is chosen.
-    Follows,
-    /// It is the one: inside, or the leader.
-    Chosen,
-    /// Up, but standing still.
-    Paused,
-    /// Down.
-    Down,
-}
-
-impl Column {
-    /// Its sign in a trace.
-    pub const fn sign(self) -> char {
-        match self {
-            Self::Idle => '·',
-            Self::Waiting => '?',
-            Self::Follows => '○',
-            Self::Chosen => '█',
-            Self::Paused => '‖',
-            Self::Down => '✗',
-        }
-    }
 }
 
 /// A part of a line.
@@ -75,24 +45,6 @@ pub struct Part {
     pub text: String,
 }
 
-/// What sort of thing a part of a line is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Sort {
-    /// What the node took.
-    Input,
-    /// A rule it applied.
-    Rule,
-    /// A message it sent.
-    Send,
-    /// An acknowledgement, a repetition, a timer: what the algorithm itself does not see.
-    Control,
-    /// What it told its user.
-    Event,
-    /// What the world did.
-    World,
-}
-
 /// Turns moments into lines, and hands each one on when it is complete.
 pub struct Trace<F: FamilyLab, S: FnMut(&Line)> {
     family: PhantomData<F>,
@@ -100,9 +52,7 @@ pub struct Trace<F: FamilyLab, S: FnMut(&Line)> {
     origin: Time,
     /// Whether a node's clock is shown where it shows another time.
     clocks: bool,
-    standings: Vec<Column>,
-    paused: Vec<bool>,
-    down: Vec<bool>,
+    roles: Roles<F::Command, F::Event>,
     open: Option<Line>,
     lines: u64,
     /// The line in hand is a node's first start, which is shown only if it does something.
@@ -118,9 +68,7 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
             sink,
             origin: Time::ZERO,
             clocks: true,
-            standings: vec![Column::Idle; columns],
-            paused: vec![false; columns],
-            down: vec![false; columns],
+            roles: Roles::new(columns, F::stands),
             open: None,
             lines: 0,
             boot: false,
@@ -138,19 +86,9 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
     pub fn finish(&mut self) {
         let silent = std::mem::take(&mut self.boot);
         if let Some(mut line) = self.open.take().filter(|line| !silent || line.parts.len() > 1) {
-            line.columns = self.columns();
+            line.columns = self.roles.all().collect();
             (self.sink)(&line);
         }
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let flags = self.paused.iter().zip(&self.down);
-        let column = |(standing, (paused, down)): (&Column, (&bool, &bool))| match (paused, down) {
-            (_, true) => Column::Down,
-            (true, false) => Column::Paused,
-            (false, false) => *standing,
-        };
-        self.standings.iter().zip(flags).map(column).collect()
     }
 
     fn begin(&mut self, time: Time, node: Option<NodeId>, sort: Sort, text: String) {
@@ -165,33 +103,13 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
             line.parts.push(Part { sort, text });
         }
     }
-
-    fn track(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
-        if let Some((node, column)) = F::stands(moment, &self.standings)
-            && let Some(standing) = self.standings.get_mut(node.index())
-        {
-            *standing = column;
-        }
-        let (node, paused, down) = match moment {
-            Moment::World { what: Happening::Paused { node }, .. } => (node, true, false),
-            Moment::World { what: Happening::Resumed { node }, .. } => (node, false, false),
-            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
-                (node, false, true)
-            }
-            Moment::Input { node, input: Taken::Start { .. }, .. } => (node, false, false),
-            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => return,
-        };
-        if let (Some(is_paused), Some(is_down)) = (self.paused.get_mut(node.index()), self.down.get_mut(node.index())) {
-            (*is_paused, *is_down) = (paused, down);
-        }
-    }
 }
 
 impl<F: FamilyLab, S: FnMut(&Line)> Observer<F::Command, F::Event> for Trace<F, S> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         match moment {
             Moment::Input { time, now, node, input } => {
-                let mut text = input_text(input);
+                let mut text = words::input(input);
                 if self.clocks && now != time {
                     let _ = write!(text, " (its clock: {})", millis(*now));
                 }
@@ -199,81 +117,14 @@ impl<F: FamilyLab, S: FnMut(&Line)> Observer<F::Command, F::Event> for Trace<F, 
                 self.boot = matches!(input, Taken::Start { incarnation: Incarnation::FIRST, blank: false });
             }
             Moment::Effect { effect, .. } => {
-                if let Some((sort, text)) = effect_text(effect) {
+                if let Some((sort, text)) = words::effect(effect) {
                     self.add(sort, text);
                 }
             }
-            Moment::World { time, what } => self.begin(*time, None, Sort::World, world_text(what)),
+            Moment::World { time, what } => self.begin(*time, None, Sort::World, words::world(what)),
         }
-        self.track(moment);
+        self.roles.observe(moment);
     }
-}
-
-fn input_text(input: &Taken<'_, impl Display>) -> String {
-    match input {
-        Taken::Start { incarnation, blank: false } if incarnation.0 == 0 => "starts".into(),
-        Taken::Start { incarnation, blank } => {
-            format!("starts again (life {incarnation}{})", if *blank { ", with an empty disk" } else { "" })
-        }
-        Taken::Command(command) => command.to_string(),
-        Taken::Message { id, kind, .. } => format!("{kind} from {}", id.sender),
-        Taken::Timer(timer) => format!("timer {}", json(timer)),
-        Taken::Saved(count) => format!("{count} saved"),
-        Taken::Suspect(node) => format!("suspects {node}"),
-        Taken::Trust(node) => format!("trusts {node}"),
-        Taken::DiskFull => "disk full".into(),
-        Taken::DiskFree => "disk free".into(),
-        Taken::View(view) => format!("view {} of {}", view.epoch, view.members),
-    }
-}
-
-fn effect_text(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
-    Some(match effect {
-        Done::Send { to, sent } => sent_text(sent, &to.to_string()),
-        Done::Multicast { to, sent } => {
-            let others: quorate_core::Group = to.others(sent.id.sender).collect();
-            sent_text(sent, &others.to_string())
-        }
-        Done::Save(write) => (Sort::Control, format!("saves {}", json(write))),
-        Done::SetTimer { timer, span } => (Sort::Control, format!("sets timer {} ({span})", json(timer))),
-        Done::CancelTimer(timer) => (Sort::Control, format!("cancels timer {}", json(timer))),
-        Done::Emit(event) => (Sort::Event, event.to_string()),
-        Done::Rule { rule, text } => (Sort::Rule, format!("{rule} {text}")),
-        Done::Handed { .. } => return None,
-    })
-}
-
-fn sent_text(sent: &Sent<'_>, to: &str) -> (Sort, String) {
-    match (sent.class, sent.parcel) {
-        (Class::Control, Some(_)) => (Sort::Control, format!("{} again → {to}", sent.kind)),
-        (Class::Control, None) => (Sort::Control, format!("{} → {to}", sent.kind)),
-        (Class::Algorithm | Class::Announcement, _) => (Sort::Send, format!("{} → {to}", sent.kind)),
-    }
-}
-
-fn world_text(what: &Happening<'_>) -> String {
-    match what {
-        Happening::Lost { id, to, why } => format!("message {id} to {to}: {why}"),
-        Happening::Duplicated { id } => format!("message {id} will arrive twice"),
-        Happening::Crashed { node, lost_writes: 0 } => format!("node {node} crashes"),
-        Happening::Crashed { node, lost_writes: 1 } => format!("node {node} crashes and loses a write"),
-        Happening::Crashed { node, lost_writes } => format!("node {node} crashes and loses {lost_writes} writes"),
-        Happening::Ended { node } => format!("node {node} is stopped"),
-        Happening::Paused { node } => format!("node {node} stands still"),
-        Happening::Resumed { node } => format!("node {node} goes on"),
-        Happening::Changed { text } => (*text).to_owned(),
-    }
-}
-
-fn json(body: &quorate_sim::moment::Body<'_>) -> String {
-    serde_json::to_string(body).unwrap_or_default().replace('"', "")
-}
-
-/// Milliseconds with three places.
-fn millis(time: Time) -> String {
-    let micros = time.nanos() / 1_000;
-    let sign = if micros < 0 { "-" } else { "" };
-    format!("{sign}{}.{:03}", micros.abs() / 1_000, micros.abs() % 1_000)
 }
 
 /// The line above the columns.
@@ -287,11 +138,19 @@ pub fn heading(nodes: usize) -> String {
     text.trim_end().to_owned()
 }
 
+/// What the signs of a trace mean, where nodes stand in these ways.
+pub fn legend(roles: &[(Role, &str)]) -> String {
+    let common = [(Role::Paused, "paused"), (Role::Down, "down")];
+    let signs = roles.iter().chain(&common).map(|(role, words)| format!("{} {words}", role.sign()));
+    let others = ["[ ] whose step it is", "times in milliseconds"].map(String::from);
+    signs.chain(others).collect::<Vec<_>>().join("   ")
+}
+
 /// What a piece of a line is, for those who colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     /// How a node stands.
-    Column(Column),
+    Column(Role),
     /// What came, or what followed from it.
     Part(Sort),
 }

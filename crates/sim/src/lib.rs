@@ -21,8 +21,10 @@ pub mod property;
 pub mod puppets;
 mod queue;
 pub mod replay;
+pub mod role;
 pub mod run;
 pub mod settings;
+pub mod words;
 pub mod world;
 
 pub use network::Wire;

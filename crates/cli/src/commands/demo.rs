@@ -47,7 +47,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     if let Some(error) = failed {
         return Err(error.into());
     }
-    writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", Mutex::LEGEND)))?;
+    writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::legend(Mutex::ROLES))))?;
     let (messages, summary, verdicts) = (&outcome.messages, &outcome.summary, &outcome.verdicts[..]);
     Figures { spec: &spec, entry: spec.validate()?, messages, summary, verdicts }.print(&mut out)?;
     writeln!(

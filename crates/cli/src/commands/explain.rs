@@ -88,7 +88,7 @@ fn explain<F: Present>(args: &ExplainArgs, profile: &Profile) -> anyhow::Result<
     for line in steps(&spec, paint::ink)? {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", F::LEGEND)))?;
+    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::legend(F::ROLES))))?;
     writeln!(out, "\n{}", paint::dim(&format!("To run it yourself: {} --steps", spec.command("sim"))))?;
     Ok(Verdict::Holds)
 }
@@ -112,7 +112,7 @@ fn page<F: Present>(spec: &Spec<F>, about: &About) -> anyhow::Result<()> {
     for line in steps(spec, trace::plain)? {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "{:>10}  {}\n```\n\n`{} --steps`", "", F::LEGEND, spec.command("sim"))?;
+    writeln!(out, "{:>10}  {}\n```\n\n`{} --steps`", "", trace::legend(F::ROLES), spec.command("sim"))?;
     Ok(())
 }
 

@@ -64,7 +64,7 @@ fn replayed<F: Present>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Resu
         return Err(error.into());
     }
     if args.steps {
-        writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", F::LEGEND)))?;
+        writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::legend(F::ROLES))))?;
     }
     out.flush()?;
     if args.json {

@@ -114,7 +114,7 @@ fn with_steps<F: FamilyLab>(spec: &Spec<F>, journal: Option<&Path>) -> anyhow::R
     if let Some(error) = failed {
         return Err(error.into());
     }
-    writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", F::LEGEND)))?;
+    writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::legend(F::ROLES))))?;
     out.flush()?;
     Ok(outcome)
 }

@@ -92,7 +92,7 @@ fn text_steps<F: Present>(journal: &mut Journal, args: &TraceArgs, out: &mut imp
     let nodes = spec_of::<F, _>(journal)?.nodes;
     writeln!(out, "{}", paint::dim(&format!("{:>6}  {}", "line", trace::heading(nodes))))?;
     each_step::<F>(journal, |step| writeln!(out, "{:>6}  {}", step.line, step.text(args.clocks)))?;
-    writeln!(out, "{}", paint::dim(&format!("{:>18}  {}", "", F::LEGEND)))?;
+    writeln!(out, "{}", paint::dim(&format!("{:>18}  {}", "", trace::legend(F::ROLES))))?;
     Ok(())
 }
 

@@ -3,7 +3,6 @@
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge, Place};
 use crate::spec::Spec;
-use crate::trace::Column;
 use crate::typed::unheard;
 use quorate_core::about::Profile;
 use quorate_core::election::{Bounds, Command, Event};
@@ -13,6 +12,7 @@ use quorate_sim::election::{Campaigns, Change, ElectionSummary, Measures, Proper
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::Moment;
 use quorate_sim::property::Verdict;
+use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
 use quorate_sim::settings::Latency;
 use serde::{Deserialize, Serialize};
@@ -41,8 +41,12 @@ const SETTLE: u64 = 20;
 impl FamilyLab for Election {
     const FAMILY: Family = Family::Election;
     const COMMANDS: &'static [&'static str] = &[Command::Campaign.name()];
-    const LEGEND: &'static str = "· took no part   ? knows no leader   ○ knows the leader   █ is the leader   ‖ paused   \
-                                  ✗ down   [ ] whose step it is   times in milliseconds";
+    const ROLES: &'static [(Role, &'static str)] = &[
+        (Role::Idle, "took no part"),
+        (Role::Waiting, "knows no leader"),
+        (Role::Follows, "knows the leader"),
+        (Role::Chosen, "is the leader"),
+    ];
 
     type Entry = ElectionEntry;
     type Command = Command;
@@ -138,16 +142,16 @@ impl FamilyLab for Election {
         vec![Flag { place: Place::Front, text: format!("--starters {}", spec.settings.starters) }]
     }
 
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Column]) -> Option<(NodeId, Column)> {
+    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         let (_, node, change) = change(moment)?;
-        let column = match change {
+        let role = match change {
             Change::Campaigns => *before.get(node.index())?,
-            Change::Begins(_) => Column::Waiting,
-            Change::Learns { leader, .. } if leader == node => Column::Chosen,
-            Change::Learns { .. } => Column::Follows,
-            Change::Boots | Change::Dies => Column::Idle,
+            Change::Begins(_) => Role::Waiting,
+            Change::Learns { leader, .. } if leader == node => Role::Chosen,
+            Change::Learns { .. } => Role::Follows,
+            Change::Boots | Change::Dies => Role::Idle,
         };
-        Some((node, column))
+        Some((node, role))
     }
 }
 

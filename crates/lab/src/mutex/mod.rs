@@ -7,7 +7,6 @@ pub use users::Users;
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge, Place};
 use crate::spec::{Spec, word};
-use crate::trace::Column;
 use crate::typed::unheard;
 use quorate_core::about::Profile;
 use quorate_core::mutex::{COMMANDS, Command, Event, ServiceOrder};
@@ -19,6 +18,7 @@ use quorate_sim::mutex::{
     Demand, Expectations, Measures, MutexSummary, OrderWatch, Pattern, Properties, Requests, Standing, change,
 };
 use quorate_sim::property::Verdict;
+use quorate_sim::role::Role;
 use quorate_sim::settings::{Chance, Latency};
 use serde::{Deserialize, Serialize};
 
@@ -66,8 +66,8 @@ impl FamilyLab for Mutex {
     const FAMILY: Family = Family::Mutex;
     const COMMANDS: &'static [&'static str] =
         &[Command::Acquire.name(), Command::Try.name(), Command::Cancel.name(), Command::Release.name()];
-    const LEGEND: &'static str = "· outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   \
-                                  times in milliseconds";
+    const ROLES: &'static [(Role, &'static str)] =
+        &[(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
 
     type Entry = MutexEntry;
     type Command = Command;
@@ -176,19 +176,19 @@ impl FamilyLab for Mutex {
         flags.into_iter().flatten().collect()
     }
 
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Column]) -> Option<(NodeId, Column)> {
+    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         let (_, node, change) = change(moment)?;
         let standing = match before.get(node.index())? {
-            Column::Waiting => Standing::Waiting,
-            Column::Chosen => Standing::Inside,
-            Column::Idle | Column::Follows | Column::Paused | Column::Down => Standing::Outside,
+            Role::Waiting => Standing::Waiting,
+            Role::Chosen => Standing::Inside,
+            Role::Idle | Role::Follows | Role::Paused | Role::Down => Standing::Outside,
         };
-        let column = match standing.after(change) {
-            Standing::Outside => Column::Idle,
-            Standing::Waiting => Column::Waiting,
-            Standing::Inside => Column::Chosen,
+        let role = match standing.after(change) {
+            Standing::Outside => Role::Idle,
+            Standing::Waiting => Role::Waiting,
+            Standing::Inside => Role::Chosen,
         };
-        Some((node, column))
+        Some((node, role))
     }
 }
 

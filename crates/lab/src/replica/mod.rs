@@ -18,7 +18,6 @@ pub use users::Users;
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Place};
 use crate::spec::{Spec, word};
-use crate::trace::Column;
 use clients::{Clients, Demand};
 use operator::Site;
 use properties::{Expectations, Sometimes};
@@ -28,6 +27,7 @@ use quorate_registry::{AnyCodec, Entry, Family, ReplicaEntry, ReplicaMachine, Re
 use quorate_replica::{Members, Reads};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Done, Moment, Taken};
+use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
 use quorate_sim::settings::{Disk, Fault, Latency, Length, TimedFault};
 use serde::{Deserialize, Serialize};
@@ -220,8 +220,12 @@ fn ends_calm(spec: &Spec<Replica>) -> bool {
 impl FamilyLab for Replica {
     const FAMILY: Family = Family::Replica;
     const COMMANDS: &'static [&'static str] = &users::WORDS;
-    const LEGEND: &'static str = "· waits to be let in   ? knows no leader   ○ follows   █ leads   ‖ paused   ✗ down   \
-                                  [ ] whose step it is   times in milliseconds";
+    const ROLES: &'static [(Role, &'static str)] = &[
+        (Role::Idle, "waits to be let in"),
+        (Role::Waiting, "knows no leader"),
+        (Role::Follows, "follows"),
+        (Role::Chosen, "leads"),
+    ];
 
     type Entry = ReplicaEntry;
     type Command = Command;
@@ -385,13 +389,13 @@ impl FamilyLab for Replica {
         flags.into_iter().flatten().collect()
     }
 
-    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Column]) -> Option<(NodeId, Column)> {
+    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {
-            Moment::Input { node, input: Taken::Start { .. }, .. } => Some((*node, Column::Idle)),
-            Moment::Effect { node, effect: Done::Emit(Event::Restored(_)), .. } => Some((*node, Column::Waiting)),
-            Moment::Effect { node, effect: Done::Emit(Event::Leads { .. }), .. } => Some((*node, Column::Chosen)),
+            Moment::Input { node, input: Taken::Start { .. }, .. } => Some((*node, Role::Idle)),
+            Moment::Effect { node, effect: Done::Emit(Event::Restored(_)), .. } => Some((*node, Role::Waiting)),
+            Moment::Effect { node, effect: Done::Emit(Event::Leads { .. }), .. } => Some((*node, Role::Chosen)),
             Moment::Effect { node, effect: Done::Emit(Event::Follows { leader, .. }), .. } => {
-                Some((*node, if leader.is_some() { Column::Follows } else { Column::Waiting }))
+                Some((*node, if leader.is_some() { Role::Follows } else { Role::Waiting }))
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
         }

@@ -1,0 +1,13 @@
+//! Pictures: any journal as a space-time diagram, any comparison as a plot.
+//!
+//! A [`Sketch`] watches a run, as it happens or as its journal is read, and makes a [`Scene`] of it, or of a window of it.
+//! A scene is drawn as [`svg`], as text for a [`terminal`], or as a [`mermaid`] sequence diagram; [`shiviz`] writes a log
+//! for the tool of that name as the run goes by. What is too long for a scene is shown as an [`overview`].
+
+pub mod plot;
+pub mod scene;
+pub mod sketch;
+pub mod style;
+mod window;
+
+pub use window::Window;

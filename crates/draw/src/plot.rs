@@ -1,0 +1,1 @@
+//! Plots of what was measured, with the formula behind it.

@@ -1,0 +1,241 @@
+//! A run, or a window of one, as data that can be drawn.
+//!
+//! Every text in it comes from a journal or from an algorithm and has gone through
+//! [`clean`](quorate_sim::words::clean): it has no control characters, and may have anything else.
+
+use quorate_core::{Class, NodeId, Time, VectorClock};
+use quorate_sim::moment::{Loss, MessageId};
+use quorate_sim::role::Role;
+use quorate_sim::words::Sort;
+
+/// What is drawn.
+#[derive(Clone, Debug, Default)]
+pub struct Scene {
+    /// What was run.
+    pub heading: Heading,
+    /// The time that is shown as 0.
+    pub origin: Time,
+    /// The first and the last instant that are shown; equal if there is only one.
+    pub from: Time,
+    /// The last instant that is shown.
+    pub to: Time,
+    /// The nodes that are shown, from the top.
+    pub lanes: Vec<Lane>,
+    /// What nodes do, in the order of the journal.
+    pub steps: Vec<Step>,
+    /// What the world does to nodes, in the order of the journal.
+    pub marks: Vec<Mark>,
+    /// The messages of which an end is shown, in the order in which they were sent.
+    pub arrows: Vec<Arrow>,
+    /// What is wrong with the network, the clocks or the disks for a while, in the order of beginnings.
+    pub bands: Vec<Band>,
+    /// What there is beyond what is shown.
+    pub beyond: Beyond,
+}
+
+/// What was run.
+#[derive(Clone, Debug, Default)]
+pub struct Heading {
+    /// The algorithm.
+    pub algorithm: String,
+    /// How many nodes the whole group has.
+    pub nodes: usize,
+    /// What else is worth a line: the seed, the command that found it, that it was real.
+    pub detail: String,
+    /// What a role is called, in the words of the family.
+    pub roles: Vec<(Role, String)>,
+    /// What the rules of the algorithm say, for the legend: id and text.
+    pub rules: Vec<(String, String)>,
+}
+
+/// A node's line.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// Whose it is.
+    pub node: NodeId,
+    /// How it stands, one span after the other without gaps from `Scene::from` to `Scene::to`.
+    pub spans: Vec<Span>,
+}
+
+/// How a node stands for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// How.
+    pub role: Role,
+    /// Since when, and since which of the scene's moments, so that things at one instant keep their order.
+    pub from: Place,
+    /// Until when.
+    pub to: Place,
+}
+
+/// Where something stands in time: when, and after how many of the scene's steps and marks together.
+///
+/// A picture may give each step and mark a place of its own even if they are simultaneous; `order` is the number of steps
+/// and marks that come before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// When.
+    pub time: Time,
+    /// After how many steps and marks.
+    pub order: usize,
+}
+
+/// One step of a node: what it took, and what it did.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Which line of the journal it is, where the first step after the header is line 2.
+    pub line: u64,
+    /// When, and its number among steps and marks.
+    pub place: Place,
+    /// The index of its lane.
+    pub lane: usize,
+    /// What sort of input it took.
+    pub cause: Cause,
+    /// What it took, in words.
+    pub input: String,
+    /// The rules it applied: id, and what that did.
+    pub rules: Vec<(String, String)>,
+    /// What it told its user.
+    pub events: Vec<String>,
+    /// All that it did in words, sends included, in order.
+    pub parts: Vec<(Sort, String)>,
+    /// How the node stands after it.
+    pub role: Role,
+    /// Its logical clock: one more than that of any step that happened before it.
+    pub logical: u64,
+    /// Its vector clock, unless the group is too large.
+    pub vector: Option<VectorClock>,
+}
+
+/// What made a node step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It boots for the first time, or again.
+    Start {
+        /// Whether it was up before.
+        again: bool,
+    },
+    /// Its user asks something.
+    Command,
+    /// A message: the index of its arrow, unless its other end is not shown.
+    Message(Option<usize>),
+    /// A timer.
+    Timer,
+    /// Its disk.
+    Disk,
+    /// What the group's membership says: a view, a suspicion.
+    Membership,
+}
+
+/// What the world does to a node, or to all.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Which line of the journal it is.
+    pub line: u64,
+    /// When, and its number among steps and marks.
+    pub place: Place,
+    /// The index of its lane; none if it is about all.
+    pub lane: Option<usize>,
+    /// What.
+    pub what: Blow,
+    /// What, in words.
+    pub text: String,
+}
+
+/// What the world does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blow {
+    /// The node is down.
+    Crashed,
+    /// The node was stopped in good order.
+    Ended,
+    /// The node stands still.
+    Paused,
+    /// The node goes on.
+    Resumed,
+    /// Something else, which has no end that is shown as a band.
+    Changed,
+}
+
+/// A message under way.
+#[derive(Clone, Debug)]
+pub struct Arrow {
+    /// Which transmission.
+    pub id: MessageId,
+    /// Its name.
+    pub kind: String,
+    /// How it is counted.
+    pub class: Class,
+    /// Whether it repeats a parcel that was sent before.
+    pub again: bool,
+    /// Whether it is a copy that the network made.
+    pub copy: bool,
+    /// What it says, shortened if it is long.
+    pub body: String,
+    /// The index of the sender's lane.
+    pub from: usize,
+    /// The index of the receiver's lane.
+    pub to: usize,
+    /// Where it begins.
+    pub tail: Tail,
+    /// Where it ends.
+    pub head: Head,
+}
+
+/// Where a message begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// With this step.
+    Step(usize),
+    /// Before what is shown.
+    Before,
+}
+
+/// Where a message ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// With this step.
+    Step(usize),
+    /// On the way.
+    Lost {
+        /// Why.
+        why: Loss,
+        /// When that was known: at once if the network lost it, when it would have arrived otherwise.
+        at: Place,
+    },
+    /// After what is shown, or never.
+    Open,
+}
+
+/// Something that lasts: a cut, an odd link, a clock that is off.
+#[derive(Clone, Debug)]
+pub struct Band {
+    /// What, in the words of the fault language.
+    pub text: String,
+    /// Whether it is a cut of the network.
+    pub cut: bool,
+    /// Since when; before `Scene::from` if it began earlier.
+    pub from: Place,
+    /// Until when, if it ends in what is shown.
+    pub to: Option<Place>,
+}
+
+/// What there is beyond what is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beyond {
+    /// Lines of the journal before the window.
+    pub before: u64,
+    /// Lines after it.
+    pub after: u64,
+    /// Steps within it that do nothing and are left out: a tick, a confirmation of the disk.
+    pub quiet: u64,
+    /// Whether steps within it are missing because there were too many.
+    pub too_many: bool,
+}
+
+impl Scene {
+    /// The time as people see it, in nanoseconds since what they call 0.
+    pub fn shown(&self, time: Time) -> Time {
+        Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()))
+    }
+}

@@ -1,0 +1,1 @@
+//! Watches a run and makes a scene of it.

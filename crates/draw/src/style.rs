@@ -1,0 +1,85 @@
+//! One style for all pictures: colours for light and dark, and the letters.
+
+/// Whether a picture is light or dark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As its viewer prefers.
+    #[default]
+    Auto,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+/// The letters of labels.
+pub const SANS: &str = "ui-sans-serif, system-ui, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif";
+/// The letters of names and figures that stand in columns.
+pub const MONO: &str = "ui-monospace, 'SF Mono', 'Noto Sans Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace";
+
+/// One colour on a light ground and on a dark one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Colour {
+    /// What it is called in a style sheet, without the two dashes.
+    pub name: &'static str,
+    /// On a light ground.
+    pub light: &'static str,
+    /// On a dark one.
+    pub dark: &'static str,
+}
+
+const fn colour(name: &'static str, light: &'static str, dark: &'static str) -> Colour {
+    Colour { name, light, dark }
+}
+
+/// What everything stands on.
+pub const PAPER: Colour = colour("paper", "#ffffff", "#14171c");
+/// A panel on it.
+pub const PANEL: Colour = colour("panel", "#f5f7fa", "#1c2128");
+/// Text and lines that matter.
+pub const INK: Colour = colour("ink", "#1b2330", "#e8ecf2");
+/// Text and lines that matter less.
+pub const FAINT: Colour = colour("faint", "#667085", "#98a2b3");
+/// Grids and rules.
+pub const RULE: Colour = colour("rule", "#d9dfe8", "#343b46");
+/// What goes wrong.
+pub const ALARM: Colour = colour("alarm", "#c8322b", "#ff7b72");
+/// Somebody waits.
+pub const WAIT: Colour = colour("wait", "#e8a417", "#d9a032");
+/// Somebody is inside, or leads.
+pub const CHOSEN: Colour = colour("chosen", "#2a9d6a", "#3fb984");
+/// Somebody follows.
+pub const FOLLOW: Colour = colour("follow", "#7aa7d9", "#5682b8");
+
+/// Colours that tell kinds of messages and series of a plot apart, also for those who see fewer of them.
+pub const SERIES: [Colour; 8] = [
+    colour("series-1", "#2563b8", "#6ea8fe"),
+    colour("series-2", "#c2570c", "#f59e5b"),
+    colour("series-3", "#11806a", "#4ecbb0"),
+    colour("series-4", "#9333a8", "#d58bea"),
+    colour("series-5", "#9a7b0a", "#dcc04a"),
+    colour("series-6", "#b83280", "#f08cc0"),
+    colour("series-7", "#4b5563", "#a8b3c2"),
+    colour("series-8", "#0e7490", "#53c7e0"),
+];
+
+/// Every colour there is.
+pub fn colours() -> impl Iterator<Item = Colour> {
+    [PAPER, PANEL, INK, FAINT, RULE, ALARM, WAIT, CHOSEN, FOLLOW].into_iter().chain(SERIES)
+}
+
+/// The colours as variables of a style sheet: `var(--ink)` is the ink of the picture's theme.
+pub fn variables(theme: Theme) -> String {
+    let list = |dark: bool| -> String {
+        colours().map(|colour| format!("--{}:{};", colour.name, if dark { colour.dark } else { colour.light })).collect()
+    };
+    match theme {
+        Theme::Light => format!("svg{{{}color-scheme:light}}", list(false)),
+        Theme::Dark => format!("svg{{{}color-scheme:dark}}", list(true)),
+        Theme::Auto => format!(
+            "svg{{{}color-scheme:light dark}}@media (prefers-color-scheme:dark){{svg{{{}}}}}",
+            list(false),
+            list(true)
+        ),
+    }
+}

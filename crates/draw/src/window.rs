@@ -1,0 +1,41 @@
+//! The part of a run that is looked at.
+
+use quorate_core::{NodeId, Time};
+
+/// A part of a run: some time, and some nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// From this instant on; from the beginning if none.
+    pub from: Option<Time>,
+    /// Up to this instant, which is part of it; to the end if none.
+    pub to: Option<Time>,
+    /// These nodes; all if there are none.
+    pub nodes: Vec<NodeId>,
+}
+
+impl Window {
+    /// Whether this instant is in it.
+    pub fn shows(&self, time: Time) -> bool {
+        !self.is_before(time) && !self.is_after(time)
+    }
+
+    /// Whether this instant comes before it.
+    pub fn is_before(&self, time: Time) -> bool {
+        self.from.is_some_and(|from| time < from)
+    }
+
+    /// Whether this instant comes after it.
+    pub fn is_after(&self, time: Time) -> bool {
+        self.to.is_some_and(|to| time > to)
+    }
+
+    /// Whether this node is in it.
+    pub fn has(&self, node: NodeId) -> bool {
+        self.nodes.is_empty() || self.nodes.contains(&node)
+    }
+
+    /// The nodes in it, of a group of this size, in their order.
+    pub fn members(&self, nodes: usize) -> Vec<NodeId> {
+        (0..nodes).map(NodeId::from_index).filter(|node| self.has(*node)).collect()
+    }
+}

@@ -1,0 +1,135 @@
+//! What happens in a run, in words: the same ones in a trace, in a diagram and in the log of a tool of others.
+//!
+//! A journal may come from anywhere, so that what it calls a message or a rule is shown as text whatever it is: a
+//! character that would steer a terminal or turn the direction of a line is shown by its number.
+
+use crate::moment::{Body, Done, Happening, Sent, Taken};
+use quorate_core::{Class, Group, Time};
+use std::borrow::Cow;
+use std::fmt::{Display, Write};
+
+/// What sort of thing a piece of text tells of, for those who colour it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sort {
+    /// What the node took.
+    Input,
+    /// A rule it applied.
+    Rule,
+    /// A message it sent.
+    Send,
+    /// An acknowledgement, a repetition, a timer: what the algorithm itself does not see.
+    Control,
+    /// What it told its user.
+    Event,
+    /// What the world did.
+    World,
+}
+
+/// What a node takes.
+pub fn input(input: &Taken<'_, impl Display>) -> String {
+    match input {
+        Taken::Start { incarnation, blank: false } if incarnation.0 == 0 => "starts".into(),
+        Taken::Start { incarnation, blank } => {
+            format!("starts again (life {incarnation}{})", if *blank { ", with an empty disk" } else { "" })
+        }
+        Taken::Command(command) => clean(&command.to_string()).into_owned(),
+        Taken::Message { id, kind, .. } => format!("{} from {}", clean(kind), id.sender),
+        Taken::Timer(timer) => format!("timer {}", json(timer)),
+        Taken::Saved(count) => format!("{count} saved"),
+        Taken::Suspect(node) => format!("suspects {node}"),
+        Taken::Trust(node) => format!("trusts {node}"),
+        Taken::DiskFull => "disk full".into(),
+        Taken::DiskFree => "disk free".into(),
+        Taken::View(view) => format!("view {} of {}", view.epoch, view.members),
+    }
+}
+
+/// What a node does. A parcel that is handed on is no news to a person.
+pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
+    Some(match effect {
+        Done::Send { to, sent } => transmission(sent, &to.to_string()),
+        Done::Multicast { to, sent } => {
+            let others: Group = to.others(sent.id.sender).collect();
+            transmission(sent, &others.to_string())
+        }
+        Done::Save(write) => (Sort::Control, format!("saves {}", json(write))),
+        Done::SetTimer { timer, span } => (Sort::Control, format!("sets timer {} ({span})", json(timer))),
+        Done::CancelTimer(timer) => (Sort::Control, format!("cancels timer {}", json(timer))),
+        Done::Emit(event) => (Sort::Event, clean(&event.to_string()).into_owned()),
+        Done::Rule { rule, text } => (Sort::Rule, format!("{} {}", clean(rule), clean(&text.to_string()))),
+        Done::Handed { .. } => return None,
+    })
+}
+
+fn transmission(sent: &Sent<'_>, to: &str) -> (Sort, String) {
+    let kind = clean(sent.kind);
+    match (sent.class, sent.parcel) {
+        (Class::Control, Some(_)) => (Sort::Control, format!("{kind} again → {to}")),
+        (Class::Control, None) => (Sort::Control, format!("{kind} → {to}")),
+        (Class::Algorithm | Class::Announcement, _) => (Sort::Send, format!("{kind} → {to}")),
+    }
+}
+
+/// What the world does.
+pub fn world(what: &Happening<'_>) -> String {
+    match what {
+        Happening::Lost { id, to, why } => format!("message {id} to {to}: {why}"),
+        Happening::Duplicated { id } => format!("message {id} will arrive twice"),
+        Happening::Crashed { node, lost_writes: 0 } => format!("node {node} crashes"),
+        Happening::Crashed { node, lost_writes: 1 } => format!("node {node} crashes and loses a write"),
+        Happening::Crashed { node, lost_writes } => format!("node {node} crashes and loses {lost_writes} writes"),
+        Happening::Ended { node } => format!("node {node} is stopped"),
+        Happening::Paused { node } => format!("node {node} stands still"),
+        Happening::Resumed { node } => format!("node {node} goes on"),
+        Happening::Changed { text } => clean(text).into_owned(),
+    }
+}
+
+/// A body as a person reads it: JSON without its quotation marks.
+pub fn json(body: &Body<'_>) -> String {
+    let text = serde_json::to_string(body).unwrap_or_default().replace('"', "");
+    clean(&text).into_owned()
+}
+
+/// Milliseconds with three places.
+pub fn millis(time: Time) -> String {
+    let micros = time.nanos() / 1_000;
+    let sign = if micros < 0 { "-" } else { "" };
+    format!("{sign}{}.{:03}", micros.abs() / 1_000, micros.abs() % 1_000)
+}
+
+/// The text with every character by its number that would not show, but do something.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if acts(character) {
+            let _ = write!(shown, "{}", character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Controls, line ends of other alphabets, marks that turn or hide what stands around them, and what is no character.
+fn acts(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(character, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
+        || matches!(character, '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn what_would_steer_a_terminal_or_turn_a_line_is_shown_by_its_number() {
+        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\nd"), r"a\u{1b}[31mb\u{202e}c\u{a}d");
+        assert_eq!(clean("<b>&\"'שלום→"), "<b>&\"'שלום→");
+    }
+}
