@@ -4,10 +4,18 @@
 //! A scene is drawn as [`svg`], as text for a [`terminal`], or as a [`mermaid`] sequence diagram; [`shiviz`] writes a log
 //! for the tool of that name as the run goes by. What is too long for a scene is shown as an [`overview`].
 
+pub mod mermaid;
+pub mod overview;
 pub mod plot;
 pub mod scene;
+pub mod shiviz;
 pub mod sketch;
 pub mod style;
+pub mod svg;
+pub mod terminal;
+mod timeline;
 mod window;
 
+pub use scene::Scene;
+pub use sketch::{Drawing, Sketch};
 pub use window::Window;

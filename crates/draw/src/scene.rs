@@ -3,7 +3,7 @@
 //! Every text in it comes from a journal or from an algorithm and has gone through
 //! [`clean`](quorate_sim::words::clean): it has no control characters, and may have anything else.
 
-use quorate_core::{Class, NodeId, Time, VectorClock};
+use quorate_core::{Class, NodeId, Time};
 use quorate_sim::moment::{Loss, MessageId};
 use quorate_sim::role::Role;
 use quorate_sim::words::Sort;
@@ -29,8 +29,21 @@ pub struct Scene {
     pub arrows: Vec<Arrow>,
     /// What is wrong with the network, the clocks or the disks for a while, in the order of beginnings.
     pub bands: Vec<Band>,
+    /// Which properties do not hold, where that was seen first.
+    pub breaches: Vec<Breach>,
     /// What there is beyond what is shown.
     pub beyond: Beyond,
+}
+
+/// A property that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// When that was seen first.
+    pub time: Time,
+    /// On which line of the journal, where the header is line 1.
+    pub line: u64,
+    /// What does not hold, in a few words.
+    pub text: String,
 }
 
 /// What was run.
@@ -103,8 +116,8 @@ pub struct Step {
     pub role: Role,
     /// Its logical clock: one more than that of any step that happened before it.
     pub logical: u64,
-    /// Its vector clock, unless the group is too large.
-    pub vector: Option<VectorClock>,
+    /// Its vector clock, a count for every node, unless the group is too large.
+    pub vector: Option<Vec<u64>>,
 }
 
 /// What made a node step.
@@ -229,8 +242,8 @@ pub struct Beyond {
     pub after: u64,
     /// Steps within it that do nothing and are left out: a tick, a confirmation of the disk.
     pub quiet: u64,
-    /// Whether steps within it are missing because there were too many.
-    pub too_many: bool,
+    /// Nodes that nothing happens to and that are left out, in a large group.
+    pub idle: usize,
 }
 
 impl Scene {

@@ -11,6 +11,29 @@ use std::fmt;
 #[serde(transparent)]
 pub struct Ticket(pub u64);
 
+const ATTEMPT_BITS: u32 = 20;
+const NUMBER_BITS: u32 = 28;
+
+impl Ticket {
+    /// The highest number that an operation can have in a ticket that tells whose it is.
+    pub const MOST_NUMBER: u64 = low(NUMBER_BITS);
+
+    /// A ticket that tells whose it is: the client, which of its operations, and which attempt at that.
+    pub const fn of(client: u64, number: u64, attempt: u64) -> Self {
+        Self((client << (NUMBER_BITS + ATTEMPT_BITS)) | (number << ATTEMPT_BITS) | attempt)
+    }
+
+    /// The client, the operation and the attempt, if it was made of those.
+    pub const fn parts(self) -> (u64, u64, u64) {
+        let number = (self.0 >> ATTEMPT_BITS) & low(NUMBER_BITS);
+        (self.0 >> (NUMBER_BITS + ATTEMPT_BITS), number, self.0 & low(ATTEMPT_BITS))
+    }
+}
+
+const fn low(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
 /// What a user asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", bound = "")]

@@ -25,6 +25,21 @@ pub trait StateMachine: Default {
     /// Answers a query. It changes nothing.
     fn query(&self, at: At, query: &Self::Query) -> Self::Answer;
 
+    /// What a command asks, in a few words for people who watch.
+    fn command_words(command: &Self::Command) -> String {
+        format!("{command:?}")
+    }
+
+    /// What a query asks, in a few words.
+    fn query_words(query: &Self::Query) -> String {
+        format!("{query:?}")
+    }
+
+    /// What is answered, in a few words.
+    fn answer_words(answer: &Self::Answer) -> String {
+        format!("{answer:?}")
+    }
+
     /// The whole state, so that [`restore`](Self::restore) gives an equal one. Equal states give equal bytes.
     fn snapshot(&self) -> Vec<u8>;
 

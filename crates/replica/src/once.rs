@@ -67,6 +67,18 @@ impl<S: StateMachine> StateMachine for Once<S> {
         Some(self.machine.query(at, query))
     }
 
+    fn command_words(request: &Self::Command) -> String {
+        S::command_words(&request.command)
+    }
+
+    fn query_words(query: &Self::Query) -> String {
+        S::query_words(query)
+    }
+
+    fn answer_words(answer: &Self::Answer) -> String {
+        answer.as_ref().map_or_else(|| "nothing: it is an old request".into(), S::answer_words)
+    }
+
     fn snapshot(&self) -> Vec<u8> {
         ONCE.write(&(self.machine.snapshot(), &self.answered, self.requests))
     }

@@ -90,6 +90,11 @@ impl Registers {
     }
 }
 
+/// What is in a register.
+fn content(value: Option<u64>) -> String {
+    value.map_or_else(|| "empty".into(), |value| value.to_string())
+}
+
 impl StateMachine for Registers {
     type Command = Change;
     type Query = Read;
@@ -108,6 +113,25 @@ impl StateMachine for Registers {
 
     fn query(&self, _at: At, query: &Read) -> Answer {
         Answer::Value(self.get(query.key))
+    }
+
+    fn command_words(command: &Change) -> String {
+        match command {
+            Change::Write { key, value } => format!("x{key} := {value}"),
+            Change::CompareAndSet { key, expect, value } => format!("x{key} := {value} if it is {}", content(*expect)),
+        }
+    }
+
+    fn query_words(query: &Read) -> String {
+        format!("x{}?", query.key)
+    }
+
+    fn answer_words(answer: &Answer) -> String {
+        match answer {
+            Answer::Written => "done".into(),
+            Answer::Differs(value) => format!("not done, it is {}", content(*value)),
+            Answer::Value(value) => content(*value),
+        }
     }
 
     fn snapshot(&self) -> Vec<u8> {

@@ -6,7 +6,11 @@ use std::fmt;
 
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "#{}", self.0)
+        match self.parts() {
+            (0, _, _) => write!(f, "#{}", self.0),
+            (client, number, 1) => write!(f, "#{client}.{number}"),
+            (client, number, attempt) => write!(f, "#{client}.{number} again ({attempt})"),
+        }
     }
 }
 
@@ -16,11 +20,11 @@ impl<S: StateMachine> fmt::Display for Command<S> {
             Self::Propose(proposals) => {
                 f.write_str("propose")?;
                 for (place, Proposal { ticket, command }) in proposals.iter().enumerate() {
-                    write!(f, "{} {ticket} {command:?}", if place > 0 { "," } else { "" })?;
+                    write!(f, "{} {}, {ticket}", if place > 0 { ";" } else { "" }, S::command_words(command))?;
                 }
                 Ok(())
             }
-            Self::Query { ticket, query } => write!(f, "query {ticket} {query:?}"),
+            Self::Query { ticket, query } => write!(f, "query {}, {ticket}", S::query_words(query)),
             Self::Change { ticket, members } => write!(f, "change {ticket} to {members}"),
             Self::Transfer(to) => write!(f, "transfer to {to}"),
             Self::Campaign => f.write_str("campaign"),
@@ -31,7 +35,9 @@ impl<S: StateMachine> fmt::Display for Command<S> {
 impl<S: StateMachine> fmt::Display for Event<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Answered { ticket, index, answer } => write!(f, "answers {ticket} at entry {index}: {answer:?}"),
+            Self::Answered { ticket, index, answer } => {
+                write!(f, "answers {ticket} at entry {index}: {}", S::answer_words(answer))
+            }
             Self::Refused { ticket, why } => write!(f, "refuses {ticket}: {why}"),
             Self::Unknown { ticket } => write!(f, "cannot tell what becomes of {ticket}"),
             Self::Changed { ticket, members } => write!(f, "has changed to {members} for {ticket}"),

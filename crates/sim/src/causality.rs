@@ -1,35 +1,77 @@
 //! Happened-before, computed from message ids as a run goes by or a journal is read.
 
 use crate::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
-use quorate_core::{NodeId, Parcel, VectorClock};
+use quorate_core::{Clock, NodeId, Parcel, VectorClock};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The vector clock of every node, kept up to date by what each one hears.
+/// A clock by which what happened before is told.
+pub trait Reading: Clone + Default {
+    /// A step of this node.
+    fn tick(&mut self, node: NodeId);
+    /// It knows from now on what this reading knew.
+    fn learn(&mut self, heard: &Self);
+}
+
+impl Reading for VectorClock {
+    fn tick(&mut self, node: NodeId) {
+        VectorClock::tick(self, node);
+    }
+    fn learn(&mut self, heard: &Self) {
+        self.merge(heard);
+    }
+}
+
+/// Lamport's: the step that hears is later than what it hears of.
+impl Reading for Clock {
+    fn tick(&mut self, _node: NodeId) {
+        Clock::tick(self);
+    }
+    fn learn(&mut self, heard: &Self) {
+        let mut after = *heard;
+        after.tick();
+        self.witness(after);
+    }
+}
+
+/// The clock of every node, kept up to date by what each one hears: vector clocks unless others are asked for.
 ///
 /// Inside a wrapper that holds messages back, a message is heard when it is handed on, not when a frame with it
 /// arrives; acknowledgements tell the protocol nothing.
 #[derive(Default)]
-pub struct Causality {
-    clocks: Vec<VectorClock>,
+pub struct Causality<K = VectorClock> {
+    clocks: Vec<K>,
     /// A copy of each node's clock, shared by all that it sends before its next step.
-    snapshots: Vec<Option<Rc<VectorClock>>>,
+    snapshots: Vec<Option<Rc<K>>>,
     /// What each message under way knows, and how many copies of it may still arrive.
-    under_way: HashMap<MessageId, (Rc<VectorClock>, u32)>,
+    under_way: HashMap<MessageId, (Rc<K>, u32)>,
     /// What each parcel knows that was not handed on yet.
-    parcels: HashMap<(NodeId, NodeId, Parcel), Rc<VectorClock>>,
+    parcels: HashMap<(NodeId, NodeId, Parcel), Rc<K>>,
     /// The last parcel that was handed on, of each link.
     handed: HashMap<(NodeId, NodeId), Parcel>,
 }
 
 impl Causality {
-    /// Clocks for a group of this size.
+    /// Vector clocks for a group of this size.
     pub fn new(nodes: usize) -> Self {
-        Self { clocks: vec![VectorClock::new(); nodes], snapshots: vec![None; nodes], ..Self::default() }
+        Self::of(nodes)
+    }
+}
+
+impl<K: Reading> Causality<K> {
+    /// Clocks of any kind for a group of this size.
+    pub fn of(nodes: usize) -> Self {
+        Self {
+            clocks: vec![K::default(); nodes],
+            snapshots: vec![None; nodes],
+            under_way: HashMap::new(),
+            parcels: HashMap::new(),
+            handed: HashMap::new(),
+        }
     }
 
     /// The clock of a node's last step.
-    pub fn clock(&self, node: NodeId) -> Option<&VectorClock> {
+    pub fn clock(&self, node: NodeId) -> Option<&K> {
         self.clocks.get(node.index())
     }
 
@@ -38,7 +80,7 @@ impl Causality {
         self.under_way.len() + self.parcels.len()
     }
 
-    fn snapshot(&mut self, node: NodeId) -> Option<Rc<VectorClock>> {
+    fn snapshot(&mut self, node: NodeId) -> Option<Rc<K>> {
         let clock = self.clocks.get(node.index())?;
         let snapshot = self.snapshots.get_mut(node.index())?;
         Some(Rc::clone(snapshot.get_or_insert_with(|| Rc::new(clock.clone()))))
@@ -53,9 +95,9 @@ impl Causality {
         }
     }
 
-    fn learn(&mut self, node: NodeId, heard: &VectorClock) {
+    fn learn(&mut self, node: NodeId, heard: &K) {
         if let Some(clock) = self.clocks.get_mut(node.index()) {
-            clock.merge(heard);
+            clock.learn(heard);
         }
         if let Some(snapshot) = self.snapshots.get_mut(node.index()) {
             *snapshot = None;
@@ -81,7 +123,7 @@ impl Causality {
     }
 
     /// One copy less can arrive.
-    fn settle(&mut self, id: MessageId) -> Option<Rc<VectorClock>> {
+    fn settle(&mut self, id: MessageId) -> Option<Rc<K>> {
         let (known, copies) = self.under_way.get_mut(&id)?;
         *copies -= 1;
         let known = Rc::clone(known);
@@ -92,7 +134,7 @@ impl Causality {
     }
 }
 
-impl<C, E> Observer<C, E> for Causality {
+impl<C, E, K: Reading> Observer<C, E> for Causality<K> {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         match moment {
             Moment::Input { node, input, .. } => {

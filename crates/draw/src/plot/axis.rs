@@ -1,0 +1,232 @@
+//! An axis with everything worked out: from where to where, its ticks, and where on it a value is.
+
+use super::ticks::{self, Tick, number};
+use super::{Axis, Plot, Scale, Ticks};
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use std::ops;
+
+/// Which way an axis goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Across,
+    Up,
+}
+
+/// An axis that knows its values.
+#[derive(Clone, Debug)]
+pub(super) struct Ruler {
+    scale: Scale,
+    low: f64,
+    high: f64,
+    /// Whether a log axis has a place for zero, apart from the rest.
+    has_zero: bool,
+    pub(super) ticks: Vec<(f64, String)>,
+}
+
+/// What the place for zero takes of an axis.
+const ZERO_LANE: f64 = 0.1;
+/// Where in it zero is.
+const ZERO: f64 = 0.25;
+/// The room between the outermost values and the ends of an axis, of its length.
+const LEAST_MARGIN: f64 = 0.05;
+const MOST_MARGIN: f64 = 0.15;
+/// A range that is narrower, measured by its values, is none: floating-point numbers hardly tell its ends apart.
+const NARROW: f64 = 1e-9;
+/// More places where points are do not all get a tick.
+const FEW: usize = 12;
+
+impl Ruler {
+    /// An axis of a plot, so many pixels long, with at least this much room at its ends.
+    pub(super) fn of(plot: &Plot, way: Way, length: i32, room: i32) -> Self {
+        let axis = if way == Way::Across { &plot.x } else { &plot.y };
+        let values = values(plot, axis, way);
+        let has_zero = axis.scale == Scale::Log && values.contains(&0.0);
+        let is_whole = values.iter().all(|value| value.fract() == 0.0);
+        let margin = (f64::from(room) / f64::from(length.max(1))).clamp(LEAST_MARGIN, MOST_MARGIN);
+        let (low, high) = match axis.scale {
+            Scale::Linear => linear_ends(&values, way, margin),
+            Scale::Log => log_ends(&values, margin),
+        };
+        let mut ruler = Self { scale: axis.scale, low, high, has_zero, ticks: Vec::new() };
+        ruler.ticks = ruler.find_ticks(plot, axis, way, length, is_whole);
+        ruler
+    }
+
+    fn find_ticks(&self, plot: &Plot, axis: &Axis, way: Way, length: i32, is_whole: bool) -> Vec<(f64, String)> {
+        let most = most_ticks(axis.scale, way, length);
+        let places = places(plot, way);
+        if axis.ticks == Ticks::AtPoints && !places.is_empty() && places.len() <= FEW {
+            return places.into_iter().map(|place| (place, number(place))).collect();
+        }
+        let round = match self.scale {
+            Scale::Linear => ticks::linear(self.low, self.high, most, is_whole && self.high - self.low >= 1.0),
+            Scale::Log => ticks::log(self.low, self.high, most, is_whole && self.high - self.low >= 2.0),
+        };
+        let zero = self.has_zero.then(|| Tick::of(0.0));
+        zero.into_iter().chain(round).map(|tick| (tick.value(), tick.text())).collect()
+    }
+
+    /// Where zero ends and the rest begins, if zero has a place of its own.
+    pub(super) fn gap(&self) -> Option<f64> {
+        self.has_zero.then_some(ZERO_LANE * 0.75)
+    }
+
+    /// Where a value is, from 0 at the beginning of the axis to 1 at its end.
+    fn place(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Log if value <= 0.0 => ZERO * ZERO_LANE,
+            Scale::Log => {
+                let whole = (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10());
+                if self.has_zero { ZERO_LANE + whole * (1.0 - ZERO_LANE) } else { whole }
+            }
+        }
+    }
+}
+
+impl Ranged for Ruler {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        from + (f64::from(to - from) * self.place(*value)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {
+        self.ticks.iter().map(|(value, _)| *value).collect()
+    }
+
+    fn range(&self) -> ops::Range<f64> {
+        self.low..self.high
+    }
+}
+
+/// How many ticks have room: fewer than would fit if they are equally far apart, because few say as much then.
+fn most_ticks(scale: Scale, way: Way, length: i32) -> usize {
+    let fit = match (way, scale) {
+        (Way::Across, _) => (length / 64).clamp(2, 12),
+        (Way::Up, Scale::Linear) => (length / 40).clamp(2, 7),
+        (Way::Up, Scale::Log) => (length / 34).clamp(2, 12),
+    };
+    fit.unsigned_abs() as usize
+}
+
+/// Everything that must be in sight.
+fn values(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
+    let mut values = axis.shown.clone();
+    for series in &plot.series {
+        let line = series.formula.iter().flat_map(|formula| &formula.points);
+        match way {
+            Way::Across => {
+                values.extend(line.map(|(x, _)| x));
+                values.extend(series.points.iter().map(|point| point.x));
+            }
+            Way::Up => {
+                values.extend(line.map(|(_, y)| y));
+                let ranges = |point: &super::Point| [point.reach, point.interval];
+                let ends = series.points.iter().flat_map(ranges).flatten();
+                values.extend(ends.flat_map(|range| [range.low, range.high]));
+                values.extend(series.points.iter().map(|point| point.y));
+            }
+        }
+    }
+    values
+}
+
+/// Where points are, from the least on.
+fn places(plot: &Plot, way: Way) -> Vec<f64> {
+    let points = plot.series.iter().flat_map(|series| &series.points);
+    let mut places: Vec<_> = points.map(|point| if way == Way::Across { point.x } else { point.y }).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    places
+}
+
+fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.map(|value| (value, value)).reduce(|(low, high), (value, _)| (low.min(value), high.max(value)))
+}
+
+fn linear_ends(values: &[f64], way: Way, margin: f64) -> (f64, f64) {
+    let (mut low, mut high) = ends(values.iter().copied()).unwrap_or((0.0, 1.0));
+    let size = low.abs().max(high.abs());
+    if high - low <= NARROW * size || size == 0.0 {
+        // One value alone stands in the middle, with something around it that it can be measured by.
+        let around = if size == 0.0 { 1.0 } else { size / 2.0 };
+        (low, high) = if low == 0.0 { (0.0, around) } else { (low - around, high + around) };
+    }
+    let margin = margin * (high - low);
+    // What begins at zero begins there to be measured from it.
+    let stands_on_zero = low == 0.0 && way == Way::Up;
+    let hangs_from_zero = high == 0.0 && way == Way::Up;
+    (if stands_on_zero { low } else { low - margin }, if hangs_from_zero { high } else { high + margin })
+}
+
+fn log_ends(values: &[f64], margin: f64) -> (f64, f64) {
+    let (low, high) = ends(values.iter().copied().filter(|value| *value > 0.0)).unwrap_or((1.0, 10.0));
+    if high / low <= 1.0 + NARROW {
+        return (low / 2.0, high * 2.0);
+    }
+    let margin = 10_f64.powf(margin * (high.log10() - low.log10()));
+    (low / margin, high * margin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ruler, Way};
+    use crate::plot::{Axis, Plot, Point, Scale, Series};
+    use plotters::coord::ranged1d::Ranged;
+
+    fn ruler(scale: Scale, values: &[f64]) -> Ruler {
+        let axis = Axis { scale, ..Axis::linear("") };
+        let series = Series::new("s").points(values.iter().map(|value| Point::new(1.0, *value)));
+        Ruler::of(&Plot::new("p").y(axis).with(series), Way::Up, 300, 0)
+    }
+
+    /// From bottom to top, in order, with room, and with a tick at least.
+    #[test]
+    fn every_value_has_its_place() {
+        for scale in [Scale::Linear, Scale::Log] {
+            for values in [
+                &[][..],
+                &[0.0],
+                &[7.0],
+                &[1e250],
+                &[1e-250, 1e250],
+                &[0.0, 1e-250],
+                &[0.0, 0.5, 1e250],
+                &[1.0, 1.0 + 1e-12],
+                &[2.0, 6.0, 14.0],
+            ] {
+                let ruler = ruler(scale, values);
+                let places: Vec<_> = values.iter().map(|value| ruler.map(value, (4000, 0))).collect();
+                assert!(places.iter().all(|place| (0..=4000).contains(place)), "{scale:?} {values:?}: {places:?}");
+                assert!(places.windows(2).all(|pair| pair[0] >= pair[1]), "{scale:?} {values:?}: {places:?}");
+                assert!(!ruler.ticks.is_empty(), "{scale:?} {values:?}");
+                let ticks: Vec<_> = ruler.ticks.iter().map(|(value, _)| ruler.map(value, (4000, 0))).collect();
+                assert!(ticks.iter().all(|tick| (0..=4000).contains(tick)), "{scale:?} {values:?}: {ruler:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn zero_stands_apart_on_a_log_axis() {
+        let ruler = ruler(Scale::Log, &[0.0, 1.0, 100.0]);
+        let [zero, one, hundred] = [0.0, 1.0, 100.0].map(|value| ruler.map(&value, (1000, 0)));
+        assert!(zero < 1000 && zero - one > 60 && one - hundred > 700, "{zero} {one} {hundred}");
+        assert_eq!(ruler.ticks.first().map(|(_, text)| text.as_str()), Some("0"));
+    }
+
+    #[test]
+    fn few_places_have_a_tick_each_and_many_have_round_ones() {
+        let plot = |sizes: std::ops::Range<u32>| {
+            let points = sizes.map(|size| Point::new(f64::from(size), 1.0));
+            Plot::new("p").x(Axis::log("nodes").at_points()).with(Series::new("s").points(points))
+        };
+        let texts = |plot: &Plot| {
+            let ruler = Ruler::of(plot, Way::Across, 520, 0);
+            ruler.ticks.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(texts(&plot(3..7)), "3 4 5 6");
+        assert_eq!(texts(&plot(2..40)), "2 5 10 20");
+    }
+}

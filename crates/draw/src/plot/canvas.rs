@@ -1,0 +1,360 @@
+//! What plotters draws on: an SVG document in which text is text, and colours follow the theme.
+//!
+//! Plotters counts in whole pixels. A pixel here has ten units, so that curves are smooth and marks are where they belong.
+
+use super::shape::Shape;
+use super::text::{escape, isolate};
+use crate::style::{Colour, SANS, Theme, colours};
+use plotters::style::RGBColor;
+use plotters_backend::{BackendColor, BackendCoord, BackendStyle, DrawingBackend, DrawingErrorKind};
+use std::convert::Infallible;
+use std::fmt::Write;
+
+/// So many units of plotters are one pixel.
+pub(super) const UNIT: i32 = 10;
+
+/// A document that is being drawn.
+pub(super) struct Canvas {
+    /// In units.
+    size: (i32, i32),
+    theme: Theme,
+    body: String,
+    /// What its style sheet must tell of.
+    used: Vec<Colour>,
+}
+
+/// What a line is drawn with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pen {
+    pub(super) colour: Colour,
+    /// In units.
+    pub(super) width: i32,
+    pub(super) dashes: Option<Dashes>,
+    /// In hundredths.
+    pub(super) opacity: u8,
+}
+
+/// A line with gaps, in units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dashes {
+    pub(super) dash: i32,
+    pub(super) gap: i32,
+    /// How much comes before the first dash.
+    pub(super) skip: i32,
+}
+
+impl Pen {
+    pub(super) fn new(colour: Colour, width: i32) -> Self {
+        Self { colour, width, dashes: None, opacity: 100 }
+    }
+}
+
+/// A mark without its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) shape: Shape,
+    pub(super) colour: Colour,
+    /// In units.
+    pub(super) radius: i32,
+    /// Filled, with a rim of this colour; or drawn around, if there is none.
+    pub(super) rim: Option<Colour>,
+}
+
+/// Where a text is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Anchor {
+    #[default]
+    Start,
+    Middle,
+    End,
+}
+
+/// A text without its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) text: String,
+    /// What follows it in another colour, whichever way the text runs.
+    pub(super) rest: Option<Rest>,
+    /// In pixels.
+    pub(super) size: i32,
+    pub(super) colour: Colour,
+    pub(super) anchor: Anchor,
+    pub(super) is_bold: bool,
+    /// What is told on hover.
+    pub(super) hover: Option<String>,
+}
+
+/// What follows a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rest {
+    pub(super) text: String,
+    pub(super) colour: Colour,
+    /// In pixels.
+    pub(super) gap: i32,
+}
+
+impl Words {
+    pub(super) fn new(text: impl Into<String>, size: i32, colour: Colour) -> Self {
+        let text = text.into();
+        Self { text, rest: None, size, colour, anchor: Anchor::Start, is_bold: false, hover: None }
+    }
+}
+
+/// A colour of the palette as plotters knows it.
+pub(super) fn rgb(colour: Colour) -> RGBColor {
+    let part = |from: usize| colour.light.get(from..from + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+    RGBColor(part(1).unwrap_or_default(), part(3).unwrap_or_default(), part(5).unwrap_or_default())
+}
+
+impl Canvas {
+    /// An empty document of so many pixels.
+    pub(super) fn new((width, height): (i32, i32), theme: Theme) -> Self {
+        Self { size: (width * UNIT, height * UNIT), theme, body: String::new(), used: Vec::new() }
+    }
+
+    pub(super) fn line(&mut self, at: &[(i32, i32)], pen: &Pen, hover: &str) {
+        let colour = self.ink(pen.colour);
+        let points: Vec<_> = straightened(at).into_iter().map(pair).collect();
+        let mut tag = format!("<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"", points.join(" "));
+        let _ = write!(tag, " stroke-width=\"{}\" stroke-linejoin=\"round\"", pixels(pen.width));
+        if let Some(Dashes { dash, gap, skip }) = pen.dashes {
+            let _ = write!(tag, " stroke-dasharray=\"{} {}\"", pixels(dash), pixels(gap));
+            if skip != 0 {
+                let _ = write!(tag, " stroke-dashoffset=\"{}\"", pixels(-skip));
+            }
+        }
+        if pen.opacity < 100 {
+            let _ = write!(tag, " stroke-opacity=\"{}.{:02}\"", pen.opacity / 100, pen.opacity % 100);
+        }
+        self.element("polyline", &tag, hover);
+    }
+
+    pub(super) fn stamp(&mut self, (x, y): (i32, i32), stamp: &Stamp, hover: &str) {
+        let colour = self.ink(stamp.colour);
+        let paint = match stamp.rim {
+            Some(rim) => {
+                let rim = self.ink(rim);
+                format!("fill=\"{colour}\" stroke=\"{rim}\" stroke-width=\"1.2\"")
+            }
+            None => format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\""),
+        };
+        if stamp.shape == Shape::Circle {
+            let (x, y, radius) = (pixels(x), pixels(y), pixels(stamp.radius));
+            return self.element("circle", &format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {paint}"), hover);
+        }
+        let corner = |(right, down): &(i32, i32)| pair((x + right * stamp.radius / 100, y + down * stamp.radius / 100));
+        let points: Vec<_> = stamp.shape.corners().iter().map(corner).collect();
+        let tag = format!("<polygon points=\"{}\" {paint} stroke-linejoin=\"round\"", points.join(" "));
+        self.element("polygon", &tag, hover);
+    }
+
+    pub(super) fn words(&mut self, (x, y): (i32, i32), words: &Words) {
+        let colour = self.ink(words.colour);
+        let mut tag = format!("<text x=\"{}\" y=\"{}\" font-size=\"{}\"", pixels(x), pixels(y), words.size);
+        let _ = write!(tag, " fill=\"{colour}\"");
+        if words.is_bold {
+            tag.push_str(" font-weight=\"600\"");
+        }
+        match words.anchor {
+            Anchor::Start => {}
+            Anchor::Middle => tag.push_str(" text-anchor=\"middle\""),
+            Anchor::End => tag.push_str(" text-anchor=\"end\""),
+        }
+        let rest = words.rest.as_ref().map(|Rest { text, colour, gap }| {
+            let colour = self.ink(*colour);
+            format!("<tspan dx=\"{gap}\" fill=\"{colour}\" font-weight=\"400\">{}</tspan>", isolate(text))
+        });
+        let hover = words.hover.as_ref().map(|hover| title(hover)).unwrap_or_default();
+        let (text, rest) = (isolate(&words.text), rest.unwrap_or_default());
+        let _ = writeln!(self.body, "{tag}>{hover}{text}{rest}</text>");
+    }
+
+    /// The document, with what is read out to those who do not see it.
+    pub(super) fn finish(self, name: &str, description: &str) -> String {
+        let (width, height) = (pixels(self.size.0), pixels(self.size.1));
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"quorate-plot\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"{SANS}\">\n\
+             <title>{}</title>\n<desc>{}</desc>\n{}{}</svg>\n",
+            escape(name),
+            escape(description),
+            self.sheet(),
+            self.body
+        )
+    }
+
+    /// A document that follows its viewer has the light colours, and a sheet that exchanges them. Who reads no sheets sees
+    /// it light.
+    fn sheet(&self) -> String {
+        if self.theme != Theme::Auto {
+            return String::new();
+        }
+        let used = colours().filter(|colour| self.used.contains(colour));
+        let rule = |Colour { light, dark, .. }: Colour| {
+            let side = |what: &str| format!(".quorate-plot [{what}=\"{light}\"]{{{what}:{dark}}}");
+            format!("{}{}\n", side("fill"), side("stroke"))
+        };
+        format!("<style>\n@media (prefers-color-scheme:dark){{\n{}}}\n</style>\n", used.map(rule).collect::<String>())
+    }
+
+    fn ink(&mut self, colour: Colour) -> &'static str {
+        if !self.used.contains(&colour) {
+            self.used.push(colour);
+        }
+        match self.theme {
+            Theme::Auto | Theme::Light => colour.light,
+            Theme::Dark => colour.dark,
+        }
+    }
+
+    fn element(&mut self, name: &str, tag: &str, hover: &str) {
+        let _ = match hover {
+            "" => writeln!(self.body, "{tag}/>"),
+            hover => writeln!(self.body, "{tag}>{}</{name}>", title(hover)),
+        };
+    }
+
+    /// What plotters asks for is of the palette; anything else would be as it is in both themes.
+    fn backend_ink(&mut self, BackendColor { rgb: (red, green, blue), .. }: BackendColor) -> String {
+        let hex = format!("#{red:02x}{green:02x}{blue:02x}");
+        match colours().find(|colour| colour.light == hex) {
+            Some(colour) => self.ink(colour).to_owned(),
+            None => hex,
+        }
+    }
+}
+
+impl DrawingBackend for Canvas {
+    type ErrorType = Infallible;
+
+    fn get_size(&self) -> (u32, u32) {
+        (self.size.0.unsigned_abs(), self.size.1.unsigned_abs())
+    }
+
+    fn ensure_prepared(&mut self) -> Result<(), DrawingErrorKind<Infallible>> {
+        Ok(())
+    }
+
+    fn present(&mut self) -> Result<(), DrawingErrorKind<Infallible>> {
+        Ok(())
+    }
+
+    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> Result<(), DrawingErrorKind<Infallible>> {
+        self.draw_rect((x, y), (x + 1, y + 1), &color, true)
+    }
+
+    fn draw_rect<S: BackendStyle>(
+        &mut self,
+        (left, top): BackendCoord,
+        (right, bottom): BackendCoord,
+        style: &S,
+        is_filled: bool,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        let colour = self.backend_ink(style.color());
+        let (fill, stroke) = if is_filled { (colour.as_str(), "none") } else { ("none", colour.as_str()) };
+        let _ = writeln!(
+            self.body,
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{fill}\" stroke=\"{stroke}\"/>",
+            pixels(left),
+            pixels(top),
+            pixels(right - left),
+            pixels(bottom - top)
+        );
+        Ok(())
+    }
+
+    fn draw_line<S: BackendStyle>(
+        &mut self,
+        from: BackendCoord,
+        to: BackendCoord,
+        style: &S,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        self.draw_path([from, to], style)
+    }
+
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        let points: Vec<_> = path.into_iter().map(pair).collect();
+        let colour = self.backend_ink(style.color());
+        let width = pixels(i32::try_from(style.stroke_width()).unwrap_or(UNIT));
+        let _ = writeln!(
+            self.body,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>",
+            points.join(" ")
+        );
+        Ok(())
+    }
+}
+
+fn title(text: &str) -> String {
+    format!("<title>{}</title>", escape(text))
+}
+
+/// Units as pixels with at most one place.
+fn pixels(units: i32) -> String {
+    let sign = if units < 0 { "-" } else { "" };
+    let (whole, tenth) = (units.unsigned_abs() / UNIT.unsigned_abs(), units.unsigned_abs() % UNIT.unsigned_abs());
+    if tenth == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{tenth}") }
+}
+
+fn pair((x, y): (i32, i32)) -> String {
+    format!("{},{}", pixels(x), pixels(y))
+}
+
+/// The points of a line without those that lie exactly between their neighbours.
+fn straightened(points: &[(i32, i32)]) -> Vec<(i32, i32)> {
+    let mut kept: Vec<(i32, i32)> = Vec::with_capacity(points.len());
+    for point in points {
+        if let [.., before, last] = kept[..]
+            && lies_between(before, last, *point)
+        {
+            kept.pop();
+        }
+        if kept.last() != Some(point) {
+            kept.push(*point);
+        }
+    }
+    kept
+}
+
+fn lies_between(from: (i32, i32), point: (i32, i32), to: (i32, i32)) -> bool {
+    let step = |from: (i32, i32), to: (i32, i32)| (i64::from(to.0 - from.0), i64::from(to.1 - from.1));
+    let ((right, down), (on, below)) = (step(from, point), step(point, to));
+    right * below == down * on && right * on >= 0 && down * below >= 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pixels, rgb, straightened};
+    use crate::style::colours;
+
+    #[test]
+    fn units_are_tenths_of_pixels() {
+        assert_eq!([0, 5, 10, -3, -25, 12_345].map(pixels), ["0", "0.5", "1", "-0.3", "-2.5", "1234.5"]);
+    }
+
+    #[test]
+    fn a_line_keeps_its_corners_only() {
+        assert_eq!(straightened(&[(0, 0), (1, 1), (2, 2), (3, 2), (9, 2), (9, 2)]), [(0, 0), (2, 2), (9, 2)]);
+        // There and back again is a line that was further away.
+        assert_eq!(straightened(&[(0, 0), (5, 0), (2, 0)]), [(0, 0), (5, 0), (2, 0)]);
+        assert_eq!(straightened(&[(4, 4)]), [(4, 4)]);
+    }
+
+    /// The style sheet finds colours by what they are in the light.
+    #[test]
+    fn no_two_colours_of_the_palette_are_the_same() {
+        let mut lights: Vec<_> = colours().map(|colour| colour.light).collect();
+        let count = lights.len();
+        lights.sort_unstable();
+        lights.dedup();
+        assert_eq!(lights.len(), count);
+        for colour in colours() {
+            let plotters::style::RGBColor(red, green, blue) = rgb(colour);
+            assert_eq!(format!("#{red:02x}{green:02x}{blue:02x}"), colour.light);
+        }
+    }
+}

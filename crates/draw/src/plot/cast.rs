@@ -1,0 +1,51 @@
+//! Who looks how: a name has one colour and one shape in all plots of a figure.
+
+use super::shape::Shape;
+use super::{Figure, Series};
+use crate::style::{Colour, SERIES};
+
+/// How the marks and lines of a series look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) colour: Colour,
+    pub(super) shape: Shape,
+    /// Whether the colour was given away before, so that lines differ by their dashes.
+    pub(super) is_dashed: bool,
+}
+
+/// The names of a figure's series, in the order in which they first appear.
+pub(super) struct Cast<'a>(Vec<&'a str>);
+
+impl<'a> Cast<'a> {
+    pub(super) fn of(figure: &'a Figure) -> Self {
+        let mut names: Vec<&str> = Vec::new();
+        for series in figure.plots.iter().flat_map(|plot| &plot.series) {
+            if !names.contains(&series.name.as_str()) {
+                names.push(&series.name);
+            }
+        }
+        Self(names)
+    }
+
+    pub(super) fn names(&self) -> &[&'a str] {
+        &self.0
+    }
+
+    pub(super) fn look(&self, series: &Series) -> Look {
+        look(self.0.iter().position(|name| *name == series.name).unwrap_or_default())
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'a str, Look)> + '_ {
+        self.0.iter().enumerate().map(|(place, name)| (*name, look(place)))
+    }
+}
+
+fn look(place: usize) -> Look {
+    let pick = |place: usize| (SERIES.get(place % SERIES.len()), Shape::ALL.get(place % Shape::ALL.len()));
+    let (colour, shape) = pick(place);
+    Look {
+        colour: colour.copied().unwrap_or(crate::style::INK),
+        shape: shape.copied().unwrap_or(Shape::Circle),
+        is_dashed: (place / SERIES.len()) % 2 == 1,
+    }
+}

@@ -1,0 +1,193 @@
+//! Marks that would cover each other stand side by side: what is measured upwards stays exact.
+
+use super::canvas::UNIT;
+use super::{Mark, Plot, Point, Series};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How far a mark and a ring reach up and down from their middle, in units.
+const DOT_REACH: i32 = 43;
+const RING_REACH: i32 = 100;
+/// How far apart marks then stand if they have room, in units.
+const DOT_STEP: i32 = 125;
+const RING_STEP: i32 = 215;
+/// They take this much of the way to the next column at most, in tenths.
+const SHARE: i32 = 8;
+
+/// Which marks of a plot are moved aside, and how far.
+pub(super) struct Crowd {
+    shifts: BTreeMap<(i32, i32, usize), i32>,
+}
+
+/// A mark in its column, with all that belongs to it.
+struct Member {
+    y: i32,
+    top: i32,
+    bottom: i32,
+    series: usize,
+    mark: Mark,
+}
+
+impl Member {
+    fn new(point: &Point, series: usize, upwards: impl Fn(f64) -> i32) -> Self {
+        let y = upwards(point.y);
+        let reach = if point.mark == Mark::Ring { RING_REACH } else { DOT_REACH };
+        let ranges = [point.reach, point.interval].into_iter().flatten();
+        let ends = ranges.flat_map(|range| [upwards(range.low), upwards(range.high)]);
+        let (mut top, mut bottom) = (y - reach, y + reach);
+        for end in ends {
+            (top, bottom) = (top.min(end), bottom.max(end));
+        }
+        Self { y, top, bottom, series, mark: point.mark }
+    }
+}
+
+impl Crowd {
+    /// Of a plot this many units wide, whose values are where `across` and `upwards` say.
+    pub(super) fn of(plot: &Plot, width: i32, across: impl Fn(f64) -> i32, upwards: impl Fn(f64) -> i32) -> Self {
+        let mut columns: BTreeMap<i32, Vec<Member>> = BTreeMap::new();
+        for series in &plot.series {
+            let first = first_of(plot, series);
+            for point in &series.points {
+                columns.entry(across(point.x)).or_default().push(Member::new(point, first, &upwards));
+            }
+        }
+        let room = room(&columns, width);
+        let mut crowd = Self { shifts: BTreeMap::new() };
+        for (x, members) in columns {
+            let edge = x.min(width - x) + DOT_REACH;
+            for group in groups(members) {
+                crowd.part(plot, x, &group, room.min(2 * edge));
+            }
+        }
+        crowd
+    }
+
+    /// How far the marks of one place are moved aside.
+    fn part(&mut self, plot: &Plot, x: i32, group: &[Member], room: i32) {
+        let mut crew: Vec<usize> = group.iter().map(|member| member.series).collect();
+        crew.sort_unstable();
+        crew.dedup();
+        // A mark that has a line stays on it.
+        crew.retain(|series| plot.series.get(*series).is_some_and(|series| !series.is_joined));
+        let has_ring = group.iter().any(|member| member.mark == Mark::Ring);
+        let count = crew.len() as i32;
+        let step = (if has_ring { RING_STEP } else { DOT_STEP }).min(room / count.max(1));
+        for Member { y, series, .. } in group {
+            let turn = crew.iter().position(|other| other == series).map(|turn| turn as i32);
+            let shift = turn.map_or(0, |turn| step * (2 * turn - (count - 1)) / 2);
+            if shift != 0 {
+                self.shifts.insert((x, *y, *series), shift);
+            }
+        }
+    }
+
+    /// Whether anything is moved aside.
+    pub(super) fn is_there(&self) -> bool {
+        !self.shifts.is_empty()
+    }
+
+    /// How far this mark is moved to the right.
+    pub(super) fn shift(&self, plot: &Plot, series: &Series, (x, y): (i32, i32)) -> i32 {
+        self.shifts.get(&(x, y, first_of(plot, series))).copied().unwrap_or_default()
+    }
+}
+
+/// Those that overlap each other upwards, from the top down.
+fn groups(mut members: Vec<Member>) -> Vec<Vec<Member>> {
+    members.sort_by_key(|member| (member.top, member.series));
+    let mut groups: Vec<Vec<Member>> = Vec::new();
+    let mut bottom = i32::MIN;
+    for member in members {
+        let (is_apart, below) = (member.top >= bottom, member.bottom);
+        match groups.last_mut().filter(|_| !is_apart) {
+            Some(group) => group.push(member),
+            None => groups.push(vec![member]),
+        }
+        bottom = bottom.max(below);
+    }
+    groups
+}
+
+/// Series of one name are one thing.
+fn first_of(plot: &Plot, series: &Series) -> usize {
+    plot.series.iter().position(|other| other.name == series.name).unwrap_or_default()
+}
+
+/// How much room marks have beside each other.
+fn room(columns: &BTreeMap<i32, Vec<Member>>, width: i32) -> i32 {
+    let gaps = columns.keys().zip(columns.keys().skip(1)).map(|(left, right)| right - left);
+    gaps.min().unwrap_or(width / 3).min(width / 3) * SHARE / 10
+}
+
+/// How wide the widest group of marks at one place would like to be, in pixels. A range takes a whole column.
+pub(super) fn widest(plot: &Plot) -> i32 {
+    let points = || plot.series.iter().flat_map(|series| &series.points);
+    let has_ranges = points().any(|point| point.reach.or(point.interval).is_some());
+    let mut places: BTreeMap<[u64; 2], BTreeSet<usize>> = BTreeMap::new();
+    for series in plot.series.iter().filter(|series| !series.is_joined) {
+        let first = first_of(plot, series);
+        for point in &series.points {
+            let y = if has_ranges { 0 } else { point.y.to_bits() };
+            places.entry([point.x.to_bits(), y]).or_default().insert(first);
+        }
+    }
+    let step = if points().any(|point| point.mark == Mark::Ring) { RING_STEP } else { DOT_STEP };
+    places.values().map(|crew| crew.len() as i32).max().unwrap_or_default() * step / UNIT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Crowd;
+    use crate::plot::{Plot, Point, Series};
+
+    fn shifts(plot: &Plot, width: i32) -> Vec<i32> {
+        let place = |point: &Point| (point.x as i32, point.y as i32);
+        let crowd = Crowd::of(plot, width, |x| x as i32, |y| y as i32);
+        let points = plot.series.iter().flat_map(|series| series.points.iter().map(move |point| (series, point)));
+        points.map(|(series, point)| crowd.shift(plot, series, place(point))).collect()
+    }
+
+    fn plot(names: &str) -> Plot {
+        let series = |name: char| Series::new(name).points([Point::new(1000.0, 500.0), Point::new(1000.0, 900.0)]);
+        names.chars().map(series).fold(Plot::new("p"), Plot::with)
+    }
+
+    #[test]
+    fn marks_at_one_place_stand_side_by_side() {
+        assert_eq!(shifts(&plot("a"), 4000), [0, 0]);
+        assert_eq!(shifts(&plot("ab"), 4000), [-62, -62, 62, 62]);
+        assert_eq!(shifts(&plot("abc"), 4000), [-125, -125, 0, 0, 125, 125]);
+    }
+
+    #[test]
+    fn series_of_one_name_stay_together() {
+        assert_eq!(shifts(&plot("aa"), 4000), [0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn many_share_the_room_there_is() {
+        let shifts = shifts(&plot("abcdefghijkl"), 4000);
+        assert!(shifts.iter().all(|shift| shift.abs() <= 4000 / 3 / 2), "{shifts:?}");
+        let mut first: Vec<_> = shifts.iter().step_by(2).collect();
+        first.dedup();
+        assert_eq!(first.len(), 12, "{shifts:?}");
+    }
+
+    /// One whose range reaches another mark is moved out of its way.
+    #[test]
+    fn ranges_do_not_cover_marks() {
+        let mut plot = plot("ab");
+        plot.series[1].points.truncate(1);
+        plot.series[0].points.remove(0);
+        assert_eq!(shifts(&plot, 4000), [0, 0]);
+        plot.series[1].points[0] = Point::new(1000.0, 500.0).reach(400.0, 870.0);
+        assert_eq!(shifts(&plot, 4000), [-62, 62]);
+    }
+
+    #[test]
+    fn a_mark_on_a_line_stays_there() {
+        let mut plot = plot("abc");
+        plot.series[1].is_joined = true;
+        assert_eq!(shifts(&plot, 4000), [-62, -62, 0, 0, 62, 62]);
+    }
+}

@@ -1,0 +1,89 @@
+//! A figure from its first line to its last.
+
+use super::canvas::{Canvas, Words, rgb};
+use super::cast::Cast;
+use super::layout::{Layout, PAGE, SUBTITLE, TITLE};
+use super::legend::Legend;
+use super::panel::{Page, Panel, drawing, write};
+use super::text::{bold, fit};
+use super::ticks::number;
+use super::{Figure, Plot, PlotError, Series, sound};
+use crate::style::{FAINT, INK, PAPER, Theme};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Between the plots and the legend.
+const ABOVE_LEGEND: i32 = 20;
+
+pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
+    sound::check(figure)?;
+    let cast = Cast::of(figure);
+    let layout = Layout::of(figure, &cast);
+    let cells = figure.plots.iter().zip(&layout.cells);
+    let panels: Vec<_> = cells.map(|(plot, cell)| Panel::new(plot, &figure.key, cell, &cast)).collect();
+    let is_crowded = panels.iter().any(Panel::is_crowded);
+    let legend = Legend::of(figure, &cast, layout.width - 2 * PAGE, layout.are_all_named, is_crowded);
+    let below = if legend.height > 0 { ABOVE_LEGEND + legend.height } else { 0 };
+    let size = (layout.width, layout.bottom + below + PAGE - 6);
+
+    let canvas = Rc::new(RefCell::new(Canvas::new(size, theme)));
+    let page = Page::from(&canvas);
+    page.fill(&rgb(PAPER)).map_err(drawing)?;
+    head(figure, &layout, &page)?;
+    panels.iter().try_for_each(|panel| panel.draw(&page))?;
+    legend.draw(&page, (PAGE, layout.bottom + ABOVE_LEGEND))?;
+    drop(page);
+    let canvas = Rc::into_inner(canvas).ok_or_else(|| drawing("somebody still draws on it"))?.into_inner();
+    Ok(canvas.finish(&title(figure), &description(figure)))
+}
+
+fn head(figure: &Figure, layout: &Layout, page: &Page) -> Result<(), PlotError> {
+    let lines = [
+        (layout.title, &figure.title, Words { is_bold: true, ..Words::new("", TITLE, INK) }),
+        (layout.subtitle, &figure.subtitle, Words::new("", SUBTITLE, FAINT)),
+    ];
+    for (baseline, full, words) in lines {
+        let Some(baseline) = baseline else { continue };
+        let size = if words.is_bold { bold(words.size) } else { words.size };
+        let (text, is_whole) = fit(full, size, layout.width - 2 * PAGE);
+        let hover = (!is_whole).then(|| full.clone());
+        write(page, (PAGE, baseline), Words { text, hover, ..words })?;
+    }
+    Ok(())
+}
+
+fn title(figure: &Figure) -> String {
+    let titles = figure.plots.iter().map(|plot| plot.title.as_str());
+    let found = std::iter::once(figure.title.as_str()).chain(titles).find(|title| !title.is_empty());
+    found.unwrap_or("A plot").to_owned()
+}
+
+/// The figure in words, for those who do not see it.
+fn description(figure: &Figure) -> String {
+    let mut parts: Vec<_> = std::iter::once(figure.subtitle.clone()).filter(|text| !text.is_empty()).collect();
+    parts.extend(figure.plots.iter().map(describe));
+    parts.join("\u{20}")
+}
+
+fn describe(plot: &Plot) -> String {
+    let title = if plot.title.is_empty() { String::new() } else { format!("{}: ", plot.title) };
+    let axes = [&plot.y, &plot.x].map(|axis| match (axis.name.as_str(), axis.unit.as_str()) {
+        ("", "") => "what was measured".to_owned(),
+        (name, "") | ("", name) => name.to_owned(),
+        (name, unit) => format!("{name}, in {unit},"),
+    });
+    let series: Vec<_> = plot.series.iter().map(outline).collect();
+    let [up, across] = axes;
+    format!("{title}{up} over {}. {}", across.trim_end_matches(','), series.join(" "))
+}
+
+fn outline(series: &Series) -> String {
+    let place = |point: &super::Point| format!("{} at {}", number(point.y), number(point.x));
+    let formula = series.formula.as_ref().filter(|formula| !formula.text.is_empty());
+    let formula = formula.map(|formula| format!(", formula {}", formula.text)).unwrap_or_default();
+    match (&series.points[..], &series.name) {
+        ([], name) => format!("{name}: nothing measured{formula}."),
+        ([only], name) => format!("{name}: {}{formula}.", place(only)),
+        ([first, .., last], name) => format!("{name}: from {} to {}{formula}.", place(first), place(last)),
+    }
+}

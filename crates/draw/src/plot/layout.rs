@@ -1,0 +1,187 @@
+//! Where everything stands, in pixels.
+
+use super::axis::{Ruler, Way};
+use super::canvas::{Rest, UNIT, Words};
+use super::cast::Cast;
+use super::crowd;
+use super::text::{bold, fit, width};
+use super::{Figure, Plot, Series};
+use crate::style::FAINT;
+use plotters::coord::ranged1d::Ranged;
+
+/// The sizes of letters.
+pub(super) const TITLE: i32 = 24;
+pub(super) const SUBTITLE: i32 = 15;
+pub(super) const HEADING: i32 = 17;
+pub(super) const LABEL: i32 = 14;
+pub(super) const TICK: i32 = 13;
+
+/// Around everything.
+pub(super) const PAGE: i32 = 36;
+/// Between plots.
+const GUTTER: i32 = 44;
+const BETWEEN_ROWS: i32 = 34;
+/// Between a plot's words and the plot: the uppermost mark has room there.
+const ABOVE_PLOT: i32 = 18;
+const TICK_LINE: i32 = 24;
+const NAME_LINE: i32 = 20;
+/// Between an axis and what is written at it.
+pub(super) const AXIS_GAP: i32 = 10;
+/// To the right of a plot, where no names are.
+const RIGHT: i32 = 12;
+/// Names at the ends of lines are this far apart at least.
+const LABEL_LINE: i32 = 19;
+const WIDEST_LABEL: i32 = 230;
+
+/// The part of the page that a plot's points are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) left: i32,
+    pub(super) top: i32,
+    pub(super) width: i32,
+    pub(super) height: i32,
+}
+
+impl Frame {
+    pub(super) fn right(&self) -> i32 {
+        self.left + self.width
+    }
+
+    pub(super) fn bottom(&self) -> i32 {
+        self.top + self.height
+    }
+}
+
+/// One plot with its place.
+pub(super) struct Cell {
+    pub(super) frame: Frame,
+    pub(super) x: Ruler,
+    pub(super) y: Ruler,
+    /// Where its heading begins, and what its name has of the line below; without it if no plot has any.
+    pub(super) left: i32,
+    pub(super) heading: i32,
+    pub(super) name: i32,
+    pub(super) width: i32,
+    /// Names at the ends of lines, with their places.
+    pub(super) labels: Vec<(i32, Words)>,
+}
+
+/// The whole page but its legend.
+pub(super) struct Layout {
+    pub(super) width: i32,
+    /// Where the last plot ends.
+    pub(super) bottom: i32,
+    pub(super) title: Option<i32>,
+    pub(super) subtitle: Option<i32>,
+    pub(super) cells: Vec<Cell>,
+    /// Whether every series is named at its end.
+    pub(super) are_all_named: bool,
+}
+
+/// How plots are arranged.
+struct Grid {
+    columns: i32,
+    page: i32,
+    height: i32,
+}
+
+impl Grid {
+    fn of(plots: usize) -> Self {
+        match plots {
+            0 | 1 => Self { columns: 1, page: 960, height: 420 },
+            2 => Self { columns: 2, page: 1200, height: 340 },
+            4 => Self { columns: 2, page: 1200, height: 260 },
+            3 => Self { columns: 3, page: 1440, height: 320 },
+            _ => Self { columns: 3, page: 1440, height: 260 },
+        }
+    }
+
+    fn cell(&self) -> i32 {
+        (self.page - 2 * PAGE - (self.columns - 1) * GUTTER) / self.columns
+    }
+}
+
+impl Layout {
+    pub(super) fn of(figure: &Figure, cast: &Cast<'_>) -> Self {
+        let grid = Grid::of(figure.plots.len());
+        let mut y = PAGE;
+        let mut line = |is_there: bool, size: i32, height: i32| {
+            let baseline = y + size;
+            y += if is_there { height } else { 0 };
+            is_there.then_some(baseline)
+        };
+        let title = line(!figure.title.is_empty(), TITLE - 5, 34);
+        let subtitle = line(!figure.subtitle.is_empty(), SUBTITLE - 3, 24);
+        line(title.or(subtitle).is_some(), 0, 18);
+        let rulers: Vec<_> = figure.plots.iter().map(|plot| Ruler::of(plot, Way::Up, grid.height, 0)).collect();
+        let axis = rulers.iter().flat_map(|ruler| &ruler.ticks).map(|(_, text)| width(text, TICK)).max();
+        let mut layout = Self { width: grid.page, bottom: y, title, subtitle, cells: Vec::new(), are_all_named: false };
+        layout.arrange(figure, cast, &grid, rulers, axis.unwrap_or_default() + AXIS_GAP);
+        layout
+    }
+
+    fn arrange(&mut self, figure: &Figure, cast: &Cast<'_>, grid: &Grid, rulers: Vec<Ruler>, axis: i32) {
+        let any = |has: fn(&Plot) -> bool| figure.plots.iter().any(has);
+        let heading = if any(|plot| !plot.title.is_empty()) { 26 } else { 0 };
+        let name = if any(|plot| !plot.y.name.is_empty() || !plot.y.unit.is_empty()) { NAME_LINE } else { 0 };
+        let below =
+            TICK_LINE + if any(|plot| !plot.x.name.is_empty() || !plot.x.unit.is_empty()) { NAME_LINE } else { 0 };
+        let top = self.bottom;
+        let height = heading + name + ABOVE_PLOT + grid.height + below;
+        for (place, (plot, y)) in figure.plots.iter().zip(rulers).enumerate() {
+            let place = place as i32;
+            let left = PAGE + (place % grid.columns) * (grid.cell() + GUTTER);
+            let top = top + (place / grid.columns) * (height + BETWEEN_ROWS);
+            self.bottom = self.bottom.max(top + height);
+            let names = if figure.plots.len() == 1 { ends(plot, cast, &y, grid.height) } else { Vec::new() };
+            self.are_all_named = names.len() == cast.names().len() && !names.is_empty();
+            let right =
+                names.iter().map(|(_, words)| label_width(words)).max().map_or(RIGHT, |width| width + 2 * AXIS_GAP);
+            let frame = Frame {
+                left: left + axis,
+                top: top + heading + name + ABOVE_PLOT,
+                width: grid.cell() - axis - right,
+                height: grid.height,
+            };
+            let x = Ruler::of(plot, Way::Across, frame.width, crowd::widest(plot) / 2);
+            let (heading, name) = (top + HEADING - 2, top + heading + TICK);
+            self.cells.push(Cell { frame, x, y, left, heading, name, width: grid.cell(), labels: names });
+        }
+    }
+}
+
+fn label_width(words: &Words) -> i32 {
+    width(&words.text, bold(LABEL)) + words.rest.as_ref().map_or(0, |rest| rest.gap + width(&rest.text, LABEL))
+}
+
+/// Names at the right end of what they name, as long as they do not stand in each other's way.
+fn ends(plot: &Plot, cast: &Cast<'_>, y: &Ruler, height: i32) -> Vec<(i32, Words)> {
+    let rightmost = plot.series.iter().filter_map(end).map(|(x, _)| x).fold(f64::NEG_INFINITY, f64::max);
+    let mut named: Vec<(i32, &Series)> = Vec::new();
+    for series in &plot.series {
+        let is_repeated = named.iter().any(|(_, other)| other.name == series.name);
+        let Some((_, value)) = end(series).filter(|(x, _)| *x == rightmost && !is_repeated) else { continue };
+        let place = y.map(&value, (height * UNIT, 0));
+        if named.iter().all(|(other, _)| (other - place).abs() >= LABEL_LINE * UNIT) {
+            named.push((place, series));
+        }
+    }
+    named.into_iter().map(|(place, series)| (place, label(series, cast))).collect()
+}
+
+fn label(series: &Series, cast: &Cast<'_>) -> Words {
+    let (text, is_whole) = fit(&series.name, bold(LABEL), WIDEST_LABEL);
+    let formula = series.formula.as_ref().map(|formula| fit(&formula.text, LABEL, WIDEST_LABEL / 2).0);
+    let rest = formula.filter(|text| !text.is_empty()).map(|text| Rest { text, colour: FAINT, gap: 8 });
+    let hover = (!is_whole).then(|| series.name.clone());
+    Words { rest, hover, is_bold: true, ..Words::new(text, LABEL, cast.look(series).colour) }
+}
+
+/// Where a series ends on the right.
+fn end(series: &Series) -> Option<(f64, f64)> {
+    let line = series.formula.iter().flat_map(|formula| formula.points.last().copied());
+    line.chain(series.points.iter().map(|point| (point.x, point.y))).reduce(|last, next| {
+        // The line's end counts before a point's, and an earlier one before its like.
+        if next.0 > last.0 { next } else { last }
+    })
+}

@@ -1,0 +1,295 @@
+//! One plot of a figure: its grid, its lines, its marks and its words.
+
+use super::axis::Ruler;
+use super::canvas::{Anchor, Canvas, Dashes, Pen, Rest, Stamp, UNIT, Words, rgb};
+use super::cast::{Cast, Look};
+use super::crowd::Crowd;
+use super::layout::{AXIS_GAP, Cell, HEADING, LABEL, TICK};
+use super::place::{Dot, Ends, Ink, Placed, Stroke};
+use super::text::{bold, fit, width};
+use super::ticks::number;
+use super::{Axis, Key, Mark, Plot, PlotError, Point, Range, Series};
+use crate::style::{FAINT, INK, PAPER, RULE};
+use plotters::chart::{ChartBuilder, ChartContext};
+use plotters::coord::Shift;
+use plotters::coord::cartesian::{Cartesian2d, MeshLine};
+use plotters::coord::ranged1d::Ranged;
+use plotters::drawing::DrawingArea;
+use plotters::style::ShapeStyle;
+use std::collections::BTreeMap;
+
+pub(super) type Page = DrawingArea<Canvas, Shift>;
+type Chart<'a> = ChartContext<'a, Canvas, Cartesian2d<Ruler, Ruler>>;
+
+/// How large marks and rings are, in units.
+pub(super) const DOT: i32 = 55;
+pub(super) const RING: i32 = 92;
+/// What a line looks like whose colour is another's too.
+pub(super) const DASHES: Dashes = Dashes { dash: 60, gap: 30, skip: 0 };
+/// Each of several lines at the same place shows this much of itself at a time.
+const STRIPE: i32 = 120;
+
+/// A plot with its place.
+pub(super) struct Panel<'a> {
+    plot: &'a Plot,
+    key: &'a Key,
+    cell: &'a Cell,
+    looks: Vec<Look>,
+    crowd: Crowd,
+}
+
+pub(super) fn drawing(error: impl std::fmt::Display) -> PlotError {
+    PlotError::Drawing(error.to_string())
+}
+
+/// Draws one thing at its places.
+pub(super) fn put<I: Ink>(page: &Page, at: Vec<(i32, i32)>, ink: I) -> Result<(), PlotError> {
+    page.draw(&Placed { at, ink }).map_err(drawing)
+}
+
+/// Draws text at a place in pixels.
+pub(super) fn write(page: &Page, (x, y): (i32, i32), words: Words) -> Result<(), PlotError> {
+    put(page, vec![(x * UNIT, y * UNIT)], words)
+}
+
+/// An axis as it is named on so many pixels: what is measured, and in which unit.
+fn name(axis: &Axis, room: i32) -> Words {
+    if axis.name.is_empty() || axis.unit.is_empty() {
+        let full = format!("{}{}", axis.name, axis.unit);
+        let (text, is_whole) = fit(&full, LABEL, room);
+        return Words { hover: (!is_whole).then_some(full), ..Words::new(text, LABEL, FAINT) };
+    }
+    let (unit, is_unit_whole) = fit(&format!(", in {}", axis.unit), LABEL, room / 2);
+    let (text, is_whole) = fit(&axis.name, LABEL, room - width(&unit, LABEL));
+    let hover = (!is_whole || !is_unit_whole).then(|| format!("{}, in {}", axis.name, axis.unit));
+    Words { rest: Some(Rest { text: unit, colour: FAINT, gap: 0 }), hover, ..Words::new(text, LABEL, FAINT) }
+}
+
+impl<'a> Panel<'a> {
+    pub(super) fn new(plot: &'a Plot, key: &'a Key, cell: &'a Cell, cast: &Cast<'_>) -> Self {
+        let looks = plot.series.iter().map(|series| cast.look(series)).collect();
+        let (wide, high) = (cell.frame.width * UNIT, cell.frame.height * UNIT);
+        let crowd = Crowd::of(plot, wide, |x| cell.x.map(&x, (0, wide)), |y| cell.y.map(&y, (high, 0)));
+        Self { plot, key, cell, looks, crowd }
+    }
+
+    /// Whether marks had to be moved aside.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.crowd.is_there()
+    }
+
+    fn shift(&self, series: &Series, point: &Point) -> i32 {
+        self.crowd.shift(self.plot, series, units(self.cell, point))
+    }
+
+    pub(super) fn draw(&self, page: &Page) -> Result<(), PlotError> {
+        let frame = &self.cell.frame;
+        let area =
+            page.clone().shrink((frame.left * UNIT, frame.top * UNIT), (frame.width * UNIT, frame.height * UNIT));
+        let (x, y) = (self.cell.x.clone(), self.cell.y.clone());
+        let mut chart = ChartBuilder::on(&area).build_cartesian_2d(x, y).map_err(drawing)?;
+        self.head(page)?;
+        if self.plot.series.iter().all(|series| series.points.is_empty() && series.formula.is_none()) {
+            return self.nothing(page);
+        }
+        self.grid(page, &chart)?;
+        self.formulas(&mut chart)?;
+        self.ranges(&mut chart)?;
+        self.joins(&mut chart)?;
+        self.marks(&mut chart, Mark::Ring)?;
+        self.marks(&mut chart, Mark::Solid)?;
+        self.labels(page)
+    }
+
+    fn head(&self, page: &Page) -> Result<(), PlotError> {
+        let Cell { left, heading, name: line, width, frame, .. } = *self.cell;
+        let (text, is_whole) = fit(&self.plot.title, bold(HEADING), width);
+        let hover = (!is_whole).then(|| self.plot.title.clone());
+        write(page, (left, heading), Words { is_bold: true, hover, ..Words::new(text, HEADING, INK) })?;
+        write(page, (left, line), name(&self.plot.y, width))?;
+        let words = Words { anchor: Anchor::Middle, ..name(&self.plot.x, frame.width) };
+        write(page, (frame.left + frame.width / 2, frame.bottom() + 41), words)
+    }
+
+    fn nothing(&self, page: &Page) -> Result<(), PlotError> {
+        let frame = &self.cell.frame;
+        let (left, bottom, right) = (frame.left * UNIT, frame.bottom() * UNIT, frame.right() * UNIT);
+        put(page, vec![(left, bottom), (right, bottom)], stroke(Pen::new(RULE, UNIT)))?;
+        let words = Words { anchor: Anchor::Middle, ..Words::new("nothing was measured", LABEL, FAINT) };
+        write(page, (frame.left + frame.width / 2, frame.top + frame.height / 2), words)
+    }
+
+    fn grid(&self, page: &Page, chart: &Chart<'_>) -> Result<(), PlotError> {
+        let style = ShapeStyle { color: rgb(RULE).into(), filled: false, stroke_width: UNIT.unsigned_abs() };
+        let rule = |canvas: &mut Canvas, line: MeshLine<'_, Ruler, Ruler>| line.draw(canvas, &style);
+        chart.plotting_area().draw_mesh(rule, self.cell.y.ticks.len(), self.cell.x.ticks.len()).map_err(drawing)?;
+        let frame = &self.cell.frame;
+        let (left, bottom, right) = (frame.left * UNIT, frame.bottom() * UNIT, frame.right() * UNIT);
+        put(page, vec![(left, bottom), (right, bottom)], stroke(Pen::new(FAINT, UNIT)))?;
+        self.zero_gaps(page)?;
+        self.ticks(page)
+    }
+
+    /// Where zero has a place of its own, the rest begins behind a gap.
+    fn zero_gaps(&self, page: &Page) -> Result<(), PlotError> {
+        let frame = &self.cell.frame;
+        let (left, bottom, right, top) =
+            (frame.left * UNIT, frame.bottom() * UNIT, frame.right() * UNIT, frame.top * UNIT);
+        let dashes = Some(Dashes { dash: 30, gap: 40, skip: 0 });
+        let pen = Pen { dashes, ..Pen::new(FAINT, UNIT) };
+        let along = |length: i32, part: f64| (f64::from(length * UNIT) * part).round() as i32;
+        if let Some(part) = self.cell.y.gap() {
+            let y = bottom - along(frame.height, part);
+            put(page, vec![(left, y), (right, y)], stroke(pen))?;
+        }
+        if let Some(part) = self.cell.x.gap() {
+            let x = left + along(frame.width, part);
+            put(page, vec![(x, top), (x, bottom)], stroke(pen))?;
+        }
+        Ok(())
+    }
+
+    fn ticks(&self, page: &Page) -> Result<(), PlotError> {
+        let frame = &self.cell.frame;
+        let (across, up) = (&self.cell.x, &self.cell.y);
+        let rows =
+            up.ticks.iter().map(|(value, text)| (up.map(value, (frame.bottom() * UNIT, frame.top * UNIT)), text));
+        for (y, text) in apart(rows.collect(), |_| TICK + 5) {
+            let words = Words { anchor: Anchor::End, ..Words::new(text, TICK, FAINT) };
+            put(page, vec![((frame.left - AXIS_GAP) * UNIT, y + 45)], words)?;
+        }
+        let columns = across.ticks.iter();
+        let columns = columns.map(|(value, text)| (across.map(value, (frame.left * UNIT, frame.right() * UNIT)), text));
+        for (x, text) in apart(columns.collect(), |text| width(text, TICK) + 8) {
+            let words = Words { anchor: Anchor::Middle, ..Words::new(text, TICK, FAINT) };
+            put(page, vec![(x, (frame.bottom() + 20) * UNIT)], words)?;
+        }
+        Ok(())
+    }
+
+    /// Lines that cover each other exactly take turns along the way.
+    fn formulas(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
+        let mut ways: BTreeMap<Vec<(i32, i32)>, Vec<usize>> = BTreeMap::new();
+        for (place, series) in self.plot.series.iter().enumerate() {
+            if let Some(formula) = &series.formula {
+                ways.entry(formula.points.iter().map(|point| chart.backend_coord(point)).collect())
+                    .or_default()
+                    .push(place);
+            }
+        }
+        for (place, (series, look)) in self.plot.series.iter().zip(&self.looks).enumerate() {
+            let Some(formula) = series.formula.as_ref().filter(|formula| !formula.points.is_empty()) else { continue };
+            let together = ways.values().find(|places| places.contains(&place)).map_or(&[][..], Vec::as_slice);
+            let turn = together.iter().position(|other| *other == place).unwrap_or_default() as i32;
+            let dashes = match (together.len() as i32, look.is_dashed) {
+                (0 | 1, false) => None,
+                (0 | 1, true) => Some(DASHES),
+                (count, _) => Some(Dashes { dash: STRIPE, gap: STRIPE * (count - 1), skip: STRIPE * turn }),
+            };
+            let pen = Pen { dashes, opacity: 70, ..Pen::new(look.colour, 16) };
+            let hover = [series.name.as_str(), self.key.formula.as_str(), formula.text.as_str()];
+            let hover = hover.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
+            let line = Placed { at: formula.points.clone(), ink: Stroke { pen, shift: 0, hover } };
+            chart.draw_series([line]).map_err(drawing)?;
+        }
+        Ok(())
+    }
+
+    fn ranges(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
+        for (series, look) in self.plot.series.iter().zip(&self.looks) {
+            for point in &series.points {
+                let at = |range: Range| vec![(point.x, range.low), (point.x, range.high)];
+                let shift = self.shift(series, point);
+                let pen = Pen { opacity: 55, ..Pen::new(look.colour, 14) };
+                let reach =
+                    point.reach.map(|range| Placed { at: at(range), ink: Stroke { pen, shift, hover: String::new() } });
+                chart.draw_series(reach).map_err(drawing)?;
+                let pen = Pen::new(look.colour, 18);
+                let interval = point.interval.map(|range| Placed { at: at(range), ink: Ends { pen, shift, half: 45 } });
+                chart.draw_series(interval).map_err(drawing)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn joins(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
+        for (series, look) in self.plot.series.iter().zip(&self.looks).filter(|(series, _)| series.is_joined) {
+            let at = series.points.iter().map(|point| (point.x, point.y)).collect();
+            let dashes = look.is_dashed.then_some(DASHES);
+            let line = stroke(Pen { dashes, ..Pen::new(look.colour, 18) });
+            chart.draw_series([Placed { at, ink: line }]).map_err(drawing)?;
+        }
+        Ok(())
+    }
+
+    fn marks(&self, chart: &mut Chart<'_>, mark: Mark) -> Result<(), PlotError> {
+        for (series, look) in self.plot.series.iter().zip(&self.looks) {
+            let points = series.points.iter().filter(|point| point.mark == mark);
+            let dots = points.map(|point| {
+                let dot = Dot {
+                    stamp: stamp(look, mark),
+                    shift: self.shift(series, point),
+                    hover: self.hover(series, point),
+                };
+                Placed { at: vec![(point.x, point.y)], ink: dot }
+            });
+            chart.draw_series(dots).map_err(drawing)?;
+        }
+        Ok(())
+    }
+
+    /// All that is known of a point.
+    fn hover(&self, series: &Series, point: &Point) -> String {
+        let value = |axis: &Axis, value: f64| {
+            let unit = if axis.unit.is_empty() { String::new() } else { format!(" {}", axis.unit) };
+            let name = if axis.name.is_empty() { String::new() } else { format!("{} ", axis.name) };
+            format!("{name}{}{unit}", number(value))
+        };
+        let kind = if point.mark == Mark::Ring { &self.key.ring } else { &self.key.solid };
+        let mut parts =
+            vec![series.name.clone(), kind.clone(), value(&self.plot.x, point.x), value(&self.plot.y, point.y)];
+        for (range, what) in [(point.reach, &self.key.reach), (point.interval, &self.key.interval)] {
+            parts.extend(range.map(|Range { low, high }| format!("{what}: {} to {}", number(low), number(high))));
+        }
+        parts.retain(|part| !part.is_empty());
+        parts.join(" · ")
+    }
+
+    fn labels(&self, page: &Page) -> Result<(), PlotError> {
+        let frame = &self.cell.frame;
+        for (y, words) in &self.cell.labels {
+            put(page, vec![((frame.right() + AXIS_GAP) * UNIT, frame.top * UNIT + y + 50)], words.clone())?;
+        }
+        Ok(())
+    }
+}
+
+/// Where a point is on its plot, in units.
+fn units(cell: &Cell, point: &Point) -> (i32, i32) {
+    let (width, height) = (cell.frame.width * UNIT, cell.frame.height * UNIT);
+    (cell.x.map(&point.x, (0, width)), cell.y.map(&point.y, (height, 0)))
+}
+
+pub(super) fn stamp(look: &Look, mark: Mark) -> Stamp {
+    let (radius, rim) = if mark == Mark::Ring { (RING, None) } else { (DOT, Some(PAPER)) };
+    Stamp { shape: look.shape, colour: look.colour, radius, rim }
+}
+
+fn stroke(pen: Pen) -> Stroke {
+    Stroke { pen, shift: 0, hover: String::new() }
+}
+
+/// Of what is to be written along a line, as much as has room: the last first, then from the first on.
+fn apart<'a>(places: Vec<(i32, &'a String)>, size: impl Fn(&str) -> i32) -> Vec<(i32, &'a str)> {
+    let mut written: Vec<(i32, &str)> = Vec::new();
+    let first = places.len().saturating_sub(1);
+    let order = places.iter().skip(first).chain(places.iter().take(first));
+    for (place, text) in order {
+        let half = size(text) * UNIT / 2;
+        let has_room = |(other, beside): &(i32, &str)| (place - other).abs() >= half + size(beside) * UNIT / 2;
+        if written.iter().all(has_room) {
+            written.push((*place, text));
+        }
+    }
+    written
+}

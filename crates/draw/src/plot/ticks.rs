@@ -1,0 +1,248 @@
+//! Where an axis has ticks, and how numbers are written on it.
+//!
+//! A tick is a decimal number, not a floating-point one, so that what is written at 0.3 is 0.3.
+
+use std::fmt::Write;
+
+/// Digits times a power of ten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tick {
+    digits: i64,
+    exponent: i32,
+}
+
+/// More would only be noise.
+const SIGNIFICANT: usize = 5;
+/// Whole numbers up to here are written in full.
+const LARGEST_WHOLE: f64 = 1e15;
+
+impl Tick {
+    fn new(digits: i64, exponent: i32) -> Self {
+        let (mut digits, mut exponent) = (digits, exponent);
+        while digits != 0 && digits % 10 == 0 {
+            (digits, exponent) = (digits / 10, exponent + 1);
+        }
+        if digits == 0 { Self { digits: 0, exponent: 0 } } else { Self { digits, exponent } }
+    }
+
+    /// The number as it is written: a whole one in full, any other with as many digits as mean something.
+    pub(super) fn of(value: f64) -> Self {
+        if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE {
+            return Self::new(value as i64, 0);
+        }
+        let text = format!("{value:.*e}", SIGNIFICANT - 1);
+        let parts = text.split_once('e').and_then(|(digits, exponent)| {
+            let places = digits.split_once('.').map_or(0, |(_, places)| places.len());
+            Some((digits.replace('.', "").parse().ok()?, exponent.parse::<i32>().ok()? - i32::try_from(places).ok()?))
+        });
+        // What is no number has no digits; nothing of that kind comes here.
+        parts.map_or(Self { digits: 0, exponent: 0 }, |(digits, exponent)| Self::new(digits, exponent))
+    }
+
+    /// The floating-point number next to it.
+    pub(super) fn value(self) -> f64 {
+        format!("{}e{}", self.digits, self.exponent).parse().unwrap_or_default()
+    }
+
+    /// As people write it: `0.25`, `20 000`, `2·10⁹`.
+    pub(super) fn text(self) -> String {
+        let sign = if self.digits < 0 { "−" } else { "" };
+        let digits = self.digits.unsigned_abs().to_string();
+        // How many digits stand before the point; none or less if the number is below one.
+        let before = digits.len() as i32 + self.exponent;
+        let plain = match before {
+            _ if self.digits == 0 => "0".into(),
+            1..=6 => plain(&digits, before as usize),
+            -2..=0 => format!("0.{}{digits}", "0".repeat(before.unsigned_abs() as usize)),
+            _ => scientific(&digits, before - 1),
+        };
+        format!("{sign}{plain}")
+    }
+}
+
+/// A number as it is written on an axis and on hover.
+pub(super) fn number(value: f64) -> String {
+    Tick::of(value).text()
+}
+
+/// With so many digits before the point, and a narrow gap in the middle of long ones.
+fn plain(digits: &str, before: usize) -> String {
+    let (whole, rest) = digits.split_at_checked(before).unwrap_or((digits, ""));
+    let mut whole = format!("{whole:0<before$}");
+    if whole.len() > 4 {
+        whole.insert(whole.len() - 3, '\u{202f}');
+    }
+    if rest.is_empty() { whole } else { format!("{whole}.{rest}") }
+}
+
+fn scientific(digits: &str, power: i32) -> String {
+    let (first, rest) = digits.split_at_checked(1).unwrap_or((digits, ""));
+    let mut text = match (first, rest) {
+        ("1", "") => String::new(),
+        (first, "") => format!("{first}·"),
+        (first, rest) => format!("{first}.{rest}·"),
+    };
+    let _ = write!(text, "10{}", raised(power));
+    text
+}
+
+fn raised(power: i32) -> String {
+    let raise = |character| match character {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        '4' => '⁴',
+        '5' => '⁵',
+        '6' => '⁶',
+        '7' => '⁷',
+        '8' => '⁸',
+        '9' => '⁹',
+        _ => '⁰',
+    };
+    power.to_string().chars().map(raise).collect()
+}
+
+/// What a value may be off by and still be on the edge of a range.
+const SLACK: f64 = 1e-9;
+
+/// At most so many round numbers between two others, equally far apart; whole ones only if asked for.
+pub(super) fn linear(low: f64, high: f64, most: usize, is_whole: bool) -> Vec<Tick> {
+    let least = (high - low) / most.max(1) as f64;
+    if !(least.is_finite() && least > 0.0) {
+        return Vec::new();
+    }
+    let first = least.log10().floor() as i32;
+    let steps = (first..=first + 1).flat_map(|exponent| [1, 2, 5].map(|digits| Tick { digits, exponent }));
+    let fits = |step: &Tick| step.value() >= least * (1.0 - SLACK) && !(is_whole && step.exponent < 0);
+    let one = Tick { digits: 1, exponent: 0 };
+    let step = steps.into_iter().find(fits).unwrap_or(one);
+    let count = |value: f64| value / step.value();
+    let from = (count(low) - SLACK).ceil() as i64;
+    let to = (count(high) + SLACK).floor() as i64;
+    (from..=to).take(2 * most + 2).map(|count| Tick::new(count.saturating_mul(step.digits), step.exponent)).collect()
+}
+
+/// At most about so many round numbers between two others that are above zero: 1, 2, 5, 10 and so on, or powers of ten
+/// only, or every so many of these. Between numbers that are close to each other they are equally far apart.
+pub(super) fn log(low: f64, high: f64, most: usize, is_whole: bool) -> Vec<Tick> {
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let within = |tick: &Tick| tick.value() >= low * (1.0 - SLACK) && tick.value() <= high * (1.0 + SLACK);
+    let level = |digits: &'static [i64], every: i32| -> Vec<Tick> {
+        let powers = (first..=last).filter(|power| power.rem_euclid(every) == 0);
+        powers.flat_map(|power| digits.iter().map(move |digit| Tick::new(*digit, power))).filter(within).collect()
+    };
+    let dense = level(&[1, 2, 5], 1);
+    if dense.len() < 3 {
+        return linear(low, high, most, is_whole);
+    }
+    let sparse = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500].into_iter().map(|every| level(&[1], every));
+    let mut best = dense;
+    for next in sparse {
+        // One tick alone does not say how long anything is.
+        if best.len() <= most.max(2) || next.len() < 2 {
+            break;
+        }
+        best = next;
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tick, linear, log, number};
+
+    fn texts(ticks: &[Tick]) -> String {
+        ticks.iter().map(|tick| tick.text()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn numbers_are_written_as_people_write_them() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (1.0, "1"),
+            (-12.5, "−12.5"),
+            (0.1 + 0.2, "0.3"),
+            (1.0 / 3.0, "0.33333"),
+            (2.0 / 3.0, "0.66667"),
+            (0.001, "0.001"),
+            (0.000_25, "2.5·10⁻⁴"),
+            (1234.0, "1234"),
+            (12_345.0, "12\u{202f}345"),
+            (123_456.7, "123\u{202f}460"),
+            (999_999.0, "999\u{202f}999"),
+            (1e6, "10⁶"),
+            (2e9, "2·10⁹"),
+            (-1.25e12, "−1.25·10¹²"),
+            (999_999.99, "10⁶"),
+            (f64::MAX, "1.7977·10³⁰⁸"),
+            (5e-324, "4.9407·10⁻³²⁴"),
+        ] {
+            assert_eq!(number(value), expected, "{value:e}");
+        }
+    }
+
+    #[test]
+    fn linear_ticks_are_round() {
+        for (low, high, most, expected) in [
+            (0.0, 2.0, 5, "0 0.5 1 1.5 2"),
+            (0.0, 106.0, 6, "0 20 40 60 80 100"),
+            (-3.0, 3.0, 4, "−2 0 2"),
+            (0.0, 1e-5, 3, "0 5·10⁻⁶ 10⁻⁵"),
+            (3.1, 3.9, 5, "3.2 3.4 3.6 3.8"),
+            (
+                1e12,
+                1e12 + 4.0,
+                4,
+                "10¹² 1.000000000001·10¹² 1.000000000002·10¹² 1.000000000003·10¹² 1.000000000004·10¹²",
+            ),
+        ] {
+            assert_eq!(texts(&linear(low, high, most, false)), expected, "{low}..{high}");
+        }
+        assert_eq!(texts(&linear(0.0, 2.1, 6, true)), "0 1 2");
+        assert_eq!(texts(&linear(0.2, 0.4, 6, true)), "");
+        assert!(linear(1.0, 1.0, 5, false).is_empty());
+        assert!(linear(2.0, 1.0, 5, false).is_empty());
+        assert!(linear(f64::NAN, 1.0, 5, false).is_empty());
+        assert!(linear(-1e308, 1e308, 5, false).is_empty());
+    }
+
+    #[test]
+    fn log_ticks_are_one_two_five_or_powers() {
+        for (low, high, most, expected) in [
+            (1.0, 60.0, 8, "1 2 5 10 20 50"),
+            (1.9, 17.0, 8, "2 5 10"),
+            (1.0, 100_000.0, 8, "1 10 100 1000 10\u{202f}000 100\u{202f}000"),
+            (0.01, 3.0, 8, "0.01 0.02 0.05 0.1 0.2 0.5 1 2"),
+            (2.9, 4.2, 5, "3 3.5 4"),
+            (1.5, 60.0, 4, "2 5 10 20 50"),
+            (1e-300, 1e300, 7, "10⁻³⁰⁰ 10⁻²⁰⁰ 10⁻¹⁰⁰ 1 10¹⁰⁰ 10²⁰⁰ 10³⁰⁰"),
+        ] {
+            assert_eq!(texts(&log(low, high, most, false)), expected, "{low}..{high}");
+        }
+    }
+
+    /// Whatever the range: in it, in order, at most so many, at least one, and each is what it says.
+    #[test]
+    fn ticks_are_sound_over_many_ranges() {
+        let edges =
+            [1e-300, 3.7e-90, 1e-9, 0.004, 0.1, 0.99, 1.0, 2.0, 7.3, 10.0, 64.0, 999.0, 12_345.6, 1e9, 4e77, 1e300];
+        for (place, low) in edges.iter().enumerate() {
+            for high in edges.iter().skip(place + 1).chain([&(low * 1.3), &(low * 2.0)]) {
+                for most in 1..12 {
+                    for (ticks, bound) in
+                        [(linear(*low, *high, most, false), most + 1), (log(*low, *high, most, false), most.max(12))]
+                    {
+                        assert!(!ticks.is_empty() || most < 3, "{low:e}..{high:e} with {most}");
+                        assert!(ticks.len() <= bound, "{low:e}..{high:e} with {most}: {}", texts(&ticks));
+                        assert!(ticks.windows(2).all(|pair| pair[0].value() < pair[1].value()));
+                        let slack = 1e-6 * (high - low);
+                        let within = |tick: &Tick| tick.value() >= low - slack && tick.value() <= high + slack;
+                        assert!(ticks.iter().all(within), "{low:e}..{high:e}: {}", texts(&ticks));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The vector clocks of what is written.
+
+use super::pending::Pending;
+use crate::Window;
+use quorate_core::{Class, Incarnation, NodeId, Parcel, Time, VectorClock};
+use quorate_sim::causality::Causality;
+use quorate_sim::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
+use std::fmt::Write;
+
+/// Counts events: those of the nodes, and as if it were one node more, those of the world.
+pub(super) struct Count {
+    nodes: usize,
+    causality: Causality,
+    /// How many events of each there had been when the window began.
+    before: VectorClock,
+}
+
+impl Count {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self { nodes, causality: Causality::new(nodes.saturating_add(1)), before: VectorClock::new() }
+    }
+
+    /// Whether there is such a node. A journal may come from anywhere.
+    pub(super) fn has(&self, node: NodeId) -> bool {
+        node.index() < self.nodes
+    }
+
+    /// The window begins. Nobody knows more of a node than it does itself, so what all know together is what there was.
+    pub(super) fn begin(&mut self) {
+        for node in (0..=self.nodes).map(NodeId::from_index) {
+            if let Some(clock) = self.causality.clock(node) {
+                self.before.merge(clock);
+            }
+        }
+    }
+
+    /// A step of a node. All that it hears in it is known to all that it sends, because that is one event in the log, in
+    /// whichever order it was.
+    pub(super) fn step(&mut self, step: &Pending) {
+        match step.message {
+            Some((id, wrapped)) => self.hears(step.node, id, wrapped),
+            None => self.blow(step.node),
+        }
+        for (from, parcel) in &step.handed {
+            self.effect(step.node, Done::Handed { from: *from, parcel: *parcel });
+        }
+        for (to, id, parcel) in step.sent.iter().filter(|(_, id, _)| id.sender == step.node) {
+            self.sends(*to, *id, *parcel);
+            // What carries a parcel tells its receiver by that, but the world by itself if it is lost.
+            if parcel.is_some() {
+                self.sends(*to, *id, None);
+            }
+        }
+    }
+
+    fn sends(&mut self, to: NodeId, id: MessageId, parcel: Option<Parcel>) {
+        let class = Class::Algorithm;
+        let sent = Sent { id, kind: "", class, on_behalf_of: None, bytes: 0, parcel, body: &() };
+        self.effect(id.sender, Done::Send { to, sent });
+    }
+
+    /// Something happens to a node that tells it nothing.
+    pub(super) fn blow(&mut self, node: NodeId) {
+        self.input(node, Taken::DiskFull);
+    }
+
+    /// Something happens in the world.
+    pub(super) fn world_acts(&mut self) {
+        self.blow(self.world());
+    }
+
+    /// The world has a message that was lost.
+    pub(super) fn world_hears(&mut self, id: MessageId) {
+        self.hears(self.world(), id, false);
+    }
+
+    /// A message is lost, and nobody is told.
+    pub(super) fn forget(&mut self, id: MessageId, to: NodeId) {
+        self.happens(Happening::Lost { id, to, why: Loss::Chance });
+    }
+
+    /// One more copy of a message is under way.
+    pub(super) fn double(&mut self, id: MessageId) {
+        self.happens(Happening::Duplicated { id });
+    }
+
+    /// Writes the host and its clock.
+    pub(super) fn write(&self, node: NodeId, window: &Window, line: &mut String) {
+        let _ = write!(line, "n{node} ");
+        self.write_clock(node, window, line);
+    }
+
+    /// The same for the world.
+    pub(super) fn write_world(&self, window: &Window, line: &mut String) {
+        line.push_str("world ");
+        self.write_clock(self.world(), window, line);
+    }
+
+    fn write_clock(&self, node: NodeId, window: &Window, line: &mut String) {
+        let counts = self.causality.clock(node).map_or(&[][..], VectorClock::counts);
+        let mut between = '{';
+        for (other, count) in counts.iter().enumerate().map(|(index, count)| (NodeId::from_index(index), count)) {
+            let since = count.saturating_sub(self.before.get(other));
+            let world = other == self.world();
+            if since > 0 && (world || window.has(other)) {
+                let _ = match world {
+                    true => write!(line, "{between}\"world\":{since}"),
+                    false => write!(line, "{between}\"n{other}\":{since}"),
+                };
+                between = ',';
+            }
+        }
+        line.push('}');
+    }
+
+    fn world(&self) -> NodeId {
+        NodeId::from_index(self.nodes)
+    }
+
+    fn hears(&mut self, node: NodeId, id: MessageId, wrapped: bool) {
+        self.input(node, Taken::Message { id, kind: "", wrapped, life: Incarnation::FIRST });
+    }
+
+    fn input(&mut self, node: NodeId, input: Taken<'_, ()>) {
+        self.tell(&Moment::Input { time: Time::ZERO, now: Time::ZERO, node, input });
+    }
+
+    fn effect(&mut self, node: NodeId, effect: Done<'_, ()>) {
+        self.tell(&Moment::Effect { time: Time::ZERO, node, effect });
+    }
+
+    fn happens(&mut self, what: Happening<'_>) {
+        self.tell(&Moment::World { time: Time::ZERO, what });
+    }
+
+    fn tell(&mut self, moment: &Moment<'_, (), ()>) {
+        self.causality.observe(moment);
+    }
+}

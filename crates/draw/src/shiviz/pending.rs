@@ -1,0 +1,63 @@
+//! A step in hand: it is written and counted when all that came of it is known.
+
+use quorate_core::{Incarnation, NodeId, Parcel, Time};
+use quorate_sim::moment::{Done, MessageId, Taken, receivers};
+use quorate_sim::words;
+use std::fmt::Display;
+
+/// A step that may still do something.
+pub(super) struct Pending {
+    pub(super) time: Time,
+    pub(super) node: NodeId,
+    /// Whether it is written, and not only counted.
+    shown: bool,
+    /// What it took and did, in words.
+    pub(super) text: String,
+    /// The message it took, and whether that tells it nothing until a parcel is handed.
+    pub(super) message: Option<(MessageId, bool)>,
+    /// The parcels that were handed to the protocol, and who sent them.
+    pub(super) handed: Vec<(NodeId, Parcel)>,
+    /// What it sent, and to whom.
+    pub(super) sent: Vec<(NodeId, MessageId, Option<Parcel>)>,
+    /// Whether what it took is nobody else's business.
+    inner: bool,
+    /// Whether something came of it that others could see.
+    seen: bool,
+}
+
+impl Pending {
+    /// A step that begins with this input. Words are found only for one that is shown.
+    pub(super) fn new<C: Display>(time: Time, node: NodeId, input: &Taken<'_, C>, shown: bool) -> Self {
+        let (message, inner) = match input {
+            Taken::Message { id, wrapped, .. } => (Some((*id, *wrapped)), false),
+            Taken::Start { incarnation, blank } => (None, *incarnation == Incarnation::FIRST && !blank),
+            Taken::Timer(_) | Taken::Saved(_) | Taken::DiskFull | Taken::DiskFree => (None, true),
+            Taken::Command(_) | Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) => (None, false),
+        };
+        let text = if shown { words::input(input) } else { String::new() };
+        Self { time, node, shown, text, message, handed: Vec::new(), sent: Vec::new(), inner, seen: false }
+    }
+
+    pub(super) fn add<E: Display>(&mut self, effect: &Done<'_, E>) {
+        match effect {
+            Done::Send { to, sent } => self.sent.push((*to, sent.id, sent.parcel)),
+            Done::Multicast { to, sent } => {
+                self.sent.extend(receivers(to, sent.id).map(|(to, id)| (to, id, sent.parcel)));
+            }
+            Done::Handed { from, parcel } => self.handed.push((*from, *parcel)),
+            Done::Emit(_) | Done::Rule { .. } => self.seen = true,
+            Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) => {}
+        }
+        if self.shown
+            && let Some((_, text)) = words::effect(effect)
+        {
+            self.text.push_str(" · ");
+            self.text.push_str(&text);
+        }
+    }
+
+    /// Whether it is nobody else's business.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.inner && !self.seen && self.sent.is_empty() && self.handed.is_empty()
+    }
+}

@@ -1,1 +1,0 @@
-//! Watches a run and makes a scene of it.

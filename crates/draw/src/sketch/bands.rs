@@ -1,0 +1,63 @@
+//! What lasts: cuts, odd links, full disks.
+
+use crate::scene::{Band, Place};
+use quorate_sim::words;
+
+/// Where there are more, those that come later are not shown; what else there is of such a run is an overview anyway.
+const MOST_BANDS: usize = 1_000;
+
+/// What lasts, and what has ended.
+#[derive(Default)]
+pub(super) struct Bands {
+    open: Vec<Band>,
+    closed: Vec<Band>,
+}
+
+impl Bands {
+    /// Takes note of a change, in the words of the fault language; false if it is none that lasts or ends. What ended before
+    /// the window is forgotten.
+    pub(super) fn note(&mut self, text: &str, place: Place, before_window: bool) -> bool {
+        let text = words::clean(text);
+        if text == "heal" {
+            let (cuts, others) = self.open.drain(..).partition(|band| band.cut);
+            self.open = others;
+            for cut in Vec::from_iter::<Vec<_>>(cuts) {
+                self.close(cut, place, before_window);
+            }
+            return true;
+        }
+        if let Some(ended) = text.strip_prefix("end of ") {
+            let found = self.open.iter().position(|band| band.text == ended);
+            if let Some(index) = found {
+                let band = self.open.remove(index);
+                self.close(band, place, before_window);
+            }
+            return found.is_some();
+        }
+        let cut = text.starts_with("cut ");
+        let lasts = cut || text.starts_with("link ") || (text.starts_with("disk ") && text.ends_with(" full"));
+        if lasts && self.open.len() < MOST_BANDS {
+            self.open.push(Band { text: text.into_owned(), cut, from: place, to: None });
+        }
+        lasts
+    }
+
+    fn close(&mut self, band: Band, place: Place, before_window: bool) {
+        if !before_window && self.closed.len() < MOST_BANDS {
+            self.closed.push(Band { to: Some(place), ..band });
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.open.len() + self.closed.len()
+    }
+
+    /// All of them, in the order of their beginnings.
+    pub(super) fn finish(self) -> Vec<Band> {
+        let mut bands = self.closed;
+        bands.extend(self.open);
+        bands.sort_by_key(|band| band.from);
+        bands
+    }
+}

@@ -1,0 +1,121 @@
+//! The nodes that are shown, and how each one stands as time goes by.
+
+use crate::scene::{Cause, Lane, Place, Scene, Span};
+use quorate_core::NodeId;
+use quorate_sim::role::Role;
+use std::collections::HashMap;
+
+/// In a group beyond this size, nodes that nothing happens to are not shown.
+const MOST_IDLE: usize = 12;
+
+/// The lanes under way.
+pub(super) struct Lanes {
+    places: HashMap<NodeId, usize>,
+    nodes: Vec<NodeId>,
+    /// The role of each lane before its first change, then every change with its place.
+    first: Vec<Role>,
+    changes: Vec<Vec<(Place, Role)>>,
+}
+
+impl Lanes {
+    /// One lane for each member, of a group of this size.
+    pub(super) fn new(members: &[NodeId], nodes: usize) -> Self {
+        let members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
+        Self {
+            places: members.iter().copied().zip(0..).collect(),
+            first: vec![Role::Idle; members.len()],
+            changes: vec![Vec::new(); members.len()],
+            nodes: members,
+        }
+    }
+
+    /// The lane of a node.
+    pub(super) fn index(&self, node: NodeId) -> Option<usize> {
+        self.places.get(&node).copied()
+    }
+
+    /// How the nodes stood when the window began; all nodes of the group are given.
+    pub(super) fn begin(&mut self, roles: impl Iterator<Item = Role>) {
+        for (index, role) in roles.enumerate() {
+            if let Some(lane) = self.index(NodeId::from_index(index))
+                && let Some(first) = self.first.get_mut(lane)
+            {
+                *first = role;
+            }
+        }
+    }
+
+    /// How a lane's node stands.
+    pub(super) fn role(&self, lane: usize) -> Role {
+        let changed = self.changes.get(lane).and_then(|changes| changes.last()).map(|(_, role)| *role);
+        changed.or_else(|| self.first.get(lane).copied()).unwrap_or_default()
+    }
+
+    /// A node stands like this from now on.
+    pub(super) fn change(&mut self, lane: usize, role: Role, place: Place) {
+        if self.role(lane) != role
+            && let Some(changes) = self.changes.get_mut(lane)
+        {
+            changes.push((place, role));
+        }
+    }
+
+    /// No lane will be drawn.
+    pub(super) fn forget(&mut self) {
+        self.changes.iter_mut().for_each(Vec::clear);
+    }
+
+    pub(super) fn finish(self, from: Place, to: Place) -> Vec<Lane> {
+        let lanes = self.nodes.into_iter().zip(self.first).zip(self.changes);
+        lanes.map(|((node, first), changes)| Lane { node, spans: spans(first, &changes, from, to) }).collect()
+    }
+}
+
+fn spans(first: Role, changes: &[(Place, Role)], from: Place, to: Place) -> Vec<Span> {
+    let mut spans = vec![Span { role: first, from, to }];
+    for (place, role) in changes {
+        if let Some(last) = spans.last_mut() {
+            last.to = *place;
+        }
+        spans.push(Span { role: *role, from: *place, to });
+    }
+    spans
+}
+
+/// In a large group, leaves out the lanes of nodes that nothing happens to.
+pub(super) fn drop_idle(scene: &mut Scene) {
+    if scene.lanes.len() <= MOST_IDLE {
+        return;
+    }
+    let mut busy = vec![false; scene.lanes.len()];
+    let steps = scene.steps.iter().map(|step| step.lane);
+    let marks = scene.marks.iter().filter_map(|mark| mark.lane);
+    let ends = scene.arrows.iter().flat_map(|arrow| [arrow.from, arrow.to]);
+    for lane in steps.chain(marks).chain(ends) {
+        if let Some(busy) = busy.get_mut(lane) {
+            *busy = true;
+        }
+    }
+    let mut count = 0;
+    let place = |busy: &bool| {
+        count += usize::from(*busy);
+        count.saturating_sub(1)
+    };
+    let places: Vec<usize> = busy.iter().map(place).collect();
+    let moved = |lane: &mut usize| *lane = places.get(*lane).copied().unwrap_or_default();
+    scene.steps.iter_mut().for_each(|step| moved(&mut step.lane));
+    scene.marks.iter_mut().filter_map(|mark| mark.lane.as_mut()).for_each(moved);
+    for arrow in &mut scene.arrows {
+        moved(&mut arrow.from);
+        moved(&mut arrow.to);
+    }
+    let mut kept = busy.iter();
+    scene.lanes.retain(|_| kept.next().copied().unwrap_or_default());
+    scene.beyond.idle = busy.iter().filter(|busy| !**busy).count();
+    debug_assert!(
+        scene
+            .steps
+            .iter()
+            .all(|step| !matches!(step.cause, Cause::Message(Some(arrow)) if arrow >= scene.arrows.len()))
+    );
+}

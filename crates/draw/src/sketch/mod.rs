@@ -1,0 +1,310 @@
+//! Watches a run, as it happens or as its journal is read, and makes a picture's data of it.
+//!
+//! Memory does not grow with the run: what is kept is the window, as long as it is not too full for a picture, the messages
+//! under way, and how every node stands.
+
+mod bands;
+mod clocks;
+mod draft;
+mod flights;
+mod lanes;
+
+use crate::Window;
+use crate::overview::{Overview, Survey};
+use crate::scene::{Arrow, Beyond, Blow, Breach, Cause, Head, Heading, Mark, Place, Scene, Tail};
+use bands::Bands;
+use clocks::Clocks;
+use draft::Draft;
+use flights::{Flight, Flights};
+use lanes::Lanes;
+use quorate_core::{NodeId, Time};
+use quorate_sim::journal::Header;
+use quorate_sim::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken, receivers};
+use quorate_sim::role::{Roles, Stands};
+use quorate_sim::words;
+use std::fmt::Display;
+
+/// What to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Which part of the run.
+    pub window: Window,
+    /// Whether steps are shown that do nothing: a tick, a confirmation of the disk.
+    pub quiet: bool,
+    /// How many steps a scene can have before it becomes an overview.
+    pub most: usize,
+    /// Whether an overview is wanted however short the run is.
+    pub overview: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { window: Window::default(), quiet: false, most: MOST_STEPS, overview: false }
+    }
+}
+
+/// More than this many steps in one diagram nobody can follow.
+pub const MOST_STEPS: usize = 400;
+
+/// What can be drawn.
+#[derive(Clone, Debug)]
+pub enum Drawing {
+    /// Every step and every message.
+    Scene(Box<Scene>),
+    /// How the run went on the whole, because it is too long for more.
+    Overview(Box<Overview>),
+}
+
+impl Drawing {
+    /// Shows where a property was seen not to hold.
+    pub fn blame(&mut self, breach: Breach) {
+        match self {
+            Self::Scene(scene) => scene.breaches.push(breach),
+            Self::Overview(overview) => overview.breaches.push(breach),
+        }
+    }
+}
+
+/// Watches a run and makes a drawing's data of it.
+pub struct Sketch<C, E> {
+    options: Options,
+    scene: Scene,
+    roles: Roles<C, E>,
+    clocks: Clocks,
+    lanes: Lanes,
+    bands: Bands,
+    flights: Flights,
+    survey: Survey,
+    /// The step in hand, if it is in the window.
+    draft: Option<Draft>,
+    /// The number of the line in hand; the header is line 1.
+    line: u64,
+    /// Whether there is too much for a scene.
+    full: bool,
+    /// When the last line of the window was.
+    last: Option<Time>,
+}
+
+impl<C: Display, E: Display> Sketch<C, E> {
+    /// Begins a sketch of the run that this header tells of.
+    pub fn new(header: &Header, heading: Heading, stands: Stands<C, E>, options: Options) -> Self {
+        let members = options.window.members(header.nodes);
+        let scene = Scene { heading, origin: Time::from_nanos(header.origin), ..Scene::default() };
+        Self {
+            lanes: Lanes::new(&members, header.nodes),
+            survey: Survey::new(&members, header.nodes),
+            clocks: Clocks::new(header.nodes),
+            roles: Roles::new(header.nodes, stands),
+            bands: Bands::default(),
+            flights: Flights::default(),
+            draft: None,
+            line: 1,
+            full: options.overview,
+            last: None,
+            scene,
+            options,
+        }
+    }
+
+    /// What can be drawn now that the run is over.
+    pub fn finish(mut self) -> Drawing {
+        self.close_step();
+        let window = &self.options.window;
+        let first = self.survey.first().unwrap_or_default();
+        let from = window.from.unwrap_or(first);
+        let to = self.last.map_or(from, |last| last.max(from));
+        let Scene { heading, origin, beyond, .. } = &self.scene;
+        if self.full {
+            let (heading, beyond) = (heading.clone(), *beyond);
+            let bands = self.bands.finish();
+            return Drawing::Overview(Box::new(self.survey.finish(heading, *origin, (from, to), bands, beyond)));
+        }
+        let mut scene = self.scene;
+        let count = scene.steps.len() + scene.marks.len();
+        (scene.from, scene.to) = (from, to);
+        scene.bands = self.bands.finish();
+        scene.arrows = self.flights.finish();
+        scene.lanes = self.lanes.finish(Place { time: from, order: 0 }, Place { time: to, order: count });
+        lanes::drop_idle(&mut scene);
+        Drawing::Scene(Box::new(scene))
+    }
+
+    /// Where the next step or mark stands.
+    fn place(&self, time: Time) -> Place {
+        Place { time, order: self.scene.steps.len() + self.scene.marks.len() }
+    }
+
+    /// Whether what happens now is drawn.
+    fn shows(&self, time: Time) -> bool {
+        !self.full && self.options.window.shows(time)
+    }
+
+    /// A line of the journal begins.
+    fn begin_line(&mut self, time: Time) {
+        self.close_step();
+        self.line += 1;
+        let window = &self.options.window;
+        if window.is_before(time) {
+            self.scene.beyond.before += 1;
+        } else if window.is_after(time) {
+            self.scene.beyond.after += 1;
+        } else {
+            if self.last.is_none() {
+                self.lanes.begin(self.roles.all());
+            }
+            self.last = Some(time);
+        }
+    }
+
+    /// The step in hand is complete. One that did nothing leaves no trace, unless it is wanted.
+    fn close_step(&mut self) {
+        let Some(draft) = self.draft.take() else { return };
+        let node = draft.node;
+        let Some(lane) = self.lanes.index(node) else { return };
+        let role = self.roles.of(node);
+        if draft.is_quiet() && !self.options.quiet && self.lanes.role(lane) == role {
+            // That every node boots goes without saying.
+            self.scene.beyond.quiet += u64::from(draft.cause != Cause::Start { again: false });
+            return;
+        }
+        let step = draft.finish(lane, role, self.clocks.logical(node), self.clocks.vector(node));
+        self.lanes.change(lane, role, step.place);
+        self.scene.steps.push(step);
+        self.check_size();
+    }
+
+    /// Too much for a scene is not kept.
+    fn check_size(&mut self) {
+        if self.scene.steps.len() + self.scene.marks.len() + self.bands.count() > self.options.most {
+            self.full = true;
+            self.scene.steps = Vec::new();
+            self.scene.marks = Vec::new();
+            self.flights.forget_arrows();
+            self.lanes.forget();
+        }
+    }
+
+    fn input(&mut self, time: Time, node: NodeId, input: &Taken<'_, C>) {
+        if !self.shows(time) {
+            if let Taken::Message { id, .. } = input {
+                self.flights.land(*id, node);
+            }
+            return;
+        }
+        let mut draft = Draft::new(self.line, self.place(time), node, input);
+        if let Taken::Message { id, .. } = input {
+            draft.cause = Cause::Message(self.receive(*id, node));
+        }
+        self.draft = self.lanes.index(node).map(|_| draft);
+    }
+
+    /// A message arrives with the step in hand; returns its arrow, unless its other end is not shown.
+    fn receive(&mut self, id: MessageId, node: NodeId) -> Option<usize> {
+        let (flight, repeated) = self.flights.land(id, node)?;
+        self.end_flight(id, &flight, repeated, Head::Step(self.scene.steps.len()))
+    }
+
+    /// A message ends here. A second copy of it gets an arrow of its own; returns the arrow, unless an end is not shown.
+    fn end_flight(&mut self, id: MessageId, flight: &Flight, repeated: bool, head: Head) -> Option<usize> {
+        let arrow = flight.arrow(&self.lanes, id, flight.tail.unwrap_or(Tail::Before), head)?;
+        match flight.arrow.filter(|_| !repeated) {
+            Some(index) => {
+                self.flights.end(index, head);
+                Some(index)
+            }
+            None => Some(self.flights.push(Arrow { copy: repeated, ..arrow })),
+        }
+    }
+
+    fn sent(&mut self, time: Time, to: NodeId, id: MessageId, sent: &Sent<'_>) {
+        let tail = self.shows(time).then_some(Tail::Step(self.scene.steps.len()));
+        let mut flight = Flight::new(to, sent, tail);
+        let drawn = tail.and_then(|tail| flight.arrow(&self.lanes, id, tail, Head::Open));
+        flight.arrow = drawn.map(|arrow| self.flights.push(arrow));
+        self.flights.launch(id, flight);
+    }
+
+    fn world(&mut self, time: Time, what: &Happening<'_>) {
+        match what {
+            Happening::Lost { id, to, why } => {
+                let at = self.place(time);
+                if let Some((flight, repeated)) = self.flights.land(*id, *to)
+                    && self.shows(time)
+                {
+                    self.end_flight(*id, &flight, repeated, Head::Lost { why: *why, at });
+                }
+            }
+            Happening::Duplicated { id } => self.flights.double(*id),
+            Happening::Crashed { node, .. } => self.mark(time, Some(*node), Blow::Crashed, what),
+            Happening::Ended { node } => self.mark(time, Some(*node), Blow::Ended, what),
+            Happening::Paused { node } => self.mark(time, Some(*node), Blow::Paused, what),
+            Happening::Resumed { node } => self.mark(time, Some(*node), Blow::Resumed, what),
+            Happening::Changed { text } => {
+                let (place, before) = (self.place(time), self.options.window.is_before(time));
+                let noted = self.options.window.is_after(time) || self.bands.note(text, place, before);
+                if !noted {
+                    self.mark(time, None, Blow::Changed, what);
+                }
+            }
+        }
+    }
+
+    fn mark(&mut self, time: Time, node: Option<NodeId>, blow: Blow, what: &Happening<'_>) {
+        let lane = node.and_then(|node| self.lanes.index(node));
+        if !self.shows(time) || (node.is_some() && lane.is_none()) {
+            return;
+        }
+        let place = self.place(time);
+        self.scene.marks.push(Mark { line: self.line, place, lane, what: blow, text: words::world(what) });
+        if let (Some(lane), Some(node)) = (lane, node) {
+            self.lanes.change(lane, self.roles.of(node), place);
+        }
+        self.check_size();
+    }
+
+    fn effect(&mut self, time: Time, effect: &Done<'_, E>) {
+        match effect {
+            Done::Send { to, sent } => self.sent(time, *to, sent.id, sent),
+            Done::Multicast { to, sent } => {
+                for (to, id) in receivers(to, sent.id) {
+                    self.sent(time, to, id, sent);
+                }
+            }
+            Done::Save(_)
+            | Done::SetTimer { .. }
+            | Done::CancelTimer(_)
+            | Done::Emit(_)
+            | Done::Rule { .. }
+            | Done::Handed { .. } => {}
+        }
+        if let Some(draft) = &mut self.draft {
+            draft.add(effect);
+        }
+    }
+}
+
+impl<C: Display, E: Display> Observer<C, E> for Sketch<C, E> {
+    fn observe(&mut self, moment: &Moment<'_, C, E>) {
+        let time = moment.time();
+        if !matches!(moment, Moment::Effect { .. }) {
+            self.begin_line(time);
+        }
+        self.roles.observe(moment);
+        self.clocks.observe(moment);
+        if self.options.window.shows(time) {
+            self.survey.observe(moment, &self.roles);
+        }
+        match moment {
+            Moment::Input { time, node, input, .. } => self.input(*time, *node, input),
+            Moment::Effect { time, effect, .. } => self.effect(*time, effect),
+            Moment::World { time, what } => self.world(*time, what),
+        }
+    }
+}
+
+impl Beyond {
+    /// Whether everything is shown.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}

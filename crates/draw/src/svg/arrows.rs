@@ -1,0 +1,278 @@
+//! Messages: arrows in the colour of their kind, with their names where there is room.
+
+use super::boxes::{Area, Boxes};
+use super::canvas::{Canvas, Number};
+use super::sheet::Sheet;
+use super::text::{bold, shortened};
+use crate::scene::{Arrow, Head, Scene, Tail};
+use crate::style::SERIES;
+use quorate_core::Class;
+use quorate_sim::moment::Loss;
+use quorate_sim::words::millis;
+
+const LETTERS: f64 = 12.5;
+/// Longer names are cut.
+const MOST_LETTERS: usize = 22;
+/// How far from a step its arrows end, so that the dot stays to be seen.
+const CLEAR: f64 = 6.5;
+
+type Point = (f64, f64);
+
+/// The kinds of messages in the order of their first appearance; each has its colour.
+pub(super) struct Kinds {
+    /// Those that the algorithm sends.
+    own: Vec<String>,
+    /// Those that only control.
+    control: Vec<String>,
+}
+
+impl Kinds {
+    pub(super) fn of(scene: &Scene) -> Self {
+        let kinds = |wanted: fn(&Arrow) -> bool| {
+            let mut kinds: Vec<String> = Vec::new();
+            for arrow in scene.arrows.iter().filter(|arrow| wanted(arrow)) {
+                if !kinds.contains(&arrow.kind) {
+                    kinds.push(arrow.kind.clone());
+                }
+            }
+            kinds
+        };
+        let own = kinds(|arrow| arrow.class != Class::Control || arrow.again);
+        let mut control = kinds(|arrow| arrow.class == Class::Control);
+        control.retain(|kind| !own.contains(kind));
+        Self { own, control }
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.own.iter().chain(&self.control).map(String::as_str)
+    }
+
+    /// The colour's variable. There are more kinds than colours only in odd journals; then colours are used again.
+    pub(super) fn colour(&self, kind: &str) -> &'static str {
+        let place = self.own.iter().position(|known| known == kind);
+        place.and_then(|place| SERIES.get(place % SERIES.len())).map_or("faint", |colour| colour.name)
+    }
+
+    /// How a kind's line looks in the legend.
+    pub(super) fn manner(&self, kind: &str) -> &'static str {
+        if self.own.iter().any(|known| known == kind) { "arrow" } else { "control" }
+    }
+}
+
+/// An arrow on the sheet.
+pub(super) struct Drawn<'a> {
+    arrow: &'a Arrow,
+    from: Point,
+    to: Point,
+    /// Where its name stands, if there is room for it.
+    label: Option<Point>,
+}
+
+impl Drawn<'_> {
+    /// An acknowledgement is told by its line alone, or there would be more names than messages that matter.
+    fn is_named(&self) -> bool {
+        self.arrow.class != Class::Control || self.arrow.again || self.arrow.copy
+    }
+}
+
+/// Gives every arrow its place, and its name one if there is any. Returns how many names found none.
+pub(super) fn place<'a>(scene: &'a Scene, sheet: &mut Sheet) -> (Vec<Drawn<'a>>, usize) {
+    let mut drawn: Vec<Drawn<'_>> = scene
+        .arrows
+        .iter()
+        .filter_map(|arrow| ends(scene, sheet, arrow))
+        .map(|(arrow, from, to)| Drawn { arrow, from, to, label: None })
+        .collect();
+    let segments: Vec<(Point, Point)> = drawn.iter().map(|drawn| (drawn.from, drawn.to)).collect();
+    let mut missing = 0;
+    for (index, drawn) in drawn.iter_mut().enumerate() {
+        if !drawn.is_named() {
+            continue;
+        }
+        let name = name(drawn.arrow);
+        let wide = bold(&name, LETTERS) + 4.0;
+        let found = best(&sheet.boxes, index, &segments, wide);
+        match found {
+            Some(at) => {
+                let area = Area::of_text((at.0 - 2.0, at.1), wide, LETTERS);
+                sheet.reach = sheet.reach.max(area.right);
+                sheet.boxes.take(area);
+                drawn.label = Some(at);
+            }
+            None => missing += 1,
+        }
+    }
+    (drawn, missing)
+}
+
+fn name(arrow: &Arrow) -> String {
+    let name = shortened(&arrow.kind, MOST_LETTERS);
+    match (arrow.copy, arrow.again) {
+        (true, _) => format!("{name} (copy)"),
+        (false, true) => format!("{name} again"),
+        (false, false) => name,
+    }
+}
+
+/// Of all free places along an arrow, the one that hides least of the others.
+fn best(boxes: &Boxes, index: usize, segments: &[(Point, Point)], wide: f64) -> Option<Point> {
+    let ((x1, y1), (x2, y2)) = segments.get(index).copied()?;
+    let mut found: Option<(usize, Point)> = None;
+    for shift in [0.0, 1.0, -1.0] {
+        for part in [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74] {
+            let (x, y) = (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part);
+            let at = (x - wide / 2.0 + shift * (wide / 2.0 + 6.0), y + LETTERS * 0.32);
+            let area = Area::of_text(at, wide, LETTERS);
+            if !boxes.is_free(&area) {
+                continue;
+            }
+            let others = segments.iter().enumerate().filter(|(other, _)| *other != index);
+            // A name beside its arrow is second choice.
+            let crossed = others.filter(|(_, segment)| crosses(segment, &area)).count() + usize::from(shift != 0.0);
+            if found.is_none_or(|(least, _)| crossed < least) {
+                found = Some((crossed, at));
+            }
+        }
+    }
+    found.map(|(_, at)| at)
+}
+
+/// Whether a line goes through an area, tried at some points of it.
+fn crosses(((x1, y1), (x2, y2)): &(Point, Point), area: &Area) -> bool {
+    (0..=24).any(|step| {
+        let part = f64::from(step) / 24.0;
+        let (x, y) = (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part);
+        (area.left..=area.right).contains(&x) && (area.top..=area.bottom).contains(&y)
+    })
+}
+
+/// Where an arrow begins and ends.
+fn ends<'a>(scene: &Scene, sheet: &Sheet, arrow: &'a Arrow) -> Option<(&'a Arrow, Point, Point)> {
+    let (from_y, to_y) = (*sheet.lanes.get(arrow.from)?, *sheet.lanes.get(arrow.to)?);
+    let place = |step: usize| scene.steps.get(step).map(|step| sheet.axis.of(step.place.order));
+    let sent = match arrow.tail {
+        Tail::Step(step) => (place(step)?, from_y),
+        Tail::Before => (sheet.axis.left - 24.0, from_y + (to_y - from_y) * 0.35),
+    };
+    let (x, y) = sent;
+    let towards = |part: f64| y + (to_y - y) * part;
+    // Where something ends on its way, it ends in the gap before its receiver's lane, and not on a lane in between.
+    let beside = if arrow.from < arrow.to { arrow.to.checked_sub(1) } else { Some(arrow.to + 1) };
+    let before = beside.and_then(|lane| sheet.lanes.get(lane)).copied().unwrap_or(y);
+    let gap = |part: f64| before + (to_y - before) * part;
+    let end = match arrow.head {
+        Head::Step(step) => (place(step)?, to_y),
+        Head::Lost { why: Loss::Chance, .. } => {
+            (x + 34.0, if y == from_y { first_gap(sheet, arrow, y) } else { towards(0.5) })
+        }
+        Head::Lost { why: Loss::Cut, at } => (sheet.axis.at(at).max(x + 20.0), gap(0.55)),
+        Head::Lost { why: Loss::Down, at } => (sheet.axis.at(at).max(x + 20.0), gap(0.78)),
+        // It is under way when the row ends.
+        Head::Open => ((sheet.axis.right + 14.0).max(x + 16.0), towards(0.42)),
+    };
+    Some((arrow, sent, end))
+}
+
+/// What the network loses at once ends in the gap after its sender's lane.
+fn first_gap(sheet: &Sheet, arrow: &Arrow, y: f64) -> f64 {
+    let next = if arrow.from < arrow.to { Some(arrow.from + 1) } else { arrow.from.checked_sub(1) };
+    let next = next.and_then(|lane| sheet.lanes.get(lane)).copied().unwrap_or(y);
+    y + (next - y) * 0.52
+}
+
+/// Draws all arrows; their names come later, above everything.
+pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, kinds: &Kinds, drawn: &[Drawn<'_>]) {
+    for Drawn { arrow, from, to, .. } in drawn {
+        let colour = kinds.colour(&arrow.kind);
+        let manner = match (arrow.copy, arrow.again, arrow.class) {
+            (true, _, _) => "copy",
+            (false, true, _) => "repeat",
+            (false, false, Class::Control) => "control",
+            (false, false, Class::Algorithm | Class::Announcement) => "arrow",
+        };
+        canvas.titled("arrow-group", &title(scene, arrow), |canvas| {
+            let stroke = format!("stroke:var(--{colour})");
+            if arrow.from == arrow.to {
+                loop_back(canvas, manner, &stroke, *from, *to);
+            } else {
+                straight(canvas, arrow, manner, &stroke, *from, *to);
+            }
+        });
+    }
+}
+
+/// The names of all arrows.
+pub(super) fn draw_names(canvas: &mut Canvas, kinds: &Kinds, drawn: &[Drawn<'_>]) {
+    for Drawn { arrow, label, .. } in drawn {
+        if let Some((x, y)) = label {
+            let (x, y, colour) = (Number(*x), Number(*y), kinds.colour(&arrow.kind));
+            let name = name(arrow);
+            canvas.raw(format_args!(
+                "<text class=\"kind\" x=\"{x}\" y=\"{y}\" style=\"fill:var(--{colour})\">{}</text>",
+                super::canvas::Escaped(&name)
+            ));
+        }
+    }
+}
+
+fn straight(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, from: Point, to: Point) {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = (dx * dx + dy * dy).sqrt().max(0.001);
+    let (ux, uy) = (dx / length, dy / length);
+    let begin = match arrow.tail {
+        Tail::Step(_) => (from.0 + ux * CLEAR, from.1 + uy * CLEAR),
+        Tail::Before => from,
+    };
+    let arrives = matches!(arrow.head, Head::Step(_));
+    let tip = if arrives { (to.0 - ux * CLEAR, to.1 - uy * CLEAR) } else { to };
+    let [x1, y1, x2, y2] = [begin.0, begin.1, tip.0 - ux * 4.0, tip.1 - uy * 4.0].map(Number);
+    canvas.raw(format_args!("<path class=\"{manner}\" style=\"{stroke}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
+    match arrow.head {
+        Head::Step(_) | Head::Open => {
+            let wing = |side: f64| (tip.0 - ux * 10.0 - uy * 4.4 * side, tip.1 - uy * 10.0 + ux * 4.4 * side);
+            let ((ax, ay), (bx, by)) = (wing(1.0), wing(-1.0));
+            let [x, y, ax, ay, bx, by] = [tip.0, tip.1, ax, ay, bx, by].map(Number);
+            let fill = stroke.replace("stroke:", "fill:");
+            canvas.raw(format_args!("<path style=\"{fill}\" d=\"M{x} {y}L{ax} {ay}L{bx} {by}Z\"/>"));
+        }
+        Head::Lost { .. } => cross(canvas, tip, 5.0),
+    }
+}
+
+/// A message to oneself.
+fn loop_back(canvas: &mut Canvas, manner: &str, stroke: &str, from: Point, to: Point) {
+    let [x1, x2, y, middle, top] =
+        [from.0, to.0.max(from.0 + 14.0), from.1 + 9.0, (from.0 + to.0) / 2.0, from.1 + 46.0].map(Number);
+    canvas.raw(format_args!("<path class=\"{manner}\" style=\"{stroke}\" d=\"M{x1} {y}Q{middle} {top} {x2} {y}\"/>"));
+}
+
+/// What goes wrong here.
+pub(super) fn cross(canvas: &mut Canvas, (x, y): Point, half: f64) {
+    let [left, top, right, bottom] = [x - half, y - half, x + half, y + half].map(Number);
+    canvas.raw(format_args!(
+        "<path class=\"cross\" d=\"M{left} {top}L{right} {bottom}M{right} {top}L{left} {bottom}\"/>"
+    ));
+}
+
+/// All about a message.
+fn title(scene: &Scene, arrow: &Arrow) -> String {
+    let node = |lane: usize| scene.lanes.get(lane).map_or_else(String::new, |lane| lane.node.to_string());
+    let when =
+        |step: usize| scene.steps.get(step).map_or_else(String::new, |step| millis(scene.shown(step.place.time)));
+    let mut text =
+        format!("{}: node {} → node {} (message {})", name(arrow), node(arrow.from), node(arrow.to), arrow.id);
+    text.push_str(&match arrow.tail {
+        Tail::Step(step) => format!("\nsent at {} ms", when(step)),
+        Tail::Before => "\nsent before this picture".into(),
+    });
+    text.push_str(&match arrow.head {
+        Head::Step(step) => format!("\narrives at {} ms", when(step)),
+        Head::Lost { why, at } => format!("\nnever arrives: {why}, at {} ms", millis(scene.shown(at.time))),
+        Head::Open => "\ndoes not arrive in this picture".into(),
+    });
+    if !arrow.body.is_empty() {
+        text.push('\n');
+        text.push_str(&arrow.body);
+    }
+    text
+}

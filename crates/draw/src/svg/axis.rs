@@ -1,0 +1,136 @@
+//! Where in the picture an instant is: to the right in the order of what happens, and the further the longer it takes.
+
+use crate::scene::{Place, Scene};
+use quorate_core::Time;
+use std::collections::BTreeMap;
+
+/// Between two instants at least, for the usual gap, and at most.
+const LEAST: f64 = 30.0;
+const USUAL: f64 = 62.0;
+const MOST: f64 = 120.0;
+/// Between two things that happen to one node at one instant.
+const BESIDE: f64 = 27.0;
+
+/// How much room time takes.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    /// The usual time between two instants, in nanoseconds.
+    usual: i64,
+    /// By how much everything is wider than usual.
+    stretch: f64,
+}
+
+impl Scale {
+    /// The scale that suits a scene.
+    pub(super) fn of(scene: &Scene) -> Self {
+        Self { usual: usual_gap(&in_order(scene)).max(1), stretch: 1.0 }
+    }
+
+    /// This much wider.
+    pub(super) fn stretched(self, stretch: f64) -> Self {
+        Self { stretch, ..self }
+    }
+}
+
+/// The places of all steps and marks.
+pub(super) struct Axis {
+    /// Of each step and mark, by its order.
+    places: Vec<(Time, f64)>,
+    /// Every instant with its first place.
+    pub(super) instants: Vec<(Time, f64)>,
+    /// The middle of each gap that is much shorter than its time.
+    pub(super) breaks: Vec<f64>,
+    pub(super) left: f64,
+    pub(super) right: f64,
+}
+
+impl Axis {
+    /// Lays out a scene from this edge on.
+    pub(super) fn new(scene: &Scene, left: f64, scale: Scale) -> Self {
+        let happens = in_order(scene);
+        let Scale { usual, stretch } = scale;
+        let mut places = Vec::with_capacity(happens.len());
+        let mut instants: Vec<(Time, f64)> = Vec::new();
+        let mut beside: BTreeMap<Option<usize>, u32> = BTreeMap::new();
+        let mut furthest = left;
+        let mut breaks = Vec::new();
+        for (time, lane) in happens {
+            let base = match instants.last() {
+                Some((last, x)) if *last == time => *x,
+                Some((last, _)) => {
+                    beside.clear();
+                    let gap = time.nanos().saturating_sub(last.nanos()) as f64 / usual as f64 * USUAL;
+                    let x = furthest + gap.clamp(LEAST, MOST) * stretch;
+                    if gap > 4.0 * MOST {
+                        breaks.push(f64::midpoint(furthest, x));
+                    }
+                    instants.push((time, x));
+                    x
+                }
+                None => {
+                    instants.push((time, left));
+                    left
+                }
+            };
+            let before = beside.entry(lane).or_default();
+            let x = base + f64::from(*before) * BESIDE * stretch;
+            *before += 1;
+            furthest = furthest.max(x);
+            places.push((time, x));
+        }
+        Self { places, instants, breaks, left, right: furthest + USUAL }
+    }
+
+    /// The order of the first thing at each instant, and where that is.
+    pub(super) fn beginnings(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let mut last = None;
+        let first = move |(order, (time, x)): (usize, &(Time, f64))| {
+            let is_first = last.replace(*time) != Some(*time);
+            is_first.then_some((order, *x))
+        };
+        self.places.iter().enumerate().filter_map(first)
+    }
+
+    /// Where a step or mark stands.
+    pub(super) fn of(&self, order: usize) -> f64 {
+        self.places.get(order).map_or(self.right, |(_, x)| *x)
+    }
+
+    /// Where something stands that is neither a step nor a mark.
+    pub(super) fn at(&self, place: Place) -> f64 {
+        match self.places.get(place.order) {
+            Some((time, x)) if *time == place.time => *x,
+            Some((time, x)) => {
+                let Some((earlier, start)) = place.order.checked_sub(1).and_then(|last| self.places.get(last)) else {
+                    return self.left - USUAL / 2.0;
+                };
+                let whole = time.nanos().saturating_sub(earlier.nanos()).max(1) as f64;
+                let part = place.time.nanos().saturating_sub(earlier.nanos()) as f64 / whole;
+                start + (x - start) * part.clamp(0.0, 1.0)
+            }
+            None => self.right,
+        }
+    }
+}
+
+/// When steps and marks happen, and to which lane, in their order.
+fn in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
+    let steps = scene.steps.iter().map(|step| (step.place.order, (step.place.time, Some(step.lane))));
+    let marks = scene.marks.iter().map(|mark| (mark.place.order, (mark.place.time, mark.lane)));
+    let all: BTreeMap<_, _> = steps.chain(marks).collect();
+    all.into_values().collect()
+}
+
+/// The gap between instants that half of all gaps are below.
+fn usual_gap(happens: &[(Time, Option<usize>)]) -> i64 {
+    let mut gaps: Vec<i64> = happens
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [(before, _), (after, _)] => Some(after.nanos().saturating_sub(before.nanos())),
+            _ => None,
+        })
+        .filter(|gap| *gap > 0)
+        .collect();
+    gaps.sort_unstable();
+    gaps.get(gaps.len() / 2).copied().unwrap_or(1)
+}

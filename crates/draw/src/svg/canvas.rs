@@ -1,0 +1,170 @@
+//! Writes SVG: elements, numbers, and text that stays text.
+
+use crate::style::{MONO, SANS, Theme, variables};
+use std::fmt::{self, Display, Write};
+
+/// An SVG under way.
+#[derive(Default)]
+pub(super) struct Canvas {
+    body: String,
+}
+
+/// A coordinate, with one decimal place at most.
+#[derive(Clone, Copy)]
+pub(super) struct Number(pub(super) f64);
+
+impl Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = (self.0 * 10.0).round() as i64;
+        if tenths % 10 == 0 {
+            write!(f, "{}", tenths / 10)
+        } else {
+            write!(f, "{}{}.{}", if tenths < 0 { "-" } else { "" }, (tenths / 10).abs(), (tenths % 10).abs())
+        }
+    }
+}
+
+/// A text as it stands between tags or in an attribute.
+pub(super) struct Escaped<'a>(pub(super) &'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            match character {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                // The only ones below the space that XML knows. A text with others was cleaned before.
+                '\n' | '\t' => f.write_char(character)?,
+                control if control.is_control() => f.write_char('\u{fffd}')?,
+                '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
+                other => f.write_char(other)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a text stands relative to its point.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+}
+
+impl Canvas {
+    /// Adds markup as it is.
+    pub(super) fn raw(&mut self, markup: fmt::Arguments<'_>) {
+        // Writing into memory cannot fail.
+        let _ = self.body.write_fmt(markup);
+        self.body.push('\n');
+    }
+
+    /// A group that tells this when the pointer rests on it.
+    pub(super) fn titled(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
+        self.raw(format_args!("<g class=\"{class}\"><title>{}</title>", Escaped(title)));
+        draw(self);
+        self.raw(format_args!("</g>"));
+    }
+
+    pub(super) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+        let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(Number);
+        self.raw(format_args!("<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
+    }
+
+    pub(super) fn rectangle(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64), round: f64) {
+        let [x, y, width, height, round] = [x, y, width.max(0.0), height, round].map(Number);
+        self.raw(format_args!(
+            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{round}\"/>"
+        ));
+    }
+
+    pub(super) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
+        let [x, y, radius] = [x, y, radius].map(Number);
+        self.raw(format_args!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"));
+    }
+
+    pub(super) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
+        let (x, y) = (Number(x), Number(y));
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+        };
+        self.raw(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", Escaped(text)));
+    }
+
+    /// The whole picture.
+    pub(super) fn finish(self, (width, height): (f64, f64), theme: Theme, name: &str, description: &str) -> String {
+        let (width, height) = (Number(width.ceil()), Number(height.ceil()));
+        let (name, description) = (Escaped(name), Escaped(description));
+        let (variables, body) = (variables(theme), self.body);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} \
+             {height}\" role=\"img\" aria-label=\"{name}\">\n<title>{name}</title>\n<desc>{description}</desc>\n<style>\
+             {variables}\n{STYLE}text{{font-family:{SANS}}}.mono{{font-family:{MONO}}}</style>\n{PATTERNS}\
+             <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n{body}</svg>\n"
+        )
+    }
+}
+
+/// Stripes, for what stands still and for what is cut off.
+const PATTERNS: &str = "<defs>\
+<pattern id=\"cut\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
+<path class=\"cut-stripe\" d=\"M0 0V7\"/></pattern>\
+<pattern id=\"odd\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">\
+<path class=\"odd-stripe\" d=\"M0 0V7\"/></pattern>\
+<pattern id=\"still\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
+<path class=\"still-stripe\" d=\"M0 0V5\"/></pattern></defs>\n";
+
+const STYLE: &str = "\
+text{font-size:13px;fill:var(--ink);unicode-bidi:isolate;direction:ltr;white-space:pre}\
+path{fill:none}\
+.paper{fill:var(--paper)}\
+.title{font-size:20px;font-weight:650}.detail{font-size:13px;fill:var(--faint)}\
+.node{font-size:15px;font-weight:600}\
+.lane{stroke:var(--ink);stroke-width:1.5}\
+.gone{stroke:var(--faint);stroke-width:1.5;stroke-dasharray:1 6;stroke-linecap:round}\
+.waiting{fill:var(--wait);fill-opacity:.3}.follows{fill:var(--follow);fill-opacity:.28}\
+.chosen{fill:var(--chosen)}.paused{fill:url(#still)}.down{fill:var(--alarm);fill-opacity:.16}\
+.inside{font-size:12px;font-weight:650;fill:var(--paper)}\
+.dot{fill:var(--ink);stroke:var(--paper);stroke-width:1.5}.asked{fill:var(--paper);stroke:var(--ink);stroke-width:2.2}\
+.boot{fill:var(--chosen);stroke:var(--paper);stroke-width:1.5}.tick{fill:var(--faint);stroke:var(--paper);stroke-width:1.5}\
+.label{font-size:12.5px;font-weight:550}.event{font-size:12.5px;font-weight:600;fill:var(--chosen)}\
+.rule{font-size:11.5px;fill:var(--faint)}.clock{font-size:11px;fill:var(--faint)}\
+.label,.event,.rule,.clock,.kind,.mark{paint-order:stroke;stroke:var(--paper);stroke-width:3.5px;stroke-linejoin:round}\
+.leader{stroke:var(--rule);stroke-width:1}\
+.time{font-size:11.5px;fill:var(--faint)}.grid{stroke:var(--rule);stroke-width:1}.axis{stroke:var(--faint);stroke-width:1}.break{stroke:var(--paper);stroke-width:3}\
+.kind{font-size:12.5px;font-weight:550}\
+.arrow{stroke-width:1.8}.control{stroke-width:1.2;stroke-dasharray:4 3}.repeat{stroke-width:1.3;stroke-dasharray:7 3}\
+.copy{stroke-width:1.3;stroke-dasharray:2 3}\
+.cross{stroke:var(--alarm);stroke-width:2.4;stroke-linecap:round}.mark{font-size:12.5px;font-weight:600;fill:var(--alarm)}\
+.cut{fill:url(#cut)}.cut-stripe{stroke:var(--alarm);stroke-opacity:.28;stroke-width:2}\
+.odd{fill:url(#odd)}.odd-stripe{stroke:var(--wait);stroke-opacity:.3;stroke-width:2}\
+.still-stripe{stroke:var(--faint);stroke-width:2.4}\
+.edge{stroke:var(--alarm);stroke-opacity:.55;stroke-dasharray:3 4}.odd-edge{stroke:var(--wait);stroke-opacity:.7;stroke-dasharray:3 4}\
+.band{font-size:12.5px;font-weight:600;fill:var(--alarm)}.odd-band{font-size:12.5px;font-weight:600;fill:var(--wait)}\
+.breach{stroke:var(--alarm);stroke-width:2}.breach-name{font-size:13px;font-weight:700;fill:var(--alarm)}\
+.legend{font-size:12.5px}.legend-rule{font-size:12.5px;font-weight:600}.foot{font-size:12px;fill:var(--faint)}\
+.bar{fill:var(--series-1)}.bar-control{fill:var(--rule)}.bar-lost{fill:var(--alarm)}.groove{fill:var(--panel)}\
+g.step:hover circle,g.arrow-group:hover path{stroke-width:3.2}\n";
+
+#[cfg(test)]
+mod tests {
+    use super::{Escaped, Number};
+
+    #[test]
+    fn numbers_are_short() {
+        let written: Vec<_> = [0.0, 1.25, -0.04, -0.25, 12.999, -3.5].map(|number| Number(number).to_string()).into();
+        assert_eq!(written, ["0", "1.3", "0", "-0.3", "13", "-3.5"]);
+    }
+
+    #[test]
+    fn markup_is_text() {
+        assert_eq!(
+            Escaped("<a href='x'>&\"\u{0}]]>").to_string(),
+            "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\u{fffd}]]&gt;"
+        );
+    }
+}

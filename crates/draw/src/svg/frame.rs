@@ -1,0 +1,144 @@
+//! One row of a diagram: fits a scene onto a sheet, and draws it.
+
+use super::Options;
+use super::arrows::{self, Drawn, Kinds};
+use super::axis::{Axis, Scale};
+use super::bands::{self, Sign};
+use super::canvas::{Anchor, Canvas};
+use super::lanes;
+use super::sheet::{BAND_ROW, Depth, MARGIN, Sheet};
+use super::text::width;
+use crate::scene::{Beyond, Scene};
+use quorate_core::Time;
+use quorate_sim::words::millis;
+
+/// How much wider than usual a row may become so that every text finds room.
+const STRETCHES: [f64; 5] = [1.0, 1.2, 1.45, 1.75, 2.1];
+
+/// One row of a diagram, which fits.
+pub(super) struct Frame<'a> {
+    scene: &'a Scene,
+    sheet: Sheet,
+    signs: Vec<Sign>,
+    rows: usize,
+    arrows: Vec<Drawn<'a>>,
+    /// How many texts found no room.
+    missing: usize,
+}
+
+impl<'a> Frame<'a> {
+    /// Finds a layout in which every text has room and which is not wider than this, unless it cannot be narrower: narrow
+    /// ones first, and if no text fits, the one that lacks least.
+    pub(super) fn fit(scene: &'a Scene, options: &Options, depth: Depth, scale: Scale, most: f64) -> Self {
+        let mut best: Option<Self> = None;
+        for stretch in STRETCHES {
+            let frame = Self::lay_out(scene, options, scale.stretched(stretch), depth);
+            let wide = frame.reach();
+            if wide > most && best.is_some() {
+                break;
+            }
+            let enough = frame.missing == 0;
+            if best.as_ref().is_none_or(|known| frame.missing < known.missing) {
+                best = Some(frame);
+            }
+            if enough {
+                break;
+            }
+        }
+        best.unwrap_or_else(|| Self::lay_out(scene, options, scale, depth))
+    }
+
+    fn lay_out(scene: &'a Scene, options: &Options, scale: Scale, depth: Depth) -> Self {
+        let first = Sheet::new(scene, options, 0.0, scale, depth);
+        let (_, rows) = bands::place(scene, &first);
+        let mut sheet = Sheet::new(scene, options, rows as f64 * BAND_ROW, scale, depth);
+        let (signs, _) = bands::place(scene, &sheet);
+        let (arrows, unnamed) = arrows::place(scene, &mut sheet);
+        let missing = sheet.missing + unnamed;
+        Self { scene, sheet, signs, rows, arrows, missing }
+    }
+
+    /// How many texts found no room.
+    pub(super) fn missing(&self) -> usize {
+        self.missing
+    }
+
+    /// How far to the right it reaches.
+    pub(super) fn reach(&self) -> f64 {
+        self.sheet.reach.max(bands::reach(&self.signs)).max(self.sheet.axis.right + 12.0)
+    }
+
+    /// How wide it is without texts that stand over.
+    pub(super) fn axis(&self) -> &Axis {
+        &self.sheet.axis
+    }
+
+    /// Draws it; returns how high it is.
+    pub(super) fn draw(&self, canvas: &mut Canvas, kinds: &Kinds) -> f64 {
+        let Self { scene, sheet, signs, rows, arrows, .. } = self;
+        bands::draw(canvas, sheet, signs, *rows);
+        let bottom = self.times(canvas);
+        lanes::draw(canvas, scene, sheet);
+        for text in &sheet.texts {
+            if let Some((from, to)) = text.leader {
+                canvas.line("leader", from, to);
+            }
+        }
+        arrows::draw(canvas, scene, kinds, arrows);
+        lanes::draw_steps(canvas, scene, sheet);
+        for text in &sheet.texts {
+            canvas.text(text.class, text.at, Anchor::Start, &text.text);
+        }
+        arrows::draw_names(canvas, kinds, arrows);
+        bottom
+    }
+
+    /// The times below the lanes, as many as there is room for; returns where that ends.
+    fn times(&self, canvas: &mut Canvas) -> f64 {
+        let (scene, sheet) = (self.scene, &self.sheet);
+        let y = sheet.bottom + 8.0;
+        canvas.line("axis", (sheet.axis.left - 24.0, y), (sheet.axis.right + 12.0, y));
+        let mut end = f64::MIN;
+        for (time, x) in &sheet.axis.instants {
+            let text = short_millis(scene.shown(*time));
+            let half = width(&text, 11.5) / 2.0;
+            if x - half < end + 9.0 {
+                continue;
+            }
+            end = x + half;
+            canvas.line("grid", (*x, sheet.top), (*x, y));
+            canvas.line("axis", (*x, y), (*x, y + 4.0));
+            canvas.text("time", (*x, y + 17.0), Anchor::Middle, &text);
+        }
+        for x in &sheet.axis.breaks {
+            canvas.line("break", (x - 5.0, y), (x + 5.0, y));
+            canvas.line("axis", (x - 8.0, y + 5.0), (x - 2.0, y - 5.0));
+            canvas.line("axis", (x + 2.0, y + 5.0), (x + 8.0, y - 5.0));
+        }
+        canvas.text("time", (MARGIN, y + 17.0), Anchor::Start, "time in ms");
+        y + 30.0
+    }
+}
+
+/// Milliseconds without needless zeroes.
+pub(super) fn short_millis(time: Time) -> String {
+    let text = millis(time);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What is not shown.
+pub(super) fn foot(beyond: &Beyond) -> Option<String> {
+    let part = |count: u64, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("one {one}")),
+        count => Some(format!("{count} {many}")),
+    };
+    let parts = [
+        part(beyond.before, "line of the journal before", "lines of the journal before"),
+        part(beyond.after, "line after", "lines after"),
+        part(beyond.quiet, "step that does nothing", "steps that do nothing"),
+        part(beyond.idle as u64, "node that nothing happens to", "nodes that nothing happens to"),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("Not shown: {}.", parts.join(", ")))
+}

@@ -1,0 +1,126 @@
+//! The lines of the nodes: how each one stands, what it does, and what is done to it.
+
+use super::arrows::cross;
+use super::canvas::{Anchor, Canvas, Number};
+use super::notes::vector;
+use super::sheet::{MARGIN, RIBBON, Sheet};
+use super::text::bold;
+use crate::scene::{Blow, Cause, Lane, Place, Scene, Step};
+use quorate_sim::role::Role;
+use quorate_sim::words::millis;
+
+/// The class of a ribbon, if it has one.
+pub(super) fn class(role: Role) -> Option<&'static str> {
+    match role {
+        Role::Idle => None,
+        Role::Waiting => Some("waiting"),
+        Role::Follows => Some("follows"),
+        Role::Chosen => Some("chosen"),
+        Role::Paused => Some("paused"),
+        Role::Down => Some("down"),
+    }
+}
+
+/// Draws every node's name, line and ribbon.
+pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
+    for (number, (lane, y)) in scene.lanes.iter().zip(&sheet.lanes).enumerate() {
+        canvas.text("node", (MARGIN, y + 5.0), Anchor::Start, &format!("node {}", lane.node));
+        let steps = scene.steps.iter().filter(|step| step.lane == number);
+        let mut dots: Vec<f64> = steps.map(|step| sheet.axis.of(step.place.order)).collect();
+        dots.sort_by(f64::total_cmp);
+        for (index, span) in lane.spans.iter().enumerate() {
+            let begin = if index == 0 { sheet.axis.left - 24.0 } else { sheet.axis.at(span.from) };
+            let (from, to) = (begin, end(scene, sheet, span.to));
+            let line = if span.role == Role::Down { "gone" } else { "lane" };
+            if to > from {
+                canvas.line(line, (from, *y), (to, *y));
+            }
+            if to > from {
+                ribbon(canvas, scene, lane, &dots, span.role, (from, to), *y);
+            }
+        }
+    }
+}
+
+/// Where a span ends; the last one reaches over the edge.
+fn end(scene: &Scene, sheet: &Sheet, to: Place) -> f64 {
+    let last = scene.steps.len() + scene.marks.len();
+    if to.order >= last { sheet.axis.right + 12.0 } else { sheet.axis.at(to) }
+}
+
+fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], role: Role, (from, to): (f64, f64), y: f64) {
+    let Some(class) = class(role) else { return };
+    let words = scene.heading.roles.iter().find(|(known, _)| *known == role).map_or("", |(_, words)| words);
+    let words = match role {
+        Role::Paused => "paused",
+        Role::Down => "down",
+        Role::Idle | Role::Waiting | Role::Follows | Role::Chosen => words,
+    };
+    canvas.titled("stand", &format!("node {}: {words}", lane.node), |canvas| {
+        canvas.rectangle(class, (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
+        if role == Role::Chosen
+            && let Some(middle) = gap(dots, from, to, bold(words, 12.0) + 18.0)
+        {
+            canvas.text("inside", (middle, y + 4.0), Anchor::Middle, words);
+        }
+    });
+}
+
+/// The middle of the widest gap between dots, if so much fits into it.
+fn gap(dots: &[f64], from: f64, to: f64, wide: f64) -> Option<f64> {
+    let inner = dots.iter().copied().filter(|dot| from < *dot && *dot < to);
+    let edges: Vec<f64> = std::iter::once(from).chain(inner).chain([to]).collect();
+    let gaps = edges.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
+    let widest = gaps.max_by(|one, other| (one.1 - one.0).total_cmp(&(other.1 - other.0)));
+    widest.filter(|(left, right)| right - left >= wide).map(|(left, right)| f64::midpoint(left, right))
+}
+
+/// Draws what nodes do and what is done to them, above ribbons and arrows.
+pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
+    for step in &scene.steps {
+        let Some(y) = sheet.lanes.get(step.lane) else { continue };
+        let at = (sheet.axis.of(step.place.order), *y);
+        canvas.titled("step", &title(scene, step), |canvas| match step.cause {
+            Cause::Command => canvas.circle("asked", at, 5.2),
+            Cause::Start { .. } => triangle(canvas, at),
+            Cause::Message(_) => canvas.circle("dot", at, 5.0),
+            Cause::Timer | Cause::Disk | Cause::Membership => canvas.circle("tick", at, 4.4),
+        });
+    }
+    for mark in &scene.marks {
+        let Some(y) = mark.lane.and_then(|lane| sheet.lanes.get(lane)) else { continue };
+        let (x, y) = (sheet.axis.of(mark.place.order), *y);
+        let title = format!("{} ms: {}", millis(scene.shown(mark.place.time)), mark.text);
+        canvas.titled("blow", &title, |canvas| match mark.what {
+            Blow::Crashed => cross(canvas, (x, y), 6.5),
+            Blow::Ended => canvas.line("lane", (x, y - 9.0), (x, y + 9.0)),
+            Blow::Paused => {
+                canvas.line("cross", (x - 2.5, y - 7.0), (x - 2.5, y + 7.0));
+                canvas.line("cross", (x + 2.5, y - 7.0), (x + 2.5, y + 7.0));
+            }
+            Blow::Resumed | Blow::Changed => triangle(canvas, (x, y)),
+        });
+    }
+}
+
+/// A node goes on from here.
+pub(super) fn triangle(canvas: &mut Canvas, (x, y): (f64, f64)) {
+    let [left, right, top, middle, bottom] = [x - 4.0, x + 7.0, y - 7.0, y, y + 7.0].map(Number);
+    canvas.raw(format_args!("<path class=\"boot\" d=\"M{left} {top}L{right} {middle}L{left} {bottom}Z\"/>"));
+}
+
+/// All about a step.
+fn title(scene: &Scene, step: &Step) -> String {
+    let node = scene.lanes.get(step.lane).map_or_else(String::new, |lane| lane.node.to_string());
+    let mut text = format!("node {node} at {} ms: {}", millis(scene.shown(step.place.time)), step.input);
+    for (_, part) in &step.parts {
+        text.push_str("\n  ");
+        text.push_str(part);
+    }
+    text.push_str(&format!("\nlogical clock {}", step.logical));
+    if step.vector.is_some() {
+        text.push_str(&format!(", vector clock {}", vector(step)));
+    }
+    text.push_str(&format!("\nline {} of the journal", step.line));
+    text
+}

@@ -1,0 +1,138 @@
+//! What the signs mean, and the rules, below the picture.
+
+use super::arrows::{Kinds, cross};
+use super::canvas::{Anchor, Canvas, Number};
+use super::lanes::{class, triangle};
+use super::sheet::MARGIN;
+use super::text::{shortened, width, wrapped};
+use crate::scene::{Blow, Cause, Head, Scene};
+use quorate_core::Class;
+use quorate_sim::role::Role;
+use std::collections::BTreeSet;
+
+const LETTERS: f64 = 12.5;
+const ROW: f64 = 23.0;
+
+/// A sign and what it means.
+enum Sign {
+    Role(Role),
+    Kind(&'static str, &'static str),
+    Command,
+    Message,
+    Timer,
+    Start,
+    Crash,
+    Lost,
+    Repeat,
+    Copy,
+    Control,
+}
+
+/// Draws the legend from this height on, in this width; returns where it ends.
+pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, kinds: &Kinds, top: f64, right: f64) -> f64 {
+    let mut x = MARGIN;
+    let mut y = top + 12.0;
+    for (sign, words) in signs(scene, kinds) {
+        let wide = 34.0 + width(&words, LETTERS) + 22.0;
+        if x + wide > right && x > MARGIN {
+            (x, y) = (MARGIN, y + ROW);
+        }
+        swatch(canvas, &sign, (x, y - 4.5));
+        canvas.text("legend", (x + 34.0, y), Anchor::Start, &words);
+        x += wide;
+    }
+    rules(canvas, scene, y + ROW + 3.0, right)
+}
+
+/// The rules that were applied in the picture, as far as they are known.
+fn rules(canvas: &mut Canvas, scene: &Scene, top: f64, right: f64) -> f64 {
+    let used: BTreeSet<&str> = scene.steps.iter().flat_map(|step| &step.rules).map(|(rule, _)| rule.as_str()).collect();
+    let known = scene.heading.rules.iter().filter(|(rule, _)| used.contains(rule.as_str()));
+    let known: Vec<_> = known.collect();
+    let names = known.iter().map(|(rule, _)| width(rule, LETTERS) * 1.2).fold(0.0, f64::max) + 14.0;
+    // Two columns where there is room for them.
+    let columns = if right - MARGIN > 860.0 && known.len() > 2 { 2 } else { 1 };
+    let wide = (right - MARGIN) / columns as f64;
+    let mut heights = vec![top; columns];
+    let each = known.len().div_ceil(columns).max(1);
+    for (index, (rule, text)) in known.iter().enumerate() {
+        let column = (index / each).min(columns - 1);
+        let x = MARGIN + column as f64 * wide;
+        let Some(y) = heights.get_mut(column) else { continue };
+        canvas.text("legend-rule", (x, *y), Anchor::Start, rule);
+        for line in wrapped(text, LETTERS, wide - names - 16.0) {
+            canvas.text("legend", (x + names, *y), Anchor::Start, &line);
+            *y += 18.0;
+        }
+        *y += 3.0;
+    }
+    heights.into_iter().fold(top, f64::max)
+}
+
+/// The signs that occur in the picture.
+fn signs(scene: &Scene, kinds: &Kinds) -> Vec<(Sign, String)> {
+    let mut signs = Vec::new();
+    let stood: Vec<Role> = scene.lanes.iter().flat_map(|lane| &lane.spans).map(|span| span.role).collect();
+    let common = [(Role::Paused, "paused".to_owned()), (Role::Down, "down".to_owned())];
+    for (role, words) in scene.heading.roles.iter().chain(&common) {
+        if stood.contains(role) {
+            signs.push((Sign::Role(*role), words.clone()));
+        }
+    }
+    for kind in kinds.names() {
+        signs.push((Sign::Kind(kinds.manner(kind), kinds.colour(kind)), shortened(kind, 30)));
+    }
+    let arrows = |wanted: fn(&crate::scene::Arrow) -> bool| scene.arrows.iter().any(wanted);
+    let steps = |wanted: fn(&Cause) -> bool| scene.steps.iter().any(|step| wanted(&step.cause));
+    let mut add = |there: bool, sign: Sign, words: &str| {
+        if there {
+            signs.push((sign, words.to_owned()));
+        }
+    };
+    add(steps(|cause| matches!(cause, Cause::Command)), Sign::Command, "a user asks");
+    add(steps(|cause| matches!(cause, Cause::Message(_))), Sign::Message, "a message arrives");
+    add(
+        steps(|cause| matches!(cause, Cause::Timer | Cause::Disk | Cause::Membership)),
+        Sign::Timer,
+        "a timer, the disk or a view",
+    );
+    let resumed = scene.marks.iter().any(|mark| mark.what == Blow::Resumed);
+    add(resumed || steps(|cause| matches!(cause, Cause::Start { .. })), Sign::Start, "starts or goes on");
+    add(scene.marks.iter().any(|mark| mark.what == Blow::Crashed), Sign::Crash, "crash");
+    add(arrows(|arrow| matches!(arrow.head, Head::Lost { .. })), Sign::Lost, "never arrives");
+    add(arrows(|arrow| arrow.again && !arrow.copy), Sign::Repeat, "sent again");
+    add(arrows(|arrow| arrow.copy), Sign::Copy, "a copy that the network made");
+    add(arrows(|arrow| arrow.class == Class::Control && !arrow.again), Sign::Control, "control message");
+    signs
+}
+
+fn swatch(canvas: &mut Canvas, sign: &Sign, (x, y): (f64, f64)) {
+    let middle = (x + 13.0, y);
+    let stroke = |canvas: &mut Canvas, class: &str, colour: &str| {
+        let [left, right, y] = [x, x + 26.0, y].map(Number);
+        canvas.raw(format_args!(
+            "<path class=\"{class}\" style=\"stroke:var(--{colour})\" d=\"M{left} {y}L{right} {y}\"/>"
+        ));
+    };
+    match sign {
+        Sign::Role(role) => {
+            if let Some(class) = class(*role) {
+                canvas.rectangle(class, (x, y - 6.5), (26.0, 13.0), 3.0);
+            }
+            canvas.line(if *role == Role::Down { "gone" } else { "lane" }, (x, y), (x + 26.0, y));
+        }
+        Sign::Kind(manner, colour) => stroke(canvas, manner, colour),
+        Sign::Command => canvas.circle("asked", middle, 5.2),
+        Sign::Message => canvas.circle("dot", middle, 5.0),
+        Sign::Timer => canvas.circle("tick", middle, 4.4),
+        Sign::Start => triangle(canvas, middle),
+        Sign::Crash => cross(canvas, middle, 6.0),
+        Sign::Lost => {
+            stroke(canvas, "arrow", "faint");
+            cross(canvas, (x + 24.0, y), 4.5);
+        }
+        Sign::Repeat => stroke(canvas, "repeat", "faint"),
+        Sign::Copy => stroke(canvas, "copy", "faint"),
+        Sign::Control => stroke(canvas, "control", "faint"),
+    }
+}

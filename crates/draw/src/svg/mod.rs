@@ -1,0 +1,84 @@
+//! Space-time diagrams as SVG: one line a process, time to the right.
+//!
+//! All text is text that can be selected, and whatever stands for a step or a message tells all about it when the pointer
+//! rests on it. Time runs to the right in the order of what happens; a gap is the wider the longer it lasts, but never so
+//! narrow that two things meet, and never so wide that nothing is to be seen.
+
+mod arrows;
+mod axis;
+mod bands;
+mod boxes;
+mod canvas;
+mod frame;
+mod lanes;
+mod legend;
+mod notes;
+mod overview;
+mod page;
+mod rows;
+mod sheet;
+mod text;
+
+use crate::scene::Scene;
+use crate::sketch::Drawing;
+use crate::style::Theme;
+
+/// How a diagram looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Light or dark.
+    pub theme: Theme,
+    /// Which clocks stand beside each step.
+    pub clocks: Clocks,
+    /// How much is said of the rules that were applied.
+    pub notes: Notes,
+    /// Whether signs and rules are explained below.
+    pub legend: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { theme: Theme::Auto, clocks: Clocks::None, notes: Notes::Auto, legend: true }
+    }
+}
+
+/// Which clocks stand beside each step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clocks {
+    /// None; they are told when the pointer rests on a step.
+    #[default]
+    None,
+    /// Lamport's.
+    Logical,
+    /// The vector clock.
+    Vector,
+    /// Both.
+    Both,
+}
+
+/// How much is said of the rules that were applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notes {
+    /// In full if there is room, else their names.
+    #[default]
+    Auto,
+    /// In full wherever there is room.
+    Full,
+    /// Their names.
+    Names,
+    /// Nothing.
+    None,
+}
+
+/// Draws a run, or how it went on the whole.
+pub fn draw(drawing: &Drawing, options: &Options) -> String {
+    match drawing {
+        Drawing::Scene(scene) => draw_scene(scene, options),
+        Drawing::Overview(overview) => overview::draw(overview, options),
+    }
+}
+
+/// Draws every step and every message.
+pub fn draw_scene(scene: &Scene, options: &Options) -> String {
+    page::draw(scene, options)
+}

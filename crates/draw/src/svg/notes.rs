@@ -1,0 +1,106 @@
+//! The texts beside a lane: what was asked and told above it, the rules below it, and clocks.
+
+use super::Clocks;
+use super::axis::Axis;
+use super::sheet::Depth;
+use super::text::{bold, mono, shortened, width};
+use crate::scene::{Blow, Cause, Scene, Step};
+
+/// Longer texts are cut; the whole one is told when the pointer rests on the step.
+const MOST_LETTERS: usize = 56;
+
+/// A text beside a lane that has no row yet.
+pub(super) struct Beside {
+    pub(super) class: &'static str,
+    pub(super) text: String,
+    /// Of what it tells about.
+    pub(super) x: f64,
+    pub(super) left: f64,
+    pub(super) width: f64,
+    pub(super) size: f64,
+}
+
+impl Beside {
+    fn new(class: &'static str, text: &str, x: f64, size: f64) -> Self {
+        let text = shortened(text, MOST_LETTERS);
+        let width = if class == "rule" { width(&text, size) } else { bold(&text, size) };
+        Self { class, text, x, left: x - 5.0, width, size }
+    }
+
+    fn centred(class: &'static str, text: String, x: f64, size: f64) -> Self {
+        let width = mono(&text, size);
+        Self { class, text, x, left: x - width / 2.0, width, size }
+    }
+}
+
+fn steps(scene: &Scene, lane: usize) -> impl Iterator<Item = &Step> {
+    scene.steps.iter().filter(move |step| step.lane == lane)
+}
+
+/// What users asked and were told, and what the world did.
+pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
+    let mut texts = Vec::new();
+    for step in steps(scene, lane) {
+        let x = axis.of(step.place.order);
+        let asked = match step.cause {
+            Cause::Command | Cause::Membership | Cause::Start { again: true } => Some(step.input.as_str()),
+            Cause::Start { again: false } | Cause::Message(_) | Cause::Timer | Cause::Disk => None,
+        };
+        let told: Vec<&str> = asked.into_iter().chain(step.events.iter().map(String::as_str)).collect();
+        if !told.is_empty() {
+            let class = if asked.is_some() { "label" } else { "event" };
+            texts.push(Beside::new(class, &told.join(" · "), x, 12.5));
+        }
+    }
+    for mark in scene.marks.iter().filter(|mark| mark.lane == Some(lane)) {
+        let word = match mark.what {
+            Blow::Crashed => "crash",
+            Blow::Ended => "stopped",
+            Blow::Paused => "pause",
+            Blow::Resumed => "goes on",
+            Blow::Changed => continue,
+        };
+        texts.push(Beside::new("mark", word, axis.of(mark.place.order), 12.5));
+    }
+    texts.sort_by(|one, other| one.left.total_cmp(&other.left));
+    texts
+}
+
+/// The rules that were applied.
+pub(super) fn below(scene: &Scene, lane: usize, depth: Depth, axis: &Axis) -> Vec<Beside> {
+    let text = |(rule, text): &(String, String)| match depth {
+        Depth::Full => format!("{rule} {text}"),
+        Depth::Names | Depth::None => rule.clone(),
+    };
+    let told = steps(scene, lane).filter(|step| depth != Depth::None && !step.rules.is_empty());
+    told.map(|step| {
+        let rules: Vec<_> = step.rules.iter().map(text).collect();
+        Beside::new("rule", &rules.join(" · "), axis.of(step.place.order), 11.5)
+    })
+    .collect()
+}
+
+/// The clocks of each step.
+pub(super) fn clocks(scene: &Scene, lane: usize, clocks: Clocks, axis: &Axis) -> Vec<Beside> {
+    let mut texts: Vec<_> = steps(scene, lane)
+        .map(|step| {
+            let vector = || vector(step);
+            let text = match clocks {
+                Clocks::None => String::new(),
+                Clocks::Logical => step.logical.to_string(),
+                Clocks::Vector => vector(),
+                Clocks::Both => format!("{} {}", step.logical, vector()),
+            };
+            Beside::centred("clock mono", text, axis.of(step.place.order), 11.5)
+        })
+        .collect();
+    texts.sort_by(|one, other| one.left.total_cmp(&other.left));
+    texts
+}
+
+/// A step's vector clock with a place for every node.
+pub(super) fn vector(step: &Step) -> String {
+    let Some(clock) = &step.vector else { return "–".into() };
+    let counts: Vec<_> = clock.iter().map(u64::to_string).collect();
+    format!("[{}]", counts.join(","))
+}

@@ -1,0 +1,245 @@
+//! How a long run went on the whole, as SVG: a ribbon for each node, and the messages as bars.
+
+use super::Options;
+use super::canvas::{Anchor, Canvas};
+use super::frame::{foot, short_millis};
+use super::lanes::class;
+use super::sheet::MARGIN;
+use super::text::{shortened, width, wrapped};
+use crate::overview::{Bin, Overview, Row};
+use quorate_core::Time;
+use quorate_sim::role::Role;
+use quorate_sim::words::millis;
+
+/// The width of all bins together.
+const WIDE: f64 = 1_080.0;
+const RIBBON: f64 = 20.0;
+const PITCH: f64 = 29.0;
+const BARS: f64 = 84.0;
+
+/// Roles from the bottom of a ribbon to its top.
+const STACK: [Role; 5] = [Role::Chosen, Role::Waiting, Role::Follows, Role::Paused, Role::Down];
+
+/// Draws an overview.
+pub(super) fn draw(overview: &Overview, options: &Options) -> String {
+    let mut canvas = Canvas::default();
+    let names = overview.lanes.iter().map(|row| width(&format!("node {}", row.node), 15.0)).fold(70.0, f64::max);
+    let left = MARGIN + names + 18.0;
+    let right = left + WIDE + MARGIN;
+    canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, &overview.heading.algorithm);
+    let mut y = MARGIN + 38.0;
+    for line in wrapped(&format!("{} · {}", overview.heading.detail, totals(&overview.total)), 13.0, WIDE) {
+        canvas.text("detail", (MARGIN, y), Anchor::Start, &line);
+        y += 19.0;
+    }
+    let scale = Scale { from: overview.from, to: overview.to, left };
+    let top = y + 22.0;
+    let bottom = top + overview.lanes.len() as f64 * PITCH + 14.0 + BARS;
+    bands(&mut canvas, overview, &scale, (y, top, bottom));
+    for (index, row) in overview.lanes.iter().enumerate() {
+        lane(&mut canvas, overview, row, &scale, top + index as f64 * PITCH);
+    }
+    bars(&mut canvas, overview, &scale, (bottom - BARS, bottom));
+    let mut y = axis(&mut canvas, overview, &scale, bottom + 6.0);
+    if options.legend {
+        y = legend(&mut canvas, overview, y + 10.0);
+    }
+    let mut closing = vec![format!(
+        "One column of the picture is {} ms.",
+        short_millis(Time::from_nanos(overview.width.nanos() as i64))
+    )];
+    if overview.more_nodes > 0 {
+        closing.push(format!("{} more nodes have no line of their own.", overview.more_nodes));
+    }
+    closing.extend(foot(&overview.beyond));
+    for line in wrapped(&closing.join(" "), 12.0, right - 2.0 * MARGIN) {
+        canvas.text("foot", (MARGIN, y), Anchor::Start, &line);
+        y += 17.0;
+    }
+    let description = format!("An overview of {} steps of {} nodes.", overview.total.steps, overview.heading.nodes);
+    canvas.finish((right, y + 12.0), options.theme, &overview.heading.algorithm, &description)
+}
+
+/// Where an instant is.
+struct Scale {
+    from: Time,
+    to: Time,
+    left: f64,
+}
+
+impl Scale {
+    fn x(&self, time: Time) -> f64 {
+        let whole = self.to.nanos().saturating_sub(self.from.nanos()).max(1) as f64;
+        let part = time.nanos().saturating_sub(self.from.nanos()) as f64 / whole;
+        self.left + part.clamp(0.0, 1.0) * WIDE
+    }
+
+    /// The edges of a bin.
+    fn bin(&self, overview: &Overview, index: usize) -> (f64, f64) {
+        let at = |index: usize| {
+            let nanos = overview.width.nanos().saturating_mul(index as u64);
+            self.x(Time::from_nanos(self.from.nanos().saturating_add(i64::try_from(nanos).unwrap_or(i64::MAX))))
+        };
+        (at(index), at(index + 1))
+    }
+}
+
+fn totals(total: &Bin) -> String {
+    let mut text = format!("{} steps, {} messages", total.steps, total.messages);
+    for (count, what) in [(total.control, "of control"), (total.lost, "lost"), (total.crashes, "crashes")] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {what}"));
+        }
+    }
+    text
+}
+
+fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (names, top, bottom): (f64, f64, f64)) {
+    let mut end = f64::MIN;
+    for band in &overview.bands {
+        let (from, to) = (scale.x(band.from.time), band.to.map_or(scale.left + WIDE, |place| scale.x(place.time)));
+        let (area, edge, class) = if band.cut { ("cut", "edge", "band") } else { ("odd", "odd-edge", "odd-band") };
+        canvas.titled("lasting", &band.text, |canvas| {
+            canvas.rectangle(area, (from, top - 4.0), ((to - from).max(1.5), bottom - top + 4.0), 0.0);
+            let text = shortened(&band.text, 40);
+            if from > end + 8.0 && from + width(&text, 12.5) < scale.left + WIDE {
+                end = from + width(&text, 12.5);
+                canvas.line(edge, (from, names + 8.0), (from, top));
+                canvas.text(class, (from + 3.0, names + 14.0), Anchor::Start, &text);
+            }
+        });
+    }
+}
+
+fn lane(canvas: &mut Canvas, overview: &Overview, row: &Row, scale: &Scale, top: f64) {
+    canvas.text("node", (MARGIN, top + 15.0), Anchor::Start, &format!("node {}", row.node));
+    canvas.rectangle("groove", (scale.left, top), (WIDE, RIBBON), 3.0);
+    for role in STACK {
+        let Some(class) = class(role) else { continue };
+        let mut run: Option<(usize, f64, f64)> = None;
+        // Bins of equal shares are one rectangle.
+        for (index, shares) in row.shares.iter().enumerate() {
+            let total = shares.total().max(1) as f64;
+            let below: u64 = STACK.iter().take_while(|other| **other != role).map(|other| shares.of(*other)).sum();
+            let (base, height) = (below as f64 / total, shares.of(role) as f64 / total);
+            match run {
+                Some((_, known, tall)) if known == base && tall == height => {}
+                _ => {
+                    flush(canvas, overview, scale, class, run, index, top);
+                    run = Some((index, base, height));
+                }
+            }
+        }
+        flush(canvas, overview, scale, class, run, row.shares.len(), top);
+    }
+}
+
+fn flush(
+    canvas: &mut Canvas,
+    overview: &Overview,
+    scale: &Scale,
+    class: &str,
+    run: Option<(usize, f64, f64)>,
+    end: usize,
+    top: f64,
+) {
+    let Some((first, base, height)) = run.filter(|(_, _, height)| *height > 0.0) else { return };
+    let (from, _) = scale.bin(overview, first);
+    let (to, _) = scale.bin(overview, end);
+    let tall = (height * RIBBON).max(0.8);
+    canvas.rectangle(class, (from, top + RIBBON - base * RIBBON - tall), (to - from, tall), 0.0);
+}
+
+fn bars(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
+    let all = |bin: &Bin| bin.messages + bin.control;
+    let most = overview.bins.iter().map(all).max().unwrap_or_default().max(1) as f64;
+    let room = bottom - top - 18.0;
+    canvas.text("label", (MARGIN, bottom - 4.0), Anchor::Start, "messages");
+    for (index, bin) in overview.bins.iter().enumerate() {
+        let (from, to) = scale.bin(overview, index);
+        let wide = (to - from - 0.3).max(0.4);
+        let mut base = bottom;
+        for (class, count) in [("bar", bin.messages), ("bar-control", bin.control)] {
+            let tall = count as f64 / most * room;
+            if count > 0 {
+                canvas.rectangle(class, (from, base - tall), (wide, tall), 0.0);
+                base -= tall;
+            }
+        }
+        if bin.lost > 0 {
+            let tall = (bin.lost as f64 / most * room).max(1.5);
+            canvas.rectangle("bar-lost", (from, bottom - tall), (wide, tall), 0.0);
+        }
+    }
+}
+
+/// Times at round distances; returns where they end.
+fn axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) -> f64 {
+    canvas.line("axis", (scale.left, y), (scale.left + WIDE, y));
+    let origin = overview.origin.nanos();
+    let span = overview.to.nanos().saturating_sub(overview.from.nanos()).max(1);
+    let step = round_step(span / 10);
+    // Long runs are told in seconds.
+    let (unit, name) = if span >= 20_000_000_000 { (1_000, "time in s") } else { (1, "time in ms") };
+    let first = overview.from.nanos().saturating_sub(origin).div_euclid(step).saturating_mul(step);
+    let mut shown = first;
+    for _ in 0..40 {
+        let time = Time::from_nanos(shown.saturating_add(origin));
+        if time > overview.to {
+            break;
+        }
+        if time >= overview.from {
+            let x = scale.x(time);
+            canvas.line("axis", (x, y), (x, y + 4.0));
+            canvas.text("time", (x, y + 17.0), Anchor::Middle, &short_millis(Time::from_nanos(shown / unit)));
+        }
+        shown = shown.saturating_add(step);
+    }
+    canvas.text("time", (MARGIN, y + 17.0), Anchor::Start, name);
+    y + 30.0
+}
+
+/// The next of 1, 2, 5, 10, 20, …
+fn round_step(least: i64) -> i64 {
+    let mut step: i64 = 1_000;
+    loop {
+        for factor in [1, 2, 5] {
+            if step.saturating_mul(factor) >= least {
+                return step.saturating_mul(factor);
+            }
+        }
+        step = step.saturating_mul(10);
+    }
+}
+
+fn legend(canvas: &mut Canvas, overview: &Overview, top: f64) -> f64 {
+    let mut x = MARGIN;
+    let y = top + 10.0;
+    let common = [(Role::Paused, "paused".to_owned()), (Role::Down, "down".to_owned())];
+    let known = overview.heading.roles.iter().chain(&common);
+    let stood = |role: Role| overview.lanes.iter().flat_map(|row| &row.shares).any(|shares| shares.of(role) > 0);
+    let roles = known.filter(|(role, _)| class(*role).is_some() && stood(*role));
+    let bars = [
+        (overview.total.messages, "bar", "messages of the algorithm"),
+        (overview.total.control, "bar-control", "control messages"),
+        (overview.total.lost, "bar-lost", "lost"),
+    ];
+    let signs = roles.map(|(role, words)| (class(*role).unwrap_or_default(), words.as_str()));
+    let bars = bars.into_iter().filter(|(count, _, _)| *count > 0).map(|(_, class, words)| (class, words));
+    for (class, words) in signs.chain(bars) {
+        canvas.rectangle(class, (x, y - 11.0), (26.0, 13.0), 3.0);
+        canvas.text("legend", (x + 34.0, y), Anchor::Start, words);
+        x += 34.0 + width(words, 12.5) + 22.0;
+    }
+    canvas.text(
+        "foot",
+        (x, y),
+        Anchor::Start,
+        &format!("{} ms to {} ms", millis_of(overview, overview.from), millis_of(overview, overview.to)),
+    );
+    y + 26.0
+}
+
+fn millis_of(overview: &Overview, time: Time) -> String {
+    millis(Time::from_nanos(time.nanos().saturating_sub(overview.origin.nanos())))
+}

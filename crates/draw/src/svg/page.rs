@@ -1,0 +1,106 @@
+//! A whole diagram: its heading, its rows, its legend.
+
+use super::arrows::Kinds;
+use super::axis::Scale;
+use super::canvas::{Anchor, Canvas, Number};
+use super::frame::{Frame, foot};
+use super::legend;
+use super::rows::split;
+use super::sheet::{Depth, MARGIN};
+use super::text::{bold, width, wrapped};
+use super::{Notes, Options};
+use crate::scene::Scene;
+use quorate_sim::words::millis;
+
+/// A picture that would be wider than this is broken into rows.
+const MOST_WIDTH: f64 = 1_500.0;
+const LEAST_WIDTH: f64 = 640.0;
+
+/// Draws a scene in as many rows as it takes.
+pub(super) fn draw(scene: &Scene, options: &Options) -> String {
+    let depths: &[Depth] = match options.notes {
+        Notes::Auto => &[Depth::Full, Depth::Names],
+        Notes::Full => &[Depth::Full],
+        Notes::Names => &[Depth::Names],
+        Notes::None => &[Depth::None],
+    };
+    // Of all depths, that which leaves out least; the deeper one if that is the same.
+    let scale = Scale::of(scene);
+    let rows = depths.iter().map(|depth| (*depth, broken(scene, options, *depth, scale)));
+    let counted = rows.map(|(depth, rows)| {
+        let missing: usize = rows.iter().map(|row| Frame::fit(row, options, depth, scale, MOST_WIDTH).missing()).sum();
+        (missing, depth, rows)
+    });
+    let Some((_, depth, rows)) = counted.min_by_key(|(missing, _, _)| *missing) else { return String::new() };
+    compose(
+        scene,
+        options,
+        &rows.iter().map(|row| Frame::fit(row, options, depth, scale, MOST_WIDTH)).collect::<Vec<_>>(),
+    )
+}
+
+/// The scene in rows of about the same width, none wider than a picture should be.
+fn broken(scene: &Scene, options: &Options, depth: Depth, scale: Scale) -> Vec<Scene> {
+    let whole = Frame::fit(scene, options, depth, scale, MOST_WIDTH);
+    let (left, right) = (whole.axis().left, whole.axis().right);
+    if whole.reach() <= MOST_WIDTH {
+        return vec![scene.clone()];
+    }
+    let count = ((right - left) / (MOST_WIDTH - left - 40.0)).ceil().max(1.0);
+    let part = (right - left) / count;
+    let mut cuts: Vec<usize> = Vec::new();
+    // Rows break between instants only.
+    for (order, x) in whole.axis().beginnings() {
+        if x > left + part * (cuts.len() as f64 + 1.0) {
+            cuts.push(order);
+        }
+    }
+    split(scene, &cuts)
+}
+
+fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>]) -> String {
+    let mut canvas = Canvas::default();
+    let kinds = Kinds::of(scene);
+    let name = &scene.heading.algorithm;
+    let detail = wrapped(&scene.heading.detail, 13.0, MOST_WIDTH - 400.0);
+    let longest = detail.iter().map(|line| width(line, 13.0)).fold(bold(name, 20.0), f64::max);
+    let reach = rows.iter().map(Frame::reach).fold(longest + MARGIN, f64::max);
+    let right = (reach + MARGIN).max(LEAST_WIDTH);
+    canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, name);
+    let mut y = MARGIN + 38.0;
+    for line in detail.iter().filter(|line| !line.is_empty()) {
+        canvas.text("detail", (MARGIN, y), Anchor::Start, line);
+        y += 19.0;
+    }
+    y -= 10.0;
+    for (index, row) in rows.iter().enumerate() {
+        if index > 0 {
+            y += 16.0;
+        }
+        canvas.raw(format_args!("<g transform=\"translate(0 {})\">", Number(y)));
+        y += row.draw(&mut canvas, &kinds);
+        canvas.raw(format_args!("</g>"));
+    }
+    if options.legend {
+        y = legend::draw(&mut canvas, scene, &kinds, y + 12.0, right - MARGIN);
+    }
+    if let Some(foot) = foot(&scene.beyond) {
+        y += 8.0;
+        for line in wrapped(&foot, 12.0, right - 2.0 * MARGIN) {
+            canvas.text("foot", (MARGIN, y), Anchor::Start, &line);
+            y += 17.0;
+        }
+    }
+    canvas.finish((right, y + 12.0), options.theme, name, &description(scene))
+}
+
+fn description(scene: &Scene) -> String {
+    format!(
+        "A space-time diagram of {} nodes with {} steps and {} messages, from {} ms to {} ms.",
+        scene.lanes.len(),
+        scene.steps.len(),
+        scene.arrows.len(),
+        millis(scene.shown(scene.from)),
+        millis(scene.shown(scene.to))
+    )
+}

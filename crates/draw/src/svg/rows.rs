@@ -1,0 +1,146 @@
+//! Breaks a long scene into rows, as music is broken into lines.
+
+use crate::scene::{Arrow, Band, Cause, Head, Lane, Mark, Place, Scene, Span, Step, Tail};
+use quorate_core::Time;
+use std::ops::Range;
+
+/// The parts of a scene between these orders. A message from one row to another leaves the one and enters the other.
+pub(super) fn split(scene: &Scene, cuts: &[usize]) -> Vec<Scene> {
+    let last = scene.steps.len() + scene.marks.len();
+    let begins = std::iter::once(0).chain(cuts.iter().copied());
+    let ends = cuts.iter().copied().chain([last]);
+    begins.zip(ends).map(|(begin, end)| Row::new(scene, begin..end).scene()).collect()
+}
+
+/// One row of a scene.
+struct Row<'a> {
+    scene: &'a Scene,
+    orders: Range<usize>,
+    /// Where the row's steps begin among all steps.
+    first_step: usize,
+    from: Time,
+    to: Time,
+    is_last: bool,
+}
+
+impl<'a> Row<'a> {
+    fn new(scene: &'a Scene, orders: Range<usize>) -> Self {
+        let times = |orders: &Range<usize>| {
+            let steps = scene.steps.iter().map(|step| step.place);
+            let marks = scene.marks.iter().map(|mark| mark.place);
+            let orders = orders.clone();
+            steps.chain(marks).filter(move |place| orders.contains(&place.order)).map(|place| place.time)
+        };
+        let from = if orders.start == 0 { scene.from } else { times(&orders).min().unwrap_or(scene.from) };
+        let to = times(&orders).max().unwrap_or(scene.to);
+        let first_step = scene.steps.iter().filter(|step| step.place.order < orders.start).count();
+        let is_last = orders.end == scene.steps.len() + scene.marks.len();
+        Self { scene, from, to, first_step, is_last, orders }
+    }
+
+    fn scene(&self) -> Scene {
+        let Scene { heading, origin, .. } = self.scene;
+        let (arrows, places) = self.arrows();
+        let moved = |step: &Step| {
+            let cause = match step.cause {
+                Cause::Message(Some(arrow)) => Cause::Message(places.get(arrow).copied().flatten()),
+                cause => cause,
+            };
+            Step { place: self.place(step.place), cause, ..step.clone() }
+        };
+        let inside = |place: &Place| self.orders.contains(&place.order);
+        let lines = |line: u64| {
+            let steps = self.scene.steps.iter().filter(|step| inside(&step.place)).map(|step| step.line);
+            let marks = self.scene.marks.iter().filter(|mark| inside(&mark.place)).map(|mark| mark.line);
+            steps.chain(marks).any(|known| known == line)
+        };
+        let breaches =
+            self.scene.breaches.iter().filter(|breach| lines(breach.line) || (self.is_last && breach.time > self.to));
+        Scene {
+            heading: heading.clone(),
+            origin: *origin,
+            from: self.from,
+            to: if self.is_last { self.scene.to } else { self.to },
+            lanes: self.scene.lanes.iter().map(|lane| self.lane(lane)).collect(),
+            steps: self.scene.steps.iter().filter(|step| inside(&step.place)).map(moved).collect(),
+            marks: self
+                .scene
+                .marks
+                .iter()
+                .filter(|mark| inside(&mark.place))
+                .map(|mark| Mark { place: self.place(mark.place), ..mark.clone() })
+                .collect(),
+            arrows,
+            bands: self.scene.bands.iter().filter_map(|band| self.band(band)).collect(),
+            breaches: breaches.cloned().collect(),
+            beyond: self.scene.beyond,
+        }
+    }
+
+    /// A place of the whole scene in this row; before it and after it are its edges.
+    fn place(&self, place: Place) -> Place {
+        let order = place.order.clamp(self.orders.start, self.orders.end) - self.orders.start;
+        Place { time: place.time, order }
+    }
+
+    fn lane(&self, lane: &Lane) -> Lane {
+        let touches = |span: &&Span| span.from.order < self.orders.end && span.to.order >= self.orders.start;
+        let spans = lane.spans.iter().filter(touches);
+        let moved = |span: &Span| Span { role: span.role, from: self.place(span.from), to: self.place(span.to) };
+        Lane { node: lane.node, spans: spans.map(moved).collect() }
+    }
+
+    fn band(&self, band: &Band) -> Option<Band> {
+        let ended = band.to.is_some_and(|to| to.order < self.orders.start);
+        if ended || band.from.order >= self.orders.end && !self.is_last {
+            return None;
+        }
+        let to = band.to.filter(|to| self.is_last || to.order < self.orders.end).map(|to| self.place(to));
+        Some(Band { from: self.place(band.from), to, ..band.clone() })
+    }
+
+    /// The messages that begin or end here, and for each message of the whole scene its place among them.
+    fn arrows(&self) -> (Vec<Arrow>, Vec<Option<usize>>) {
+        let mut arrows = Vec::new();
+        let place = |arrow: &Arrow| {
+            let (tail, head) = (self.tail(arrow), self.head(arrow));
+            let (tail, head) = match (tail, head) {
+                (None, None) => return None,
+                (Some(tail), head) => (tail, head.unwrap_or(Head::Open)),
+                (None, Some(head)) => (Tail::Before, head),
+            };
+            arrows.push(Arrow { tail, head, ..arrow.clone() });
+            Some(arrows.len() - 1)
+        };
+        let places = self.scene.arrows.iter().map(place).collect();
+        (arrows, places)
+    }
+
+    fn step(&self, index: usize) -> Option<usize> {
+        let step = self.scene.steps.get(index)?;
+        self.orders.contains(&step.place.order).then(|| index - self.first_step)
+    }
+
+    /// Where a message begins, if that is in this row.
+    fn tail(&self, arrow: &Arrow) -> Option<Tail> {
+        match arrow.tail {
+            Tail::Step(step) => self.step(step).map(Tail::Step),
+            // It enters where it ends.
+            Tail::Before => None,
+        }
+    }
+
+    /// Where a message ends, if that is in this row.
+    fn head(&self, arrow: &Arrow) -> Option<Head> {
+        match arrow.head {
+            Head::Step(step) => self.step(step).map(Head::Step),
+            Head::Lost { why, at } => {
+                let here = self.orders.contains(&at.order) || (self.is_last && at.order >= self.orders.end);
+                // What is lost at once is lost in the row where it was sent.
+                let sent_here = matches!(arrow.tail, Tail::Step(step) if self.step(step).is_some());
+                (here || (sent_here && at.order == self.orders.end)).then(|| Head::Lost { why, at: self.place(at) })
+            }
+            Head::Open => None,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Where everything stands: the heights of lanes and the texts beside them.
+
+use super::axis::{Axis, Scale};
+use super::boxes::{Area, Boxes};
+use super::notes::{self, Beside};
+use super::text::width;
+use super::{Clocks, Options};
+use crate::scene::Scene;
+use quorate_sim::words::millis;
+
+/// Around everything.
+pub(super) const MARGIN: f64 = 26.0;
+/// Half of a lane's ribbon.
+pub(super) const RIBBON: f64 = 9.0;
+/// Between the texts of two lanes, for arrows and their names.
+const BETWEEN: f64 = 66.0;
+/// A row of texts.
+const ROW: f64 = 16.0;
+/// A row of bands above the lanes.
+pub(super) const BAND_ROW: f64 = 21.0;
+
+/// How much is told below each lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    Full,
+    Names,
+    None,
+}
+
+/// The layout of a scene.
+pub(super) struct Sheet {
+    pub(super) axis: Axis,
+    /// The height of each lane.
+    pub(super) lanes: Vec<f64>,
+    /// Texts above and below lanes.
+    pub(super) texts: Vec<Text>,
+    /// How many texts found no place.
+    pub(super) missing: usize,
+    /// Where the lanes' part of the picture begins and ends.
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+    /// What is taken already.
+    pub(super) boxes: Boxes,
+    /// How far to the right anything reaches.
+    pub(super) reach: f64,
+}
+
+/// A text beside a lane.
+pub(super) struct Text {
+    pub(super) class: &'static str,
+    pub(super) text: String,
+    pub(super) at: (f64, f64),
+    /// From where a thin line leads to it, if it is not next to what it tells about.
+    pub(super) leader: Option<((f64, f64), (f64, f64))>,
+}
+
+impl Sheet {
+    /// Lays a scene out below this height.
+    pub(super) fn new(scene: &Scene, options: &Options, top: f64, scale: Scale, depth: Depth) -> Self {
+        let name = |lane: &crate::scene::Lane| width(&format!("node {}", lane.node), 15.0);
+        let names = scene.lanes.iter().map(name).fold(0.0, f64::max);
+        // The first time below the lanes may be a long one.
+        let first = width(&millis(scene.shown(scene.from)), 11.5) / 2.0;
+        let axis = Axis::new(scene, MARGIN + names.max(64.0) + first.max(30.0) + 10.0, scale);
+        let clocks = options.clocks != Clocks::None;
+        let mut sheet = Self {
+            reach: axis.right,
+            axis,
+            lanes: Vec::new(),
+            texts: Vec::new(),
+            missing: 0,
+            top,
+            bottom: top,
+            boxes: Boxes::default(),
+        };
+        for lane in 0..scene.lanes.len() {
+            let clock_texts = if clocks { notes::clocks(scene, lane, options.clocks, &sheet.axis) } else { Vec::new() };
+            let above = notes::above(scene, lane, &sheet.axis);
+            let below = notes::below(scene, lane, depth, &sheet.axis);
+            sheet.lane(clock_texts, above, below);
+        }
+        sheet.bottom += 14.0;
+        sheet
+    }
+
+    /// Adds a lane with these texts.
+    fn lane(&mut self, clocks: Vec<Beside>, above: Vec<Beside>, below: Vec<Beside>) {
+        let (clock_rows, clock_levels) = packed(&clocks, 3);
+        let (above_rows, above_levels) = packed(&above, 3);
+        let (below_rows, below_levels) = packed(&below, 4);
+        let gap = if self.lanes.is_empty() { 14.0 } else { BETWEEN };
+        let y = self.bottom + gap + RIBBON + (clock_levels + above_levels) as f64 * ROW;
+        self.boxes.take(Area { left: 0.0, right: self.axis.right + 30.0, top: y - RIBBON, bottom: y + RIBBON });
+        let up = |level: usize| y - RIBBON - 5.0 - level as f64 * ROW;
+        let down = |level: usize| y + RIBBON + 14.0 + level as f64 * ROW;
+        let lead_up = |x: f64, level: usize| (level > 0).then(|| ((x, y - RIBBON), (x, up(level) + 3.0)));
+        let lead_down = |x: f64, level: usize| (level > 0).then(|| ((x, y + RIBBON), (x, down(level) - 11.0)));
+        self.place(clocks, clock_rows, |x, level| (up(level), lead_up(x, level)));
+        self.place(above, above_rows, |x, level| {
+            let level = level + clock_levels;
+            (up(level), lead_up(x, level))
+        });
+        self.place(below, below_rows, |x, level| (down(level), lead_down(x, level)));
+        self.lanes.push(y);
+        self.bottom = y + RIBBON + below_levels as f64 * ROW + 6.0;
+    }
+
+    /// Puts texts into their rows; those that found none are missing.
+    #[allow(clippy::type_complexity, reason = "a height, and a line from one point to another")]
+    fn place(
+        &mut self,
+        texts: Vec<Beside>,
+        rows: Vec<Option<usize>>,
+        row: impl Fn(f64, usize) -> (f64, Option<((f64, f64), (f64, f64))>),
+    ) {
+        for (beside, level) in texts.into_iter().zip(rows) {
+            let Some(level) = level else {
+                self.missing += 1;
+                continue;
+            };
+            let Beside { class, text, x, left, width, size } = beside;
+            let (y, leader) = row(x, level);
+            let area = Area::of_text((left, y), width, size);
+            self.reach = self.reach.max(area.right);
+            self.boxes.take(area);
+            self.texts.push(Text { class, text, at: (left, y), leader });
+        }
+    }
+}
+
+/// Puts texts into as few rows as it takes, none over another; and how many rows those are.
+fn packed(texts: &[Beside], most: usize) -> (Vec<Option<usize>>, usize) {
+    let mut ends: Vec<f64> = Vec::new();
+    let mut rows = Vec::with_capacity(texts.len());
+    for text in texts {
+        let free = ends.iter().position(|end| *end + 7.0 <= text.left);
+        let row = match free {
+            Some(row) => Some(row),
+            None if ends.len() < most => {
+                ends.push(f64::MIN);
+                Some(ends.len() - 1)
+            }
+            None => None,
+        };
+        if let Some(end) = row.and_then(|row| ends.get_mut(row)) {
+            *end = text.left + text.width;
+        }
+        rows.push(row);
+    }
+    (rows, ends.len())
+}

@@ -1,0 +1,75 @@
+//! How wide a text will be, near enough to keep texts apart, and how to make it fit.
+
+/// How wide a text is in letters of this size. Which letters a viewer has is not known, so this is on the safe side.
+pub(super) fn width(text: &str, size: f64) -> f64 {
+    text.chars().map(letter).sum::<f64>() * size
+}
+
+/// How wide a text is in bold letters.
+pub(super) fn bold(text: &str, size: f64) -> f64 {
+    width(text, size) * 1.2
+}
+
+/// How wide a text is in letters that are all as wide as each other.
+pub(super) fn mono(text: &str, size: f64) -> f64 {
+    text.chars().count() as f64 * size * 0.62
+}
+
+/// How wide a letter is, in parts of its height.
+fn letter(character: char) -> f64 {
+    match character {
+        'i' | 'j' | 'l' | '\'' | '.' | ',' | ':' | ';' | '|' | '!' | '·' => 0.31,
+        'f' | 't' | 'r' | 'I' | '(' | ')' | '[' | ']' | '/' | ' ' | '-' | '"' => 0.4,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '→' | '…' => 0.92,
+        'A'..='Z' => 0.7,
+        '0'..='9' => 0.59,
+        ' '..='~' => 0.57,
+        // Letters of other alphabets are up to twice as wide.
+        '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{ffef}' | '\u{1f000}'.. => 1.1,
+        _ => 0.68,
+    }
+}
+
+/// At most so many letters of it, the last one a sign that there is more.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A text in lines of at most this width.
+pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if width(line, size) + width(word, size) + size * 0.4 <= most {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{shortened, width, wrapped};
+
+    #[test]
+    fn a_text_is_cut_between_letters_and_says_so() {
+        assert_eq!(shortened("request", 7), "request");
+        assert_eq!(shortened("requests", 7), "reques…");
+        assert_eq!(shortened("שלום עולם", 5), "שלום…");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_it_may_be_if_its_words_are_not() {
+        let lines = wrapped("whoever is older or inside defers the reply", 10.0, 90.0);
+        assert!(lines.len() > 2);
+        assert!(lines.iter().all(|line| width(line, 10.0) <= 90.0), "{lines:?}");
+    }
+}

@@ -1,0 +1,283 @@
+//! The lines of the picture, one for each thing that happens.
+
+use super::Ink;
+use super::layout::Layout;
+use super::row::Row;
+use super::signs;
+use super::text::width;
+use crate::scene::{Arrow, Cause, Head, Lane, Mark, Scene, Step, Tail};
+use crate::timeline::{Entry, Moment};
+use quorate_core::Class;
+use quorate_sim::role::Role;
+use quorate_sim::words::{Sort, millis};
+
+/// A line of the picture: its columns, and the words behind them.
+pub(super) struct Line {
+    pub(super) row: Row,
+    pub(super) words: Vec<(Ink, String)>,
+}
+
+/// How an arrow ends on the line that is drawn. Of a message that was doubled, a copy may arrive and another be lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It arrives.
+    Here,
+    /// It never will.
+    Lost,
+    /// Not yet.
+    Open,
+}
+
+/// Draws one line after the other.
+pub(super) struct Lines<'a> {
+    scene: &'a Scene,
+    layout: &'a Layout,
+    /// How each lane's node stands, and which of its spans that is.
+    stands: Vec<(usize, Role)>,
+    /// The bands that last.
+    lasting: Vec<usize>,
+    /// The time that was told last.
+    told: Option<String>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(scene: &'a Scene, layout: &'a Layout) -> Self {
+        let role = |lane: &Lane| lane.spans.first().map_or(Role::Idle, |span| span.role);
+        let stands = scene.lanes.iter().map(|lane| (0, role(lane))).collect();
+        let lasting = (0..).zip(&scene.bands).filter(|(_, band)| band.from.time < scene.from);
+        Self { scene, layout, stands, lasting: lasting.map(|(index, _)| index).collect(), told: None }
+    }
+
+    /// The line of what happens next.
+    pub(super) fn next(&mut self, moment: &Moment) -> Line {
+        self.go_on(moment.place.order, matches!(moment.entry, Entry::Step(_) | Entry::Mark(_)));
+        let row = self.background(moment);
+        match moment.entry {
+            Entry::Step(step) => match self.scene.steps.get(step) {
+                Some(step) => self.step(row, step),
+                None => Line { row, words: Vec::new() },
+            },
+            Entry::Mark(mark) => match self.scene.marks.get(mark) {
+                Some(mark) => self.mark(row, mark),
+                None => Line { row, words: Vec::new() },
+            },
+            Entry::Lost(arrow) => match self.scene.arrows.get(arrow) {
+                Some(arrow) => self.lost(row, arrow),
+                None => Line { row, words: Vec::new() },
+            },
+            Entry::Breach(breach) => self.breach(row, breach),
+            Entry::Begins(band) => self.edge(row, band, true),
+            Entry::Ends(band) => self.edge(row, band, false),
+        }
+    }
+
+    /// The line of a message that is still under way at the end.
+    pub(super) fn open(&mut self, arrow: &Arrow) -> Line {
+        let mut row = self.lanes();
+        self.arrow(&mut row, arrow, End::Open);
+        let text = format!("{} → {} is still under way", signs::label(arrow), self.name(arrow.to));
+        Line { row, words: vec![(Ink::Faint, text)] }
+    }
+
+    /// Takes note of how nodes stand after so many steps and marks.
+    fn go_on(&mut self, order: usize, itself: bool) {
+        for (lane, (index, role)) in self.scene.lanes.iter().zip(&mut self.stands) {
+            while let Some(span) = lane.spans.get(*index + 1)
+                && (span.from.order < order || (itself && span.from.order == order))
+            {
+                *index += 1;
+                *role = span.role;
+            }
+        }
+    }
+
+    /// The time, the bars and the lanes.
+    fn background(&mut self, moment: &Moment) -> Row {
+        let mut row = self.lanes();
+        let time = millis(self.scene.shown(moment.place.time));
+        if self.told.as_ref() != Some(&time) {
+            row.put(self.layout.time.saturating_sub(time.len()), Ink::Faint, &time);
+            self.told = Some(time);
+        }
+        row
+    }
+
+    fn lanes(&self) -> Row {
+        let mut row = Row::new(self.layout.words);
+        for band in &self.lasting {
+            if let Some(column) = self.layout.bar(*band) {
+                row.sign(column, Ink::Alarm, '┃');
+            }
+        }
+        for (column, (_, role)) in self.layout.lanes.iter().zip(&self.stands) {
+            row.sign(*column, Ink::Role(*role), signs::line(*role));
+        }
+        row
+    }
+
+    fn step(&self, mut row: Row, step: &Step) -> Line {
+        let arrow = match step.cause {
+            Cause::Message(arrow) => arrow.and_then(|arrow| self.scene.arrows.get(arrow)),
+            Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Disk | Cause::Membership => None,
+        };
+        let named = arrow.is_some_and(|arrow| self.arrow(&mut row, arrow, End::Here));
+        if let Some(column) = self.layout.lane(step.lane) {
+            row.sign(column, Ink::Role(step.role), signs::step(step));
+        }
+        let mut words = Vec::new();
+        if self.layout.lanes.is_empty() {
+            words.push((Ink::Heading, format!("node {}", self.name(step.lane))));
+        }
+        if !named {
+            words.push((Ink::Part(Sort::Input), step.input.clone()));
+        }
+        words.extend(step.parts.iter().map(|(sort, text)| (Ink::Part(*sort), text.clone())));
+        Line { row, words }
+    }
+
+    fn mark(&self, mut row: Row, mark: &Mark) -> Line {
+        let sign = signs::blow(mark.what);
+        match mark.lane.and_then(|lane| self.layout.lane(lane)) {
+            Some(column) => row.sign(column, Ink::Alarm, sign),
+            None => self.rule_off(&mut row, sign),
+        }
+        Line { row, words: vec![(Ink::Part(Sort::World), mark.text.clone())] }
+    }
+
+    fn lost(&self, mut row: Row, arrow: &Arrow) -> Line {
+        self.arrow(&mut row, arrow, End::Lost);
+        let why = match arrow.head {
+            Head::Lost { why, .. } => why.to_string(),
+            Head::Step(_) | Head::Open => String::new(),
+        };
+        let text = format!("{} → {}: {why}", signs::label(arrow), self.name(arrow.to));
+        Line { row, words: vec![(Ink::Part(Sort::World), text)] }
+    }
+
+    fn breach(&self, mut row: Row, breach: usize) -> Line {
+        self.rule_off(&mut row, signs::BREACH);
+        let text = self.scene.breaches.get(breach).map(|breach| breach.text.clone()).unwrap_or_default();
+        Line { row, words: vec![(Ink::Alarm, format!("{} {text}", signs::LOST))] }
+    }
+
+    fn edge(&mut self, mut row: Row, band: usize, begins: bool) -> Line {
+        self.lasting.retain(|lasting| *lasting != band);
+        if begins {
+            self.lasting.push(band);
+        }
+        self.rule_off(&mut row, signs::EDGE);
+        if let Some(column) = self.layout.bar(band) {
+            for between in column..self.layout.lanes.first().copied().unwrap_or_default() {
+                if !self.is_taken(between) {
+                    row.sign(between, Ink::Alarm, signs::EDGE);
+                }
+            }
+            row.sign(column, Ink::Alarm, if begins { '┏' } else { '┗' });
+        }
+        let text = self.scene.bands.get(band).map(|band| band.text.clone()).unwrap_or_default();
+        let text = if begins { text } else { format!("end of {text}") };
+        Line { row, words: vec![(Ink::Part(Sort::World), text)] }
+    }
+
+    /// Draws a line across, behind all lanes.
+    fn rule_off(&self, row: &mut Row, sign: char) {
+        if let (Some(first), Some(last)) = (self.layout.lanes.first(), self.layout.lanes.last()) {
+            for column in (first.saturating_sub(1)..last + 2).filter(|column| !self.is_taken(*column)) {
+                row.sign(column, Ink::Alarm, sign);
+            }
+        }
+    }
+
+    /// Whether a bar or a lane that can be seen stands in this column.
+    fn is_taken(&self, column: usize) -> bool {
+        let lane = self.layout.lanes.iter().zip(&self.stands);
+        lane.filter(|(_, (_, role))| *role != Role::Down).any(|(lane, _)| *lane == column)
+            || self.lasting.iter().any(|band| self.layout.bar(*band) == Some(column))
+    }
+
+    fn name(&self, lane: usize) -> String {
+        self.scene.lanes.get(lane).map(|lane| lane.node.to_string()).unwrap_or_default()
+    }
+
+    /// Draws an arrow from lane to lane, and says whether its name found room on it.
+    fn arrow(&self, row: &mut Row, arrow: &Arrow, end: End) -> bool {
+        let (Some(from), Some(to)) = (self.layout.lane(arrow.from), self.layout.lane(arrow.to)) else { return false };
+        if from == to {
+            return false;
+        }
+        let right = from < to;
+        let ink = match arrow.class {
+            Class::Algorithm | Class::Announcement => Ink::Message,
+            Class::Control => Ink::Control,
+        };
+        let shaft = if arrow.tail == Tail::Before { signs::OLD_SHAFT } else { signs::SHAFT };
+        let tip = if right { to - 1 } else { to + 1 };
+        let (first, last) = (from.min(tip) + usize::from(right), from.max(tip) - usize::from(!right));
+        for column in first..=last {
+            row.sign(column, ink, shaft);
+        }
+        for (column, (_, role)) in self.layout.lanes.iter().zip(&self.stands) {
+            if (first..=last).contains(column) {
+                row.sign(*column, Ink::Role(*role), signs::crossing(*role, shaft));
+            }
+        }
+        if let Some((_, role)) = self.stands.get(arrow.from) {
+            row.sign(from, Ink::Role(*role), signs::branch(*role, right));
+        }
+        match end {
+            End::Here => row.sign(tip, ink, signs::head(right, false)),
+            End::Open => row.sign(tip, ink, signs::head(right, true)),
+            End::Lost => self.lose(row, tip, right),
+        }
+        self.put_label(row, arrow, end, ink)
+    }
+
+    /// A lost message does not reach the line it was meant for.
+    fn lose(&self, row: &mut Row, tip: usize, right: bool) {
+        let short = self.short();
+        for gone in 0..short {
+            row.sign(if right { tip - gone } else { tip + gone }, Ink::Faint, ' ');
+        }
+        row.sign(if right { tip - short } else { tip + short }, Ink::Alarm, signs::LOST);
+    }
+
+    /// How far from the line it was meant for a message is lost.
+    fn short(&self) -> usize {
+        if self.pitch() > 6 { 2 } else { 0 }
+    }
+
+    fn pitch(&self) -> usize {
+        match self.layout.lanes[..] {
+            [first, second, ..] => second - first,
+            [_] | [] => 0,
+        }
+    }
+
+    /// Puts the name of a message into the first gap beside its sender that has room for it.
+    fn put_label(&self, row: &mut Row, arrow: &Arrow, end: End, ink: Ink) -> bool {
+        let label = signs::label(arrow);
+        let columns = width(&label);
+        let pitch = self.pitch();
+        let right = arrow.from < arrow.to;
+        let gaps = arrow.from.abs_diff(arrow.to);
+        for gap in 0..gaps {
+            let tip = match end {
+                End::Here | End::Lost | End::Open if gap + 1 < gaps => 0,
+                End::Lost => 1 + self.short(),
+                End::Here | End::Open => 1,
+            };
+            // A bit of the arrow shows beside its name.
+            let room = (pitch - 1).saturating_sub(tip);
+            if columns == 0 || columns >= room {
+                continue;
+            }
+            let lane = if right { arrow.from + gap } else { arrow.from - gap - 1 };
+            let before = (room - columns).div_ceil(2) + if right { 0 } else { tip };
+            if let Some(column) = self.layout.lane(lane) {
+                row.put(column + 1 + before, ink, &label);
+                return true;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,57 @@
+//! One line of the picture, column by column.
+
+use super::text::{isolated, width};
+use super::{Ink, Paint};
+
+/// A line under way. A text that is wider than one column covers the columns behind it.
+pub(super) struct Row {
+    cells: Vec<Cell>,
+}
+
+#[derive(Clone)]
+struct Cell {
+    ink: Ink,
+    text: String,
+}
+
+impl Row {
+    /// An empty line of so many columns.
+    pub(super) fn new(columns: usize) -> Self {
+        Self { cells: vec![Cell { ink: Ink::Faint, text: " ".into() }; columns] }
+    }
+
+    /// Puts a text at a column. What does not fit into the line is left out.
+    pub(super) fn put(&mut self, column: usize, ink: Ink, text: &str) {
+        let Some(covered) = self.cells.get_mut(column..column + width(text).max(1)) else { return };
+        for cell in covered.iter_mut() {
+            *cell = Cell { ink, text: String::new() };
+        }
+        if let Some(cell) = covered.first_mut() {
+            cell.text = text.into();
+        }
+    }
+
+    /// Puts one sign at a column.
+    pub(super) fn sign(&mut self, column: usize, ink: Ink, sign: char) {
+        self.put(column, ink, sign.encode_utf8(&mut [0; 4]));
+    }
+
+    /// The line with its colours. Blanks at its end are left out, unless something follows.
+    pub(super) fn paint(&self, paint: Paint<'_>, followed: bool) -> String {
+        let last = self.cells.iter().rposition(|cell| cell.text != " ").map_or(0, |index| index + 1);
+        let cells = if followed { &self.cells[..] } else { &self.cells[..last] };
+        let mut line = String::new();
+        for run in cells.chunk_by(|one, next| one.ink == next.ink && is_blank(one) == is_blank(next)) {
+            let text: String = run.iter().map(|cell| isolated(&cell.text)).collect();
+            match run.first() {
+                Some(first) if !is_blank(first) => line.push_str(&paint(first.ink, &text)),
+                Some(_) | None => line.push_str(&text),
+            }
+        }
+        line
+    }
+}
+
+fn is_blank(cell: &Cell) -> bool {
+    cell.text == " "
+}

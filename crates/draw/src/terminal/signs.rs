@@ -1,0 +1,115 @@
+//! The signs of the picture.
+
+use crate::scene::{Arrow, Blow, Cause, Step};
+use quorate_sim::role::Role;
+use quorate_sim::words::Sort;
+
+/// A node's line while it stands like this.
+pub(super) fn line(role: Role) -> char {
+    match role {
+        Role::Idle => '│',
+        Role::Waiting => '┆',
+        Role::Follows => '╎',
+        Role::Chosen => '█',
+        Role::Paused => '┊',
+        Role::Down => ' ',
+    }
+}
+
+/// A node's line where an arrow goes off to the right, or else to the left.
+pub(super) fn branch(role: Role, right: bool) -> char {
+    match (role, right) {
+        (Role::Chosen, true) => '█',
+        (Role::Chosen, false) => '█',
+        (Role::Down, true) => '╶',
+        (Role::Down, false) => '╴',
+        (Role::Idle | Role::Waiting | Role::Follows | Role::Paused, true) => '├',
+        (Role::Idle | Role::Waiting | Role::Follows | Role::Paused, false) => '┤',
+    }
+}
+
+/// A node's line where an arrow crosses it.
+pub(super) fn crossing(role: Role, shaft: char) -> char {
+    match role {
+        Role::Chosen => '█',
+        Role::Down => shaft,
+        Role::Idle | Role::Waiting | Role::Follows | Role::Paused => '┼',
+    }
+}
+
+/// What an arrow is made of.
+pub(super) const SHAFT: char = '─';
+/// What an arrow is made of that began before what is shown.
+pub(super) const OLD_SHAFT: char = '╌';
+/// Where a message is lost.
+pub(super) const LOST: char = '✗';
+/// What a cut or the like is made of where it begins or ends.
+pub(super) const EDGE: char = '╍';
+
+/// What is drawn across all lanes where a property is seen not to hold.
+pub(super) const BREACH: char = '━';
+
+/// The head of an arrow that goes to the right, or else to the left.
+pub(super) fn head(right: bool, open: bool) -> char {
+    match (right, open) {
+        (true, false) => '▶',
+        (false, false) => '◀',
+        (true, true) => '▷',
+        (false, true) => '◁',
+    }
+}
+
+/// A step, on its node's line.
+pub(super) fn step(step: &Step) -> char {
+    let sends = step.parts.iter().any(|(sort, text)| match sort {
+        Sort::Send => true,
+        Sort::Control => text.contains('→'),
+        Sort::Input | Sort::Rule | Sort::Event | Sort::World => false,
+    });
+    match (step.cause, step.role == Role::Chosen) {
+        (Cause::Start { .. }, _) => START,
+        (_, false) if sends => SENDS,
+        (_, false) => STEPS,
+        (_, true) if sends => CHOSEN_SENDS,
+        (_, true) => CHOSEN_STEPS,
+    }
+}
+
+/// A step that sends something.
+pub(super) const SENDS: char = '●';
+/// A step that sends nothing.
+pub(super) const STEPS: char = '○';
+/// The same, as a hole in the bar of a node that is inside or leads.
+pub(super) const CHOSEN_SENDS: char = '◘';
+/// The same, as a hole in the bar of a node that is inside or leads.
+pub(super) const CHOSEN_STEPS: char = '◙';
+/// A start.
+pub(super) const START: char = '◆';
+
+/// What the world does to a node, on its line.
+pub(super) fn blow(blow: Blow) -> char {
+    match blow {
+        Blow::Crashed => '✗',
+        Blow::Ended => '■',
+        Blow::Paused => '‖',
+        Blow::Resumed => '▸',
+        Blow::Changed => '┄',
+    }
+}
+
+/// What is added to the name of a copy that the network made.
+pub(super) const COPY: char = '⇉';
+/// What is added to the name of a message that is sent again.
+pub(super) const AGAIN: char = '↻';
+
+/// The name on an arrow.
+pub(super) fn label(arrow: &Arrow) -> String {
+    let mut label = arrow.kind.clone();
+    if arrow.again {
+        label.push(AGAIN);
+    }
+    if arrow.copy {
+        label.push(COPY);
+    }
+    label
+}

@@ -1,0 +1,77 @@
+//! How wide text is on a terminal, and how it is made to fit.
+
+use std::borrow::Cow;
+use unicode_width::UnicodeWidthChar;
+
+/// What stands where something is left out.
+const MORE: char = '…';
+
+/// How many columns a character takes. A mark that makes a picture of the character before it takes one more, because
+/// terminals disagree, and a line that is too short harms nobody.
+fn columns(character: char) -> usize {
+    if character == '\u{fe0f}' { 1 } else { character.width().unwrap_or(0) }
+}
+
+/// How many columns a text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// The text, cut if it takes more than so many columns.
+pub(super) fn fit(text: &str, room: usize) -> Cow<'_, str> {
+    if width(text) <= room {
+        return Cow::Borrowed(text);
+    }
+    let mut left = room.saturating_sub(1);
+    let mut cut = String::new();
+    for character in text.chars() {
+        let columns = columns(character);
+        if columns > left {
+            break;
+        }
+        left -= columns;
+        cut.push(character);
+    }
+    if room > 0 {
+        cut.push(MORE);
+    }
+    Cow::Owned(cut)
+}
+
+/// The text so that letters that run from right to left do not turn what stands around them.
+pub(super) fn isolated(text: &str) -> Cow<'_, str> {
+    if text.chars().any(runs_left) { Cow::Owned(format!("\u{2068}{text}\u{2069}")) } else { Cow::Borrowed(text) }
+}
+
+/// Letters and figures of Hebrew, Arabic and the alphabets that stand beside them in Unicode.
+fn runs_left(character: char) -> bool {
+    matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}')
+        || matches!(character, '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fit, isolated, width};
+
+    #[test]
+    fn wide_letters_take_two_columns_and_marks_none() {
+        assert_eq!(width("request"), 7);
+        assert_eq!(width("要求"), 4);
+        assert_eq!(width("e\u{301}"), 1);
+    }
+
+    #[test]
+    fn a_cut_never_takes_more_than_its_room() {
+        assert_eq!(fit("request", 7), "request");
+        assert_eq!(fit("request", 4), "req…");
+        assert_eq!(fit("要求要求", 4), "要…", "half a letter cannot be shown");
+        assert_eq!(fit("要求", 1), "…");
+        assert_eq!(fit("要求", 0), "");
+    }
+
+    #[test]
+    fn only_letters_that_run_left_are_isolated() {
+        assert_eq!(isolated("request → 2"), "request → 2");
+        assert_eq!(isolated("שלום"), "\u{2068}שלום\u{2069}");
+    }
+}

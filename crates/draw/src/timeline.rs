@@ -1,0 +1,72 @@
+//! What a scene shows, in the one order in which it happened.
+
+use crate::scene::{Breach, Head, Place, Scene};
+
+/// One thing that happens, by its index in the scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// A property does not hold from now on.
+    Breach(usize),
+    /// A band begins.
+    Begins(usize),
+    /// A message will never arrive, as is known now.
+    Lost(usize),
+    /// A band ends.
+    Ends(usize),
+    /// The world does something.
+    Mark(usize),
+    /// A node steps.
+    Step(usize),
+}
+
+/// An entry, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    pub(crate) place: Place,
+    pub(crate) entry: Entry,
+}
+
+/// All that happens. Steps and marks keep their numbers; what has none stands before the one it comes before.
+pub(crate) fn timeline(scene: &Scene) -> Vec<Moment> {
+    let steps = (0..).zip(&scene.steps).map(|(index, step)| Moment { place: step.place, entry: Entry::Step(index) });
+    let marks = (0..).zip(&scene.marks).map(|(index, mark)| Moment { place: mark.place, entry: Entry::Mark(index) });
+    let begins = (0..).zip(&scene.bands).filter(|(_, band)| band.from.time >= scene.from);
+    let begins = begins.map(|(index, band)| Moment { place: band.from, entry: Entry::Begins(index) });
+    let ends = (0..).zip(&scene.bands);
+    let ends = ends.filter_map(|(index, band)| Some(Moment { place: band.to?, entry: Entry::Ends(index) }));
+    let losses = (0..).zip(&scene.arrows).filter_map(|(index, arrow)| match arrow.head {
+        Head::Lost { at, .. } => Some(Moment { place: at, entry: Entry::Lost(index) }),
+        Head::Step(_) | Head::Open => None,
+    });
+    let breaches = (0..).zip(&scene.breaches);
+    let breaches = breaches
+        .filter_map(|(index, breach)| Some(Moment { place: seen(scene, breach)?, entry: Entry::Breach(index) }));
+    let mut moments: Vec<Moment> = breaches.chain(begins).chain(losses).chain(ends).chain(marks).chain(steps).collect();
+    // Stable, so that what has the same key keeps the order of the scene.
+    moments.sort_by_key(|moment| {
+        let numbered = matches!(moment.entry, Entry::Step(_) | Entry::Mark(_));
+        (moment.place.order, numbered, moment.place.time, rank(scene, moment.entry))
+    });
+    moments
+}
+
+/// Where a breach was seen: behind the last step or mark up to its line, if that is shown.
+fn seen(scene: &Scene, breach: &Breach) -> Option<Place> {
+    let steps = scene.steps.iter().map(|step| (step.line, step.place));
+    let marks = scene.marks.iter().map(|mark| (mark.line, mark.place));
+    let (_, place) = steps.chain(marks).filter(|(line, _)| *line <= breach.line).max_by_key(|(line, _)| *line)?;
+    let shown = (scene.from..=scene.to).contains(&breach.time);
+    shown.then_some(Place { time: place.time.max(breach.time), order: place.order + 1 })
+}
+
+/// What comes first of things at one place: what was there ends before something else begins, but after it began.
+fn rank(scene: &Scene, entry: Entry) -> u8 {
+    match entry {
+        Entry::Breach(_) => 0,
+        Entry::Ends(band) if scene.bands.get(band).is_some_and(|band| band.to != Some(band.from)) => 1,
+        Entry::Begins(_) => 2,
+        Entry::Lost(_) => 3,
+        Entry::Ends(_) => 4,
+        Entry::Mark(_) | Entry::Step(_) => 5,
+    }
+}

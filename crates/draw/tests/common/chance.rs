@@ -1,0 +1,57 @@
+//! Tales that chance tells.
+
+use super::{Act, hostile};
+use proptest::collection;
+use proptest::prelude::{Just, Strategy, prop_oneof};
+use proptest::sample;
+use quorate_core::Class;
+use quorate_sim::moment::Loss;
+
+/// A tale of a group of this size, with names as bad as they can be.
+pub(crate) fn any_tale(nodes: u32) -> impl Strategy<Value = Vec<Act>> {
+    collection::vec(act(nodes), 0..60)
+}
+
+/// Any act in a group of this size.
+pub(crate) fn act(nodes: u32) -> impl Strategy<Value = Act> {
+    let who = move || 1..=nodes;
+    let which = || 0..6usize;
+    let class = sample::select(vec![Class::Algorithm, Class::Announcement, Class::Control]);
+    let why = sample::select(vec![Loss::Chance, Loss::Cut, Loss::Down]);
+    let changes = ["cut 1 | 2,3", "cut 2 > 3", "end of cut 1 | 2,3", "end of cut 2 > 3", "heal", "skew 2 by 3ms"];
+    let change = prop_oneof![sample::select(changes.map(String::from).to_vec()), hostile()];
+    let told = prop_oneof![Just("ENTERS".to_owned()), Just("LEAVES".to_owned()), hostile()];
+    let asked = prop_oneof![Just("acquire".to_owned()), hostile()];
+    let steps = prop_oneof![
+        (who(), 0..3u64).prop_map(|(who, life)| Act::Start(who, life)),
+        (who(), asked).prop_map(|(who, text)| Act::Command(who, text)),
+        who().prop_map(Act::Timer),
+        who().prop_map(Act::Saved),
+    ];
+    let effects = prop_oneof![
+        (who(), hostile(), class).prop_map(|(to, kind, class)| Act::Send(to, kind, class)),
+        (who(), hostile(), 0..4u64).prop_map(|(to, kind, number)| Act::Parcel(to, kind, number)),
+        hostile().prop_map(Act::Multicast),
+        (hostile(), hostile()).prop_map(|(rule, text)| Act::Rule(rule, text)),
+        told.prop_map(Act::Emit),
+        (who(), 0..4u64).prop_map(|(from, number)| Act::Hand(from, number)),
+        Just(Act::Set),
+    ];
+    let world = prop_oneof![
+        (which(), why).prop_map(|(which, why)| Act::Lose(which, why)),
+        which().prop_map(Act::Double),
+        who().prop_map(Act::Crash),
+        who().prop_map(Act::End),
+        who().prop_map(Act::Pause),
+        who().prop_map(Act::Resume),
+        change.prop_map(Act::Change),
+    ];
+    prop_oneof![
+        2 => (0..4i64).prop_map(Act::Wait),
+        3 => steps,
+        4 => effects,
+        4 => which().prop_map(Act::Deliver),
+        1 => which().prop_map(Act::Hold),
+        2 => world,
+    ]
+}

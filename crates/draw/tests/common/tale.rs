@@ -1,0 +1,228 @@
+//! A tale: what nodes and the world do, one act after the other, told to any observer.
+
+use quorate_core::{Class, Group, Incarnation, NodeId, Parcel, Span, Time};
+use quorate_sim::journal::{FORMAT, Header};
+use quorate_sim::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
+use quorate_sim::role::Role;
+use std::collections::BTreeMap;
+
+use super::node;
+
+/// One act of a tale. Those that begin a step name its node; the others belong to the step before them.
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    /// Time passes, in milliseconds.
+    Wait(i64),
+    /// A node boots, in this life.
+    Start(u32, u64),
+    /// A user asks something.
+    Command(u32, String),
+    /// A timer fires.
+    Timer(u32),
+    /// The disk confirms.
+    Saved(u32),
+    /// One of the messages under way arrives, by its place among them; with a parcel it is handed on.
+    Deliver(usize),
+    /// One of the messages under way arrives, but its parcel is held back.
+    Hold(usize),
+    /// A parcel of this sender and number is handed on in this step.
+    Hand(u32, u64),
+    /// The step sends a message to a node.
+    Send(u32, String, Class),
+    /// The step sends a message to all others.
+    Multicast(String),
+    /// The step sends a frame with a parcel of this number.
+    Parcel(u32, String, u64),
+    /// The step applies a rule.
+    Rule(String, String),
+    /// The step tells its user something.
+    Emit(String),
+    /// The step sets a timer.
+    Set,
+    /// One of the messages under way is lost.
+    Lose(usize, Loss),
+    /// One of the messages under way is doubled.
+    Double(usize),
+    /// The world hits a node.
+    Crash(u32),
+    /// The world ends a node.
+    End(u32),
+    /// The world stops a node.
+    Pause(u32),
+    /// The world lets a node go on.
+    Resume(u32),
+    /// The world changes otherwise.
+    Change(String),
+}
+
+/// Tells a tale to an observer.
+pub(crate) struct Tale<O> {
+    observer: O,
+    nodes: usize,
+    time: Time,
+    /// Whose step it is.
+    stepping: Option<NodeId>,
+    numbers: BTreeMap<NodeId, u64>,
+    under_way: Vec<Letter>,
+}
+
+#[derive(Clone)]
+struct Letter {
+    id: MessageId,
+    to: NodeId,
+    kind: String,
+    parcel: Option<Parcel>,
+}
+
+impl<O: Observer<String, String>> Tale<O> {
+    pub(crate) fn to(observer: O) -> Self {
+        let (numbers, under_way) = Default::default();
+        Self { observer, nodes: 3, time: Time::ZERO, stepping: None, numbers, under_way }
+    }
+
+    /// The group is of this size.
+    pub(crate) fn of(self, nodes: usize) -> Self {
+        Self { nodes, ..self }
+    }
+
+    /// Tells all of it and gives the observer back.
+    pub(crate) fn tell(mut self, acts: &[Act]) -> O {
+        for act in acts {
+            self.act(act);
+        }
+        self.observer
+    }
+
+    fn act(&mut self, act: &Act) {
+        match act {
+            // A step takes no time, so it is over.
+            Act::Wait(millis) => {
+                self.time = Time::from_nanos(self.time.nanos() + millis * 1_000_000);
+                self.stepping = None;
+            }
+            Act::Start(who, life) => {
+                self.input(node(*who), Taken::Start { incarnation: Incarnation(*life), blank: false });
+            }
+            Act::Command(who, text) => self.input(node(*who), Taken::Command(text)),
+            Act::Timer(who) => self.input(node(*who), Taken::Timer(&"tick")),
+            Act::Saved(who) => self.input(node(*who), Taken::Saved(1)),
+            Act::Deliver(which) => self.deliver(*which, true),
+            Act::Hold(which) => self.deliver(*which, false),
+            Act::Hand(from, number) => self.effect(Done::Handed { from: node(*from), parcel: parcel(*number) }),
+            Act::Send(to, kind, class) => self.send(node(*to), kind, *class, None),
+            Act::Parcel(to, kind, number) => self.send(node(*to), kind, Class::Algorithm, Some(parcel(*number))),
+            Act::Multicast(kind) => self.multicast(kind),
+            Act::Rule(rule, text) => self.effect(Done::Rule { rule, text: format_args!("{text}") }),
+            Act::Emit(text) => self.effect(Done::Emit(text)),
+            Act::Set => self.effect(Done::SetTimer { timer: &"tick", span: Span::between(ms(1), ms(2)) }),
+            Act::Lose(which, why) => {
+                if let Some(Letter { id, to, .. }) = self.take(*which) {
+                    self.world(Happening::Lost { id, to, why: *why });
+                }
+            }
+            Act::Double(which) => {
+                if let Some(letter) = self.under_way.get(*which).cloned() {
+                    self.world(Happening::Duplicated { id: letter.id });
+                    self.under_way.push(letter);
+                }
+            }
+            Act::Crash(who) => self.world(Happening::Crashed { node: node(*who), lost_writes: 0 }),
+            Act::End(who) => self.world(Happening::Ended { node: node(*who) }),
+            Act::Pause(who) => self.world(Happening::Paused { node: node(*who) }),
+            Act::Resume(who) => self.world(Happening::Resumed { node: node(*who) }),
+            Act::Change(text) => self.world(Happening::Changed { text }),
+        }
+    }
+
+    fn take(&mut self, which: usize) -> Option<Letter> {
+        (which < self.under_way.len()).then(|| self.under_way.remove(which))
+    }
+
+    fn deliver(&mut self, which: usize, hand: bool) {
+        let Some(Letter { id, to, kind, parcel }) = self.take(which) else { return };
+        let wrapped = parcel.is_some();
+        self.input(to, Taken::Message { id, kind: &kind, wrapped, life: Incarnation::FIRST });
+        if let Some(parcel) = parcel.filter(|_| hand) {
+            self.effect(Done::Handed { from: id.sender, parcel });
+        }
+    }
+
+    fn next_id(&mut self, count: u64) -> Option<MessageId> {
+        let sender = self.stepping?;
+        let number = self.numbers.entry(sender).or_insert(1);
+        let id = MessageId { sender, number: *number };
+        *number += count;
+        Some(id)
+    }
+
+    fn send(&mut self, to: NodeId, kind: &str, class: Class, parcel: Option<Parcel>) {
+        let Some(id) = self.next_id(1) else { return };
+        let sent = Sent { id, kind, class, on_behalf_of: None, bytes: 1, parcel, body: &kind };
+        self.effect(Done::Send { to, sent });
+        self.under_way.push(Letter { id, to, kind: kind.into(), parcel });
+    }
+
+    fn multicast(&mut self, kind: &str) {
+        let group = Group::of_size(self.nodes);
+        let Some(id) = self.next_id(self.nodes as u64 - 1) else { return };
+        let class = Class::Algorithm;
+        let sent = Sent { id, kind, class, on_behalf_of: None, bytes: 1, parcel: None, body: &kind };
+        self.effect(Done::Multicast { to: &group, sent });
+        for (to, id) in quorate_sim::moment::receivers(&group, id) {
+            self.under_way.push(Letter { id, to, kind: kind.into(), parcel: None });
+        }
+    }
+
+    fn input(&mut self, node: NodeId, input: Taken<'_, String>) {
+        self.stepping = Some(node);
+        self.observer.observe(&Moment::Input { time: self.time, now: self.time, node, input });
+    }
+
+    fn effect(&mut self, effect: Done<'_, String>) {
+        if let Some(node) = self.stepping {
+            self.observer.observe(&Moment::Effect { time: self.time, node, effect });
+        }
+    }
+
+    fn world(&mut self, what: Happening<'_>) {
+        self.stepping = None;
+        self.observer.observe(&Moment::World { time: self.time, what });
+    }
+}
+
+fn parcel(number: u64) -> Parcel {
+    Parcel { incarnation: Incarnation::FIRST, number }
+}
+
+fn ms(millis: u64) -> quorate_core::Duration {
+    quorate_core::Duration::from_millis(millis)
+}
+
+/// Who asks waits, and who is told so is inside or out again.
+pub(crate) fn stands(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
+    match moment {
+        Moment::Input { node, input: Taken::Command(text), .. } if *text == "acquire" => Some((*node, Role::Waiting)),
+        Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "ENTERS" => Some((*node, Role::Chosen)),
+        Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "LEAVES" => Some((*node, Role::Idle)),
+        Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+            Some((*node, Role::Idle))
+        }
+        Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
+    }
+}
+
+/// The header of a journal of so many nodes.
+pub(crate) fn header(nodes: usize) -> Header {
+    Header {
+        journal: FORMAT,
+        algorithm: "told-by-hand".into(),
+        family: "mutex".into(),
+        nodes,
+        seed: 1,
+        found_by: None,
+        recorded: false,
+        origin: 0,
+        live: None,
+        run: serde_json::Value::Null,
+    }
+}

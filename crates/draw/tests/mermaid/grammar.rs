@@ -1,0 +1,188 @@
+//! A recogniser for the part of Mermaid's sequence diagrams that is written here, after `sequenceDiagram.jison` and what
+//! Mermaid does to a text before and after that grammar sees it.
+
+/// One statement of a diagram, with texts as a reader sees them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Statement {
+    Title(String),
+    Participant { id: String },
+    Message { from: String, to: String, arrow: String, text: String },
+    Note { over: Vec<String>, text: String },
+    Activate(String),
+    Deactivate(String),
+    Rect(String),
+    End,
+}
+
+/// The statements of a diagram, or why Mermaid would not take it, or take it for something else.
+pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, String> {
+    if text.encode_utf16().count() > 50_000 {
+        return Err("it is longer than Mermaid allows".into());
+    }
+    let encoded = encode(text)?;
+    let mut lines = encoded.lines();
+    if lines.next() != Some("sequenceDiagram") {
+        return Err("the first line is not the kind of diagram".into());
+    }
+    let mut state = State::default();
+    let statements: Result<Vec<_>, String> = lines.map(|line| state.statement(line)).collect();
+    state.finish()?;
+    statements
+}
+
+/// Where a character stands by its number.
+const OPEN: char = '\u{f0001}';
+const CLOSE: char = '\u{f0002}';
+
+/// Mermaid first puts every `#…;` out of the way. What is special and left then is what the grammar would trip over.
+fn encode(text: &str) -> Result<String, String> {
+    if text.contains(['\r', 'ﬂ', '°', '¶', 'ß', OPEN, CLOSE]) {
+        return Err("a line end, or a letter that Mermaid uses for itself".into());
+    }
+    // It has two expressions for styles in flow charts, which would eat the end of a number.
+    for line in text.lines() {
+        let style = ["style", "classDef"].iter().filter_map(|word| line.split_once(word)).any(|(_, behind)| {
+            behind.match_indices(':').any(|(place, _)| {
+                let word = behind[place + 1..].split(char::is_whitespace).next().unwrap_or_default();
+                word.contains('#')
+            })
+        });
+        if style {
+            return Err(format!("taken for a style: {line}"));
+        }
+    }
+    let mut encoded = String::new();
+    let mut rest = text;
+    while let Some(place) = rest.find('#') {
+        encoded.push_str(&rest[..place]);
+        let behind = &rest[place + 1..];
+        let end = behind.find(';').ok_or("a # that begins a comment")?;
+        let digits = &behind[..end];
+        if digits.is_empty() || !digits.chars().all(|digit| digit.is_ascii_digit()) {
+            return Err(format!("#{digits}; is no number"));
+        }
+        encoded.push(OPEN);
+        encoded.push_str(digits);
+        encoded.push(CLOSE);
+        rest = &behind[end + 1..];
+    }
+    encoded.push_str(rest);
+    if encoded.contains(';') {
+        return Err("a ; that ends a statement".into());
+    }
+    if encoded.contains("%%") {
+        return Err("a comment or a directive".into());
+    }
+    if encoded.replace("<br/>", "").contains('<') {
+        return Err("markup".into());
+    }
+    Ok(encoded)
+}
+
+/// The text as a reader sees it.
+fn decode(text: &str) -> Result<String, String> {
+    if text.contains("$$") {
+        return Err("taken for a formula".into());
+    }
+    if text.contains('&') {
+        return Err("taken for an entity".into());
+    }
+    let trimmed = text.trim();
+    if [":", "wrap:", "nowrap:"].iter().any(|setting| trimmed.starts_with(setting)) {
+        return Err(format!("taken for a setting: {trimmed}"));
+    }
+    let mut seen = String::new();
+    let mut rest = text;
+    while let Some(place) = rest.find(OPEN) {
+        seen.push_str(&rest[..place].replace("<br/>", "\n"));
+        let behind = &rest[place + OPEN.len_utf8()..];
+        let end = behind.find(CLOSE).ok_or("a number without end")?;
+        let number: u32 = behind[..end].parse().map_err(|_| "a number that is too large")?;
+        seen.push(char::from_u32(number).ok_or("a number of no character")?);
+        rest = &behind[end + CLOSE.len_utf8()..];
+    }
+    seen.push_str(&rest.replace("<br/>", "\n"));
+    Ok(seen)
+}
+
+#[derive(Default)]
+struct State {
+    participants: Vec<String>,
+    active: Vec<String>,
+    open: usize,
+}
+
+impl State {
+    fn statement(&mut self, line: &str) -> Result<Statement, String> {
+        let line = line.strip_prefix("    ").ok_or_else(|| format!("not indented: {line:?}"))?;
+        let keyword = line.split(' ').next().unwrap_or_default();
+        match keyword {
+            "title" => Ok(Statement::Title(decode(line.strip_prefix("title ").ok_or("no title")?)?)),
+            "participant" => self.participant(line),
+            "Note" => self.note(line),
+            "activate" => {
+                let id = self.known(&line["activate ".len()..])?;
+                self.active.push(id.clone());
+                Ok(Statement::Activate(id))
+            }
+            "deactivate" => {
+                let id = self.known(line.strip_prefix("deactivate ").ok_or("nobody")?)?;
+                let place = self.active.iter().position(|active| *active == id);
+                self.active.remove(place.ok_or_else(|| format!("{id} is not active"))?);
+                Ok(Statement::Deactivate(id))
+            }
+            "rect" => {
+                self.open += 1;
+                Ok(Statement::Rect(line["rect ".len()..].to_owned()))
+            }
+            "end" if line == "end" => {
+                self.open = self.open.checked_sub(1).ok_or("an end of nothing")?;
+                Ok(Statement::End)
+            }
+            _ => self.message(line),
+        }
+    }
+
+    fn finish(&self) -> Result<(), String> {
+        match (self.open, self.active.is_empty()) {
+            (0, true) => Ok(()),
+            _ => Err("a block or an activation is not closed".into()),
+        }
+    }
+
+    fn participant(&mut self, line: &str) -> Result<Statement, String> {
+        let (id, name) = line["participant ".len()..].split_once(" as ").ok_or("no name")?;
+        let plain = id.strip_prefix('n').is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()));
+        if !plain || name.trim().is_empty() || self.participants.iter().any(|known| known == id) {
+            return Err(format!("no participant: {line:?}"));
+        }
+        self.participants.push(id.into());
+        Ok(Statement::Participant { id: id.into() })
+    }
+
+    fn note(&self, line: &str) -> Result<Statement, String> {
+        let (over, text) = line.strip_prefix("Note over ").and_then(|rest| rest.split_once(':')).ok_or("no note")?;
+        let over: Result<Vec<_>, _> = over.split(',').map(|id| self.known(id)).collect();
+        let over = over?;
+        if over.len() > 2 {
+            return Err("a note over more than two".into());
+        }
+        Ok(Statement::Note { over, text: decode(text)? })
+    }
+
+    fn message(&self, line: &str) -> Result<Statement, String> {
+        let (signal, text) = line.split_once(':').ok_or_else(|| format!("no text: {line:?}"))?;
+        for arrow in ["-->>", "->>", "--x", "-x", "--)", "-)"] {
+            if let Some((from, to)) = signal.split_once(arrow) {
+                let (from, to) = (self.known(from)?, self.known(to)?);
+                return Ok(Statement::Message { from, to, arrow: arrow.into(), text: decode(text)? });
+            }
+        }
+        Err(format!("no statement: {line:?}"))
+    }
+
+    fn known(&self, id: &str) -> Result<String, String> {
+        let known = self.participants.iter().find(|known| *known == id);
+        known.cloned().ok_or_else(|| format!("nobody is called {id:?}"))
+    }
+}

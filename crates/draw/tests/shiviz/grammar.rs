@@ -1,0 +1,88 @@
+//! What ShiViz demands of a log, after its `parser.js`, `vectorTimestamp.js` and `modelGraph.js`.
+
+use std::collections::BTreeMap;
+
+/// An event as ShiViz reads it.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) host: String,
+    pub(crate) clock: BTreeMap<String, u64>,
+    pub(crate) time: String,
+    pub(crate) text: String,
+}
+
+/// The events of a file, or why ShiViz refuses it.
+pub(crate) fn parse(file: &str) -> Result<Vec<Event>, String> {
+    let mut lines = file.splitn(3, '\n');
+    if lines.next() != Some(r"(?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)") {
+        return Err("the first line is not the regular expression that is read here".into());
+    }
+    if lines.next() != Some("") {
+        return Err("the second line would divide the log".into());
+    }
+    let events = matches(lines.next().unwrap_or_default().trim())?;
+    check(&events)?;
+    Ok(events)
+}
+
+/// What the regular expression finds, from the beginning of a line to the end of the next. Here it must find all there is.
+fn matches(log: &str) -> Result<Vec<Event>, String> {
+    if log.is_empty() {
+        return Err("there are no events".into());
+    }
+    // What ends a line in JavaScript, a point does not match.
+    let lines: Vec<&str> = log.split(['\n', '\r', '\u{2028}', '\u{2029}']).collect();
+    let pairs = lines.chunks(2).map(|pair| match pair {
+        [head, body] => event(head, body),
+        _ => Err(format!("half an event: {pair:?}")),
+    });
+    pairs.collect()
+}
+
+fn event(head: &str, body: &str) -> Result<Event, String> {
+    let (host, clock) = head.split_once(' ').ok_or_else(|| format!("no host: {head:?}"))?;
+    let (time, text) = body.split_once(' ').ok_or_else(|| format!("no time: {body:?}"))?;
+    if host.is_empty() || time.contains(char::is_whitespace) {
+        return Err(format!("a host or a time that is none: {head:?} {body:?}"));
+    }
+    let clock = serde_json::from_str(clock).map_err(|error| format!("no clock: {clock:?}: {error}"))?;
+    Ok(Event { host: host.into(), clock, time: time.into(), text: text.into() })
+}
+
+fn check(events: &[Event]) -> Result<(), String> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for event in events {
+        let own = event.clock.get(&event.host).ok_or_else(|| format!("the host is missing from {event:?}"))?;
+        let count = counts.entry(&event.host).or_default();
+        *count += 1;
+        if own != count {
+            return Err(format!("the {count}. event of its host, but the clock says {own}: {event:?}"));
+        }
+    }
+    for event in events {
+        for (host, time) in &event.clock {
+            match counts.get(host.as_str()) {
+                Some(count) if (1..=*count).contains(time) => {}
+                _ => return Err(format!("it knows of {host}:{time}, which is not there: {event:?}")),
+            }
+        }
+    }
+    is_closed(events)
+}
+
+/// ShiViz has this check too, although it is not called there: who knows of an event knows all that it knew.
+fn is_closed(events: &[Event]) -> Result<(), String> {
+    let clocks: BTreeMap<(&str, u64), &BTreeMap<String, u64>> =
+        events.iter().map(|event| ((event.host.as_str(), event.clock[&event.host]), &event.clock)).collect();
+    for event in events {
+        let before = event.clock[&event.host].checked_sub(1).map(|before| (event.host.as_str(), before));
+        let others = event.clock.iter().filter(|(host, _)| **host != event.host);
+        let parents = others.map(|(host, time)| (host.as_str(), *time)).chain(before);
+        for parent in parents.filter_map(|parent| clocks.get(&parent)) {
+            if parent.iter().any(|(host, time)| event.clock.get(host).is_none_or(|known| known < time)) {
+                return Err(format!("it does not know all that what it knows of knew: {event:?}, {parent:?}"));
+            }
+        }
+    }
+    Ok(())
+}

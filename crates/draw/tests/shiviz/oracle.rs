@@ -1,0 +1,125 @@
+//! Happened-before by sets: slow, and so simple that it is right.
+
+use quorate_core::NodeId;
+use quorate_draw::Window;
+use quorate_sim::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A thing that happens, by the number of its line.
+type Number = usize;
+/// Everything that happened before something.
+type Past = BTreeSet<Number>;
+
+/// Watches a tale without wrappers. Each line is a thing of its own, and knows what its node knew and what it hears.
+pub(crate) struct Oracle {
+    window: Window,
+    /// What each node knows.
+    nodes: BTreeMap<NodeId, Past>,
+    world: Past,
+    letters: BTreeMap<MessageId, Past>,
+    lines: Vec<Line>,
+}
+
+/// A line of the journal.
+struct Line {
+    host: String,
+    shown: bool,
+    quiet: bool,
+    past: Past,
+}
+
+impl Oracle {
+    pub(crate) fn new(window: Window) -> Self {
+        let (nodes, world, letters, lines) = Default::default();
+        Self { window, nodes, world, letters, lines }
+    }
+
+    /// For each thing that belongs into the log: its host, and how many things of each host happened before it or are it.
+    pub(crate) fn expected(&self) -> Vec<(String, BTreeMap<String, u64>)> {
+        let logged = |line: &&Line| line.shown && !line.quiet;
+        let count = |line: &Line| {
+            let mut counts = BTreeMap::new();
+            for line in line.past.iter().filter_map(|number| self.lines.get(*number)).filter(logged) {
+                *counts.entry(line.host.clone()).or_default() += 1;
+            }
+            counts
+        };
+        self.lines.iter().filter(logged).map(|line| (line.host.clone(), count(line))).collect()
+    }
+
+    fn line(&mut self, host: String, shown: bool, quiet: bool, mut past: Past) -> Past {
+        past.insert(self.lines.len());
+        self.lines.push(Line { host, shown, quiet, past: past.clone() });
+        past
+    }
+
+    fn node(&mut self, node: NodeId, shown: bool, quiet: bool, heard: Past) {
+        let mut past = self.nodes.get(&node).cloned().unwrap_or_default();
+        past.extend(heard);
+        let shown = shown && self.window.has(node);
+        let past = self.line(format!("n{node}"), shown, quiet, past);
+        self.nodes.insert(node, past);
+    }
+
+    fn world(&mut self, shown: bool, heard: Past) {
+        let mut past = self.world.clone();
+        past.extend(heard);
+        self.world = self.line("world".into(), shown, false, past);
+    }
+
+    fn sends(&mut self, node: NodeId, id: MessageId) {
+        self.letters.insert(id, self.nodes.get(&node).cloned().unwrap_or_default());
+    }
+}
+
+impl Observer<String, String> for Oracle {
+    fn observe(&mut self, moment: &Moment<'_, String, String>) {
+        let shown = self.window.shows(moment.time());
+        match moment {
+            Moment::Input { node, input, .. } => {
+                let (quiet, heard) = match input {
+                    Taken::Message { id, .. } => (false, self.letters.get(id).cloned().unwrap_or_default()),
+                    Taken::Start { incarnation, .. } => (incarnation.0 == 0, Past::new()),
+                    Taken::Timer(_) | Taken::Saved(_) => (true, Past::new()),
+                    _ => (false, Past::new()),
+                };
+                self.node(*node, shown, quiet, heard);
+            }
+            Moment::Effect { node, effect, .. } => {
+                let (ids, seen) = match effect {
+                    Done::Send { sent, .. } => (vec![sent.id], true),
+                    Done::Multicast { to, sent } => (receivers(to, sent.id).map(|(_, id)| id).collect(), true),
+                    Done::SetTimer { .. } => (Vec::new(), false),
+                    _ => (Vec::new(), true),
+                };
+                ids.into_iter().for_each(|id| self.sends(*node, id));
+                if let Some(line) = self.lines.last_mut().filter(|_| seen) {
+                    line.quiet = false;
+                }
+            }
+            Moment::World { what, .. } => match what {
+                Happening::Lost { id, to, .. } => {
+                    let seen = self.window.has(id.sender) || self.window.has(*to);
+                    if shown && seen {
+                        let heard = self.letters.get(id).cloned().unwrap_or_default();
+                        self.world(true, heard);
+                    }
+                }
+                Happening::Duplicated { id } => {
+                    if shown && self.window.has(id.sender) {
+                        self.world(true, Past::new());
+                    }
+                }
+                Happening::Changed { .. } => {
+                    if shown {
+                        self.world(true, Past::new());
+                    }
+                }
+                Happening::Crashed { node, .. }
+                | Happening::Ended { node }
+                | Happening::Paused { node }
+                | Happening::Resumed { node } => self.node(*node, shown, false, Past::new()),
+            },
+        }
+    }
+}

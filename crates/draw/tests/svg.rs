@@ -1,0 +1,392 @@
+//! Space-time diagrams: what is drawn is there, is text, and is in nobody's way.
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use quorate_core::{NodeId, Time};
+use quorate_draw::Window;
+use quorate_draw::scene::{Arrow, Breach, Head, Heading, Scene, Step, Tail};
+use quorate_draw::sketch::{Drawing, Options, Sketch};
+use quorate_draw::style::Theme;
+use quorate_draw::svg::{self, Clocks, Notes};
+use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec, experiment};
+use quorate_sim::journal::Journal;
+use quorate_sim::moment::Moment;
+use quorate_sim::role::Role;
+use serde_json::Value;
+
+/// A run of this experiment as a drawing.
+fn drawn<F: FamilyLab>(spec: &Spec<F>, options: Options) -> Drawing {
+    let header = experiment::header(spec).unwrap();
+    let roles = F::ROLES.iter().map(|(role, words)| (*role, (*words).to_owned())).collect();
+    let heading = Heading { algorithm: spec.algorithm.clone(), nodes: spec.nodes, roles, ..Heading::default() };
+    let sketch = Sketch::<F::Command, F::Event>::new(&header, heading, F::stands, options);
+    let (_, sketch) = experiment::run_with(spec, std::io::sink(), sketch).unwrap();
+    sketch.finish()
+}
+
+fn scene(drawing: &Drawing) -> &Scene {
+    match drawing {
+        Drawing::Scene(scene) => scene,
+        Drawing::Overview(_) => panic!("too much for a scene"),
+    }
+}
+
+/// Runs in which everything goes wrong that can.
+fn rough(seed: u64) -> Spec<Mutex> {
+    let mut spec = Spec::<Mutex>::new("ricart-agrawala");
+    spec.seed = seed;
+    spec.loss = "0.1".parse().unwrap();
+    spec.duplicate = "0.1".parse().unwrap();
+    spec.settings.entries = 4;
+    spec.faults = vec![
+        "cut 1 | 2,3 at 4ms for 9ms".parse().unwrap(),
+        "pause 2 at 20ms for 8ms".parse().unwrap(),
+        "link 1 > 3 latency fixed:9ms at 2ms for 20ms".parse().unwrap(),
+        "crash 3 at 60ms".parse().unwrap(),
+    ];
+    spec.until = Some("90ms".parse().unwrap());
+    spec
+}
+
+/// An element of an SVG with its text.
+struct Text {
+    class: String,
+    x: f64,
+    y: f64,
+    middle: bool,
+    text: String,
+}
+
+/// Goes through an SVG, and fails if it is not well-formed. Returns its size and all texts, with the rows' shifts in their
+/// places.
+fn parsed(svg: &str) -> ((f64, f64), Vec<Text>) {
+    let mut open: Vec<(String, f64)> = Vec::new();
+    let mut texts: Vec<Text> = Vec::new();
+    let mut size = None;
+    let mut rest = svg;
+    while let Some(start) = rest.find('<') {
+        let content = unescaped(&rest[..start]);
+        if let Some((name, _)) = open.last() {
+            if name == "text"
+                && let Some(text) = texts.last_mut()
+            {
+                text.text.push_str(&content);
+            }
+        } else {
+            assert!(content.trim().is_empty(), "text outside of everything: {content}");
+        }
+        let end = start + rest[start..].find('>').expect("a tag without an end");
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            let (expected, _) = open.pop().expect("a closing tag too many");
+            assert_eq!(name, expected);
+            continue;
+        }
+        let (name, attributes) = tag.trim_end_matches('/').split_once(' ').unwrap_or((tag.trim_end_matches('/'), ""));
+        let attributes = attributes_of(attributes);
+        let get = |name: &str| attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        let number = |name: &str| get(name).map(|value| value.parse::<f64>().expect("a number"));
+        let shift = open.last().map_or(0.0, |(_, shift)| *shift)
+            + get("transform")
+                .and_then(|value| value.strip_prefix("translate(0 "))
+                .map_or(0.0, |y| y.trim_end_matches(')').parse().unwrap());
+        if name == "svg" {
+            size = Some((number("width").unwrap(), number("height").unwrap()));
+        }
+        if name == "text" {
+            let (x, y) = (number("x").unwrap(), number("y").unwrap() + shift);
+            let class = get("class").unwrap_or_default().to_owned();
+            texts.push(Text { class, x, y, middle: get("text-anchor") == Some("middle"), text: String::new() });
+        }
+        if !tag.ends_with('/') {
+            open.push((name.to_owned(), shift));
+        }
+    }
+    assert!(open.is_empty(), "{:?} are not closed", open.iter().map(|(name, _)| name).collect::<Vec<_>>());
+    (size.expect("no size"), texts)
+}
+
+fn attributes_of(text: &str) -> Vec<(String, String)> {
+    let mut attributes = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (name, after) = rest.split_once("=\"").unwrap_or_else(|| panic!("no attribute: {rest}"));
+        assert!(name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-:".contains(letter)), "{name}");
+        let (value, after) = after.split_once('"').expect("a value without an end");
+        attributes.push((name.to_owned(), unescaped(value)));
+        rest = after.trim();
+    }
+    attributes
+}
+
+fn unescaped(text: &str) -> String {
+    assert!(!text.chars().any(|letter| letter.is_control() && letter != '\n' && letter != '\t'), "{text:?}");
+    for entity in text.split('&').skip(1) {
+        let known = ["amp;", "lt;", "gt;", "quot;", "#39;"];
+        assert!(known.iter().any(|known| entity.starts_with(known)), "a bare & before {entity}");
+    }
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
+    text.replace("&amp;", "&")
+}
+
+/// Where a text is at least: no letters are narrower than this on the whole.
+fn area(text: &Text) -> (f64, f64, f64, f64) {
+    let size = match text.class.as_str() {
+        "title" => 20.0,
+        "node" => 15.0,
+        "clock mono" => 11.0,
+        _ => 11.5,
+    };
+    let width = text.text.chars().count() as f64 * size * 0.42;
+    let left = if text.middle { text.x - width / 2.0 } else { text.x };
+    (left, text.y - size * 0.7, left + width, text.y)
+}
+
+fn check_layout(svg: &str, what: &str) {
+    let ((width, height), texts) = parsed(svg);
+    for (index, text) in texts.iter().enumerate() {
+        let (left, top, right, bottom) = area(text);
+        assert!(left >= 0.0 && right <= width && top >= 0.0 && bottom <= height, "{what}: '{}' is cut off", text.text);
+        for other in &texts[..index] {
+            let (l, t, r, b) = area(other);
+            let meet = left < r && l < right && top < b && t < bottom;
+            assert!(!meet, "{what}: '{}' [{}] lies on '{}' [{}]", text.text, text.class, other.text, other.class);
+        }
+    }
+}
+
+#[test]
+fn no_text_lies_on_another_and_nothing_is_cut_off() {
+    for seed in 1..=12 {
+        let drawing = drawn(&rough(seed), Options::default());
+        for clocks in [Clocks::None, Clocks::Logical, Clocks::Vector, Clocks::Both] {
+            for notes in [Notes::Auto, Notes::Full, Notes::Names, Notes::None] {
+                let options = svg::Options { clocks, notes, ..svg::Options::default() };
+                check_layout(&svg::draw(&drawing, &options), &format!("seed {seed}, {clocks:?}, {notes:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_family_can_be_drawn() {
+    let mut election = Spec::<Election>::new("raft");
+    election.nodes = 5;
+    election.faults = vec!["crash 1 at 5ms for 300ms".parse().unwrap()];
+    check_layout(
+        &svg::draw(&drawn(&election, Options { most: 4_000, ..Options::default() }), &svg::Options::default()),
+        "raft",
+    );
+    let window = Window { to: Some(Time::from_nanos(200_000_000)), ..Window::default() };
+    let replica = Spec::<Replica>::new("replica");
+    check_layout(
+        &svg::draw(&drawn(&replica, Options { window, ..Options::default() }), &svg::Options::default()),
+        "replica",
+    );
+    let central = Spec::<Mutex>::new("central");
+    check_layout(&svg::draw(&drawn(&central, Options::default()), &svg::Options::default()), "central");
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let bytes = || svg::draw(&drawn(&rough(3), Options::default()), &svg::Options::default());
+    assert_eq!(bytes(), bytes());
+}
+
+#[test]
+fn everything_that_goes_wrong_is_to_be_seen() {
+    let drawing = drawn(&rough(5), Options::default());
+    let svg = svg::draw(&drawing, &svg::Options::default());
+    let (_, texts) = parsed(&svg);
+    let told = |wanted: &str| texts.iter().any(|text| text.text.contains(wanted));
+    for wanted in ["cut 1 | 2,3", "link 1 > 3", "pause", "goes on", "crash", "never arrives", "sent again", "inside"] {
+        assert!(told(wanted), "no '{wanted}'");
+    }
+}
+
+/// A window shows what a whole picture shows of that time: the same steps in the same roles.
+#[test]
+fn a_window_is_a_part_of_the_whole() {
+    for seed in 1..=8 {
+        let whole = drawn(&rough(seed), Options::default());
+        let whole = scene(&whole);
+        let (from, to) = (Time::from_nanos(6_000_000), Time::from_nanos(40_000_000));
+        let nodes = vec![NodeId::new(1).unwrap(), NodeId::new(3).unwrap()];
+        let window = Window { from: Some(from), to: Some(to), nodes: nodes.clone() };
+        let part = drawn(&rough(seed), Options { window, ..Options::default() });
+        let part = scene(&part);
+        let lines = |scene: &Scene| -> Vec<(u64, String, Role, u64)> {
+            let shown = scene.steps.iter().filter(|step| (from..=to).contains(&step.place.time));
+            let node = |lane: usize| scene.lanes[lane].node;
+            let shown = shown.filter(|step| nodes.contains(&node(step.lane)));
+            shown.map(|step| (step.line, step.input.clone(), step.role, step.logical)).collect()
+        };
+        assert_eq!(lines(whole), lines(part));
+        assert_eq!(part.lanes.iter().map(|lane| lane.node).collect::<Vec<_>>(), nodes);
+        assert!(part.beyond.before > 0 && part.beyond.after > 0);
+        check_layout(&svg::draw_scene(part, &svg::Options::default()), "a window");
+    }
+}
+
+/// Spans follow each other without gaps, and arrows lead from earlier steps to later ones.
+#[test]
+fn a_scene_hangs_together() {
+    for seed in 1..=40 {
+        let drawing = drawn(&rough(seed), Options::default());
+        let scene = scene(&drawing);
+        for lane in &scene.lanes {
+            for pair in lane.spans.windows(2) {
+                assert_eq!(pair[0].to, pair[1].from);
+                assert_ne!(pair[0].role, pair[1].role);
+            }
+        }
+        for (tail, head, arrow) in arrows(scene) {
+            assert!(tail.place < head.place);
+            assert_eq!((tail.lane, head.lane), (arrow.from, arrow.to));
+        }
+    }
+}
+
+/// The messages whose both ends are shown.
+fn arrows(scene: &Scene) -> impl Iterator<Item = (&Step, &Step, &Arrow)> {
+    scene.arrows.iter().filter_map(|arrow| match (arrow.tail, arrow.head) {
+        (Tail::Step(tail), Head::Step(head)) => Some((&scene.steps[tail], &scene.steps[head], arrow)),
+        (_, _) => None,
+    })
+}
+
+/// Behind bare links every message tells its receiver what its sender knew. The first thing anybody does is the first step.
+#[test]
+fn clocks_grow_along_every_message() {
+    for seed in 1..=20 {
+        let mut spec = Spec::<Mutex>::new("ricart-agrawala");
+        spec.seed = seed;
+        let drawing = drawn(&spec, Options::default());
+        let scene = scene(&drawing);
+        for (tail, head, _) in arrows(scene) {
+            assert!(tail.logical < head.logical);
+            let (before, after) = (tail.vector.as_ref().unwrap(), head.vector.as_ref().unwrap());
+            assert!(before.iter().zip(after).all(|(before, after)| before <= after) && before != after);
+        }
+        let first = &scene.steps[0];
+        assert_eq!((first.logical, first.vector.as_ref().unwrap().iter().sum::<u64>()), (1, 1));
+    }
+}
+
+/// Of two copies, one arrives and the other is lost: both are told.
+#[test]
+fn a_copy_that_is_lost_leaves_the_one_that_arrived() {
+    let journal = concat!(
+        r#"{"journal":1,"algorithm":"a","family":"f","nodes":2,"seed":7,"run":null}"#,
+        "\n",
+        r#"{"time":0,"node":1,"input":{"command":1},"effects":[{"send":{"id":"1.1","to":2,"kind":"k","bytes":3,"body":1}}]}"#,
+        "\n",
+        r#"{"time":1,"world":{"duplicated":{"id":"1.1"}}}"#,
+        "\n",
+        r#"{"time":5,"node":2,"input":{"message":{"id":"1.1","kind":"k"}},"effects":[]}"#,
+        "\n",
+        r#"{"time":6,"world":{"lost":{"id":"1.1","to":2,"why":"cut"}}}"#,
+        "\n",
+    );
+    let drawing = read(journal, "a");
+    let ends: Vec<_> = scene(&drawing).arrows.iter().map(|arrow| (arrow.copy, arrow.head)).collect();
+    assert!(matches!(ends[..], [(false, Head::Step(1)), (true, Head::Lost { .. })]), "{ends:?}");
+}
+
+#[test]
+fn too_much_for_a_scene_becomes_an_overview() {
+    let mut spec = rough(1);
+    spec.settings.entries = 400;
+    spec.until = None;
+    spec.faults.pop();
+    let drawing = drawn(&spec, Options::default());
+    let Drawing::Overview(overview) = &drawing else { panic!("a scene of everything") };
+    assert!(overview.bins.len() <= 480 && overview.bins.len() > 200, "{} bins", overview.bins.len());
+    assert_eq!(overview.bins.iter().map(|bin| bin.steps).sum::<u64>(), overview.total.steps);
+    assert_eq!(overview.total.chosen, 400);
+    let covered: u64 = overview.lanes[0].shares.iter().map(|shares| shares.total()).sum();
+    assert_eq!(covered, overview.to.since(overview.from).nanos());
+    check_layout(&svg::draw(&drawing, &svg::Options::default()), "an overview");
+}
+
+#[test]
+fn a_theme_can_be_forced() {
+    let drawing = drawn(&rough(2), Options::default());
+    let of = |theme| svg::draw(&drawing, &svg::Options { theme, ..svg::Options::default() });
+    assert!(of(Theme::Auto).contains("prefers-color-scheme:dark"));
+    assert!(!of(Theme::Light).contains("prefers-color-scheme") && !of(Theme::Dark).contains("prefers-color-scheme"));
+    assert_ne!(of(Theme::Light), of(Theme::Dark));
+}
+
+#[test]
+fn a_breach_is_told_where_it_was_seen() {
+    let mut drawing = drawn(&rough(2), Options::default());
+    let (time, line) = scene(&drawing).steps.get(9).map(|step| (step.place.time, step.line)).unwrap();
+    drawing.blame(Breach { time, line, text: "exclusion <fails>".into() });
+    let svg = svg::draw(&drawing, &svg::Options::default());
+    let (_, texts) = parsed(&svg);
+    assert!(texts.iter().any(|text| text.class == "breach-name" && text.text == "exclusion <fails>"));
+    check_layout(&svg, "a breach");
+}
+
+/// The drawing of a journal of any family.
+fn read(journal: &str, name: &str) -> Drawing {
+    fn nobody(_: &Moment<'_, Value, Value>, _: &[Role]) -> Option<(NodeId, Role)> {
+        None
+    }
+    let mut journal = Journal::open(journal.as_bytes()).unwrap();
+    let header = journal.header().clone();
+    let heading = Heading { algorithm: name.to_owned(), nodes: 2, detail: name.to_owned(), ..Heading::default() };
+    let mut sketch = Sketch::<Value, Value>::new(&header, heading, nobody, Options::default());
+    journal.show_all(&mut sketch).unwrap();
+    sketch.finish()
+}
+
+/// Nothing in a journal is trusted.
+#[test]
+fn hostile_names_are_text() {
+    let names = [
+        "<script>alert(1)</script>",
+        "\"'><svg onload=alert(1)>",
+        "]]>--><!--",
+        "&amp;&lt;&#x41;",
+        "\u{202e}desrever\u{2066}\u{200f}",
+        "שלום עולם",
+        "\u{1b}[31mred\u{7}\u{0}\r\n",
+        &"long ".repeat(2_000),
+        "",
+        "\u{fffe}\u{ffff}\u{feff}",
+    ];
+    for name in names {
+        let text = serde_json::to_string(name).unwrap();
+        let journal = format!(
+            "{{\"journal\":1,\"algorithm\":{text},\"family\":{text},\"nodes\":2,\"seed\":7,\"run\":null}}\n\
+             {{\"time\":0,\"node\":1,\"input\":{{\"command\":{text}}},\"effects\":[{{\"rule\":{{\"id\":{text},\"text\":{text}}}}},\
+             {{\"emit\":{text}}},{{\"send\":{{\"id\":\"1.1\",\"to\":2,\"kind\":{text},\"bytes\":3,\"body\":{text}}}}}]}}\n\
+             {{\"time\":5,\"node\":2,\"input\":{{\"message\":{{\"id\":\"1.1\",\"kind\":{text}}}}},\"effects\":[]}}\n\
+             {{\"time\":6,\"world\":{{\"changed\":{text}}}}}\n"
+        );
+        let drawing = read(&journal, &quorate_sim::words::clean(name));
+        let svg = svg::draw(&drawing, &svg::Options::default());
+        let (_, texts) = parsed(&svg);
+        assert!(!svg.contains("<script") && !svg.contains("onload=alert(1)>"));
+        if name.starts_with('<') {
+            assert!(texts.iter().any(|text| text.class == "kind" && text.text.starts_with("<script>")));
+        }
+    }
+}
+
+#[test]
+fn nothing_at_all_can_be_drawn() {
+    let header = experiment::header(&Spec::<Mutex>::new("central")).unwrap();
+    for nodes in [0, 1] {
+        let header = quorate_sim::journal::Header { nodes, ..header.clone() };
+        let sketch = Sketch::<quorate_core::mutex::Command, quorate_core::mutex::Event>::new(
+            &header,
+            Heading { algorithm: "central".into(), nodes, ..Heading::default() },
+            Mutex::stands,
+            Options::default(),
+        );
+        check_layout(&svg::draw(&sketch.finish(), &svg::Options::default()), "nothing");
+    }
+}
