@@ -3,18 +3,22 @@
 mod certs;
 mod check;
 mod compare;
+mod draw;
 mod live;
 mod node;
 mod record;
 mod run;
+mod shrink;
 
 pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
-pub(crate) use compare::{CompareArgs, Plan, Reality};
+pub(crate) use compare::{CompareArgs, PicturePlan, Plan, Reality};
+pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs};
 pub(crate) use live::LiveArgs;
 pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use shrink::ShrinkArgs;
 
 use crate::bench::Contender;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -58,12 +62,18 @@ pub(crate) enum Verb {
     Sweep(SweepArgs),
     /// Try every order of a small group, and find the shortest one that breaks it.
     Check(CheckArgs),
+    /// Make a run that fails as small as it gets, and save it as a script.
+    Shrink(ShrinkArgs),
     /// Put the algorithms of a family side by side: what the book says, what is simulated, and what is real.
     Compare(CompareArgs),
     /// Let every node of a recorded run take its inputs again, and compare what it does.
     Replay(ReplayArgs),
     /// Read a journal: as text, in figures, or to ask what happened before what.
     Trace(TraceArgs),
+    /// Draw a journal: as a space-time diagram, as text, for Mermaid or for ShiViz.
+    Draw(DrawArgs),
+    /// Draw every algorithm, and a page that shows them all.
+    Gallery(GalleryArgs),
     /// Measure how fast Quorate is.
     Bench(BenchArgs),
     /// Be one node of a group of real processes, on any machine.
@@ -95,7 +105,9 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  quorate explain ricart-agrawala")]
+#[command(
+    after_help = "Examples:\n  quorate explain ricart-agrawala\n  quorate explain ricart-agrawala --svg ricart-agrawala.svg"
+)]
 pub(crate) struct ExplainArgs {
     /// The algorithm's name, as `quorate list` shows it.
     pub(crate) algorithm: String,
@@ -105,6 +117,8 @@ pub(crate) struct ExplainArgs {
     /// Print a page in Markdown, as in docs/algorithms.
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) picture: PictureArgs,
 }
 
 #[derive(Args)]
@@ -112,7 +126,7 @@ pub(crate) struct ExplainArgs {
     quorate sim ricart-agrawala --nodes 5 --latency fixed:1ms --workload all --steps\n  \
     quorate sim central --nodes 4 --fault \"crash 1 at 10ms\" --json\n  \
     quorate sim ricart-agrawala --loss 0.1 --fault \"cut 1 | 2,3 at 5ms for 20ms\" --trace run.journal\n  \
-    quorate sim raft --nodes 5 --starters lowest --steps\n  \
+    quorate sim raft --nodes 5 --starters lowest --svg raft.svg\n  \
     quorate sim replica --nodes 5 --clients 4 --fault \"crash 1 at 500ms for 1s\"\n\n\
     Faults:\n  crash 2 [torn] [at 10ms] [for 20ms]    restart 2 [blank] at 50ms\n  \
     pause 3 at 5ms for 20ms                resume 3 at 30ms\n  \
@@ -134,12 +148,14 @@ pub(crate) struct SimArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) picture: PictureArgs,
 }
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     quorate sweep ricart-agrawala --seeds 1000000 --loss 0.1 --duplicate 0.05\n  \
-    quorate sweep ricart-agrawala-clock-only --seeds 1000\n  \
+    quorate sweep ricart-agrawala-clock-only --seeds 1000 --svg broken.svg\n  \
     quorate sweep raft --nodes 5 --seeds 1000 --random-faults crash=1,cut=1\n  \
     quorate sweep replica --nodes 5 --seeds 100 --chaos")]
 pub(crate) struct SweepArgs {
@@ -157,6 +173,8 @@ pub(crate) struct SweepArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) picture: PictureArgs,
 }
 
 #[derive(Args)]
@@ -170,6 +188,8 @@ pub(crate) struct ReplayArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) picture: PictureArgs,
 }
 
 #[derive(Args)]

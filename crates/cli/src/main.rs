@@ -11,6 +11,7 @@ mod interrupt;
 mod memory;
 mod output;
 mod paint;
+mod picture;
 mod report;
 
 use args::{Cli, Verb};
@@ -58,9 +59,12 @@ fn run(cli: Cli) -> anyhow::Result<Verdict> {
         Some(Verb::Record(args)) => commands::record::run(&args),
         Some(Verb::Sweep(args)) => commands::sweep::run(&args),
         Some(Verb::Check(args)) => commands::check::run(&args),
+        Some(Verb::Shrink(args)) => commands::shrink::run(&args),
         Some(Verb::Compare(args)) => commands::compare::run(&args),
         Some(Verb::Replay(args)) => commands::replay::run(&args),
         Some(Verb::Trace(args)) => commands::trace::run(&args),
+        Some(Verb::Draw(args)) => commands::draw::run(&args),
+        Some(Verb::Gallery(args)) => commands::gallery::run(&args),
         Some(Verb::Bench(args)) => bench::run(&args),
         Some(Verb::Node(args)) => commands::node::run(&args),
         Some(Verb::Certs(args)) => commands::certs::run(&args),

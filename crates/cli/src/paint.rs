@@ -1,5 +1,6 @@
 //! Colours, where somebody can see them.
 
+use quorate_draw::{overview, terminal};
 use quorate_lab::trace::Ink;
 use quorate_sim::role::Role;
 use quorate_sim::words::Sort;
@@ -37,6 +38,30 @@ pub(crate) fn ink(ink: Ink, text: &str) -> String {
         Ink::Part(Sort::Control) => "2",
         Ink::Part(Sort::Event) => "1;32",
         Ink::Part(Sort::World) => "35",
+    };
+    paint(on_stdout(), code, text)
+}
+
+/// A piece of a picture.
+pub(crate) fn picture(ink: terminal::Ink, text: &str) -> String {
+    let code = match ink {
+        terminal::Ink::Role(role) => return self::ink(Ink::Column(role), text),
+        terminal::Ink::Part(sort) => return self::ink(Ink::Part(sort), text),
+        terminal::Ink::Message => "33",
+        terminal::Ink::Control | terminal::Ink::Faint => "2",
+        terminal::Ink::Alarm => "1;31",
+        terminal::Ink::Heading => "1",
+    };
+    paint(on_stdout(), code, text)
+}
+
+/// A piece of an overview.
+pub(crate) fn overview(ink: overview::Ink, text: &str) -> String {
+    let code = match ink {
+        overview::Ink::Role(role) => return self::ink(Ink::Column(role), text),
+        overview::Ink::Messages => "33",
+        overview::Ink::Alarm => "1;31",
+        overview::Ink::Faint => "2",
     };
     paint(on_stdout(), code, text)
 }

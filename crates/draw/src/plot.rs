@@ -128,7 +128,7 @@ pub enum Scale {
 pub enum Ticks {
     /// At round numbers.
     Round,
-    /// Where points are, if these places are few, else at round numbers.
+    /// Where points are and at all values to be in sight, if these places are few, else at round numbers.
     AtPoints,
 }
 

@@ -137,6 +137,11 @@ pub fn replay_command(file: &str) -> String {
     format!("quorate replay {} --steps", shell_word(file))
 }
 
+/// The command that draws the run whose journal is in this file.
+pub fn draw_command(file: &str) -> String {
+    format!("quorate draw {}", shell_word(file))
+}
+
 /// A check that was run.
 pub struct CheckRun {
     /// What it found.

@@ -83,7 +83,8 @@ pub(crate) fn judge<F: FamilyLab>(spec: &Spec<F>, entry: &'static F::Entry) -> (
     (world.into_observer().verdicts(), events)
 }
 
-fn play<F, O>(spec: &Spec<F>, entry: &'static F::Entry, observer: O) -> (Ending, World<NodeOf<F>, O>)
+/// Runs an experiment before any observer.
+pub(crate) fn play<F, O>(spec: &Spec<F>, entry: &'static F::Entry, observer: O) -> (Ending, World<NodeOf<F>, O>)
 where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
@@ -93,6 +94,7 @@ where
     for fault in spec.all_faults().cloned().chain(random).chain(F::own_faults(spec)) {
         world.schedule(fault);
     }
+    world.direct(spec.directions());
     let mut users = F::users(spec);
     world.start();
     let ending = run::run(&mut world, &mut users, F::limits(spec));

@@ -36,6 +36,10 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     const COMMANDS: &'static [&'static str];
     /// What it means to stand in these ways; those that are missing do not occur.
     const ROLES: &'static [(Role, &'static str)];
+    /// Whether others wait for as long as a node is chosen, so that nobody must be for ever.
+    const CHOSEN_BLOCKS: bool;
+    /// The word by which a script makes a node stand for the leadership, where nodes do so by themselves sooner or later.
+    const STANDS: Option<&'static str> = None;
 
     /// What the registry knows of one of its algorithms.
     type Entry: Sync + 'static;
@@ -93,6 +97,20 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         }
         Self::in_words(&line.split_whitespace().collect::<Vec<_>>(), node, number)
     }
+
+    /// What a script says to have this asked, or something as good as this.
+    fn in_script(command: &Self::Command) -> Option<&'static str>;
+
+    /// The settings of a run in which only the script says what users do.
+    fn scripted(settings: &Self::Settings) -> Self::Settings;
+
+    /// Whether nobody asks for anything unless a script does.
+    fn is_silent(_settings: &Self::Settings) -> bool {
+        false
+    }
+
+    /// The same experiment with less of something that the family's settings ask for, the least first.
+    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>>;
 
     /// The users, who do what the script says if it says anything.
     fn users(spec: &Spec<Self>) -> Self::Users;

@@ -26,6 +26,7 @@ mod family;
 pub mod mutex;
 pub mod replay;
 pub mod replica;
+pub mod shrink;
 mod spec;
 pub mod sweep;
 pub mod trace;

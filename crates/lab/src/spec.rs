@@ -8,7 +8,7 @@ use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Duration, Group, NodeId, Span, Time};
 use quorate_registry::{Entry, Erased, find};
 use quorate_sim::run::Limits;
-use quorate_sim::settings::{Chance, Fault, Latency, Length, LinkChange, Script, TimedFault};
+use quorate_sim::settings::{Chance, Direction, Fault, Latency, Length, LinkChange, Script, TimedFault};
 use quorate_sim::{Setup, Wire};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -166,6 +166,7 @@ impl<F: FamilyLab> Spec<F> {
             || !self.duplicate.is_zero()
             || self.random_faults.can_lose()
             || self.all_faults().any(|timed| loses_messages(&timed.fault))
+            || self.directions().iter().any(Direction::is_unreliable)
     }
 
     fn copes_with_loss(&self) -> bool {
@@ -175,6 +176,11 @@ impl<F: FamilyLab> Spec<F> {
     /// The faults of the command line, then those of the script.
     pub(crate) fn all_faults(&self) -> impl Iterator<Item = &TimedFault> {
         self.faults.iter().chain(self.script.iter().flat_map(|script| &script.faults))
+    }
+
+    /// What the script takes from chance.
+    pub(crate) fn directions(&self) -> &[Direction] {
+        self.script.as_ref().map_or(&[], |script| &script.directions)
     }
 
     /// All nodes.

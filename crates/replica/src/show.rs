@@ -9,7 +9,7 @@ impl fmt::Display for Ticket {
         match self.parts() {
             (0, _, _) => write!(f, "#{}", self.0),
             (client, number, 1) => write!(f, "#{client}.{number}"),
-            (client, number, attempt) => write!(f, "#{client}.{number} again ({attempt})"),
+            (client, number, attempt) => write!(f, "#{client}.{number} (try {attempt})"),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::dice::Dice;
 use crate::moment::Loss;
 use crate::settings::{Chance, Cut, Latency, LinkChange, Links};
+use crate::world::Told;
 use quorate_core::{NodeId, Time};
 use std::collections::HashMap;
 
@@ -74,6 +75,23 @@ impl Network {
             return Fate::Twice(arrival, self.arrival(now, from, to, latency));
         }
         Fate::Arrives(arrival)
+    }
+
+    /// Does what is told of a message that leaves now, unless a cut stops it.
+    pub(crate) fn directed(&mut self, now: Time, from: NodeId, to: NodeId, told: Told) -> Fate {
+        if self.is_cut(from, to) {
+            return Fate::Lost(Loss::Cut);
+        }
+        if told.lost {
+            return Fate::Lost(Loss::Chance);
+        }
+        let (latency, _, _) = self.manners(from, to);
+        let fixed = |length: Option<_>| length.map_or(latency, Latency::Fixed);
+        let arrival = self.arrival(now, from, to, fixed(told.takes));
+        match told.again {
+            Some(again) => Fate::Twice(arrival, self.arrival(now, from, to, Latency::Fixed(again))),
+            None => Fate::Arrives(arrival),
+        }
     }
 
     /// Whether messages from one to the other are stopped at present.

@@ -1,6 +1,6 @@
 //! What users type after `quorate check`.
 
-use super::{LinksArg, threads, whole};
+use super::{LinksArg, PictureArgs, threads, whole};
 use crate::memory::{self, Memory};
 use clap::Args;
 use quorate_check::{Effort, Search, Setup, Timing, Walks};
@@ -15,7 +15,7 @@ use std::str::FromStr;
     quorate check ricart-agrawala --nodes 3 --rounds 2\n  \
     quorate check ricart-agrawala-modulo --rounds unbounded\n  \
     quorate check central --crashes 1 --property exclusion\n  \
-    quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal\n\n\
+    quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal --svg broken.svg\n\n\
     Faults are bounds, at most 31 of a kind: with --loss 2, every way to lose none, one or two messages is tried.\n\
     Exit codes: 0 all properties hold in every reachable state, 1 one fails, 2 the command is wrong,\n\
     3 nothing fails so far, but the check is not finished.")]
@@ -95,6 +95,8 @@ pub(crate) struct CheckArgs {
     /// Write the journal of the shortest counterexample to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) picture: PictureArgs,
 }
 
 impl CheckArgs {

@@ -1,18 +1,22 @@
 //! What users type after `quorate compare`.
 
+use super::draw::ThemeArg;
 use super::whole;
 use crate::families::mutex::WorkloadArg;
+use crate::picture::ensure_writable;
 use clap::Args;
+use quorate_draw::style::Theme;
 use quorate_lab::{Mutex, Spec, compare, mutex};
 use quorate_registry::{Family, MutexEntry, find};
 use quorate_sim::settings::nearest;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     quorate compare mutex\n  \
     quorate compare mutex --algorithms central,ricart-agrawala --nodes 2-16 --workload all --json\n  \
-    quorate compare mutex --algorithms central --nodes 3 --entries 20 --real\n\n\
+    quorate compare mutex --algorithms central --nodes 3 --entries 20 --real\n  \
+    quorate compare mutex --nodes 2,4,8,16,32 --svg mutex.svg\n\n\
     The book's figures are for groups without faults, and its delays are in message times (T). In the simulator every \
     message takes 1 ms, so delays come out in T. Real delays are in milliseconds, and part of each is the machine's own.\n\n\
     Exit codes: 0 all is well, 1 a property fails or a figure is not the book's although it must be, 2 the command is \
@@ -44,6 +48,12 @@ pub(crate) struct CompareArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Draw it into this file, with the book's figures as lines; - is standard output.
+    #[arg(long, value_name = "FILE", help_heading = "Pictures")]
+    svg: Option<PathBuf>,
+    /// Dark on light, light on dark, or as whoever looks at it prefers.
+    #[arg(long, value_enum, help_heading = "Pictures")]
+    theme: Option<ThemeArg>,
 }
 
 /// A comparison that makes sense.
@@ -54,6 +64,15 @@ pub(crate) struct Plan {
     pub(crate) settings: mutex::Settings,
     /// Without, everything is only simulated.
     pub(crate) reality: Option<Reality>,
+    /// Without, nothing is drawn.
+    pub(crate) picture: Option<PicturePlan>,
+}
+
+/// A picture that is wanted.
+pub(crate) struct PicturePlan {
+    /// Where it goes; to standard output without.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) theme: Theme,
 }
 
 /// How real processes are started.
@@ -89,7 +108,21 @@ impl CompareArgs {
         let settings =
             mutex::Settings { entries: self.entries, workload: self.workload.into(), ..mutex::Settings::default() };
         let reality = self.real.then(|| reality(self.tls)).transpose()?;
-        Ok(Plan { contenders, sizes, seed: self.seed, settings, reality })
+        Ok(Plan { contenders, sizes, seed: self.seed, settings, reality, picture: self.picture()? })
+    }
+
+    fn picture(&self) -> anyhow::Result<Option<PicturePlan>> {
+        let Some(file) = &self.svg else {
+            anyhow::ensure!(self.theme.is_none(), "--theme says how a picture in SVG looks: add --svg FILE.");
+            return Ok(None);
+        };
+        let path = (file != Path::new("-")).then(|| file.clone());
+        anyhow::ensure!(
+            path.is_some() || !self.json,
+            "--svg - and --json both want standard output; give one of them a file."
+        );
+        path.iter().try_for_each(|path| ensure_writable("picture", path))?;
+        Ok(Some(PicturePlan { path, theme: self.theme.map(Into::into).unwrap_or_default() }))
     }
 }
 
@@ -174,6 +207,11 @@ impl Plan {
     /// How often something is run.
     pub(crate) fn runs(&self) -> usize {
         self.contenders.len() * self.sizes.len() * if self.reality.is_some() { 2 } else { 1 }
+    }
+
+    /// Whether a picture goes to standard output. Then nothing else may.
+    pub(crate) fn is_drawn_to_stdout(&self) -> bool {
+        self.picture.as_ref().is_some_and(|picture| picture.path.is_none())
     }
 
     /// What real processes carry out.

@@ -1,6 +1,6 @@
 //! What users type after `quorate run`.
 
-use super::whole;
+use super::{PictureArgs, whole};
 use crate::families::{Basics, FamilyArgs, Present};
 use clap::Args;
 use quorate_lab::{LabError, Spec, entry};
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     quorate run ricart-agrawala --nodes 5 --entries 100\n  \
-    quorate run central --nodes 4 --workload all --tls --trace run.journal\n  \
+    quorate run central --nodes 4 --workload all --tls --trace run.journal --svg run.svg\n  \
     quorate run replica --nodes 3 --kill 2@1s..3s --stop 3@2s..4s\n  \
     quorate run replica --nodes 5 --chaos --for 2m --seed 7\n  \
     quorate run replica --nodes 3 --namespaces --cut \"1 | 2,3 @ 2s..4s\"\n\n\
@@ -71,6 +71,8 @@ pub(crate) struct LiveArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     families: FamilyArgs,
+    #[command(flatten)]
+    pub(crate) picture: PictureArgs,
 }
 
 impl LiveArgs {

@@ -70,21 +70,30 @@ impl RunArgs {
         entry(&self.algorithm)
     }
 
-    /// Whether this file is the script that the run is read from.
-    pub(crate) fn is_script(&self, path: &Path) -> bool {
-        let resolved = |path: &Path| path.canonicalize().ok();
-        self.script.as_deref().is_some_and(|script| resolved(script).is_some() && resolved(script) == resolved(path))
+    /// What stands in the place of the algorithm.
+    pub(crate) fn subject(&self) -> &str {
+        &self.algorithm
+    }
+
+    /// The script that the run is read from, if there is one.
+    pub(crate) fn script(&self) -> Option<&Path> {
+        self.script.as_deref()
     }
 
     /// The experiment that these arguments describe.
     pub(crate) fn spec<F: Present>(&self) -> anyhow::Result<Spec<F>> {
-        self.families.refuse_others(F::FAMILY, &self.algorithm)?;
+        self.spec_of(&self.algorithm)
+    }
+
+    /// The experiment that these arguments describe, if this is the algorithm.
+    pub(crate) fn spec_of<F: Present>(&self, algorithm: &str) -> anyhow::Result<Spec<F>> {
+        self.families.refuse_others(F::FAMILY, algorithm)?;
         if self.chaos && F::FAMILY != Family::Replica {
-            return Err(means_nothing("chaos", Family::Replica, &self.algorithm, F::FAMILY));
+            return Err(means_nothing("chaos", Family::Replica, algorithm, F::FAMILY));
         }
         let script_path = self.script.as_ref().map(|path| path.display().to_string());
         let spec = Spec {
-            algorithm: self.algorithm.clone(),
+            algorithm: algorithm.to_owned(),
             nodes: self.nodes,
             seed: self.seed,
             latency: self.latency,

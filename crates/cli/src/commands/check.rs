@@ -7,14 +7,17 @@ use crate::args::CheckArgs;
 use crate::interrupt;
 use crate::memory::Memory;
 use crate::output::name;
+use crate::picture::{self, Company, Easel, Picture, ensure_writable};
 use crate::report::grouped;
 use crate::{Verdict, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_check::{Findings, Pass, Phase, Progress, Search};
-use quorate_lab::LabError;
 use quorate_lab::check::{self, CheckRun, CheckSpec, replay_command};
-use std::fs::{File, OpenOptions};
-use std::io::BufWriter;
+use quorate_lab::experiment::header;
+use quorate_lab::{LabError, Mutex};
+use quorate_sim::journal::Header;
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::path::Path;
 use std::time::Instant;
 
@@ -26,8 +29,10 @@ struct Written<'a> {
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
     let spec = args.spec()?;
-    if let Some(path) = &args.trace {
-        ensure_writable(path)?;
+    let (speaks, trace) = (args.json.then_some("json"), args.trace.as_deref());
+    args.picture.check(&Company { speaks, trace, ..Company::default() })?;
+    if let Some(path) = trace {
+        ensure_writable("journal", path)?;
     }
     interrupt::watch();
     let mut meter = Meter::new(&spec);
@@ -39,12 +44,17 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
     let written = args.trace.as_deref().map_or(Ok(None), |path| write(&run, path));
     // The verdicts are told even if their journal could not be written.
     let journal = written.as_ref().ok().and_then(Option::as_ref);
+    let pictures = pictures(&spec, &run, args)?;
+    let drawn = pictures.as_deref().unwrap_or_default();
     if args.json {
-        report::json(&json::Report::new(&spec, &run, replay(&spec, &run, journal)))?;
+        report::json(&json::Report::new(&spec, &run, replay(&spec, &run, journal), drawn))?;
+    } else if args.picture.takes_stdout() {
+        text::tell_if_nothing(&args.picture, &run, &mut io::stderr())?;
     } else {
-        text::print(&spec, &run, args.trace.is_some(), journal)?;
+        text::print(&spec, &run, args, journal, drawn)?;
     }
     written?;
+    pictures?;
     Ok(match (run.findings.is_broken(), run.is_complete()) {
         (true, _) => Verdict::Fails,
         (false, true) => Verdict::Holds,
@@ -52,20 +62,21 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
     })
 }
 
-/// Finds out before a long search that its journal could not be written. What is there is not touched.
-fn ensure_writable(path: &Path) -> anyhow::Result<()> {
-    let failed = |error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
-    if path.exists() {
-        OpenOptions::new().append(true).open(path).map(drop).map_err(failed)
-    } else {
-        File::create(path).and_then(|_| std::fs::remove_file(path)).map_err(failed)
-    }
+/// Draws the shortest counterexample, if there is one and that is wanted.
+fn pictures(spec: &CheckSpec, run: &CheckRun, args: &CheckArgs) -> anyhow::Result<anyhow::Result<Vec<Picture>>> {
+    let Some((_, example)) = run.broken().first().copied().filter(|_| args.picture.is_wanted()) else {
+        return Ok(Ok(Vec::new()));
+    };
+    let header = Header { found_by: Some(spec.command()), ..header(run.spec())? };
+    let play = |easel: &mut Easel<'_, Mutex>| Ok(run.show(example, easel).map(drop)?);
+    let ((), pictures) = picture::draw::<Mutex, _>(&args.picture, &header, play)?;
+    Ok(pictures)
 }
 
 /// Writes the shortest counterexample down, if there is one.
 fn write<'a>(run: &CheckRun, path: &'a Path) -> anyhow::Result<Option<Written<'a>>> {
     let Some((_, example)) = run.broken().first().copied() else { return Ok(None) };
-    let failed = |error: std::io::Error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
+    let failed = |error: io::Error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
     let file = File::create(path).map_err(failed)?;
     let lines = run.write(example, BufWriter::new(file)).map_err(|error| match error {
         LabError::Write(error) => failed(error),

@@ -1,6 +1,7 @@
 //! `quorate compare`: algorithms side by side, simulated and between real processes, beside the book.
 
 mod json;
+mod picture;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use quorate_lab::{FamilyLab, Mutex, Spec};
 use quorate_live::{LiveError, Options};
 use quorate_registry::MutexEntry;
 use quorate_sim::run::Ending;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,10 +83,15 @@ impl Comparison<'_> {
         self.rows.iter().all(|row| row.is_exact() != Some(false))
     }
 
+    /// How often something was run.
+    fn done(&self) -> usize {
+        self.rows.iter().flat_map(Row::sides).count()
+    }
+
     /// Whether everything was run that was to be, each to its end.
     fn is_complete(&self) -> bool {
-        let sides: Vec<_> = self.rows.iter().flat_map(Row::sides).collect();
-        sides.len() == self.plan.runs() && sides.iter().all(|side| side.measured.ending == Ending::Done)
+        let mut sides = self.rows.iter().flat_map(Row::sides);
+        self.done() == self.plan.runs() && sides.all(|side| side.measured.ending == Ending::Done)
     }
 
     fn verdict(&self) -> Verdict {
@@ -107,11 +114,17 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Verdict> {
     if end.is_ok() || !comparison.rows.is_empty() {
         if args.json {
             json::print(&comparison)?;
+        } else if plan.is_drawn_to_stdout() {
+            table::complaints(&comparison, &mut io::stderr())?;
         } else {
             table::print(&comparison)?;
         }
     }
-    end.map(|()| comparison.verdict())
+    end?;
+    if let Some(wanted) = &plan.picture {
+        picture::draw(&comparison, wanted, args.json)?;
+    }
+    Ok(comparison.verdict())
 }
 
 fn bar(plan: &Plan) -> ProgressBar {

@@ -4,11 +4,13 @@ use crate::Verdict;
 use crate::args::ExplainArgs;
 use crate::families::{Present, Task, of_family};
 use crate::output::output;
+use crate::picture::{self, Company, Easel, Picture};
 use crate::{paint, report};
 use quorate_core::about::{About, Profile};
+use quorate_lab::experiment::{self, header};
 use quorate_lab::trace::{self, Line, Trace};
-use quorate_lab::{FamilyLab, Spec, entry, experiment};
-use quorate_registry::Family;
+use quorate_lab::{FamilyLab, Spec, entry};
+use quorate_registry::{Family, all};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -24,6 +26,8 @@ struct Report<'a> {
     rules: Vec<Rule<'a>>,
     sections: std::collections::BTreeMap<&'a str, &'a str>,
     trace: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pictures: &'a [Picture],
 }
 
 #[derive(Serialize)]
@@ -46,6 +50,10 @@ impl Task for &ExplainArgs {
 fn explain<F: Present>(args: &ExplainArgs, profile: &Profile) -> anyhow::Result<Verdict> {
     let spec = F::example(profile.name);
     let about = profile.about();
+    let pictures = pictures(&spec, args)?;
+    if args.picture.takes_stdout() {
+        return Ok(Verdict::Holds);
+    }
     if args.json {
         let lines = steps(&spec, trace::plain)?;
         report::json(&Report {
@@ -58,6 +66,7 @@ fn explain<F: Present>(args: &ExplainArgs, profile: &Profile) -> anyhow::Result<
             rules: about.rules.iter().map(|rule| Rule { id: &rule.id, text: &rule.text }).collect(),
             sections: about.sections.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect(),
             trace: &lines,
+            pictures: &pictures,
         })?;
         return Ok(Verdict::Holds);
     }
@@ -90,7 +99,23 @@ fn explain<F: Present>(args: &ExplainArgs, profile: &Profile) -> anyhow::Result<
     }
     writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::legend(F::ROLES))))?;
     writeln!(out, "\n{}", paint::dim(&format!("To run it yourself: {} --steps", spec.command("sim"))))?;
+    for picture in &pictures {
+        writeln!(out, "{}", paint::dim(&picture.line()))?;
+    }
     Ok(Verdict::Holds)
+}
+
+/// Draws the example, if that is wanted.
+fn pictures<F: Present>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Vec<Picture>> {
+    let speaks = [(args.json, "json"), (args.markdown, "markdown")];
+    let speaks = speaks.into_iter().find_map(|(speaks, by)| speaks.then_some(by));
+    args.picture.check(&Company { speaks, ..Company::default() })?;
+    if !args.picture.is_wanted() {
+        return Ok(Vec::new());
+    }
+    let play = |easel: &mut Easel<'_, F>| Ok(experiment::run_with(spec, io::sink(), easel).map(drop)?);
+    let ((), pictures) = picture::draw::<F, _>(&args.picture, &header(spec)?, play)?;
+    pictures
 }
 
 /// The page in docs/algorithms.
@@ -113,11 +138,15 @@ fn page<F: Present>(spec: &Spec<F>, about: &About) -> anyhow::Result<()> {
         writeln!(out, "{line}")?;
     }
     writeln!(out, "{:>10}  {}\n```\n\n`{} --steps`", "", trace::legend(F::ROLES), spec.command("sim"))?;
+    // The gallery shows what is right, and the page stands beside it.
+    if all().iter().any(|entry| entry.name() == spec.algorithm) {
+        writeln!(out, "\n![{0}](../gallery/{0}.svg)", spec.algorithm)?;
+    }
     Ok(())
 }
 
 /// A header goes on after a colon; a section of its own begins a sentence.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -1,12 +1,15 @@
 //! `quorate run`: one run in real processes.
 
 use crate::args::LiveArgs;
+use crate::commands::draw;
 use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
+use crate::picture::{self, Company, Picture};
 use crate::report::{Figures, Measured, RunReport, count};
 use crate::{Verdict, interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::{NodeId, Time};
+use quorate_lab::check::draw_command;
 use quorate_lab::{FamilyLab, Spec};
 use quorate_live::schedule::option;
 use quorate_live::{Counts, LiveError, Options, Recorded};
@@ -48,6 +51,8 @@ struct Carried<'a> {
     forgotten: u64,
     /// What is odd about the journals of the processes.
     warnings: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pictures: &'a [Picture],
 }
 
 pub(crate) fn run(args: &LiveArgs) -> anyhow::Result<Verdict> {
@@ -63,6 +68,7 @@ impl Task for &LiveArgs {
 
 fn live<F: Present>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
     let spec = args.spec::<F>()?;
+    check_files(args)?;
     let program = std::env::current_exe()
         .map_err(|error| anyhow::anyhow!("This program cannot be found again, to start a process of it: {error}."))?;
     interrupt::watch();
@@ -95,12 +101,30 @@ fn live<F: Present>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Result
         }
         recorded => recorded?,
     };
+    // What came of the run is told even if its pictures could not be drawn.
+    let pictures = match &recorded.journal {
+        Some(journal) if args.picture.is_wanted() => draw::pictures::<F>(journal, &args.picture),
+        Some(_) | None => Ok(Vec::new()),
+    };
+    let drawn = pictures.as_deref().unwrap_or_default();
     if args.json {
-        print_json(args, &spec, entry, &recorded)?;
-    } else {
-        print(args, &spec, entry, &recorded)?;
+        print_json(args, &spec, entry, &recorded, drawn)?;
+    } else if !args.picture.takes_stdout() {
+        print(args, &spec, entry, &recorded, drawn)?;
     }
+    pictures?;
     Ok(verdict(&recorded))
+}
+
+/// A picture is drawn from the run's journal, so that there must be one.
+fn check_files(args: &LiveArgs) -> anyhow::Result<()> {
+    let speaks = [(args.json, "json"), (args.chaos, "chaos")].into_iter().find_map(|(speaks, by)| speaks.then_some(by));
+    args.picture.check(&Company { speaks, trace: args.trace.as_deref(), ..Company::default() })?;
+    anyhow::ensure!(
+        args.trace.is_some() || !args.picture.is_wanted(),
+        "A picture of real processes is drawn from their journal: add --trace FILE to say where that is kept."
+    );
+    Ok(())
 }
 
 fn verdict<F: FamilyLab>(recorded: &Recorded<F>) -> Verdict {
@@ -147,6 +171,7 @@ fn print_json<F: Present>(
     spec: &Spec<F>,
     entry: &'static F::Entry,
     recorded: &Recorded<F>,
+    pictures: &[Picture],
 ) -> anyhow::Result<()> {
     let Recorded { read, gathered, .. } = recorded;
     report::json(&Report {
@@ -178,6 +203,7 @@ fn print_json<F: Present>(
             skipped: gathered.skipped,
             forgotten: gathered.forgotten,
             warnings: &gathered.warnings,
+            pictures,
         },
     })
 }
@@ -187,6 +213,7 @@ fn print<F: Present>(
     spec: &Spec<F>,
     entry: &'static F::Entry,
     recorded: &Recorded<F>,
+    pictures: &[Picture],
 ) -> anyhow::Result<()> {
     let mut out = output();
     let place = if args.namespaces { "networks of their own" } else { "loopback" };
@@ -206,9 +233,16 @@ fn print<F: Present>(
     if let Some(path) = &recorded.journal {
         writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", name(path), gathered.lines)))?;
     }
+    for picture in pictures {
+        writeln!(out, "  {}", paint::dim(&picture.line()))?;
+    }
     if recorded.fails() {
         if let Some(path) = &recorded.journal {
             writeln!(out, "\nTo see what every process did: quorate replay {} --steps", name(path))?;
+            if pictures.is_empty() {
+                let draw = draw_command(&path.to_string_lossy());
+                writeln!(out, "To draw it: {draw} --svg {}", picture::NAMELESS)?;
+            }
         }
         writeln!(out, "To try again, as far as real time repeats itself: {}", args.command(spec))?;
     }

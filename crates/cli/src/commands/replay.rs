@@ -5,13 +5,28 @@ use crate::args::ReplayArgs;
 use crate::commands::trace::{Journal, open, wrong};
 use crate::families::{Present, Task, of_family};
 use crate::output::output;
+use crate::picture::{self, Company, Easel, Picture};
 use crate::report::Reading;
 use crate::{paint, report};
-use quorate_lab::replay::{self, entry_of, spec_of};
+use quorate_lab::FamilyLab;
+use quorate_lab::replay::{self, Replayed, entry_of, spec_of};
 use quorate_lab::trace::{self, Trace};
+use serde::Serialize;
 use std::io::{BufWriter, Write};
 
+/// What a journal came to, with what was drawn of it.
+#[derive(Serialize)]
+#[serde(bound = "")]
+struct Report<'a, F: FamilyLab> {
+    #[serde(flatten)]
+    reading: Reading<'a, F>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pictures: &'a [Picture],
+}
+
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Verdict> {
+    let speaks = [(args.json, "json"), (args.steps, "steps")].into_iter().find_map(|(speaks, by)| speaks.then_some(by));
+    args.picture.check(&Company { speaks, reads: &[("journal", Some(&args.file))], ..Company::default() })?;
     let journal = open(&args.file)?;
     let entry = entry_of(&journal).map_err(|error| wrong(&args.file, error))?;
     of_family(entry, Again { args, journal })
@@ -31,13 +46,34 @@ impl Task for Again<'_> {
 }
 
 fn replayed<F: Present>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
+    spec_of::<F, _>(&journal).map_err(|error| wrong(&args.file, error))?;
+    let header = journal.header().clone();
+    let (replayed, pictures) =
+        picture::draw::<F, _>(&args.picture, &header, |easel| replay(args, &mut journal, easel))?;
+    // What came of it is told even if its pictures could not be written.
+    let drawn = pictures.as_deref().unwrap_or_default();
+    if args.json {
+        report::json(&Report { reading: Reading::new(&replayed, Some(true)), pictures: drawn })?;
+    } else if !args.picture.takes_stdout() {
+        report::reading(&replayed, " replayed, every one as recorded")?;
+        let mut out = output();
+        for (place, picture) in drawn.iter().enumerate() {
+            writeln!(out, "{}  {}", if place == 0 { "\n" } else { "" }, paint::dim(&picture.line()))?;
+        }
+    }
+    pictures?;
+    Ok(Verdict::of(replayed.holds()))
+}
+
+/// Lets the nodes do it all again, before the easel and perhaps before the user.
+fn replay<F: Present>(
+    args: &ReplayArgs,
+    journal: &mut Journal,
+    easel: &mut Easel<'_, F>,
+) -> anyhow::Result<Replayed<F>> {
     let mut out = BufWriter::new(output());
     if args.steps {
-        writeln!(
-            out,
-            "{}",
-            paint::dim(&trace::heading(spec_of::<F, _>(&journal).map_err(|error| wrong(&args.file, error))?.nodes))
-        )?;
+        writeln!(out, "{}", paint::dim(&trace::heading(journal.header().nodes)))?;
     }
     let mut failed = None;
     let steps = args.steps.then(|| {
@@ -46,10 +82,10 @@ fn replayed<F: Present>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Resu
             failed = failed.take().or(told.err());
         })
     });
-    let result = replay::replay::<F, _, _>(&mut journal, steps);
+    let result = replay::replay::<F, _, _>(journal, (steps, easel));
     // Of a journal that does not replay, the steps that do are shown.
     let replayed = match result {
-        Ok((replayed, steps)) => {
+        Ok((replayed, (steps, _))) => {
             if let Some(mut steps) = steps {
                 steps.finish();
             }
@@ -67,10 +103,5 @@ fn replayed<F: Present>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Resu
         writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::legend(F::ROLES))))?;
     }
     out.flush()?;
-    if args.json {
-        report::json(&Reading::new(&replayed, Some(true)))?;
-    } else {
-        report::reading(&replayed, " replayed, every one as recorded")?;
-    }
-    Ok(Verdict::of(replayed.holds()))
+    Ok(replayed)
 }

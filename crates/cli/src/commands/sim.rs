@@ -4,18 +4,30 @@ use crate::Verdict;
 use crate::args::SimArgs;
 use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
+use crate::picture::{self, Company, Easel, Picture};
 use crate::report::{Figures, Measured, RunReport, count};
 use crate::{paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
-use quorate_lab::experiment::{self, Outcome};
+use quorate_lab::experiment::{self, Outcome, header};
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{FamilyLab, Spec};
 use quorate_sim::moment::{Moment, Observer};
 use quorate_sim::run::Ending;
+use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::marker::PhantomData;
 use std::path::Path;
+
+/// One run, with what was drawn of it.
+#[derive(Serialize)]
+#[serde(bound = "")]
+struct Report<'a, F: FamilyLab> {
+    #[serde(flatten)]
+    run: RunReport<'a, F>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pictures: &'a [Picture],
+}
 
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
     of_family(args.run.entry()?, args)
@@ -30,12 +42,14 @@ impl Task for &SimArgs {
 
 fn simulate<F: Present>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
     let spec = args.run.spec::<F>()?;
-    if let Some(path) = args.trace.as_deref().filter(|path| args.run.is_script(path)) {
-        anyhow::bail!("--trace {} would overwrite the script; give the journal another name.", name(path));
-    }
-    let outcome = if args.steps { with_steps(&spec, args.trace.as_deref())? } else { quietly(&spec, args)? };
+    check_files(args)?;
+    let (outcome, pictures) = picture::draw::<F, _>(&args.picture, &header(&spec)?, |easel| {
+        if args.steps { with_steps(&spec, args.trace.as_deref(), easel) } else { quietly(&spec, args, easel) }
+    })?;
+    // What came of the run is told even if its pictures could not be written.
+    let drawn = pictures.as_deref().unwrap_or_default();
     if args.json {
-        report::json(&RunReport {
+        let run = RunReport {
             algorithm: F::profile(entry).name,
             family: F::FAMILY,
             nodes: spec.nodes,
@@ -48,11 +62,19 @@ fn simulate<F: Present>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Res
             messages: &outcome.messages,
             judged: outcome.verdicts[..].into(),
             measured: Measured::<F>(&outcome.summary),
-        })?;
-    } else {
-        print(&spec, entry, &outcome, args)?;
+        };
+        report::json(&Report { run, pictures: drawn })?;
+    } else if !args.picture.takes_stdout() {
+        print(&spec, entry, &outcome, args, drawn)?;
     }
+    pictures?;
     Ok(Verdict::of(outcome.holds()))
+}
+
+fn check_files(args: &SimArgs) -> anyhow::Result<()> {
+    let speaks = [(args.json, "json"), (args.steps, "steps")].into_iter().find_map(|(speaks, by)| speaks.then_some(by));
+    let reads = [("script", args.run.script())];
+    args.picture.check(&Company { speaks, reads: &reads, trace: args.trace.as_deref(), ..Company::default() })
 }
 
 fn print<F: Present>(
@@ -60,6 +82,7 @@ fn print<F: Present>(
     entry: &'static F::Entry,
     outcome: &Outcome<F>,
     args: &SimArgs,
+    pictures: &[Picture],
 ) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(
@@ -85,11 +108,15 @@ fn print<F: Present>(
     if let Some(path) = &args.trace {
         writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", name(path), outcome.lines)))?;
     }
+    for picture in pictures {
+        writeln!(out, "  {}", paint::dim(&picture.line()))?;
+    }
     if let Some(breach) = outcome.breaches().next() {
         if !args.steps {
             report::story(spec, breach, &mut out)?;
         }
-        writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
+        writeln!(out)?;
+        picture::hints(spec, breach, outcome.events, &args.picture, &mut out)?;
     }
     Ok(())
 }
@@ -99,7 +126,11 @@ fn links<F: FamilyLab>(spec: &Spec<F>) -> &'static str {
 }
 
 /// Prints every step as it happens.
-fn with_steps<F: FamilyLab>(spec: &Spec<F>, journal: Option<&Path>) -> anyhow::Result<Outcome<F>> {
+fn with_steps<F: Present>(
+    spec: &Spec<F>,
+    journal: Option<&Path>,
+    easel: &mut Easel<'_, F>,
+) -> anyhow::Result<Outcome<F>> {
     let mut out = BufWriter::new(output());
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     let mut failed = None;
@@ -108,7 +139,7 @@ fn with_steps<F: FamilyLab>(spec: &Spec<F>, journal: Option<&Path>) -> anyhow::R
             failed = writeln!(out, "{}", trace::render(line, paint::ink)).err();
         }
     });
-    let (outcome, mut steps) = experiment::run_with(spec, writer(journal)?, steps)?;
+    let (outcome, (mut steps, _)) = experiment::run_with(spec, writer(journal)?, (steps, easel))?;
     steps.finish();
     drop(steps);
     if let Some(error) = failed {
@@ -119,9 +150,9 @@ fn with_steps<F: FamilyLab>(spec: &Spec<F>, journal: Option<&Path>) -> anyhow::R
     Ok(outcome)
 }
 
-fn quietly<F: Present>(spec: &Spec<F>, args: &SimArgs) -> anyhow::Result<Outcome<F>> {
+fn quietly<F: Present>(spec: &Spec<F>, args: &SimArgs, easel: &mut Easel<'_, F>) -> anyhow::Result<Outcome<F>> {
     let progress = Progress::<F>::new(F::goal(spec));
-    let (outcome, progress) = experiment::run_with(spec, writer(args.trace.as_deref())?, progress)?;
+    let (outcome, (progress, _)) = experiment::run_with(spec, writer(args.trace.as_deref())?, (progress, easel))?;
     progress.bar.finish_and_clear();
     Ok(outcome)
 }

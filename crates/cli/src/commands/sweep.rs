@@ -1,17 +1,19 @@
 //! `quorate sweep`: many runs.
 
 use crate::Verdict;
-use crate::args::{SweepArgs, threads};
+use crate::args::{PictureArgs, SweepArgs, threads};
 use crate::families::{Present, Task, of_family};
 use crate::output::output;
+use crate::picture::{self, Company, Picture};
 use crate::report::count;
 use crate::{interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
+use quorate_lab::experiment::{self, Outcome, header};
 use quorate_lab::sweep::{self, Summary, Sweep};
-use quorate_lab::{FamilyLab, Spec, experiment};
+use quorate_lab::{FamilyLab, Spec};
 use quorate_sim::property::Kind;
 use serde::Serialize;
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::Instant;
 
 #[derive(Serialize)]
@@ -26,6 +28,8 @@ struct Report<'a> {
     properties: Vec<Row>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<Failure>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pictures: &'a [Picture],
 }
 
 #[derive(Serialize)]
@@ -58,6 +62,8 @@ impl Task for &SweepArgs {
 
 fn sweep<F: Present>(args: &SweepArgs) -> anyhow::Result<Verdict> {
     let spec = args.run.spec::<F>()?;
+    let (speaks, reads) = (args.json.then_some("json"), [("script", args.run.script())]);
+    args.picture.check(&Company { speaks, reads: &reads, ..Company::default() })?;
     anyhow::ensure!(args.seeds > 0, "A sweep needs at least one seed: --seeds 1000.");
     let threads = threads(args.threads, "sweep")?;
     let sweep = Sweep { spec, seeds: args.seeds, threads, keep_going: args.keep_going };
@@ -75,12 +81,46 @@ fn sweep<F: Present>(args: &SweepArgs) -> anyhow::Result<Verdict> {
     })?;
     bar.finish_and_clear();
     let seconds = begin.elapsed().as_secs_f64();
+    let failure = match &summary.first_failure {
+        Some((seed, _)) if !args.json || args.picture.is_wanted() => {
+            Some(again(with_seed(&sweep.spec, *seed), &args.picture)?)
+        }
+        Some(_) | None => None,
+    };
+    // The verdicts are told even if their picture could not be written.
+    let drawn = failure.as_ref().and_then(|again| again.pictures.as_deref().ok()).unwrap_or_default();
     if args.json {
-        report::json(&json(&sweep.spec, &summary, seconds))?;
+        report::json(&json(&sweep.spec, &summary, seconds, drawn))?;
+    } else if args.picture.takes_stdout() {
+        tell_if_nothing(args, &summary, &mut io::stderr())?;
     } else {
-        print(&sweep, &summary, seconds)?;
+        print(&sweep, &summary, seconds, failure.as_ref(), args)?;
+    }
+    if let Some(again) = failure {
+        again.pictures?;
     }
     Ok(if is_interrupted(&sweep, &summary) { Verdict::Unfinished } else { Verdict::of(summary.holds()) })
+}
+
+/// The run of the first seed that fails, once more.
+struct Again<F: FamilyLab> {
+    spec: Spec<F>,
+    outcome: Outcome<F>,
+    pictures: anyhow::Result<Vec<Picture>>,
+}
+
+fn again<F: Present>(spec: Spec<F>, args: &PictureArgs) -> anyhow::Result<Again<F>> {
+    let (outcome, pictures) =
+        picture::draw::<F, _>(args, &header(&spec)?, |easel| Ok(experiment::run_with(&spec, io::sink(), easel)?.0))?;
+    Ok(Again { spec, outcome, pictures })
+}
+
+/// Whoever wants a picture of a failure is told that there is none.
+fn tell_if_nothing(args: &SweepArgs, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    if args.picture.is_wanted() && summary.first_failure.is_none() {
+        writeln!(out, "\nno seed failed, so there is nothing to draw, and no file is touched")?;
+    }
+    Ok(())
 }
 
 /// Whether it ended before its time, and not because of a failure.
@@ -88,7 +128,7 @@ fn is_interrupted<F: FamilyLab>(sweep: &Sweep<F>, summary: &Summary) -> bool {
     summary.seeds < sweep.seeds && summary.failed == 0
 }
 
-fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64) -> Report<'a> {
+fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64, pictures: &'a [Picture]) -> Report<'a> {
     let row = |(name, kind, held): &(&'static str, Kind, u64)| Row {
         name,
         kind: *kind,
@@ -111,10 +151,17 @@ fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64) ->
         seconds,
         properties: summary.held.iter().map(row).collect(),
         failure,
+        pictures,
     }
 }
 
-fn print<F: Present>(sweep: &Sweep<F>, summary: &Summary, seconds: f64) -> anyhow::Result<()> {
+fn print<F: Present>(
+    sweep: &Sweep<F>,
+    summary: &Summary,
+    seconds: f64,
+    failure: Option<&Again<F>>,
+    args: &SweepArgs,
+) -> anyhow::Result<()> {
     let mut out = output();
     let spec = &sweep.spec;
     writeln!(
@@ -137,19 +184,22 @@ fn print<F: Present>(sweep: &Sweep<F>, summary: &Summary, seconds: f64) -> anyho
         };
         report::property(*kind, name, &word, &mut out)?;
     }
-    if let Some((seed, breach)) = &summary.first_failure {
-        let spec = with_seed(spec, *seed);
+    if let (Some((seed, breach)), Some(Again { spec, outcome, pictures })) = (&summary.first_failure, failure) {
         let text = breach.violation.as_ref().map(|violation| violation.text.as_str()).unwrap_or_default();
         writeln!(out, "\nSeed {seed} breaks '{}': {text}.", breach.name)?;
-        let outcome = experiment::run(&spec)?;
         if let Some(breach) = outcome.breaches().next() {
-            report::story(&spec, breach, &mut out)?;
+            report::story(spec, breach, &mut out)?;
         }
-        writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
+        writeln!(out)?;
+        for picture in pictures.as_deref().unwrap_or_default() {
+            writeln!(out, "{}", paint::dim(&picture.line()))?;
+        }
+        picture::hints(spec, breach, outcome.events, &args.picture, &mut out)?;
         if !sweep.keep_going && summary.seeds < sweep.seeds {
             writeln!(out, "{}", paint::dim("The sweep ends with the first failure; --keep-going counts them all."))?;
         }
     }
+    tell_if_nothing(args, summary, &mut out)?;
     if is_interrupted(sweep, summary) {
         writeln!(out, "\nInterrupted: {} of {} seeds were tried.", summary.seeds, sweep.seeds)?;
         return Ok(());

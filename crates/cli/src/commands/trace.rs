@@ -18,16 +18,21 @@ use serde::Serialize;
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 /// A journal in a file.
-pub(crate) type Journal = journal::Journal<BufReader<File>>;
+pub(crate) type Journal<R = File> = journal::Journal<BufReader<R>>;
 
 /// Opens a journal.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Journal> {
+    open_with(path, |file| file)
+}
+
+/// Opens a journal that is read through something which sees how far it is.
+pub(crate) fn open_with<R: Read>(path: &Path, through: impl FnOnce(File) -> R) -> anyhow::Result<Journal<R>> {
     let file = File::open(path).map_err(|error| anyhow!("The journal {} could not be opened: {error}.", name(path)))?;
-    Journal::open(BufReader::new(file)).map_err(|error| wrong(path, error))
+    Journal::open(BufReader::new(through(file))).map_err(|error| wrong(path, error))
 }
 
 /// What is wrong with a journal, and with which one.

@@ -92,6 +92,7 @@ fn one_that_fails() {
                     · outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   times in milliseconds
 
         To see it again: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --trace broken.journal && quorate replay broken.journal --steps
+        To draw it: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --svg broken.svg
 
         complete: every reachable state was seen; the chance that a hash collision hid one is at most 8.1e-12
     "#]].assert_eq(&timeless(&run("check ricart-agrawala-clock-only --no-reduction").ok(1)));

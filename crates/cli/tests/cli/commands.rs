@@ -7,8 +7,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
 
-const VERBS: [&str; 11] =
-    ["demo", "list", "explain", "sim", "sweep", "check", "compare", "replay", "trace", "bench", "certs"];
+const VERBS: [&str; 14] = [
+    "demo", "list", "explain", "sim", "sweep", "check", "compare", "replay", "trace", "draw", "gallery", "bench",
+    "certs", "shrink",
+];
 
 /// Those whose examples take more than a moment, or other machines.
 const LIVE_VERBS: [&str; 3] = ["run", "node", "record"];

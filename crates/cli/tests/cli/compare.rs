@@ -2,7 +2,8 @@
 
 use crate::live::{has_nodes, signal, until};
 use crate::run::{quorate, run, run_in};
-use expect_test::expect;
+use crate::xml::{self, Element};
+use expect_test::{expect, expect_file};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
@@ -162,6 +163,11 @@ fn mistakes_are_told_before_anything_runs() {
         "compare mutex --algorithms centrel",
         "compare mutex --algorithms central,central",
         "compare mutex --entries 0",
+        "compare mutex --svg no/such/folder.svg",
+        "compare mutex --svg .",
+        "compare mutex --svg - --json",
+        "compare mutex --theme dark",
+        "compare mutex --theme grey --svg x.svg",
     ];
     let told = lines.iter().map(|line| format!("$ quorate {line}\n{}", run_in(folder.path(), line).complaint()));
     expect![[r#"
@@ -191,6 +197,19 @@ fn mistakes_are_told_before_anything_runs() {
         error: --algorithms names 'central' twice; once is enough.
         $ quorate compare mutex --entries 0
         error: A comparison in which nobody enters shows nothing: use --entries 100.
+        $ quorate compare mutex --svg no/such/folder.svg
+        error: The picture no/such/folder.svg could not be written: No such file or directory (os error 2).
+        $ quorate compare mutex --svg .
+        error: The picture . could not be written: Is a directory (os error 21).
+        $ quorate compare mutex --svg - --json
+        error: --svg - and --json both want standard output; give one of them a file.
+        $ quorate compare mutex --theme dark
+        error: --theme says how a picture in SVG looks: add --svg FILE.
+        $ quorate compare mutex --theme grey --svg x.svg
+        error: invalid value 'grey' for '--theme <THEME>'
+          [possible values: auto, light, dark]
+
+        For more information, try '--help'.
     "#]].assert_eq(&told.collect::<String>());
     let ended = run("compare mutex --tls");
     assert!(ended.code == Some(2) && ended.err.contains("--real"), "{ended:?}");
@@ -212,4 +231,107 @@ fn an_interrupted_comparison_tells_what_is_there() {
     let [row] = rows(&report) else { panic!("{report}") };
     assert_eq!((&report["complete"], &row["entries"], &row["real"]), (&false.into(), &50_000.into(), &Value::Null));
     assert!(!has_nodes(id));
+}
+
+fn drawn(svg: &str) -> Vec<Element> {
+    xml::parse(svg).unwrap()
+}
+
+/// What is told on hover of everything that was measured.
+fn hovers(svg: &str) -> Vec<String> {
+    let titles = drawn(svg).into_iter().skip(2).filter(|element| element.name == "title");
+    titles.map(|title| title.text).filter(|text| text.contains(" nodes ")).collect()
+}
+
+/// The table is as it always is, and every row is in every plot that it has a figure for.
+#[test]
+fn a_comparison_is_drawn_beside_its_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "compare mutex --nodes 2,4,8 --entries 40 --workload all";
+    let table = run(line).ok(0);
+    let told = run_in(folder.path(), &format!("{line} --svg costs.svg")).ok(0);
+    assert_eq!(told, format!("{table}\n  picture: costs.svg\n"));
+    let svg = fs::read_to_string(folder.path().join("costs.svg")).unwrap();
+    let report = run_in(folder.path(), &format!("{line} --json --svg costs.svg --theme light")).json(0);
+    assert_eq!(report, run(&format!("{line} --json")).json(0), "JSON with a picture is other JSON");
+    let light = fs::read_to_string(folder.path().join("costs.svg")).unwrap();
+    assert!(svg.contains("prefers-color-scheme") && !light.contains("prefers-color-scheme"));
+    assert_eq!(run(&format!("{line} --svg -")).ok(0), svg, "another picture on standard output");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something else was left behind");
+    let hovers = hovers(&svg);
+    for row in rows(&report) {
+        let (who, nodes) = (row["algorithm"].as_str().unwrap(), &row["nodes"]);
+        let there = |text: String| hovers.iter().filter(|hover| hover.starts_with(&text)).count();
+        assert_eq!(
+            there(format!(
+                "{who} · simulated · nodes {nodes} · messages an entry {}",
+                row["messages_per_entry"].as_f64().unwrap()
+            )),
+            1
+        );
+        let figures = ["client_delay", "sync_delay"].into_iter().filter(|field| row[field].is_number()).count();
+        assert_eq!(there(format!("{who} · simulated · nodes {nodes} · ")), 2 + figures, "{row}");
+    }
+    assert_eq!(svg.matches("<title>ricart-agrawala · the book · 2(n−1)</title>").count(), 1);
+    for text in [
+        "central",
+        "ricart-agrawala-modulo",
+        "3, own 0",
+        "Sync delay",
+        "all ask at once, 40 requests a run · seed 1 · T: one message time",
+    ] {
+        assert!(drawn(&svg).iter().any(|element| element.name == "text" && element.text == text), "{text}");
+    }
+}
+
+/// Real figures are rings, their delays have plots of their own.
+#[test]
+fn real_figures_are_drawn_too() {
+    let svg = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --svg -").ok(0);
+    let hovers = hovers(&svg);
+    let real: Vec<_> = hovers.iter().filter(|hover| hover.starts_with("central · real · nodes 3 · ")).collect();
+    // Messages, load, client delay; nobody waited, so that there is no other delay.
+    assert_eq!(real.len(), 3, "{hovers:?}");
+    assert_eq!(real.iter().filter(|hover| hover.contains(" ms")).count(), 1, "{real:?}");
+    assert!(svg.contains(">Sync delay, real</text>") && svg.contains(">nothing was measured</text>"), "{svg}");
+}
+
+/// A picture on standard output is alone there, and whoever must know what is wrong is told all the same.
+#[test]
+fn what_fails_is_drawn_and_told() {
+    let line = "compare mutex --algorithms toy-forgetful --nodes 3 --entries 300 --workload all --svg -";
+    let ended = run(line);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    drawn(&ended.out);
+    assert!(ended.err.contains("toy-forgetful with 3 nodes, simulated: 'exclusion' fails: at "), "{}", ended.err);
+    assert!(!ended.out.contains(" · the book"), "a toy is in no book");
+}
+
+/// Whatever was there before stays, and nothing half drawn is beside it.
+#[test]
+fn an_interrupted_comparison_is_not_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("costs.svg"), "precious").unwrap();
+    let words = ["compare", "mutex", "--nodes", "3,4", "--entries", "50000", "--real", "--svg", "costs.svg"];
+    let mut command = quorate(folder.path());
+    let child = command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let id = child.id();
+    until("processes begin", || has_nodes(id));
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(
+        told.starts_with("No picture was drawn: only 1 of 12 runs came to their end; costs.svg is as it was."),
+        "{told}"
+    );
+    assert_eq!(fs::read_to_string(folder.path().join("costs.svg")).unwrap(), "precious");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// It is made by the command that it stands for; `UPDATE_EXPECT=1` makes it anew.
+#[test]
+fn the_picture_in_the_documents_is_current() {
+    let svg = run("compare mutex --nodes 2,4,8,16,32 --svg -").ok(0);
+    expect_file!["../../../../docs/pictures/compare-mutex.svg"].assert_eq(&svg);
 }

@@ -203,7 +203,7 @@ fn faults() {
             $ quorate sim central --fault ''
             error: --fault: '' lacks a fault; write for example 'crash 2 at 10ms'.
             $ quorate sim central --fault 'crash'
-            error: --fault: 'crash' lacks a node; write crash NODE [torn] [at TIME] [for LENGTH].
+            error: --fault: 'crash' lacks a node; write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
             $ quorate sim central --fault 'crash 2 at 10'
             error: --fault: '10' has no unit; add one, such as '10ms'. Units are ns, us, ms, s, m, h.
             $ quorate sim central --fault 'cut 1 | 1'
@@ -237,7 +237,7 @@ fn scripts() {
             $ quorate sim central --script bytes
             error: The script bytes could not be read: stream did not contain valid UTF-8.
             $ quorate sim central --script misspelt
-            error: In the script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
+            error: In the script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
             $ quorate sim central --script stranger
             error: In the script stranger: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
             $ quorate sim central --script unitless

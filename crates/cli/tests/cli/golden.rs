@@ -325,6 +325,8 @@ fn sim_with_faults() {
                     · outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   times in milliseconds
 
         To see it again: quorate sim central --nodes 3 --seed 1 --entries 4 --fault "crash 1 at 10ms"
+        To draw it: quorate sim central --nodes 3 --seed 1 --entries 4 --fault "crash 1 at 10ms" --svg broken.svg
+        To make it small: quorate shrink central --nodes 3 --seed 1 --entries 4 --fault "crash 1 at 10ms"
     "#]].assert_eq(&told);
 }
 
@@ -384,6 +386,8 @@ fn sweep() {
                     · outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   times in milliseconds
 
         To see it again: quorate sim ricart-agrawala-clock-only --nodes 2 --seed 10 --entries 2
+        To draw it: quorate sim ricart-agrawala-clock-only --nodes 2 --seed 10 --entries 2 --svg broken.svg
+        To make it small: quorate shrink ricart-agrawala-clock-only --nodes 2 --seed 10 --entries 2
         The sweep ends with the first failure; --keep-going counts them all.
     "#]]
     .assert_eq(&format!("{begin} events in … s\n{end}"));

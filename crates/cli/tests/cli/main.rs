@@ -15,8 +15,10 @@ mod commands;
 #[cfg(target_os = "linux")]
 mod compare;
 mod documents;
+mod draw;
 mod errors;
 mod families;
+mod gallery;
 mod golden;
 mod journals;
 mod json;
@@ -26,4 +28,6 @@ mod live;
 mod node;
 mod record;
 mod run;
+mod shrink;
 mod violations;
+mod xml;

@@ -41,29 +41,34 @@ impl Ruler {
         let axis = if way == Way::Across { &plot.x } else { &plot.y };
         let values = values(plot, axis, way);
         let has_zero = axis.scale == Scale::Log && values.contains(&0.0);
-        let is_whole = values.iter().all(|value| value.fract() == 0.0);
         let margin = (f64::from(room) / f64::from(length.max(1))).clamp(LEAST_MARGIN, MOST_MARGIN);
         let (low, high) = match axis.scale {
             Scale::Linear => linear_ends(&values, way, margin),
             Scale::Log => log_ends(&values, margin),
         };
         let mut ruler = Self { scale: axis.scale, low, high, has_zero, ticks: Vec::new() };
-        ruler.ticks = ruler.find_ticks(plot, axis, way, length, is_whole);
+        ruler.ticks = ruler.find_ticks(axis, places(plot, axis, way), &values, most_ticks(axis.scale, way, length));
         ruler
     }
 
-    fn find_ticks(&self, plot: &Plot, axis: &Axis, way: Way, length: i32, is_whole: bool) -> Vec<(f64, String)> {
-        let most = most_ticks(axis.scale, way, length);
-        let places = places(plot, way);
-        if axis.ticks == Ticks::AtPoints && !places.is_empty() && places.len() <= FEW {
-            return places.into_iter().map(|place| (place, number(place))).collect();
+    fn find_ticks(&self, axis: &Axis, places: Vec<f64>, values: &[f64], most: usize) -> Vec<(f64, String)> {
+        let has_few = axis.ticks == Ticks::AtPoints && places.len() <= FEW;
+        let places = places.into_iter().filter(|_| has_few).map(|place| (place, number(place)));
+        let mut ticks: Vec<_> = places.collect();
+        // One tick alone does not say how long anything is. If there is nothing else, it need not.
+        if ticks.len() > 1 || (ticks.len() == 1 && values.iter().all(|value| values.first() == Some(value))) {
+            return ticks;
         }
+        let is_whole = values.iter().all(|value| value.fract() == 0.0);
         let round = match self.scale {
             Scale::Linear => ticks::linear(self.low, self.high, most, is_whole && self.high - self.low >= 1.0),
             Scale::Log => ticks::log(self.low, self.high, most, is_whole && self.high - self.low >= 2.0),
         };
         let zero = self.has_zero.then(|| Tick::of(0.0));
-        zero.into_iter().chain(round).map(|tick| (tick.value(), tick.text())).collect()
+        ticks.extend(zero.into_iter().chain(round).map(|tick| (tick.value(), tick.text())));
+        ticks.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        ticks.dedup_by(|(one, _), (other, _)| one == other);
+        ticks
     }
 
     /// Where zero ends and the rest begins, if zero has a place of its own.
@@ -133,10 +138,11 @@ fn values(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
     values
 }
 
-/// Where points are, from the least on.
-fn places(plot: &Plot, way: Way) -> Vec<f64> {
+/// Where points are, and what is to be in sight, from the least on.
+fn places(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
     let points = plot.series.iter().flat_map(|series| &series.points);
-    let mut places: Vec<_> = points.map(|point| if way == Way::Across { point.x } else { point.y }).collect();
+    let points = points.map(|point| if way == Way::Across { point.x } else { point.y });
+    let mut places: Vec<_> = points.chain(axis.shown.iter().copied()).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
     places
@@ -227,6 +233,10 @@ mod tests {
             ruler.ticks.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(texts(&plot(3..7)), "3 4 5 6");
+        assert_eq!(texts(&plot(3..5).x(Axis::log("nodes").at_points().showing(8.0).showing(2.0))), "2 3 4 8");
         assert_eq!(texts(&plot(2..40)), "2 5 10 20");
+        assert_eq!(texts(&plot(7..8)), "7");
+        let around = Series::new("s").formula("f", [(4.0, 1.0), (14.0, 1.0)]);
+        assert_eq!(texts(&plot(7..8).with(around)), "4 6 7 8 10 12 14");
     }
 }

@@ -89,7 +89,7 @@ pub(super) struct Words {
 pub(super) struct Rest {
     pub(super) text: String,
     pub(super) colour: Colour,
-    /// In pixels.
+    /// How many pixels it is away, beyond a blank; with none there is no blank either.
     pub(super) gap: i32,
 }
 
@@ -134,7 +134,8 @@ impl Canvas {
         let paint = match stamp.rim {
             Some(rim) => {
                 let rim = self.ink(rim);
-                format!("fill=\"{colour}\" stroke=\"{rim}\" stroke-width=\"1.2\"")
+                let width = pixels(stamp.radius * 22 / 100);
+                format!("fill=\"{colour}\" stroke=\"{rim}\" stroke-width=\"{width}\"")
             }
             None => format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\""),
         };
@@ -149,6 +150,9 @@ impl Canvas {
     }
 
     pub(super) fn words(&mut self, (x, y): (i32, i32), words: &Words) {
+        if words.text.is_empty() {
+            return;
+        }
         let colour = self.ink(words.colour);
         let mut tag = format!("<text x=\"{}\" y=\"{}\" font-size=\"{}\"", pixels(x), pixels(y), words.size);
         let _ = write!(tag, " fill=\"{colour}\"");
@@ -162,7 +166,9 @@ impl Canvas {
         }
         let rest = words.rest.as_ref().map(|Rest { text, colour, gap }| {
             let colour = self.ink(*colour);
-            format!("<tspan dx=\"{gap}\" fill=\"{colour}\" font-weight=\"400\">{}</tspan>", isolate(text))
+            // Whoever copies the text wants the blank too.
+            let blank = if *gap > 0 { " " } else { "" };
+            format!("{blank}<tspan dx=\"{gap}\" fill=\"{colour}\" font-weight=\"400\">{}</tspan>", isolate(text))
         });
         let hover = words.hover.as_ref().map(|hover| title(hover)).unwrap_or_default();
         let (text, rest) = (isolate(&words.text), rest.unwrap_or_default());

@@ -16,6 +16,8 @@ const SHARE: i32 = 8;
 /// Which marks of a plot are moved aside, and how far.
 pub(super) struct Crowd {
     shifts: BTreeMap<(i32, i32, usize), i32>,
+    /// Where there are marks, across, counted from the left.
+    columns: BTreeMap<i32, usize>,
 }
 
 /// A mark in its column, with all that belongs to it.
@@ -51,15 +53,23 @@ impl Crowd {
                 columns.entry(across(point.x)).or_default().push(Member::new(point, first, &upwards));
             }
         }
-        let room = room(&columns, width);
-        let mut crowd = Self { shifts: BTreeMap::new() };
+        let mut crowd = Self { shifts: BTreeMap::new(), columns: columns.keys().copied().zip(0..).collect() };
         for (x, members) in columns {
-            let edge = x.min(width - x) + DOT_REACH;
+            let room = crowd.room(x, width);
             for group in groups(members) {
-                crowd.part(plot, x, &group, room.min(2 * edge));
+                crowd.part(plot, x, &group, room);
             }
         }
         crowd
+    }
+
+    /// How much room the marks of a column have beside each other.
+    fn room(&self, x: i32, width: i32) -> i32 {
+        let left = self.columns.range(..x).next_back().map(|(left, _)| x - left);
+        let right = self.columns.range(x + 1..).next().map(|(right, _)| right - x);
+        let gap = left.into_iter().chain(right).min().unwrap_or(width / 3).min(width / 3);
+        let edge = x.min(width - x) + DOT_REACH;
+        (gap * SHARE / 10).min(2 * edge)
     }
 
     /// How far the marks of one place are moved aside.
@@ -84,6 +94,20 @@ impl Crowd {
     /// Whether anything is moved aside.
     pub(super) fn is_there(&self) -> bool {
         !self.shifts.is_empty()
+    }
+
+    /// How large marks are, in hundredths of their usual size: small where there are many.
+    pub(super) fn size(&self) -> i32 {
+        match self.columns.len() {
+            0..=20 => 100,
+            21..=40 => 80,
+            41.. => 65,
+        }
+    }
+
+    /// Which of the columns of marks is here.
+    pub(super) fn column(&self, x: i32) -> usize {
+        self.columns.get(&x).copied().unwrap_or_default()
     }
 
     /// How far this mark is moved to the right.
@@ -111,12 +135,6 @@ fn groups(mut members: Vec<Member>) -> Vec<Vec<Member>> {
 /// Series of one name are one thing.
 fn first_of(plot: &Plot, series: &Series) -> usize {
     plot.series.iter().position(|other| other.name == series.name).unwrap_or_default()
-}
-
-/// How much room marks have beside each other.
-fn room(columns: &BTreeMap<i32, Vec<Member>>, width: i32) -> i32 {
-    let gaps = columns.keys().zip(columns.keys().skip(1)).map(|(left, right)| right - left);
-    gaps.min().unwrap_or(width / 3).min(width / 3) * SHARE / 10
 }
 
 /// How wide the widest group of marks at one place would like to be, in pixels. A range takes a whole column.

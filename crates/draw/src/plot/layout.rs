@@ -151,7 +151,8 @@ impl Layout {
 }
 
 fn label_width(words: &Words) -> i32 {
-    width(&words.text, bold(LABEL)) + words.rest.as_ref().map_or(0, |rest| rest.gap + width(&rest.text, LABEL))
+    width(&words.text, bold(LABEL))
+        + words.rest.as_ref().map_or(0, |rest| rest.gap + width(" ", LABEL) + width(&rest.text, LABEL))
 }
 
 /// Names at the right end of what they name, as long as they do not stand in each other's way.
@@ -172,7 +173,7 @@ fn ends(plot: &Plot, cast: &Cast<'_>, y: &Ruler, height: i32) -> Vec<(i32, Words
 fn label(series: &Series, cast: &Cast<'_>) -> Words {
     let (text, is_whole) = fit(&series.name, bold(LABEL), WIDEST_LABEL);
     let formula = series.formula.as_ref().map(|formula| fit(&formula.text, LABEL, WIDEST_LABEL / 2).0);
-    let rest = formula.filter(|text| !text.is_empty()).map(|text| Rest { text, colour: FAINT, gap: 8 });
+    let rest = formula.filter(|text| !text.is_empty()).map(|text| Rest { text, colour: FAINT, gap: 4 });
     let hover = (!is_whole).then(|| series.name.clone());
     Words { rest, hover, is_bold: true, ..Words::new(text, LABEL, cast.look(series).colour) }
 }

@@ -222,19 +222,22 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
+    /// From left to right. Where marks have no room beside each other, another one is in front in each column, so that all
+    /// are seen.
     fn marks(&self, chart: &mut Chart<'_>, mark: Mark) -> Result<(), PlotError> {
-        for (series, look) in self.plot.series.iter().zip(&self.looks) {
-            let points = series.points.iter().filter(|point| point.mark == mark);
-            let dots = points.map(|point| {
-                let dot = Dot {
-                    stamp: stamp(look, mark),
-                    shift: self.shift(series, point),
-                    hover: self.hover(series, point),
-                };
-                Placed { at: vec![(point.x, point.y)], ink: dot }
-            });
-            chart.draw_series(dots).map_err(drawing)?;
+        let mut dots = Vec::new();
+        let count = self.plot.series.len();
+        for (place, (series, look)) in self.plot.series.iter().zip(&self.looks).enumerate() {
+            for point in series.points.iter().filter(|point| point.mark == mark) {
+                let column = self.crowd.column(units(self.cell, point).0);
+                let mut stamp = stamp(look, mark);
+                stamp.radius = stamp.radius * self.crowd.size() / 100;
+                let dot = Dot { stamp, shift: self.shift(series, point), hover: self.hover(series, point) };
+                dots.push(((column, (place + column) % count), Placed { at: vec![(point.x, point.y)], ink: dot }));
+            }
         }
+        dots.sort_by_key(|(turn, _)| *turn);
+        chart.draw_series(dots.into_iter().map(|(_, dot)| dot)).map_err(drawing)?;
         Ok(())
     }
 
@@ -280,7 +283,7 @@ fn stroke(pen: Pen) -> Stroke {
 }
 
 /// Of what is to be written along a line, as much as has room: the last first, then from the first on.
-fn apart<'a>(places: Vec<(i32, &'a String)>, size: impl Fn(&str) -> i32) -> Vec<(i32, &'a str)> {
+fn apart(places: Vec<(i32, &String)>, size: impl Fn(&str) -> i32) -> Vec<(i32, &str)> {
     let mut written: Vec<(i32, &str)> = Vec::new();
     let first = places.len().saturating_sub(1);
     let order = places.iter().skip(first).chain(places.iter().take(first));

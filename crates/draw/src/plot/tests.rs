@@ -131,10 +131,10 @@ fn lines_that_end_apart_are_named_there_and_others_in_a_legend() {
     let has = |root: &Element, text: &str| texts(root).iter().filter(|element| element.text == text).count();
     let root = sound(&messages().svg(Theme::Light).unwrap());
     // The name and the formula are one text, which needs no legend.
-    assert_eq!((has(&root, "ricart-agrawala2(n−1)"), has(&root, "ricart-agrawala")), (1, 0));
+    assert_eq!((has(&root, "ricart-agrawala 2(n−1)"), has(&root, "ricart-agrawala")), (1, 0));
     let twin = Series { name: "twin".into(), ..ricart_agrawala() };
     let root = sound(&messages().with(twin).svg(Theme::Light).unwrap());
-    assert_eq!((has(&root, "ricart-agrawala2(n−1)"), has(&root, "twin2(n−1)")), (1, 0));
+    assert_eq!((has(&root, "ricart-agrawala 2(n−1)"), has(&root, "twin 2(n−1)")), (1, 0));
     assert_eq!((has(&root, "ricart-agrawala"), has(&root, "twin"), has(&root, "2(n−1)")), (1, 1, 2));
 }
 

@@ -5,7 +5,7 @@ use super::canvas::{Anchor, Canvas, Number};
 use super::lanes::{class, triangle};
 use super::sheet::MARGIN;
 use super::text::{shortened, width, wrapped};
-use crate::scene::{Blow, Cause, Head, Scene};
+use crate::scene::{Arrow, Blow, Cause, Head, Scene};
 use quorate_core::Class;
 use quorate_sim::role::Role;
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ fn signs(scene: &Scene, kinds: &Kinds) -> Vec<(Sign, String)> {
     for kind in kinds.names() {
         signs.push((Sign::Kind(kinds.manner(kind), kinds.colour(kind)), shortened(kind, 30)));
     }
-    let arrows = |wanted: fn(&crate::scene::Arrow) -> bool| scene.arrows.iter().any(wanted);
+    let arrows = |wanted: fn(&Arrow) -> bool| scene.arrows.iter().any(wanted);
     let steps = |wanted: fn(&Cause) -> bool| scene.steps.iter().any(|step| wanted(&step.cause));
     let mut add = |there: bool, sign: Sign, words: &str| {
         if there {
@@ -102,7 +102,8 @@ fn signs(scene: &Scene, kinds: &Kinds) -> Vec<(Sign, String)> {
     add(arrows(|arrow| matches!(arrow.head, Head::Lost { .. })), Sign::Lost, "never arrives");
     add(arrows(|arrow| arrow.again && !arrow.copy), Sign::Repeat, "sent again");
     add(arrows(|arrow| arrow.copy), Sign::Copy, "a copy that the network made");
-    add(arrows(|arrow| arrow.class == Class::Control && !arrow.again), Sign::Control, "control message");
+    let shared = |arrow: &Arrow| arrow.class == Class::Control && !arrow.again && kinds.manner(&arrow.kind) == "arrow";
+    add(scene.arrows.iter().any(shared), Sign::Control, "control message");
     signs
 }
 

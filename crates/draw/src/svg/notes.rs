@@ -21,8 +21,8 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    fn new(class: &'static str, text: &str, x: f64, size: f64) -> Self {
-        let text = shortened(text, MOST_LETTERS);
+    fn new(class: &'static str, text: &str, x: f64, size: f64, most: usize) -> Self {
+        let text = shortened(text, most);
         let width = if class == "rule" { width(&text, size) } else { bold(&text, size) };
         Self { class, text, x, left: x - 5.0, width, size }
     }
@@ -49,7 +49,7 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
         let told: Vec<&str> = asked.into_iter().chain(step.events.iter().map(String::as_str)).collect();
         if !told.is_empty() {
             let class = if asked.is_some() { "label" } else { "event" };
-            texts.push(Beside::new(class, &told.join(" · "), x, 12.5));
+            texts.push(Beside::new(class, &told.join(" · "), x, 12.5, MOST_LETTERS));
         }
     }
     for mark in scene.marks.iter().filter(|mark| mark.lane == Some(lane)) {
@@ -60,7 +60,7 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
             Blow::Resumed => "goes on",
             Blow::Changed => continue,
         };
-        texts.push(Beside::new("mark", word, axis.of(mark.place.order), 12.5));
+        texts.push(Beside::new("mark", word, axis.of(mark.place.order), 12.5, MOST_LETTERS));
     }
     texts.sort_by(|one, other| one.left.total_cmp(&other.left));
     texts
@@ -69,13 +69,14 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
 /// The rules that were applied.
 pub(super) fn below(scene: &Scene, lane: usize, depth: Depth, axis: &Axis) -> Vec<Beside> {
     let text = |(rule, text): &(String, String)| match depth {
-        Depth::Full => format!("{rule} {text}"),
+        Depth::Full(_) => format!("{rule} {text}"),
         Depth::Names | Depth::None => rule.clone(),
     };
+    let most = if let Depth::Full(most) = depth { most } else { MOST_LETTERS };
     let told = steps(scene, lane).filter(|step| depth != Depth::None && !step.rules.is_empty());
     told.map(|step| {
         let rules: Vec<_> = step.rules.iter().map(text).collect();
-        Beside::new("rule", &rules.join(" · "), axis.of(step.place.order), 11.5)
+        Beside::new("rule", &rules.join(" · "), axis.of(step.place.order), 11.5, most)
     })
     .collect()
 }

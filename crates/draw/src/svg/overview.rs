@@ -1,15 +1,16 @@
 //! How a long run went on the whole, as SVG: a ribbon for each node, and the messages as bars.
 
 use super::Options;
-use super::canvas::{Anchor, Canvas};
+use super::canvas::{Anchor, Canvas, Number};
 use super::frame::{foot, short_millis};
 use super::lanes::class;
 use super::sheet::MARGIN;
-use super::text::{shortened, width, wrapped};
+use super::text::{bold, shortened, width, wrapped};
 use crate::overview::{Bin, Overview, Row};
 use quorate_core::Time;
 use quorate_sim::role::Role;
 use quorate_sim::words::millis;
+use std::fmt::Write;
 
 /// The width of all bins together.
 const WIDE: f64 = 1_080.0;
@@ -40,6 +41,7 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
         lane(&mut canvas, overview, row, &scale, top + index as f64 * PITCH);
     }
     bars(&mut canvas, overview, &scale, (bottom - BARS, bottom));
+    breaches(&mut canvas, overview, &scale, (top, bottom));
     let mut y = axis(&mut canvas, overview, &scale, bottom + 6.0);
     if options.legend {
         y = legend(&mut canvas, overview, y + 10.0);
@@ -111,43 +113,71 @@ fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (names, top, b
     }
 }
 
+fn breaches(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
+    for breach in overview.breaches.iter().filter(|breach| (overview.from..=overview.to).contains(&breach.time)) {
+        let x = scale.x(breach.time);
+        let title = format!("{} ms: {}", millis_of(overview, breach.time), breach.text);
+        canvas.titled("lasting", &title, |canvas| canvas.line("breach", (x, top - 4.0), (x, bottom)));
+    }
+    if let Some(breach) = overview.breaches.first() {
+        let told: Vec<&str> = overview.breaches.iter().map(|breach| breach.text.as_str()).collect();
+        let at = (scale.x(breach.time) + 5.0).min(scale.left + WIDE - bold(&told.join(" · "), 13.0));
+        canvas.text("breach-name", (at.max(scale.left), bottom - BARS + 8.0), Anchor::Start, &told.join(" · "));
+    }
+}
+
 fn lane(canvas: &mut Canvas, overview: &Overview, row: &Row, scale: &Scale, top: f64) {
     canvas.text("node", (MARGIN, top + 15.0), Anchor::Start, &format!("node {}", row.node));
     canvas.rectangle("groove", (scale.left, top), (WIDE, RIBBON), 3.0);
     for role in STACK {
         let Some(class) = class(role) else { continue };
-        let mut run: Option<(usize, f64, f64)> = None;
-        // Bins of equal shares are one rectangle.
+        let mut area = Areas::default();
         for (index, shares) in row.shares.iter().enumerate() {
             let total = shares.total().max(1) as f64;
             let below: u64 = STACK.iter().take_while(|other| **other != role).map(|other| shares.of(*other)).sum();
-            let (base, height) = (below as f64 / total, shares.of(role) as f64 / total);
-            match run {
-                Some((_, known, tall)) if known == base && tall == height => {}
-                _ => {
-                    flush(canvas, overview, scale, class, run, index, top);
-                    run = Some((index, base, height));
-                }
+            let (base, part) = (below as f64 / total * RIBBON, shares.of(role) as f64 / total * RIBBON);
+            if part > 0.0 {
+                let (from, to) = scale.bin(overview, index);
+                area.add(from, to, top + RIBBON - base, part.max(0.8));
             }
         }
-        flush(canvas, overview, scale, class, run, row.shares.len(), top);
+        area.draw(canvas, class);
     }
 }
 
-fn flush(
-    canvas: &mut Canvas,
-    overview: &Overview,
-    scale: &Scale,
-    class: &str,
-    run: Option<(usize, f64, f64)>,
-    end: usize,
-    top: f64,
-) {
-    let Some((first, base, height)) = run.filter(|(_, _, height)| *height > 0.0) else { return };
-    let (from, _) = scale.bin(overview, first);
-    let (to, _) = scale.bin(overview, end);
-    let tall = (height * RIBBON).max(0.8);
-    canvas.rectangle(class, (from, top + RIBBON - base * RIBBON - tall), (to - from, tall), 0.0);
+/// Rectangles of one class, those that go on where another one ends in one piece.
+#[derive(Default)]
+struct Areas {
+    path: String,
+    /// The last one: from, to, bottom, height.
+    last: Option<(f64, f64, f64, f64)>,
+}
+
+impl Areas {
+    fn add(&mut self, from: f64, to: f64, bottom: f64, height: f64) {
+        match &mut self.last {
+            Some((_, end, base, tall)) if *end == from && *base == bottom && *tall == height => *end = to,
+            _ => {
+                self.flush();
+                self.last = Some((from, to, bottom, height));
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some((from, to, bottom, height)) = self.last.take() {
+            let [x, y, wide, tall] = [from, bottom - height, to - from, height].map(Number);
+            // Writing into memory cannot fail.
+            let _ = write!(self.path, "M{x} {y}h{wide}v{tall}h-{wide}z");
+        }
+    }
+
+    fn draw(mut self, canvas: &mut Canvas, class: &str) {
+        self.flush();
+        if !self.path.is_empty() {
+            canvas.raw(format_args!("<path class=\"{class}\" d=\"{}\"/>", self.path));
+        }
+    }
 }
 
 fn bars(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
@@ -155,22 +185,24 @@ fn bars(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): 
     let most = overview.bins.iter().map(all).max().unwrap_or_default().max(1) as f64;
     let room = bottom - top - 18.0;
     canvas.text("label", (MARGIN, bottom - 4.0), Anchor::Start, "messages");
+    let [mut messages, mut control, mut lost] = <[Areas; 3]>::default();
     for (index, bin) in overview.bins.iter().enumerate() {
         let (from, to) = scale.bin(overview, index);
-        let wide = (to - from - 0.3).max(0.4);
-        let mut base = bottom;
-        for (class, count) in [("bar", bin.messages), ("bar-control", bin.control)] {
-            let tall = count as f64 / most * room;
-            if count > 0 {
-                canvas.rectangle(class, (from, base - tall), (wide, tall), 0.0);
-                base -= tall;
-            }
+        let end = from + (to - from - 0.3).max(0.4);
+        let tall = |count: u64| count as f64 / most * room;
+        if bin.messages > 0 {
+            messages.add(from, end, bottom, tall(bin.messages));
+        }
+        if bin.control > 0 {
+            control.add(from, end, bottom - tall(bin.messages), tall(bin.control));
         }
         if bin.lost > 0 {
-            let tall = (bin.lost as f64 / most * room).max(1.5);
-            canvas.rectangle("bar-lost", (from, bottom - tall), (wide, tall), 0.0);
+            lost.add(from, end, bottom, tall(bin.lost).max(1.5));
         }
     }
+    messages.draw(canvas, "bar");
+    control.draw(canvas, "bar-control");
+    lost.draw(canvas, "bar-lost");
 }
 
 /// Times at round distances; returns where they end.

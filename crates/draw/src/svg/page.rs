@@ -14,13 +14,16 @@ use quorate_sim::words::millis;
 
 /// A picture that would be wider than this is broken into rows.
 const MOST_WIDTH: f64 = 1_500.0;
+/// A note in full is cut after so many letters, where there is room, and else after so many.
+const ALL_LETTERS: usize = 100;
+const FEW_LETTERS: usize = 42;
 const LEAST_WIDTH: f64 = 640.0;
 
 /// Draws a scene in as many rows as it takes.
 pub(super) fn draw(scene: &Scene, options: &Options) -> String {
     let depths: &[Depth] = match options.notes {
-        Notes::Auto => &[Depth::Full, Depth::Names],
-        Notes::Full => &[Depth::Full],
+        Notes::Auto => &[Depth::Full(ALL_LETTERS), Depth::Full(FEW_LETTERS), Depth::Names],
+        Notes::Full => &[Depth::Full(ALL_LETTERS), Depth::Full(FEW_LETTERS)],
         Notes::Names => &[Depth::Names],
         Notes::None => &[Depth::None],
     };

@@ -14,6 +14,9 @@ pub(super) const MARGIN: f64 = 26.0;
 pub(super) const RIBBON: f64 = 9.0;
 /// Between the texts of two lanes, for arrows and their names.
 const BETWEEN: f64 = 66.0;
+/// The same in a large group, which would be too high otherwise.
+const BETWEEN_MANY: f64 = 38.0;
+const MANY: usize = 8;
 /// A row of texts.
 const ROW: f64 = 16.0;
 /// A row of bands above the lanes.
@@ -22,7 +25,8 @@ pub(super) const BAND_ROW: f64 = 21.0;
 /// How much is told below each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    Full,
+    /// Their texts, cut after so many letters.
+    Full(usize),
     Names,
     None,
 }
@@ -77,18 +81,19 @@ impl Sheet {
             let clock_texts = if clocks { notes::clocks(scene, lane, options.clocks, &sheet.axis) } else { Vec::new() };
             let above = notes::above(scene, lane, &sheet.axis);
             let below = notes::below(scene, lane, depth, &sheet.axis);
-            sheet.lane(clock_texts, above, below);
+            let between = if scene.lanes.len() > MANY { BETWEEN_MANY } else { BETWEEN };
+            sheet.lane(clock_texts, above, below, between);
         }
         sheet.bottom += 14.0;
         sheet
     }
 
     /// Adds a lane with these texts.
-    fn lane(&mut self, clocks: Vec<Beside>, above: Vec<Beside>, below: Vec<Beside>) {
+    fn lane(&mut self, clocks: Vec<Beside>, above: Vec<Beside>, below: Vec<Beside>, between: f64) {
         let (clock_rows, clock_levels) = packed(&clocks, 3);
         let (above_rows, above_levels) = packed(&above, 3);
         let (below_rows, below_levels) = packed(&below, 4);
-        let gap = if self.lanes.is_empty() { 14.0 } else { BETWEEN };
+        let gap = if self.lanes.is_empty() { 14.0 } else { between };
         let y = self.bottom + gap + RIBBON + (clock_levels + above_levels) as f64 * ROW;
         self.boxes.take(Area { left: 0.0, right: self.axis.right + 30.0, top: y - RIBBON, bottom: y + RIBBON });
         let up = |level: usize| y - RIBBON - 5.0 - level as f64 * ROW;

@@ -47,6 +47,8 @@ impl FamilyLab for Election {
         (Role::Follows, "knows the leader"),
         (Role::Chosen, "is the leader"),
     ];
+    const CHOSEN_BLOCKS: bool = false;
+    const STANDS: Option<&'static str> = Some(Command::Campaign.name());
 
     type Entry = ElectionEntry;
     type Command = Command;
@@ -100,6 +102,19 @@ impl FamilyLab for Election {
         }
     }
 
+    fn in_script(command: &Command) -> Option<&'static str> {
+        Some(command.name())
+    }
+
+    fn scripted(_settings: &Settings) -> Settings {
+        Settings::default()
+    }
+
+    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
+        let alone = Settings { starters: Starters::Lowest };
+        if spec.settings == alone { Vec::new() } else { vec![Spec { settings: alone, ..spec.clone() }] }
+    }
+
     fn users(spec: &Spec<Self>) -> Campaigns {
         let users = match &spec.script {
             Some(script) if !script.commands.is_empty() => Campaigns::scripted(spec.nodes, script.commands.clone()),
@@ -139,7 +154,8 @@ impl FamilyLab for Election {
     }
 
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {
-        vec![Flag { place: Place::Front, text: format!("--starters {}", spec.settings.starters) }]
+        let starters = format!("--starters {}", spec.settings.starters);
+        Flag::unless(spec.is_scripted(), Place::Front, starters).into_iter().collect()
     }
 
     fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {

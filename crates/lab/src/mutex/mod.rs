@@ -6,6 +6,7 @@ pub use users::Users;
 
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge, Place};
+use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use quorate_core::about::Profile;
@@ -68,6 +69,7 @@ impl FamilyLab for Mutex {
         &[Command::Acquire.name(), Command::Try.name(), Command::Cancel.name(), Command::Release.name()];
     const ROLES: &'static [(Role, &'static str)] =
         &[(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
+    const CHOSEN_BLOCKS: bool = true;
 
     type Entry = MutexEntry;
     type Command = Command;
@@ -119,6 +121,24 @@ impl FamilyLab for Mutex {
         command.ok_or_else(|| unheard(words, Self::COMMANDS, "acquire, try, cancel or release"))
     }
 
+    fn in_script(command: &Command) -> Option<&'static str> {
+        Some(command.name())
+    }
+
+    fn scripted(_settings: &Settings) -> Settings {
+        Settings::default()
+    }
+
+    /// Fewer requests, by those who are left.
+    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
+        let entries = spec.settings.entries;
+        let asks = fewer(entries).map(|entries| Settings { entries, ..spec.settings.clone() });
+        let everyone = Settings { requesters: Vec::new(), ..spec.settings.clone() };
+        let patient = Settings { tries: Chance::NEVER, cancels: Chance::NEVER, ..spec.settings.clone() };
+        let all = asks.chain([everyone, patient]).filter(|settings| *settings != spec.settings);
+        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+    }
+
     fn users(spec: &Spec<Self>) -> Users {
         match &spec.script {
             Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
@@ -165,7 +185,8 @@ impl FamilyLab for Mutex {
         };
         let members = Group::from_iter(requesters.iter().copied());
         let flags = [
-            Flag::unless(false, Place::Front, format!("--entries {entries}")),
+            // Where a script says who asks, nobody counts.
+            Flag::unless(spec.is_scripted(), Place::Front, format!("--entries {entries}")),
             Flag::unless(*workload == usual.workload, Place::Front, format!("--workload {}", word(workload))),
             Flag::unless(requesters.is_empty(), Place::Front, format!("--requesters {members}")),
             length("hold", hold),

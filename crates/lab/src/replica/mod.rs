@@ -8,6 +8,7 @@ mod client;
 mod clients;
 mod operator;
 mod properties;
+mod smaller;
 mod ticket;
 mod typed;
 mod users;
@@ -226,6 +227,8 @@ impl FamilyLab for Replica {
         (Role::Follows, "follows"),
         (Role::Chosen, "leads"),
     ];
+    const CHOSEN_BLOCKS: bool = false;
+    const STANDS: Option<&'static str> = Some("campaign");
 
     type Entry = ReplicaEntry;
     type Command = Command;
@@ -284,10 +287,36 @@ impl FamilyLab for Replica {
         typed::command(words, node, number)
     }
 
+    /// A script knows one register, and numbers its values itself: that is less than a client asks, and mostly enough.
+    fn in_script(command: &Command) -> Option<&'static str> {
+        match command {
+            Command::Propose(_) => Some("write"),
+            Command::Query { .. } => Some("read"),
+            Command::Campaign => Some("campaign"),
+            Command::Change { .. } | Command::Transfer(_) => None,
+        }
+    }
+
+    fn scripted(settings: &Settings) -> Settings {
+        let Settings { clients: _, operations, keys, changes, chaos, .. } = Settings::default();
+        Settings { clients: 0, operations, keys, changes, chaos, ..settings.clone() }
+    }
+
+    fn is_silent(settings: &Settings) -> bool {
+        settings.clients == 0
+    }
+
+    /// Fewer clients and operations; a log that is kept sooner.
+    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
+        smaller::settings(&spec.settings).into_iter().map(|settings| Spec { settings, ..spec.clone() }).collect()
+    }
+
     fn users(spec: &Spec<Self>) -> Users {
         let Settings { clients, operations, keys, .. } = spec.settings;
         match &spec.script {
-            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
+            Some(script) if !script.commands.is_empty() => {
+                Users::of_script(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO))
+            }
             Some(_) | None => {
                 let (tick, site) = (spec.settings.tick(), site(spec));
                 let (nodes, seed, calm) = (spec.nodes, spec.seed, site.calm);
@@ -376,7 +405,7 @@ impl FamilyLab for Replica {
         let flags = [
             founders.and_then(|founders| front(false, format!("--founders {founders}"))),
             front(*clients == usual.clients, format!("--clients {clients}")),
-            front(false, format!("--operations {operations}")),
+            front(spec.is_scripted() && *operations == usual.operations, format!("--operations {operations}")),
             front(*keys == usual.keys, format!("--keys {keys}")),
             front(*changes == usual.changes, format!("--changes {changes}")),
             front(*reads == usual.reads, format!("--reads {}", word(reads))),
@@ -389,10 +418,13 @@ impl FamilyLab for Replica {
         flags.into_iter().flatten().collect()
     }
 
-    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
+    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {
             Moment::Input { node, input: Taken::Start { .. }, .. } => Some((*node, Role::Idle)),
-            Moment::Effect { node, effect: Done::Emit(Event::Restored(_)), .. } => Some((*node, Role::Waiting)),
+            // Whoever follows takes over a snapshot without losing its leader.
+            Moment::Effect { node, effect: Done::Emit(Event::Restored(_)), .. } => {
+                before.get(node.index()).is_none_or(|role| *role == Role::Idle).then_some((*node, Role::Waiting))
+            }
             Moment::Effect { node, effect: Done::Emit(Event::Leads { .. }), .. } => Some((*node, Role::Chosen)),
             Moment::Effect { node, effect: Done::Emit(Event::Follows { leader, .. }), .. } => {
                 Some((*node, if leader.is_some() { Role::Follows } else { Role::Waiting }))

@@ -14,21 +14,14 @@ pub(super) struct Asking {
 /// The client that changes members.
 pub(super) const OPERATOR: u64 = 0;
 
-const ATTEMPTS: u32 = 20;
-pub(super) const NUMBERS: u32 = 28;
-
 impl Asking {
     pub(super) fn ticket(self) -> Ticket {
-        Ticket((self.client << (NUMBERS + ATTEMPTS)) | (self.number << ATTEMPTS) | self.attempt)
+        Ticket::of(self.client, self.number, self.attempt)
     }
 
     pub(super) fn of(ticket: Ticket) -> Self {
-        let low = |bits: u32| (1 << bits) - 1;
-        Self {
-            client: ticket.0 >> (NUMBERS + ATTEMPTS),
-            number: (ticket.0 >> ATTEMPTS) & low(NUMBERS),
-            attempt: ticket.0 & low(ATTEMPTS),
-        }
+        let (client, number, attempt) = ticket.parts();
+        Self { client, number, attempt }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What people type at a running replica.
 
-use super::ticket::{Asking, NUMBERS};
+use super::ticket::Asking;
 use super::{Command, MOST_CLIENTS};
 use crate::typed::unheard;
 use quorate_core::NodeId;
@@ -23,7 +23,7 @@ const MOST_MEMBERS: usize = 1_000;
 pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
     // Nobody whom a workload or a script speaks for.
     let client = MOST_CLIENTS + u64::from(node.number());
-    let ticket = Asking { client, number: number % (1 << NUMBERS), attempt: 1 }.ticket();
+    let ticket = Asking { client, number: number & Ticket::MOST_NUMBER, attempt: 1 }.ticket();
     let change = |change| Some(Command::Propose(vec![propose(ticket, client, number, change)]));
     let command = match (words.first().map(|word| word.to_lowercase()).as_deref(), words.get(1..).unwrap_or_default()) {
         (Some("read"), []) => Some(Command::Query { ticket, query: Read { key: 0 } }),

@@ -27,8 +27,9 @@ impl Users {
         Self(Kind::Clients(Box::new(clients)))
     }
 
-    pub(super) fn of_script(commands: Vec<TimedCommand>) -> Self {
-        let last = commands.iter().map(|command| Time::ZERO + command.at).max().unwrap_or(Time::ZERO);
+    /// Whoever a script speaks for. It is not over before the last fault is.
+    pub(super) fn of_script(commands: Vec<TimedCommand>, calm: Time) -> Self {
+        let last = commands.iter().map(|command| Time::ZERO + command.at).max().unwrap_or(Time::ZERO).max(calm);
         Self(Kind::Script { commands, last, is_over: false })
     }
 }

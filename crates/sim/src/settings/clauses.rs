@@ -168,6 +168,19 @@ impl<'a> Reader<'a> {
         read_node(word)
     }
 
+    /// A whole number; `what` says of what.
+    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, SettingError> {
+        let (word, rest) = first_word(self.rest);
+        if word.is_empty() {
+            return Err(self.missing(what));
+        }
+        self.rest = rest;
+        if !word.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(SettingError::not_a(word, what, "3"));
+        }
+        word.parse().map_err(|_| SettingError::out_of_range(word, "at most 18446744073709551615 can be counted"))
+    }
+
     /// Whether this word stands next.
     pub(super) fn option(&mut self, name: &str) -> bool {
         let (word, rest) = first_word(self.rest);

@@ -16,7 +16,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Fault {
-    /// `crash 2`, `crash 2 torn`: the node stops and forgets what is not on its disk.
+    /// `crash 2`, `crash 2 torn`, `crash 2 keeping 3`: the node stops and forgets what is not on its disk.
     Crash {
         /// The node.
         node: NodeId,
@@ -82,6 +82,8 @@ pub enum Unsynced {
     Lost,
     /// A random prefix of them survives: `torn`.
     Torn,
+    /// So many of them survive, the oldest: `keeping 3`.
+    Kept(u64),
 }
 
 /// What a node finds on its disk when it restarts.
@@ -211,7 +213,7 @@ impl FaultKind {
     /// How such a fault is written in full, with what may be left out in brackets.
     pub const fn form(self) -> &'static str {
         match self {
-            Self::Crash => "crash NODE [torn] [at TIME] [for LENGTH]",
+            Self::Crash => "crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH]",
             Self::Restart => "restart NODE [blank] [at TIME]",
             Self::Pause => "pause NODE [at TIME] [for LENGTH]",
             Self::Resume => "resume NODE [at TIME]",
@@ -326,6 +328,7 @@ impl fmt::Display for Fault {
                 write!(f, " {node}")
             }
             Self::Crash { node, unsynced: Unsynced::Torn } => write!(f, " {node} torn"),
+            Self::Crash { node, unsynced: Unsynced::Kept(count) } => write!(f, " {node} keeping {count}"),
             Self::Restart { node, disk: Disk::Blank } => write!(f, " {node} blank"),
             Self::Pause { node } | Self::Resume { node } => write!(f, " {node}"),
             Self::Disk { node, trouble } => write!(f, " {node} {}", trouble.name()),

@@ -5,7 +5,8 @@
 //! latency   fixed:1ms   uniform:1ms..5ms   long-tail:2ms
 //! chance    0.1   10%
 //! fault     crash 2 at 10ms for 20ms   cut 1,2 | rest at 5ms   link 1 > 2 loss 50%
-//! script    one fault or command a line, `#` before a comment
+//! direction message 3 of 1 > 2 takes 9ms   message 4 of 1 > 2 is lost   timer 5 of 2 takes 153ms
+//! script    one fault, command or direction a line, `#` before a comment
 //! ```
 //!
 //! Each of them is a type that reads itself with [`FromStr`](std::str::FromStr) and prints with
@@ -15,6 +16,7 @@
 mod chance;
 mod clauses;
 mod decimal;
+mod direction;
 mod error;
 mod fault;
 mod latency;
@@ -31,6 +33,7 @@ mod script;
 mod tests;
 
 pub use chance::Chance;
+pub use direction::{Destiny, Direction};
 pub use error::SettingError;
 pub use fault::{Disk, DiskTrouble, Fault, FaultKind, LinkChange, TimedFault, Unsynced};
 pub use latency::Latency;

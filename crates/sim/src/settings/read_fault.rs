@@ -40,8 +40,7 @@ fn read(clauses: &Clauses<'_>) -> Result<Fault, SettingError> {
     let fault = match kind {
         FaultKind::Crash => {
             let node = reader.node()?;
-            let unsynced = if reader.option("torn") { Unsynced::Torn } else { Unsynced::Lost };
-            reader.end(&["torn"])?;
+            let unsynced = read_unsynced(&mut reader)?;
             Fault::Crash { node, unsynced }
         }
         FaultKind::Restart => {
@@ -75,6 +74,17 @@ fn only_node(mut reader: Reader<'_>) -> Result<NodeId, SettingError> {
     let node = reader.node()?;
     reader.end(&[])?;
     Ok(node)
+}
+
+fn read_unsynced(reader: &mut Reader<'_>) -> Result<Unsynced, SettingError> {
+    if reader.option("keeping") {
+        let count = reader.number("a count")?;
+        reader.end(&[])?;
+        return Ok(Unsynced::Kept(count));
+    }
+    let unsynced = if reader.option("torn") { Unsynced::Torn } else { Unsynced::Lost };
+    reader.end(&["torn", "keeping"])?;
+    Ok(unsynced)
 }
 
 /// A node and the word `by`.
@@ -171,6 +181,8 @@ mod tests {
         reads("crash 2 at 10ms for 20ms", crash(Unsynced::Lost), 10, Some(20));
         reads("crash 2 for 20ms", crash(Unsynced::Lost), 0, Some(20));
         reads("crash 2 torn at 10ms", crash(Unsynced::Torn), 10, None);
+        reads("crash 2 keeping 3 at 10ms", crash(Unsynced::Kept(3)), 10, None);
+        reads("crash 2 Keeping 0", crash(Unsynced::Kept(0)), 0, None);
         reads("  CRASH\t2  Torn  AT 10 MS For 1s ", crash(Unsynced::Torn), 10, Some(1_000));
     }
 
@@ -281,6 +293,9 @@ mod tests {
             "crash 0",
             "crash 1,2",
             "crash 2 tron",
+            "crash 2 keeping",
+            "crash 2 keeping some",
+            "crash 2 keeping 3 torn",
             "crash 2 10ms",
             "crash 2 att 10ms",
             "crash 99999999999",
@@ -300,13 +315,16 @@ mod tests {
             'banana' is not a fault. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link.
             '' lacks a fault; write for example 'crash 2 at 10ms'.
             'at 5ms' lacks a fault; write for example 'crash 2 at 10ms'.
-            'crash' lacks a node; write crash NODE [torn] [at TIME] [for LENGTH].
+            'crash' lacks a node; write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
             'x' is not a node's number; write for example 2.
             '0' does not fit: nodes are numbered from 1 to 4294967295.
             '1,2' is not a node's number; write for example 2.
-            'tron' makes no sense in 'crash 2 tron'; did you mean 'torn'? Write crash NODE [torn] [at TIME] [for LENGTH].
-            '10ms' makes no sense in 'crash 2 10ms'. Write crash NODE [torn] [at TIME] [for LENGTH].
-            'att' makes no sense in 'crash 2 att 10ms'; did you mean 'at'? Write crash NODE [torn] [at TIME] [for LENGTH].
+            'tron' makes no sense in 'crash 2 tron'; did you mean 'torn'? Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            'crash 2 keeping' lacks a count; write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            'some' is not a count; write for example 3.
+            'torn' makes no sense in 'crash 2 keeping 3 torn'. Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            '10ms' makes no sense in 'crash 2 10ms'. Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            'att' makes no sense in 'crash 2 att 10ms'; did you mean 'at'? Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
             '99999999999' does not fit: nodes are numbered from 1 to 4294967295.
             'torn' makes no sense in 'restart 2 torn'. Write restart NODE [blank] [at TIME].
             'please' makes no sense in 'pause 3 please'. Write pause NODE [at TIME] [for LENGTH].

@@ -1,8 +1,8 @@
 //! Values and texts of every kind for the tests: what reads, and what should not.
 
 use super::{
-    Chance, Cut, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Offset, Ppm, Script, SettingError,
-    Side, TimedCommand, TimedFault, Unsynced,
+    Chance, Cut, Destiny, Direction, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Offset, Ppm,
+    Script, SettingError, Side, TimedCommand, TimedFault, Unsynced,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -82,7 +82,7 @@ fn link_change() -> impl Strategy<Value = LinkChange> {
 }
 
 pub(super) fn fault() -> impl Strategy<Value = Fault> {
-    let unsynced = select(vec![Unsynced::Lost, Unsynced::Torn]);
+    let unsynced = prop_oneof![Just(Unsynced::Lost), Just(Unsynced::Torn), any::<u64>().prop_map(Unsynced::Kept)];
     let disk = select(vec![Disk::Kept, Disk::Blank]);
     let drift = (-999_999..=1_000_000).prop_map(|parts| Ppm::new(parts).unwrap());
     prop_oneof![
@@ -111,13 +111,27 @@ fn timed_command() -> impl Strategy<Value = TimedCommand> {
     (duration(), node(), select(words)).prop_map(|(at, node, word)| TimedCommand { at, node, word })
 }
 
+pub(super) fn direction() -> impl Strategy<Value = Direction> {
+    let fate =
+        prop_oneof![duration().prop_map(Destiny::Takes), Just(Destiny::Lost), duration().prop_map(Destiny::Again)];
+    let message = (node(), node(), 1_u64.., fate).prop_filter_map("no link", |(from, to, number, fate)| {
+        (from != to).then_some(Direction::Message { from, to, number, fate })
+    });
+    prop_oneof![
+        message,
+        (node(), 1_u64.., duration()).prop_map(|(node, number, takes)| Direction::Timer { node, number, takes }),
+        (node(), 1_u64.., duration()).prop_map(|(node, number, takes)| Direction::Sync { node, number, takes }),
+    ]
+}
+
 pub(super) fn script() -> impl Strategy<Value = Script> {
-    (vec(timed_fault(), 0..8), vec(timed_command(), 0..8)).prop_map(|(faults, commands)| Script { faults, commands })
+    (vec(timed_fault(), 0..8), vec(timed_command(), 0..8), vec(direction(), 0..8))
+        .prop_map(|(faults, commands, directions)| Script { faults, commands, directions })
 }
 
 /// The words and signs of the languages, and numbers that fit none, with a blank between any two.
 const TOKENS: &str = "crash restart pause resume disk cut heal skew drift link torn blank full fails at for by rest \
-    latency loss duplicate acquire try fixed uniform long-tail | > , - : .. . # % ' ns µs h 0 1 2 3 1-3 -1 10ms -3ms \
+    latency loss duplicate acquire try message timer sync of takes is lost comes again after keeping fixed uniform long-tail | > , - : .. . # % ' ns µs h 0 1 2 3 1-3 -1 10ms -3ms \
     0.5 50% 200ppm fixed:1ms uniform:1ms..5ms 18446744073709551616 \
     99999999999999999999999999999999999999999h 0.00000000000000000000000000000000000000001 ☃ \u{7} \u{202e} \n \u{a0}";
 
@@ -138,5 +152,11 @@ pub(super) fn hostile_text() -> impl Strategy<Value = String> {
         characters[place] = character;
         characters.into_iter().collect()
     });
-    prop_oneof![2 => soup, 1 => slip, 1 => any::<String>()]
+    let misdirection = (direction(), any::<char>(), any::<usize>()).prop_map(|(direction, character, place)| {
+        let mut characters: Vec<char> = direction.to_string().chars().collect();
+        let place = place % characters.len();
+        characters[place] = character;
+        characters.into_iter().collect()
+    });
+    prop_oneof![2 => soup, 1 => slip, 1 => misdirection, 1 => any::<String>()]
 }

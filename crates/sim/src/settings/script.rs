@@ -1,6 +1,7 @@
-//! A run's story in a text file: what goes wrong, and what users ask, one line each.
+//! A run's story in a text file: what goes wrong, what users ask, and what is not left to chance, one line each.
 
 use super::clauses::{Clauses, Reader, first_word, write_timing};
+use super::direction::{Direction, Subject, all_directions};
 use super::error::SettingError;
 use super::fault::{FaultKind, TimedFault, check_node};
 use super::nearest::nearest;
@@ -10,13 +11,14 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Faults and commands with their times.
+/// Faults and commands with their times, and directions for single choices.
 ///
 /// ```text
 /// # Node 2 asks while the network is cut.
 /// cut 1 | rest at 5ms for 20ms
 /// acquire 2 at 6ms     # waits for node 1
 /// release 2 at 40ms
+/// message 1 of 2 > 3 takes 9ms
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -25,6 +27,8 @@ pub struct Script {
     pub faults: Vec<TimedFault>,
     /// What users ask, in the order of the lines.
     pub commands: Vec<TimedCommand>,
+    /// What is not left to chance, in the order of the lines. Of two about the same thing, the later holds.
+    pub directions: Vec<Direction>,
 }
 
 /// What a user asks of a node, and when: `acquire 2 at 5ms`.
@@ -34,12 +38,12 @@ pub struct TimedCommand {
     pub at: Duration,
     /// The node that is asked.
     pub node: NodeId,
-    /// The command's name: one word, and not that of a fault.
+    /// The command's name: one word, and not that of a fault or a direction.
     pub word: String,
 }
 
 impl Script {
-    /// Reads a script in which these are the commands; a word that is a fault's too means the fault.
+    /// Reads a script in which these are the commands; a word that is a fault's or a direction's too means that.
     pub fn parse(text: &str, commands: &[&str]) -> Result<Self, SettingError> {
         Self::read(text, |word| {
             let known = commands.iter().find(|name| name.eq_ignore_ascii_case(word));
@@ -50,12 +54,13 @@ impl Script {
     /// Whether it can happen in a group of the nodes 1 to `nodes`.
     pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
         self.faults.iter().try_for_each(|fault| fault.validate(nodes))?;
-        self.commands.iter().try_for_each(|command| check_node(command, command.node, nodes))
+        self.commands.iter().try_for_each(|command| check_node(command, command.node, nodes))?;
+        self.directions.iter().try_for_each(|direction| direction.validate(nodes))
     }
 
     /// Whether nothing happens in it.
     pub fn is_empty(&self) -> bool {
-        self.faults.is_empty() && self.commands.is_empty()
+        self.faults.is_empty() && self.commands.is_empty() && self.directions.is_empty()
     }
 
     fn read(text: &str, command: impl Fn(&str) -> Result<String, SettingError>) -> Result<Self, SettingError> {
@@ -74,8 +79,11 @@ impl Script {
     }
 
     fn add(&mut self, item: &str, command: impl Fn(&str) -> Result<String, SettingError>) -> Result<(), SettingError> {
-        if FaultKind::named(first_word(item).0).is_some() {
+        let word = first_word(item).0;
+        if FaultKind::named(word).is_some() {
             self.faults.push(item.parse()?);
+        } else if Subject::named(word).is_some() {
+            self.directions.push(item.parse()?);
         } else {
             self.commands.push(read_command(item, command)?);
         }
@@ -102,16 +110,18 @@ fn read_command(
 }
 
 fn unknown(word: &str, commands: &[&str]) -> SettingError {
-    let names = FaultKind::ALL.map(FaultKind::name).into_iter().chain(commands.iter().copied());
+    let subjects = Subject::ALL.map(Subject::name);
+    let names = FaultKind::ALL.map(FaultKind::name).into_iter().chain(commands.iter().copied()).chain(subjects);
     let (what, known) = if commands.is_empty() {
-        ("a fault", all_faults())
+        ("a fault", format!("{} {}", all_faults(), all_directions()))
     } else {
-        ("a fault or a command", format!("{} Commands are {}.", all_faults(), commands.join(", ")))
+        let commands = commands.join(", ");
+        ("a fault or a command", format!("{} Commands are {commands}. {}", all_faults(), all_directions()))
     };
     SettingError::Unknown { word: word.into(), what, nearest: nearest(word, names).map(String::from), known }
 }
 
-/// Takes every word that is no fault's for a command, since a journal does not say which commands there are.
+/// Takes every word that is no fault's and no direction's for a command, since a journal does not say which commands there are.
 /// What a person wrote goes through [`Script::parse`].
 impl FromStr for Script {
     type Err = SettingError;
@@ -121,7 +131,7 @@ impl FromStr for Script {
     }
 }
 
-/// A line each; faults and commands mingle by their times as far as the order within either allows.
+/// A line each; faults and commands mingle by their times as far as the order within either allows. Directions follow.
 impl fmt::Display for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut commands = self.commands.iter().peekable();
@@ -131,7 +141,8 @@ impl fmt::Display for Script {
             }
             writeln!(f, "{fault}")?;
         }
-        commands.try_for_each(|command| writeln!(f, "{command}"))
+        commands.try_for_each(|command| writeln!(f, "{command}"))?;
+        self.directions.iter().try_for_each(|direction| writeln!(f, "{direction}"))
     }
 }
 
@@ -229,9 +240,9 @@ mod tests {
         ];
         let sentences = texts.map(|text| parse(text).unwrap_err().to_string() + "\n").concat();
         expect![[r#"
-            Line 3, 'crsh 2 at 5ms': 'crsh' is not a fault or a command; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
-            Line 1, 'acqire 2 at 5ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
-            Line 1, 'banana': 'banana' is not a fault or a command. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
+            Line 3, 'crsh 2 at 5ms': 'crsh' is not a fault or a command; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
+            Line 1, 'acqire 2 at 5ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
+            Line 1, 'banana': 'banana' is not a fault or a command. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
             Line 1, 'acquire': 'acquire' lacks a node; write COMMAND NODE [at TIME].
             Line 1, 'acquire two at 5ms': 'two' is not a node's number; write for example 2.
             Line 1, 'acquire 2 3 at 5ms': '3' makes no sense in 'acquire 2 3'. Write COMMAND NODE [at TIME].
@@ -241,11 +252,11 @@ mod tests {
             Line 1, 'at 5ms': 'at 5ms' lacks a fault or a command; write for example 'crash 2 at 10ms'.
             Line 1, 'crash 2 at 5ms for': 'crash 2 at 5ms for' lacks a length after 'for'; write for example 'for 20ms'.
             Line 1, 'cut 1 | 1': '1 | 1' puts node 1 on two sides; leave it on one.
-            Line 2, 'heal\u{7}': 'heal\u{7}' is not a fault or a command; did you mean 'heal'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release.
+            Line 2, 'heal\u{7}': 'heal\u{7}' is not a fault or a command; did you mean 'heal'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
         "#]].assert_eq(&sentences);
         let without_commands = Script::parse("acquire 2", &[]).unwrap_err().to_string() + "\n";
         expect![[r#"
-            Line 1, 'acquire 2': 'acquire' is not a fault. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link.
+            Line 1, 'acquire 2': 'acquire' is not a fault. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Directions are message, timer, sync.
         "#]].assert_eq(&without_commands);
     }
 

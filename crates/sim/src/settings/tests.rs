@@ -2,7 +2,8 @@
 
 use super::samples::{self, hostile_text};
 use super::{
-    Chance, Cut, Fault, Latency, Length, Links, NodeSet, Offset, Ppm, Script, SettingError, Side, TimedFault, nearest,
+    Chance, Cut, Direction, Fault, Latency, Length, Links, NodeSet, Offset, Ppm, Script, SettingError, Side,
+    TimedFault, nearest,
 };
 use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
 use proptest::test_runner::TestCaseError;
@@ -45,6 +46,7 @@ proptest! {
         is_sound::<Links>(&text)?;
         is_sound::<Fault>(&text)?;
         is_sound::<TimedFault>(&text)?;
+        is_sound::<Direction>(&text)?;
         is_sound::<Script>(&text)?;
         match Script::parse(&text, &COMMANDS.map(|command| command.name())) {
             Ok(script) => prop_assert_eq!(script.to_string().parse(), Ok(script)),

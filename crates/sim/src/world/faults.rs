@@ -116,6 +116,7 @@ where
             let survivors = match unsynced {
                 Unsynced::Lost => 0,
                 Unsynced::Torn => self.around.node_dice.below(disk.pending() + 1),
+                Unsynced::Kept(count) => count.min(disk.pending()),
             };
             self.around.syncing -= usize::from(disk.syncing);
             lost_writes = disk.crash(survivors);

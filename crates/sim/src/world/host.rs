@@ -306,7 +306,9 @@ where
             disk.syncing = true;
         }
         self.around.syncing += 1;
-        let done = self.around.time + self.around.node_dice.length(self.around.sync);
+        let told = self.around.directions.as_mut().and_then(|directions| directions.sync(self.node));
+        let length = told.unwrap_or_else(|| self.around.node_dice.length(self.around.sync));
+        let done = self.around.time + length;
         let incarnation = self.host.incarnation();
         self.around.push(done, Pending::Synced { node: self.node, incarnation, count });
     }
@@ -359,7 +361,11 @@ where
 
     fn set_timer(&mut self, timer: P::Timer, span: Span) {
         self.tell(Done::SetTimer { timer: &timer, span });
-        let shown = self.around.timer_dice.between(span.earliest, span.latest);
+        let told = self.around.directions.as_mut().and_then(|directions| directions.timer(self.node));
+        let shown = match told {
+            None => self.around.timer_dice.between(span.earliest, span.latest),
+            Some(length) => length.max(span.earliest),
+        };
         let (generation, replaced) = self.host.arm(timer, self.host.now(self.around.time) + shown);
         self.around.armed += usize::from(!replaced);
         let truly = self.host.clock().map_or(shown, |clock| clock.true_length(shown));

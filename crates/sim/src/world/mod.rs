@@ -4,6 +4,7 @@
 //! last byte. The cost of an event does not depend on the number of nodes or links.
 
 pub mod clock;
+mod directions;
 pub mod disk;
 mod faults;
 mod full_disk;
@@ -14,7 +15,9 @@ use crate::dice::{Dice, Stream};
 use crate::moment::{Happening, Loss, MessageId, Moment, Observer, Taken};
 use crate::network::{Fate, Network, Wire};
 use crate::queue::Queue;
-use crate::settings::Latency;
+use crate::settings::{Direction, Latency};
+use directions::Directions;
+pub(crate) use directions::Told;
 use faults::Act;
 pub(crate) use host::Condition;
 use host::{Host, Stepper};
@@ -78,6 +81,8 @@ struct Around<P: Protocol, O> {
     sync: Latency,
     timer_dice: Dice,
     node_dice: Dice,
+    /// What is not left to chance, if anything is.
+    directions: Option<Box<Directions>>,
     observer: O,
     /// What happened to messages during the step under way; observers see it after the step.
     aftermath: Vec<Aftermath>,
@@ -218,7 +223,12 @@ impl<P: Protocol, O> Around<P, O> {
     #[inline]
     fn transmit(&mut self, from: NodeId, to: NodeId, number: u64, message: P::Message) {
         let id = MessageId { sender: from, number };
-        match self.network.fate(self.time, from, to) {
+        let told = self.directions.as_mut().and_then(|directions| directions.message(from, to));
+        let fate = match told {
+            None => self.network.fate(self.time, from, to),
+            Some(told) => self.network.directed(self.time, from, to, told),
+        };
+        match fate {
             Fate::Lost(why) => self.aftermath.push(Aftermath::Lost { id, to, why }),
             Fate::Arrives(at) => {
                 self.under_way += 1;
@@ -283,6 +293,7 @@ where
                 sync: setup.sync,
                 timer_dice: dice(Stream::Timers),
                 node_dice: dice(Stream::Nodes),
+                directions: None,
                 observer,
                 aftermath: Vec::new(),
                 news: VecDeque::new(),
@@ -298,6 +309,11 @@ where
             started: false,
             faults: 0,
         }
+    }
+
+    /// Takes some choices from chance. To be called before the start, for things are counted from then on.
+    pub fn direct(&mut self, directions: &[Direction]) {
+        self.around.directions = (!directions.is_empty()).then(|| Box::new(Directions::new(directions)));
     }
 
     /// Applies the faults that hold from the start, then boots every node that is up.

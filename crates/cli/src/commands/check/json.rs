@@ -1,6 +1,7 @@
 //! What a check came to, for programs.
 
 use super::{main_pass, rate};
+use crate::picture::Picture;
 use quorate_check::{End, Pass, Verdict};
 use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_sim::property::Kind;
@@ -30,6 +31,8 @@ pub(super) struct Report<'a> {
     properties: Vec<Row>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replay: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pictures: &'a [Picture],
 }
 
 #[derive(Serialize)]
@@ -83,7 +86,7 @@ impl From<&Verdict> for Row {
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(spec: &'a CheckSpec, run: &CheckRun, replay: Option<String>) -> Self {
+    pub(super) fn new(spec: &'a CheckSpec, run: &CheckRun, replay: Option<String>, pictures: &'a [Picture]) -> Self {
         let findings = &run.findings;
         let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_pass(findings);
         let states = findings.walks.is_none().then_some(states);
@@ -105,6 +108,7 @@ impl<'a> Report<'a> {
             walks: findings.walks,
             properties: findings.verdicts.iter().map(Row::from).collect(),
             replay,
+            pictures,
         }
     }
 }

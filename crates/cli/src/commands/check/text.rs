@@ -1,24 +1,27 @@
 //! What a check came to, for people.
 
 use super::{NAMELESS, Written, main_pass, rate, words};
+use crate::args::{CheckArgs, PictureArgs};
 use crate::memory::Memory;
 use crate::output::{name, output};
 use crate::paint;
+use crate::picture::{self, Picture};
 use crate::report::{count, grouped, property, steps};
 use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Walks};
 use quorate_core::Time;
 use quorate_lab::Mutex;
-use quorate_lab::check::{CheckRun, CheckSpec, replay_command};
+use quorate_lab::check::{CheckRun, CheckSpec, draw_command, replay_command};
 use quorate_lab::trace::{self, Trace};
 use quorate_sim::settings::Length;
 use std::io::{self, Write};
 
-/// Prints all of it. `wanted` is whether a journal was asked for, and `written` what came of that.
+/// Prints all of it, with the journal and the pictures that were written.
 pub(super) fn print(
     spec: &CheckSpec,
     run: &CheckRun,
-    wanted: bool,
+    args: &CheckArgs,
     written: Option<&Written<'_>>,
+    pictures: &[Picture],
 ) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "{}\n", heading(spec))?;
@@ -30,15 +33,14 @@ pub(super) fn print(
     let broken = run.broken();
     if let Some((verdict, example)) = broken.first() {
         story(spec, run, verdict, example, &mut out)?;
-        match written {
-            Some(Written { path, lines }) => writeln!(
-                out,
-                "\njournal: {} ({lines} lines)\nTo see it again: {}",
-                name(path),
-                replay_command(&path.to_string_lossy())
-            )?,
-            None => writeln!(out, "\nTo see it again: {}", spec.command_with_trace(NAMELESS))?,
+        writeln!(out)?;
+        if let Some(Written { path, lines }) = written {
+            writeln!(out, "journal: {} ({lines} lines)", name(path))?;
         }
+        for picture in pictures {
+            writeln!(out, "{}", picture.line())?;
+        }
+        hints(spec, args, written, &mut out)?;
     }
     if let Some((_, others)) = broken.split_first().filter(|(_, others)| !others.is_empty()) {
         let names: Vec<_> = others.iter().map(|(verdict, _)| verdict.name).collect();
@@ -51,10 +53,35 @@ pub(super) fn print(
             "It sets timers, and time does not count here, so they fire in any order; --until 3s makes it count.";
         writeln!(out, "{}", paint::dim(hint))?;
     }
-    if wanted && broken.is_empty() {
+    if args.trace.is_some() && broken.is_empty() {
         writeln!(out, "\nno property fails, so there is no trace to write, and the file is left as it was")?;
     }
+    tell_if_nothing(&args.picture, run, &mut out)?;
     writeln!(out, "\n{}", ending(spec, run))?;
+    Ok(())
+}
+
+/// How to see the counterexample again, and how to draw it unless that was done.
+fn hints(spec: &CheckSpec, args: &CheckArgs, written: Option<&Written<'_>>, out: &mut impl Write) -> io::Result<()> {
+    let (again, draw) = match written {
+        Some(Written { path, .. }) => {
+            let path = path.to_string_lossy();
+            (replay_command(&path), draw_command(&path))
+        }
+        None => (spec.command_with_trace(NAMELESS), spec.command()),
+    };
+    writeln!(out, "To see it again: {again}")?;
+    if !args.picture.is_wanted() {
+        writeln!(out, "To draw it: {draw} --svg {}", picture::NAMELESS)?;
+    }
+    Ok(())
+}
+
+/// Whoever wants a picture of a counterexample is told that there is none.
+pub(super) fn tell_if_nothing(args: &PictureArgs, run: &CheckRun, out: &mut impl Write) -> io::Result<()> {
+    if args.is_wanted() && !run.findings.is_broken() {
+        writeln!(out, "\nno property fails, so there is nothing to draw, and no file is touched")?;
+    }
     Ok(())
 }
 

@@ -22,7 +22,7 @@ pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
         paint::dim("sync: from a leave to the next entry   busiest: the busiest node's share of messages")
     )?;
     complaints(comparison, &mut out)?;
-    let (done, runs) = (comparison.rows.iter().flat_map(Row::sides).count(), comparison.plan.runs());
+    let (done, runs) = (comparison.done(), comparison.plan.runs());
     if done < runs {
         writeln!(out, "\nNot finished: {done} of {} came to their end.", count(runs as u64, "run"))?;
     }
@@ -30,6 +30,11 @@ pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
 }
 
 fn title(comparison: &Comparison<'_>, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{} · {}\n", paint::bold("mutex"), conditions(comparison))
+}
+
+/// How it was measured.
+pub(super) fn conditions(comparison: &Comparison<'_>) -> String {
     let plan = comparison.plan;
     let asks = match plan.settings.workload {
         Pattern::Single => "one asks",
@@ -38,8 +43,7 @@ fn title(comparison: &Comparison<'_>, out: &mut impl Write) -> io::Result<()> {
     };
     let entries = count(plan.settings.entries, "request");
     let real = plan.reality.as_ref().map(|reality| format!(" · real: {} on loopback", reality.links().to_uppercase()));
-    let real = real.unwrap_or_default();
-    writeln!(out, "{} · {asks}, {entries} a run · seed {}{real}\n", paint::bold("mutex"), plan.seed)
+    format!("{asks}, {entries} a run · seed {}{}", plan.seed, real.unwrap_or_default())
 }
 
 fn unit(comparison: &Comparison<'_>) -> &'static str {
@@ -211,7 +215,7 @@ fn marked(cell: &str) -> String {
 const MOST_COMPLAINTS: usize = 5;
 
 /// What fails and what is not the book's, each with the command that shows it.
-fn complaints(comparison: &Comparison<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn complaints(comparison: &Comparison<'_>, out: &mut impl Write) -> io::Result<()> {
     let sides = comparison.rows.iter().flat_map(|row| row.sides().map(move |side| (row, side)));
     let wrong: Vec<_> = sides.filter_map(|(row, side)| complaint(row, side)).collect();
     for complaint in wrong.iter().take(MOST_COMPLAINTS) {

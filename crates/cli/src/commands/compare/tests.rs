@@ -14,6 +14,7 @@ fn plan() -> Plan {
         seed: 1,
         settings: mutex::Settings::default(),
         reality: Some(Reality { program: "quorate".into(), tls: true }),
+        picture: None,
     }
 }
 

@@ -41,6 +41,7 @@ mod tests;
 
 pub use frame::{Copy, Frame, Pair};
 
+use crate::about::About;
 use crate::effects::{Effect, Effects, Note, Order, Parcel, Sink};
 use crate::fixed::Fixed;
 use crate::node::{Incarnation, NodeId};
@@ -49,6 +50,11 @@ use crate::time::{Duration, Span, Time};
 use alloc::collections::BTreeMap;
 use core::cmp::Ordering;
 use link::{Arrival, Letter, Link, Settled};
+
+/// What reliable links do and by which rules: the header of this file.
+pub fn about() -> About {
+    About::of_source(include_str!("mod.rs"))
+}
 
 /// A protocol that assumes reliable first-in-first-out links, made fit for links that are not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

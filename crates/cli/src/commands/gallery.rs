@@ -1,0 +1,195 @@
+//! `quorate gallery`: a picture of every algorithm and of some scenes, and the page that shows them.
+//!
+//! Each picture is made by the very command that the page prints below it, in a process of its own.
+
+use crate::Verdict;
+use crate::args::GalleryArgs;
+use crate::commands::explain::sentence;
+use crate::output::{name, output};
+use crate::paint;
+use crate::report::count;
+use anyhow::{anyhow, bail, ensure};
+use quorate_live::write_whole;
+use quorate_registry::all;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The folder of pictures, beside the page.
+const FOLDER: &str = "gallery";
+
+/// One picture, and the command that makes it.
+struct Piece {
+    /// What its file is called, without the ending.
+    file: String,
+    title: String,
+    text: String,
+    /// What is typed after `quorate`, but for the name of the file.
+    words: Vec<String>,
+}
+
+pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<Verdict> {
+    let folder = args.folder.join(FOLDER);
+    fs::create_dir_all(&folder).map_err(|error| anyhow!("The folder {} could not be made: {error}.", name(&folder)))?;
+    let (algorithms, scenes) = (algorithms(), scenes());
+    for piece in algorithms.iter().chain(&scenes) {
+        piece.draw(&folder)?;
+    }
+    let page = args.folder.join("gallery.md");
+    let failed = |error: io::Error| anyhow!("The page {} could not be written: {error}.", name(&page));
+    let text = write_page(&algorithms, &scenes);
+    write_whole(&page, failed, |out| out.write_all(text.as_bytes()).map_err(failed))?;
+    let pictures = count((algorithms.len() + scenes.len()) as u64, "picture");
+    writeln!(output(), "{}", paint::dim(&format!("page: {} ({pictures} in {})", name(&page), name(&folder))))?;
+    Ok(Verdict::Holds)
+}
+
+impl Piece {
+    /// Draws it with a process of this very program.
+    fn draw(&self, folder: &Path) -> anyhow::Result<()> {
+        let program = std::env::current_exe()
+            .map_err(|error| anyhow!("This program cannot be found again, to draw with it: {error}."))?;
+        let picture = folder.join(self.file_name());
+        let mut command = Command::new(program);
+        command.args(&self.words).arg("--svg").arg(&picture).stdin(Stdio::null()).stdout(Stdio::null());
+        let ended =
+            command.output().map_err(|error| anyhow!("The picture {} could not be drawn: {error}.", name(&picture)))?;
+        // A scene may show what breaks a property.
+        if !matches!(ended.status.code(), Some(0 | 1)) {
+            bail!("'{}' failed: {}", self.command(), String::from_utf8_lossy(&ended.stderr).trim_end());
+        }
+        ensure!(picture.exists(), "'{}' drew nothing.", self.command());
+        Ok(())
+    }
+
+    fn file_name(&self) -> String {
+        format!("{}.svg", self.file)
+    }
+
+    /// What to type for it.
+    fn command(&self) -> String {
+        let words = self.words.iter().map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() });
+        format!("quorate {} --svg {}", words.collect::<Vec<_>>().join(" "), self.file_name())
+    }
+}
+
+/// The book's example of every algorithm.
+fn algorithms() -> Vec<Piece> {
+    let piece = |entry: &quorate_registry::Entry| {
+        let profile = entry.profile();
+        Piece {
+            file: profile.name.to_owned(),
+            title: format!("[{0}](algorithms/{0}.md)", profile.name),
+            text: sentence(&format!("{}.", profile.summary)),
+            words: ["explain", profile.name].map(str::to_owned).to_vec(),
+        }
+    };
+    all().iter().map(piece).collect()
+}
+
+/// What else there is to see.
+fn scenes() -> Vec<Piece> {
+    let scenes: [(_, _, _, &[&str]); 4] = [
+        (
+            "reliable",
+            "A cut and a crash",
+            "Node 2 is cut off from the coordinator, and node 3 crashes while it waits. Reliable links send again what is \
+             lost, until it is acknowledged. What was meant for node 3's past life its next one does not take, and its \
+             forgotten request admits nobody.",
+            &[
+                "sim",
+                "central",
+                "--latency",
+                "fixed:2ms",
+                "--workload",
+                "all",
+                "--entries",
+                "3",
+                "--fault",
+                "cut 1 | 2 at 3ms for 12ms",
+                "--fault",
+                "crash 3 at 5ms for 15ms",
+            ],
+        ),
+        (
+            "counterexample",
+            "A counterexample",
+            "The shortest way to break an algorithm that is wrong on purpose, found by trying every order: it compares clocks \
+             and not nodes, so that equal stamps both go first.",
+            &["check", "ricart-agrawala-clock-only", "--nodes", "2"],
+        ),
+        (
+            "replication",
+            "A leader, and its log",
+            "The leader of three replicas is down. Another one asks whether it could win, is elected, and has a client's write \
+             saved by the other replica before it is applied and answered.",
+            &[
+                "sim",
+                "replica",
+                "--seed",
+                "9",
+                "--clients",
+                "2",
+                "--operations",
+                "6",
+                "--keys",
+                "1",
+                "--latency",
+                "fixed:1ms",
+                "--disk",
+                "fixed:500us",
+                "--fault",
+                "crash 3 at 150ms",
+                "--until",
+                "400ms",
+                "--from",
+                "249ms",
+                "--to",
+                "294ms",
+            ],
+        ),
+        (
+            "overview",
+            "A long run",
+            "Five replicas and four clients, while the seed crashes nodes, stops them and cuts the network: too much for \
+             single steps, so how each node stood and how many messages there were.",
+            &[
+                "sim",
+                "replica",
+                "--nodes",
+                "5",
+                "--clients",
+                "4",
+                "--operations",
+                "350",
+                "--random-faults",
+                "crash=3,cut=2,pause=2",
+            ],
+        ),
+    ];
+    let piece = |(file, title, text, words): (&str, &str, &str, &[&str])| Piece {
+        file: file.to_owned(),
+        title: title.to_owned(),
+        text: text.to_owned(),
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
+    };
+    scenes.into_iter().map(piece).collect()
+}
+
+fn write_page(algorithms: &[Piece], scenes: &[Piece]) -> String {
+    let mut page = String::from(
+        "# Gallery\n\nEvery picture is drawn by the command below it, and all of them by `quorate gallery docs`. \
+         [How to read them](pictures.md).\n",
+    );
+    for (title, pieces) in [("Algorithms", algorithms), ("Scenes", scenes)] {
+        let _ = write!(page, "\n## {title}\n");
+        for piece in pieces {
+            let Piece { file, title, text, .. } = piece;
+            let _ = write!(page, "\n### {title}\n\n{text}\n\n![{file}]({FOLDER}/{})\n\n", piece.file_name());
+            let _ = write!(page, "```sh\n{}\n```\n", piece.command());
+        }
+    }
+    page
+}

@@ -1,0 +1,287 @@
+//! `quorate shrink`: the smallest run that still fails.
+
+use crate::Verdict;
+use crate::args::ShrinkArgs;
+use crate::commands::trace::{open, wrong};
+use crate::families::{Present, Task, of_family};
+use crate::output::{name, output};
+use crate::report::{count, grouped};
+use crate::{interrupt, paint, report};
+use anyhow::{anyhow, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use quorate_lab::replay::entry_of;
+use quorate_lab::shrink::{self, End, Figures, Progress, Request, ShrinkError, Shrunk};
+use quorate_lab::{FamilyLab, LabError, Spec};
+use quorate_sim::journal;
+use quorate_sim::property::{self, Kind};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// How the first line of a saved script begins.
+const MARK: &str = "# Made small by quorate shrink";
+
+#[derive(Serialize)]
+struct Report<'a> {
+    algorithm: &'a str,
+    property: &'a str,
+    kind: Kind,
+    text: &'a str,
+    time_ns: i64,
+    before: Figures,
+    after: Figures,
+    /// How many lines the script has.
+    lines: u64,
+    tries: u64,
+    end: End,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    script: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<String>,
+    replay: String,
+}
+
+pub(crate) fn run(args: &ShrinkArgs) -> anyhow::Result<Verdict> {
+    let journal = Path::new(args.run.subject());
+    match args.run.entry() {
+        Ok(entry) => of_family(entry, args),
+        Err(_) if journal.exists() => {
+            let entry = entry_of(&open(journal)?).map_err(|error| wrong(journal, error))?;
+            of_family(entry, OfJournal { args, journal })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Task for &ShrinkArgs {
+    type Output = anyhow::Result<Verdict>;
+    fn perform<F: Present>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+        let mut spec = self.run.spec::<F>()?;
+        let out = out(self, &spec.algorithm)?;
+        let bar = Bar::new();
+        if let Some(seeds) = self.seeds {
+            spec.seed = first_failure(&spec, seeds, self.property.as_deref(), &bar)?;
+        }
+        let request = Request { spec, property: self.property.clone(), tries: self.most_tries };
+        let begin = Instant::now();
+        let shrunk = shrink::run(&request, |progress| bar.show(progress)).map_err(told)?;
+        bar.end();
+        conclude(self, shrunk, &out, begin)
+    }
+}
+
+/// A journal of a run that fails.
+struct OfJournal<'a> {
+    args: &'a ShrinkArgs,
+    journal: &'a Path,
+}
+
+impl Task for OfJournal<'_> {
+    type Output = anyhow::Result<Verdict>;
+    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+        let Self { args, journal } = self;
+        let algorithm = F::profile(entry).name;
+        if args.seeds.is_some() || args.run.spec_of::<F>(algorithm)? != Spec::<F>::new(algorithm) {
+            bail!("{} says itself what was run: leave out the options of the run.", name(journal));
+        }
+        let out = out(args, algorithm)?;
+        let bar = Bar::new();
+        let begin = Instant::now();
+        let shrunk = shrink::run_journal::<F, _>(
+            || reopened(journal),
+            args.property.as_deref(),
+            args.most_tries,
+            |progress| bar.show(progress),
+        );
+        let shrunk = shrunk.map_err(|error| wrong(journal, error))?;
+        bar.end();
+        conclude(args, shrunk, &out, begin)
+    }
+}
+
+fn reopened(path: &Path) -> Result<journal::Journal<BufReader<File>>, LabError> {
+    let file = File::open(path).map_err(journal::JournalError::from)?;
+    Ok(journal::Journal::open(BufReader::new(file))?)
+}
+
+fn told(error: ShrinkError) -> anyhow::Error {
+    anyhow!("{error}")
+}
+
+/// The first seed that fails.
+fn first_failure<F: FamilyLab>(spec: &Spec<F>, seeds: u64, property: Option<&str>, bar: &Bar) -> anyhow::Result<u64> {
+    let found = shrink::first_failing(spec, seeds, property, |tried| bar.look(tried, seeds)).map_err(told)?;
+    found.ok_or_else(|| {
+        let what = property.map_or_else(|| "every property holds".into(), |name| format!("'{name}' holds"));
+        anyhow!("In {} from {} on {what}, so there is nothing to shrink.", count(seeds, "seed"), spec.seed)
+    })
+}
+
+/// Where the script goes. Nothing that somebody else wrote is overwritten unless they say so.
+fn out(args: &ShrinkArgs, algorithm: &str) -> anyhow::Result<PathBuf> {
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{algorithm}.script")));
+    let resolved = |path: &Path| path.canonicalize().ok();
+    if args.run.script().and_then(resolved).is_some_and(|script| resolved(&out) == Some(script)) {
+        bail!("--out {} would overwrite the script; give the small one another name.", name(&out));
+    }
+    if args.out.is_none() && out.exists() && !is_ours(&out) {
+        bail!(
+            "{} is there already, and not by quorate shrink; give the small script another name: --out FILE.",
+            name(&out)
+        );
+    }
+    Ok(out)
+}
+
+fn is_ours(path: &Path) -> bool {
+    let mut first = [0; MARK.len()];
+    File::open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok() && first == *MARK.as_bytes())
+}
+
+/// Saves the script, and tells what came of it.
+fn conclude<F: Present>(
+    args: &ShrinkArgs,
+    mut shrunk: Shrunk<F>,
+    out: &Path,
+    begin: Instant,
+) -> anyhow::Result<Verdict> {
+    let seconds = begin.elapsed().as_secs_f64();
+    let saved = shrunk.spec.script.is_some();
+    if saved {
+        shrunk.spec.script_path = Some(out.display().to_string());
+        fs::write(out, text(&shrunk)).map_err(|error| {
+            anyhow!("The script {} could not be written: {error}. Without it, nothing was saved.", name(out))
+        })?;
+    }
+    let verdict = if shrunk.end == End::Interrupted { Verdict::Unfinished } else { Verdict::Holds };
+    if args.json {
+        json(&shrunk, saved.then_some(out))?;
+    } else {
+        print(&shrunk, saved.then_some(out), seconds)?;
+    }
+    Ok(verdict)
+}
+
+/// The script as it is saved.
+fn text<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
+    let Shrunk { spec, property, violation, before, after, .. } = shrunk;
+    let mut lines = vec![format!("{MARK}: '{property}' of {} fails.", spec.algorithm)];
+    let why = violation.text.lines().next().unwrap_or_default();
+    lines.push(format!("# At {} {why}.", violation.time).replace("..", "."));
+    let events = [after.events, before.events].map(|events| count(events, "event"));
+    lines.push(format!("# That takes {}, where the run that it was made from had {}.", events[0], events[1]));
+    lines.push(format!("# To see it: {}", spec.command("sim")));
+    let script = spec.script.as_ref().map(ToString::to_string).unwrap_or_default();
+    format!("{}\n{script}", lines.join("\n"))
+}
+
+fn lines<F: FamilyLab>(spec: &Spec<F>) -> u64 {
+    spec.script
+        .as_ref()
+        .map_or(0, |script| (script.commands.len() + script.faults.len() + script.directions.len()) as u64)
+}
+
+fn json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::Result<()> {
+    let Shrunk { spec, property, kind, violation, before, after, tries, end } = shrunk;
+    report::json(&Report {
+        algorithm: &spec.algorithm,
+        property,
+        kind: *kind,
+        text: &violation.text,
+        time_ns: violation.time.nanos(),
+        before: *before,
+        after: *after,
+        lines: lines(spec),
+        tries: *tries,
+        end: *end,
+        script: spec.script.as_ref().map(ToString::to_string),
+        out: out.map(|path| path.display().to_string()),
+        replay: spec.command("sim"),
+    })
+}
+
+fn print<F: Present>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> anyhow::Result<()> {
+    let Shrunk { spec, property, kind, violation, before, after, tries, end } = shrunk;
+    let mut out = output();
+    let tried = format!("{} tried in {seconds:.1} s", count(*tries, "run"));
+    writeln!(out, "{} · '{property}' fails · {tried}\n", paint::bold(&spec.algorithm))?;
+    writeln!(out, "  {}", paint::bold(&format!("{:<14}{:>10}{:>10}", "", "before", "after")))?;
+    let rows = [
+        ("nodes", before.nodes as u64, after.nodes as u64),
+        ("commands", before.commands, after.commands),
+        ("faults", before.faults, after.faults),
+        ("directions", before.directions, after.directions),
+        ("events", before.events, after.events),
+    ];
+    for (row, before, after) in rows {
+        writeln!(out, "  {row:<14}{:>10}{:>10}", grouped(before), grouped(after))?;
+    }
+    let verdict = property::Verdict { name: property, kind: *kind, holds: false, violation: Some(violation.clone()) };
+    writeln!(out)?;
+    report::verdicts(std::slice::from_ref(&verdict), &mut out)?;
+    report::story(spec, &verdict, &mut out)?;
+    match (saved, &spec.script) {
+        (Some(path), Some(script)) => {
+            writeln!(out, "\n{} {}", paint::bold("The script,"), paint::bold(&format!("saved as {}:", name(path))))?;
+            for line in script.to_string().lines() {
+                writeln!(out, "  {line}")?;
+            }
+        }
+        _ => writeln!(out, "\nNo script says what chance decides here, so its seed and settings are all there is.")?,
+    }
+    match end {
+        End::Smallest => {}
+        End::OutOfTries => {
+            writeln!(out, "\nAll {tries} tries were used; more may make it smaller: --tries {}.", tries * 4)?
+        }
+        End::Interrupted => writeln!(out, "\nInterrupted: this is the smallest so far.")?,
+    }
+    writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
+    Ok(())
+}
+
+/// What it is down to, on one line.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Self {
+        interrupt::watch();
+        let bar = ProgressBar::new_spinner();
+        bar.set_style(
+            ProgressStyle::with_template("  {spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
+        Self(bar)
+    }
+
+    /// Tells how many seeds were looked at. Says whether to go on.
+    fn look(&self, tried: u64, seeds: u64) -> bool {
+        if tried.is_multiple_of(64) {
+            self.0.set_message(format!("{tried} of {seeds} seeds hold"));
+            self.0.tick();
+        }
+        !interrupt::came()
+    }
+
+    /// Tells how small it is by now. Says whether to go on.
+    fn show(&self, progress: &Progress) -> bool {
+        if progress.tries.is_multiple_of(32) {
+            let Figures { nodes, commands, faults, directions, events } = progress.best;
+            let parts = [
+                count(nodes as u64, "node"),
+                count(commands, "command"),
+                count(faults, "fault"),
+                count(directions, "direction"),
+                count(events, "event"),
+            ];
+            self.0.set_message(format!("{} tried, down to {}", count(progress.tries, "run"), parts.join(", ")));
+            self.0.tick();
+        }
+        !interrupt::came()
+    }
+
+    fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}

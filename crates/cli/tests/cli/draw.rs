@@ -1,0 +1,528 @@
+//! Pictures of runs: every form of every family, windows of them, and journals that mean no good.
+
+mod hostile;
+
+use crate::run::{Run, run, run_in};
+use crate::xml::{Element, parse};
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A run of each family, with some of everything that can go wrong in it.
+const RUNS: [&str; 3] = [
+    "sim ricart-agrawala --entries 4 --loss 0.1 --duplicate 0.2 --fault 'pause 2 at 40ms for 9ms' \
+     --fault 'cut 1 | rest at 20ms for 9ms'",
+    "sim raft --nodes 4 --fault 'crash 4 at 1ms for 20ms'",
+    "sim replica --clients 1 --operations 2 --fault 'disk 2 full at 130ms for 20ms' --until 250ms",
+];
+
+/// A folder with a journal in it.
+struct Recorded(TempDir);
+
+impl Recorded {
+    fn new(line: &str) -> Self {
+        let recorded = Self(tempfile::tempdir().unwrap());
+        let code = recorded.run(&format!("{line} --trace run.journal")).code;
+        assert!(matches!(code, Some(0 | 1)), "{line}: {code:?}");
+        recorded
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn run(&self, line: &str) -> Run {
+        run_in(self.path(), line)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// The elements of a picture, which is well formed and does nothing but show.
+#[track_caller]
+pub(crate) fn picture(text: &str) -> Vec<Element> {
+    let elements = parse(text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+    assert_eq!(elements[0].name, "svg");
+    for element in &elements {
+        let active = ["script", "foreignObject", "iframe", "image", "animate", "set", "a", "use"];
+        assert!(!active.contains(&element.name.as_str()), "<{}> in a picture", element.name);
+        let handler = element.attributes.iter().find(|(name, _)| name.starts_with("on") || name.contains("href"));
+        assert_eq!(handler, None, "in <{}>", element.name);
+    }
+    elements
+}
+
+/// All text of a picture.
+fn text_of(elements: &[Element]) -> String {
+    elements.iter().map(|element| element.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_form_of_every_family_from_a_run_and_from_its_journal() {
+    for line in RUNS {
+        let recorded = Recorded::new(line);
+        let files = "--svg a.svg --mermaid a.mmd --shiviz a.log";
+        let drawn = recorded.run(&format!("draw run.journal {files}")).ok(0);
+        assert_eq!(drawn.lines().count(), 3, "{drawn}");
+        for name in ["picture: a.svg (", "picture: a.mmd (", "log: a.log ("] {
+            assert!(drawn.contains(name), "{drawn}");
+        }
+        let [svg, mermaid, shiviz] = ["a.svg", "a.mmd", "a.log"].map(|name| recorded.read(name));
+        assert!(text_of(&picture(&svg)).contains(line.split(' ').nth(1).unwrap()));
+        assert!(mermaid.contains("sequenceDiagram") && mermaid.contains("participant"), "{mermaid}");
+        assert!(shiviz.lines().count() > 10, "{shiviz}");
+        // However the run is seen, it is the same one, and its picture too.
+        for again in [line, "replay run.journal", "draw run.journal"] {
+            let code = recorded.run(&format!("{again} {files}")).code;
+            assert!(matches!(code, Some(0 | 1)), "{again}");
+            assert_eq!(
+                ["a.svg", "a.mmd", "a.log"].map(|name| recorded.read(name)),
+                [&svg, &mermaid, &shiviz].map(String::clone)
+            );
+        }
+        let text = recorded.run("draw run.journal").ok(0);
+        assert!(text.lines().count() > 10 && !text.contains('\u{1b}'), "{text}");
+        assert_eq!(recorded.run("draw run.journal").ok(0), text);
+    }
+}
+
+#[test]
+fn every_example_can_be_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    for list in ["list --json", "list --fixtures --json"] {
+        for row in run(list).json(0).as_array().unwrap() {
+            let name = row["name"].as_str().unwrap();
+            let told = run_in(folder.path(), &format!("explain {name} --svg a.svg --mermaid a.mmd")).ok(0);
+            assert!(told.contains("\npicture: a.svg ("), "{told}");
+            let svg = fs::read_to_string(folder.path().join("a.svg")).unwrap();
+            assert!(text_of(&picture(&svg)).contains(name));
+        }
+    }
+}
+
+/// How many nodes and steps the line says that tells of a picture.
+#[track_caller]
+fn counts(told: &str) -> (u64, u64) {
+    let (_, counts) = told.trim_end().rsplit_once('(').unwrap();
+    let mut numbers = counts.split([' ', ',']).filter_map(|word| word.parse().ok());
+    (numbers.next().unwrap(), numbers.next().unwrap())
+}
+
+#[test]
+fn a_window_shows_a_part() {
+    let recorded = Recorded::new("sim ricart-agrawala --nodes 4 --entries 9");
+    let drawn = |window: &str| counts(&recorded.run(&format!("draw run.journal --svg a.svg {window}")).ok(0));
+    let whole = drawn("");
+    assert_eq!(whole.0, 4);
+    let times: Vec<i64> = recorded
+        .run("trace run.journal --json")
+        .json(0)
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["time_ns"].as_i64().unwrap())
+        .collect();
+    assert_eq!(times.len() as u64, whole.1);
+    let middle = times[times.len() / 2];
+    let before = times.iter().filter(|time| **time < middle).count() as u64;
+    let after = times.iter().filter(|time| **time > middle).count() as u64;
+    assert!(before > 0 && after > 0);
+    assert_eq!(drawn(&format!("--to {}ns", middle - 1)), (4, before));
+    assert_eq!(drawn(&format!("--from {}ns", middle + 1)), (4, after));
+    assert_eq!(drawn(&format!("--from {middle}ns --to {middle}ns")), (4, whole.1 - before - after));
+    assert_eq!(drawn("--from -1h --to 1h"), whole);
+    let parts = ["1,2", "3-4"].map(|nodes| drawn(&format!("--nodes {nodes}")));
+    assert_eq!((parts[0].0, parts[1].0, parts[0].1 + parts[1].1), (2, 2, whole.1));
+    // Other commands have the number of nodes there, and say --only.
+    let told = recorded.run("replay run.journal --only 3-4 --svg b.svg").ok(0);
+    assert_eq!(counts(&told), parts[1]);
+    assert_eq!(recorded.read("a.svg"), recorded.read("b.svg"));
+}
+
+#[test]
+fn times_are_those_that_people_see() {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 3 --latency fixed:1ms --workload all");
+    let whole = recorded.run("draw run.journal --from 0ms --svg a.svg").ok(0);
+    let text = recorded.read("run.journal");
+    let header = text.replacen("\"run\":", "\"origin\":2000000,\"run\":", 1);
+    recorded.write("run.journal", &header);
+    assert_eq!(recorded.run("draw run.journal --from -2ms --svg a.svg").ok(0), whole);
+    assert!(counts(&recorded.run("draw run.journal --from 0ms --svg a.svg").ok(0)).1 < counts(&whole).1);
+}
+
+/// Types each line where there is a journal, and compares all that is printed.
+#[track_caller]
+fn mistakes(lines: &[&str], expected: &Expect) {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 3 --latency fixed:1ms --workload all");
+    recorded.write("story", "acquire 2 at 5ms\n");
+    recorded.write("empty", "");
+    fs::create_dir(recorded.path().join("folder")).unwrap();
+    let (names, journal) = (recorded.names(), recorded.read("run.journal"));
+    let told = lines.iter().map(|line| format!("$ quorate {line}\n{}", recorded.run(line).complaint()));
+    expected.assert_eq(&told.collect::<String>());
+    assert_eq!((recorded.names(), recorded.read("run.journal")), (names, journal), "a file was touched");
+}
+
+#[test]
+fn mistakes_in_a_window() {
+    mistakes(
+        &[
+            "draw run.journal --from 5ms --to 4ms",
+            "draw run.journal --from 8ms",
+            "draw run.journal --to -1ms --svg a.svg",
+            "draw run.journal --nodes 2-4",
+            "draw run.journal --nodes 0",
+            "draw run.journal --from soon",
+            "draw run.journal --from 5",
+            "draw run.journal --to 0.1ns",
+            "draw run.journal --overview --mermaid a.mmd",
+        ],
+        &expect![[r#"
+            $ quorate draw run.journal --from 5ms --to 4ms
+            error: --to 4ms comes before --from 5ms, so there is nothing in between to draw.
+            $ quorate draw run.journal --from 8ms
+            error: The run goes from 0ms to 7ms, and --from 8ms is after its end: there is nothing to draw.
+            $ quorate draw run.journal --to -1ms --svg a.svg
+            error: The run goes from 0ms to 7ms, and --to -1ms is before its beginning: there is nothing to draw.
+            $ quorate draw run.journal --nodes 2-4
+            error: There is no node 4 to draw: the run has nodes 1 to 3.
+            $ quorate draw run.journal --nodes 0
+            error: --nodes: '0' does not fit: nodes are numbered from 1 to 4294967295.
+            $ quorate draw run.journal --from soon
+            error: --from: 'soon' is not an instant; write for example 10ms, or -3ms for one before 0.
+            $ quorate draw run.journal --from 5
+            error: --from: '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
+            $ quorate draw run.journal --to 0.1ns
+            error: --to: '0.1ns' does not fit: an instant is a whole number of nanoseconds, within 292 years.
+            $ quorate draw run.journal --overview --mermaid a.mmd
+            error: the argument '--overview' cannot be used with '--mermaid <FILE>'
+
+            Usage: quorate draw --overview <FILE>
+
+            For more information, try '--help'.
+        "#]],
+    );
+}
+
+#[test]
+fn mistakes_in_files() {
+    mistakes(
+        &[
+            "draw nowhere",
+            "draw folder --svg a.svg",
+            "draw empty --svg a.svg",
+            "draw story --svg a.svg",
+            "draw run.journal --svg nowhere/a.svg",
+            "draw run.journal --svg folder",
+            "draw run.journal --svg run.journal",
+            "draw run.journal --shiviz ./folder/../run.journal",
+            "draw run.journal --svg a.svg --mermaid ./a.svg",
+            "draw run.journal --svg - --shiviz -",
+            "draw run.journal --shiviz a.log --overview",
+            "draw run.journal --mermaid a.mmd --theme dark",
+            "draw run.journal --clocks both",
+            "replay run.journal --mermaid run.journal",
+            "replay run.journal --svg - --steps",
+            "sim central --svg - --json",
+            "sim central --from 1ms",
+            "sim central --all",
+            "sim central --trace a.svg --svg a.svg",
+            "sim central --script story --svg story",
+            "sim central --script story --trace story",
+            "sweep central --svg nowhere/a.svg",
+            "check central --trace a.svg --svg a.svg",
+            "check central --mermaid folder",
+            "explain central --markdown --svg -",
+        ],
+        &expect![[r#"
+            $ quorate draw nowhere
+            error: The journal nowhere could not be opened: No such file or directory (os error 2).
+            $ quorate draw folder --svg a.svg
+            error: In folder: The journal could not be read: Is a directory (os error 21).
+            $ quorate draw empty --svg a.svg
+            error: In empty: The journal is empty: not even its header line is there.
+            $ quorate draw story --svg a.svg
+            error: In story: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
+            $ quorate draw run.journal --svg nowhere/a.svg
+            error: The picture nowhere/a.svg could not be written: No such file or directory (os error 2).
+            $ quorate draw run.journal --svg folder
+            error: The picture folder could not be written: Is a directory (os error 21).
+            $ quorate draw run.journal --svg run.journal
+            error: --svg run.journal would overwrite the journal; give the picture another name.
+            $ quorate draw run.journal --shiviz ./folder/../run.journal
+            error: --shiviz ./folder/../run.journal would overwrite the journal; give the picture another name.
+            $ quorate draw run.journal --svg a.svg --mermaid ./a.svg
+            error: --svg and --mermaid both name ./a.svg; give each a file of its own.
+            $ quorate draw run.journal --svg - --shiviz -
+            error: --svg - and --shiviz - both want standard output; give one of them a file.
+            $ quorate draw run.journal --shiviz a.log --overview
+            error: --overview says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.
+            $ quorate draw run.journal --mermaid a.mmd --theme dark
+            error: --theme says how a picture in SVG looks: add --svg FILE.
+            $ quorate draw run.journal --clocks both
+            error: --clocks says how a picture in SVG looks: add --svg FILE.
+            $ quorate replay run.journal --mermaid run.journal
+            error: --mermaid run.journal would overwrite the journal; give the picture another name.
+            $ quorate replay run.journal --svg - --steps
+            error: --svg - and --steps both want standard output; give one of them a file.
+            $ quorate sim central --svg - --json
+            error: --svg - and --json both want standard output; give one of them a file.
+            $ quorate sim central --from 1ms
+            error: --from says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.
+            $ quorate sim central --all
+            error: --all says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.
+            $ quorate sim central --trace a.svg --svg a.svg
+            error: --trace and --svg both name a.svg; give each a file of its own.
+            $ quorate sim central --script story --svg story
+            error: --svg story would overwrite the script; give the picture another name.
+            $ quorate sim central --script story --trace story
+            error: --trace story would overwrite the script; give the journal another name.
+            $ quorate sweep central --svg nowhere/a.svg
+            error: The picture nowhere/a.svg could not be written: No such file or directory (os error 2).
+            $ quorate check central --trace a.svg --svg a.svg
+            error: --trace and --svg both name a.svg; give each a file of its own.
+            $ quorate check central --mermaid folder
+            error: The picture folder could not be written: Is a directory (os error 21).
+            $ quorate explain central --markdown --svg -
+            error: --svg - and --markdown both want standard output; give one of them a file.
+        "#]],
+    );
+}
+
+#[test]
+fn standard_output_is_a_file_like_any_other() {
+    let recorded = Recorded::new(RUNS[0]);
+    recorded.run("draw run.journal --svg a.svg --mermaid a.mmd --shiviz a.log").ok(0);
+    for (option, name) in [("svg", "a.svg"), ("mermaid", "a.mmd"), ("shiviz", "a.log")] {
+        assert_eq!(recorded.run(&format!("draw run.journal --{option} -")).ok(0), recorded.read(name));
+        assert_eq!(recorded.run(&format!("{} --{option} -", RUNS[0])).ok(0), recorded.read(name));
+        assert_eq!(recorded.run(&format!("replay run.journal --{option} -")).ok(0), recorded.read(name));
+    }
+    let both = recorded.run("draw run.journal --svg - --mermaid b.mmd").ok(0);
+    assert_eq!((both, recorded.read("b.mmd")), (recorded.read("a.svg"), recorded.read("a.mmd")));
+    picture(&run("explain central --svg -").ok(0));
+    picture(&run("check ricart-agrawala-clock-only --svg -").ok(1));
+    picture(&run("sweep ricart-agrawala-clock-only --seeds 100 --svg -").ok(1));
+    let nothing = run("sweep central --seeds 5 --svg -");
+    assert_eq!((nothing.code, nothing.out.as_str()), (Some(0), ""));
+    assert!(nothing.err.contains("nothing to draw"), "{}", nothing.err);
+}
+
+#[test]
+fn the_first_failure_is_drawn_and_the_command_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let sweep = "sweep ricart-agrawala-clock-only --seeds 100 --nodes 2 --entries 4 --think uniform:0ms..40ms";
+    let report = run_in(folder.path(), &format!("{sweep} --svg a.svg --json")).json(1);
+    assert_eq!(report["pictures"][0]["file"], "a.svg");
+    let told = run_in(folder.path(), &format!("{sweep} --svg b.svg")).ok(1);
+    assert!(told.contains("\npicture: b.svg (2 nodes, ") && !told.contains("To draw it"), "{told}");
+    let again = told.lines().find_map(|line| line.strip_prefix("To see it again: ")).unwrap();
+    run_in(folder.path(), &format!("{again} --svg c.svg")).ok(1);
+    assert_eq!((read("a.svg"), read("b.svg")), (read("c.svg"), read("c.svg")));
+
+    let check = "check ricart-agrawala-clock-only --nodes 2";
+    let told = run_in(folder.path(), &format!("{check} --trace a.journal --svg d.svg")).ok(1);
+    assert!(told.contains("\npicture: d.svg (2 nodes, "), "{told}");
+    run_in(folder.path(), "draw a.journal --svg e.svg").ok(0);
+    assert_eq!(read("d.svg"), read("e.svg"));
+    assert!(text_of(&picture(&read("e.svg"))).contains("quorate check"));
+    assert_eq!(run_in(folder.path(), &format!("{check} --json --svg d.svg")).json(1)["pictures"][0]["form"], "svg");
+}
+
+#[test]
+fn what_a_failure_says_about_pictures_works() {
+    let folder = tempfile::tempdir().unwrap();
+    for line in [
+        "sim central --fault 'crash 1 at 10ms'",
+        "sim ricart-agrawala-clock-only --workload all --entries 3000 --nodes 5",
+        "sweep ricart-agrawala-clock-only --seeds 50",
+        "check ricart-agrawala-clock-only --nodes 2",
+        "check ricart-agrawala-clock-only --nodes 2 --trace a.journal",
+    ] {
+        let told = run_in(folder.path(), line).ok(1);
+        let draw = told.lines().find_map(|line| line.strip_prefix("To draw it: ")).unwrap_or_else(|| panic!("{told}"));
+        let drawn = run_in(folder.path(), draw);
+        assert!(matches!(drawn.code, Some(0 | 1)), "{draw}: {}", drawn.err);
+        assert!(!drawn.out.contains("overview"), "{}", drawn.out);
+        picture(&fs::read_to_string(folder.path().join("broken.svg")).unwrap());
+        fs::remove_file(folder.path().join("broken.svg")).unwrap();
+    }
+}
+
+#[test]
+fn where_nothing_fails_there_is_nothing_to_draw() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.svg");
+    fs::write(&path, "precious").unwrap();
+    for line in ["sweep central --seeds 5", "check central --nodes 2"] {
+        let told = run_in(folder.path(), &format!("{line} --svg a.svg")).ok(0);
+        assert!(told.contains("so there is nothing to draw, and no file is touched"), "{told}");
+        let report = run_in(folder.path(), &format!("{line} --svg a.svg --json")).json(0);
+        assert_eq!(report["pictures"], Value::Null);
+    }
+    assert_eq!(fs::read_to_string(path).unwrap(), "precious");
+}
+
+#[test]
+fn programs_are_told_of_pictures_too() {
+    let recorded = Recorded::new("sim central --entries 2");
+    for line in ["sim central --entries 2", "replay run.journal", "explain central"] {
+        let report = recorded.run(&format!("{line} --svg a.svg --shiviz a.log --json")).json(0);
+        let forms: Vec<_> = report["pictures"].as_array().unwrap().iter().map(|picture| &picture["form"]).collect();
+        assert_eq!(forms, ["svg", "shiviz"]);
+        assert_eq!((&report["pictures"][0]["nodes"], &report["pictures"][0]["overview"]), (&3.into(), &false.into()));
+    }
+}
+
+#[test]
+fn a_long_run_is_an_overview_and_a_window_of_it_is_not() {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 1500");
+    let told = recorded.run("draw run.journal --svg a.svg").ok(0);
+    assert!(told.contains("as an overview") && told.contains(','), "{told}");
+    picture(&recorded.read("a.svg"));
+    let text = recorded.run("draw run.journal").ok(0);
+    assert!(text.contains("node 3") && text.contains("--from"), "{text}");
+    let refused = recorded.run("draw run.journal --mermaid a.mmd").complaint();
+    assert!(refused.contains("too many for a sequence diagram") && refused.contains("--from"), "{refused}");
+    assert!(!recorded.path().join("a.mmd").exists());
+    let part = recorded.run("draw run.journal --from 1s --to 1.02s --svg a.svg --mermaid a.mmd").ok(0);
+    assert!(!part.contains("overview"), "{part}");
+    let short = Recorded::new("sim central --entries 2");
+    assert!(short.run("draw run.journal --overview --svg a.svg").ok(0).contains("as an overview"));
+}
+
+/// As after a crash of whoever wrote it: what is whole is drawn, and the end is told.
+#[test]
+fn a_journal_that_is_cut_off_is_drawn_as_far_as_it_goes() {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 3");
+    let text = recorded.read("run.journal");
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    recorded.write("whole.journal", lines[..12].concat());
+    recorded.write("torn.journal", lines[..12].concat() + &lines[12][..25]);
+    recorded.run("draw whole.journal --svg whole.svg --shiviz whole.log").ok(0);
+    let refused = recorded.run("draw torn.journal --svg torn.svg --shiviz torn.log").refusal();
+    assert!(refused.starts_with("error: In torn.journal: Line 13 of the journal is malformed"), "{refused}");
+    assert_eq!(recorded.read("torn.svg"), recorded.read("whole.svg"));
+    assert_eq!(recorded.read("torn.log"), recorded.read("whole.log"));
+    let shown = recorded.run("draw torn.journal");
+    assert_eq!((shown.code, shown.out), (Some(2), recorded.run("draw whole.journal").ok(0)));
+}
+
+#[test]
+fn a_journal_of_next_to_nothing_is_drawn() {
+    for line in RUNS {
+        let recorded = Recorded::new(line);
+        let text = recorded.read("run.journal");
+        for count in 1..=4 {
+            let lines: String = text.split_inclusive('\n').take(count).collect();
+            recorded.write("few.journal", lines);
+            for options in ["", "--all", "--overview"] {
+                let mermaid = if options == "--overview" { "" } else { "--mermaid a.mmd" };
+                recorded.run(&format!("draw few.journal --svg a.svg --shiviz a.log {mermaid} {options}")).ok(0);
+                picture(&recorded.read("a.svg"));
+                assert!(!recorded.run(&format!("draw few.journal {options}")).ok(0).is_empty());
+            }
+        }
+    }
+}
+
+/// One node's journal tells of one node.
+#[test]
+fn one_life_is_one_lane() {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 6");
+    let text = recorded.read("run.journal");
+    let mut lines = text.lines();
+    let mut header: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+    header["live"] = json!({ "node": 2, "incarnation": 0, "boot": "one", "offset": 0, "writes": 0 });
+    let own = |line: &&str| serde_json::from_str::<Value>(line).unwrap()["node"] == 2;
+    let steps: Vec<_> = lines.filter(own).collect();
+    recorded.write("life.journal", format!("{header}\n{}\n", steps.join("\n")));
+    let told = recorded.run("draw life.journal --svg a.svg --all").ok(0);
+    assert_eq!(counts(&told), (1, steps.len() as u64));
+    assert!(text_of(&picture(&recorded.read("a.svg"))).contains("node 2 alone"));
+    assert!(recorded.run("draw life.journal").ok(0).contains("node 2 alone"));
+    let refused = recorded.run("draw life.journal --nodes 1").complaint();
+    assert!(refused.contains("the journal of node 2 alone"), "{refused}");
+}
+
+#[test]
+fn the_options_of_a_picture_change_it() {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 3 --seed 4");
+    let drawn = |options: &str| {
+        let svg = recorded.run(&format!("draw run.journal --svg - {options}")).ok(0);
+        picture(&svg);
+        svg
+    };
+    let plain = drawn("");
+    let usual = ["--clocks none", "--notes auto", "--theme auto"];
+    usual.iter().for_each(|options| assert_eq!(drawn(options), plain, "{options}"));
+    let others = [
+        "--clocks logical",
+        "--clocks vector",
+        "--clocks both",
+        "--notes rules",
+        "--notes none",
+        "--theme light",
+        "--theme dark",
+        "--all",
+        "--overview",
+    ];
+    let mut all: Vec<_> = others.iter().map(|options| drawn(options)).chain([plain]).collect();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), others.len() + 1, "two options make no difference");
+    assert!(
+        drawn("--theme auto").contains("prefers-color-scheme")
+            && !drawn("--theme dark").contains("prefers-color-scheme")
+    );
+}
+
+/// A picture that was there is replaced as a whole, or stays as it was.
+#[cfg(unix)]
+#[test]
+fn a_picture_is_there_as_a_whole_or_as_it_was() {
+    let recorded = Recorded::new("sim central --entries 2");
+    recorded.write("a.svg", "precious");
+    std::os::unix::fs::symlink("a.svg", recorded.path().join("link.svg")).unwrap();
+    recorded.run("draw run.journal --from 1h --svg link.svg --shiviz a.log").complaint();
+    assert_eq!(recorded.read("a.svg"), "precious");
+    assert_eq!(recorded.names(), ["a.svg", "link.svg", "run.journal"]);
+    recorded.run("draw run.journal --svg link.svg").ok(0);
+    picture(&recorded.read("a.svg"));
+    assert!(recorded.path().join("link.svg").is_symlink());
+    let full = recorded.run("draw run.journal --svg /dev/full").complaint();
+    assert!(full.starts_with("error: The picture /dev/full could not be written: No space left"), "{full}");
+    let refused = recorded.run("draw run.journal --svg a.svg --mermaid link.svg").complaint();
+    assert!(refused.contains("both name link.svg"), "{refused}");
+}
+
+/// What real processes did is drawn from their gathered journal.
+#[cfg(target_os = "linux")]
+#[test]
+fn real_processes_are_drawn_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = run_in(folder.path(), "run central --svg a.svg").complaint();
+    assert!(refused.contains("add --trace FILE"), "{refused}");
+    let told = run_in(folder.path(), "run central --entries 6 --trace run.journal --svg a.svg").ok(0);
+    assert!(told.contains("  picture: a.svg (3 nodes, "), "{told}");
+    run_in(folder.path(), "draw run.journal --svg b.svg --mermaid b.mmd --shiviz b.log").ok(0);
+    let [one, other] = ["a.svg", "b.svg"].map(|name| fs::read_to_string(folder.path().join(name)).unwrap());
+    assert_eq!(one, other);
+    assert!(text_of(&picture(&one)).contains("recorded from real processes"));
+}

@@ -1,0 +1,123 @@
+//! Journals that mean no good: whatever they call things is shown as text, and no number breaks a picture.
+
+use super::{RUNS, Recorded, picture, text_of};
+use serde_json::{Value, json};
+
+/// What a journal may call things, if whoever wrote it means no good.
+fn hostile() -> Vec<String> {
+    let long = "x".repeat(10_000);
+    let texts = [
+        "<script>alert(1)</script>",
+        "\" onload=\"alert(1)",
+        "' onload='alert(1)",
+        "]]>",
+        "<![CDATA[",
+        "<!-- -->",
+        "&lt;&amp;&#x1b;&bogus;",
+        "</text></svg>",
+        "\u{1b}[31mred\u{7}",
+        "one\ntwo\r\nthree\ttab",
+        "\u{0}\u{1}\u{7f}\u{85}\u{2028}\u{fffe}\u{ffff}",
+        "\u{202e}desrever\u{202c}\u{200f}\u{2066}",
+        "שלום عربي",
+        "a; b: c, d -> e ->> f %% comment #35;",
+        "end\nend",
+        "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 👩‍👩‍👧‍👦",
+        "",
+        " ",
+        &long,
+    ];
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// Puts the text wherever a journal has a name or a note that it may choose.
+fn poison(journal: &str, text: &str) -> String {
+    let mut lines = journal.lines();
+    let mut header: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+    header["found_by"] = json!(text);
+    let mut poisoned = format!("{header}\n");
+    for line in lines {
+        let mut step: Value = serde_json::from_str(line).unwrap();
+        poison_value(&mut step, text);
+        poisoned += &format!("{step}\n");
+    }
+    poisoned
+}
+
+fn poison_value(value: &mut Value, text: &str) {
+    match value {
+        Value::Array(parts) => parts.iter_mut().for_each(|part| poison_value(part, text)),
+        Value::Object(fields) => {
+            for (name, part) in fields {
+                match name.as_str() {
+                    "kind" | "text" | "changed" => *part = text.into(),
+                    "rule" => *part = json!({ "id": text, "text": text }),
+                    // A body may be anything.
+                    "body" => *part = json!({ text: [text, { "deep": text }] }),
+                    _ => poison_value(part, text),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Characters that would act where they should be shown.
+fn acts(character: char) -> bool {
+    (character.is_control() && character != '\n')
+        || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2028}' | '\u{2029}' | '\u{200f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+#[test]
+fn hostile_names_are_shown_as_text_and_do_nothing() {
+    for line in RUNS {
+        let recorded = Recorded::new(line);
+        let journal = recorded.read("run.journal");
+        for text in hostile() {
+            recorded.write("bad.journal", poison(&journal, &text));
+            let told =
+                recorded.run("draw bad.journal --svg a.svg --mermaid a.mmd --shiviz a.log --clocks both --notes full");
+            assert_eq!((told.code, told.err.as_str()), (Some(0), ""), "{text:?}");
+            let [svg, mermaid, shiviz] = ["a.svg", "a.mmd", "a.log"].map(|name| recorded.read(name));
+            let terminal = recorded.run("draw bad.journal").ok(0);
+            for form in [&svg, &mermaid, &shiviz, &terminal] {
+                assert_eq!(form.chars().find(|character| acts(*character)), None, "{text:?} in\n{form}");
+            }
+            let shown = text_of(&picture(&svg));
+            let start: String = text.chars().take(20).collect();
+            if !text.trim().is_empty() && !text.chars().any(acts) && !text.contains('\n') && !text.contains('\u{200d}')
+            {
+                assert!(shown.contains(&start), "{text:?} is not shown in\n{svg}");
+            }
+            assert!(svg.len() < 3_000_000, "{text:?} makes {} bytes", svg.len());
+            recorded.run("draw bad.journal --overview --svg a.svg").ok(0);
+            picture(&recorded.read("a.svg"));
+        }
+    }
+}
+
+/// Times and ids at the ends of what a number holds.
+#[test]
+fn hostile_numbers_break_nothing() {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 3");
+    let text = recorded.read("run.journal");
+    let lines: Vec<_> = text.lines().collect();
+    let edges = [i64::MIN, i64::MIN + 1, -1, 0, i64::MAX - 1, i64::MAX];
+    for (first, last) in edges.into_iter().flat_map(|first| edges.map(|last| (first, last))) {
+        let mut journal = vec![lines[0].to_owned()];
+        for (index, line) in lines.iter().enumerate().skip(1) {
+            let mut step: Value = serde_json::from_str(line).unwrap();
+            step["time"] = json!(if index < lines.len() / 2 { first } else { last });
+            journal.push(step.to_string());
+        }
+        for origin in [i64::MIN, i64::MAX] {
+            journal[0] = lines[0].replacen("\"run\":", &format!("\"origin\":{origin},\"run\":"), 1);
+            recorded.write("bad.journal", journal.join("\n") + "\n");
+            for options in ["", "--overview"] {
+                recorded.run(&format!("draw bad.journal --svg a.svg --shiviz a.log {options}")).ok(0);
+                picture(&recorded.read("a.svg"));
+                recorded.run(&format!("draw bad.journal {options}")).ok(0);
+            }
+        }
+    }
+}

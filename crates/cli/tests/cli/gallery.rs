@@ -1,0 +1,105 @@
+//! The gallery in the documents is what the program draws.
+
+use crate::draw::picture;
+use crate::run::{run, run_in};
+use expect_test::expect_file;
+use std::fs;
+use std::path::Path;
+
+const DOCUMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+
+/// Pictures in the repository stay small.
+const MOST_BYTES: usize = 60_000;
+
+/// `quorate gallery docs` draws them anew, and so does `./fix golden`.
+#[test]
+fn every_picture_of_the_gallery_is_current() {
+    let folder = tempfile::tempdir().unwrap();
+    run_in(folder.path(), "gallery .").ok(0);
+    let page = fs::read_to_string(folder.path().join("gallery.md")).unwrap();
+    expect_file![format!("{DOCUMENTS}/gallery.md")].assert_eq(&page);
+    let drawn = names(&folder.path().join("gallery"));
+    for name in &drawn {
+        let text = fs::read_to_string(folder.path().join("gallery").join(name)).unwrap();
+        picture(&text);
+        assert!(text.len() < MOST_BYTES, "{name} has {} bytes", text.len());
+        assert!(page.contains(&format!("(gallery/{name})")), "{name} is not on the page");
+        compare(name, &text);
+    }
+    let kept = names(&Path::new(DOCUMENTS).join("gallery"));
+    assert_eq!(kept, drawn, "docs/gallery has pictures that are drawn no more: take them away");
+    for row in run("list --json").json(0).as_array().unwrap() {
+        assert!(drawn.contains(&format!("{}.svg", row["name"].as_str().unwrap())), "{row}");
+    }
+}
+
+/// A difference of pictures is nothing to read.
+fn compare(name: &str, drawn: &str) {
+    let path = format!("{DOCUMENTS}/gallery/{name}");
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == drawn || std::env::var_os("UPDATE_EXPECT").is_some(),
+        "docs/gallery/{name} is not what is drawn now. 'quorate gallery docs' or './fix golden' draws them all anew; look at \
+         them before you commit."
+    );
+    expect_file![path].assert_eq(drawn);
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// What the page prints below a picture draws that picture.
+#[test]
+fn the_commands_of_the_page_draw_its_pictures() {
+    let folder = tempfile::tempdir().unwrap();
+    run_in(folder.path(), "gallery .").ok(0);
+    let page = fs::read_to_string(folder.path().join("gallery.md")).unwrap();
+    let commands: Vec<_> = page.lines().filter(|line| line.starts_with("quorate ")).collect();
+    assert!(commands.len() > 8, "{page}");
+    for command in commands {
+        let ended = run_in(folder.path(), command);
+        assert!(matches!(ended.code, Some(0 | 1)) && ended.err.is_empty(), "{command}: {ended:?}");
+        let name = command.rsplit(' ').next().unwrap();
+        let [one, other] = [folder.path().join(name), folder.path().join("gallery").join(name)]
+            .map(|path| fs::read_to_string(path).unwrap());
+        assert_eq!(one, other, "{command}");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    let refused = run_in(folder.path(), "gallery file").complaint();
+    assert!(refused.starts_with("error: The folder file/gallery could not be made: "), "{refused}");
+}
+
+/// The page on pictures names the options that there are, and its commands run.
+#[test]
+fn the_page_on_pictures_is_true() {
+    let page = fs::read_to_string(format!("{DOCUMENTS}/pictures.md")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let commands: Vec<_> = blocks.flat_map(str::lines).filter(|line| line.starts_with("quorate ")).collect();
+    assert!(commands.len() > 5, "{page}");
+    for command in commands {
+        let ended = run_in(folder.path(), command);
+        assert!(matches!(ended.code, Some(0 | 1)) && ended.err.is_empty(), "{command}: {ended:?}");
+    }
+    let help = run("draw --help").ok(0);
+    let in_help = help.lines().filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next());
+    for option in in_help {
+        assert!(page.contains(&format!("`--{option}")), "--{option} is not on the page");
+    }
+    let table = page.lines().filter(|line| line.starts_with("| `--"));
+    for option in table.flat_map(|line| line.split("`--").skip(1)).filter_map(|rest| rest.split([' ', '`']).next()) {
+        assert!(help.contains(&format!("--{option} ")) || option == "only", "--{option} is no option");
+    }
+    let parser = page.lines().find(|line| line.contains("(?<host>")).unwrap().trim();
+    let log = fs::read_to_string(folder.path().join("run.log")).unwrap();
+    assert_eq!(log.lines().next(), Some(parser));
+}

@@ -1,0 +1,376 @@
+//! Shrinking: a run that fails becomes the smallest one found that still fails in the same way.
+//!
+//! First the run gets smaller as it is, with other seeds if need be: fewer nodes, requests, clients. Then everything that
+//! chance decided in it is written down as a script, so that single things can be left out: nodes, commands, faults, and
+//! directions for single messages, timers and syncs. What is left is pulled together in time and rounded, until nothing
+//! more can be left out.
+//!
+//! A candidate takes the place of the best one if the *same property* fails in it and it is smaller. One run is smaller than
+//! another by, in this order: nodes; events up to the breach and lines of the script together; lines; the length of the
+//! command that repeats it; all times and lengths of the script together, in milliseconds; the length of the script; the time
+//! until the breach.
+//!
+//! What must happen in the end may be missing in a smaller run for no other reason than in the first: a candidate is
+//! refused if somebody is down, stands still, never leaves or is cut off at its end, or its time ran out, and none of that
+//! was so in the first.
+
+mod disks;
+mod leaders;
+mod nodes;
+mod notes;
+mod parts;
+mod quiet;
+mod search;
+mod shake;
+mod size;
+mod start;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod times;
+mod trial;
+
+pub use notes::Obstacle;
+
+use crate::error::LabError;
+use crate::family::{Care, FamilyLab, Judge};
+use crate::replay::{spec_of, summarise_with};
+use crate::spec::{LinkChoice, Spec};
+use notes::{Noted, Notes};
+use quorate_core::Duration;
+use quorate_sim::journal::Journal;
+use quorate_sim::property::{Kind, Violation};
+use quorate_sim::settings::{Chance, Latency, Length, Script};
+use search::Search;
+use std::io::BufRead;
+use thiserror::Error;
+use trial::{Failure, Tally};
+
+/// How many runs are tried unless somebody says otherwise.
+pub const TRIES: u64 = 20_000;
+
+/// How much longer than the first one a run may take that is told by a script: clocks that drift round.
+const SLACK: Duration = Duration::from_micros(10);
+
+/// What is to be made small.
+#[derive(Clone, Debug)]
+pub struct Request<F: FamilyLab> {
+    /// A run that fails.
+    pub spec: Spec<F>,
+    /// The property that fails in it; the first one unless given.
+    pub property: Option<String>,
+    /// How many runs are tried at most.
+    pub tries: u64,
+}
+
+/// How large a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Figures {
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// How many commands users gave up to the breach.
+    pub commands: u64,
+    /// How many faults there were, those that the seed drew among them.
+    pub faults: u64,
+    /// How many lines of the script are directions.
+    pub directions: u64,
+    /// How many inputs nodes took up to the breach, their first boots left out.
+    pub events: u64,
+}
+
+/// How far shrinking is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// How many runs were tried.
+    pub tries: u64,
+    /// The smallest so far.
+    pub best: Figures,
+}
+
+/// Why shrinking ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// Nothing more can be left out.
+    Smallest,
+    /// All tries were used.
+    OutOfTries,
+    /// Somebody interrupted it.
+    Interrupted,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Shrunk<F: FamilyLab> {
+    /// The smallest run.
+    pub spec: Spec<F>,
+    /// Which property fails in it.
+    pub property: &'static str,
+    /// When that is judged.
+    pub kind: Kind,
+    /// How it fails.
+    pub violation: Violation,
+    /// How large the first run was.
+    pub before: Figures,
+    /// How large this one is.
+    pub after: Figures,
+    /// How many runs were tried.
+    pub tries: u64,
+    /// Why there were no more.
+    pub end: End,
+}
+
+/// Why nothing was made small. Each prints as a sentence that says what to do.
+#[derive(Debug, Error)]
+pub enum ShrinkError {
+    /// Nothing is wrong with the run.
+    #[error(
+        "{what} holds in this run, so there is nothing to shrink. '{sweep}' finds a seed that fails, if there is one."
+    )]
+    Holds {
+        /// What was to fail.
+        what: String,
+        /// A command that looks for a seed that fails.
+        sweep: String,
+    },
+    /// No property has this name.
+    #[error("There is no property '{}' of this algorithm. Its properties are {known}.", name.escape_debug())]
+    UnknownProperty {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Nothing is wrong with the run of a journal.
+    #[error("{what} holds in this journal, so there is nothing to shrink.")]
+    JournalHolds {
+        /// What was to fail.
+        what: String,
+    },
+    /// It has no end.
+    #[error(
+        "This run repeats itself for ever, which no script can: what it breaks is that something happens at last. It was \
+         found by '{found_by}', and its steps are already the fewest there are if that searched breadth-first. 'quorate \
+         replay' shows them."
+    )]
+    Endless {
+        /// The checker's command.
+        found_by: String,
+    },
+    /// The simulator cannot do it.
+    #[error(
+        "The simulator never tells nodes of suspicions and views, as this journal does, so no script repeats it. 'quorate \
+         replay' does."
+    )]
+    Foreign,
+    /// The simulator does something else.
+    #[error(
+        "The simulator does not do again what this journal tells: '{property}' holds there, though it was given the same \
+         commands, faults, delays and losses. The journal itself is whole, and 'quorate replay' shows it{hint}."
+    )]
+    NotRepeated {
+        /// The property.
+        property: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Something else is wrong.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+}
+
+/// Makes a failing run small. `progress` hears of every try, and says whether to go on.
+pub fn run<F: FamilyLab>(
+    request: &Request<F>,
+    progress: impl FnMut(&Progress) -> bool,
+) -> Result<Shrunk<F>, ShrinkError> {
+    let Request { spec, property, tries } = request;
+    let entry = spec.validate()?;
+    check_property(spec, entry, property.as_deref())?;
+    let Some(failure) = trial::fails(spec, entry, property.as_deref()) else {
+        let what = property.as_ref().map_or_else(|| "Every property".into(), |name| format!("'{name}'"));
+        let sweep = format!("{} --seeds 1000", Spec { seed: 1, ..spec.clone() }.command("sweep"));
+        return Err(ShrinkError::Holds { what, sweep });
+    };
+    let mut search = Search::new(entry, spec.clone(), failure, *tries, progress);
+    search.make_fewer();
+    search.make_scripted();
+    search.make_explicit();
+    search.refine();
+    Ok(search.finish())
+}
+
+/// The first seed that fails among so many, beginning with that of the experiment. `progress` hears of every one that holds,
+/// and says whether to go on.
+pub fn first_failing<F: FamilyLab>(
+    spec: &Spec<F>,
+    seeds: u64,
+    property: Option<&str>,
+    mut progress: impl FnMut(u64) -> bool,
+) -> Result<Option<u64>, ShrinkError> {
+    let own = spec.validate()?;
+    check_property(spec, own, property)?;
+    let mut all = (0..seeds).map(|place| (place, spec.seed.wrapping_add(place)));
+    let found = all.find(|(place, seed)| {
+        let candidate = Spec { seed: *seed, ..spec.clone() };
+        trial::fails(&candidate, own, property).is_some() || !progress(*place)
+    });
+    // An interruption ends the search too, with a seed that need not fail.
+    Ok(found
+        .map(|(_, seed)| seed)
+        .filter(|seed| trial::fails(&Spec { seed: *seed, ..spec.clone() }, own, property).is_some()))
+}
+
+/// Makes the run of a journal small, whoever wrote it. It is opened twice.
+pub fn run_journal<F, R>(
+    mut open: impl FnMut() -> Result<Journal<R>, LabError>,
+    property: Option<&str>,
+    tries: u64,
+    progress: impl FnMut(&Progress) -> bool,
+) -> Result<Shrunk<F>, ShrinkError>
+where
+    F: FamilyLab,
+    R: BufRead,
+{
+    let mut journal = open()?;
+    let spec = spec_of::<F, R>(&journal)?;
+    let own = spec.validate()?;
+    check_property(&spec, own, property)?;
+    let header = journal.header().clone();
+    let (read, tally) = summarise_with::<F, R, _>(&mut journal, Tally::<F>::new(spec.nodes))?;
+    let Some(recorded) = trial::failure(tally, &read.verdicts, property, false) else {
+        let what = property.map_or_else(|| "Every property".into(), |name| format!("'{name}'"));
+        return Err(ShrinkError::JournalHolds { what });
+    };
+    if header.found_by.is_none() && !header.recorded && trial::fails(&spec, own, Some(recorded.name)).is_some() {
+        // A simulated run is repeated by its seed, which leaves more to choose from.
+        return run(&Request { spec, property: Some(recorded.name.into()), tries }, progress);
+    }
+    let mut notes = Notes::<F>::up_to(recorded.violation.line);
+    open()?.show_all(&mut notes).map_err(LabError::from)?;
+    let noted = notes.finish();
+    match noted.obstacle {
+        Some(Obstacle::Endless) => {
+            return Err(ShrinkError::Endless { found_by: header.found_by.unwrap_or_else(|| "quorate check".into()) });
+        }
+        Some(Obstacle::Foreign) => return Err(ShrinkError::Foreign),
+        None => {}
+    }
+    let first = Figures {
+        nodes: spec.nodes,
+        commands: recorded.commands,
+        faults: noted.script.faults.len() as u64,
+        directions: 0,
+        events: recorded.events,
+    };
+    let scripts = fast(explicit(&spec, noted, &recorded));
+    let tried = |script: Spec<F>| trial::fails(&script, own, Some(recorded.name)).map(|failure| (script, failure));
+    let Some((script, failure)) = scripts.into_iter().find_map(tried) else {
+        return Err(ShrinkError::NotRepeated {
+            property: recorded.name.into(),
+            hint: if header.recorded {
+                "; real clocks and delays have no place in a script".into()
+            } else {
+                String::new()
+            },
+        });
+    };
+    let mut search = Search::new(own, script, failure, tries, progress);
+    search.begin_with(first);
+    search.refine();
+    Ok(search.finish())
+}
+
+fn check_property<F: FamilyLab>(
+    spec: &Spec<F>,
+    own: &'static F::Entry,
+    property: Option<&str>,
+) -> Result<(), ShrinkError> {
+    let verdicts = F::properties(spec, own, Care::Verdicts).verdicts();
+    let known: Vec<_> =
+        verdicts.iter().filter(|verdict| verdict.kind != Kind::Sometimes).map(|verdict| verdict.name).collect();
+    match property {
+        Some(name) if !known.contains(&name) => {
+            Err(ShrinkError::UnknownProperty { name: name.into(), known: known.join(", ") })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The experiment in which a script says what users do and what goes wrong, and chance decides the rest as before.
+fn scripted<F: FamilyLab>(spec: &Spec<F>, noted: Noted) -> Spec<F> {
+    Spec {
+        faults: Vec::new(),
+        script: Some(Script { directions: Vec::new(), ..noted.script }),
+        script_path: None,
+        random_faults: crate::chaos::FaultMix::default(),
+        settings: F::scripted(&spec.settings),
+        ..spec.clone()
+    }
+}
+
+/// The experiment in which a script says all that chance decided in this one.
+fn explicit<F: FamilyLab>(spec: &Spec<F>, noted: Noted, failure: &Failure) -> Spec<F> {
+    let links = if spec.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
+    let mut explicit = Spec {
+        latency: Latency::Fixed(spec.typical()),
+        processing: Latency::Fixed(Duration::ZERO),
+        disk: Latency::Fixed(Duration::ZERO),
+        loss: Chance::NEVER,
+        duplicate: Chance::NEVER,
+        fifo: false,
+        links,
+        faults: Vec::new(),
+        script: Some(noted.script),
+        script_path: None,
+        random_faults: crate::chaos::FaultMix::default(),
+        until: if failure.kind == Kind::Always { Some(Length(noted.end + SLACK)) } else { spec.until },
+        settings: F::scripted(&spec.settings),
+        ..spec.clone()
+    };
+    if (Spec { links: LinkChoice::Auto, ..explicit.clone() }).is_reliable() == explicit.is_reliable() {
+        explicit.links = LinkChoice::Auto;
+    }
+    explicit
+}
+
+/// An experiment in which everything is told, with messages that are fast where nothing is told of them, and as it is. Where
+/// messages are fast, those stand out that take long.
+fn fast<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
+    [Spec { latency: Latency::Fixed(Duration::from_millis(1)), ..spec.clone() }, spec]
+}
+
+/// Notes all choices of a run up to its breach.
+fn note<F: FamilyLab>(spec: &Spec<F>, own: &'static F::Entry, failure: &Failure) -> Noted {
+    let notes = Notes::<F>::up_to(failure.violation.line);
+    let (_, world) = crate::experiment::play(spec, own, notes);
+    world.into_observer().finish()
+}
+
+/// Smaller numbers, the smallest first: a few, half as many, one less.
+pub(crate) fn fewer(count: u64) -> impl Iterator<Item = u64> {
+    let mut all: Vec<u64> = (1..=3).chain([count / 2, count.saturating_sub(1)]).filter(|less| *less < count).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter()
+}
+
+/// How much later the one is than the other, if it is.
+fn less(later: Duration, earlier: Duration) -> Duration {
+    Duration::from_nanos(later.nanos().saturating_sub(earlier.nanos()))
+}
+
+/// Whether nothing is left to chance but what directions might still say.
+fn is_explicit<F: FamilyLab>(spec: &Spec<F>) -> bool {
+    let fixed = |latency| matches!(latency, Latency::Fixed(_));
+    let is_scripted = spec.is_scripted() || F::is_silent(&spec.settings);
+    is_scripted
+        && spec.script.is_some()
+        && spec.faults.is_empty()
+        && fixed(spec.latency)
+        && fixed(spec.processing)
+        && fixed(spec.disk)
+        && spec.loss.is_zero()
+        && spec.duplicate.is_zero()
+        && spec.random_faults.is_empty()
+}

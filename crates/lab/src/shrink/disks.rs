@@ -1,0 +1,109 @@
+//! Which syncs a run's disks began, and how long they took: a journal tells only of those that were done.
+
+use super::less;
+use quorate_core::{Duration, NodeId};
+use quorate_sim::settings::Direction;
+use std::collections::BTreeMap;
+
+/// The disks of all nodes.
+#[derive(Default)]
+pub(super) struct Disks {
+    disks: BTreeMap<NodeId, Disk>,
+    /// Whose step is under way: a sync begins when it is over.
+    stepping: Option<NodeId>,
+    position: u64,
+}
+
+#[derive(Default)]
+struct Disk {
+    /// How many saves of this life there were, and how many of them are durable.
+    saves: u64,
+    durable: u64,
+    /// How many syncs there were in all lives.
+    syncs: u64,
+    /// When the sync under way began, and its place among all.
+    syncing: Option<(Duration, u64)>,
+    /// How many faults keep it full.
+    full: u32,
+}
+
+impl Disks {
+    /// A node's step begins.
+    pub(super) fn steps(&mut self, node: NodeId) {
+        self.stepping = Some(node);
+    }
+
+    /// A node asks for a save.
+    pub(super) fn saves(&mut self, node: NodeId) {
+        self.disks.entry(node).or_default().saves += 1;
+    }
+
+    /// The step that was under way is over, at this instant.
+    pub(super) fn settle(&mut self, now: Duration) {
+        if let Some(node) = self.stepping.take() {
+            self.begin(node, now);
+        }
+    }
+
+    fn begin(&mut self, node: NodeId, now: Duration) {
+        let Some(disk) = self.disks.get_mut(&node) else { return };
+        if disk.saves > disk.durable && disk.syncing.is_none() && disk.full == 0 {
+            self.position += 1;
+            disk.syncs += 1;
+            disk.syncing = Some((now, self.position));
+        }
+    }
+
+    /// The place of the sync under way among all of them.
+    pub(super) fn position(&self, node: NodeId) -> u64 {
+        self.disks.get(&node).and_then(|disk| disk.syncing).map_or(0, |(_, position)| position)
+    }
+
+    /// A sync is done.
+    pub(super) fn saved(&mut self, node: NodeId, at: Duration, count: u64) -> Option<Direction> {
+        let disk = self.disks.get_mut(&node)?;
+        disk.durable = disk.durable.max(count);
+        let (began, _) = disk.syncing.take()?;
+        Some(Direction::Sync { node, number: disk.syncs, takes: less(at, began) })
+    }
+
+    /// A node goes down: the sync under way was not done by then. Tells how many writes were not durable.
+    pub(super) fn crashes(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) -> u64 {
+        if self.stepping == Some(node) {
+            self.settle(at);
+        }
+        let Some(disk) = self.disks.get_mut(&node) else { return 0 };
+        let pending = disk.saves - disk.durable.min(disk.saves);
+        directions.extend(disk.undone(node, at));
+        (disk.saves, disk.durable) = (0, 0);
+        pending
+    }
+
+    /// One reason more for a disk to be full.
+    pub(super) fn fills(&mut self, node: NodeId) {
+        self.disks.entry(node).or_default().full += 1;
+    }
+
+    /// One reason less.
+    pub(super) fn empties(&mut self, node: NodeId, now: Duration) {
+        if let Some(disk) = self.disks.get_mut(&node) {
+            disk.full = disk.full.saturating_sub(1);
+        }
+        self.begin(node, now);
+    }
+
+    /// Nothing more is noted: what is under way was not done by then.
+    pub(super) fn end(&mut self, at: Duration, directions: &mut Vec<Direction>) {
+        for (node, disk) in &mut self.disks {
+            directions.extend(disk.undone(*node, at));
+        }
+    }
+}
+
+impl Disk {
+    fn undone(&mut self, node: NodeId, at: Duration) -> Option<Direction> {
+        let (began, _) = self.syncing.take()?;
+        let takes = less(at, began) + Duration::from_millis(1);
+        Some(Direction::Sync { node, number: self.syncs, takes })
+    }
+}

@@ -1,0 +1,110 @@
+//! Leaving out nodes: those who are left move up.
+
+use super::Progress;
+use super::search::Search;
+use crate::family::FamilyLab;
+use crate::spec::Spec;
+use quorate_core::NodeId;
+use quorate_sim::settings::{Cut, Direction, Fault, Links, Script, Side, TimedFault};
+
+impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
+    /// Leaves out nodes, many at once first.
+    pub(super) fn fewer_nodes(&mut self) {
+        let mut chunk = self.best.nodes / 2;
+        while chunk > 0 && !self.is_tired() {
+            let mut place = self.best.nodes;
+            while place > 0 && self.best.nodes > 1 && !self.is_tired() {
+                let from = place.saturating_sub(chunk);
+                let gone = Gone { from, until: place };
+                if place - from < self.best.nodes {
+                    let candidate = gone.without(&self.best);
+                    self.try_spec(candidate);
+                }
+                place = from.min(self.best.nodes);
+            }
+            chunk /= 2;
+        }
+    }
+}
+
+/// The nodes that are left out, by their indices.
+pub(super) struct Gone {
+    pub(super) from: usize,
+    pub(super) until: usize,
+}
+
+impl Gone {
+    /// The same experiment without them.
+    pub(super) fn without<F: FamilyLab>(&self, spec: &Spec<F>) -> Spec<F> {
+        let nodes = spec.nodes - (self.until - self.from);
+        let script = spec.script.as_ref().map(|script| self.script(script));
+        Spec { nodes, script, faults: self.faults(&spec.faults), ..spec.clone() }
+    }
+
+    fn faults(&self, faults: &[TimedFault]) -> Vec<TimedFault> {
+        let kept = |timed: &TimedFault| Some(TimedFault { fault: self.fault(&timed.fault)?, ..timed.clone() });
+        faults.iter().filter_map(kept).collect()
+    }
+
+    fn node(&self, node: NodeId) -> Option<NodeId> {
+        match node.index() {
+            index if index < self.from => Some(node),
+            index if index < self.until => None,
+            index => Some(NodeId::from_index(index - (self.until - self.from))),
+        }
+    }
+
+    fn script(&self, script: &Script) -> Script {
+        let commands = script.commands.iter().filter_map(|command| {
+            let node = self.node(command.node)?;
+            Some(quorate_sim::settings::TimedCommand { node, ..command.clone() })
+        });
+        let directions = script.directions.iter().filter_map(|direction| self.direction(direction));
+        Script { commands: commands.collect(), faults: self.faults(&script.faults), directions: directions.collect() }
+    }
+
+    fn direction(&self, direction: &Direction) -> Option<Direction> {
+        Some(match *direction {
+            Direction::Message { from, to, number, fate } => {
+                Direction::Message { from: self.node(from)?, to: self.node(to)?, number, fate }
+            }
+            Direction::Timer { node, number, takes } => Direction::Timer { node: self.node(node)?, number, takes },
+            Direction::Sync { node, number, takes } => Direction::Sync { node: self.node(node)?, number, takes },
+        })
+    }
+
+    fn fault(&self, fault: &Fault) -> Option<Fault> {
+        Some(match fault {
+            Fault::Crash { node, unsynced } => Fault::Crash { node: self.node(*node)?, unsynced: *unsynced },
+            Fault::Restart { node, disk } => Fault::Restart { node: self.node(*node)?, disk: *disk },
+            Fault::Pause { node } => Fault::Pause { node: self.node(*node)? },
+            Fault::Resume { node } => Fault::Resume { node: self.node(*node)? },
+            Fault::Disk { node, trouble } => Fault::Disk { node: self.node(*node)?, trouble: *trouble },
+            Fault::Skew { node, by } => Fault::Skew { node: self.node(*node)?, by: *by },
+            Fault::Drift { node, by } => Fault::Drift { node: self.node(*node)?, by: *by },
+            Fault::Heal => Fault::Heal,
+            Fault::Cut(cut) => {
+                let mut sides = cut.sides().iter().map(|side| self.side(side));
+                if cut.is_one_way() {
+                    let (from, to) = (sides.next()?, sides.next()?);
+                    Fault::Cut(Cut::one_way(from, to).ok()?)
+                } else {
+                    let is_there = |side: &Side| side.named().is_none_or(|nodes| !nodes.is_empty());
+                    Fault::Cut(Cut::between(sides.filter(is_there).collect()).ok()?)
+                }
+            }
+            Fault::Link { links, change } => {
+                let mut sides = links.sides().iter().map(|side| self.side(side));
+                let (from, to) = (sides.next()?, sides.next()?);
+                Fault::Link { links: Links::new(from, to).ok()?, change: *change }
+            }
+        })
+    }
+
+    fn side(&self, side: &Side) -> Side {
+        match side {
+            Side::Nodes(nodes) => Side::Nodes(nodes.iter().filter_map(|node| self.node(node)).collect()),
+            Side::Rest => Side::Rest,
+        }
+    }
+}

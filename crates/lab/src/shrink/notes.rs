@@ -1,0 +1,389 @@
+//! Notes every choice of a run as it goes by, so that a script can say them all.
+//!
+//! What is noted comes from moments alone, so it does not matter who wrote the journal: the simulator, the checker or real
+//! processes. Times are kept where they can be. Where the order in which the simulator takes what comes at one instant would
+//! be another than the recorded one, the later thing is put off by a nanosecond.
+
+use super::disks::Disks;
+use super::less;
+use super::timers::Timers;
+use crate::family::FamilyLab;
+use quorate_core::{Duration, Incarnation, NodeId, Time};
+use quorate_sim::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Taken, receivers};
+use quorate_sim::settings::{Destiny, Direction, Disk, DiskTrouble, Fault, Script, TimedCommand, TimedFault, Unsynced};
+use std::collections::BTreeMap;
+
+/// What was noted of a run.
+pub(super) struct Noted {
+    /// All that a script can say of it.
+    pub(super) script: Script,
+    /// When its last noted thing happened.
+    pub(super) end: Duration,
+    /// Why the simulator cannot do it, if it cannot.
+    pub(super) obstacle: Option<Obstacle>,
+}
+
+/// Why a run cannot be told by a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It goes round in circles for ever, as no script can.
+    Endless,
+    /// A node was told of a suspicion or a view, which the simulator never tells.
+    Foreign,
+}
+
+/// Watches a run up to a line.
+pub(super) struct Notes<F: FamilyLab> {
+    /// Lines after this one do not count.
+    limit: u64,
+    lines: u64,
+    /// The time that the run began at.
+    origin: Option<Time>,
+    clock: Clock,
+    /// How many things were put into the queue so far.
+    position: u64,
+    links: BTreeMap<(NodeId, NodeId), u64>,
+    flights: BTreeMap<MessageId, Flight>,
+    timers: Timers,
+    disks: Disks,
+    /// Which faults have begun and not ended, by their texts.
+    open: Vec<(String, usize)>,
+    /// Who is down, and by which fault.
+    down: BTreeMap<NodeId, Absence>,
+    script: Script,
+    obstacle: Option<Obstacle>,
+    family: std::marker::PhantomData<F>,
+}
+
+/// How a node came to be down.
+enum Absence {
+    /// By this fault.
+    Crash(usize),
+    /// In good order; a script has a crash for it only if it comes back.
+    Ended { at: Duration, kept: u64 },
+}
+
+/// A message under way.
+struct Flight {
+    link: (NodeId, NodeId),
+    number: u64,
+    sent: Duration,
+    /// When that was, before anything was put off.
+    sent_at: Time,
+    position: u64,
+    copies: u32,
+    arrived: u32,
+}
+
+/// The instant of the last thing that happened, and where it stood in the queue.
+#[derive(Clone, Copy, Default)]
+struct Clock {
+    now: Duration,
+    place: (Rank, u64),
+    started: bool,
+}
+
+/// What the simulator takes first at one instant.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    #[default]
+    Fault,
+    Disk,
+    Message,
+    Timer,
+    Command,
+}
+
+impl Clock {
+    /// Something happens: at its own time if the simulator would take it in its turn then, else a little later.
+    fn reach(&mut self, at: Duration, rank: Rank, position: u64) -> Duration {
+        let place = (rank, position);
+        // A fault at the very start comes before the nodes boot.
+        let too_early = rank == Rank::Fault && self.started && at == Duration::ZERO && self.now == at;
+        self.now =
+            if (at, place) > (self.now, self.place) && !too_early { at } else { self.now + Duration::from_nanos(1) };
+        self.place = place;
+        self.now
+    }
+}
+
+impl<F: FamilyLab> Notes<F> {
+    /// Notes all up to and including this line.
+    pub(super) fn up_to(limit: u64) -> Self {
+        Self {
+            limit,
+            lines: 0,
+            origin: None,
+            clock: Clock::default(),
+            position: 0,
+            links: BTreeMap::new(),
+            flights: BTreeMap::new(),
+            timers: Timers::default(),
+            disks: Disks::default(),
+            open: Vec::new(),
+            down: BTreeMap::new(),
+            script: Script::default(),
+            obstacle: None,
+            family: std::marker::PhantomData,
+        }
+    }
+
+    /// What was noted. Whatever is still under way comes after the end.
+    pub(super) fn finish(mut self) -> Noted {
+        self.disks.settle(self.clock.now);
+        let later = Duration::from_millis(1);
+        for flight in std::mem::take(&mut self.flights).into_values() {
+            if flight.arrived < flight.copies {
+                let takes = less(self.clock.now, flight.sent) + later;
+                self.script.directions.push(flight.told(takes));
+            }
+        }
+        self.timers.end(self.clock.now, &mut self.script.directions);
+        self.disks.end(self.clock.now, &mut self.script.directions);
+        // A script reads best in the order of links and nodes.
+        self.script.directions.sort();
+        Noted { script: self.script, end: self.clock.now, obstacle: self.obstacle }
+    }
+
+    fn elapsed(&mut self, time: Time) -> Duration {
+        time.since(*self.origin.get_or_insert(time))
+    }
+
+    fn next_position(&mut self) -> u64 {
+        self.position += 1;
+        self.position
+    }
+
+    fn takes(&mut self, time: Time, now: Time, node: NodeId, input: &Taken<'_, F::Command>) {
+        self.disks.settle(self.clock.now);
+        let at = self.elapsed(time);
+        match input {
+            Taken::Start { incarnation, blank } => self.starts(at, node, *incarnation, *blank),
+            Taken::Command(command) => {
+                let position = self.next_position();
+                let at = self.clock.reach(at, Rank::Command, position);
+                if let Some(word) = F::in_script(command) {
+                    self.script.commands.push(TimedCommand { at, node, word: word.into() });
+                }
+            }
+            Taken::Message { id, .. } => self.arrives(at, *id),
+            Taken::Timer(body) => {
+                if let Some(set) = self.timers.fires(node, *body) {
+                    let at = self.clock.reach(at, Rank::Timer, set.position);
+                    self.script.directions.extend(set.fired(node, at, now));
+                }
+            }
+            Taken::Saved(count) => {
+                let at = self.clock.reach(at, Rank::Disk, self.disks.position(node));
+                self.script.directions.extend(self.disks.saved(node, at, *count));
+            }
+            Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) => {
+                self.obstacle.get_or_insert(Obstacle::Foreign);
+            }
+            Taken::DiskFull | Taken::DiskFree => {}
+        }
+        self.timers.clock(node, now);
+        self.disks.steps(node);
+    }
+
+    /// In the simulator everybody boots at the start.
+    fn starts(&mut self, at: Duration, node: NodeId, incarnation: Incarnation, blank: bool) {
+        self.clock.started = true;
+        let absence = self.down.remove(&node);
+        if incarnation == Incarnation::FIRST && absence.is_none() {
+            return;
+        }
+        let position = self.next_position();
+        let at = self.clock.reach(at, Rank::Fault, position);
+        let crash = match absence {
+            Some(Absence::Crash(place)) => Some(place),
+            Some(Absence::Ended { at, kept }) => Some(self.crash(at, node, kept)),
+            None => None,
+        };
+        match crash.and_then(|place| self.script.faults.get_mut(place)) {
+            Some(crash) if !blank => crash.lasts = Some(less(at, crash.at)),
+            Some(_) => {
+                let fault = Fault::Restart { node, disk: Disk::Blank };
+                self.script.faults.push(TimedFault { at, fault, lasts: None });
+            }
+            None => {}
+        }
+    }
+
+    fn crash(&mut self, at: Duration, node: NodeId, kept: u64) -> usize {
+        let unsynced = if kept == 0 { Unsynced::Lost } else { Unsynced::Kept(kept) };
+        self.script.faults.push(TimedFault { at, fault: Fault::Crash { node, unsynced }, lasts: None });
+        self.script.faults.len() - 1
+    }
+
+    fn arrives(&mut self, at: Duration, id: MessageId) {
+        let Some(flight) = self.flights.get_mut(&id) else { return };
+        let position = flight.position + u64::from(flight.arrived);
+        let at = self.clock.reach(at, Rank::Message, position);
+        self.script.directions.push(flight.told(less(at, flight.sent)));
+        flight.arrived += 1;
+        if flight.arrived >= flight.copies {
+            self.flights.remove(&id);
+        }
+    }
+
+    fn sends(&mut self, time: Time, to: NodeId, id: MessageId) {
+        if id.sender == to {
+            return;
+        }
+        let link = (id.sender, to);
+        let count = self.links.entry(link).or_default();
+        *count += 1;
+        let number = *count;
+        // A repetition has a place of its own.
+        let position = self.next_position();
+        self.position += 1;
+        let flight = Flight { link, number, sent: self.clock.now, sent_at: time, position, copies: 1, arrived: 0 };
+        self.flights.insert(id, flight);
+    }
+
+    fn does(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
+        match effect {
+            Done::Send { to, sent } => self.sends(time, *to, sent.id),
+            Done::Multicast { to, sent } => {
+                for (to, id) in receivers(to, sent.id) {
+                    self.sends(time, to, id);
+                }
+            }
+            Done::Save(_) => self.disks.saves(node),
+            Done::SetTimer { timer, span } => {
+                let position = self.next_position();
+                self.timers.set(node, *timer, *span, self.clock.now, position, &mut self.script.directions);
+            }
+            Done::CancelTimer(timer) => {
+                self.timers.cancel(node, *timer, self.clock.now, &mut self.script.directions);
+            }
+            Done::Emit(_) | Done::Rule { .. } | Done::Handed { .. } => {}
+        }
+    }
+
+    fn happens(&mut self, time: Time, what: &Happening<'_>) {
+        self.disks.settle(self.clock.now);
+        let at = self.elapsed(time);
+        match what {
+            Happening::Lost { id, why, .. } => self.loses(time, *id, *why),
+            Happening::Duplicated { id } => {
+                if let Some(flight) = self.flights.get_mut(id) {
+                    flight.copies += 1;
+                }
+            }
+            Happening::Crashed { node, lost_writes } => {
+                let position = self.next_position();
+                let at = self.clock.reach(at, Rank::Fault, position);
+                let kept = self.disks.crashes(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
+                self.timers.crash(*node, at, &mut self.script.directions);
+                let place = self.crash(at, *node, kept);
+                self.down.insert(*node, Absence::Crash(place));
+            }
+            Happening::Ended { node } => {
+                let kept = self.disks.crashes(*node, at, &mut self.script.directions);
+                self.timers.crash(*node, self.clock.now, &mut self.script.directions);
+                self.down.insert(*node, Absence::Ended { at: at.max(self.clock.now), kept });
+            }
+            // A node that stands still takes everything later, and that is noted.
+            Happening::Paused { .. } | Happening::Resumed { .. } => {}
+            Happening::Changed { text } => self.changes(at, text),
+        }
+    }
+
+    /// What is lost on arrival arrives all the same: that its receiver is down or cut off is told elsewhere.
+    fn loses(&mut self, time: Time, id: MessageId, why: Loss) {
+        let Some(flight) = self.flights.get(&id) else { return };
+        match why {
+            Loss::Chance => {
+                let (from, to) = flight.link;
+                if flight.copies == 1 {
+                    let fate = Destiny::Lost;
+                    self.script.directions.push(Direction::Message { from, to, number: flight.number, fate });
+                }
+                self.flights.remove(&id);
+            }
+            Loss::Cut if time == flight.sent_at => {
+                self.flights.remove(&id);
+            }
+            Loss::Cut | Loss::Down => {
+                let at = self.elapsed(time);
+                self.arrives(at, id);
+            }
+        }
+    }
+
+    fn changes(&mut self, at: Duration, text: &str) {
+        if text.contains("repeats for ever") {
+            self.obstacle = Some(Obstacle::Endless);
+            return;
+        }
+        if let Some(ended) = text.strip_prefix("end of ") {
+            self.ends(at, ended);
+            return;
+        }
+        let Ok(fault) = text.parse::<Fault>() else { return };
+        // How links behave shows in every message, and a disk's failure in the crash that follows.
+        let is_told = match &fault {
+            Fault::Link { .. } | Fault::Disk { trouble: DiskTrouble::Fails, .. } => false,
+            Fault::Disk { node, trouble: DiskTrouble::Full } => {
+                self.disks.fills(*node);
+                true
+            }
+            Fault::Skew { node, by } => {
+                self.timers.jumps(*node, by.nanos());
+                true
+            }
+            Fault::Drift { node, .. } => {
+                self.timers.jumps(*node, 0);
+                true
+            }
+            Fault::Cut(_) | Fault::Heal => true,
+            Fault::Crash { .. } | Fault::Restart { .. } | Fault::Pause { .. } | Fault::Resume { .. } => false,
+        };
+        if is_told {
+            let position = self.next_position();
+            let at = self.clock.reach(at, Rank::Fault, position);
+            if fault.kind().can_last() {
+                self.open.push((text.to_owned(), self.script.faults.len()));
+            }
+            self.script.faults.push(TimedFault { at, fault, lasts: None });
+        }
+    }
+
+    fn ends(&mut self, at: Duration, text: &str) {
+        let Some(place) = self.open.iter().position(|(open, _)| open == text) else { return };
+        let (_, fault) = self.open.remove(place);
+        let position = self.next_position();
+        let at = self.clock.reach(at, Rank::Fault, position);
+        if let Some(timed) = self.script.faults.get_mut(fault) {
+            timed.lasts = Some(less(at, timed.at));
+            if let Fault::Disk { node, .. } = timed.fault {
+                self.disks.empties(node, at);
+            }
+        }
+    }
+}
+
+impl Flight {
+    /// What is to be told of the copy that arrives next.
+    fn told(&self, length: Duration) -> Direction {
+        let (from, to) = self.link;
+        let fate = if self.arrived == 0 { Destiny::Takes(length) } else { Destiny::Again(length) };
+        Direction::Message { from, to, number: self.number, fate }
+    }
+}
+
+impl<F: FamilyLab> Observer<F::Command, F::Event> for Notes<F> {
+    fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
+        self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
+        if self.lines > self.limit {
+            return;
+        }
+        match moment {
+            Moment::Input { time, now, node, input } => self.takes(*time, *now, *node, input),
+            Moment::Effect { time, node, effect } => self.does(*time, *node, effect),
+            Moment::World { time, what } => self.happens(*time, what),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Leaving out parts: halves first, then single ones.
+
+use super::Progress;
+use super::search::Search;
+use crate::family::FamilyLab;
+use quorate_sim::settings::Script;
+
+/// What a script has lines of.
+#[derive(Clone, Copy)]
+enum Part {
+    Directions,
+    Faults,
+    Commands,
+}
+
+impl Part {
+    fn count(self, script: &Script) -> usize {
+        match self {
+            Self::Directions => script.directions.len(),
+            Self::Faults => script.faults.len(),
+            Self::Commands => script.commands.len(),
+        }
+    }
+
+    /// The script without some of these lines.
+    fn without(self, script: &Script, from: usize, count: usize) -> Script {
+        let mut script = script.clone();
+        let range = |length: usize| from..(from + count).min(length);
+        match self {
+            Self::Directions => drop(script.directions.drain(range(script.directions.len()))),
+            Self::Faults => drop(script.faults.drain(range(script.faults.len()))),
+            Self::Commands => drop(script.commands.drain(range(script.commands.len()))),
+        }
+        script
+    }
+}
+
+impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
+    /// Leaves out lines of the script.
+    pub(super) fn fewer_lines(&mut self) {
+        if self.best.script.is_none() {
+            return;
+        }
+        for part in [Part::Directions, Part::Faults, Part::Commands, Part::Directions] {
+            self.fewer_of(part);
+        }
+    }
+
+    fn fewer_of(&mut self, part: Part) {
+        let mut chunk = part.count(&self.script());
+        while chunk > 0 && !self.is_tired() {
+            // From the end, so that what happens first stays as it is for as long as it can.
+            let mut place = part.count(&self.script());
+            while place > 0 && !self.is_tired() {
+                let from = place.saturating_sub(chunk);
+                self.try_script(part.without(&self.script(), from, place - from));
+                place = from.min(part.count(&self.script()));
+            }
+            chunk /= 2;
+        }
+    }
+}

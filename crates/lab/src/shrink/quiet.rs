@@ -1,0 +1,65 @@
+//! Quieter: timers that need not fire are put off, and nodes that need not do anything are down from the start.
+//!
+//! A line that does so is one more, but it may spare many events.
+
+use super::search::Search;
+use super::{Progress, less};
+use crate::family::FamilyLab;
+use quorate_core::{Duration, NodeId};
+use quorate_sim::property::Kind;
+use quorate_sim::settings::{Direction, Fault, TimedFault, Unsynced};
+
+const SECOND: Duration = Duration::from_secs(1);
+/// Of more timers than this, the later ones are left as they are.
+const MOST_TIMERS: u64 = 60;
+
+impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
+    /// Puts timers off and takes nodes down, where that leaves less to look at. What must happen in the end would be put off
+    /// with them.
+    pub(super) fn quieter(&mut self) {
+        if self.failure.kind != Kind::Always || self.best.script.is_none() {
+            return;
+        }
+        let mut index = 0;
+        while index < self.best.nodes && !self.is_tired() {
+            let node = NodeId::from_index(index);
+            self.take_down(node);
+            self.put_off(node);
+            index += 1;
+        }
+    }
+
+    fn take_down(&mut self, node: NodeId) {
+        let mut script = self.script();
+        let fault = Fault::Crash { node, unsynced: Unsynced::Lost };
+        script.faults.retain(|timed| timed.fault.node() != Some(node));
+        script.commands.retain(|command| command.node != node);
+        script.directions.retain(|direction| !direction.nodes().contains(&Some(node)));
+        script.faults.insert(0, TimedFault { at: Duration::ZERO, fault, lasts: None });
+        self.try_script(script);
+    }
+
+    fn put_off(&mut self, node: NodeId) {
+        let until = self.failure.violation.time.nanos().unsigned_abs();
+        let takes = SECOND.times(1 + until / SECOND.nanos());
+        let mut number = 1;
+        while number <= (self.failure.timers(node).len() as u64).min(MOST_TIMERS) && !self.is_tired() {
+            let mut script = self.script();
+            let same = |told: &Direction| matches!(told, Direction::Timer { node: whose, number: which, .. } if (*whose, *which) == (node, number));
+            if !script.directions.iter().any(|told| same(told) && less(takes, length(told)) == Duration::ZERO) {
+                script.directions.retain(|told| !same(told));
+                script.directions.push(Direction::Timer { node, number, takes });
+                script.directions.sort();
+                self.try_script(script);
+            }
+            number += 1;
+        }
+    }
+}
+
+fn length(direction: &Direction) -> Duration {
+    match direction {
+        Direction::Timer { takes, .. } | Direction::Sync { takes, .. } => *takes,
+        Direction::Message { .. } => Duration::ZERO,
+    }
+}

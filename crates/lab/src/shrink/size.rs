@@ -1,0 +1,87 @@
+//! How large a run is, and what of it makes no difference.
+
+use super::Figures;
+use super::times::times;
+use super::trial::Failure;
+use crate::family::FamilyLab;
+use crate::spec::Spec;
+use quorate_core::Duration;
+use quorate_sim::property::Kind;
+use quorate_sim::settings::{Destiny, Direction, Latency, Length};
+
+/// How large a run is; see the parent module for what counts first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Size {
+    pub(super) nodes: usize,
+    steps: u64,
+    lines: u64,
+    command: usize,
+    /// All times and lengths of the script, each in whole milliseconds or more.
+    millis: u64,
+    text: usize,
+    time: u64,
+    seed: u64,
+}
+
+/// The same run without what makes no difference to it.
+pub(super) fn tidied<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F> {
+    let mut tidy = spec.clone();
+    let breach = Duration::from_nanos(u64::try_from(failure.violation.time.nanos()).unwrap_or(0));
+    let ends = failure.kind == Kind::Always;
+    if ends {
+        tidy.until = Some(Length(breach));
+    }
+    if let Some(script) = &mut tidy.script {
+        if ends {
+            script.commands.retain(|command| command.at <= breach);
+            script.faults.retain(|fault| fault.at <= breach);
+            for fault in &mut script.faults {
+                fault.lasts = fault.lasts.filter(|lasts| fault.at + *lasts <= breach);
+            }
+        }
+        let is_usual = |direction: &Direction| match direction {
+            Direction::Message { fate: Destiny::Takes(length), .. } => spec.latency == Latency::Fixed(*length),
+            Direction::Sync { takes, .. } => spec.disk == Latency::Fixed(*takes),
+            Direction::Message { .. } | Direction::Timer { .. } => false,
+        };
+        // A message that comes again must be told how long it takes at first, or chance would decide that.
+        script.directions.retain(|direction| failure.used(direction) && !is_usual(direction));
+    }
+    tidy
+}
+
+/// How large a run is, in figures.
+pub(super) fn figures<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Figures {
+    let random = spec.random_faults.draw(spec.seed, spec.nodes, F::fault_window(spec)).len();
+    let faults = spec.all_faults().count() + random + F::own_faults(spec).len();
+    Figures {
+        nodes: spec.nodes,
+        commands: failure.commands,
+        faults: faults as u64,
+        directions: spec.directions().len() as u64,
+        events: failure.events,
+    }
+}
+
+/// How large a run is, for comparisons.
+pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
+    let Figures { nodes, commands, faults, directions, events } = figures(spec, failure);
+    let scripted = spec.script.as_ref().map(|script| script.commands.len() as u64);
+    let lines = scripted.unwrap_or(commands) + faults + directions;
+    Size {
+        nodes,
+        steps: events + lines,
+        lines,
+        command: Spec { until: None, ..spec.clone() }.command("sim").len(),
+        millis: spec.script.clone().map_or(0, |mut script| times(&mut script).iter().map(|time| millis(**time)).sum()),
+        text: spec.script.as_ref().map_or(0, |script| script.to_string().len()),
+        time: u64::try_from(failure.violation.time.nanos()).unwrap_or(0),
+        seed: spec.seed,
+    }
+}
+
+/// In milliseconds, with two for what is left of one: a whole number reads best.
+fn millis(length: Duration) -> u64 {
+    let (whole, rest) = (length.nanos() / 1_000_000, length.nanos() % 1_000_000);
+    whole + if rest > 0 { 2 } else { 0 }
+}

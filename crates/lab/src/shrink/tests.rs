@@ -1,0 +1,129 @@
+//! A script that says all that chance decided gives the same run.
+
+use super::{Failure, explicit, note, trial};
+use crate::experiment::play;
+use crate::{Election, FamilyLab, Mutex, Replica, Spec};
+use quorate_core::{Duration, Incarnation};
+use quorate_sim::moment::{Moment, Observer, Taken};
+use quorate_sim::property::Kind;
+use quorate_sim::settings::{Length, Script};
+use quorate_sim::words;
+
+/// The inputs of a run, without their times.
+struct Inputs {
+    told: Vec<String>,
+    most: u64,
+    lines: u64,
+}
+
+impl Inputs {
+    fn up_to(most: u64) -> Self {
+        Self { told: Vec::new(), most, lines: 0 }
+    }
+}
+
+impl<C: std::fmt::Display, E> Observer<C, E> for Inputs {
+    fn observe(&mut self, moment: &Moment<'_, C, E>) {
+        self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
+        if let Moment::Input { node, input, .. } = moment
+            && self.lines <= self.most
+            && !matches!(input, Taken::Start { incarnation: Incarnation::FIRST, .. })
+        {
+            let text = match input {
+                Taken::Command(_) => "a command".to_owned(),
+                input => words::input(input),
+            };
+            self.told.push(format!("{node}: {text}"));
+        }
+    }
+}
+
+fn failing<F: FamilyLab>(spec: &Spec<F>) -> Option<Failure> {
+    trial::fails(spec, spec.validate().unwrap(), None)
+}
+
+/// That the script of a failing run does the same, input by input. Tells whether there was anything to compare.
+fn repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
+    let entry = spec.validate().unwrap();
+    let Some(failure) = failing(spec) else { return false };
+    let script = explicit(spec, note(spec, entry, &failure), &failure);
+    script.validate().unwrap();
+    let line = failure.violation.line;
+    let original = play(spec, entry, Inputs::up_to(line)).1.into_observer().told;
+    let again = play(&script, entry, Inputs::up_to(u64::MAX)).1.into_observer().told;
+    let differs = original.iter().zip(&again).position(|(one, other)| one != other);
+    // How long a run is watched at its end depends on when its last command was given.
+    let is_short = failure.kind == Kind::Always && again.len() < original.len();
+    if let Some(place) = differs.or(is_short.then_some(again.len())) {
+        let from = place.saturating_sub(5);
+        let [original, again] =
+            [&original, &again].map(|told| &told[from.min(told.len())..(place + 3).min(told.len())]);
+        panic!(
+            "{}\ninput {place} differs\n{original:#?}\n{again:#?}\n{}",
+            spec.command("sim"),
+            script.script.unwrap_or_default()
+        );
+    }
+    assert_eq!(failing(&script).map(|failure| failure.name), Some(failure.name), "{}", spec.command("sim"));
+    true
+}
+
+fn all_repeat<F: FamilyLab>(spec: &Spec<F>, seeds: u64) {
+    let compared = (1..=seeds).filter(|seed| repeats(&Spec { seed: *seed, ..spec.clone() })).count();
+    assert!(compared > 0, "no seed fails: {}", spec.command("sim"));
+}
+
+#[test]
+fn a_mutual_exclusion_repeats() {
+    let spec = |algorithm: &str| Spec::<Mutex>::new(algorithm);
+    all_repeat(&spec("ricart-agrawala-clock-only"), 60);
+    all_repeat(&Spec { nodes: 5, ..spec("ricart-agrawala-node-only") }, 60);
+    all_repeat(&Spec { nodes: 4, ..spec("ricart-agrawala-first-only") }, 60);
+    all_repeat(&Spec { latency: "long-tail:2ms".parse().unwrap(), ..spec("ricart-agrawala-clock-only") }, 60);
+}
+
+#[test]
+fn faults_repeat() {
+    let spec = |algorithm: &str| Spec::<Mutex>::new(algorithm);
+    let random = "crash=1,pause=2,cut=1,deaf=1,skew=1,drift=1".parse().unwrap();
+    all_repeat(&Spec { random_faults: random, ..spec("ricart-agrawala-clock-only") }, 60);
+    let pauses = "pause=3".parse().unwrap();
+    all_repeat(&Spec { random_faults: pauses, fifo: true, ..spec("ricart-agrawala-clock-only") }, 60);
+    let lossy = Spec { loss: "0.1".parse().unwrap(), duplicate: "0.1".parse().unwrap(), ..spec("central") };
+    all_repeat(&Spec { links: crate::LinkChoice::Bare, ..lossy.clone() }, 40);
+    all_repeat(&Spec { algorithm: "ricart-agrawala-clock-only".into(), ..lossy }, 40);
+    let busy = Spec { processing: "uniform:0ms..2ms".parse().unwrap(), ..spec("ricart-agrawala-clock-only") };
+    all_repeat(&busy, 60);
+}
+
+fn replicas(algorithm: &str, nodes: usize, faults: &str) -> Spec<Replica> {
+    let mut text = String::new();
+    for step in 0..40_u64 {
+        let word = if step % 3 == 0 { "read" } else { "write" };
+        let node = step % nodes as u64 + 1;
+        text.push_str(&format!("{word} {node} at {}ms\n", 150 + 37 * step));
+    }
+    let script = Some(Script::parse(&text, Replica::COMMANDS).unwrap());
+    let mut spec = Spec::<Replica> { nodes, script, random_faults: faults.parse().unwrap(), ..Spec::new(algorithm) };
+    spec.settings.checkpoint_every = 3;
+    spec
+}
+
+#[test]
+fn a_replica_repeats() {
+    all_repeat(&replicas("replica-applied-twice", 1, "crash=3"), 30);
+    all_repeat(&replicas("replica-applied-twice", 3, "crash=3,full=1,disk=2,pause=1"), 30);
+    let slow =
+        Spec { disk: "uniform:0ms..40ms".parse().unwrap(), ..replicas("replica-early-ack", 1, "crash=4,disk=2") };
+    all_repeat(&slow, 60);
+    all_repeat(
+        &Spec { loss: "0.1".parse().unwrap(), ..replicas("replica-local-read", 3, "crash=3,cut=2,drift=3") },
+        60,
+    );
+}
+
+#[test]
+fn an_election_repeats() {
+    let spec = Spec::<Election> { nodes: 3, until: Some(Length(Duration::from_millis(20))), ..Spec::new("raft") };
+    all_repeat(&Spec { random_faults: "cut=2,crash=1".parse().unwrap(), ..spec }, 60);
+}

@@ -1,0 +1,120 @@
+//! Which timers a run's nodes set, and how long each took.
+
+use super::less;
+use quorate_core::{Duration, NodeId, Span, Time};
+use quorate_sim::moment::Body;
+use quorate_sim::settings::Direction;
+use std::collections::BTreeMap;
+
+/// The timers of all nodes.
+#[derive(Default)]
+pub(super) struct Timers {
+    count: BTreeMap<NodeId, u64>,
+    set: BTreeMap<(NodeId, String), Set>,
+    /// What each node's clock showed at its last step, how far it was moved since the beginning, and whether it ever was off.
+    clocks: BTreeMap<NodeId, Own>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Own {
+    now: Time,
+    jumped: i64,
+    is_odd: bool,
+}
+
+/// A timer that is set.
+pub(super) struct Set {
+    number: u64,
+    span: Span,
+    at: Duration,
+    pub(super) position: u64,
+    /// By the node's own clock, and how far that had been moved before.
+    own: Own,
+    /// What the clock is like now.
+    latest: Own,
+}
+
+impl Set {
+    /// Its length, unless it could have had no other.
+    pub(super) fn fired(&self, node: NodeId, at: Duration, now: Time) -> Option<Direction> {
+        let takes = if self.latest.is_odd {
+            let moved = self.latest.jumped - self.own.jumped;
+            Time::from_nanos(now.nanos().saturating_sub(moved)).since(self.own.now)
+        } else {
+            less(at, self.at)
+        };
+        let Span { earliest, latest } = self.span;
+        let fixed = earliest == latest && takes == earliest;
+        (!fixed).then_some(Direction::Timer { node, number: self.number, takes })
+    }
+
+    /// It must not fire before this instant. A clock that is off runs at most twice as fast.
+    fn held(&self, node: NodeId, until: Duration, is_odd: bool) -> Option<Direction> {
+        let elapsed = less(until, self.at).times(if is_odd { 2 } else { 1 });
+        let takes = elapsed + Duration::from_millis(1);
+        (self.span.earliest <= elapsed).then_some(Direction::Timer { node, number: self.number, takes })
+    }
+}
+
+impl Timers {
+    pub(super) fn clock(&mut self, node: NodeId, now: Time) {
+        self.clocks.entry(node).or_default().now = now;
+    }
+
+    pub(super) fn jumps(&mut self, node: NodeId, by: i64) {
+        let clock = self.clocks.entry(node).or_default();
+        clock.jumped = clock.jumped.saturating_add(by);
+        clock.is_odd = true;
+    }
+
+    pub(super) fn set(
+        &mut self,
+        node: NodeId,
+        timer: Body<'_>,
+        span: Span,
+        at: Duration,
+        position: u64,
+        directions: &mut Vec<Direction>,
+    ) {
+        self.cancel(node, timer, at, directions);
+        let count = self.count.entry(node).or_default();
+        *count += 1;
+        let own = self.clocks.get(&node).copied().unwrap_or_default();
+        let set = Set { number: *count, span, at, position, own, latest: own };
+        self.set.insert((node, name(timer)), set);
+    }
+
+    pub(super) fn cancel(&mut self, node: NodeId, timer: Body<'_>, at: Duration, directions: &mut Vec<Direction>) {
+        if let Some(set) = self.set.remove(&(node, name(timer))) {
+            directions.extend(set.held(node, at, self.is_odd(node)));
+        }
+    }
+
+    fn is_odd(&self, node: NodeId) -> bool {
+        self.clocks.get(&node).is_some_and(|clock| clock.is_odd)
+    }
+
+    pub(super) fn fires(&mut self, node: NodeId, timer: Body<'_>) -> Option<Set> {
+        let latest = self.clocks.get(&node).copied().unwrap_or_default();
+        let set = self.set.remove(&(node, name(timer)))?;
+        Some(Set { latest, ..set })
+    }
+
+    pub(super) fn crash(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) {
+        let names: Vec<_> = self.set.keys().filter(|(whose, _)| *whose == node).cloned().collect();
+        for name in names {
+            directions.extend(self.set.remove(&name).and_then(|set| set.held(node, at, self.is_odd(node))));
+        }
+    }
+
+    pub(super) fn end(&mut self, at: Duration, directions: &mut Vec<Direction>) {
+        for ((node, _), set) in std::mem::take(&mut self.set) {
+            directions.extend(set.held(node, at, self.is_odd(node)));
+        }
+    }
+}
+
+/// A timer is known by what a journal calls it.
+fn name(timer: Body<'_>) -> String {
+    serde_json::to_string(&timer).unwrap_or_default()
+}

@@ -1,0 +1,226 @@
+//! One run of a candidate: whether the same property fails, and how large a story that is.
+
+use crate::experiment::play;
+use crate::family::{Care, FamilyLab, Judge};
+use crate::spec::Spec;
+use quorate_core::{Incarnation, NodeId, Time};
+use quorate_sim::moment::{Done, Happening, Moment, Observer, Taken, receivers};
+use quorate_sim::property::{Kind, Verdict, Violation};
+use quorate_sim::role::{Role, Roles};
+use quorate_sim::run::Ending;
+use quorate_sim::settings::Direction;
+use std::collections::BTreeMap;
+
+/// A run in which the property fails.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) violation: Violation,
+    /// How many inputs nodes took up to the breach, first boots left out.
+    pub(super) events: u64,
+    /// How many of them were commands.
+    pub(super) commands: u64,
+    pub(super) excuses: Excuses,
+    /// Who came to lead, and when, up to the breach.
+    pub(super) chosen: Vec<(Time, NodeId)>,
+    counts: Counts,
+}
+
+/// What may excuse that something never happened. A smaller run may have no excuse that the first had not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Excuses {
+    /// Its time ran out.
+    stopped: bool,
+    /// Somebody is down at the end.
+    down: bool,
+    /// Somebody stands still at the end.
+    paused: bool,
+    /// Somebody has what the others want, and was never asked to let it go.
+    busy: bool,
+    /// A cut, a bad link or a full disk never ended.
+    open: bool,
+}
+
+impl Excuses {
+    /// Whether the other one has all of these too.
+    pub(super) fn are_among(self, other: Self) -> bool {
+        let all = |excuses: Self| [excuses.stopped, excuses.down, excuses.paused, excuses.busy, excuses.open];
+        all(self).into_iter().zip(all(other)).all(|(mine, theirs)| !mine || theirs)
+    }
+}
+
+/// Runs a candidate. Tells of its first failure, or of that of this property if one is named.
+pub(super) fn fails<F: FamilyLab>(spec: &Spec<F>, entry: &'static F::Entry, property: Option<&str>) -> Option<Failure> {
+    tried(spec, entry, property).0
+}
+
+/// As [`fails`], and how many inputs nodes took in all.
+pub(super) fn tried<F: FamilyLab>(
+    spec: &Spec<F>,
+    entry: &'static F::Entry,
+    property: Option<&str>,
+) -> (Option<Failure>, u64) {
+    let judges = F::properties(spec, entry, Care::Verdicts);
+    let (ending, world) = play(spec, entry, (Tally::<F>::new(spec.nodes), judges));
+    let events = world.events();
+    let (tally, judges) = world.into_observer();
+    (failure(tally, &judges.verdicts(), property, ending == Ending::Stopped), events)
+}
+
+/// What a tally and the verdicts of the same run come to.
+pub(super) fn failure<F: FamilyLab>(
+    tally: Tally<F>,
+    verdicts: &[Verdict],
+    property: Option<&str>,
+    stopped: bool,
+) -> Option<Failure> {
+    let wanted = |verdict: &&Verdict| match property {
+        Some(name) => verdict.name == name,
+        None => verdict.kind != Kind::Sometimes,
+    };
+    let verdict = verdicts.iter().filter(|verdict| !verdict.holds).find(wanted)?;
+    let violation = verdict.violation.clone()?;
+    let excuses = tally.excuses(stopped);
+    let before = |lines: &[u64]| lines.partition_point(|line| *line <= violation.line) as u64;
+    let chosen = tally.chosen.iter().filter(|(line, _, _)| *line <= violation.line);
+    Some(Failure {
+        name: verdict.name,
+        kind: verdict.kind,
+        events: before(&tally.inputs),
+        commands: before(&tally.commands),
+        excuses,
+        chosen: chosen.map(|(_, time, node)| (*time, *node)).collect(),
+        counts: tally.counts,
+        violation,
+    })
+}
+
+impl Failure {
+    /// Whether this direction was about anything that there was.
+    pub(super) fn used(&self, direction: &Direction) -> bool {
+        self.counts.had(direction)
+    }
+
+    /// When a node set each of its timers.
+    pub(super) fn timers(&self, node: NodeId) -> &[Time] {
+        self.counts.timers.get(&node).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// How many messages and timers there were.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    messages: BTreeMap<(NodeId, NodeId), u64>,
+    /// When each was set.
+    timers: BTreeMap<NodeId, Vec<Time>>,
+    saves: BTreeMap<NodeId, u64>,
+}
+
+impl Counts {
+    fn had(&self, direction: &Direction) -> bool {
+        let (count, number) = match direction {
+            Direction::Message { from, to, number, .. } => (self.messages.get(&(*from, *to)), number),
+            Direction::Timer { node, number, .. } => {
+                return self.timers.get(node).is_some_and(|set| *number <= set.len() as u64);
+            }
+            // There are no more syncs than saves.
+            Direction::Sync { node, number, .. } => (self.saves.get(node), number),
+        };
+        count.is_some_and(|count| number <= count)
+    }
+}
+
+/// Counts what happens, with the lines on which it does.
+pub(super) struct Tally<F: FamilyLab> {
+    lines: u64,
+    inputs: Vec<u64>,
+    commands: Vec<u64>,
+    chosen: Vec<(u64, Time, NodeId)>,
+    counts: Counts,
+    /// Faults of the network and of disks that began and did not end.
+    open: Vec<String>,
+    roles: Roles<F::Command, F::Event>,
+}
+
+impl<F: FamilyLab> Tally<F> {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self {
+            lines: 0,
+            inputs: Vec::new(),
+            commands: Vec::new(),
+            chosen: Vec::new(),
+            counts: Counts::default(),
+            open: Vec::new(),
+            roles: Roles::new(nodes, F::stands),
+        }
+    }
+
+    fn excuses(&self, stopped: bool) -> Excuses {
+        let any = |role: Role| self.roles.all().any(|standing| standing == role);
+        Excuses {
+            stopped,
+            down: any(Role::Down),
+            paused: any(Role::Paused),
+            busy: F::CHOSEN_BLOCKS && any(Role::Chosen),
+            open: !self.open.is_empty(),
+        }
+    }
+
+    fn sends(&mut self, from: NodeId, to: NodeId) {
+        *self.counts.messages.entry((from, to)).or_default() += 1;
+    }
+
+    fn does(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
+        match effect {
+            Done::Send { to, .. } => self.sends(node, *to),
+            Done::Multicast { to, sent } => {
+                for (to, _) in receivers(to, sent.id) {
+                    self.sends(node, to);
+                }
+            }
+            Done::SetTimer { .. } => self.counts.timers.entry(node).or_default().push(time),
+            Done::Save(_) => *self.counts.saves.entry(node).or_default() += 1,
+            Done::CancelTimer(_) | Done::Emit(_) | Done::Rule { .. } | Done::Handed { .. } => {}
+        }
+    }
+
+    fn changes(&mut self, text: &str) {
+        if text == "heal" {
+            self.open.retain(|open| !open.starts_with("cut"));
+        } else if let Some(ended) = text.strip_prefix("end of ") {
+            if let Some(place) = self.open.iter().position(|open| open == ended) {
+                self.open.remove(place);
+            }
+        } else if ["cut", "link", "disk"].iter().any(|word| text.starts_with(word)) && !text.ends_with("fails") {
+            self.open.push(text.to_owned());
+        }
+    }
+}
+
+impl<F: FamilyLab> Observer<F::Command, F::Event> for Tally<F> {
+    fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
+        self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
+        match moment {
+            Moment::Input { input: Taken::Start { incarnation: Incarnation::FIRST, .. }, .. } => {}
+            Moment::Input { input, .. } => {
+                self.inputs.push(self.lines);
+                if let Taken::Command(_) = input {
+                    self.commands.push(self.lines);
+                }
+            }
+            Moment::Effect { time, node, effect } => {
+                self.does(*time, *node, effect);
+                let before = self.roles.of(*node);
+                self.roles.observe(moment);
+                if self.roles.of(*node) == Role::Chosen && before != Role::Chosen {
+                    self.chosen.push((self.lines, *time, *node));
+                }
+                return;
+            }
+            Moment::World { what: Happening::Changed { text }, .. } => self.changes(text),
+            Moment::World { .. } => {}
+        }
+        self.roles.observe(moment);
+    }
+}

@@ -1,0 +1,338 @@
+//! Single choices that a script takes from chance: how long this message takes, that one is lost.
+
+use super::clauses::{Reader, first_word, words};
+use super::error::SettingError;
+use super::fault::check_node;
+use super::length::Length;
+use super::nearest::nearest;
+use super::nodes::read_node;
+use quorate_core::{Duration, NodeId};
+use std::fmt;
+use std::str::FromStr;
+
+/// What becomes of one thing that would be left to chance: `message 3 of 1 > 2 takes 9ms`.
+///
+/// Things are counted from 1 over the whole run, in all lives of a node: the messages of each link, and the timers that a
+/// node sets and the syncs of its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// `message 3 of 1 > 2 is lost`: what becomes of a message.
+    Message {
+        /// Who sends it.
+        from: NodeId,
+        /// Whom it is for.
+        to: NodeId,
+        /// Which of those that the one sends to the other.
+        number: u64,
+        /// What becomes of it.
+        fate: Destiny,
+    },
+    /// `timer 5 of 2 takes 153ms`: when a timer fires, by its node's own clock. It never fires before its span begins; it
+    /// may fire later than the span ends, as that of a busy node does.
+    Timer {
+        /// Whose timer.
+        node: NodeId,
+        /// Which of those that the node sets.
+        number: u64,
+        /// How long it takes.
+        takes: Duration,
+    },
+    /// `sync 2 of 1 takes 4ms`: how long a disk takes.
+    Sync {
+        /// Whose disk.
+        node: NodeId,
+        /// Which of its syncs.
+        number: u64,
+        /// How long it takes.
+        takes: Duration,
+    },
+}
+
+/// What becomes of a message. Unless a cut stops it, or its receiver is down: that is not left to chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Destiny {
+    /// `takes 9ms`: it arrives so long after it left.
+    Takes(Duration),
+    /// `is lost`: it never arrives.
+    Lost,
+    /// `comes again after 12ms`: a second copy of it arrives so long after it left.
+    Again(Duration),
+}
+
+/// What a direction is about: the word that it begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    Message,
+    Timer,
+    Sync,
+}
+
+impl Subject {
+    pub(super) const ALL: [Self; 3] = [Self::Message, Self::Timer, Self::Sync];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Timer => "timer",
+            Self::Sync => "sync",
+        }
+    }
+
+    const fn form(self) -> &'static str {
+        match self {
+            Self::Message => "message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH)",
+            Self::Timer => "timer NUMBER of NODE takes LENGTH",
+            Self::Sync => "sync NUMBER of NODE takes LENGTH",
+        }
+    }
+
+    /// The subject that this word names, in small letters or large.
+    pub(super) fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|subject| subject.name().eq_ignore_ascii_case(word))
+    }
+}
+
+/// The words that end who it is about.
+const VERBS: [&str; 3] = ["takes", "is", "comes"];
+
+/// The words by which faults and commands have a time.
+const TIMES: [&str; 2] = ["at", "for"];
+
+impl Direction {
+    /// Whether it can be about a group of the nodes 1 to `nodes`.
+    pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
+        self.nodes().into_iter().flatten().try_for_each(|node| check_node(self, node, nodes))
+    }
+
+    /// The nodes that it names.
+    pub const fn nodes(&self) -> [Option<NodeId>; 2] {
+        match *self {
+            Self::Message { from, to, .. } => [Some(from), Some(to)],
+            Self::Timer { node, .. } | Self::Sync { node, .. } => [Some(node), None],
+        }
+    }
+
+    /// Whether by it a message is lost or repeated.
+    pub const fn is_unreliable(&self) -> bool {
+        matches!(self, Self::Message { fate: Destiny::Lost | Destiny::Again(_), .. })
+    }
+}
+
+impl FromStr for Direction {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let text = text.trim();
+        let (word, rest) = first_word(text);
+        let subject = Subject::named(word).ok_or_else(|| SettingError::Unknown {
+            word: word.into(),
+            what: "a direction",
+            nearest: nearest(word, Subject::ALL.map(Subject::name)).map(String::from),
+            known: all_directions(),
+        })?;
+        if words(rest).any(|(_, word)| TIMES.iter().any(|time| time.eq_ignore_ascii_case(word))) {
+            return Err(SettingError::Trailing {
+                text: text.into(),
+                after: "a direction, which has no time of its own",
+            });
+        }
+        let mut reader = Reader { text, rest, form: subject.form() };
+        let number = read_number(&mut reader)?;
+        expect(&mut reader, "of", "'of'")?;
+        match subject {
+            Subject::Message => read_message(reader, number),
+            Subject::Timer => {
+                let (node, takes) = read_node_takes(reader)?;
+                Ok(Self::Timer { node, number, takes })
+            }
+            Subject::Sync => {
+                let (node, takes) = read_node_takes(reader)?;
+                Ok(Self::Sync { node, number, takes })
+            }
+        }
+    }
+}
+
+fn read_number(reader: &mut Reader<'_>) -> Result<u64, SettingError> {
+    match reader.number("a number")? {
+        0 => Err(SettingError::out_of_range("0", "they are counted from 1")),
+        number => Ok(number),
+    }
+}
+
+/// This word must stand next; `what` names it where it is missing.
+fn expect(reader: &mut Reader<'_>, word: &'static str, what: &'static str) -> Result<(), SettingError> {
+    if reader.option(word) {
+        return Ok(());
+    }
+    reader.end(&[word])?;
+    Err(reader.missing(what))
+}
+
+fn read_node_takes(mut reader: Reader<'_>) -> Result<(NodeId, Duration), SettingError> {
+    let node = reader.node()?;
+    expect(&mut reader, "takes", "'takes'")?;
+    Ok((node, reader.value::<Length>("a length")?.0))
+}
+
+fn read_message(mut reader: Reader<'_>, number: u64) -> Result<Direction, SettingError> {
+    let is_verb = |word: &str| VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(word));
+    let verb = words(reader.rest).find(|(_, word)| is_verb(word));
+    let (link, rest) = verb.map_or((reader.rest, ""), |(start, _)| reader.rest.split_at(start));
+    let (from, to) = read_link(&reader, link.trim())?;
+    reader.rest = rest;
+    let fate = if reader.option("takes") {
+        Destiny::Takes(reader.value::<Length>("a length")?.0)
+    } else if reader.option("is") {
+        expect(&mut reader, "lost", "'lost'")?;
+        reader.end(&[])?;
+        Destiny::Lost
+    } else if reader.option("comes") {
+        expect(&mut reader, "again", "'again'")?;
+        expect(&mut reader, "after", "'after'")?;
+        Destiny::Again(reader.value::<Length>("a length")?.0)
+    } else {
+        return Err(reader.missing("what becomes of it"));
+    };
+    Ok(Direction::Message { from, to, number, fate })
+}
+
+fn read_link(reader: &Reader<'_>, link: &str) -> Result<(NodeId, NodeId), SettingError> {
+    let Some((from, to)) = link.split_once('>') else { return Err(reader.missing("a link, such as 1 > 2")) };
+    // After the second node no word may stand but a verb: any other is rather a slip of one.
+    let (to, stray) = first_word(to);
+    if !stray.is_empty() {
+        return Err(reader.unexpected(first_word(stray).0, &VERBS));
+    }
+    let (from, to) = (read_node(from.trim())?, read_node(to)?);
+    if from == to {
+        return Err(SettingError::ToItself { text: link.into(), node: from });
+    }
+    Ok((from, to))
+}
+
+/// All kinds of direction, as a sentence.
+pub(super) fn all_directions() -> String {
+    format!("Directions are {}.", Subject::ALL.map(Subject::name).join(", "))
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Message { from, to, number, fate } => write!(f, "message {number} of {from} > {to} {fate}"),
+            Self::Timer { node, number, takes } => write!(f, "timer {number} of {node} takes {}", Length(*takes)),
+            Self::Sync { node, number, takes } => write!(f, "sync {number} of {node} takes {}", Length(*takes)),
+        }
+    }
+}
+
+impl fmt::Display for Destiny {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Takes(length) => write!(f, "takes {}", Length(*length)),
+            Self::Lost => f.write_str("is lost"),
+            Self::Again(length) => write!(f, "comes again after {}", Length(*length)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{self, sentence};
+    use super::{Destiny, Direction};
+    use expect_test::expect;
+    use proptest::prelude::{prop_assert_eq, proptest};
+    use quorate_core::{Duration, NodeId};
+
+    fn node(number: u32) -> NodeId {
+        NodeId::new(number).unwrap()
+    }
+
+    #[test]
+    fn a_direction_reads_in_every_form() {
+        let message = |fate| Direction::Message { from: node(1), to: node(2), number: 3, fate };
+        let millis = Duration::from_millis;
+        for (text, direction) in [
+            ("message 3 of 1 > 2 takes 9ms", message(Destiny::Takes(millis(9)))),
+            (" MESSAGE 3  Of 1>2 is Lost ", message(Destiny::Lost)),
+            ("message 3 of 1 > 2 comes again after 12 ms", message(Destiny::Again(millis(12)))),
+            ("timer 5 of 2 takes 153ms", Direction::Timer { node: node(2), number: 5, takes: millis(153) }),
+            ("sync 2 of 1 takes 0ms", Direction::Sync { node: node(1), number: 2, takes: millis(0) }),
+        ] {
+            assert_eq!(text.parse(), Ok(direction), "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_in_directions() {
+        let texts = [
+            "mesage 3 of 1 > 2 is lost",
+            "message",
+            "message of 1 > 2 is lost",
+            "message third of 1 > 2 is lost",
+            "message 0 of 1 > 2 is lost",
+            "message 3",
+            "message 3 off 1 > 2 is lost",
+            "message 3 of 1 is lost",
+            "message 3 of 1 > 1 is lost",
+            "message 3 of 1 > x is lost",
+            "message 3 of 1 > 2",
+            "message 3 of 1 > 2 lost",
+            "message 3 of 1 > 2 is",
+            "message 3 of 1 > 2 is late",
+            "message 3 of 1 > 2 is lost again",
+            "message 3 of 1 > 2 takes",
+            "message 3 of 1 > 2 takes 9",
+            "message 3 of 1 > 2 takes 9ms at 5ms",
+            "message 3 of 1 > 2 comes after 9ms",
+            "message 3 of 1 > 2 comes again 9ms",
+            "timer 1 of 2 tkes 5ms",
+            "timer 1 of 2",
+            "timer 1 of 2 > 3 takes 5ms",
+            "sync 1 of two takes 5ms",
+        ];
+        expect![[r#"
+            'mesage' is not a direction; did you mean 'message'? Directions are message, timer, sync.
+            'message' lacks a number; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'of' is not a number; write for example 3.
+            'third' is not a number; write for example 3.
+            '0' does not fit: they are counted from 1.
+            'message 3' lacks 'of'; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'off' makes no sense in 'message 3 off 1 > 2 is lost'; did you mean 'of'? Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'message 3 of 1 is lost' lacks a link, such as 1 > 2; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            '1 > 1' leads from node 1 to itself; name another node on one side.
+            'x' is not a node's number; write for example 2.
+            'message 3 of 1 > 2' lacks what becomes of it; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'lost' makes no sense in 'message 3 of 1 > 2 lost'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'message 3 of 1 > 2 is' lacks 'lost'; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'late' makes no sense in 'message 3 of 1 > 2 is late'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'again' makes no sense in 'message 3 of 1 > 2 is lost again'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'message 3 of 1 > 2 takes' lacks a length; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            '9' has no unit; add one, such as '9ms'. Units are ns, us, ms, s, m, h.
+            'message 3 of 1 > 2 takes 9ms at 5ms': nothing may follow a direction, which has no time of its own.
+            'after' makes no sense in 'message 3 of 1 > 2 comes after 9ms'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            '9ms' makes no sense in 'message 3 of 1 > 2 comes again 9ms'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'tkes' makes no sense in 'timer 1 of 2 tkes 5ms'; did you mean 'takes'? Write timer NUMBER of NODE takes LENGTH.
+            'timer 1 of 2' lacks 'takes'; write timer NUMBER of NODE takes LENGTH.
+            '>' makes no sense in 'timer 1 of 2 > 3 takes 5ms'. Write timer NUMBER of NODE takes LENGTH.
+            'two' is not a node's number; write for example 2.
+        "#]].assert_eq(&texts.map(sentence::<Direction>).concat());
+    }
+
+    #[test]
+    fn a_direction_may_only_name_nodes_that_exist() {
+        let verdict = |text: &str| text.parse::<Direction>().unwrap().validate(3);
+        assert_eq!(verdict("message 1 of 1 > 3 is lost"), Ok(()));
+        for text in ["message 1 of 1 > 4 is lost", "message 1 of 4 > 1 is lost", "timer 9 of 4 takes 1ms"] {
+            let mistake = verdict(text).unwrap_err().to_string();
+            assert_eq!(mistake, format!("'{text}' names node 4, but there are only nodes 1 to 3."));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_direction_reads_back_as_printed(direction in samples::direction()) {
+            prop_assert_eq!(direction.to_string().parse(), Ok(direction));
+        }
+    }
+}
