@@ -4,6 +4,7 @@
 //! A scene is drawn as [`svg`], as text for a [`terminal`], or as a [`mermaid`] sequence diagram; [`shiviz`] writes a log
 //! for the tool of that name as the run goes by. What is too long for a scene is shown as an [`overview`].
 
+mod lettering;
 pub mod mermaid;
 pub mod overview;
 pub mod plot;

@@ -114,6 +114,9 @@ fn told(error: ShrinkError) -> anyhow::Error {
 fn first_failure<F: FamilyLab>(spec: &Spec<F>, seeds: u64, property: Option<&str>, bar: &Bar) -> anyhow::Result<u64> {
     let found = shrink::first_failing(spec, seeds, property, |tried| bar.look(tried, seeds)).map_err(told)?;
     found.ok_or_else(|| {
+        if interrupt::came() {
+            return anyhow!("Interrupted: no seed that fails was found so far, so there is nothing to shrink.");
+        }
         let what = property.map_or_else(|| "every property holds".into(), |name| format!("'{name}' holds"));
         anyhow!("In {} from {} on {what}, so there is nothing to shrink.", count(seeds, "seed"), spec.seed)
     })
@@ -234,7 +237,7 @@ fn print<F: Present>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> 
     match end {
         End::Smallest => {}
         End::OutOfTries => {
-            writeln!(out, "\nAll {tries} tries were used; more may make it smaller: --tries {}.", tries * 4)?
+            writeln!(out, "\nAll {tries} tries were used; more may make it smaller: --tries {}.", tries * 4)?;
         }
         End::Interrupted => writeln!(out, "\nInterrupted: this is the smallest so far.")?,
     }

@@ -4,6 +4,7 @@ use super::boxes::{Area, Boxes};
 use super::canvas::{Canvas, Number};
 use super::sheet::Sheet;
 use super::text::{bold, shortened};
+use crate::lettering::Escaped;
 use crate::scene::{Arrow, Head, Scene, Tail};
 use crate::style::SERIES;
 use quorate_core::Class;
@@ -209,7 +210,7 @@ pub(super) fn draw_names(canvas: &mut Canvas, kinds: &Kinds, drawn: &[Drawn<'_>]
             let name = name(arrow);
             canvas.raw(format_args!(
                 "<text class=\"kind\" x=\"{x}\" y=\"{y}\" style=\"fill:var(--{colour})\">{}</text>",
-                super::canvas::Escaped(&name)
+                Escaped(&name)
             ));
         }
     }

@@ -1,5 +1,6 @@
 //! Writes SVG: elements, numbers, and text that stays text.
 
+use crate::lettering::Escaped;
 use crate::style::{MONO, SANS, Theme, variables};
 use std::fmt::{self, Display, Write};
 
@@ -21,29 +22,6 @@ impl Display for Number {
         } else {
             write!(f, "{}{}.{}", if tenths < 0 { "-" } else { "" }, (tenths / 10).abs(), (tenths % 10).abs())
         }
-    }
-}
-
-/// A text as it stands between tags or in an attribute.
-pub(super) struct Escaped<'a>(pub(super) &'a str);
-
-impl Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for character in self.0.chars() {
-            match character {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                // The only ones below the space that XML knows. A text with others was cleaned before.
-                '\n' | '\t' => f.write_char(character)?,
-                control if control.is_control() => f.write_char('\u{fffd}')?,
-                '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
-                other => f.write_char(other)?,
-            }
-        }
-        Ok(())
     }
 }
 
@@ -152,19 +130,11 @@ g.step:hover circle,g.arrow-group:hover path{stroke-width:3.2}\n";
 
 #[cfg(test)]
 mod tests {
-    use super::{Escaped, Number};
+    use super::Number;
 
     #[test]
     fn numbers_are_short() {
         let written: Vec<_> = [0.0, 1.25, -0.04, -0.25, 12.999, -3.5].map(|number| Number(number).to_string()).into();
         assert_eq!(written, ["0", "1.3", "0", "-0.3", "13", "-3.5"]);
-    }
-
-    #[test]
-    fn markup_is_text() {
-        assert_eq!(
-            Escaped("<a href='x'>&\"\u{0}]]>").to_string(),
-            "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\u{fffd}]]&gt;"
-        );
     }
 }

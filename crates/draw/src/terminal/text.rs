@@ -1,5 +1,6 @@
 //! How wide text is on a terminal, and how it is made to fit.
 
+use crate::lettering::runs_left;
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
@@ -41,12 +42,6 @@ pub(super) fn fit(text: &str, room: usize) -> Cow<'_, str> {
 /// The text so that letters that run from right to left do not turn what stands around them.
 pub(super) fn isolated(text: &str) -> Cow<'_, str> {
     if text.chars().any(runs_left) { Cow::Owned(format!("\u{2068}{text}\u{2069}")) } else { Cow::Borrowed(text) }
-}
-
-/// Letters and figures of Hebrew, Arabic and the alphabets that stand beside them in Unicode.
-fn runs_left(character: char) -> bool {
-    matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}')
-        || matches!(character, '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
 #[cfg(test)]

@@ -223,11 +223,8 @@ impl<P: Protocol, O> Around<P, O> {
     #[inline]
     fn transmit(&mut self, from: NodeId, to: NodeId, number: u64, message: P::Message) {
         let id = MessageId { sender: from, number };
-        let told = self.directions.as_mut().and_then(|directions| directions.message(from, to));
-        let fate = match told {
-            None => self.network.fate(self.time, from, to),
-            Some(told) => self.network.directed(self.time, from, to, told),
-        };
+        let fate =
+            if self.directions.is_none() { self.network.fate(self.time, from, to) } else { self.directed(from, to) };
         match fate {
             Fate::Lost(why) => self.aftermath.push(Aftermath::Lost { id, to, why }),
             Fate::Arrives(at) => {
@@ -240,6 +237,15 @@ impl<P: Protocol, O> Around<P, O> {
                 self.push(at, Pending::Message { from, to, number, message: message.clone() });
                 self.push(again, Pending::Message { from, to, number, message });
             }
+        }
+    }
+
+    /// What becomes of a message where some are told what becomes of them.
+    #[cold]
+    fn directed(&mut self, from: NodeId, to: NodeId) -> Fate {
+        match self.directions.as_mut().and_then(|directions| directions.message(from, to)) {
+            Some(told) => self.network.directed(self.time, from, to, told),
+            None => self.network.fate(self.time, from, to),
         }
     }
 

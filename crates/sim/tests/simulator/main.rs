@@ -15,6 +15,7 @@ mod common;
 mod crashes;
 mod cuts;
 mod determinism;
+mod directions;
 mod disks;
 mod failed_disks;
 mod full_disks;

@@ -4,7 +4,7 @@ use super::{Acts, Puppet, Story, node};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_sim::journal::{FORMAT, Header, Writer};
 use quorate_sim::moment::Observer;
-use quorate_sim::settings::{Chance, Latency, TimedFault};
+use quorate_sim::settings::{Chance, Direction, Latency, TimedFault};
 use quorate_sim::{Setup, Wire, World};
 
 /// What is to happen to some puppets.
@@ -13,6 +13,7 @@ pub(crate) struct Stage {
     pub(crate) setup: Setup,
     pub(crate) faults: Vec<TimedFault>,
     pub(crate) commands: Vec<(Time, NodeId, Acts)>,
+    pub(crate) directions: Vec<Direction>,
     opening: Acts,
 }
 
@@ -30,6 +31,7 @@ impl Stage {
             setup: Setup { nodes, seed: 1, wire, processing: instant, sync: instant },
             faults: Vec::new(),
             commands: Vec::new(),
+            directions: Vec::new(),
             opening: Vec::new(),
         }
     }
@@ -74,6 +76,12 @@ impl Stage {
         self
     }
 
+    /// Takes a choice from chance.
+    pub(crate) fn direct(mut self, text: &str) -> Self {
+        self.directions.push(text.parse().unwrap());
+        self
+    }
+
     /// What every node does first in every life.
     pub(crate) fn opening(mut self, acts: impl Into<Acts>) -> Self {
         self.opening = acts.into();
@@ -99,6 +107,7 @@ impl Stage {
             fault.validate(self.setup.nodes).unwrap();
             world.schedule(fault.clone());
         }
+        world.direct(&self.directions);
         world.start();
         for (instant, node, acts) in &self.commands {
             world.command(*instant, *node, acts.clone());

@@ -1,0 +1,73 @@
+//! Text in pictures: how wide it is, as far as anybody can say who has no fonts, and how it stays text.
+
+use std::fmt::{self, Display, Write};
+
+/// How wide a text is at most, with the widest of the common fonts, in hundredths of its size.
+pub(crate) fn hundredths(text: &str) -> i32 {
+    text.chars().map(character_width).fold(0, i32::saturating_add)
+}
+
+/// From the blank on, in hundredths of the size.
+const ASCII: [u8; 95] = [
+    32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34, 34, 84,
+    84, 84, 54, 100, 69, 69, 70, 78, 64, 58, 78, 76, 30, 30, 66, 56, 87, 75, 79, 61, 79, 70, 64, 62, 74, 69, 99, 69,
+    62, 69, 40, 34, 40, 84, 50, 50, 62, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 53, 40, 64,
+    60, 82, 60, 60, 53, 64, 34, 64, 84,
+];
+
+/// In hundredths of the size.
+fn character_width(character: char) -> i32 {
+    let place = (character as usize).checked_sub(' ' as usize);
+    match (place.and_then(|place| ASCII.get(place)), character) {
+        (Some(width), _) => i32::from(*width),
+        (None, '\u{202f}') => 20,
+        (None, '·') => 32,
+        (None, '⁰'..='⁹' | '¹' | '²' | '³' | '⁻') => 54,
+        (None, '\u{300}'..='\u{36f}') => 0,
+        // Letters of other alphabets are about as wide as ours, and signs of some are square.
+        (None, '\u{a0}'..='\u{10ff}' | '–' | '−' | '√') => 84,
+        (None, _) => 104,
+    }
+}
+
+/// A text as it stands between tags or in an attribute.
+pub(crate) struct Escaped<'a>(pub(crate) &'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            match character {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                // The only ones below the space that XML knows. A text with others was cleaned before.
+                '\n' | '\t' => f.write_char(character)?,
+                control if control.is_control() => f.write_char('\u{fffd}')?,
+                '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
+                other => f.write_char(other)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Letters and figures of Hebrew, Arabic and the alphabets that stand beside them in Unicode.
+pub(crate) fn runs_left(character: char) -> bool {
+    matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}')
+        || matches!(character, '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Escaped;
+
+    #[test]
+    fn markup_is_text() {
+        assert_eq!(
+            Escaped("<a href='x'>&\"\u{0}]]>").to_string(),
+            "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\u{fffd}]]&gt;"
+        );
+    }
+}
