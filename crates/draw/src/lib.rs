@@ -8,6 +8,7 @@ mod lettering;
 pub mod mermaid;
 pub mod overview;
 pub mod plot;
+mod plural;
 pub mod scene;
 pub mod shiviz;
 pub mod sketch;

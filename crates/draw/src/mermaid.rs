@@ -6,7 +6,7 @@
 //!
 //! Everything that comes from a journal is text: whatever Mermaid could take for something else is written by its number.
 //! By default Mermaid refuses diagrams of more than 50,000 characters. One that would be longer loses its rules first, and
-//! then its end, and says so.
+//! then its end, and says so in a note. It also says how many nodes it leaves out, if there are very many.
 
 mod escape;
 mod replies;

@@ -112,6 +112,8 @@ pub struct Step {
     pub events: Vec<String>,
     /// All that it did in words, sends included, in order.
     pub parts: Vec<(Sort, String)>,
+    /// Whether a message left with it.
+    pub sends: bool,
     /// How the node stands after it.
     pub role: Role,
     /// Its logical clock: one more than that of any step that happened before it.
@@ -244,9 +246,53 @@ pub struct Beyond {
     pub quiet: u64,
     /// Nodes that nothing happens to and that are left out, in a large group.
     pub idle: usize,
+    /// Cuts and the like that are left out because there are very many.
+    pub bands: u64,
+}
+
+impl Heading {
+    /// What a role is called.
+    pub fn words(&self, role: Role) -> &str {
+        match role {
+            Role::Paused => "paused",
+            Role::Down => "down",
+            Role::Idle | Role::Waiting | Role::Follows | Role::Chosen => {
+                self.roles.iter().find(|(known, _)| *known == role).map_or("", |(_, words)| words)
+            }
+        }
+    }
+}
+
+impl Beyond {
+    /// What is not shown, in a sentence.
+    pub fn words(&self) -> Option<String> {
+        let part = |count: u64, one: &str, many: &str| match count {
+            0 => None,
+            1 => Some(format!("one {one}")),
+            count => Some(format!("{count} {many}")),
+        };
+        let parts = [
+            part(self.before, "line of the journal before", "lines of the journal before"),
+            part(self.after, "line after", "lines after"),
+            part(self.quiet, "step that does nothing", "steps that do nothing"),
+            part(self.idle as u64, "node that nothing happens to", "nodes that nothing happens to"),
+            part(self.bands, "cut or odd link", "cuts and odd links"),
+        ];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("Not shown: {}.", parts.join(", ")))
+    }
 }
 
 impl Scene {
+    /// The order of the step or mark with which a property was seen not to hold: that on its line, or the last one before.
+    /// None if that is not shown.
+    pub fn order_of(&self, breach: &Breach) -> Option<usize> {
+        let steps = self.steps.iter().map(|step| (step.line, step.place.order));
+        let marks = self.marks.iter().map(|mark| (mark.line, mark.place.order));
+        let before = steps.chain(marks).filter(|(line, _)| *line <= breach.line);
+        before.max().map(|(_, order)| order).filter(|_| breach.time >= self.from && breach.time <= self.to)
+    }
+
     /// The time as people see it, in nanoseconds since what they call 0.
     pub fn shown(&self, time: Time) -> Time {
         Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()))

@@ -71,7 +71,9 @@ pub fn colours() -> impl Iterator<Item = Colour> {
 /// The colours as variables of a style sheet: `var(--ink)` is the ink of the picture's theme.
 pub fn variables(theme: Theme) -> String {
     let list = |dark: bool| -> String {
-        colours().map(|colour| format!("--{}:{};", colour.name, if dark { colour.dark } else { colour.light })).collect()
+        colours()
+            .map(|colour| format!("--{}:{};", colour.name, if dark { colour.dark } else { colour.light }))
+            .collect()
     };
     match theme {
         Theme::Light => format!("svg{{{}color-scheme:light}}", list(false)),

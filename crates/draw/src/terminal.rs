@@ -15,9 +15,10 @@ mod layout;
 mod lines;
 mod row;
 mod signs;
-mod text;
+pub(crate) mod text;
 mod words;
 
+use crate::plural::counted;
 use crate::scene::{Head, Scene};
 use crate::timeline::timeline;
 use layout::Layout;
@@ -76,8 +77,10 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     for arrow in open.iter().take(MOST_OPEN) {
         page.line(lines.open(arrow));
     }
-    if let Some(more) = open.len().checked_sub(MOST_OPEN + 1) {
-        page.say(Ink::Faint, &format!("{} more messages are still under way.", more + 1));
+    match open.len().saturating_sub(MOST_OPEN) {
+        0 => {}
+        1 => page.say(Ink::Faint, "1 more message is still under way."),
+        more => page.say(Ink::Faint, &format!("{more} more messages are still under way.")),
     }
     if moments.len() > LONG {
         page.nodes(scene);
@@ -101,7 +104,7 @@ struct Page<'a> {
 impl Page<'_> {
     fn heading(&mut self, scene: &Scene) {
         let heading = &scene.heading;
-        let nodes = if heading.nodes == 1 { "1 node".into() } else { format!("{} nodes", heading.nodes) };
+        let nodes = counted(heading.nodes as u64, "node");
         let parts = [heading.algorithm.as_str(), &nodes, &heading.detail].into_iter();
         let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
         self.say(Ink::Heading, &parts.join(" · "));

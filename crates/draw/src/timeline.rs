@@ -52,11 +52,7 @@ pub(crate) fn timeline(scene: &Scene) -> Vec<Moment> {
 
 /// Where a breach was seen: behind the last step or mark up to its line, if that is shown.
 fn seen(scene: &Scene, breach: &Breach) -> Option<Place> {
-    let steps = scene.steps.iter().map(|step| (step.line, step.place));
-    let marks = scene.marks.iter().map(|mark| (mark.line, mark.place));
-    let (_, place) = steps.chain(marks).filter(|(line, _)| *line <= breach.line).max_by_key(|(line, _)| *line)?;
-    let shown = (scene.from..=scene.to).contains(&breach.time);
-    shown.then_some(Place { time: place.time.max(breach.time), order: place.order + 1 })
+    scene.order_of(breach).map(|order| Place { time: breach.time, order: order + 1 })
 }
 
 /// What comes first of things at one place: what was there ends before something else begins, but after it began.

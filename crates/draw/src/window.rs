@@ -1,6 +1,7 @@
 //! The part of a run that is looked at.
 
 use quorate_core::{NodeId, Time};
+use std::collections::BTreeSet;
 
 /// A part of a run: some time, and some nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub struct Window {
     /// Up to this instant, which is part of it; to the end if none.
     pub to: Option<Time>,
     /// These nodes; all if there are none.
-    pub nodes: Vec<NodeId>,
+    pub nodes: BTreeSet<NodeId>,
 }
 
 impl Window {
@@ -36,6 +37,9 @@ impl Window {
 
     /// The nodes in it, of a group of this size, in their order.
     pub fn members(&self, nodes: usize) -> Vec<NodeId> {
-        (0..nodes).map(NodeId::from_index).filter(|node| self.has(*node)).collect()
+        if self.nodes.is_empty() {
+            return (0..nodes).map(NodeId::from_index).collect();
+        }
+        self.nodes.iter().copied().filter(|node| node.index() < nodes).collect()
     }
 }

@@ -122,7 +122,7 @@ fn in_a_window_everyone_counts_from_its_beginning_and_hears_through_those_who_ar
         Act::Wait(10),
         Act::Command(3, "late".into()),
     ];
-    let window = Window { nodes: vec![node(1), node(3)], ..between(5, 15) };
+    let window = Window { nodes: [node(1), node(3)].into(), ..between(5, 15) };
     let (log, _) = log_of(window, &acts);
     accepted(&log);
     expect![[r#"
@@ -156,7 +156,7 @@ fn what_comes_of_one_step_knows_all_that_was_heard_in_it() {
 
 #[test]
 fn runs_of_every_algorithm_that_is_wrong_on_purpose_are_accepted() {
-    let windows = || [Window::default(), between(3, 20), Window { nodes: vec![node(1), node(3)], ..between(2, 70) }];
+    let windows = || [Window::default(), between(3, 20), Window { nodes: [node(1), node(3)].into(), ..between(2, 70) }];
     for seed in 1..4 {
         for window in windows() {
             let contest = Contest::of(3, 4, seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
@@ -243,7 +243,7 @@ proptest! {
     #[test]
     fn no_journal_makes_a_log_that_shiviz_refuses(acts in any_tale(4), from in -2..20i64, length in 0..60i64, some: bool) {
         let nodes = if some { vec![node(2), node(3)] } else { Vec::new() };
-        let (log, events) = log_of(Window { nodes, ..between(from, from + length) }, &acts);
+        let (log, events) = log_of(Window { nodes: nodes.into_iter().collect(), ..between(from, from + length) }, &acts);
         if events > 0 {
             let parsed = parse(&log);
             prop_assert!(parsed.is_ok(), "{:?}\n{log}", parsed.err());
@@ -270,7 +270,7 @@ proptest! {
         let is_bare = |act: &Act| !matches!(act, Act::Parcel(..) | Act::Hand(..));
         let acts: Vec<_> = acts.into_iter().filter(is_bare).collect();
         let nodes = if some { vec![node(2), node(3)] } else { Vec::new() };
-        let window = Window { nodes, ..between(from, from + length) };
+        let window = Window { nodes: nodes.into_iter().collect(), ..between(from, from + length) };
         let expected = Tale::to(Oracle::new(window.clone())).of(4).tell(&acts).expected();
         let (log, events) = log_of(window, &acts);
         prop_assert_eq!(expected.len() as u64, events, "{}", log);

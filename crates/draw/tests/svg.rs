@@ -12,6 +12,7 @@ use quorate_sim::journal::Journal;
 use quorate_sim::moment::Moment;
 use quorate_sim::role::Role;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// A run of this experiment as a drawing.
 fn drawn<F: FamilyLab>(spec: &Spec<F>, options: Options) -> Drawing {
@@ -211,7 +212,7 @@ fn a_window_is_a_part_of_the_whole() {
         let whole = drawn(&rough(seed), Options::default());
         let whole = scene(&whole);
         let (from, to) = (Time::from_nanos(6_000_000), Time::from_nanos(40_000_000));
-        let nodes = vec![NodeId::new(1).unwrap(), NodeId::new(3).unwrap()];
+        let nodes = BTreeSet::from([NodeId::new(1).unwrap(), NodeId::new(3).unwrap()]);
         let window = Window { from: Some(from), to: Some(to), nodes: nodes.clone() };
         let part = drawn(&rough(seed), Options { window, ..Options::default() });
         let part = scene(&part);
@@ -222,7 +223,7 @@ fn a_window_is_a_part_of_the_whole() {
             shown.map(|step| (step.line, step.input.clone(), step.role, step.logical)).collect()
         };
         assert_eq!(lines(whole), lines(part));
-        assert_eq!(part.lanes.iter().map(|lane| lane.node).collect::<Vec<_>>(), nodes);
+        assert_eq!(part.lanes.iter().map(|lane| lane.node).collect::<BTreeSet<_>>(), nodes);
         assert!(part.beyond.before > 0 && part.beyond.after > 0);
         check_layout(&svg::draw_scene(part, &svg::Options::default()), "a window");
     }
@@ -389,4 +390,81 @@ fn nothing_at_all_can_be_drawn() {
         );
         check_layout(&svg::draw(&sketch.finish(), &svg::Options::default()), "nothing");
     }
+}
+
+/// A run that takes several rows, with losses all over.
+fn long() -> Drawing {
+    let mut spec = rough(7);
+    spec.settings.entries = 9;
+    spec.loss = "0.3".parse().unwrap();
+    spec.until = Some("120ms".parse().unwrap());
+    drawn(&spec, Options::default())
+}
+
+fn rows(svg: &str) -> usize {
+    svg.matches("<g transform=\"translate(0 ").count()
+}
+
+/// Wherever a property fails, one row says so, even where the step itself is not drawn.
+#[test]
+fn a_breach_is_told_in_one_of_many_rows() {
+    let whole = long();
+    let lines: Vec<_> = scene(&whole).steps.iter().map(|step| (step.place.time, step.line)).collect();
+    for (time, line) in lines {
+        for beside in [0, 1] {
+            let mut drawing = whole.clone();
+            drawing.blame(Breach { time, line: line + beside, text: "exclusion fails".into() });
+            let svg = svg::draw(&drawing, &svg::Options::default());
+            assert!(rows(&svg) > 1);
+            assert_eq!(svg.matches("class=\"breach-name\"").count(), 1, "line {line} + {beside}");
+        }
+    }
+}
+
+/// A message whose ends are in two rows is drawn twice, and told as one. What is lost is lost once.
+#[test]
+fn rows_tell_of_messages_as_the_whole_does() {
+    let whole = long();
+    let svg = svg::draw(&whole, &svg::Options::default());
+    assert!(rows(&svg) > 2);
+    let open = scene(&whole).arrows.iter().filter(|arrow| arrow.head == Head::Open).count();
+    assert_eq!(svg.matches("does not arrive in this picture").count(), open);
+    assert_eq!(svg.matches("sent before this picture").count(), 0);
+    let lost = scene(&whole).arrows.iter().filter(|arrow| matches!(arrow.head, Head::Lost { .. })).count();
+    let crosses = svg.matches("class=\"cross\"").count();
+    let crashes = scene(&whole).marks.iter().filter(|mark| mark.what == quorate_draw::scene::Blow::Crashed).count();
+    let pauses = scene(&whole).marks.iter().filter(|mark| mark.what == quorate_draw::scene::Blow::Paused).count();
+    // Two of them are in the legend, and a pause has two bars.
+    assert_eq!(crosses, lost + crashes + 2 * pauses + 2);
+}
+
+/// A node that is inside all the time is to be seen in a window in which nothing happens, and in a large group.
+#[test]
+fn how_nodes_stand_does_not_depend_on_what_happens_in_the_window() {
+    let mut spec = Spec::<Mutex>::new("central");
+    spec.nodes = 20;
+    spec.settings.entries = 1;
+    spec.settings.requesters = vec![NodeId::new(3).unwrap()];
+    spec.settings.hold = Some("fixed:50ms".parse().unwrap());
+    let whole = drawn(&spec, Options::default());
+    let enters = scene(&whole).steps.iter().find(|step| step.role == Role::Chosen).unwrap().place.time;
+    let later = |nanos: i64| Time::from_nanos(enters.nanos() + nanos);
+    let window = Window { from: Some(later(10_000_000)), to: Some(later(20_000_000)), ..Window::default() };
+    let part = drawn(&spec, Options { window, ..Options::default() });
+    let lanes: Vec<_> = scene(&part).lanes.iter().map(|lane| (lane.node.index() + 1, lane.spans[0].role)).collect();
+    assert_eq!(lanes, [(3, Role::Chosen)]);
+    assert_eq!(scene(&part).beyond.idle, 19);
+}
+
+/// More messages than anybody can follow are shown on the whole, however few steps there are.
+#[test]
+fn a_web_of_messages_becomes_an_overview() {
+    let mut spec = Spec::<Mutex>::new("ricart-agrawala");
+    spec.nodes = 60;
+    spec.settings.entries = 20;
+    let drawing =
+        drawn(&spec, Options { window: Window { to: Some(Time::ZERO), ..Window::default() }, ..Options::default() });
+    assert!(matches!(drawing, Drawing::Scene(_)), "a single request is few enough");
+    let drawing = drawn(&spec, Options { most: 100_000, ..Options::default() });
+    assert!(matches!(drawing, Drawing::Overview(_)));
 }

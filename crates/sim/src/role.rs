@@ -68,11 +68,11 @@ impl<C, E> Roles<C, E> {
     pub fn all(&self) -> impl Iterator<Item = Role> + '_ {
         (0..self.standings.len()).map(|index| self.of(NodeId::from_index(index)))
     }
+}
 
-    fn condition(&mut self, node: NodeId, paused: bool, down: bool) {
-        if let (Some(is_paused), Some(is_down)) = (self.paused.get_mut(node.index()), self.down.get_mut(node.index())) {
-            (*is_paused, *is_down) = (paused, down);
-        }
+fn set(flags: &mut [bool], node: NodeId, value: bool) {
+    if let Some(flag) = flags.get_mut(node.index()) {
+        *flag = value;
     }
 }
 
@@ -84,11 +84,15 @@ impl<C, E> Observer<C, E> for Roles<C, E> {
             *standing = role;
         }
         match moment {
-            Moment::World { what: Happening::Paused { node }, .. } => self.condition(*node, true, false),
-            Moment::World { what: Happening::Resumed { node }, .. }
-            | Moment::Input { node, input: Taken::Start { .. }, .. } => self.condition(*node, false, false),
+            Moment::World { what: Happening::Paused { node }, .. } => set(&mut self.paused, *node, true),
+            Moment::World { what: Happening::Resumed { node }, .. } => set(&mut self.paused, *node, false),
+            Moment::Input { node, input: Taken::Start { .. }, .. } => {
+                set(&mut self.paused, *node, false);
+                set(&mut self.down, *node, false);
+            }
             Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
-                self.condition(*node, false, true);
+                set(&mut self.paused, *node, false);
+                set(&mut self.down, *node, true);
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }

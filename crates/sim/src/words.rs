@@ -88,7 +88,21 @@ pub fn world(what: &Happening<'_>) -> String {
 
 /// A body as a person reads it: JSON without its quotation marks.
 pub fn json(body: &Body<'_>) -> String {
-    let text = serde_json::to_string(body).unwrap_or_default().replace('"', "");
+    let written = serde_json::to_string(body).unwrap_or_default();
+    let mut text = String::with_capacity(written.len());
+    let mut letters = written.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => {}
+            // What is escaped are quotation marks and backslashes of the text itself, and controls, which stay as they are.
+            '\\' => match letters.next() {
+                Some(mark @ ('"' | '\\')) => text.push(mark),
+                Some(other) => text.extend(['\\', other]),
+                None => {}
+            },
+            other => text.push(other),
+        }
+    }
     clean(&text).into_owned()
 }
 
@@ -126,6 +140,12 @@ fn acts(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::clean;
+
+    #[test]
+    fn a_body_loses_its_own_quotation_marks_alone() {
+        let body = serde_json::json!({ "name": "a \"b\" \\ c\n" });
+        assert_eq!(super::json(&(&body as _)), r#"{name:a "b" \ c\n}"#);
+    }
 
     #[test]
     fn what_would_steer_a_terminal_or_turn_a_line_is_shown_by_its_number() {

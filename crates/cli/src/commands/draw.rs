@@ -13,7 +13,6 @@ use quorate_draw::overview::{self, Overview};
 use quorate_draw::{Drawing, terminal};
 use quorate_lab::LabError;
 use quorate_lab::replay::{entry_of, spec_of};
-use quorate_lab::trace;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -67,12 +66,16 @@ fn drawn<F: Present>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
     let wants_diagram = as_text || args.svg.is_some() || args.mermaid.is_some();
     let (read, drawn) = picture::sketch::<F, _>(args, &header, wants_diagram, |easel| {
         // Of a journal that turns out to be malformed, what is whole is drawn.
-        Ok(journal.show_all(easel).map_err(LabError::from))
+        let read = journal.show_all(easel).map_err(LabError::from);
+        if read.is_err() {
+            easel.tear();
+        }
+        Ok(read)
     })?;
     bar.finish_and_clear();
     let drawn = drawn?;
     if let (true, Some(drawing)) = (as_text, &drawn.drawing) {
-        output().write_all(as_lines::<F>(drawing).as_bytes())?;
+        output().write_all(as_lines(drawing).as_bytes())?;
     }
     let pictures = drawn.write(args)?;
     if !args.takes_stdout() {
@@ -93,28 +96,22 @@ pub(crate) fn pictures<F: Present>(path: &Path, args: &PictureArgs) -> anyhow::R
 }
 
 /// The picture as text, as wide as the terminal if there is one.
-fn as_lines<F: Present>(drawing: &Drawing) -> String {
+fn as_lines(drawing: &Drawing) -> String {
     let width = terminal_size::terminal_size().map(|(Width(columns), _)| columns.into());
     match drawing {
         Drawing::Scene(scene) => terminal::draw(scene, &terminal::Options { width }, &paint::picture),
-        Drawing::Overview(overview) => whole::<F>(overview, width.unwrap_or(USUAL_WIDTH)),
+        Drawing::Overview(overview) => whole(overview, width.unwrap_or(USUAL_WIDTH)),
     }
 }
 
 /// How a run went on the whole, and how to see more of it.
-fn whole<F: Present>(overview: &Overview, columns: usize) -> String {
+fn whole(overview: &Overview, columns: usize) -> String {
     let heading = &overview.heading;
     let nodes = count(heading.nodes as u64, "node");
     let mut text = format!("{} · {nodes} · {}\n\n", paint::bold(&heading.algorithm), heading.detail);
     text.push_str(&overview::draw_text(overview, columns, &paint::overview));
-    let (steps, messages) = (grouped(overview.total.steps), grouped(overview.total.messages));
-    let lines = [
-        trace::legend(F::ROLES),
-        format!("{steps} steps and {messages} messages; --from, --to and --nodes show a part of them one by one"),
-    ];
-    for line in lines {
-        text.push_str(&paint::dim(&format!("{:>10}  {line}", "")));
-        text.push('\n');
-    }
+    let line = format!("{}; --from, --to and --nodes show a part of it step by step", overview.totals(grouped));
+    text.push_str(&paint::dim(&format!("{:>10}  {line}", "")));
+    text.push('\n');
     text
 }

@@ -34,9 +34,9 @@ pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<Verdict> {
     let folder = args.folder.join(FOLDER);
     fs::create_dir_all(&folder).map_err(|error| anyhow!("The folder {} could not be made: {error}.", name(&folder)))?;
     let (algorithms, scenes) = (algorithms(), scenes());
-    for piece in algorithms.iter().chain(&scenes) {
-        piece.draw(&folder)?;
-    }
+    let program = std::env::current_exe()
+        .map_err(|error| anyhow!("This program cannot be found again, to draw with it: {error}."))?;
+    hang(algorithms.iter().chain(&scenes), &program, &folder)?;
     let page = args.folder.join("gallery.md");
     let failed = |error: io::Error| anyhow!("The page {} could not be written: {error}.", name(&page));
     let text = write_page(&algorithms, &scenes);
@@ -46,11 +46,27 @@ pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::Holds)
 }
 
+/// Draws pictures with a program, and puts them into a folder if all of them could be drawn.
+///
+/// They are drawn where no picture is yet, because one of last time would look like one that was drawn.
+fn hang<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone, program: &Path, folder: &Path) -> anyhow::Result<()> {
+    let easel = folder.join(format!(".new-{}", std::process::id()));
+    fs::create_dir(&easel).map_err(|error| anyhow!("The folder {} could not be made: {error}.", name(&easel)))?;
+    let hung = pieces.clone().try_for_each(|piece| piece.draw(program, &easel)).and_then(|()| {
+        pieces.map(Piece::file_name).try_for_each(|file| {
+            let picture = folder.join(&file);
+            fs::rename(easel.join(&file), &picture)
+                .map_err(|error| anyhow!("The picture {} could not be written: {error}.", name(&picture)))
+        })
+    });
+    // What may be left in it is of no worth; if it stays, it does no harm.
+    let _ = fs::remove_dir_all(&easel);
+    hung
+}
+
 impl Piece {
-    /// Draws it with a process of this very program.
-    fn draw(&self, folder: &Path) -> anyhow::Result<()> {
-        let program = std::env::current_exe()
-            .map_err(|error| anyhow!("This program cannot be found again, to draw with it: {error}."))?;
+    /// Draws it with a process of its own.
+    fn draw(&self, program: &Path, folder: &Path) -> anyhow::Result<()> {
         let picture = folder.join(self.file_name());
         let mut command = Command::new(program);
         command.args(&self.words).arg("--svg").arg(&picture).stdin(Stdio::null()).stdout(Stdio::null());
@@ -192,4 +208,56 @@ fn write_page(algorithms: &[Piece], scenes: &[Piece]) -> String {
         }
     }
     page
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{Piece, hang};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::{Path, PathBuf};
+
+    fn pieces() -> [Piece; 2] {
+        ["one", "two"].map(|file| Piece {
+            file: file.into(),
+            title: file.into(),
+            text: String::new(),
+            words: vec![file.into()],
+        })
+    }
+
+    /// A program that does this.
+    fn program(folder: &Path, script: &str) -> PathBuf {
+        let path = folder.join("program");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// The names of what is in a folder.
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_picture_of_last_time_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let gallery = folder.path().join("gallery");
+        fs::create_dir(&gallery).unwrap();
+        let read = |name: &str| fs::read_to_string(gallery.join(name)).unwrap();
+        hang(pieces().iter(), &program(folder.path(), "echo \"$1\" > \"$3\""), &gallery).unwrap();
+        assert_eq!((read("one.svg"), read("two.svg")), ("one\n".into(), "two\n".into()));
+        // The second one draws nothing and says that all is well.
+        let lazy = program(folder.path(), "test \"$1\" = two || echo new > \"$3\"");
+        let refused = hang(pieces().iter(), &lazy, &gallery).unwrap_err().to_string();
+        assert_eq!(refused, "'quorate two --svg two.svg' drew nothing.");
+        assert_eq!((read("one.svg"), read("two.svg")), ("one\n".into(), "two\n".into()), "all is as it was");
+        assert_eq!(names(&gallery), ["one.svg", "two.svg"]);
+        hang(pieces().iter(), &program(folder.path(), "echo new > \"$3\"; exit 1"), &gallery).unwrap();
+        assert_eq!(read("two.svg"), "new\n");
+        assert_eq!(names(&gallery), ["one.svg", "two.svg"]);
+    }
 }

@@ -42,16 +42,21 @@ impl<F: Present> Observer<F::Command, F::Event> for Easel<'_, F> {
         let time = moment.time();
         self.span = Some(self.span.map_or((time, time), |(first, last)| (first.min(time), last.max(time))));
         self.sketch.observe(moment);
-        if let Some(bench) = &mut self.judge
-            && !bench.observe(moment)
-        {
-            self.judge = None;
+        if let Some(bench) = &mut self.judge {
+            bench.properties.observe(moment);
         }
         self.log.observe(moment);
     }
 }
 
 impl<F: Present> Easel<'_, F> {
+    /// The run goes on, but nobody can read how: what must hold in its end is not judged.
+    pub(crate) fn tear(&mut self) {
+        if let Some(bench) = &mut self.judge {
+            bench.whole = false;
+        }
+    }
+
     fn finish(self, args: &PictureArgs, header: &Header) -> anyhow::Result<Drawn> {
         if let Some(span) = self.span {
             ensure_within(args, header, span)?;
@@ -76,26 +81,15 @@ struct Bench<F: Present> {
     properties: F::Properties,
     /// Whether the run came to its end. What must hold in the end is not judged otherwise.
     whole: bool,
-    moments: u64,
 }
 
 impl<F: Present> Bench<F> {
-    /// Longer runs are drawn on the whole, and their judgement may take longer than the rest.
-    const MOST_MOMENTS: u64 = 300_000;
-
     /// The judge of such a run. What one life tells is too little.
     fn new(header: &Header) -> Option<Self> {
         let spec = serde_json::from_value::<Spec<F>>(header.run.clone()).ok().filter(|_| header.live.is_none())?;
         let entry = spec.validate().ok()?;
         let whole = header.found_by.is_none() && !header.recorded;
-        Some(Self { properties: F::properties(&spec, entry, Care::Verdicts), whole, moments: 0 })
-    }
-
-    /// Sees the next moment, unless there were too many.
-    fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) -> bool {
-        self.moments += 1;
-        self.properties.observe(moment);
-        self.moments < Self::MOST_MOMENTS
+        Some(Self { properties: F::properties(&spec, entry, Care::Verdicts), whole })
     }
 
     fn breaches(self) -> Vec<Breach> {

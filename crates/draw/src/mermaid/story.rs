@@ -3,7 +3,8 @@
 use super::MOST_CHARACTERS;
 use super::escape::escaped;
 use super::replies::replies;
-use crate::scene::{Arrow, Cause, Head, Mark, Scene, Step, Tail};
+use crate::plural::counted;
+use crate::scene::{Arrow, Beyond, Cause, Head, Lane, Mark, Scene, Step, Tail};
 use crate::timeline::{Entry, Moment, timeline};
 use quorate_core::{Class, Time};
 use quorate_sim::role::Role;
@@ -17,6 +18,11 @@ const ODD: &str = "rgba(232, 164, 23, 0.12)";
 /// What is between two lines of a note.
 const BREAK: &str = "<br/>";
 
+/// More nodes than this beside each other nobody can read, and their names alone would fill the diagram.
+const MOST_LANES: usize = 300;
+/// More than this that lasts already when the diagram begins is counted.
+const MOST_EARLIER: usize = 12;
+
 /// How much is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
@@ -29,6 +35,8 @@ pub(super) enum Detail {
 /// A diagram under way.
 pub(super) struct Story<'a> {
     scene: &'a Scene,
+    /// The lanes that find room.
+    lanes: &'a [Lane],
     detail: Detail,
     replies: BTreeSet<&'a str>,
     moments: Vec<Moment>,
@@ -47,6 +55,7 @@ impl<'a> Story<'a> {
     pub(super) fn new(scene: &'a Scene, detail: Detail) -> Self {
         Self {
             scene,
+            lanes: scene.lanes.get(..MOST_LANES).unwrap_or(&scene.lanes),
             detail,
             replies: replies(scene),
             moments: timeline(scene),
@@ -82,27 +91,50 @@ impl<'a> Story<'a> {
     fn begin(&mut self) {
         self.push("sequenceDiagram");
         let heading = &self.scene.heading;
-        let nodes = if heading.nodes == 1 { "1 node".into() } else { format!("{} nodes", heading.nodes) };
+        let nodes = counted(heading.nodes as u64, "node");
         let parts = [&heading.algorithm, &nodes, &heading.detail].map(|part| escaped(part));
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
         self.say(format!("title {}", parts.join(", ")));
-        for lane in &self.scene.lanes {
+        for lane in self.lanes {
             self.say(format!("participant n{0} as Node {0}", lane.node));
         }
-        let beyond = self.scene.beyond.before;
-        if beyond > 0 {
-            self.note_over_all(&[format!("{beyond} lines of the journal before this")]);
+        let earlier = self.scene.bands.iter().enumerate().filter(|(_, band)| band.from.time < self.scene.from);
+        let earlier: Vec<usize> = earlier.map(|(index, _)| index).collect();
+        self.confess(earlier.len().saturating_sub(MOST_EARLIER));
+        for index in earlier.into_iter().take(MOST_EARLIER) {
+            self.band_begins(index, None);
         }
-        for (index, band) in self.scene.bands.iter().enumerate() {
-            if band.from.time < self.scene.from {
-                self.band_begins(index, None);
-            }
-        }
-        for lane in 0..self.scene.lanes.len() {
-            let role = self.scene.lanes.get(lane).and_then(|lane| lane.spans.first()).map(|span| span.role);
-            self.stand(lane, role.unwrap_or_default());
+        for (index, lane) in self.lanes.iter().enumerate() {
+            self.stand(index, lane.spans.first().map(|span| span.role).unwrap_or_default());
         }
         self.flush();
+    }
+
+    /// Says what the diagram does not show.
+    fn confess(&mut self, bands: usize) {
+        let beyond = self.scene.beyond;
+        if beyond.before > 0 {
+            self.note_over_all(&[format!("{} of the journal before this", counted(beyond.before, "line"))]);
+        }
+        // What comes before and after is told where it would stand.
+        let left_out = Beyond { before: 0, after: 0, bands: beyond.bands + bands as u64, ..beyond };
+        if let Some(words) = left_out.words() {
+            self.note_over_all(&[words]);
+        }
+        match self.scene.lanes.len() - self.lanes.len() {
+            0 => {}
+            1 => self.note_over_all(&["1 more node does not fit into a diagram, choose some of them".into()]),
+            more => self.note_over_all(&[format!("{more} more nodes do not fit into a diagram, choose some of them")]),
+        }
+        let ruled = self.scene.steps.iter().any(|step| step.parts.iter().any(|(sort, _)| *sort == Sort::Rule));
+        if self.detail == Detail::Less && ruled {
+            self.note_over_all(&["What rules say does not fit into a diagram and is left out".into()]);
+        }
+    }
+
+    /// Whether a lane finds room.
+    fn has(&self, lane: usize) -> bool {
+        lane < self.lanes.len()
     }
 
     fn end(&mut self, missing: usize) {
@@ -113,10 +145,14 @@ impl<'a> Story<'a> {
         for _ in std::mem::take(&mut self.stretches) {
             self.say("end".into());
         }
-        if missing > 0 {
-            self.note_over_all(&[format!("{missing} more do not fit into a diagram, choose a window")]);
-        } else if self.scene.beyond.after > 0 {
-            self.note_over_all(&[format!("{} lines of the journal after this", self.scene.beyond.after)]);
+        match missing {
+            0 => {}
+            1 => self.note_over_all(&["1 more does not fit into a diagram, choose a window".into()]),
+            missing => self.note_over_all(&[format!("{missing} more do not fit into a diagram, choose a window")]),
+        }
+        if self.scene.beyond.after > 0 {
+            let after = counted(self.scene.beyond.after, "line");
+            self.note_over_all(&[format!("{after} of the journal after this")]);
         }
         self.flush();
     }
@@ -124,12 +160,13 @@ impl<'a> Story<'a> {
     fn moment(&mut self, index: usize, moment: &Moment, moments: &[Moment]) {
         match moment.entry {
             Entry::Step(step) => {
-                if let Some(told) = self.scene.steps.get(step) {
+                if let Some(told) = self.scene.steps.get(step).filter(|step| self.has(step.lane)) {
                     self.step(step, told);
                 }
             }
             Entry::Mark(mark) => {
-                if let Some(mark) = self.scene.marks.get(mark) {
+                let mark = self.scene.marks.get(mark);
+                if let Some(mark) = mark.filter(|mark| mark.lane.is_none_or(|lane| self.has(lane))) {
                     self.mark(mark);
                 }
             }
@@ -151,7 +188,10 @@ impl<'a> Story<'a> {
 
     fn step(&mut self, index: usize, step: &Step) {
         let asked = match step.cause {
-            Cause::Message(arrow) => arrow.and_then(|arrow| self.scene.arrows.get(arrow)),
+            // One from a node that found no room is told in words.
+            Cause::Message(arrow) => {
+                arrow.and_then(|arrow| self.scene.arrows.get(arrow)).filter(|arrow| self.has(arrow.from))
+            }
             Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Disk | Cause::Membership => None,
         };
         let mut lines = Vec::new();
@@ -179,7 +219,7 @@ impl<'a> Story<'a> {
         match mark.lane {
             Some(lane) => {
                 self.note(lane, mark.place.time, vec![mark.text.clone()]);
-                let stands = self.scene.lanes.get(lane).and_then(|lane| {
+                let stands = self.lanes.get(lane).and_then(|lane| {
                     lane.spans.iter().rev().find(|span| span.from.order <= mark.place.order).map(|span| span.role)
                 });
                 self.stand(lane, stands.unwrap_or_default());
@@ -230,6 +270,9 @@ impl<'a> Story<'a> {
 
     /// A message that arrives, unless another fate is told.
     fn arrow(&mut self, arrow: &Arrow, fate: Option<Head>) {
+        if !self.has(arrow.from) || !self.has(arrow.to) {
+            return;
+        }
         let dotted = arrow.class == Class::Control || self.replies.contains(arrow.kind.as_str());
         let (head, fate) = match fate {
             None | Some(Head::Step(_)) => (">>", None),
@@ -263,10 +306,7 @@ impl<'a> Story<'a> {
     }
 
     fn note_over_all(&mut self, lines: &[String]) {
-        let last = self.scene.lanes.len().saturating_sub(1);
-        if self.scene.lanes.is_empty() {
-            return;
-        }
+        let Some(last) = self.lanes.len().checked_sub(1) else { return };
         let (first, last) = (self.name(0), self.name(last));
         let over = if first == last { first } else { format!("{first},{last}") };
         let text = joined(lines);
@@ -278,7 +318,7 @@ impl<'a> Story<'a> {
     }
 
     fn name(&self, lane: usize) -> String {
-        self.scene.lanes.get(lane).map(|lane| format!("n{}", lane.node)).unwrap_or_default()
+        self.lanes.get(lane).map(|lane| format!("n{}", lane.node)).unwrap_or_default()
     }
 
     fn say(&mut self, statement: String) {
@@ -288,9 +328,9 @@ impl<'a> Story<'a> {
     /// How long the text would be if it had to end with the statements in hand.
     fn pending(&self) -> usize {
         const LONGEST_CLOSING: usize = 32;
-        const LAST_NOTE: usize = 120;
-        let statements: usize = self.statements.iter().map(|statement| counted(statement) + 5).sum();
-        statements + (self.active.len() + self.stretches.len()) * LONGEST_CLOSING + LAST_NOTE
+        const LAST_NOTES: usize = 240;
+        let statements: usize = self.statements.iter().map(|statement| length(statement) + 5).sum();
+        statements + (self.active.len() + self.stretches.len()) * LONGEST_CLOSING + LAST_NOTES
     }
 
     fn flush(&mut self) {
@@ -300,7 +340,7 @@ impl<'a> Story<'a> {
     }
 
     fn push(&mut self, line: &str) {
-        self.length += counted(line) + 1;
+        self.length += length(line) + 1;
         self.text.push_str(line);
         self.text.push('\n');
     }
@@ -330,6 +370,6 @@ fn broken(line: &str) -> Vec<String> {
 }
 
 /// How many characters a text has to a browser.
-fn counted(text: &str) -> usize {
+fn length(text: &str) -> usize {
     text.encode_utf16().count()
 }

@@ -26,11 +26,11 @@ pub struct Overview {
     pub to: Time,
     /// How long a bin is.
     pub width: Duration,
-    /// What all nodes did in each bin, the first of which begins at `from`.
+    /// What the nodes did in each bin, the first of which begins at `from` and the last of which has `to` in it.
     pub bins: Vec<Bin>,
     /// How each node stood, for as many as can be shown.
     pub lanes: Vec<Row>,
-    /// How many nodes there are besides.
+    /// How many nodes there are besides. What they did counts nonetheless.
     pub more_nodes: usize,
     /// What lasted: cuts, odd links, full disks; the first ones, if there are very many.
     pub bands: Vec<Band>,
@@ -59,14 +59,68 @@ pub struct Bin {
     pub crashes: u64,
 }
 
+impl Overview {
+    /// The properties that are seen not to hold in what is shown.
+    pub fn seen(&self) -> Vec<&Breach> {
+        self.breaches.iter().filter(|breach| (self.from..=self.to).contains(&breach.time)).collect()
+    }
+
+    /// What happened in all, in words.
+    pub fn totals(&self, number: impl Fn(u64) -> String) -> String {
+        let Bin { steps, messages, control, lost, chosen, crashes } = self.total;
+        let things =
+            |count: u64, one: &str, many: &str| format!("{} {}", number(count), if count == 1 { one } else { many });
+        let mut parts = vec![things(steps, "step", "steps"), things(messages, "message", "messages")];
+        if control > 0 {
+            parts.push(format!("{} of control", number(control)));
+        }
+        if lost > 0 {
+            parts.push(format!("{} lost", number(lost)));
+        }
+        if crashes > 0 {
+            parts.push(things(crashes, "crash", "crashes"));
+        }
+        let stood = self.heading.words(Role::Chosen);
+        if chosen > 0 && !stood.is_empty() {
+            parts.push(format!("{stood} {}", things(chosen, "time", "times")));
+        }
+        parts.join(", ")
+    }
+
+    /// The time as people see it, in nanoseconds since what they call 0.
+    pub fn shown(&self, time: Time) -> Time {
+        Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()))
+    }
+
+    /// The bin of an instant; the first or the last one if it is in none.
+    pub fn bin_of(&self, time: Time) -> usize {
+        let since = if time > self.from { time.nanos().abs_diff(self.from.nanos()) } else { 0 };
+        let index = since.checked_div(self.width.nanos()).unwrap_or_default();
+        usize::try_from(index).unwrap_or(usize::MAX).min(self.bins.len().saturating_sub(1))
+    }
+}
+
 impl Bin {
+    // A journal may claim anything, and no count of it may end in a panic.
     fn add(&mut self, other: Self) {
-        self.steps += other.steps;
-        self.messages += other.messages;
-        self.control += other.control;
-        self.lost += other.lost;
-        self.chosen += other.chosen;
-        self.crashes += other.crashes;
+        let Self { steps, messages, control, lost, chosen, crashes } = self;
+        let pairs = [
+            (steps, other.steps),
+            (messages, other.messages),
+            (control, other.control),
+            (lost, other.lost),
+            (chosen, other.chosen),
+            (crashes, other.crashes),
+        ];
+        pairs.into_iter().for_each(|(count, more)| *count = count.saturating_add(more));
+    }
+
+    /// All of them together.
+    fn sum(bins: &[Self]) -> Self {
+        bins.iter().fold(Self::default(), |mut sum, bin| {
+            sum.add(*bin);
+            sum
+        })
     }
 }
 
@@ -77,13 +131,16 @@ pub struct Row {
     pub node: NodeId,
     /// In each bin, how long it stood in which way.
     pub shares: Vec<Shares>,
+    /// How it stood in the end.
+    pub last: Role,
 }
 
 /// How long a node stood in which way, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares([u64; 6]);
 
-const ROLES: [Role; 6] = [Role::Idle, Role::Waiting, Role::Follows, Role::Chosen, Role::Paused, Role::Down];
+/// All ways to stand.
+pub(crate) const ROLES: [Role; 6] = [Role::Idle, Role::Waiting, Role::Follows, Role::Chosen, Role::Paused, Role::Down];
 
 impl Shares {
     /// How long it stood so.
@@ -101,23 +158,36 @@ impl Shares {
 
     /// How long in all.
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        u64::try_from(self.whole()).unwrap_or(u64::MAX)
+    }
+
+    /// How long in all, where time that goes to and fro makes that more than there is.
+    pub(crate) fn whole(&self) -> u128 {
+        self.0.iter().copied().map(u128::from).sum()
     }
 
     /// How it stood for most of the time.
     pub fn most(&self) -> Role {
         let longest = ROLES.into_iter().max_by_key(|role| self.of(*role));
-        longest.filter(|_| self.total() > 0).unwrap_or_default()
+        longest.filter(|_| self.whole() > 0).unwrap_or_default()
     }
 
     fn add(&mut self, role: Role, nanos: u64) {
         let place = ROLES.iter().position(|known| *known == role);
         if let Some(share) = place.and_then(|place| self.0.get_mut(place)) {
-            *share += nanos;
+            *share = share.saturating_add(nanos);
         }
     }
 
     fn merge(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(share, more)| *share += more);
+        self.0.iter_mut().zip(other.0).for_each(|(share, more)| *share = share.saturating_add(more));
+    }
+
+    /// All of them together.
+    fn sum(shares: &[Self]) -> Self {
+        shares.iter().fold(Self::default(), |mut sum, more| {
+            sum.merge(more);
+            sum
+        })
     }
 }

@@ -15,9 +15,12 @@ const FIRST_WIDTH: u64 = 1_000;
 
 /// An overview under way.
 pub struct Survey {
-    members: Vec<NodeId>,
+    /// How each node of the group stands, if it is looked at.
+    members: Vec<Option<Role>>,
     more_nodes: usize,
     begin: Option<Time>,
+    /// The latest instant so far; time may go back in a journal that means no good.
+    latest: Time,
     width: u64,
     bins: Vec<Bin>,
     rows: Vec<Track>,
@@ -26,6 +29,7 @@ pub struct Survey {
 
 /// A node's row under way.
 struct Track {
+    node: NodeId,
     role: Role,
     since: Time,
     shares: Vec<Shares>,
@@ -35,10 +39,25 @@ impl Survey {
     /// An overview of these members, of a group of this size.
     pub fn new(members: &[NodeId], nodes: usize) -> Self {
         let mut members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
-        let more_nodes = members.len().saturating_sub(MOST_ROWS);
-        members.truncate(MOST_ROWS);
-        let (begin, bins, rows, total) = (None, Vec::new(), Vec::new(), Bin::default());
-        Self { members, more_nodes, begin, width: FIRST_WIDTH, bins, rows, total }
+        members.sort_unstable();
+        members.dedup();
+        let mut stands = vec![None; members.last().map_or(0, |member| member.index() + 1)];
+        for member in &members {
+            if let Some(role) = stands.get_mut(member.index()) {
+                *role = Some(Role::default());
+            }
+        }
+        let track = |node: &NodeId| Track { node: *node, role: Role::default(), since: Time::ZERO, shares: Vec::new() };
+        Self {
+            members: stands,
+            more_nodes: members.len().saturating_sub(MOST_ROWS),
+            begin: None,
+            latest: Time::ZERO,
+            width: FIRST_WIDTH,
+            bins: Vec::new(),
+            rows: members.iter().take(MOST_ROWS).map(track).collect(),
+            total: Bin::default(),
+        }
     }
 
     /// When the first thing happened.
@@ -50,21 +69,20 @@ impl Survey {
     pub fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>, roles: &Roles<C, E>) {
         let time = moment.time();
         if self.begin.is_none() {
-            self.begin = Some(time);
-            let track = |node: &NodeId| Track { role: roles.of(*node), since: time, shares: Vec::new() };
-            self.rows = self.members.iter().map(track).collect();
+            self.start(time, roles);
         }
+        self.latest = self.latest.max(time);
         let mut found = Bin::default();
         let node = match moment {
             Moment::Input { node, .. } => {
-                found.steps = 1;
+                found.steps = u64::from(self.has(*node));
                 Some(*node)
             }
             Moment::Effect { node, effect, .. } => {
-                count_effect(effect, &mut found);
+                self.count_effect(*node, effect, &mut found);
                 Some(*node)
             }
-            Moment::World { what, .. } => count_world(what, &mut found),
+            Moment::World { what, .. } => self.count_world(what, &mut found),
         };
         if let Some(node) = node
             && self.change(node, roles.of(node), time)
@@ -79,6 +97,24 @@ impl Survey {
         }
     }
 
+    /// The window begins, with nodes that stand in one way or another.
+    fn start<C, E>(&mut self, time: Time, roles: &Roles<C, E>) {
+        (self.begin, self.latest) = (Some(time), time);
+        for (index, member) in self.members.iter_mut().enumerate() {
+            if let Some(role) = member {
+                *role = roles.of(NodeId::from_index(index));
+            }
+        }
+        for row in &mut self.rows {
+            (row.role, row.since) = (roles.of(row.node), time);
+        }
+    }
+
+    /// Whether a node is looked at.
+    fn has(&self, node: NodeId) -> bool {
+        self.members.get(node.index()).is_some_and(Option::is_some)
+    }
+
     /// The bin of an instant. Bins become wider until it fits.
     fn bin(&mut self, time: Time) -> Option<&mut Bin> {
         let index = self.index(time);
@@ -89,52 +125,50 @@ impl Survey {
     }
 
     fn index(&mut self, time: Time) -> usize {
-        let since = u64::try_from(time.nanos().saturating_sub(self.begin.unwrap_or(time).nanos())).unwrap_or_default();
+        let since = self.offset(time);
         while since / self.width >= MOST_BINS as u64 {
             self.widen();
         }
         usize::try_from(since / self.width).unwrap_or_default()
     }
 
+    /// How long after the beginning; what comes before it is taken for it.
+    fn offset(&self, time: Time) -> u64 {
+        let begin = self.begin.unwrap_or(time);
+        if time > begin { time.nanos().abs_diff(begin.nanos()) } else { 0 }
+    }
+
     /// Two bins become one.
     fn widen(&mut self) {
         self.width = self.width.saturating_mul(2);
-        let pair = |pair: &[Bin]| {
-            pair.iter().fold(Bin::default(), |mut sum, bin| {
-                sum.add(*bin);
-                sum
-            })
-        };
-        self.bins = self.bins.chunks(2).map(pair).collect();
+        self.bins = self.bins.chunks(2).map(Bin::sum).collect();
         for row in &mut self.rows {
-            let pair = |pair: &[Shares]| {
-                pair.iter().fold(Shares::default(), |mut sum, shares| {
-                    sum.merge(shares);
-                    sum
-                })
-            };
-            row.shares = row.shares.chunks(2).map(pair).collect();
+            row.shares = row.shares.chunks(2).map(Shares::sum).collect();
         }
     }
 
     /// How a node stands from now on; whether it has become the one.
     fn change(&mut self, node: NodeId, role: Role, time: Time) -> bool {
-        let Some(place) = self.members.iter().position(|member| *member == node) else { return false };
-        let Some(row) = self.rows.get(place).filter(|row| row.role != role) else { return false };
-        let (before, since) = (row.role, row.since);
-        self.stood(place, before, since, time);
-        if let Some(row) = self.rows.get_mut(place) {
-            (row.role, row.since) = (role, time);
+        let Some(Some(known)) = self.members.get_mut(node.index()) else { return false };
+        if *known == role {
+            return false;
+        }
+        let before = std::mem::replace(known, role);
+        // Rows stand in the order of nodes.
+        if let Ok(place) = self.rows.binary_search_by_key(&node, |row| row.node) {
+            self.stood(place, time);
+            if let Some(row) = self.rows.get_mut(place) {
+                (row.role, row.since) = (role, time);
+            }
         }
         role == Role::Chosen && before != Role::Paused
     }
 
-    /// A node stood like this for so long.
-    fn stood(&mut self, place: usize, role: Role, since: Time, until: Time) {
+    /// A node stood as it does until now.
+    fn stood(&mut self, place: usize, until: Time) {
         self.index(until);
-        let begin = self.begin.unwrap_or(since).nanos();
-        let offset = |time: Time| u64::try_from(time.nanos().saturating_sub(begin)).unwrap_or_default();
-        let (mut from, to, width) = (offset(since), offset(until), self.width);
+        let Some(since) = self.rows.get(place).map(|row| row.since) else { return };
+        let (mut from, to, width) = (self.offset(since), self.offset(until), self.width);
         let Some(row) = self.rows.get_mut(place) else { return };
         while from < to {
             let bin = from / width;
@@ -144,9 +178,44 @@ impl Survey {
                 row.shares.resize(index + 1, Shares::default());
             }
             if let Some(shares) = row.shares.get_mut(index) {
-                shares.add(role, end - from);
+                shares.add(row.role, end - from);
             }
             from = end;
+        }
+    }
+
+    fn count_effect<E>(&self, node: NodeId, effect: &Done<'_, E>, found: &mut Bin) {
+        let mut count = |sent: &Sent<'_>, copies: usize| match sent.class {
+            Class::Algorithm | Class::Announcement => found.messages = copies as u64,
+            Class::Control => found.control = copies as u64,
+        };
+        let sends = self.has(node);
+        match effect {
+            Done::Send { to, sent } => count(sent, usize::from(sends || self.has(*to))),
+            Done::Multicast { to, sent } => {
+                count(sent, receivers(to, sent.id).filter(|(to, _)| sends || self.has(*to)).count());
+            }
+            Done::Save(_)
+            | Done::SetTimer { .. }
+            | Done::CancelTimer(_)
+            | Done::Emit(_)
+            | Done::Rule { .. }
+            | Done::Handed { .. } => {}
+        }
+    }
+
+    fn count_world(&self, what: &Happening<'_>, found: &mut Bin) -> Option<NodeId> {
+        match what {
+            Happening::Lost { id, to, .. } => {
+                found.lost = u64::from(self.has(id.sender) || self.has(*to));
+                None
+            }
+            Happening::Crashed { node, .. } => {
+                found.crashes = u64::from(self.has(*node));
+                Some(*node)
+            }
+            Happening::Ended { node } | Happening::Paused { node } | Happening::Resumed { node } => Some(*node),
+            Happening::Duplicated { .. } | Happening::Changed { .. } => None,
         }
     }
 
@@ -159,14 +228,18 @@ impl Survey {
         bands: Vec<Band>,
         beyond: Beyond,
     ) -> Overview {
-        for place in 0..self.rows.len() {
-            if let Some((role, since)) = self.rows.get(place).map(|row| (row.role, row.since)) {
-                self.stood(place, role, since, to);
-            }
-        }
         let from = self.begin.unwrap_or(from);
-        self.index(to);
-        let rows = self.members.iter().zip(self.rows).map(|(node, row)| Row { node: *node, shares: row.shares });
+        let to = if self.begin.is_some() { to.max(self.latest) } else { to };
+        for place in 0..self.rows.len() {
+            self.stood(place, to);
+        }
+        // All of the time has bins, whether something happens in them or not.
+        let count = self.index(to) + 1;
+        self.bins.resize(count, Bin::default());
+        let row = |mut track: Track| {
+            track.shares.resize(count, Shares::default());
+            Row { node: track.node, shares: track.shares, last: track.role }
+        };
         Overview {
             heading,
             origin,
@@ -174,44 +247,13 @@ impl Survey {
             to,
             width: Duration::from_nanos(self.width),
             bins: self.bins,
-            lanes: rows.collect(),
+            lanes: self.rows.into_iter().map(row).collect(),
             more_nodes: self.more_nodes,
             bands,
             breaches: Vec::new(),
             total: self.total,
-            beyond,
+            // All steps and all nodes count in an overview.
+            beyond: Beyond { quiet: 0, idle: 0, ..beyond },
         }
-    }
-}
-
-fn count_effect<E>(effect: &Done<'_, E>, found: &mut Bin) {
-    let mut count = |sent: &Sent<'_>, copies: u64| match sent.class {
-        Class::Algorithm | Class::Announcement => found.messages = copies,
-        Class::Control => found.control = copies,
-    };
-    match effect {
-        Done::Send { sent, .. } => count(sent, 1),
-        Done::Multicast { to, sent } => count(sent, receivers(to, sent.id).count() as u64),
-        Done::Save(_)
-        | Done::SetTimer { .. }
-        | Done::CancelTimer(_)
-        | Done::Emit(_)
-        | Done::Rule { .. }
-        | Done::Handed { .. } => {}
-    }
-}
-
-fn count_world(what: &Happening<'_>, found: &mut Bin) -> Option<NodeId> {
-    match what {
-        Happening::Lost { .. } => {
-            found.lost = 1;
-            None
-        }
-        Happening::Crashed { node, .. } => {
-            found.crashes = 1;
-            Some(*node)
-        }
-        Happening::Ended { node } | Happening::Paused { node } | Happening::Resumed { node } => Some(*node),
-        Happening::Duplicated { .. } | Happening::Changed { .. } => None,
     }
 }

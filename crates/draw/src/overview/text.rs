@@ -1,9 +1,13 @@
-//! An overview as text: a row for each node, and one for the messages.
+//! An overview as text: a row for each node, one for what lasts, some for the messages, and what it all means.
 
-use super::{Bin, Overview, Row, Shares};
+use super::{Bin, Overview, ROLES, Row, Shares};
+use crate::plural::counted;
+use crate::scene::{Band, Breach};
+use crate::terminal::text::{fit, isolated, width};
+use quorate_core::Time;
 use quorate_sim::role::Role;
 use quorate_sim::words::millis;
-use std::fmt::Write;
+use std::collections::BTreeSet;
 
 /// What a piece of the text is, for those who colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,66 +23,247 @@ pub enum Ink {
 }
 
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Where a cut lasts.
+const CUT: char = '━';
+/// Where something else lasts.
+const ODD: char = '╍';
+/// Where a property is seen not to hold.
+const BREACH: char = '▲';
+
+/// How wide the names of rows are.
+const NAMES: usize = 10;
+/// So many things that last, and so many properties, are told in words; the others are counted.
+const MOST_TOLD: usize = 8;
+
+type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
+type Count = fn(&Bin) -> u64;
 
 /// The overview in so many columns. `paint` may colour each piece.
-pub fn draw(overview: &Overview, columns: usize, paint: &dyn Fn(Ink, &str) -> String) -> String {
-    let room = columns.saturating_sub(12).clamp(20, 200);
-    let mut out = String::new();
-    let chunk = overview.bins.len().div_ceil(room).max(1);
-    let sums: Vec<Bin> = overview.bins.chunks(chunk).map(sum).collect();
-    for row in &overview.lanes {
-        let node = format!("node {}", row.node);
-        let _ = writeln!(out, "{node:>10}  {}", standing(row, chunk, sums.len(), paint));
+pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
+    let mut page = Page::new(overview, columns, paint);
+    page.nodes();
+    page.bands();
+    page.messages();
+    page.breaches();
+    page.times();
+    page.tell_bands();
+    page.tell_breaches();
+    page.legend();
+    if let Some(beyond) = overview.beyond.words() {
+        page.say(Ink::Faint, &beyond);
     }
-    if overview.more_nodes > 0 {
-        let _ = writeln!(out, "{}", paint(Ink::Faint, &format!("{:>10}  and {} more nodes", "", overview.more_nodes)));
-    }
-    let _ = writeln!(out, "{:>10}  {}", "messages", paint(Ink::Messages, &bars(&sums, |bin| bin.messages)));
-    if overview.total.control > 0 {
-        let _ = writeln!(out, "{:>10}  {}", "control", paint(Ink::Faint, &bars(&sums, |bin| bin.control)));
-    }
-    if overview.total.lost > 0 {
-        let _ = writeln!(out, "{:>10}  {}", "lost", paint(Ink::Alarm, &bars(&sums, |bin| bin.lost)));
-    }
-    if overview.total.crashes > 0 {
-        let _ = writeln!(out, "{:>10}  {}", "crashes", paint(Ink::Alarm, &bars(&sums, |bin| bin.crashes)));
-    }
-    let shown = |time: quorate_core::Time| {
-        millis(quorate_core::Time::from_nanos(time.nanos().saturating_sub(overview.origin.nanos())))
-    };
-    let (from, to) = (shown(overview.from), shown(overview.to));
-    let gap = sums.len().saturating_sub(from.len() + to.len() + 3).max(2);
-    let _ = writeln!(out, "{}", paint(Ink::Faint, &format!("{:>10}  {from}{}{to} ms", "", " ".repeat(gap))));
-    out
+    page.text
 }
 
-fn sum(bins: &[Bin]) -> Bin {
-    bins.iter().fold(Bin::default(), |mut sum, bin| {
-        sum.add(*bin);
-        sum
-    })
+/// One column of a node's row.
+#[derive(Clone, Copy)]
+enum Cell {
+    /// How it stood for most of the time.
+    Mostly(Role),
+    /// For so many eighths of the time it was the one.
+    Chosen(usize),
 }
 
-fn standing(row: &Row, chunk: usize, columns: usize, paint: &dyn Fn(Ink, &str) -> String) -> String {
-    let sign = |shares: &[Shares]| {
-        let mut sum = Shares::default();
-        shares.iter().for_each(|more| sum.merge(more));
-        // How much of the time it was the one is what counts, as long as it was at all.
-        let (chosen, most) = (sum.of(Role::Chosen), sum.most());
-        let eighths = usize::try_from((chosen * 8).div_ceil(sum.total().max(1))).unwrap_or_default();
-        match (most, chosen) {
-            (Role::Down | Role::Paused, _) | (_, 0) => paint(Ink::Role(most), &most.sign().to_string()),
-            (_, _) => paint(Ink::Role(Role::Chosen), &BARS.get(eighths).copied().unwrap_or('█').to_string()),
+/// The text so far.
+struct Page<'a> {
+    overview: &'a Overview,
+    paint: Paint<'a>,
+    text: String,
+    /// How many bins a column stands for.
+    chunk: usize,
+    sums: Vec<Bin>,
+    /// How wide a line behind the names may be.
+    room: usize,
+    /// The signs of roles that occur.
+    stood: BTreeSet<char>,
+    /// Whether a node was the one.
+    chosen: bool,
+}
+
+impl<'a> Page<'a> {
+    fn new(overview: &'a Overview, columns: usize, paint: Paint<'a>) -> Self {
+        let room = columns.saturating_sub(NAMES + 2).max(20);
+        let chunk = overview.bins.len().div_ceil(room.min(200)).max(1);
+        let sums = overview.bins.chunks(chunk).map(Bin::sum).collect();
+        Self { overview, paint, text: String::new(), chunk, sums, room, stood: BTreeSet::new(), chosen: false }
+    }
+
+    /// A row with its name.
+    fn row(&mut self, name: &str, row: &str) {
+        self.text.push_str(&format!("{name:>NAMES$}  {row}\n"));
+    }
+
+    /// A line of words behind the names.
+    fn say(&mut self, ink: Ink, text: &str) {
+        let line = (self.paint)(ink, &isolated(&fit(text, self.room)));
+        self.row("", &line);
+    }
+
+    fn nodes(&mut self) {
+        let overview = self.overview;
+        for row in &overview.lanes {
+            let cells: Vec<Cell> = row.shares.chunks(self.chunk).map(|shares| cell(row, shares)).collect();
+            let line = cells.iter().map(|cell| self.sign(*cell)).collect::<String>();
+            self.row(&format!("node {}", row.node), &line);
         }
-    };
-    row.shares.chunks(chunk).take(columns).map(sign).collect()
+        if overview.more_nodes > 0 {
+            let more = counted(overview.more_nodes as u64, "more node");
+            self.say(Ink::Faint, &format!("and {more}"));
+        }
+    }
+
+    fn sign(&mut self, cell: Cell) -> String {
+        match cell {
+            Cell::Mostly(role) => {
+                self.stood.insert(role.sign());
+                (self.paint)(Ink::Role(role), role.sign().encode_utf8(&mut [0; 4]))
+            }
+            Cell::Chosen(eighths) => {
+                self.chosen = true;
+                let bar = BARS.get(eighths).copied().unwrap_or('█');
+                (self.paint)(Ink::Role(Role::Chosen), bar.encode_utf8(&mut [0; 4]))
+            }
+        }
+    }
+
+    /// Where something lasts. A cut is worse than anything else.
+    fn bands(&mut self) {
+        if self.overview.bands.is_empty() {
+            return;
+        }
+        let mut row = vec![' '; self.sums.len()];
+        for band in &self.overview.bands {
+            let last = band.to.map_or(self.overview.to, |place| place.time);
+            let (from, to) = (self.column(band.from.time), self.column(last));
+            for sign in row.iter_mut().take(to + 1).skip(from).filter(|sign| **sign != CUT) {
+                *sign = if band.cut { CUT } else { ODD };
+            }
+        }
+        let line: String = row.iter().collect();
+        self.row("lasts", &(self.paint)(Ink::Alarm, line.trim_end()));
+    }
+
+    fn messages(&mut self) {
+        let rows: [(&str, Ink, Count); 4] = [
+            ("messages", Ink::Messages, |bin| bin.messages),
+            ("control", Ink::Faint, |bin| bin.control),
+            ("lost", Ink::Alarm, |bin| bin.lost),
+            ("crashes", Ink::Alarm, |bin| bin.crashes),
+        ];
+        for (name, ink, of) in rows {
+            if name == "messages" || of(&self.overview.total) > 0 {
+                let bars = bars(&self.sums, of);
+                self.row(name, &(self.paint)(ink, &bars));
+            }
+        }
+    }
+
+    /// Where properties are seen not to hold.
+    fn breaches(&mut self) {
+        let columns: BTreeSet<usize> = self.overview.seen().iter().map(|breach| self.column(breach.time)).collect();
+        if let Some(last) = columns.last() {
+            let row: String = (0..=*last).map(|column| if columns.contains(&column) { BREACH } else { ' ' }).collect();
+            self.row("breaches", &(self.paint)(Ink::Alarm, &row));
+        }
+    }
+
+    /// The column of an instant.
+    fn column(&self, time: Time) -> usize {
+        self.overview.bin_of(time) / self.chunk
+    }
+
+    fn millis(&self, time: Time) -> String {
+        millis(self.overview.shown(time))
+    }
+
+    fn times(&mut self) {
+        let (from, to) = (self.millis(self.overview.from), self.millis(self.overview.to));
+        let gap = self.sums.len().saturating_sub(from.len() + to.len() + 3).max(2);
+        let line = (self.paint)(Ink::Faint, &format!("{from}{}{to} ms", " ".repeat(gap)));
+        self.row("", &line);
+    }
+
+    fn tell_bands(&mut self) {
+        let overview = self.overview;
+        let until =
+            |band: &Band| band.to.map_or("the end".to_owned(), |place| format!("{} ms", self.millis(place.time)));
+        let tell = |band: &Band| format!("{} ms to {}: {}", self.millis(band.from.time), until(band), band.text);
+        let told: Vec<String> = overview.bands.iter().take(MOST_TOLD).map(tell).collect();
+        told.iter().for_each(|line| self.say(Ink::Faint, line));
+        self.tell_more(overview.bands.len(), "thing that lasts", "things that last");
+    }
+
+    fn tell_breaches(&mut self) {
+        let seen = self.overview.seen();
+        let tell = |breach: &&Breach| format!("{BREACH} {} ms: {}", self.millis(breach.time), breach.text);
+        let told: Vec<String> = seen.iter().take(MOST_TOLD).map(tell).collect();
+        told.iter().for_each(|line| self.say(Ink::Alarm, line));
+        self.tell_more(seen.len(), "property that does not hold", "properties that do not hold");
+    }
+
+    fn tell_more(&mut self, count: usize, one: &str, many: &str) {
+        match count.saturating_sub(MOST_TOLD) {
+            0 => {}
+            1 => self.say(Ink::Faint, &format!("and 1 more {one}")),
+            more => self.say(Ink::Faint, &format!("and {more} more {many}")),
+        }
+    }
+
+    /// What the signs mean that are there.
+    fn legend(&mut self) {
+        const BETWEEN: &str = "   ";
+        let mut line = String::new();
+        for item in self.signs() {
+            if !line.is_empty() && width(&line) + width(BETWEEN) + width(&item) > self.room {
+                self.say(Ink::Faint, &std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push_str(BETWEEN);
+            }
+            line.push_str(&item);
+        }
+        if !line.is_empty() {
+            self.say(Ink::Faint, &line);
+        }
+    }
+
+    fn signs(&self) -> Vec<String> {
+        let heading = &self.overview.heading;
+        let stood = ROLES.into_iter().filter(|role| self.stood.contains(&role.sign()));
+        let stood = stood.map(|role| (role.sign().to_string(), heading.words(role).to_owned()));
+        let chosen = heading.words(Role::Chosen);
+        let share = (self.chosen && !chosen.is_empty())
+            .then(|| ("▁▂█".to_owned(), format!("share of the time that it was \"{chosen}\"")));
+        let lasts = |cut: bool| self.overview.bands.iter().any(|band| band.cut == cut);
+        let cut = lasts(true).then(|| (CUT.to_string(), "a cut".to_owned()));
+        let odd = lasts(false).then(|| (ODD.to_string(), "an odd link or a full disk".to_owned()));
+        let breach = (!self.overview.seen().is_empty()).then(|| (BREACH.to_string(), "a property fails".to_owned()));
+        let items = stood.chain(share).chain(cut).chain(odd).chain(breach).filter(|(_, words)| !words.is_empty());
+        items.map(|(sign, words)| format!("{sign} {words}")).collect()
+    }
+}
+
+/// How a node stood in one column. How much of the time it was the one is what counts, as long as it was at all.
+fn cell(row: &Row, shares: &[Shares]) -> Cell {
+    let sum = Shares::sum(shares);
+    let (chosen, whole) = (u128::from(sum.of(Role::Chosen)), sum.whole());
+    // The last bin may be but the last instant.
+    let most = if whole == 0 { row.last } else { sum.most() };
+    match most {
+        Role::Chosen if whole == 0 => Cell::Chosen(8),
+        Role::Down | Role::Paused => Cell::Mostly(most),
+        Role::Idle | Role::Waiting | Role::Follows | Role::Chosen if chosen == 0 => Cell::Mostly(most),
+        Role::Idle | Role::Waiting | Role::Follows | Role::Chosen => Cell::Chosen(eighths(chosen, whole)),
+    }
 }
 
 fn bars(bins: &[Bin], of: impl Fn(&Bin) -> u64) -> String {
-    let most = bins.iter().map(&of).max().unwrap_or_default().max(1);
-    let bar = |bin: &Bin| {
-        let height = usize::try_from((of(bin) * 8).div_ceil(most)).unwrap_or_default();
-        BARS.get(height).copied().unwrap_or(' ')
-    };
-    bins.iter().map(bar).collect()
+    let most = bins.iter().map(&of).max().unwrap_or_default();
+    bins.iter().map(|bin| BARS.get(eighths(of(bin).into(), most.into())).copied().unwrap_or(' ')).collect()
+}
+
+/// How many eighths a part is, rounded up so that a little shows.
+fn eighths(part: u128, whole: u128) -> usize {
+    // Neither is much larger than 64 bits, so that nothing overflows.
+    usize::try_from((part * 8).div_ceil(whole.max(1))).unwrap_or_default()
 }

@@ -11,6 +11,7 @@ const MOST_BANDS: usize = 1_000;
 pub(super) struct Bands {
     open: Vec<Band>,
     closed: Vec<Band>,
+    left_out: u64,
 }
 
 impl Bands {
@@ -36,14 +37,16 @@ impl Bands {
         }
         let cut = text.starts_with("cut ");
         let lasts = cut || text.starts_with("link ") || (text.starts_with("disk ") && text.ends_with(" full"));
-        if lasts && self.open.len() < MOST_BANDS {
+        let fits = self.count() < MOST_BANDS;
+        self.left_out += u64::from(lasts && !fits);
+        if lasts && fits {
             self.open.push(Band { text: text.into_owned(), cut, from: place, to: None });
         }
         lasts
     }
 
     fn close(&mut self, band: Band, place: Place, before_window: bool) {
-        if !before_window && self.closed.len() < MOST_BANDS {
+        if !before_window {
             self.closed.push(Band { to: Some(place), ..band });
         }
     }
@@ -51,6 +54,11 @@ impl Bands {
     /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.open.len() + self.closed.len()
+    }
+
+    /// How many there would be besides.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// All of them, in the order of their beginnings.

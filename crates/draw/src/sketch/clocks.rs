@@ -14,6 +14,8 @@ const MOST_NODES: usize = 64;
 pub(super) struct Clocks {
     logical: Causality<Clock>,
     vectors: Option<Causality>,
+    /// Whether this is one node's life alone, in which nothing that it sends is ever seen to arrive.
+    alone: bool,
     /// What came of each node's first boot.
     boots: Vec<Boot>,
 }
@@ -29,9 +31,10 @@ enum Boot {
 }
 
 impl Clocks {
-    pub(super) fn new(nodes: usize) -> Self {
+    pub(super) fn new(nodes: usize, alone: bool) -> Self {
         let small = nodes <= MOST_NODES;
         Self {
+            alone,
             logical: Causality::of(nodes),
             vectors: small.then(|| Causality::new(nodes)),
             boots: vec![Boot::Counts; if small { nodes } else { 0 }],
@@ -39,6 +42,9 @@ impl Clocks {
     }
 
     pub(super) fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>) {
+        if self.alone && !matches!(moment, Moment::Input { .. }) {
+            return;
+        }
         let first = matches!(moment, Moment::Input { input: Taken::Start { incarnation, .. }, .. } if *incarnation == Incarnation::FIRST);
         // Whatever hears of a first boot is later than 0.
         if !first {

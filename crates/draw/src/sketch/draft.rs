@@ -17,6 +17,7 @@ pub(super) struct Draft {
     rules: Vec<(String, String)>,
     events: Vec<String>,
     parts: Vec<(Sort, String)>,
+    sends: bool,
 }
 
 impl Draft {
@@ -30,7 +31,7 @@ impl Draft {
             Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) => Cause::Membership,
         };
         let (rules, events, parts) = Default::default();
-        Self { node, cause, line, place, input: words::input(input), rules, events, parts }
+        Self { node, cause, line, place, input: words::input(input), rules, events, parts, sends: false }
     }
 
     pub(super) fn add<E: Display>(&mut self, effect: &Done<'_, E>) {
@@ -41,12 +42,8 @@ impl Draft {
                 self.rules.push((rule.into_owned(), words::clean(&text).into_owned()));
             }
             Done::Emit(_) => self.events.push(text.clone()),
-            Done::Send { .. }
-            | Done::Multicast { .. }
-            | Done::Save(_)
-            | Done::SetTimer { .. }
-            | Done::CancelTimer(_)
-            | Done::Handed { .. } => {}
+            Done::Send { .. } | Done::Multicast { .. } => self.sends = true,
+            Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) | Done::Handed { .. } => {}
         }
         self.parts.push((sort, text));
     }
@@ -54,12 +51,11 @@ impl Draft {
     /// Whether nothing comes of it that anybody else could see: a tick, a confirmation of the disk, a first boot.
     pub(super) fn is_quiet(&self) -> bool {
         let inner = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { again: false });
-        let unseen = |(sort, text): &(Sort, String)| *sort == Sort::Control && !text.contains('→');
-        inner && self.parts.iter().all(unseen)
+        inner && !self.sends && self.parts.iter().all(|(sort, _)| *sort == Sort::Control)
     }
 
     pub(super) fn finish(self, lane: usize, role: Role, logical: u64, vector: Option<Vec<u64>>) -> Step {
-        let Self { cause, line, place, input, rules, events, parts, .. } = self;
-        Step { line, place, lane, cause, input, rules, events, parts, role, logical, vector }
+        let Self { cause, line, place, input, rules, events, parts, sends, .. } = self;
+        Step { line, place, lane, cause, input, rules, events, parts, sends, role, logical, vector }
     }
 }

@@ -6,8 +6,10 @@ use quorate_core::{Class, NodeId};
 use quorate_sim::moment::{MessageId, Sent};
 use quorate_sim::words;
 use std::collections::HashMap;
+use std::rc::Rc;
 
-/// More of a message than this nobody reads in a diagram.
+/// More of a name or of a message than this nobody reads in a diagram.
+const MOST_KIND: usize = 200;
 const MOST_BODY: usize = 300;
 
 /// Messages under way by their transmission, and all arrows so far.
@@ -17,14 +19,33 @@ pub(super) struct Flights {
     arrows: Vec<Arrow>,
 }
 
-/// A message under way.
-#[derive(Clone)]
-pub(super) struct Flight {
-    to: NodeId,
-    kind: String,
+/// What is sent, to however many.
+pub(super) struct Letter {
+    from: NodeId,
+    kind: Rc<str>,
     class: Class,
     again: bool,
-    body: String,
+    body: Rc<str>,
+}
+
+impl Letter {
+    /// A message; what it says is kept only if it is to be told.
+    pub(super) fn new(from: NodeId, sent: &Sent<'_>, told: bool) -> Self {
+        let body = if told { shortened(&words::json(&sent.body), MOST_BODY) } else { Rc::from("") };
+        let again = sent.class == Class::Control && sent.parcel.is_some();
+        Self { from, kind: shortened(&words::clean(sent.kind), MOST_KIND), class: sent.class, again, body }
+    }
+}
+
+/// A message under way to one receiver.
+#[derive(Clone)]
+pub(super) struct Flight {
+    from: NodeId,
+    to: NodeId,
+    kind: Rc<str>,
+    class: Class,
+    again: bool,
+    body: Rc<str>,
     /// Where it begins, if that is shown.
     pub(super) tail: Option<Tail>,
     /// Its arrow, if it has one already.
@@ -36,26 +57,17 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    pub(super) fn new(to: NodeId, sent: &Sent<'_>, tail: Option<Tail>) -> Self {
-        let body = if tail.is_some() { shortened(words::json(&sent.body)) } else { String::new() };
-        Self {
-            to,
-            kind: words::clean(sent.kind).into_owned(),
-            class: sent.class,
-            again: sent.class == Class::Control && sent.parcel.is_some(),
-            body,
-            tail,
-            arrow: None,
-            copies: 1,
-            landed: false,
-        }
+    pub(super) fn new(to: NodeId, letter: &Letter, tail: Option<Tail>) -> Self {
+        let Letter { from, kind, class, again, body } = letter;
+        let (kind, body) = (Rc::clone(kind), Rc::clone(body));
+        Self { from: *from, to, kind, class: *class, again: *again, body, tail, arrow: None, copies: 1, landed: false }
     }
 
     /// Its arrow, if both of its ends have lanes.
     pub(super) fn arrow(&self, lanes: &Lanes, id: MessageId, tail: Tail, head: Head) -> Option<Arrow> {
-        let (from, to) = (lanes.index(id.sender)?, lanes.index(self.to)?);
-        let Self { kind, class, again, body, .. } = self.clone();
-        Some(Arrow { id, kind, class, again, copy: false, body, from, to, tail, head })
+        let (from, to) = (lanes.index(self.from)?, lanes.index(self.to)?);
+        let (kind, body) = (self.kind.to_string(), self.body.to_string());
+        Some(Arrow { id, kind, class: self.class, again: self.again, copy: false, body, from, to, tail, head })
     }
 }
 
@@ -67,7 +79,7 @@ impl Flights {
     /// A second copy is under way.
     pub(super) fn double(&mut self, id: MessageId) {
         if let Some(flight) = self.under_way.get_mut(&id) {
-            flight.copies += 1;
+            flight.copies = flight.copies.saturating_add(1);
         }
     }
 
@@ -92,12 +104,9 @@ impl Flights {
         }
     }
 
-    /// No arrow will be drawn.
-    pub(super) fn forget_arrows(&mut self) {
-        self.arrows = Vec::new();
-        for flight in self.under_way.values_mut() {
-            flight.arrow = None;
-        }
+    /// How many arrows there are.
+    pub(super) fn arrows(&self) -> usize {
+        self.arrows.len()
     }
 
     pub(super) fn finish(self) -> Vec<Arrow> {
@@ -105,9 +114,9 @@ impl Flights {
     }
 }
 
-fn shortened(text: String) -> String {
-    match text.char_indices().nth(MOST_BODY) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+fn shortened(text: &str, most: usize) -> Rc<str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Rc::from(format!("{}…", &text[..end])),
+        None => Rc::from(text),
     }
 }

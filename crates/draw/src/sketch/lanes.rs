@@ -1,6 +1,6 @@
 //! The nodes that are shown, and how each one stands as time goes by.
 
-use crate::scene::{Cause, Lane, Place, Scene, Span};
+use crate::scene::{Lane, Place, Scene, Span};
 use quorate_core::NodeId;
 use quorate_sim::role::Role;
 use std::collections::HashMap;
@@ -91,7 +91,9 @@ pub(super) fn drop_idle(scene: &mut Scene) {
     let steps = scene.steps.iter().map(|step| step.lane);
     let marks = scene.marks.iter().filter_map(|mark| mark.lane);
     let ends = scene.arrows.iter().flat_map(|arrow| [arrow.from, arrow.to]);
-    for lane in steps.chain(marks).chain(ends) {
+    let stands = |lane: &Lane| lane.spans.iter().any(|span| !matches!(span.role, Role::Idle | Role::Follows));
+    let standing = scene.lanes.iter().enumerate().filter(|(_, lane)| stands(lane)).map(|(index, _)| index);
+    for lane in steps.chain(marks).chain(ends).chain(standing) {
         if let Some(busy) = busy.get_mut(lane) {
             *busy = true;
         }
@@ -112,10 +114,4 @@ pub(super) fn drop_idle(scene: &mut Scene) {
     let mut kept = busy.iter();
     scene.lanes.retain(|_| kept.next().copied().unwrap_or_default());
     scene.beyond.idle = busy.iter().filter(|busy| !**busy).count();
-    debug_assert!(
-        scene
-            .steps
-            .iter()
-            .all(|step| !matches!(step.cause, Cause::Message(Some(arrow)) if arrow >= scene.arrows.len()))
-    );
 }

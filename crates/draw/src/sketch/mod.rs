@@ -11,11 +11,11 @@ mod lanes;
 
 use crate::Window;
 use crate::overview::{Overview, Survey};
-use crate::scene::{Arrow, Beyond, Blow, Breach, Cause, Head, Heading, Mark, Place, Scene, Tail};
+use crate::scene::{Arrow, Blow, Breach, Cause, Head, Heading, Mark, Place, Scene, Tail};
 use bands::Bands;
 use clocks::Clocks;
 use draft::Draft;
-use flights::{Flight, Flights};
+use flights::{Flight, Flights, Letter};
 use lanes::Lanes;
 use quorate_core::{NodeId, Time};
 use quorate_sim::journal::Header;
@@ -45,6 +45,11 @@ impl Default for Options {
 
 /// More than this many steps in one diagram nobody can follow.
 pub const MOST_STEPS: usize = 400;
+
+/// More than this many messages in one diagram are a web.
+const MOST_ARROWS: usize = 1_200;
+/// More than this many lines are higher than any page.
+const MOST_LANES: usize = 100;
 
 /// What can be drawn.
 #[derive(Clone, Debug)]
@@ -81,6 +86,8 @@ pub struct Sketch<C, E> {
     line: u64,
     /// Whether there is too much for a scene.
     full: bool,
+    /// Whether the window has begun.
+    begun: bool,
     /// When the last line of the window was.
     last: Option<Time>,
 }
@@ -93,13 +100,14 @@ impl<C: Display, E: Display> Sketch<C, E> {
         Self {
             lanes: Lanes::new(&members, header.nodes),
             survey: Survey::new(&members, header.nodes),
-            clocks: Clocks::new(header.nodes),
+            clocks: Clocks::new(header.nodes, header.live.is_some()),
             roles: Roles::new(header.nodes, stands),
             bands: Bands::default(),
             flights: Flights::default(),
             draft: None,
             line: 1,
             full: options.overview,
+            begun: false,
             last: None,
             scene,
             options,
@@ -109,6 +117,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
     /// What can be drawn now that the run is over.
     pub fn finish(mut self) -> Drawing {
         self.close_step();
+        self.begin_window();
         let window = &self.options.window;
         let first = self.survey.first().unwrap_or_default();
         let from = window.from.unwrap_or(first);
@@ -126,6 +135,10 @@ impl<C: Display, E: Display> Sketch<C, E> {
         scene.arrows = self.flights.finish();
         scene.lanes = self.lanes.finish(Place { time: from, order: 0 }, Place { time: to, order: count });
         lanes::drop_idle(&mut scene);
+        if scene.lanes.len() > MOST_LANES {
+            let Scene { heading, origin, bands, beyond, .. } = scene;
+            return Drawing::Overview(Box::new(self.survey.finish(heading, origin, (from, to), bands, beyond)));
+        }
         Drawing::Scene(Box::new(scene))
     }
 
@@ -146,13 +159,22 @@ impl<C: Display, E: Display> Sketch<C, E> {
         let window = &self.options.window;
         if window.is_before(time) {
             self.scene.beyond.before += 1;
-        } else if window.is_after(time) {
+            return;
+        }
+        let after = window.is_after(time);
+        self.begin_window();
+        if after {
             self.scene.beyond.after += 1;
         } else {
-            if self.last.is_none() {
-                self.lanes.begin(self.roles.all());
-            }
-            self.last = Some(time);
+            self.last = Some(self.last.map_or(time, |last| last.max(time)));
+        }
+        self.check_size();
+    }
+
+    /// The window shows from here on how nodes stand.
+    fn begin_window(&mut self) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.lanes.begin(self.roles.all());
         }
     }
 
@@ -170,16 +192,16 @@ impl<C: Display, E: Display> Sketch<C, E> {
         let step = draft.finish(lane, role, self.clocks.logical(node), self.clocks.vector(node));
         self.lanes.change(lane, role, step.place);
         self.scene.steps.push(step);
-        self.check_size();
     }
 
     /// Too much for a scene is not kept.
     fn check_size(&mut self) {
-        if self.scene.steps.len() + self.scene.marks.len() + self.bands.count() > self.options.most {
+        let things = self.scene.steps.len() + self.scene.marks.len() + self.bands.count();
+        if !self.full && (things > self.options.most || self.flights.arrows() > MOST_ARROWS) {
             self.full = true;
             self.scene.steps = Vec::new();
             self.scene.marks = Vec::new();
-            self.flights.forget_arrows();
+            self.flights = Flights::default();
             self.lanes.forget();
         }
     }
@@ -216,12 +238,19 @@ impl<C: Display, E: Display> Sketch<C, E> {
         }
     }
 
-    fn sent(&mut self, time: Time, to: NodeId, id: MessageId, sent: &Sent<'_>) {
-        let tail = self.shows(time).then_some(Tail::Step(self.scene.steps.len()));
-        let mut flight = Flight::new(to, sent, tail);
-        let drawn = tail.and_then(|tail| flight.arrow(&self.lanes, id, tail, Head::Open));
-        flight.arrow = drawn.map(|arrow| self.flights.push(arrow));
-        self.flights.launch(id, flight);
+    /// A message leaves. It is remembered only if it can have an arrow.
+    fn sent(&mut self, time: Time, from: NodeId, sent: &Sent<'_>, to: impl Iterator<Item = (NodeId, MessageId)>) {
+        if self.full || self.options.window.is_after(time) || self.lanes.index(from).is_none() {
+            return;
+        }
+        let tail = self.options.window.shows(time).then_some(Tail::Step(self.scene.steps.len()));
+        let letter = Letter::new(from, sent, tail.is_some());
+        for (to, id) in to.filter(|(to, _)| self.lanes.index(*to).is_some()).collect::<Vec<_>>() {
+            let mut flight = Flight::new(to, &letter, tail);
+            let drawn = tail.and_then(|tail| flight.arrow(&self.lanes, id, tail, Head::Open));
+            flight.arrow = drawn.map(|arrow| self.flights.push(arrow));
+            self.flights.launch(id, flight);
+        }
     }
 
     fn world(&mut self, time: Time, what: &Happening<'_>) {
@@ -242,6 +271,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
             Happening::Changed { text } => {
                 let (place, before) = (self.place(time), self.options.window.is_before(time));
                 let noted = self.options.window.is_after(time) || self.bands.note(text, place, before);
+                self.scene.beyond.bands = self.bands.left_out();
                 if !noted {
                     self.mark(time, None, Blow::Changed, what);
                 }
@@ -259,17 +289,12 @@ impl<C: Display, E: Display> Sketch<C, E> {
         if let (Some(lane), Some(node)) = (lane, node) {
             self.lanes.change(lane, self.roles.of(node), place);
         }
-        self.check_size();
     }
 
-    fn effect(&mut self, time: Time, effect: &Done<'_, E>) {
+    fn effect(&mut self, time: Time, node: NodeId, effect: &Done<'_, E>) {
         match effect {
-            Done::Send { to, sent } => self.sent(time, *to, sent.id, sent),
-            Done::Multicast { to, sent } => {
-                for (to, id) in receivers(to, sent.id) {
-                    self.sent(time, to, id, sent);
-                }
-            }
+            Done::Send { to, sent } => self.sent(time, node, sent, [(*to, sent.id)].into_iter()),
+            Done::Multicast { to, sent } => self.sent(time, node, sent, receivers(to, sent.id)),
             Done::Save(_)
             | Done::SetTimer { .. }
             | Done::CancelTimer(_)
@@ -296,15 +321,8 @@ impl<C: Display, E: Display> Observer<C, E> for Sketch<C, E> {
         }
         match moment {
             Moment::Input { time, node, input, .. } => self.input(*time, *node, input),
-            Moment::Effect { time, effect, .. } => self.effect(*time, effect),
+            Moment::Effect { time, node, effect } => self.effect(*time, *node, effect),
             Moment::World { time, what } => self.world(*time, what),
         }
-    }
-}
-
-impl Beyond {
-    /// Whether everything is shown.
-    pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
     }
 }

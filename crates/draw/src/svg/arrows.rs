@@ -1,6 +1,6 @@
 //! Messages: arrows in the colour of their kind, with their names where there is room.
 
-use super::boxes::{Area, Boxes};
+use super::boxes::{self, Area, Boxes};
 use super::canvas::{Canvas, Number};
 use super::sheet::Sheet;
 use super::text::{bold, shortened};
@@ -10,6 +10,7 @@ use crate::style::SERIES;
 use quorate_core::Class;
 use quorate_sim::moment::Loss;
 use quorate_sim::words::millis;
+use std::collections::BTreeMap;
 
 const LETTERS: f64 = 12.5;
 /// Longer names are cut.
@@ -63,6 +64,8 @@ impl Kinds {
 /// An arrow on the sheet.
 pub(super) struct Drawn<'a> {
     arrow: &'a Arrow,
+    /// Its place among the arrows of its row.
+    number: usize,
     from: Point,
     to: Point,
     /// Where its name stands, if there is room for it.
@@ -78,13 +81,12 @@ impl Drawn<'_> {
 
 /// Gives every arrow its place, and its name one if there is any. Returns how many names found none.
 pub(super) fn place<'a>(scene: &'a Scene, sheet: &mut Sheet) -> (Vec<Drawn<'a>>, usize) {
-    let mut drawn: Vec<Drawn<'_>> = scene
-        .arrows
-        .iter()
-        .filter_map(|arrow| ends(scene, sheet, arrow))
-        .map(|(arrow, from, to)| Drawn { arrow, from, to, label: None })
-        .collect();
-    let segments: Vec<(Point, Point)> = drawn.iter().map(|drawn| (drawn.from, drawn.to)).collect();
+    let ends = |(number, arrow): (usize, &'a Arrow)| {
+        let (from, to) = ends(scene, sheet, arrow)?;
+        Some(Drawn { arrow, number, from, to, label: None })
+    };
+    let mut drawn: Vec<Drawn<'a>> = scene.arrows.iter().enumerate().filter_map(ends).collect();
+    let segments = Segments::new(drawn.iter().map(|drawn| (drawn.from, drawn.to)).collect());
     let mut missing = 0;
     for (index, drawn) in drawn.iter_mut().enumerate() {
         if !drawn.is_named() {
@@ -116,8 +118,8 @@ fn name(arrow: &Arrow) -> String {
 }
 
 /// Of all free places along an arrow, the one that hides least of the others.
-fn best(boxes: &Boxes, index: usize, segments: &[(Point, Point)], wide: f64) -> Option<Point> {
-    let ((x1, y1), (x2, y2)) = segments.get(index).copied()?;
+fn best(boxes: &Boxes, index: usize, segments: &Segments, wide: f64) -> Option<Point> {
+    let ((x1, y1), (x2, y2)) = segments.all.get(index).copied()?;
     let mut found: Option<(usize, Point)> = None;
     for shift in [0.0, 1.0, -1.0] {
         for part in [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74] {
@@ -127,28 +129,48 @@ fn best(boxes: &Boxes, index: usize, segments: &[(Point, Point)], wide: f64) -> 
             if !boxes.is_free(&area) {
                 continue;
             }
-            let others = segments.iter().enumerate().filter(|(other, _)| *other != index);
             // A name beside its arrow is second choice.
-            let crossed = others.filter(|(_, segment)| crosses(segment, &area)).count() + usize::from(shift != 0.0);
+            let crossed = segments.across(&area, index) + usize::from(shift != 0.0);
             if found.is_none_or(|(least, _)| crossed < least) {
                 found = Some((crossed, at));
+            }
+            if crossed == 0 {
+                return Some(at);
             }
         }
     }
     found.map(|(_, at)| at)
 }
 
-/// Whether a line goes through an area, tried at some points of it.
-fn crosses(((x1, y1), (x2, y2)): &(Point, Point), area: &Area) -> bool {
-    (0..=24).any(|step| {
-        let part = f64::from(step) / 24.0;
-        let (x, y) = (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part);
-        (area.left..=area.right).contains(&x) && (area.top..=area.bottom).contains(&y)
-    })
+/// Where all arrows run, by columns, so that only those are looked at that come near.
+struct Segments {
+    all: Vec<(Point, Point)>,
+    columns: BTreeMap<i64, Vec<usize>>,
+}
+
+impl Segments {
+    fn new(all: Vec<(Point, Point)>) -> Self {
+        let mut columns: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+        for (index, ((x1, _), (x2, _))) in all.iter().enumerate() {
+            for column in boxes::columns(x1.min(*x2), x1.max(*x2)) {
+                columns.entry(column).or_default().push(index);
+            }
+        }
+        Self { all, columns }
+    }
+
+    /// How many others run through an area.
+    fn across(&self, area: &Area, index: usize) -> usize {
+        let near = boxes::columns(area.left, area.right).filter_map(|column| self.columns.get(&column)).flatten();
+        let mut near: Vec<usize> = near.copied().filter(|other| *other != index).collect();
+        near.sort_unstable();
+        near.dedup();
+        near.iter().filter_map(|other| self.all.get(*other)).filter(|(from, to)| area.is_crossed(*from, *to)).count()
+    }
 }
 
 /// Where an arrow begins and ends.
-fn ends<'a>(scene: &Scene, sheet: &Sheet, arrow: &'a Arrow) -> Option<(&'a Arrow, Point, Point)> {
+fn ends(scene: &Scene, sheet: &Sheet, arrow: &Arrow) -> Option<(Point, Point)> {
     let (from_y, to_y) = (*sheet.lanes.get(arrow.from)?, *sheet.lanes.get(arrow.to)?);
     let place = |step: usize| scene.steps.get(step).map(|step| sheet.axis.of(step.place.order));
     let sent = match arrow.tail {
@@ -163,15 +185,16 @@ fn ends<'a>(scene: &Scene, sheet: &Sheet, arrow: &'a Arrow) -> Option<(&'a Arrow
     let gap = |part: f64| before + (to_y - before) * part;
     let end = match arrow.head {
         Head::Step(step) => (place(step)?, to_y),
-        Head::Lost { why: Loss::Chance, .. } => {
-            (x + 34.0, if y == from_y { first_gap(sheet, arrow, y) } else { towards(0.5) })
-        }
+        Head::Lost { why: Loss::Chance, .. } => match arrow.tail {
+            Tail::Step(_) => (x + 34.0, first_gap(sheet, arrow, y)),
+            Tail::Before => (x + 34.0, towards(0.5)),
+        },
         Head::Lost { why: Loss::Cut, at } => (sheet.axis.at(at).max(x + 20.0), gap(0.55)),
         Head::Lost { why: Loss::Down, at } => (sheet.axis.at(at).max(x + 20.0), gap(0.78)),
         // It is under way when the row ends.
         Head::Open => ((sheet.axis.right + 14.0).max(x + 16.0), towards(0.42)),
     };
-    Some((arrow, sent, end))
+    Some((sent, end))
 }
 
 /// What the network loses at once ends in the gap after its sender's lane.
@@ -182,8 +205,10 @@ fn first_gap(sheet: &Sheet, arrow: &Arrow, y: f64) -> f64 {
 }
 
 /// Draws all arrows; their names come later, above everything.
-pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, kinds: &Kinds, drawn: &[Drawn<'_>]) {
-    for Drawn { arrow, from, to, .. } in drawn {
+///
+/// What is told of a message when the pointer rests on it is told of the `whole` scene's: a row may show one end alone.
+pub(super) fn draw(canvas: &mut Canvas, whole: &Scene, numbers: &[usize], kinds: &Kinds, drawn: &[Drawn<'_>]) {
+    for Drawn { arrow, number, from, to, .. } in drawn {
         let colour = kinds.colour(&arrow.kind);
         let manner = match (arrow.copy, arrow.again, arrow.class) {
             (true, _, _) => "copy",
@@ -191,10 +216,11 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, kinds: &Kinds, drawn: &[D
             (false, false, Class::Control) => "control",
             (false, false, Class::Algorithm | Class::Announcement) => "arrow",
         };
-        canvas.titled("arrow-group", &title(scene, arrow), |canvas| {
+        let told = numbers.get(*number).and_then(|number| whole.arrows.get(*number)).unwrap_or(arrow);
+        canvas.titled("arrow-group", &title(whole, told), |canvas| {
             let stroke = format!("stroke:var(--{colour})");
             if arrow.from == arrow.to {
-                loop_back(canvas, manner, &stroke, *from, *to);
+                loop_back(canvas, arrow, manner, &stroke, *from, *to);
             } else {
                 straight(canvas, arrow, manner, &stroke, *from, *to);
             }
@@ -240,11 +266,29 @@ fn straight(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, from
     }
 }
 
-/// A message to oneself.
-fn loop_back(canvas: &mut Canvas, manner: &str, stroke: &str, from: Point, to: Point) {
-    let [x1, x2, y, middle, top] =
-        [from.0, to.0.max(from.0 + 14.0), from.1 + 9.0, (from.0 + to.0) / 2.0, from.1 + 46.0].map(Number);
-    canvas.raw(format_args!("<path class=\"{manner}\" style=\"{stroke}\" d=\"M{x1} {y}Q{middle} {top} {x2} {y}\"/>"));
+/// A message to oneself goes down and comes back, unless it is lost on the way.
+fn loop_back(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, from: Point, to: Point) {
+    let (left, right, base) = (from.0, to.0.max(from.0 + 14.0), from.1 + 9.0);
+    let middle = (f64::midpoint(left, right), base + 19.0);
+    let [x1, x2, y, x, low] = [left, right, base, middle.0, base + 37.0].map(Number);
+    match arrow.head {
+        Head::Step(_) => {
+            canvas
+                .raw(format_args!("<path class=\"{manner}\" style=\"{stroke}\" d=\"M{x1} {y}Q{x} {low} {x2} {y}\"/>"));
+            let [tip, wing, top] = [right - 6.0, right + 2.0, base + 9.0].map(Number);
+            let fill = stroke.replace("stroke:", "fill:");
+            canvas.raw(format_args!("<path style=\"{fill}\" d=\"M{x2} {y}L{tip} {top}L{wing} {top}Z\"/>"));
+        }
+        Head::Lost { .. } | Head::Open => {
+            let [end] = [middle.1].map(Number);
+            canvas.raw(format_args!(
+                "<path class=\"{manner}\" style=\"{stroke}\" d=\"M{x1} {y}Q{x1} {end} {x} {end}\"/>"
+            ));
+            if matches!(arrow.head, Head::Lost { .. }) {
+                cross(canvas, middle, 5.0);
+            }
+        }
+    }
 }
 
 /// What goes wrong here.

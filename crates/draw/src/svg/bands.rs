@@ -3,7 +3,7 @@
 use super::canvas::{Anchor, Canvas};
 use super::sheet::{BAND_ROW, Sheet};
 use super::text::{bold, shortened};
-use crate::scene::{Blow, Breach, Scene};
+use crate::scene::{Blow, Scene};
 use quorate_sim::words::millis;
 
 const LETTERS: f64 = 12.5;
@@ -62,7 +62,7 @@ pub(super) fn place(scene: &Scene, sheet: &Sheet) -> (Vec<Sign>, usize) {
         signs.push(Sign { text: shortened(&mark.text, 60), from, to: None, sort: Sort::Odd, row: 0, title });
     }
     for breach in &scene.breaches {
-        let Some(order) = order_of(scene, breach) else { continue };
+        let Some(order) = scene.order_of(breach) else { continue };
         let title = format!("{} ms: {}", millis(scene.shown(breach.time)), breach.text);
         let text = shortened(&breach.text, 60);
         signs.push(Sign { text, from: axis.of(order), to: None, sort: Sort::Breach, row: 0, title });
@@ -79,14 +79,6 @@ pub(super) fn place(scene: &Scene, sheet: &Sheet) -> (Vec<Sign>, usize) {
         }
     }
     (signs, ends.len())
-}
-
-/// The step or mark with which a property was seen not to hold: that on its line, or the last one before.
-fn order_of(scene: &Scene, breach: &Breach) -> Option<usize> {
-    let steps = scene.steps.iter().map(|step| (step.line, step.place.order));
-    let marks = scene.marks.iter().map(|mark| (mark.line, mark.place.order));
-    let before = steps.chain(marks).filter(|(line, _)| *line <= breach.line);
-    before.max().map(|(_, order)| order).filter(|_| breach.time <= scene.to)
 }
 
 /// How far to the right the names reach.

@@ -15,6 +15,25 @@ impl Area {
         Self { left: x, top: y - size * 0.82, right: x + width, bottom: y + size * 0.24 }
     }
 
+    /// Whether a line from one point to another goes through it: whether any part of it lies between all four sides.
+    pub(super) fn is_crossed(&self, from: (f64, f64), to: (f64, f64)) -> bool {
+        let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
+        let sides = [(from.0, to.0, self.left, self.right), (from.1, to.1, self.top, self.bottom)];
+        for (begin, end, least, most) in sides {
+            let run = end - begin;
+            if run == 0.0 {
+                if begin < least || begin > most {
+                    return false;
+                }
+                continue;
+            }
+            let (one, other) = ((least - begin) / run, (most - begin) / run);
+            enters = enters.max(one.min(other));
+            leaves = leaves.min(one.max(other));
+        }
+        enters <= leaves
+    }
+
     fn meets(&self, other: &Self) -> bool {
         self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
     }
@@ -31,18 +50,35 @@ const COLUMN: f64 = 80.0;
 impl Boxes {
     /// Whether nothing is here yet.
     pub(super) fn is_free(&self, area: &Area) -> bool {
-        columns(area)
+        columns(area.left, area.right)
             .all(|column| self.columns.get(&column).is_none_or(|taken| taken.iter().all(|other| !other.meets(area))))
     }
 
     /// Something is here from now on.
     pub(super) fn take(&mut self, area: Area) {
-        for column in columns(&area) {
+        for column in columns(area.left, area.right) {
             self.columns.entry(column).or_default().push(area);
         }
     }
 }
 
-fn columns(area: &Area) -> impl Iterator<Item = i64> + use<> {
-    (area.left / COLUMN).floor() as i64..=(area.right / COLUMN).floor() as i64
+/// The columns from here to there.
+pub(super) fn columns(left: f64, right: f64) -> impl Iterator<Item = i64> + use<> {
+    (left / COLUMN).floor() as i64..=(right / COLUMN).floor() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Area;
+
+    #[test]
+    fn a_line_crosses_what_lies_in_its_way() {
+        let area = Area { left: 10.0, top: 10.0, right: 20.0, bottom: 20.0 };
+        assert!(area.is_crossed((0.0, 0.0), (30.0, 30.0)));
+        assert!(area.is_crossed((15.0, 0.0), (15.0, 30.0)));
+        assert!(area.is_crossed((12.0, 12.0), (13.0, 13.0)), "a line inside");
+        assert!(!area.is_crossed((0.0, 0.0), (9.0, 30.0)));
+        assert!(!area.is_crossed((0.0, 25.0), (30.0, 25.0)));
+        assert!(!area.is_crossed((0.0, 0.0), (8.0, 8.0)), "a line that ends before");
+    }
 }

@@ -2,13 +2,14 @@
 
 use super::Options;
 use super::arrows::{self, Drawn, Kinds};
-use super::axis::{Axis, Scale};
+use super::axis::Scale;
 use super::bands::{self, Sign};
 use super::canvas::{Anchor, Canvas};
 use super::lanes;
+use super::rows::Row;
 use super::sheet::{BAND_ROW, Depth, MARGIN, Sheet};
 use super::text::width;
-use crate::scene::{Beyond, Scene};
+use crate::scene::Scene;
 use quorate_core::Time;
 use quorate_sim::words::millis;
 
@@ -17,6 +18,7 @@ const STRETCHES: [f64; 5] = [1.0, 1.2, 1.45, 1.75, 2.1];
 
 /// One row of a diagram, which fits.
 pub(super) struct Frame<'a> {
+    row: &'a Row,
     scene: &'a Scene,
     sheet: Sheet,
     signs: Vec<Sign>,
@@ -29,10 +31,10 @@ pub(super) struct Frame<'a> {
 impl<'a> Frame<'a> {
     /// Finds a layout in which every text has room and which is not wider than this, unless it cannot be narrower: narrow
     /// ones first, and if no text fits, the one that lacks least.
-    pub(super) fn fit(scene: &'a Scene, options: &Options, depth: Depth, scale: Scale, most: f64) -> Self {
+    pub(super) fn fit(row: &'a Row, options: &Options, depth: Depth, scale: Scale, most: f64) -> Self {
         let mut best: Option<Self> = None;
         for stretch in STRETCHES {
-            let frame = Self::lay_out(scene, options, scale.stretched(stretch), depth);
+            let frame = Self::lay_out(row, options, scale.stretched(stretch), depth);
             let wide = frame.reach();
             if wide > most && best.is_some() {
                 break;
@@ -45,17 +47,18 @@ impl<'a> Frame<'a> {
                 break;
             }
         }
-        best.unwrap_or_else(|| Self::lay_out(scene, options, scale, depth))
+        best.unwrap_or_else(|| Self::lay_out(row, options, scale, depth))
     }
 
-    fn lay_out(scene: &'a Scene, options: &Options, scale: Scale, depth: Depth) -> Self {
+    fn lay_out(row: &'a Row, options: &Options, scale: Scale, depth: Depth) -> Self {
+        let scene = &row.scene;
         let first = Sheet::new(scene, options, 0.0, scale, depth);
         let (_, rows) = bands::place(scene, &first);
         let mut sheet = Sheet::new(scene, options, rows as f64 * BAND_ROW, scale, depth);
         let (signs, _) = bands::place(scene, &sheet);
         let (arrows, unnamed) = arrows::place(scene, &mut sheet);
         let missing = sheet.missing + unnamed;
-        Self { scene, sheet, signs, rows, arrows, missing }
+        Self { row, scene, sheet, signs, rows, arrows, missing }
     }
 
     /// How many texts found no room.
@@ -68,14 +71,9 @@ impl<'a> Frame<'a> {
         self.sheet.reach.max(bands::reach(&self.signs)).max(self.sheet.axis.right + 12.0)
     }
 
-    /// How wide it is without texts that stand over.
-    pub(super) fn axis(&self) -> &Axis {
-        &self.sheet.axis
-    }
-
     /// Draws it; returns how high it is.
-    pub(super) fn draw(&self, canvas: &mut Canvas, kinds: &Kinds) -> f64 {
-        let Self { scene, sheet, signs, rows, arrows, .. } = self;
+    pub(super) fn draw(&self, canvas: &mut Canvas, whole: &Scene, kinds: &Kinds) -> f64 {
+        let Self { row, scene, sheet, signs, rows, arrows, .. } = self;
         bands::draw(canvas, sheet, signs, *rows);
         let bottom = self.times(canvas);
         lanes::draw(canvas, scene, sheet);
@@ -84,7 +82,7 @@ impl<'a> Frame<'a> {
                 canvas.line("leader", from, to);
             }
         }
-        arrows::draw(canvas, scene, kinds, arrows);
+        arrows::draw(canvas, whole, &row.arrows, kinds, arrows);
         lanes::draw_steps(canvas, scene, sheet);
         for text in &sheet.texts {
             canvas.text(text.class, text.at, Anchor::Start, &text.text);
@@ -124,21 +122,4 @@ impl<'a> Frame<'a> {
 pub(super) fn short_millis(time: Time) -> String {
     let text = millis(time);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// What is not shown.
-pub(super) fn foot(beyond: &Beyond) -> Option<String> {
-    let part = |count: u64, one: &str, many: &str| match count {
-        0 => None,
-        1 => Some(format!("one {one}")),
-        count => Some(format!("{count} {many}")),
-    };
-    let parts = [
-        part(beyond.before, "line of the journal before", "lines of the journal before"),
-        part(beyond.after, "line after", "lines after"),
-        part(beyond.quiet, "step that does nothing", "steps that do nothing"),
-        part(beyond.idle as u64, "node that nothing happens to", "nodes that nothing happens to"),
-    ];
-    let parts: Vec<_> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("Not shown: {}.", parts.join(", ")))
 }

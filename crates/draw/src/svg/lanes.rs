@@ -50,12 +50,7 @@ fn end(scene: &Scene, sheet: &Sheet, to: Place) -> f64 {
 
 fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], role: Role, (from, to): (f64, f64), y: f64) {
     let Some(class) = class(role) else { return };
-    let words = scene.heading.roles.iter().find(|(known, _)| *known == role).map_or("", |(_, words)| words);
-    let words = match role {
-        Role::Paused => "paused",
-        Role::Down => "down",
-        Role::Idle | Role::Waiting | Role::Follows | Role::Chosen => words,
-    };
+    let words = scene.heading.words(role);
     canvas.titled("stand", &format!("node {}: {words}", lane.node), |canvas| {
         canvas.rectangle(class, (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
         if role == Role::Chosen

@@ -73,10 +73,10 @@ fn rules(canvas: &mut Canvas, scene: &Scene, top: f64, right: f64) -> f64 {
 fn signs(scene: &Scene, kinds: &Kinds) -> Vec<(Sign, String)> {
     let mut signs = Vec::new();
     let stood: Vec<Role> = scene.lanes.iter().flat_map(|lane| &lane.spans).map(|span| span.role).collect();
-    let common = [(Role::Paused, "paused".to_owned()), (Role::Down, "down".to_owned())];
-    for (role, words) in scene.heading.roles.iter().chain(&common) {
-        if stood.contains(role) {
-            signs.push((Sign::Role(*role), words.clone()));
+    for role in [Role::Idle, Role::Waiting, Role::Follows, Role::Chosen, Role::Paused, Role::Down] {
+        let words = scene.heading.words(role);
+        if stood.contains(&role) && !words.is_empty() {
+            signs.push((Sign::Role(role), words.to_owned()));
         }
     }
     for kind in kinds.names() {

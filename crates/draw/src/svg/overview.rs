@@ -2,11 +2,12 @@
 
 use super::Options;
 use super::canvas::{Anchor, Canvas, Number};
-use super::frame::{foot, short_millis};
+use super::frame::short_millis;
 use super::lanes::class;
 use super::sheet::MARGIN;
 use super::text::{bold, shortened, width, wrapped};
-use crate::overview::{Bin, Overview, Row};
+use crate::overview::{Bin, Overview, ROLES, Row};
+use crate::plural::counted;
 use quorate_core::Time;
 use quorate_sim::role::Role;
 use quorate_sim::words::millis;
@@ -17,6 +18,9 @@ const WIDE: f64 = 1_080.0;
 const RIBBON: f64 = 20.0;
 const PITCH: f64 = 29.0;
 const BARS: f64 = 84.0;
+/// The letters and the lines of the legend.
+const LETTERS: f64 = 12.5;
+const ROW: f64 = 23.0;
 
 /// Roles from the bottom of a ribbon to its top.
 const STACK: [Role; 5] = [Role::Chosen, Role::Waiting, Role::Follows, Role::Paused, Role::Down];
@@ -29,7 +33,9 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     let right = left + WIDE + MARGIN;
     canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, &overview.heading.algorithm);
     let mut y = MARGIN + 38.0;
-    for line in wrapped(&format!("{} · {}", overview.heading.detail, totals(&overview.total)), 13.0, WIDE) {
+    for line in
+        wrapped(&format!("{} · {}", overview.heading.detail, overview.totals(|count| count.to_string())), 13.0, WIDE)
+    {
         canvas.text("detail", (MARGIN, y), Anchor::Start, &line);
         y += 19.0;
     }
@@ -44,21 +50,24 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     breaches(&mut canvas, overview, &scale, (top, bottom));
     let mut y = axis(&mut canvas, overview, &scale, bottom + 6.0);
     if options.legend {
-        y = legend(&mut canvas, overview, y + 10.0);
+        y = legend(&mut canvas, overview, y + 10.0, right - MARGIN);
     }
     let mut closing = vec![format!(
         "One column of the picture is {} ms.",
         short_millis(Time::from_nanos(overview.width.nanos() as i64))
     )];
-    if overview.more_nodes > 0 {
-        closing.push(format!("{} more nodes have no line of their own.", overview.more_nodes));
+    match overview.more_nodes {
+        0 => {}
+        1 => closing.push("One more node has no line of its own.".into()),
+        more => closing.push(format!("{more} more nodes have no line of their own.")),
     }
-    closing.extend(foot(&overview.beyond));
+    closing.extend(overview.beyond.words());
     for line in wrapped(&closing.join(" "), 12.0, right - 2.0 * MARGIN) {
         canvas.text("foot", (MARGIN, y), Anchor::Start, &line);
         y += 17.0;
     }
-    let description = format!("An overview of {} steps of {} nodes.", overview.total.steps, overview.heading.nodes);
+    let (steps, nodes) = (counted(overview.total.steps, "step"), counted(overview.heading.nodes as u64, "node"));
+    let description = format!("An overview of {steps} in a group of {nodes}.");
     canvas.finish((right, y + 12.0), options.theme, &overview.heading.algorithm, &description)
 }
 
@@ -71,8 +80,8 @@ struct Scale {
 
 impl Scale {
     fn x(&self, time: Time) -> f64 {
-        let whole = self.to.nanos().saturating_sub(self.from.nanos()).max(1) as f64;
-        let part = time.nanos().saturating_sub(self.from.nanos()) as f64 / whole;
+        let since = |time: Time| if time > self.from { time.nanos().abs_diff(self.from.nanos()) } else { 0 };
+        let part = since(time) as f64 / since(self.to).max(1) as f64;
         self.left + part.clamp(0.0, 1.0) * WIDE
     }
 
@@ -80,20 +89,10 @@ impl Scale {
     fn bin(&self, overview: &Overview, index: usize) -> (f64, f64) {
         let at = |index: usize| {
             let nanos = overview.width.nanos().saturating_mul(index as u64);
-            self.x(Time::from_nanos(self.from.nanos().saturating_add(i64::try_from(nanos).unwrap_or(i64::MAX))))
+            self.x(Time::from_nanos(self.from.nanos().saturating_add_unsigned(nanos)))
         };
         (at(index), at(index + 1))
     }
-}
-
-fn totals(total: &Bin) -> String {
-    let mut text = format!("{} steps, {} messages", total.steps, total.messages);
-    for (count, what) in [(total.control, "of control"), (total.lost, "lost"), (total.crashes, "crashes")] {
-        if count > 0 {
-            text.push_str(&format!(", {count} {what}"));
-        }
-    }
-    text
 }
 
 fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (names, top, bottom): (f64, f64, f64)) {
@@ -113,16 +112,19 @@ fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (names, top, b
     }
 }
 
+/// Where properties are seen not to hold in what is shown, and which ones.
 fn breaches(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
-    for breach in overview.breaches.iter().filter(|breach| (overview.from..=overview.to).contains(&breach.time)) {
+    let seen = overview.seen();
+    for breach in &seen {
         let x = scale.x(breach.time);
-        let title = format!("{} ms: {}", millis_of(overview, breach.time), breach.text);
+        let title = format!("{} ms: {}", millis(overview.shown(breach.time)), breach.text);
         canvas.titled("lasting", &title, |canvas| canvas.line("breach", (x, top - 4.0), (x, bottom)));
     }
-    if let Some(breach) = overview.breaches.first() {
-        let told: Vec<&str> = overview.breaches.iter().map(|breach| breach.text.as_str()).collect();
-        let at = (scale.x(breach.time) + 5.0).min(scale.left + WIDE - bold(&told.join(" · "), 13.0));
-        canvas.text("breach-name", (at.max(scale.left), bottom - BARS + 8.0), Anchor::Start, &told.join(" · "));
+    if let Some(first) = seen.iter().map(|breach| breach.time).min() {
+        let told: Vec<&str> = seen.iter().map(|breach| breach.text.as_str()).collect();
+        let told = shortened(&told.join(" · "), 120);
+        let at = (scale.x(first) + 5.0).min(scale.left + WIDE - bold(&told, 13.0));
+        canvas.text("breach-name", (at.max(scale.left), bottom - BARS + 8.0), Anchor::Start, &told);
     }
 }
 
@@ -133,9 +135,9 @@ fn lane(canvas: &mut Canvas, overview: &Overview, row: &Row, scale: &Scale, top:
         let Some(class) = class(role) else { continue };
         let mut area = Areas::default();
         for (index, shares) in row.shares.iter().enumerate() {
-            let total = shares.total().max(1) as f64;
-            let below: u64 = STACK.iter().take_while(|other| **other != role).map(|other| shares.of(*other)).sum();
-            let (base, part) = (below as f64 / total * RIBBON, shares.of(role) as f64 / total * RIBBON);
+            let total = shares.whole().max(1) as f64;
+            let below = STACK.iter().take_while(|other| **other != role).map(|other| u128::from(shares.of(*other)));
+            let (base, part) = (below.sum::<u128>() as f64 / total * RIBBON, shares.of(role) as f64 / total * RIBBON);
             if part > 0.0 {
                 let (from, to) = scale.bin(overview, index);
                 area.add(from, to, top + RIBBON - base, part.max(0.8));
@@ -181,7 +183,7 @@ impl Areas {
 }
 
 fn bars(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
-    let all = |bin: &Bin| bin.messages + bin.control;
+    let all = |bin: &Bin| bin.messages.saturating_add(bin.control).max(bin.lost);
     let most = overview.bins.iter().map(all).max().unwrap_or_default().max(1) as f64;
     let room = bottom - top - 18.0;
     canvas.text("label", (MARGIN, bottom - 4.0), Anchor::Start, "messages");
@@ -244,34 +246,39 @@ fn round_step(least: i64) -> i64 {
     }
 }
 
-fn legend(canvas: &mut Canvas, overview: &Overview, top: f64) -> f64 {
-    let mut x = MARGIN;
-    let y = top + 10.0;
-    let common = [(Role::Paused, "paused".to_owned()), (Role::Down, "down".to_owned())];
-    let known = overview.heading.roles.iter().chain(&common);
+/// What the colours mean that are there, on as many lines as that takes; returns where it ends.
+fn legend(canvas: &mut Canvas, overview: &Overview, top: f64, right: f64) -> f64 {
     let stood = |role: Role| overview.lanes.iter().flat_map(|row| &row.shares).any(|shares| shares.of(role) > 0);
-    let roles = known.filter(|(role, _)| class(*role).is_some() && stood(*role));
+    let roles = ROLES.into_iter().filter(|role| stood(*role));
+    let roles = roles.filter_map(|role| Some((class(role)?, overview.heading.words(role))));
     let bars = [
         (overview.total.messages, "bar", "messages of the algorithm"),
         (overview.total.control, "bar-control", "control messages"),
         (overview.total.lost, "bar-lost", "lost"),
     ];
-    let signs = roles.map(|(role, words)| (class(*role).unwrap_or_default(), words.as_str()));
     let bars = bars.into_iter().filter(|(count, _, _)| *count > 0).map(|(_, class, words)| (class, words));
-    for (class, words) in signs.chain(bars) {
+    let cuts = |cut: bool| overview.bands.iter().any(|band| band.cut == cut);
+    let areas = [(cuts(true), "cut", "a cut"), (cuts(false), "odd", "an odd link or a full disk")];
+    let areas = areas.into_iter().filter(|(there, _, _)| *there).map(|(_, class, words)| (class, words));
+    let mut at = (MARGIN, top + 10.0);
+    for (class, words) in roles.chain(bars).chain(areas) {
+        let (x, y) = next(&mut at, 34.0 + width(words, LETTERS) + 22.0, right);
         canvas.rectangle(class, (x, y - 11.0), (26.0, 13.0), 3.0);
         canvas.text("legend", (x + 34.0, y), Anchor::Start, words);
-        x += 34.0 + width(words, 12.5) + 22.0;
     }
-    canvas.text(
-        "foot",
-        (x, y),
-        Anchor::Start,
-        &format!("{} ms to {} ms", millis_of(overview, overview.from), millis_of(overview, overview.to)),
-    );
-    y + 26.0
+    let [from, to] = [overview.from, overview.to].map(|time| millis(overview.shown(time)));
+    let times = format!("{from} ms to {to} ms");
+    let place = next(&mut at, width(&times, LETTERS), right);
+    canvas.text("foot", place, Anchor::Start, &times);
+    at.1 + 26.0
 }
 
-fn millis_of(overview: &Overview, time: Time) -> String {
-    millis(Time::from_nanos(time.nanos().saturating_sub(overview.origin.nanos())))
+/// Where the next thing of this width stands: behind the one before it, or on another line.
+fn next((x, y): &mut (f64, f64), wide: f64, right: f64) -> (f64, f64) {
+    if *x + wide > right && *x > MARGIN {
+        (*x, *y) = (MARGIN, *y + ROW);
+    }
+    let place = (*x, *y);
+    *x += wide;
+    place
 }

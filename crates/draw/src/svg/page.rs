@@ -1,11 +1,11 @@
 //! A whole diagram: its heading, its rows, its legend.
 
 use super::arrows::Kinds;
-use super::axis::Scale;
+use super::axis::{Axis, Scale};
 use super::canvas::{Anchor, Canvas, Number};
-use super::frame::{Frame, foot};
+use super::frame::Frame;
 use super::legend;
-use super::rows::split;
+use super::rows::{Row, split};
 use super::sheet::{Depth, MARGIN};
 use super::text::{bold, width, wrapped};
 use super::{Notes, Options};
@@ -27,33 +27,33 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
         Notes::Names => &[Depth::Names],
         Notes::None => &[Depth::None],
     };
-    // Of all depths, that which leaves out least; the deeper one if that is the same.
     let scale = Scale::of(scene);
-    let rows = depths.iter().map(|depth| (*depth, broken(scene, options, *depth, scale)));
-    let counted = rows.map(|(depth, rows)| {
-        let missing: usize = rows.iter().map(|row| Frame::fit(row, options, depth, scale, MOST_WIDTH).missing()).sum();
-        (missing, depth, rows)
-    });
-    let Some((_, depth, rows)) = counted.min_by_key(|(missing, _, _)| *missing) else { return String::new() };
-    compose(
-        scene,
-        options,
-        &rows.iter().map(|row| Frame::fit(row, options, depth, scale, MOST_WIDTH)).collect::<Vec<_>>(),
-    )
+    let rows = broken(scene, scale);
+    // Of all depths, that which leaves out least; the deeper one if that is the same.
+    let mut best: Option<(usize, Vec<Frame<'_>>)> = None;
+    for depth in depths {
+        let frames: Vec<_> = rows.iter().map(|row| Frame::fit(row, options, *depth, scale, MOST_WIDTH)).collect();
+        let missing: usize = frames.iter().map(Frame::missing).sum();
+        if best.as_ref().is_none_or(|(least, _)| missing < *least) {
+            best = Some((missing, frames));
+        }
+        if missing == 0 {
+            break;
+        }
+    }
+    let (missing, frames) = best.unwrap_or_default();
+    compose(scene, options, &frames, missing)
 }
 
 /// The scene in rows of about the same width, none wider than a picture should be.
-fn broken(scene: &Scene, options: &Options, depth: Depth, scale: Scale) -> Vec<Scene> {
-    let whole = Frame::fit(scene, options, depth, scale, MOST_WIDTH);
-    let (left, right) = (whole.axis().left, whole.axis().right);
-    if whole.reach() <= MOST_WIDTH {
-        return vec![scene.clone()];
-    }
-    let count = ((right - left) / (MOST_WIDTH - left - 40.0)).ceil().max(1.0);
-    let part = (right - left) / count;
+fn broken(scene: &Scene, scale: Scale) -> Vec<Row> {
+    let left = 120.0;
+    let axis = Axis::new(scene, left, scale);
+    let count = ((axis.right - left) / (MOST_WIDTH - left - 60.0)).ceil().max(1.0);
+    let part = (axis.right - left) / count;
     let mut cuts: Vec<usize> = Vec::new();
     // Rows break between instants only.
-    for (order, x) in whole.axis().beginnings() {
+    for (order, x) in axis.beginnings() {
         if x > left + part * (cuts.len() as f64 + 1.0) {
             cuts.push(order);
         }
@@ -61,7 +61,7 @@ fn broken(scene: &Scene, options: &Options, depth: Depth, scale: Scale) -> Vec<S
     split(scene, &cuts)
 }
 
-fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>]) -> String {
+fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>], missing: usize) -> String {
     let mut canvas = Canvas::default();
     let kinds = Kinds::of(scene);
     let name = &scene.heading.algorithm;
@@ -81,15 +81,23 @@ fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>]) -> String {
             y += 16.0;
         }
         canvas.raw(format_args!("<g transform=\"translate(0 {})\">", Number(y)));
-        y += row.draw(&mut canvas, &kinds);
+        y += row.draw(&mut canvas, scene, &kinds);
         canvas.raw(format_args!("</g>"));
     }
     if options.legend {
         y = legend::draw(&mut canvas, scene, &kinds, y + 12.0, right - MARGIN);
     }
-    if let Some(foot) = foot(&scene.beyond) {
+    let crowded = match missing {
+        0 => None,
+        1 => Some("For one text there is no room; it is told when the pointer rests on its place.".to_owned()),
+        missing => {
+            Some(format!("For {missing} texts there is no room; they are told when the pointer rests on their places."))
+        }
+    };
+    let foot: Vec<String> = scene.beyond.words().into_iter().chain(crowded).collect();
+    if !foot.is_empty() {
         y += 8.0;
-        for line in wrapped(&foot, 12.0, right - 2.0 * MARGIN) {
+        for line in wrapped(&foot.join(" "), 12.0, right - 2.0 * MARGIN) {
             canvas.text("foot", (MARGIN, y), Anchor::Start, &line);
             y += 17.0;
         }

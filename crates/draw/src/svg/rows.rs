@@ -2,18 +2,26 @@
 
 use crate::scene::{Arrow, Band, Cause, Head, Lane, Mark, Place, Scene, Span, Step, Tail};
 use quorate_core::Time;
+use quorate_sim::moment::Loss;
 use std::ops::Range;
 
+/// A part of a scene, which is drawn in one row.
+pub(super) struct Row {
+    pub(super) scene: Scene,
+    /// For each of its messages, the place of that message in the whole scene.
+    pub(super) arrows: Vec<usize>,
+}
+
 /// The parts of a scene between these orders. A message from one row to another leaves the one and enters the other.
-pub(super) fn split(scene: &Scene, cuts: &[usize]) -> Vec<Scene> {
+pub(super) fn split(scene: &Scene, cuts: &[usize]) -> Vec<Row> {
     let last = scene.steps.len() + scene.marks.len();
     let begins = std::iter::once(0).chain(cuts.iter().copied());
     let ends = cuts.iter().copied().chain([last]);
-    begins.zip(ends).map(|(begin, end)| Row::new(scene, begin..end).scene()).collect()
+    begins.zip(ends).map(|(begin, end)| Part::new(scene, begin..end).row()).collect()
 }
 
-/// One row of a scene.
-struct Row<'a> {
+/// The part of a scene that becomes one row.
+struct Part<'a> {
     scene: &'a Scene,
     orders: Range<usize>,
     /// Where the row's steps begin among all steps.
@@ -23,7 +31,7 @@ struct Row<'a> {
     is_last: bool,
 }
 
-impl<'a> Row<'a> {
+impl<'a> Part<'a> {
     fn new(scene: &'a Scene, orders: Range<usize>) -> Self {
         let times = |orders: &Range<usize>| {
             let steps = scene.steps.iter().map(|step| step.place);
@@ -38,25 +46,21 @@ impl<'a> Row<'a> {
         Self { scene, from, to, first_step, is_last, orders }
     }
 
-    fn scene(&self) -> Scene {
+    fn row(&self) -> Row {
         let Scene { heading, origin, .. } = self.scene;
-        let (arrows, places) = self.arrows();
+        let (arrows, numbers) = self.arrows();
         let moved = |step: &Step| {
             let cause = match step.cause {
-                Cause::Message(Some(arrow)) => Cause::Message(places.get(arrow).copied().flatten()),
+                Cause::Message(Some(arrow)) => Cause::Message(numbers.binary_search(&arrow).ok()),
                 cause => cause,
             };
             Step { place: self.place(step.place), cause, ..step.clone() }
         };
         let inside = |place: &Place| self.orders.contains(&place.order);
-        let lines = |line: u64| {
-            let steps = self.scene.steps.iter().filter(|step| inside(&step.place)).map(|step| step.line);
-            let marks = self.scene.marks.iter().filter(|mark| inside(&mark.place)).map(|mark| mark.line);
-            steps.chain(marks).any(|known| known == line)
-        };
-        let breaches =
-            self.scene.breaches.iter().filter(|breach| lines(breach.line) || (self.is_last && breach.time > self.to));
-        Scene {
+        let here = |order: usize| self.orders.contains(&order);
+        let breaches = self.scene.breaches.iter();
+        let breaches = breaches.filter(|breach| self.scene.order_of(breach).is_some_and(here));
+        let scene = Scene {
             heading: heading.clone(),
             origin: *origin,
             from: self.from,
@@ -74,7 +78,8 @@ impl<'a> Row<'a> {
             bands: self.scene.bands.iter().filter_map(|band| self.band(band)).collect(),
             breaches: breaches.cloned().collect(),
             beyond: self.scene.beyond,
-        }
+        };
+        Row { scene, arrows: numbers }
     }
 
     /// A place of the whole scene in this row; before it and after it are its edges.
@@ -99,21 +104,17 @@ impl<'a> Row<'a> {
         Some(Band { from: self.place(band.from), to, ..band.clone() })
     }
 
-    /// The messages that begin or end here, and for each message of the whole scene its place among them.
-    fn arrows(&self) -> (Vec<Arrow>, Vec<Option<usize>>) {
-        let mut arrows = Vec::new();
-        let place = |arrow: &Arrow| {
-            let (tail, head) = (self.tail(arrow), self.head(arrow));
-            let (tail, head) = match (tail, head) {
+    /// The messages that begin or end here, and the place of each in the whole scene.
+    fn arrows(&self) -> (Vec<Arrow>, Vec<usize>) {
+        let part = |(number, arrow): (usize, &Arrow)| {
+            let (tail, head) = match (self.tail(arrow), self.head(arrow)) {
                 (None, None) => return None,
                 (Some(tail), head) => (tail, head.unwrap_or(Head::Open)),
                 (None, Some(head)) => (Tail::Before, head),
             };
-            arrows.push(Arrow { tail, head, ..arrow.clone() });
-            Some(arrows.len() - 1)
+            Some((Arrow { tail, head, ..arrow.clone() }, number))
         };
-        let places = self.scene.arrows.iter().map(place).collect();
-        (arrows, places)
+        self.scene.arrows.iter().enumerate().filter_map(part).unzip()
     }
 
     fn step(&self, index: usize) -> Option<usize> {
@@ -135,10 +136,12 @@ impl<'a> Row<'a> {
         match arrow.head {
             Head::Step(step) => self.step(step).map(Head::Step),
             Head::Lost { why, at } => {
-                let here = self.orders.contains(&at.order) || (self.is_last && at.order >= self.orders.end);
-                // What is lost at once is lost in the row where it was sent.
-                let sent_here = matches!(arrow.tail, Tail::Step(step) if self.step(step).is_some());
-                (here || (sent_here && at.order == self.orders.end)).then(|| Head::Lost { why, at: self.place(at) })
+                let here = match (why, arrow.tail) {
+                    // What the network loses is lost as it is sent.
+                    (Loss::Chance, Tail::Step(step)) => self.step(step).is_some(),
+                    (_, _) => self.orders.contains(&at.order) || (self.is_last && at.order >= self.orders.end),
+                };
+                here.then(|| Head::Lost { why, at: self.place(at) })
             }
             Head::Open => None,
         }

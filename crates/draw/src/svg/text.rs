@@ -28,7 +28,10 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
 /// A text in lines of at most this width.
 pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    // A word that is wider than a line is cut.
+    let letters = ((most / size / 0.7) as usize).max(8);
+    for word in text.split_whitespace().map(|word| shortened(word, letters)) {
+        let word = word.as_str();
         let Some(line) = lines.last_mut() else { break };
         if line.is_empty() {
             line.push_str(word);

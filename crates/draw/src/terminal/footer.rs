@@ -3,7 +3,9 @@
 use super::signs;
 use super::text::width;
 use super::{Ink, Page};
-use crate::scene::{Blow, Head, Scene, Tail};
+use crate::overview::ROLES;
+use crate::plural::counted;
+use crate::scene::{Beyond, Blow, Head, Scene, Tail};
 use quorate_sim::role::Role;
 
 pub(super) fn write(page: &mut Page<'_>, scene: &Scene) {
@@ -17,21 +19,15 @@ pub(super) fn write(page: &mut Page<'_>, scene: &Scene) {
     } else {
         legend(page, &items(scene));
     }
-    let left_out = [(beyond.quiet, "quiet step"), (beyond.idle as u64, "idle node")];
-    let left_out: Vec<_> =
-        left_out.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count, what)).collect();
-    if !left_out.is_empty() {
-        page.say(Ink::Faint, &format!("Not shown: {}.", left_out.join(", ")));
+    // What comes before and after is told where it would stand.
+    if let Some(left_out) = (Beyond { before: 0, after: 0, ..*beyond }).words() {
+        page.say(Ink::Faint, &left_out);
     }
 }
 
 /// So many lines of the journal.
 pub(super) fn lines(count: u64) -> String {
     counted(count, "line")
-}
-
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// One item after the other, on as many lines as that takes.
@@ -53,10 +49,10 @@ fn legend(page: &mut Page<'_>, items: &[String]) {
 
 /// What the signs mean that are there.
 fn items(scene: &Scene) -> Vec<String> {
-    let roles = [Role::Idle, Role::Waiting, Role::Follows, Role::Chosen, Role::Paused, Role::Down];
     let stands = |role: &Role| scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.role == *role);
-    let roles = roles.into_iter().filter(|role| *role != Role::Down).filter(stands);
-    let mut items: Vec<_> = roles.map(|role| format!("{} {}", signs::line(role), word(scene, role))).collect();
+    let roles = ROLES.into_iter().filter(|role| *role != Role::Down).filter(stands);
+    let named = roles.map(|role| (signs::line(role), scene.heading.words(role))).filter(|(_, words)| !words.is_empty());
+    let mut items: Vec<_> = named.map(|(sign, words)| format!("{sign} {words}")).collect();
     let steps = |sign: &char| scene.steps.iter().any(|step| signs::step(step) == *sign);
     let mut add_steps = |signs: &[char], text: &str| {
         let there: Vec<String> = signs.iter().filter(|sign| steps(sign)).map(char::to_string).collect();
@@ -88,17 +84,4 @@ fn items(scene: &Scene) -> Vec<String> {
     add(scene.arrows.iter().any(|arrow| arrow.head == Head::Open), signs::head(true, true), "still under way");
     items.push("times in milliseconds".into());
     items
-}
-
-/// What a role is called.
-fn word(scene: &Scene, role: Role) -> &str {
-    let named = scene.heading.roles.iter().find(|(named, _)| *named == role).map(|(_, word)| word.as_str());
-    named.unwrap_or(match role {
-        Role::Idle => "idle",
-        Role::Waiting => "waiting",
-        Role::Follows => "follows",
-        Role::Chosen => "chosen",
-        Role::Paused => "paused",
-        Role::Down => "down",
-    })
 }

@@ -2,7 +2,6 @@
 
 use crate::scene::{Arrow, Blow, Cause, Step};
 use quorate_sim::role::Role;
-use quorate_sim::words::Sort;
 
 /// A node's line while it stands like this.
 pub(super) fn line(role: Role) -> char {
@@ -19,8 +18,7 @@ pub(super) fn line(role: Role) -> char {
 /// A node's line where an arrow goes off to the right, or else to the left.
 pub(super) fn branch(role: Role, right: bool) -> char {
     match (role, right) {
-        (Role::Chosen, true) => '█',
-        (Role::Chosen, false) => '█',
+        (Role::Chosen, true | false) => '█',
         (Role::Down, true) => '╶',
         (Role::Down, false) => '╴',
         (Role::Idle | Role::Waiting | Role::Follows | Role::Paused, true) => '├',
@@ -61,16 +59,11 @@ pub(super) fn head(right: bool, open: bool) -> char {
 
 /// A step, on its node's line.
 pub(super) fn step(step: &Step) -> char {
-    let sends = step.parts.iter().any(|(sort, text)| match sort {
-        Sort::Send => true,
-        Sort::Control => text.contains('→'),
-        Sort::Input | Sort::Rule | Sort::Event | Sort::World => false,
-    });
     match (step.cause, step.role == Role::Chosen) {
         (Cause::Start { .. }, _) => START,
-        (_, false) if sends => SENDS,
+        (_, false) if step.sends => SENDS,
         (_, false) => STEPS,
-        (_, true) if sends => CHOSEN_SENDS,
+        (_, true) if step.sends => CHOSEN_SENDS,
         (_, true) => CHOSEN_STEPS,
     }
 }

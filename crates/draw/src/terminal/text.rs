@@ -14,12 +14,12 @@ fn columns(character: char) -> usize {
 }
 
 /// How many columns a text takes.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
 /// The text, cut if it takes more than so many columns.
-pub(super) fn fit(text: &str, room: usize) -> Cow<'_, str> {
+pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);
     }
@@ -40,7 +40,7 @@ pub(super) fn fit(text: &str, room: usize) -> Cow<'_, str> {
 }
 
 /// The text so that letters that run from right to left do not turn what stands around them.
-pub(super) fn isolated(text: &str) -> Cow<'_, str> {
+pub(crate) fn isolated(text: &str) -> Cow<'_, str> {
     if text.chars().any(runs_left) { Cow::Owned(format!("\u{2068}{text}\u{2069}")) } else { Cow::Borrowed(text) }
 }
 

@@ -7,6 +7,9 @@ use quorate_sim::words::Sort;
 /// What stands between two things that happened.
 pub(super) const BETWEEN: &str = " · ";
 
+/// How it begins what a node does for itself and the algorithm does not see.
+const OWN: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
+
 /// The words in as much detail as there is room for. First what the algorithm does not see is left out, then what is
 /// sent, because arrows show that, and then what rules say, but for their names: what users are told stays longest.
 pub(super) fn shortened(words: &[(Ink, String)], room: usize) -> Vec<(Ink, String)> {
@@ -66,7 +69,57 @@ fn told_before<'a>(told: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> Optio
     None
 }
 
-/// What is sent, and whom to.
+/// What is sent, and whom to. A message may have any name; its receivers stand last and are numbers.
 fn addressed(ink: Ink, text: &str) -> Option<(&str, &str)> {
-    matches!(ink, Ink::Part(Sort::Send | Sort::Control)).then(|| text.rsplit_once(" → ")).flatten()
+    let sent = match ink {
+        Ink::Part(Sort::Send) => true,
+        // What a node does for itself may have any text in it. A message that is called like that is told by itself.
+        Ink::Part(Sort::Control) => !OWN.iter().any(|own| text.starts_with(own)),
+        Ink::Part(Sort::Input | Sort::Rule | Sort::Event | Sort::World)
+        | Ink::Role(_)
+        | Ink::Message
+        | Ink::Control
+        | Ink::Alarm
+        | Ink::Faint
+        | Ink::Heading => false,
+    };
+    text.rsplit_once(" → ").filter(|_| sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::together;
+    use crate::terminal::Ink;
+    use quorate_core::{Class, Duration, NodeId, Span};
+    use quorate_sim::moment::{Body, Done, MessageId, Sent};
+    use quorate_sim::words::effect;
+
+    /// What is told of these effects.
+    fn told(effects: &[Done<'_, String>]) -> Vec<String> {
+        let words: Vec<_> = effects.iter().filter_map(effect).map(|(sort, text)| (Ink::Part(sort), text)).collect();
+        together(&words).into_iter().map(|(_, text)| text).collect()
+    }
+
+    fn sent<'a>(to: usize, kind: &'a str, class: Class) -> Done<'a, String> {
+        let id = MessageId { sender: NodeId::from_index(0), number: to as u64 };
+        let sent = Sent { id, kind, class, on_behalf_of: None, bytes: 1, parcel: None, body: &1 };
+        Done::Send { to: NodeId::from_index(to), sent }
+    }
+
+    #[test]
+    fn one_message_to_several_is_told_once() {
+        for class in [Class::Algorithm, Class::Control] {
+            assert_eq!(told(&[sent(1, "ack", class), sent(2, "ack", class)]), ["ack → 2,3"]);
+            assert_eq!(told(&[sent(1, "a → b", class), sent(2, "a → c", class)]), ["a → b → 2", "a → c → 3"]);
+        }
+    }
+
+    #[test]
+    fn what_a_node_does_for_itself_is_no_message_whatever_stands_in_it() {
+        let (one, other): (Body<'_>, Body<'_>) = (&"a → 2", &"a → 3");
+        assert_eq!(told(&[Done::Save(one), Done::Save(other)]), ["saves a → 2", "saves a → 3"]);
+        assert_eq!(told(&[Done::CancelTimer(one), Done::CancelTimer(other)]).len(), 2);
+        let set = |timer| Done::SetTimer { timer, span: Span::exactly(Duration::ZERO) };
+        assert_eq!(told(&[set(one), set(other)]).len(), 2);
+    }
 }

@@ -28,7 +28,7 @@ pub(crate) fn ms(millis: i64) -> Time {
 
 /// From one millisecond to another, all nodes.
 pub(crate) fn between(from: i64, to: i64) -> Window {
-    Window { from: Some(ms(from)), to: Some(ms(to)), nodes: Vec::new() }
+    Window { from: Some(ms(from)), to: Some(ms(to)), nodes: std::collections::BTreeSet::new() }
 }
 
 /// What was run, in the words of mutual exclusion.

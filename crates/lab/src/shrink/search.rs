@@ -178,9 +178,22 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         }
     }
 
+    /// Begins with another run, if it fails at all.
+    pub(super) fn consider(&mut self, other: Spec<F>) {
+        if self.is_over() {
+            return;
+        }
+        self.tries += 1;
+        let excused = |failure: &Failure| failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
+        let failure = trial::fails(&other, self.entry, Some(self.failure.name));
+        if let Some(failure) = failure.filter(|failure| !excused(failure)) {
+            self.begin_anew(other, failure);
+        }
+    }
+
     /// Begins with another run that fails, and takes what comes of it for the best if that is smaller.
     fn begin_anew(&mut self, other: Spec<F>, failure: Failure) {
-        if self.is_over() || other.nodes > self.best.nodes {
+        if self.is_over() {
             return;
         }
         let before = (self.best.clone(), self.failure.clone(), self.size.clone());

@@ -1,11 +1,13 @@
 //! Shaking: what cannot be left out one thing at a time may be left out if everything else falls anew.
 
 use super::Progress;
+use super::nodes::Gone;
 use super::search::Search;
 use super::times::compressed;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
+use quorate_sim::property::Kind;
 use quorate_sim::settings::{Latency, Script};
 use std::collections::BTreeSet;
 
@@ -15,25 +17,32 @@ const MOST_PAIRS: usize = 8;
 const SEEDS: u64 = 20;
 
 impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
-    /// Leaves commands out and lets chance decide all else anew. Tells whether anything smaller came of it.
+    /// Leaves nodes or commands out and lets chance decide all else anew. Tells whether anything smaller came of it.
     pub(super) fn shake(&mut self) -> bool {
         if !self.best.is_scripted() {
             return false;
         }
         let script = Script { directions: Vec::new(), ..self.script() };
-        fewer_commands(&script).into_iter().any(|fewer| {
-            let asks = !fewer.commands.is_empty() || F::is_silent(&self.best.settings);
-            asks && !self.is_over() && self.settles(&fewer)
+        let whole = Spec { script: Some(script.clone()), ..self.best.clone() };
+        let alone = (0..whole.nodes).rev().map(|index| Gone { from: index, until: index + 1 }.without(&whole));
+        let fewer = fewer_commands(&script).into_iter().map(|script| Spec { script: Some(script), ..whole.clone() });
+        let candidates: Vec<_> =
+            alone.filter(|spec| spec.nodes > 0).chain(fewer).chain(std::iter::once(whole.clone())).collect();
+        candidates.into_iter().any(|candidate| {
+            let asks = candidate.is_scripted() || F::is_silent(&candidate.settings);
+            asks && !self.is_over() && self.settles(&candidate)
         })
     }
 
-    /// Whether some seed makes a script fail, and something smaller than the best comes of that.
-    fn settles(&mut self, script: &Script) -> bool {
+    /// Whether some seed makes a candidate fail, and something smaller than the best comes of that.
+    fn settles(&mut self, candidate: &Spec<F>) -> bool {
         let millis = Duration::from_millis;
         let latency = Latency::Uniform { least: millis(1), most: millis(5) };
-        let scripts = [script.clone(), compressed(script, Duration::from_millis(1))];
+        let Some(script) = &candidate.script else { return false };
+        let scripts = [script.clone(), compressed(script, millis(1))];
         for (seed, script) in (1..=SEEDS).flat_map(|seed| scripts.iter().map(move |script| (seed, script))) {
-            let candidate = Spec { seed, latency, until: None, script: Some(script.clone()), ..self.best.clone() };
+            let until = self.best.until.filter(|_| self.failure.kind != Kind::Always);
+            let candidate = Spec { seed, latency, until, script: Some(script.clone()), ..candidate.clone() };
             if self.settle(candidate) {
                 return true;
             }

@@ -93,7 +93,8 @@ fn a_sync_takes_as_long_as_it_is_told_in_every_life() {
         5ms 1 < command
         5ms 1 > save 2
         9ms 1 < saved 1
-    "#]].assert_eq(&stage.story());
+    "#]]
+    .assert_eq(&stage.story());
 }
 
 #[test]

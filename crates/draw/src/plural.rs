@@ -1,0 +1,6 @@
+//! One thing, or so many things.
+
+/// So many of a thing: `1 step`, `2 steps`.
+pub(crate) fn counted(count: u64, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
