@@ -21,7 +21,8 @@ fn on_stderr() -> bool {
 
 /// By the convention, an empty NO_COLOR says nothing.
 fn wanted() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !dumb && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// A piece of a trace line.

@@ -98,7 +98,7 @@ impl PictureArgs {
 
     /// An option that says how to draw means nothing where nothing is drawn, and somebody wants to hear of it.
     fn ensure_purpose(&self, company: &Company<'_>) -> anyhow::Result<()> {
-        let Self { svg, mermaid, shiviz, from, to, only, clocks, notes, theme, all, overview } = self;
+        let Self { svg, mermaid, shiviz, from, to, only, clocks, notes, theme, width, no_legend, all, overview } = self;
         let as_text = company.draws_text && !self.is_wanted();
         let has_diagram = as_text || svg.is_some() || mermaid.is_some();
         let has_any = has_diagram || shiviz.is_some();
@@ -112,7 +112,13 @@ impl PictureArgs {
         if let Some((_, option)) = part.into_iter().find(|(given, _)| *given) {
             bail!("--{option} says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.");
         }
-        let look = [(clocks.is_some(), "clocks"), (notes.is_some(), "notes"), (theme.is_some(), "theme")];
+        let look = [
+            (clocks.is_some(), "clocks"),
+            (notes.is_some(), "notes"),
+            (theme.is_some(), "theme"),
+            (width.is_some(), "width"),
+            (*no_legend, "no-legend"),
+        ];
         match look.into_iter().find(|(given, _)| *given && svg.is_none()) {
             Some((_, option)) => bail!("--{option} says how a picture in SVG looks: add --svg FILE."),
             None => Ok(()),
@@ -126,7 +132,8 @@ impl PictureArgs {
             theme: self.theme.map_or(usual.theme, Into::into),
             clocks: self.clocks.map_or(usual.clocks, Into::into),
             notes: self.notes.map_or(usual.notes, Into::into),
-            ..usual
+            width: self.width.unwrap_or(usual.width),
+            legend: !self.no_legend,
         }
     }
 

@@ -232,20 +232,24 @@ struct Story {
     /// Each with whether it is a fault.
     lines: Vec<(String, bool)>,
     left_out: usize,
+    /// Whether everything is told, however long ago.
+    is_whole: bool,
 }
 
 impl Story {
     fn add(&mut self, line: &Line, violation: &Violation) {
         let is_fault = is_fault(line);
-        if line.number > violation.line || (line.time < violation.since && !is_fault) {
+        let is_old = line.time < violation.since && !is_fault && !self.is_whole;
+        if line.number > violation.line || is_old {
             return;
         }
-        if is_noise(line, self.reliable) {
+        if is_noise(line, self.reliable) && !self.is_whole {
             self.left_out += 1;
             return;
         }
         self.lines.push((trace::render(line, paint::ink), is_fault));
         if self.lines.len() > STORY
+            && !self.is_whole
             && let Some(oldest) = self.lines.iter().position(|(_, is_fault)| !is_fault)
         {
             self.lines.remove(oldest);
@@ -271,8 +275,17 @@ fn is_noise(line: &Line, reliable: bool) -> bool {
 
 /// Runs again and prints the steps that lead to the first breach.
 pub(crate) fn story<F: FamilyLab>(spec: &Spec<F>, breach: &Verdict, out: &mut impl Write) -> anyhow::Result<()> {
+    tell(spec, breach, false, out)
+}
+
+/// Runs again and prints all steps up to the first breach.
+pub(crate) fn whole_story<F: FamilyLab>(spec: &Spec<F>, breach: &Verdict, out: &mut impl Write) -> anyhow::Result<()> {
+    tell(spec, breach, true, out)
+}
+
+fn tell<F: FamilyLab>(spec: &Spec<F>, breach: &Verdict, is_whole: bool, out: &mut impl Write) -> anyhow::Result<()> {
     let Some(violation) = &breach.violation else { return Ok(()) };
-    let mut story = Story { reliable: spec.is_reliable(), lines: Vec::new(), left_out: 0 };
+    let mut story = Story { reliable: spec.is_reliable(), lines: Vec::new(), left_out: 0, is_whole };
     let trace = Trace::<F, _>::new(spec.nodes, |line| story.add(line, violation));
     let (_, mut trace) = quorate_lab::experiment::run_with(spec, io::sink(), trace)?;
     trace.finish();

@@ -75,6 +75,8 @@ pub struct Lane {
 pub struct Span {
     /// How.
     pub role: Role,
+    /// How it stands under that: a node may stand still while it is inside.
+    pub standing: Role,
     /// Since when, and since which of the scene's moments, so that things at one instant keep their order.
     pub from: Place,
     /// Until when.
@@ -248,6 +250,8 @@ pub struct Beyond {
     pub idle: usize,
     /// Cuts and the like that are left out because there are very many.
     pub bands: u64,
+    /// Messages to or from nodes that are left out.
+    pub messages: u64,
 }
 
 impl Heading {
@@ -276,6 +280,7 @@ impl Beyond {
             part(self.after, "line after", "lines after"),
             part(self.quiet, "step that does nothing", "steps that do nothing"),
             part(self.idle as u64, "node that nothing happens to", "nodes that nothing happens to"),
+            part(self.messages, "message to or from another node", "messages to or from other nodes"),
             part(self.bands, "cut or odd link", "cuts and odd links"),
         ];
         let parts: Vec<_> = parts.into_iter().flatten().collect();

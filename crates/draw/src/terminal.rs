@@ -70,6 +70,9 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     let mut page = Page { layout: &layout, paint, text: String::new() };
     page.heading(scene);
     let mut lines = Lines::new(scene, &layout);
+    if let Some(opening) = lines.opening(moments.is_empty()) {
+        page.line(opening);
+    }
     for moment in &moments {
         page.line(lines.next(moment));
     }

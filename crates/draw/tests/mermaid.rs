@@ -10,9 +10,9 @@ use common::{Act, Contest, any_tale, between, hostile, scene, scene_of};
 use expect_test::expect;
 use grammar::{Statement, parse};
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
-use quorate_core::Class;
+use quorate_core::{Class, NodeId, Time};
 use quorate_draw::mermaid::{MOST_CHARACTERS, draw};
-use quorate_draw::scene::{Cause, Head, Tail};
+use quorate_draw::scene::{Arrow, Band, Cause, Head, Lane, Place, Step, Tail};
 use quorate_draw::{Scene, Window};
 
 #[test]
@@ -169,11 +169,96 @@ fn what_is_too_long_for_mermaid_loses_its_rules_and_then_its_end() {
     let shorter = draw(&scene_of(3, Window::default(), &asks(600, "says so much that it cannot be told")));
     assert!(parse(&shorter).is_ok());
     assert!(!shorter.contains("R-1") && shorter.contains("ask 599"), "all steps, no rules");
+    assert!(in_one_line(&shorter).contains("What rules say does not fit into a diagram and is left out"), "it says so");
     let cut = draw(&scene_of(3, Window::default(), &asks(3_000, "")));
     let length = cut.encode_utf16().count();
     assert!((MOST_CHARACTERS - 500..=MOST_CHARACTERS).contains(&length), "as much as there is room for, not {length}");
     assert!(parse(&cut).is_ok());
     assert!(cut.contains("more do not fit into a diagram"), "it says so");
+    let bare: Vec<Act> = (0..3_000).map(|number| Act::Command(1, format!("ask {number}"))).collect();
+    let bare = draw(&scene_of(3, Window::default(), &bare));
+    assert!(!bare.contains("What rules say"), "there are no rules to leave out");
+}
+
+#[test]
+fn what_is_left_out_is_told() {
+    let acts = |count: u32| -> Vec<Act> {
+        let early = (0..count).map(|_| Act::Command(1, "early".into()));
+        let late = (0..count).map(|_| Act::Command(1, "late".into()));
+        let quiet = (0..count).flat_map(|_| [Act::Wait(1), Act::Timer(1)]);
+        let now = [Act::Wait(10), Act::Command(1, "ask".into())];
+        early.chain(now).chain(quiet).chain([Act::Wait(90)]).chain(late).collect()
+    };
+    let of = |count: u32, nodes: usize| draw(&scene_of(nodes, between(5, 50), &acts(count)));
+    expect![[r#"
+        sequenceDiagram
+            title told-by-hand, 3 nodes, seed 1
+            participant n1 as Node 1
+            participant n2 as Node 2
+            participant n3 as Node 3
+            Note over n1,n3: 1 line of the journal before this
+            Note over n1,n3: Not shown: one step that does nothing.
+            Note over n1: 10.000 ms · ask
+            Note over n1,n3: 1 line of the journal after this
+    "#]]
+    .assert_eq(&of(1, 3));
+    expect![[r#"
+        sequenceDiagram
+            title told-by-hand, 14 nodes, seed 1
+            participant n1 as Node 1
+            Note over n1: 2 lines of the journal before this
+            Note over n1: Not shown: 2 steps that do nothing, 13 nodes<br/>that nothing happens to.
+            Note over n1: 10.000 ms · ask
+            Note over n1: 2 lines of the journal after this
+    "#]]
+    .assert_eq(&of(2, 14));
+}
+
+/// A scene with so many lanes, the first of which sends to all others and hears from the last one.
+fn wide(lanes: usize) -> Scene {
+    let acts = [Act::Command(1, "ask".into()), Act::Multicast("request".into()), Act::Command(2, "ask too".into())];
+    let mut scene = scene_of(2, Window::default(), &acts);
+    let (lane, step, arrow) = (scene.lanes[0].clone(), scene.steps[1].clone(), scene.arrows[0].clone());
+    scene.lanes = (0..lanes).map(|index| Lane { node: NodeId::from_index(index), ..lane.clone() }).collect();
+    scene.arrows = (1..lanes).map(|to| Arrow { to, ..arrow.clone() }).collect();
+    scene.steps.push(Step { lane: lanes - 1, input: "far away".into(), ..step.clone() });
+    scene.arrows.push(Arrow { from: lanes - 1, to: 0, tail: Tail::Step(2), head: Head::Step(3), ..arrow });
+    let cause = Cause::Message(Some(scene.arrows.len() - 1));
+    scene.steps.push(Step { lane: 0, cause, input: format!("request from {lanes}"), ..step });
+    scene
+}
+
+#[test]
+fn the_names_of_very_many_nodes_do_not_fill_the_diagram() {
+    let count = |statements: &[Statement]| {
+        statements.iter().filter(|statement| matches!(statement, Statement::Participant { .. })).count()
+    };
+    for (lanes, shown, note) in [
+        (300, 300, None),
+        (301, 300, Some("1 more node does not fit into a diagram, choose some of them")),
+        (2_501, 300, Some("2201 more nodes do not fit into a diagram, choose some of them")),
+    ] {
+        let scene = wide(lanes);
+        let statements = accepted(&scene);
+        let text = in_one_line(&draw(&scene));
+        assert_eq!(count(&statements), shown);
+        assert!(note.is_none_or(|note| text.contains(note)), "{text}");
+        assert_eq!(text.contains("more node"), note.is_some());
+        // What comes from a node that found no room is told in words, and nothing is drawn of that node itself.
+        assert_eq!(text.contains("far away"), note.is_none());
+        assert_eq!(text.contains(&format!("ms · request from {lanes}")), note.is_some());
+    }
+}
+
+#[test]
+fn what_lasts_since_before_does_not_fill_the_diagram() {
+    let mut scene = scene_of(3, between(1, 9), &[Act::Wait(5), Act::Command(1, "ask".into())]);
+    let from = Place { time: Time::ZERO, order: 0 };
+    let band = |number: usize| Band { text: format!("{}{number}", "<".repeat(150)), cut: true, from, to: None };
+    scene.bands = (0..1_000).map(band).collect();
+    accepted(&scene);
+    let text = draw(&scene);
+    assert!(text.contains("988 cuts and odd links") && text.contains("5.000 ms · ask"), "{text}");
 }
 
 #[test]
@@ -195,6 +280,11 @@ fn the_grammar_of_the_tests_refuses_what_mermaid_refuses() {
     for text in refused {
         assert!(parse(text).is_err(), "{text:?}");
     }
+}
+
+/// Notes without their line breaks.
+fn in_one_line(text: &str) -> String {
+    text.replace("<br/>", " ")
 }
 
 /// Everything in the diagram is a statement, and says what the scene says.

@@ -13,6 +13,7 @@ use quorate_draw::scene::Breach;
 use quorate_draw::terminal::{Ink, Options, draw, plain};
 use quorate_draw::{Scene, Window, mermaid};
 use quorate_sim::moment::Loss;
+use quorate_sim::words::Sort;
 use unicode_width::UnicodeWidthStr;
 
 fn check(scene: &Scene, width: usize, expected: Expect) {
@@ -21,6 +22,10 @@ fn check(scene: &Scene, width: usize, expected: Expect) {
 
 fn command(who: u32, text: &str) -> Act {
     Act::Command(who, text.into())
+}
+
+fn told(text: &str) -> Act {
+    Act::Emit(text.into())
 }
 
 fn send(to: u32, kind: &str) -> Act {
@@ -97,63 +102,64 @@ fn losses_copies_a_cut_a_pause_a_crash_and_a_restart() {
         &scene(contest.reliable(contest.sketch("reliable", Window::default()))),
         110,
         expect![[r#"
-        reliable · 3 nodes · seed 5
-           time    1           2           3
-          0.000    ●           │           │   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
-                   ┆           ●           │   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
-                   ┆           ┆           ●   acquire · RA-1 asks everyone with (1, 3) · request → 1,2
-          1.244    ●◀──request─┤           ┆   RA-2 defers (1, 2): ours (1, 1) goes first · ack → 2
-          2.202    ├──request──┼──────────▶●   RA-2 lets (1, 1) pass · reply → 1 · ack → 1
-          2.315    ●◀─request⇉─┤           ┆   RL-4 has had 0 from 2 · ack → 2
-          2.942    ├──request─▶●           ┆   RA-2 lets (1, 1) pass · reply → 1 · ack → 1
-          3.000    ┆           ‖           ┆   node 2 stands still
-          3.281    ┆           ├──request─▶●   RA-2 lets (1, 2) pass · reply → 2 · ack → 2
-                   ┆           ┊  ✗──reply─┤   reply → 2: lost on the way
-          3.606    ○◀──────────┼────ack────┤   cancels timer {retransmit:3}
-          4.249    ●◀──────────┼──request──┤   RA-2 defers (1, 3): ours (1, 1) goes first · ack → 3
-          4.861    ○◀────ack───┤           ┆   cancels timer {retransmit:2}
-          5.102    ●◀───reply──┤           ┆   ack → 2
-          5.191    ○◀───ack⇉───┤           ┆
-          5.775    ◘◀──────────┼───reply───┤   RA-3 has every reply to (1, 1) · ENTERS (fence 0.1) · ack → 3
-          7.000    █           ▸           ┆   node 2 goes on
-                   █────ack───▶○           ┆   sets timer {retransmit:1} (15ms..20ms)
-                   █─request⇉─▶●           ┆   RL-4 has had 0 from 1 · ack → 1
-                   █           ●◀──request─┤   RA-2 defers (1, 3): ours (1, 2) goes first · ack → 3
-                   █────ack───▶○           ┆
-                   █           ○◀────ack───┤   cancels timer {retransmit:3}
-                   █───ack⇉───▶○           ┆
-          7.486    █────ack────┼──────────▶○   cancels timer {retransmit:1}
-          8.124    █────ack───▶○           ┆   cancels timer {retransmit:1}
-          8.278    █────ack────┼──────────▶○
-          9.410    ◙◀────ack───┤           ┆
-         10.212    █           ├────ack───▶○   sets timer {retransmit:2} (15ms..20ms)
-         10.775    ●           ┆           ┆   release · LEAVES · RA-4 lets (1, 2) pass at last · RA-4
-         12.000 ┏╍╍│╍╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍╍┆╍  cut 1 | 2,3
-         15.036 ┃  ├──reply─✗  ┆           ┆   reply → 2: stopped by a cut
-         15.445 ┃  ├───reply───┼────────✗  ┆   reply → 3: stopped by a cut
-         25.578 ┃  │           ┆           ●   timer {retransmit:2} · RL-2 sends 1 to 2 again
-         27.493 ┃  │           ●◀──reply↻──┤   ack → 3
-         30.398 ┃  ●           ┆           ┆   timer {retransmit:2} · RL-2 sends 1 to 2 again
-                ┃  ├─reply↻─✗  ┆           ┆   reply↻ → 2: stopped by a cut
-         30.651 ┃  ●           ┆           ┆   timer {retransmit:3} · RL-2 sends 1 to 3 again
-                ┃  ├───reply↻──┼────────✗  ┆   reply↻ → 3: stopped by a cut
-         31.827 ┃  │           ├────ack───▶○   cancels timer {retransmit:2}
-         32.000 ┗╍╍│╍╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍╍┆╍  end of cut 1 | 2,3
-         60.000    │           ┆           ✗   node 3 crashes
-         62.844    ●           ┆               timer {retransmit:2} · RL-2 sends 1 to 2 again
-         64.460    ├──reply↻──▶◘               RA-3 has every reply to (1, 2) · ENTERS (fence 0.2) · ack → 1
-         66.233    ●           █               timer {retransmit:3} · RL-2 sends 1 to 3 again
-         69.274    ○◀────ack───█               cancels timer {retransmit:2}
-         69.460    │           ●               release · LEAVES · RA-4 lets (1, 3) pass at last · reply → 3
-                   │           ├──reply─✗      reply → 3: lost on the way
-         69.461    ├───reply↻──┼────────✗      reply↻ → 3: its receiver is down
-         70.000    │           │           ◆   starts again (life 1)
-         89.064    │           ●           │   timer {retransmit:3} · RL-2 sends 1 to 3 again
-                   │           ├──reply↻──▷│   reply↻ → 3 is still under way
-           time    1           2           3
-        │ outside   ┆ waiting   █ inside   ┊ paused   ● ◘ sends   ○ ◙ sends nothing   ◆ starts   ‖ stands still
-        ▸ goes on   ✗ crash, loss   ↻ sent again   ⇉ a copy   ▷ still under way   times in milliseconds
-    "#]],
+            reliable · 3 nodes · seed 5
+               time    1           2           3
+              0.000    ●           │           │   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
+                       ┆           ●           │   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
+                       ┆           ┆           ●   acquire · RA-1 asks everyone with (1, 3) · request → 1,2
+              1.244    ●◀──request─┤           ┆   RA-2 defers (1, 2): ours (1, 1) goes first · ack → 2
+              2.202    ├──request──┼──────────▶●   RA-2 lets (1, 1) pass · reply → 1 · ack → 1
+              2.315    ●◀─request⇉─┤           ┆   RL-4 has had 0 from 2 · ack → 2
+              2.942    ├──request─▶●           ┆   RA-2 lets (1, 1) pass · reply → 1 · ack → 1
+              3.000    ┆           ‖           ┆   node 2 stands still
+              3.281    ┆           ├──request─▶●   RA-2 lets (1, 2) pass · reply → 2 · ack → 2
+                       ┆           ┊  ✗──reply─┤   reply → 2: lost on the way
+              3.606    ○◀──────────┼────ack────┤   cancels timer {retransmit:3}
+              4.249    ●◀──────────┼──request──┤   RA-2 defers (1, 3): ours (1, 1) goes first · ack → 3
+              4.861    ○◀────ack───┤           ┆   cancels timer {retransmit:2}
+              5.102    ●◀───reply──┤           ┆   ack → 2
+              5.191    ○◀───ack⇉───┤           ┆
+              5.775    ◘◀──────────┼───reply───┤   RA-3 has every reply to (1, 1) · ENTERS (fence 0.1) · ack → 3
+              7.000    █           ▸           ┆   node 2 goes on
+                       █────ack───▶○           ┆   sets timer {retransmit:1} (15ms..20ms)
+                       █─request⇉─▶●           ┆   RL-4 has had 0 from 1 · ack → 1
+                       █           ●◀──request─┤   RA-2 defers (1, 3): ours (1, 2) goes first · ack → 3
+                       █────ack───▶○           ┆
+                       █           ○◀────ack───┤   cancels timer {retransmit:3}
+                       █───ack⇉───▶○           ┆
+              7.486    █────ack────┼──────────▶○   cancels timer {retransmit:1}
+              8.124    █────ack───▶○           ┆   cancels timer {retransmit:1}
+              8.278    █────ack────┼──────────▶○
+              9.410    ◙◀────ack───┤           ┆
+             10.212    █           ├────ack───▶○   sets timer {retransmit:2} (15ms..20ms)
+             10.775    ●           ┆           ┆   release · LEAVES · RA-4 lets (1, 2) pass at last · RA-4
+             12.000 ┏╍╍│╍╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍╍┆╍  cut 1 | 2,3
+             15.036 ┃  ├──reply─✗  ┆           ┆   reply → 2: stopped by a cut
+             15.445 ┃  ├───reply───┼────────✗  ┆   reply → 3: stopped by a cut
+             25.578 ┃  │           ┆           ●   timer {retransmit:2} · RL-2 sends 1 to 2 again
+             27.493 ┃  │           ●◀──reply↻──┤   ack → 3
+             30.398 ┃  ●           ┆           ┆   timer {retransmit:2} · RL-2 sends 1 to 2 again
+                    ┃  ├─reply↻─✗  ┆           ┆   reply↻ → 2: stopped by a cut
+             30.651 ┃  ●           ┆           ┆   timer {retransmit:3} · RL-2 sends 1 to 3 again
+                    ┃  ├───reply↻──┼────────✗  ┆   reply↻ → 3: stopped by a cut
+             31.827 ┃  │           ├────ack───▶○   cancels timer {retransmit:2}
+             32.000 ┗╍╍│╍╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍╍┆╍  end of cut 1 | 2,3
+             60.000    │           ┆           ✗   node 3 crashes
+             62.844    ●           ┆               timer {retransmit:2} · RL-2 sends 1 to 2 again
+             64.460    ├──reply↻──▶◘               RA-3 has every reply to (1, 2) · ENTERS (fence 0.2) · ack → 1
+             66.233    ●           █               timer {retransmit:3} · RL-2 sends 1 to 3 again
+             69.274    ○◀────ack───█               cancels timer {retransmit:2}
+             69.460    │           ●               release · LEAVES · RA-4 lets (1, 3) pass at last · reply → 3
+                       │           ├──reply─✗      reply → 3: lost on the way
+             69.461    ├───reply↻──┼────────✗      reply↻ → 3: its receiver is down
+             70.000    │           │           ◆   starts again (life 1)
+             89.064    │           ●           │   timer {retransmit:3} · RL-2 sends 1 to 3 again
+                       │           ├──reply↻──▷│   reply↻ → 3 is still under way
+               time    1           2           3
+            │ outside   ┆ waiting   █ inside   ┊ paused   no line: down   ● ◘ sends   ○ ◙ sends nothing   ◆ starts
+            ‖ stands still   ▸ goes on   ✗ crash, loss   ↻ sent again   ⇉ a copy   ▷ still under way
+            times in milliseconds
+        "#]],
     );
 }
 
@@ -214,20 +220,20 @@ fn what_a_parcel_of_every_fate_looks_like() {
         &scene_of(3, Window::default(), &acts),
         90,
         expect![[r#"
-        told-by-hand · 3 nodes · seed 1
-          time  1            2            3
-         0.000  ●            │            │   acquire · first → 2 · second → 3 · to itself → 1
-         1.000  ├───first───▶○            │
-         2.000  ├───second───┼─────────✗  │   second → 3: its receiver is down
-         3.000  ○            │            │   to itself from 1
-         4.000  ├───first⇉──▶◙            │   ENTERS
-         5.000  ┆            ◘            │   ask · late → 1
-                ┆            ■            │   node 2 is stopped
-                ├─────ack────────────────▷│   ack → 3 is still under way
-                ┆◁────late───╴            │   late → 1 is still under way
-        │ outside   ┆ waiting   █ inside   ● ◘ sends   ○ ◙ sends nothing   ■ stopped   ✗ loss
-        ⇉ a copy   ▷ still under way   times in milliseconds
-    "#]],
+            told-by-hand · 3 nodes · seed 1
+              time  1            2            3
+             0.000  ●            │            │   acquire · first → 2 · second → 3 · to itself → 1
+             1.000  ├───first───▶○            │
+             2.000  ├───second───┼─────────✗  │   second → 3: its receiver is down
+             3.000  ○            │            │   to itself from 1
+             4.000  ├───first⇉──▶◙            │   ENTERS
+             5.000  ┆            ◘            │   ask · late → 1
+                    ┆            ■            │   node 2 is stopped
+                    ├─────ack────────────────▷│   ack → 3 is still under way
+                    ┆◁────late───╴            │   late → 1 is still under way
+            │ outside   ┆ waiting   █ inside   no line: down   ● ◘ sends   ○ ◙ sends nothing
+            ■ stopped   ✗ loss   ⇉ a copy   ▷ still under way   times in milliseconds
+        "#]],
     );
 }
 
@@ -285,6 +291,63 @@ fn a_breach_stands_where_it_was_seen() {
     "#]],
     );
     assert!(mermaid::draw(&scene).contains(&format!("Note over n1,n3: 0.000 ms · ✗ {text}\n")));
+}
+
+/// What a node saves may look like anything; it is no message.
+#[test]
+fn a_step_sends_only_if_a_message_leaves() {
+    let acts = [
+        Act::Timer(1),
+        told("saved"),
+        Act::Wait(1),
+        Act::Timer(2),
+        Act::Send(1, "ack".into(), Class::Control),
+        Act::Wait(1),
+        command(2, "ask"),
+    ];
+    let mut scene = scene_of(2, Window::default(), &acts);
+    for save in ["saves a → 2", "saves a → 3"] {
+        scene.steps[0].parts.push((Sort::Control, save.into()));
+    }
+    check(
+        &scene,
+        80,
+        expect![[r#"
+        told-by-hand · 2 nodes · seed 1
+          time  1       2
+         0.000  ○       │   timer tick · saved · saves a → 2 · saves a → 3
+         1.000  │       ●   timer tick · ack → 1
+         2.000  │       ○   ask
+                │◁──ack─┤   ack → 1 is still under way
+        │ outside   ● sends   ○ sends nothing   ▷ still under way
+        times in milliseconds
+    "#]],
+    );
+}
+
+#[test]
+fn one_is_one_and_two_are_two() {
+    let acts = |count: u32| -> Vec<Act> {
+        let mut acts = vec![command(1, "early"), Act::Wait(10), command(1, "ask")];
+        acts.extend((0..count).map(|_| send(2, "request")));
+        acts.extend((12..count).flat_map(|_| [Act::Wait(1), Act::Timer(1)]));
+        acts.extend([Act::Wait(90), command(2, "late")]);
+        acts
+    };
+    let text = |scene: &Scene| draw(scene, &Options { width: Some(100) }, &plain);
+    let one = text(&scene_of(2, between(5, 50), &acts(13)));
+    for told in [
+        "\n1 more message is still under way.\n",
+        "\n… 1 line of the journal before this\n",
+        "\n… 1 line of the journal after this\n",
+        "\nNot shown: one step that does nothing.\n",
+    ] {
+        assert!(one.contains(told), "{told}\n{one}");
+    }
+    let two = text(&scene_of(2, between(5, 50), &acts(14)));
+    assert!(two.contains("\n2 more messages are still under way.\n"), "{two}");
+    assert!(two.contains("\nNot shown: 2 steps that do nothing.\n"), "{two}");
+    assert!(text(&scene_of(1, Window::default(), &[])).starts_with("told-by-hand · 1 node · seed 1\n"));
 }
 
 #[test]
@@ -347,19 +410,21 @@ fn nothing_at_all_is_a_picture_too() {
         &scene_of(2, Window::default(), &[]),
         80,
         expect![[r#"
-        told-by-hand · 2 nodes · seed 1
-         time  1       2
-        │ outside   times in milliseconds
-    "#]],
+            told-by-hand · 2 nodes · seed 1
+             time  1       2
+                   │       │
+            │ outside   times in milliseconds
+        "#]],
     );
     check(
         &Scene::default(),
         80,
         expect![[r#"
-        0 nodes
-         time
-        times in milliseconds
-    "#]],
+            0 nodes
+             time
+
+            times in milliseconds
+        "#]],
     );
 }
 

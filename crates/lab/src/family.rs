@@ -137,6 +137,11 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Whether no more is lost for good than the family's algorithms promise to bear. What fails beyond that is no flaw.
+    fn is_bearable(_spec: &Spec<Self>) -> bool {
+        true
+    }
+
     /// How long a sync of the disk takes unless somebody says otherwise.
     fn usual_disk() -> Latency {
         Latency::Fixed(Duration::ZERO)

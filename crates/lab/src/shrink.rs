@@ -10,6 +10,7 @@
 //! command that repeats it; all times and lengths of the script together, in milliseconds; the length of the script; the time
 //! until the breach.
 //!
+//! No candidate may lose more for good than its algorithm promises to bear, unless the first run did: what fails then is no flaw.
 //! What must happen in the end may be missing in a smaller run for no other reason than in the first: a candidate is
 //! refused if somebody is down, stands still, never leaves or is cut off at its end, or its time ran out, and none of that
 //! was so in the first.
@@ -305,11 +306,17 @@ fn check_property<F: FamilyLab>(
     }
 }
 
-/// The experiment in which a script says what users do and what goes wrong, and chance decides the rest as before.
-fn scripted<F: FamilyLab>(spec: &Spec<F>, noted: Noted) -> Spec<F> {
+/// The experiment in which a script says what users do and what goes wrong, and chance decides the rest as before. Pauses and
+/// bad links are among that if it is to be full.
+fn scripted<F: FamilyLab>(spec: &Spec<F>, noted: Noted, is_full: bool) -> Spec<F> {
+    let mut script = Script { directions: Vec::new(), ..noted.script };
+    if is_full {
+        script.faults.extend(noted.shown);
+        script.faults.sort_by_key(|timed| timed.at);
+    }
     Spec {
         faults: Vec::new(),
-        script: Some(Script { directions: Vec::new(), ..noted.script }),
+        script: Some(script),
         script_path: None,
         random_faults: crate::chaos::FaultMix::default(),
         settings: F::scripted(&spec.settings),

@@ -64,6 +64,11 @@ impl<C, E> Roles<C, E> {
         }
     }
 
+    /// How a node stands as far as its family is concerned, even while it stands still.
+    pub fn standing(&self, node: NodeId) -> Role {
+        self.standings.get(node.index()).copied().unwrap_or_default()
+    }
+
     /// How all of them stand.
     pub fn all(&self) -> impl Iterator<Item = Role> + '_ {
         (0..self.standings.len()).map(|index| self.of(NodeId::from_index(index)))

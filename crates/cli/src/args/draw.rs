@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Args, Default)]
 #[command(next_help_heading = "Pictures")]
 pub(crate) struct PictureArgs {
-    /// Draw a space-time diagram into this file, of what fails where many runs are tried; - is standard output.
+    /// Draw a space-time diagram into this file; - is standard output. A sweep or a check draws what fails.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// Write a Mermaid sequence diagram to this file.
@@ -38,6 +38,12 @@ pub(crate) struct PictureArgs {
     /// Dark on light, light on dark, or as whoever looks at it prefers.
     #[arg(long, value_enum)]
     pub(crate) theme: Option<ThemeArg>,
+    /// How wide a picture in SVG is at most, in pixels; what does not fit goes on in the next row. 1500 unless given.
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(400..=100_000))]
+    pub(crate) width: Option<u32>,
+    /// Leave out what explains signs and rules, below a picture in SVG.
+    #[arg(long)]
+    pub(crate) no_legend: bool,
     /// Draw steps that do nothing too: a tick, a confirmation of the disk.
     #[arg(long)]
     pub(crate) all: bool,

@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
     /// Something that goes wrong, such as "crash 2 at 10ms". May be repeated.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<TimedFault>,
-    /// A file of faults and commands, one a line.
+    /// A file of faults, commands and directions for single messages, timers and syncs, one a line.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Faults that the seed chooses, such as pause=2,cut=1 (also crash, deaf, skew, drift, full, disk).
@@ -58,6 +58,14 @@ pub(crate) struct RunArgs {
     until: Option<Length>,
     #[command(flatten)]
     families: FamilyArgs,
+    #[command(flatten)]
+    last: LastArgs,
+}
+
+/// The last of what to run. What a command adds to it stands under no family's heading in its help.
+#[derive(Args)]
+#[command(next_help_heading = None::<&str>)]
+struct LastArgs {
     /// Let everything go wrong that a replicated log must bear, drawn by the seed: crashes, torn, full, failing and lost
     /// disks, cuts of every kind, bad links, pauses, drift, outages.
     #[arg(long, help_heading = "Options of replicated logs")]
@@ -88,7 +96,7 @@ impl RunArgs {
     /// The experiment that these arguments describe, if this is the algorithm.
     pub(crate) fn spec_of<F: Present>(&self, algorithm: &str) -> anyhow::Result<Spec<F>> {
         self.families.refuse_others(F::FAMILY, algorithm)?;
-        if self.chaos && F::FAMILY != Family::Replica {
+        if self.last.chaos && F::FAMILY != Family::Replica {
             return Err(means_nothing("chaos", Family::Replica, algorithm, F::FAMILY));
         }
         let script_path = self.script.as_ref().map(|path| path.display().to_string());
@@ -103,7 +111,7 @@ impl RunArgs {
             duplicate: self.duplicate,
             fifo: self.fifo,
             links: self.links.into(),
-            settings: F::settings(&self.families, Basics { nodes: self.nodes, chaos: self.chaos })?,
+            settings: F::settings(&self.families, Basics { nodes: self.nodes, chaos: self.last.chaos })?,
             faults: self.faults.clone(),
             script: self.script.as_deref().map(|path| read_script(path, F::COMMANDS, self.nodes)).transpose()?,
             script_path,
@@ -118,8 +126,7 @@ impl RunArgs {
 fn read_script(path: &Path, commands: &[&str], nodes: usize) -> anyhow::Result<Script> {
     let text =
         read_text(path).map_err(|error| anyhow::anyhow!("The script {} could not be read: {error}.", name(path)))?;
-    let read = Script::parse(&text, commands).and_then(|script| script.validate(nodes).map(|()| script));
-    read.map_err(|error| anyhow::anyhow!("In the script {}: {error}", name(path)))
+    Script::parse_for(&text, commands, nodes).map_err(|error| anyhow::anyhow!("In the script {}: {error}", name(path)))
 }
 
 /// No script is longer: what seems so is no script.

@@ -110,8 +110,9 @@ fn whole(overview: &Overview, columns: usize) -> String {
     let nodes = count(heading.nodes as u64, "node");
     let mut text = format!("{} · {nodes} · {}\n\n", paint::bold(&heading.algorithm), heading.detail);
     text.push_str(&overview::draw_text(overview, columns, &paint::overview));
-    let line = format!("{}; --from, --to and --nodes show a part of it step by step", overview.totals(grouped));
-    text.push_str(&paint::dim(&format!("{:>10}  {line}", "")));
-    text.push('\n');
+    for line in [&overview.totals(grouped), "--from, --to and --nodes show a part of it step by step"] {
+        text.push_str(&paint::dim(&format!("{:>10}  {line}", "")));
+        text.push('\n');
+    }
     text
 }

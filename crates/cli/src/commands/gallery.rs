@@ -210,54 +210,51 @@ fn write_page(algorithms: &[Piece], scenes: &[Piece]) -> String {
     page
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::{Piece, hang};
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
-    fn pieces() -> [Piece; 2] {
+    /// Two pictures that the shell draws; the script finds their name in `$0`, and their file in `$2`.
+    fn pieces(script: &str) -> [Piece; 2] {
         ["one", "two"].map(|file| Piece {
             file: file.into(),
             title: file.into(),
             text: String::new(),
-            words: vec![file.into()],
+            words: vec!["-c".into(), script.into(), file.into()],
         })
     }
 
-    /// A program that does this.
-    fn program(folder: &Path, script: &str) -> PathBuf {
-        let path = folder.join("program");
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        path
+    fn draw(script: &str, gallery: &Path) -> anyhow::Result<()> {
+        hang(pieces(script).iter(), Path::new("/bin/sh"), gallery)
     }
 
-    /// The names of what is in a folder.
-    fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
+    /// The files of a folder, and what is in them.
+    fn content(folder: &Path) -> Vec<(String, String)> {
+        let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let file = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut files: Vec<_> = paths.map(|path| (file(&path), fs::read_to_string(&path).unwrap())).collect();
+        files.sort();
+        files
+    }
+
+    fn files(one: &str, two: &str) -> Vec<(String, String)> {
+        [("one.svg", one), ("two.svg", two)].map(|(name, text)| (name.into(), text.into())).into()
     }
 
     #[test]
-    fn a_picture_of_last_time_does_not_count() {
+    fn a_picture_of_last_time_is_not_taken_for_one_that_was_drawn() {
         let folder = tempfile::tempdir().unwrap();
-        let gallery = folder.path().join("gallery");
-        fs::create_dir(&gallery).unwrap();
-        let read = |name: &str| fs::read_to_string(gallery.join(name)).unwrap();
-        hang(pieces().iter(), &program(folder.path(), "echo \"$1\" > \"$3\""), &gallery).unwrap();
-        assert_eq!((read("one.svg"), read("two.svg")), ("one\n".into(), "two\n".into()));
+        draw("echo $0 > \"$2\"", folder.path()).unwrap();
+        assert_eq!(content(folder.path()), files("one\n", "two\n"));
         // The second one draws nothing and says that all is well.
-        let lazy = program(folder.path(), "test \"$1\" = two || echo new > \"$3\"");
-        let refused = hang(pieces().iter(), &lazy, &gallery).unwrap_err().to_string();
-        assert_eq!(refused, "'quorate two --svg two.svg' drew nothing.");
-        assert_eq!((read("one.svg"), read("two.svg")), ("one\n".into(), "two\n".into()), "all is as it was");
-        assert_eq!(names(&gallery), ["one.svg", "two.svg"]);
-        hang(pieces().iter(), &program(folder.path(), "echo new > \"$3\"; exit 1"), &gallery).unwrap();
-        assert_eq!(read("two.svg"), "new\n");
-        assert_eq!(names(&gallery), ["one.svg", "two.svg"]);
+        let refused = draw("test $0 = two || echo new > \"$2\"", folder.path()).unwrap_err().to_string();
+        assert!(refused.ends_with(" two --svg two.svg' drew nothing."), "{refused}");
+        assert_eq!(content(folder.path()), files("one\n", "two\n"), "all is as it was");
+        // One that shows what is broken says so, and is a picture nonetheless.
+        draw("echo new > \"$2\"; exit 1", folder.path()).unwrap();
+        assert_eq!(content(folder.path()), files("new\n", "new\n"));
     }
 }

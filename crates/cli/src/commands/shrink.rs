@@ -7,7 +7,7 @@ use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
 use crate::report::{count, grouped};
 use crate::{interrupt, paint, report};
-use anyhow::{anyhow, bail};
+use anyhow::{anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_lab::replay::entry_of;
 use quorate_lab::shrink::{self, End, Figures, Progress, Request, ShrinkError, Shrunk};
@@ -22,6 +22,9 @@ use std::time::Instant;
 
 /// How the first line of a saved script begins.
 const MARK: &str = "# Made small by quorate shrink";
+
+/// All steps are shown of a run that has no more events.
+const WHOLE: u64 = 40;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -51,7 +54,11 @@ pub(crate) fn run(args: &ShrinkArgs) -> anyhow::Result<Verdict> {
             let entry = entry_of(&open(journal)?).map_err(|error| wrong(journal, error))?;
             of_family(entry, OfJournal { args, journal })
         }
-        Err(error) => Err(error.into()),
+        Err(error) => {
+            let error = error.to_string();
+            let (unknown, rest) = error.split_once(". ").unwrap_or((&error, ""));
+            Err(anyhow!("{unknown}, nor a file of this name. {rest}"))
+        }
     }
 }
 
@@ -59,7 +66,7 @@ impl Task for &ShrinkArgs {
     type Output = anyhow::Result<Verdict>;
     fn perform<F: Present>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         let mut spec = self.run.spec::<F>()?;
-        let out = out(self, &spec.algorithm)?;
+        let out = out(self, &spec.algorithm, None)?;
         let bar = Bar::new();
         if let Some(seeds) = self.seeds {
             spec.seed = first_failure(&spec, seeds, self.property.as_deref(), &bar)?;
@@ -83,10 +90,10 @@ impl Task for OfJournal<'_> {
     fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         let Self { args, journal } = self;
         let algorithm = F::profile(entry).name;
-        if args.seeds.is_some() || args.run.spec_of::<F>(algorithm)? != Spec::<F>::new(algorithm) {
+        if args.given.run {
             bail!("{} says itself what was run: leave out the options of the run.", name(journal));
         }
-        let out = out(args, algorithm)?;
+        let out = out(args, algorithm, Some(journal))?;
         let bar = Bar::new();
         let begin = Instant::now();
         let shrunk = shrink::run_journal::<F, _>(
@@ -122,12 +129,19 @@ fn first_failure<F: FamilyLab>(spec: &Spec<F>, seeds: u64, property: Option<&str
     })
 }
 
-/// Where the script goes. Nothing that somebody else wrote is overwritten unless they say so.
-fn out(args: &ShrinkArgs, algorithm: &str) -> anyhow::Result<PathBuf> {
-    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{algorithm}.script")));
+/// Where the script goes. Nothing that somebody else wrote is overwritten unless they say so, and what is read never is.
+fn out(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> anyhow::Result<Out> {
+    let usual = PathBuf::from(format!("{algorithm}.script"));
+    if args.out.as_deref() == Some(Path::new("-")) {
+        ensure!(!args.json, "--json and --out - both write to standard output; leave out one of them.");
+        return Ok(Out::Stdout(usual));
+    }
+    let out = args.out.clone().unwrap_or(usual);
     let resolved = |path: &Path| path.canonicalize().ok();
-    if args.run.script().and_then(resolved).is_some_and(|script| resolved(&out) == Some(script)) {
-        bail!("--out {} would overwrite the script; give the small one another name.", name(&out));
+    for (what, input) in [("script", args.run.script()), ("journal", journal)] {
+        if input.and_then(resolved).is_some_and(|input| resolved(&out) == Some(input)) {
+            bail!("--out {} would overwrite the {what}; give the small script another name.", name(&out));
+        }
     }
     if args.out.is_none() && out.exists() && !is_ours(&out) {
         bail!(
@@ -135,7 +149,14 @@ fn out(args: &ShrinkArgs, algorithm: &str) -> anyhow::Result<PathBuf> {
             name(&out)
         );
     }
-    Ok(out)
+    Ok(Out::File(out))
+}
+
+/// Where the script goes.
+enum Out {
+    File(PathBuf),
+    /// Standard output, where nothing else goes then; whoever saves it is told this name.
+    Stdout(PathBuf),
 }
 
 fn is_ours(path: &Path) -> bool {
@@ -147,22 +168,29 @@ fn is_ours(path: &Path) -> bool {
 fn conclude<F: Present>(
     args: &ShrinkArgs,
     mut shrunk: Shrunk<F>,
-    out: &Path,
+    out: &Out,
     begin: Instant,
 ) -> anyhow::Result<Verdict> {
     let seconds = begin.elapsed().as_secs_f64();
-    let saved = shrunk.spec.script.is_some();
-    if saved {
-        shrunk.spec.script_path = Some(out.display().to_string());
-        fs::write(out, text(&shrunk)).map_err(|error| {
-            anyhow!("The script {} could not be written: {error}. Without it, nothing was saved.", name(out))
-        })?;
-    }
     let verdict = if shrunk.end == End::Interrupted { Verdict::Unfinished } else { Verdict::Holds };
+    let (Out::File(path) | Out::Stdout(path)) = out;
+    shrunk.spec.script_path = shrunk.spec.script.is_some().then(|| path.display().to_string());
+    let saved = shrunk.spec.script.is_some().then_some(path.as_path());
+    match out {
+        Out::Stdout(_) => {
+            output().write_all(text(&shrunk).as_bytes())?;
+            eprint!("{}", limits(&shrunk));
+            return Ok(verdict);
+        }
+        Out::File(path) if saved.is_some() => fs::write(path, text(&shrunk)).map_err(|error| {
+            anyhow!("The script {} could not be written: {error}. Without it, nothing was saved.", name(path))
+        })?,
+        Out::File(_) => {}
+    }
     if args.json {
-        json(&shrunk, saved.then_some(out))?;
+        json(&shrunk, saved)?;
     } else {
-        print(&shrunk, saved.then_some(out), seconds)?;
+        print(&shrunk, saved, seconds)?;
     }
     Ok(verdict)
 }
@@ -171,13 +199,25 @@ fn conclude<F: Present>(
 fn text<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     let Shrunk { spec, property, violation, before, after, .. } = shrunk;
     let mut lines = vec![format!("{MARK}: '{property}' of {} fails.", spec.algorithm)];
-    let why = violation.text.lines().next().unwrap_or_default();
-    lines.push(format!("# At {} {why}.", violation.time).replace("..", "."));
+    let why = violation.text.lines().next().unwrap_or_default().trim_end_matches('.');
+    lines.push(format!("# At {}: {why}.", violation.time));
     let events = [after.events, before.events].map(|events| count(events, "event"));
     lines.push(format!("# That takes {}, where the run that it was made from had {}.", events[0], events[1]));
     lines.push(format!("# To see it: {}", spec.command("sim")));
     let script = spec.script.as_ref().map(ToString::to_string).unwrap_or_default();
     format!("{}\n{script}", lines.join("\n"))
+}
+
+/// Whether it might become smaller yet, or could not at all.
+fn limits<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
+    let Shrunk { before, after, tries, end, .. } = shrunk;
+    let used = if *tries == 1 { "The one try was used".into() } else { format!("All {tries} tries were used") };
+    match end {
+        End::Smallest if before == after => "It is as small as it gets already: nothing could be left out.\n".into(),
+        End::Smallest => String::new(),
+        End::OutOfTries => format!("{used}; more may make it smaller: --tries {}.\n", tries.saturating_mul(4)),
+        End::Interrupted => "Interrupted: this is the smallest so far.\n".into(),
+    }
 }
 
 fn lines<F: FamilyLab>(spec: &Spec<F>) -> u64 {
@@ -206,7 +246,7 @@ fn json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::Result<
 }
 
 fn print<F: Present>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> anyhow::Result<()> {
-    let Shrunk { spec, property, kind, violation, before, after, tries, end } = shrunk;
+    let Shrunk { spec, property, kind, violation, before, after, tries, .. } = shrunk;
     let mut out = output();
     let tried = format!("{} tried in {seconds:.1} s", count(*tries, "run"));
     writeln!(out, "{} · '{property}' fails · {tried}\n", paint::bold(&spec.algorithm))?;
@@ -224,7 +264,11 @@ fn print<F: Present>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> 
     let verdict = property::Verdict { name: property, kind: *kind, holds: false, violation: Some(violation.clone()) };
     writeln!(out)?;
     report::verdicts(std::slice::from_ref(&verdict), &mut out)?;
-    report::story(spec, &verdict, &mut out)?;
+    if after.events <= WHOLE {
+        report::whole_story(spec, &verdict, &mut out)?;
+    } else {
+        report::story(spec, &verdict, &mut out)?;
+    }
     match (saved, &spec.script) {
         (Some(path), Some(script)) => {
             writeln!(out, "\n{} {}", paint::bold("The script,"), paint::bold(&format!("saved as {}:", name(path))))?;
@@ -232,14 +276,15 @@ fn print<F: Present>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> 
                 writeln!(out, "  {line}")?;
             }
         }
-        _ => writeln!(out, "\nNo script says what chance decides here, so its seed and settings are all there is.")?,
+        _ => writeln!(
+            out,
+            "\nNothing was saved: no script was found that fails as well, so the command below is all there is. It gives the \
+             same run whenever it is typed."
+        )?,
     }
-    match end {
-        End::Smallest => {}
-        End::OutOfTries => {
-            writeln!(out, "\nAll {tries} tries were used; more may make it smaller: --tries {}.", tries * 4)?;
-        }
-        End::Interrupted => writeln!(out, "\nInterrupted: this is the smallest so far.")?,
+    let limits = limits(shrunk);
+    if !limits.is_empty() {
+        write!(out, "\n{limits}")?;
     }
     writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
     Ok(())

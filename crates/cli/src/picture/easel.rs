@@ -11,7 +11,7 @@ use quorate_core::Time;
 use quorate_core::wrap::about_reliable;
 use quorate_draw::scene::{Breach, Heading};
 use quorate_draw::shiviz::Shiviz;
-use quorate_draw::sketch::{Drawing, MOST_STEPS, Options, Sketch};
+use quorate_draw::sketch::{Drawing, MOST_ARROWS, MOST_LANES, MOST_STEPS, Options, Sketch};
 use quorate_draw::{mermaid, svg};
 use quorate_lab::{Care, Judge, Spec, entry};
 use quorate_live::write_whole;
@@ -152,9 +152,11 @@ fn sequence(drawing: &Drawing) -> anyhow::Result<String> {
     match drawing {
         Drawing::Scene(scene) => Ok(mermaid::draw(scene)),
         Drawing::Overview(overview) => bail!(
-            "{} steps are too many for a sequence diagram, in which at most {MOST_STEPS} fit. Draw a part of the run, with \
-             --from and --to.",
-            grouped(overview.total.steps)
+            "This is too much for a sequence diagram: {} steps, {} messages and {} nodes, where at most {MOST_STEPS} steps, \
+             {MOST_ARROWS} messages and {MOST_LANES} nodes fit. Draw a part of the run, by its time or its nodes.",
+            grouped(overview.total.steps),
+            grouped(overview.total.messages + overview.total.control),
+            overview.lanes.len() + overview.more_nodes
         ),
     }
 }
@@ -230,9 +232,17 @@ pub(crate) fn sketch<F: Present, T>(
 /// What stands above a picture, and what its legend says.
 fn heading<F: Present>(header: &Header) -> anyhow::Result<Heading> {
     let profile = entry(&header.algorithm)?.profile();
-    // The algorithm may stand on reliable links, which have rules of their own.
-    let rules = [profile.about(), about_reliable()].into_iter().flat_map(|about| about.rules);
-    let rules = rules.map(|rule| (rule.id, rule.text)).collect();
+    // The algorithm may stand on reliable links, which have rules of their own; and one that is wrong on purpose may keep to
+    // the rules of the right one.
+    let family =
+        quorate_registry::all().iter().filter(|entry| entry.family() == F::FAMILY).map(|entry| entry.profile().about());
+    let abouts = [profile.about(), about_reliable()].into_iter().chain(family);
+    let mut rules: Vec<(String, String)> = Vec::new();
+    for rule in abouts.flat_map(|about| about.rules) {
+        if rules.iter().all(|(known, _)| *known != rule.id) {
+            rules.push((rule.id, rule.text));
+        }
+    }
     let roles = F::ROLES.iter().map(|(role, words)| (*role, (*words).to_owned())).collect();
     Ok(Heading { algorithm: profile.name.to_owned(), nodes: header.nodes, detail: detail::<F>(header), roles, rules })
 }

@@ -93,6 +93,14 @@ impl<'a> Page<'a> {
         self.text.push_str(&format!("{name:>NAMES$}  {row}\n"));
     }
 
+    /// A row of signs with its name.
+    fn signs(&mut self, name: &str, ink: Ink, signs: &str) {
+        match signs.trim_end() {
+            "" => self.text.push_str(&format!("{name:>NAMES$}\n")),
+            signs => self.row(name, &(self.paint)(ink, signs)),
+        }
+    }
+
     /// A line of words behind the names.
     fn say(&mut self, ink: Ink, text: &str) {
         let line = (self.paint)(ink, &isolated(&fit(text, self.room)));
@@ -140,7 +148,7 @@ impl<'a> Page<'a> {
             }
         }
         let line: String = row.iter().collect();
-        self.row("lasts", &(self.paint)(Ink::Alarm, line.trim_end()));
+        self.signs("lasts", Ink::Alarm, &line);
     }
 
     fn messages(&mut self) {
@@ -152,8 +160,7 @@ impl<'a> Page<'a> {
         ];
         for (name, ink, of) in rows {
             if name == "messages" || of(&self.overview.total) > 0 {
-                let bars = bars(&self.sums, of);
-                self.row(name, &(self.paint)(ink, &bars));
+                self.signs(name, ink, &bars(&self.sums, of));
             }
         }
     }
@@ -163,7 +170,7 @@ impl<'a> Page<'a> {
         let columns: BTreeSet<usize> = self.overview.seen().iter().map(|breach| self.column(breach.time)).collect();
         if let Some(last) = columns.last() {
             let row: String = (0..=*last).map(|column| if columns.contains(&column) { BREACH } else { ' ' }).collect();
-            self.row("breaches", &(self.paint)(Ink::Alarm, &row));
+            self.signs("breaches", Ink::Alarm, &row);
         }
     }
 
@@ -213,7 +220,7 @@ impl<'a> Page<'a> {
     fn legend(&mut self) {
         const BETWEEN: &str = "   ";
         let mut line = String::new();
-        for item in self.signs() {
+        for item in self.meanings() {
             if !line.is_empty() && width(&line) + width(BETWEEN) + width(&item) > self.room {
                 self.say(Ink::Faint, &std::mem::take(&mut line));
             }
@@ -227,13 +234,13 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn signs(&self) -> Vec<String> {
+    fn meanings(&self) -> Vec<String> {
         let heading = &self.overview.heading;
         let stood = ROLES.into_iter().filter(|role| self.stood.contains(&role.sign()));
         let stood = stood.map(|role| (role.sign().to_string(), heading.words(role).to_owned()));
         let chosen = heading.words(Role::Chosen);
         let share = (self.chosen && !chosen.is_empty())
-            .then(|| ("▁▂█".to_owned(), format!("share of the time that it was \"{chosen}\"")));
+            .then(|| ("▁▂█".to_owned(), format!("{chosen} for a share of the time")));
         let lasts = |cut: bool| self.overview.bands.iter().any(|band| band.cut == cut);
         let cut = lasts(true).then(|| (CUT.to_string(), "a cut".to_owned()));
         let odd = lasts(false).then(|| (ODD.to_string(), "an odd link or a full disk".to_owned()));

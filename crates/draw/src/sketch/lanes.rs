@@ -2,19 +2,32 @@
 
 use crate::scene::{Lane, Place, Scene, Span};
 use quorate_core::NodeId;
-use quorate_sim::role::Role;
+use quorate_sim::role::{Role, Roles};
 use std::collections::HashMap;
 
 /// In a group beyond this size, nodes that nothing happens to are not shown.
 const MOST_IDLE: usize = 12;
+
+/// How a node stands, and how under that: it may stand still while it is inside.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Stand {
+    pub(super) role: Role,
+    pub(super) standing: Role,
+}
+
+impl Stand {
+    pub(super) fn of<C, E>(roles: &Roles<C, E>, node: NodeId) -> Self {
+        Self { role: roles.of(node), standing: roles.standing(node) }
+    }
+}
 
 /// The lanes under way.
 pub(super) struct Lanes {
     places: HashMap<NodeId, usize>,
     nodes: Vec<NodeId>,
     /// The role of each lane before its first change, then every change with its place.
-    first: Vec<Role>,
-    changes: Vec<Vec<(Place, Role)>>,
+    first: Vec<Stand>,
+    changes: Vec<Vec<(Place, Stand)>>,
 }
 
 impl Lanes {
@@ -23,7 +36,7 @@ impl Lanes {
         let members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
         Self {
             places: members.iter().copied().zip(0..).collect(),
-            first: vec![Role::Idle; members.len()],
+            first: vec![Stand::default(); members.len()],
             changes: vec![Vec::new(); members.len()],
             nodes: members,
         }
@@ -34,29 +47,23 @@ impl Lanes {
         self.places.get(&node).copied()
     }
 
-    /// How the nodes stood when the window began; all nodes of the group are given.
-    pub(super) fn begin(&mut self, roles: impl Iterator<Item = Role>) {
-        for (index, role) in roles.enumerate() {
-            if let Some(lane) = self.index(NodeId::from_index(index))
-                && let Some(first) = self.first.get_mut(lane)
-            {
-                *first = role;
-            }
-        }
+    /// How the nodes stood when the window began.
+    pub(super) fn begin(&mut self, stand: impl Fn(NodeId) -> Stand) {
+        self.first = self.nodes.iter().map(|node| stand(*node)).collect();
     }
 
     /// How a lane's node stands.
-    pub(super) fn role(&self, lane: usize) -> Role {
-        let changed = self.changes.get(lane).and_then(|changes| changes.last()).map(|(_, role)| *role);
+    pub(super) fn stand(&self, lane: usize) -> Stand {
+        let changed = self.changes.get(lane).and_then(|changes| changes.last()).map(|(_, stand)| *stand);
         changed.or_else(|| self.first.get(lane).copied()).unwrap_or_default()
     }
 
     /// A node stands like this from now on.
-    pub(super) fn change(&mut self, lane: usize, role: Role, place: Place) {
-        if self.role(lane) != role
+    pub(super) fn change(&mut self, lane: usize, stand: Stand, place: Place) {
+        if self.stand(lane) != stand
             && let Some(changes) = self.changes.get_mut(lane)
         {
-            changes.push((place, role));
+            changes.push((place, stand));
         }
     }
 
@@ -71,13 +78,14 @@ impl Lanes {
     }
 }
 
-fn spans(first: Role, changes: &[(Place, Role)], from: Place, to: Place) -> Vec<Span> {
-    let mut spans = vec![Span { role: first, from, to }];
-    for (place, role) in changes {
+fn spans(first: Stand, changes: &[(Place, Stand)], from: Place, to: Place) -> Vec<Span> {
+    let span = |stand: Stand, from: Place| Span { role: stand.role, standing: stand.standing, from, to };
+    let mut spans = vec![span(first, from)];
+    for (place, stand) in changes {
         if let Some(last) = spans.last_mut() {
             last.to = *place;
         }
-        spans.push(Span { role: *role, from: *place, to });
+        spans.push(span(*stand, *place));
     }
     spans
 }

@@ -16,7 +16,7 @@ use bands::Bands;
 use clocks::Clocks;
 use draft::Draft;
 use flights::{Flight, Flights, Letter};
-use lanes::Lanes;
+use lanes::{Lanes, Stand};
 use quorate_core::{NodeId, Time};
 use quorate_sim::journal::Header;
 use quorate_sim::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken, receivers};
@@ -47,9 +47,9 @@ impl Default for Options {
 pub const MOST_STEPS: usize = 400;
 
 /// More than this many messages in one diagram are a web.
-const MOST_ARROWS: usize = 1_200;
+pub const MOST_ARROWS: usize = 1_200;
 /// More than this many lines are higher than any page.
-const MOST_LANES: usize = 100;
+pub const MOST_LANES: usize = 100;
 
 /// What can be drawn.
 #[derive(Clone, Debug)]
@@ -134,7 +134,10 @@ impl<C: Display, E: Display> Sketch<C, E> {
         scene.bands = self.bands.finish();
         scene.arrows = self.flights.finish();
         scene.lanes = self.lanes.finish(Place { time: from, order: 0 }, Place { time: to, order: count });
-        lanes::drop_idle(&mut scene);
+        // Whoever was asked for is shown.
+        if self.options.window.nodes.is_empty() {
+            lanes::drop_idle(&mut scene);
+        }
         if scene.lanes.len() > MOST_LANES {
             let Scene { heading, origin, bands, beyond, .. } = scene;
             return Drawing::Overview(Box::new(self.survey.finish(heading, origin, (from, to), bands, beyond)));
@@ -174,7 +177,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
     /// The window shows from here on how nodes stand.
     fn begin_window(&mut self) {
         if !std::mem::replace(&mut self.begun, true) {
-            self.lanes.begin(self.roles.all());
+            self.lanes.begin(|node| Stand::of(&self.roles, node));
         }
     }
 
@@ -183,14 +186,14 @@ impl<C: Display, E: Display> Sketch<C, E> {
         let Some(draft) = self.draft.take() else { return };
         let node = draft.node;
         let Some(lane) = self.lanes.index(node) else { return };
-        let role = self.roles.of(node);
-        if draft.is_quiet() && !self.options.quiet && self.lanes.role(lane) == role {
+        let stand = Stand::of(&self.roles, node);
+        if draft.is_quiet() && !self.options.quiet && self.lanes.stand(lane) == stand {
             // That every node boots goes without saying.
             self.scene.beyond.quiet += u64::from(draft.cause != Cause::Start { again: false });
             return;
         }
-        let step = draft.finish(lane, role, self.clocks.logical(node), self.clocks.vector(node));
-        self.lanes.change(lane, role, step.place);
+        let step = draft.finish(lane, stand.role, self.clocks.logical(node), self.clocks.vector(node));
+        self.lanes.change(lane, stand, step.place);
         self.scene.steps.push(step);
     }
 
@@ -240,12 +243,22 @@ impl<C: Display, E: Display> Sketch<C, E> {
 
     /// A message leaves. It is remembered only if it can have an arrow.
     fn sent(&mut self, time: Time, from: NodeId, sent: &Sent<'_>, to: impl Iterator<Item = (NodeId, MessageId)>) {
-        if self.full || self.options.window.is_after(time) || self.lanes.index(from).is_none() {
+        if self.full || self.options.window.is_after(time) {
+            return;
+        }
+        if self.lanes.index(from).is_none() {
+            let shows = self.options.window.shows(time);
+            let seen = to.filter(|(to, _)| shows && self.lanes.index(*to).is_some()).count();
+            self.scene.beyond.messages += seen as u64;
             return;
         }
         let tail = self.options.window.shows(time).then_some(Tail::Step(self.scene.steps.len()));
         let letter = Letter::new(from, sent, tail.is_some());
-        for (to, id) in to.filter(|(to, _)| self.lanes.index(*to).is_some()).collect::<Vec<_>>() {
+        for (to, id) in to {
+            if self.lanes.index(to).is_none() {
+                self.scene.beyond.messages += u64::from(tail.is_some());
+                continue;
+            }
             let mut flight = Flight::new(to, &letter, tail);
             let drawn = tail.and_then(|tail| flight.arrow(&self.lanes, id, tail, Head::Open));
             flight.arrow = drawn.map(|arrow| self.flights.push(arrow));
@@ -287,7 +300,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         let place = self.place(time);
         self.scene.marks.push(Mark { line: self.line, place, lane, what: blow, text: words::world(what) });
         if let (Some(lane), Some(node)) = (lane, node) {
-            self.lanes.change(lane, self.roles.of(node), place);
+            self.lanes.change(lane, Stand::of(&self.roles, node), place);
         }
     }
 

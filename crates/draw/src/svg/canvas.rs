@@ -106,7 +106,7 @@ path{fill:none}\
 .gone{stroke:var(--faint);stroke-width:1.5;stroke-dasharray:1 6;stroke-linecap:round}\
 .waiting{fill:var(--wait);fill-opacity:.3}.follows{fill:var(--follow);fill-opacity:.28}\
 .chosen{fill:var(--chosen)}.paused{fill:url(#still)}.down{fill:var(--alarm);fill-opacity:.16}\
-.inside{font-size:12px;font-weight:650;fill:var(--paper)}\
+.inside{font-size:12px;font-weight:650;fill:var(--paper);paint-order:stroke;stroke:var(--chosen);stroke-width:4px}\
 .dot{fill:var(--ink);stroke:var(--paper);stroke-width:1.5}.asked{fill:var(--paper);stroke:var(--ink);stroke-width:2.2}\
 .boot{fill:var(--chosen);stroke:var(--paper);stroke-width:1.5}.tick{fill:var(--faint);stroke:var(--paper);stroke-width:1.5}\
 .label{font-size:12.5px;font-weight:550}.event{font-size:12.5px;font-weight:600;fill:var(--chosen)}\

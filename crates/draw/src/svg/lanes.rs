@@ -5,7 +5,7 @@ use super::canvas::{Anchor, Canvas, Number};
 use super::notes::vector;
 use super::sheet::{MARGIN, RIBBON, Sheet};
 use super::text::bold;
-use crate::scene::{Blow, Cause, Lane, Place, Scene, Step};
+use crate::scene::{Blow, Cause, Lane, Place, Scene, Span, Step};
 use quorate_sim::role::Role;
 use quorate_sim::words::millis;
 
@@ -36,7 +36,7 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
                 canvas.line(line, (from, *y), (to, *y));
             }
             if to > from {
-                ribbon(canvas, scene, lane, &dots, span.role, (from, to), *y);
+                ribbon(canvas, scene, lane, &dots, span, (from, to), *y);
             }
         }
     }
@@ -48,12 +48,20 @@ fn end(scene: &Scene, sheet: &Sheet, to: Place) -> f64 {
     if to.order >= last { sheet.axis.right + 12.0 } else { sheet.axis.at(to) }
 }
 
-fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], role: Role, (from, to): (f64, f64), y: f64) {
-    let Some(class) = class(role) else { return };
-    let words = scene.heading.words(role);
-    canvas.titled("stand", &format!("node {}: {words}", lane.node), |canvas| {
-        canvas.rectangle(class, (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
-        if role == Role::Chosen
+fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], span: &Span, (from, to): (f64, f64), y: f64) {
+    // A node that stands still is what it was before, under the stripes.
+    let under = (span.role == Role::Paused).then_some(span.standing);
+    let classes: Vec<_> = under.into_iter().chain([span.role]).filter_map(class).collect();
+    if classes.is_empty() {
+        return;
+    }
+    let title = format!("node {}: {}", lane.node, scene.heading.words(span.role));
+    canvas.titled("stand", &title, |canvas| {
+        for class in classes {
+            canvas.rectangle(class, (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
+        }
+        let words = scene.heading.words(Role::Chosen);
+        if under.unwrap_or(span.role) == Role::Chosen
             && let Some(middle) = gap(dots, from, to, bold(words, 12.0) + 18.0)
         {
             canvas.text("inside", (middle, y + 4.0), Anchor::Middle, words);

@@ -34,11 +34,18 @@ pub struct Options {
     pub notes: Notes,
     /// Whether signs and rules are explained below.
     pub legend: bool,
+    /// How wide a picture should be at most, in pixels; what is wider goes on in the next row.
+    pub width: u32,
 }
+
+/// What fits on a page or a slide.
+pub const USUAL_WIDTH: u32 = 1_500;
+/// Nothing is to be seen on less.
+pub const LEAST_WIDTH: u32 = 400;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { theme: Theme::Auto, clocks: Clocks::None, notes: Notes::Auto, legend: true }
+        Self { theme: Theme::Auto, clocks: Clocks::None, notes: Notes::Auto, legend: true, width: USUAL_WIDTH }
     }
 }
 

@@ -217,15 +217,20 @@ fn axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) -> f64 
     let (unit, name) = if span >= 20_000_000_000 { (1_000, "time in s") } else { (1, "time in ms") };
     let first = overview.from.nanos().saturating_sub(origin).div_euclid(step).saturating_mul(step);
     let mut shown = first;
+    let mut end = f64::MIN;
     for _ in 0..40 {
         let time = Time::from_nanos(shown.saturating_add(origin));
         if time > overview.to {
             break;
         }
         if time >= overview.from {
-            let x = scale.x(time);
-            canvas.line("axis", (x, y), (x, y + 4.0));
-            canvas.text("time", (x, y + 17.0), Anchor::Middle, &short_millis(Time::from_nanos(shown / unit)));
+            let (x, text) = (scale.x(time), short_millis(Time::from_nanos(shown / unit)));
+            let half = width(&text, 11.5) / 2.0;
+            if x - half > end {
+                end = x + half + 9.0;
+                canvas.line("axis", (x, y), (x, y + 4.0));
+                canvas.text("time", (x, y + 17.0), Anchor::Middle, &text);
+            }
         }
         shown = shown.saturating_add(step);
     }

@@ -8,16 +8,15 @@ use super::legend;
 use super::rows::{Row, split};
 use super::sheet::{Depth, MARGIN};
 use super::text::{bold, width, wrapped};
-use super::{Notes, Options};
+use super::{LEAST_WIDTH, Notes, Options};
 use crate::scene::Scene;
 use quorate_sim::words::millis;
 
-/// A picture that would be wider than this is broken into rows.
-const MOST_WIDTH: f64 = 1_500.0;
 /// A note in full is cut after so many letters, where there is room, and else after so many.
 const ALL_LETTERS: usize = 100;
 const FEW_LETTERS: usize = 42;
-const LEAST_WIDTH: f64 = 640.0;
+/// So much is left for the legend of a small picture.
+const LEGEND_WIDTH: f64 = 640.0;
 
 /// Draws a scene in as many rows as it takes.
 pub(super) fn draw(scene: &Scene, options: &Options) -> String {
@@ -28,11 +27,12 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
         Notes::None => &[Depth::None],
     };
     let scale = Scale::of(scene);
-    let rows = broken(scene, scale);
+    let most = f64::from(options.width.max(LEAST_WIDTH));
+    let rows = broken(scene, scale, most);
     // Of all depths, that which leaves out least; the deeper one if that is the same.
     let mut best: Option<(usize, Vec<Frame<'_>>)> = None;
     for depth in depths {
-        let frames: Vec<_> = rows.iter().map(|row| Frame::fit(row, options, *depth, scale, MOST_WIDTH)).collect();
+        let frames: Vec<_> = rows.iter().map(|row| Frame::fit(row, options, *depth, scale, most)).collect();
         let missing: usize = frames.iter().map(Frame::missing).sum();
         if best.as_ref().is_none_or(|(least, _)| missing < *least) {
             best = Some((missing, frames));
@@ -46,10 +46,10 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
 }
 
 /// The scene in rows of about the same width, none wider than a picture should be.
-fn broken(scene: &Scene, scale: Scale) -> Vec<Row> {
+fn broken(scene: &Scene, scale: Scale, most: f64) -> Vec<Row> {
     let left = 120.0;
     let axis = Axis::new(scene, left, scale);
-    let count = ((axis.right - left) / (MOST_WIDTH - left - 60.0)).ceil().max(1.0);
+    let count = ((axis.right - left) / (most - left - 60.0)).ceil().max(1.0);
     let part = (axis.right - left) / count;
     let mut cuts: Vec<usize> = Vec::new();
     // Rows break between instants only.
@@ -65,10 +65,10 @@ fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>], missing: usize)
     let mut canvas = Canvas::default();
     let kinds = Kinds::of(scene);
     let name = &scene.heading.algorithm;
-    let detail = wrapped(&scene.heading.detail, 13.0, MOST_WIDTH - 400.0);
+    let detail = wrapped(&scene.heading.detail, 13.0, f64::from(options.width) * 0.75);
     let longest = detail.iter().map(|line| width(line, 13.0)).fold(bold(name, 20.0), f64::max);
     let reach = rows.iter().map(Frame::reach).fold(longest + MARGIN, f64::max);
-    let right = (reach + MARGIN).max(LEAST_WIDTH);
+    let right = (reach + MARGIN).max(LEGEND_WIDTH.min(f64::from(options.width)));
     canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, name);
     let mut y = MARGIN + 38.0;
     for line in detail.iter().filter(|line| !line.is_empty()) {

@@ -91,7 +91,7 @@ impl<'a> Part<'a> {
     fn lane(&self, lane: &Lane) -> Lane {
         let touches = |span: &&Span| span.from.order < self.orders.end && span.to.order >= self.orders.start;
         let spans = lane.spans.iter().filter(touches);
-        let moved = |span: &Span| Span { role: span.role, from: self.place(span.from), to: self.place(span.to) };
+        let moved = |span: &Span| Span { from: self.place(span.from), to: self.place(span.to), ..*span };
         Lane { node: lane.node, spans: spans.map(moved).collect() }
     }
 

@@ -53,6 +53,9 @@ fn items(scene: &Scene) -> Vec<String> {
     let roles = ROLES.into_iter().filter(|role| *role != Role::Down).filter(stands);
     let named = roles.map(|role| (signs::line(role), scene.heading.words(role))).filter(|(_, words)| !words.is_empty());
     let mut items: Vec<_> = named.map(|(sign, words)| format!("{sign} {words}")).collect();
+    if stands(&Role::Down) {
+        items.push(format!("no line: {}", scene.heading.words(Role::Down)));
+    }
     let steps = |sign: &char| scene.steps.iter().any(|step| signs::step(step) == *sign);
     let mut add_steps = |signs: &[char], text: &str| {
         let there: Vec<String> = signs.iter().filter(|sign| steps(sign)).map(char::to_string).collect();

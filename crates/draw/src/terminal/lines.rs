@@ -48,6 +48,14 @@ impl<'a> Lines<'a> {
         Self { scene, layout, stands, lasting: lasting.map(|(index, _)| index).collect(), told: None }
     }
 
+    /// How everything stands as the picture begins, where nothing that follows would tell: what goes on already, or that
+    /// nothing happens at all.
+    pub(super) fn opening(&self, is_empty: bool) -> Option<Line> {
+        let bands = self.lasting.iter().filter_map(|band| self.scene.bands.get(*band));
+        let words: Vec<_> = bands.map(|band| (Ink::Alarm, format!("{} goes on", band.text))).collect();
+        (is_empty || !words.is_empty()).then(|| Line { row: self.lanes(), words })
+    }
+
     /// The line of what happens next.
     pub(super) fn next(&mut self, moment: &Moment) -> Line {
         self.go_on(moment.place.order, matches!(moment.entry, Entry::Step(_) | Entry::Mark(_)));

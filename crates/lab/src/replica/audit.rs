@@ -127,19 +127,28 @@ impl Ledger {
         if let (Some((term, entry)), Some((known_term, known_entry))) = (told.said, known.said)
             && (term, entry) != (known_term, known_entry)
         {
+            let than = if one == other { "in its earlier life".into() } else { format!("node {other} did") };
             let text = format!(
-                "node {one} applied another entry at index {index} (term {term}) than node {other} did (term {known_term})"
+                "node {one} applied another entry at index {index} (term {term}) than {than} (term {known_term})"
             );
             found.push(Contradiction::Kept(text));
         }
         known.said = known.said.or(told.said);
         if told.state != known.state {
-            let text = format!("node {one} and node {other} have different states at index {index}");
+            let text = if one == other {
+                format!("node {one} has another state at index {index} than it had there before")
+            } else {
+                format!("node {one} and node {other} have different states at index {index}")
+            };
             found.push(Contradiction::Equal(text));
         }
         if told.time != known.time {
-            let text =
-                format!("at index {index} it is {} to node {one}, but {} to node {other}", told.time, known.time);
+            let [now, before] = [told.time, known.time];
+            let text = if one == other {
+                format!("at index {index} it is {now} to node {one}, to whom it was {before} there before")
+            } else {
+                format!("at index {index} it is {now} to node {one}, but {before} to node {other}")
+            };
             found.push(Contradiction::LogTime(text));
         }
         found

@@ -384,6 +384,12 @@ impl FamilyLab for Replica {
         if spec.settings.chaos { chaos::draw(spec.seed, stage) } else { Vec::new() }
     }
 
+    /// At most a minority of the founders lose their disks, as in [`chaos`].
+    fn is_bearable(spec: &Spec<Self>) -> bool {
+        let wiped: BTreeSet<_> = site(spec).wipes.into_iter().map(|(_, node)| node).collect();
+        wiped.len() * 2 < founders(spec)
+    }
+
     /// Long enough that a crash finds writes that are not on the disk yet.
     fn usual_disk() -> Latency {
         Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(10) }

@@ -304,8 +304,10 @@ impl Operator {
     fn next_goal(&self) -> Option<Members> {
         let Members { voters, learners } = &self.members;
         if !self.wiped.is_empty() || !self.doubts.is_empty() {
-            let keep = |set: &BTreeSet<NodeId>| set.difference(&self.wiped).copied().collect();
-            return Some(Members { voters: keep(voters), learners: keep(learners) });
+            let keep = |set: &BTreeSet<NodeId>| set.difference(&self.wiped).copied().collect::<BTreeSet<_>>();
+            let kept = Members { voters: keep(voters), learners: keep(learners) };
+            // Where every voter lost its disk, nobody is left who could decide anything.
+            return (!kept.voters.is_empty()).then_some(kept);
         }
         let missing = self.wanted.saturating_sub(voters.len());
         let ready: BTreeSet<_> = learners.iter().copied().filter(|node| self.lives(*node)).take(missing).collect();

@@ -45,6 +45,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
                 let told = stands(&script, word, node, at, led, at + leads);
                 for silence in silences {
                     let mut told = told.clone();
+                    told.directions.retain(|direction| silence.is_none_or(|silence| !silence.contradicts(direction)));
                     told.directions.extend(silence.filter(|_| self.failure.kind == Kind::Always));
                     if self.try_script(told) {
                         return true;

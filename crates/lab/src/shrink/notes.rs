@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 pub(super) struct Noted {
     /// All that a script can say of it.
     pub(super) script: Script,
+    /// Faults that show in all that came late or got lost, and need not be told where that is told.
+    pub(super) shown: Vec<TimedFault>,
     /// When its last noted thing happened.
     pub(super) end: Duration,
     /// Why the simulator cannot do it, if it cannot.
@@ -48,9 +50,14 @@ pub(super) struct Notes<F: FamilyLab> {
     disks: Disks,
     /// Which faults have begun and not ended, by their texts.
     open: Vec<(String, usize)>,
+    /// Those of them that show in all that comes late or gets lost.
+    open_shown: Vec<(String, usize)>,
     /// Who is down, and by which fault.
     down: BTreeMap<NodeId, Absence>,
+    /// Who stands still, and since when.
+    paused: BTreeMap<NodeId, Duration>,
     script: Script,
+    shown: Vec<TimedFault>,
     obstacle: Option<Obstacle>,
     family: std::marker::PhantomData<F>,
 }
@@ -121,8 +128,11 @@ impl<F: FamilyLab> Notes<F> {
             timers: Timers::default(),
             disks: Disks::default(),
             open: Vec::new(),
+            open_shown: Vec::new(),
             down: BTreeMap::new(),
+            paused: BTreeMap::new(),
             script: Script::default(),
+            shown: Vec::new(),
             obstacle: None,
             family: std::marker::PhantomData,
         }
@@ -142,7 +152,11 @@ impl<F: FamilyLab> Notes<F> {
         self.disks.end(self.clock.now, &mut self.script.directions);
         // A script reads best in the order of links and nodes.
         self.script.directions.sort();
-        Noted { script: self.script, end: self.clock.now, obstacle: self.obstacle }
+        // Whoever stands still for ever takes nothing more: that shows in nothing else.
+        let for_ever = self.paused.into_iter().map(|(node, at)| pause(node, at, None));
+        self.script.faults.extend(for_ever);
+        self.script.faults.sort_by_key(|timed| timed.at);
+        Noted { script: self.script, shown: self.shown, end: self.clock.now, obstacle: self.obstacle }
     }
 
     fn elapsed(&mut self, time: Time) -> Duration {
@@ -277,6 +291,7 @@ impl<F: FamilyLab> Notes<F> {
                 let at = self.clock.reach(at, Rank::Fault, position);
                 let kept = self.disks.crashes(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
                 self.timers.crash(*node, at, &mut self.script.directions);
+                self.resumes(at, *node);
                 let place = self.crash(at, *node, kept);
                 self.down.insert(*node, Absence::Crash(place));
             }
@@ -285,10 +300,20 @@ impl<F: FamilyLab> Notes<F> {
                 self.timers.crash(*node, self.clock.now, &mut self.script.directions);
                 self.down.insert(*node, Absence::Ended { at: at.max(self.clock.now), kept });
             }
-            // A node that stands still takes everything later, and that is noted.
-            Happening::Paused { .. } | Happening::Resumed { .. } => {}
+            Happening::Paused { node } => {
+                let position = self.next_position();
+                let at = self.clock.reach(at, Rank::Fault, position);
+                self.paused.insert(*node, at);
+            }
+            // A node that stood still takes everything later, and that is noted.
+            Happening::Resumed { node } => self.resumes(at, *node),
             Happening::Changed { text } => self.changes(at, text),
         }
+    }
+
+    fn resumes(&mut self, at: Duration, node: NodeId) {
+        let since = self.paused.remove(&node);
+        self.shown.extend(since.map(|since| pause(node, since, Some(less(at, since)))));
     }
 
     /// What is lost on arrival arrives all the same: that its receiver is down or cut off is told elsewhere.
@@ -325,7 +350,12 @@ impl<F: FamilyLab> Notes<F> {
         let Ok(fault) = text.parse::<Fault>() else { return };
         // How links behave shows in every message, and a disk's failure in the crash that follows.
         let is_told = match &fault {
-            Fault::Link { .. } | Fault::Disk { trouble: DiskTrouble::Fails, .. } => false,
+            Fault::Link { .. } => {
+                self.open_shown.push((text.to_owned(), self.shown.len()));
+                self.shown.push(TimedFault { at, fault: fault.clone(), lasts: None });
+                false
+            }
+             Fault::Disk { trouble: DiskTrouble::Fails, .. } => false,
             Fault::Disk { node, trouble: DiskTrouble::Full } => {
                 self.disks.fills(*node);
                 true
@@ -352,6 +382,13 @@ impl<F: FamilyLab> Notes<F> {
     }
 
     fn ends(&mut self, at: Duration, text: &str) {
+        if let Some(place) = self.open_shown.iter().position(|(open, _)| open == text) {
+            let (_, fault) = self.open_shown.remove(place);
+            if let Some(timed) = self.shown.get_mut(fault) {
+                timed.lasts = Some(less(at, timed.at));
+            }
+            return;
+        }
         let Some(place) = self.open.iter().position(|(open, _)| open == text) else { return };
         let (_, fault) = self.open.remove(place);
         let position = self.next_position();
@@ -363,6 +400,10 @@ impl<F: FamilyLab> Notes<F> {
             }
         }
     }
+}
+
+fn pause(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
+    TimedFault { at, fault: Fault::Pause { node }, lasts }
 }
 
 impl Flight {

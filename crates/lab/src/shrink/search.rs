@@ -2,7 +2,7 @@
 
 use super::size::{Size, figures, size, tidied};
 use super::trial::{self, Excuses, Failure};
-use super::{End, Figures, Progress, Shrunk, is_explicit, note, scripted};
+use super::{End, Figures, Progress, Shrunk, is_explicit};
 use crate::family::FamilyLab;
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
@@ -26,6 +26,8 @@ pub(super) struct Search<F: FamilyLab, P> {
     pub(super) size: Size,
     before: Figures,
     excuses: Excuses,
+    /// Whether the first run had no more to bear than its algorithm promises.
+    is_bearable: bool,
     tries: u64,
     most: u64,
     end: Option<End>,
@@ -48,6 +50,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
             size: size(&spec, &failure),
             before: figures(&spec, &failure),
             excuses: failure.excuses,
+            is_bearable: F::is_bearable(&spec),
             best: spec,
             failure,
             tries: 0,
@@ -146,7 +149,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         // Where a script says nothing, the workload would speak again.
         let is_sound =
             is_sound && (candidate.is_scripted() || !self.best.is_scripted() || F::is_silent(&candidate.settings));
-        if self.is_tired() || !is_sound || !self.tried.insert(fingerprint(candidate)) {
+        if self.is_tired() || !is_sound || !self.is_fair(candidate) || !self.tried.insert(fingerprint(candidate)) {
             return None;
         }
         self.tries += 1;
@@ -161,6 +164,11 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         let failure = failure?;
         let excused = failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
         (!excused).then_some(failure)
+    }
+
+    /// Whether it fails for no reason that the first run had not.
+    fn is_fair(&self, candidate: &Spec<F>) -> bool {
+        !self.is_bearable || F::is_bearable(candidate)
     }
 
     /// Whether enough was tried with chance left.
@@ -198,8 +206,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         }
         let before = (self.best.clone(), self.failure.clone(), self.size.clone());
         self.accept(other, failure);
-        let said = scripted(&self.best, note(&self.best, self.entry, &self.failure));
-        self.begin_script(&said);
+        self.begin_scripted();
         self.make_explicit();
         self.leave_out();
         if self.size >= before.2 || !is_explicit(&self.best) {

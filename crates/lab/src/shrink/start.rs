@@ -43,15 +43,22 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         if is_explicit(&self.best) {
             return;
         }
-        let said = scripted(&self.best, note(&self.best, self.entry, &self.failure));
-        if self.begin_script(&said) {
+        if self.begin_scripted() {
             self.leave_out_loosely();
         }
     }
 
+    /// Takes a script for the best run that says what users do and what goes wrong in it.
+    pub(super) fn begin_scripted(&mut self) -> bool {
+        [false, true].into_iter().any(|is_full| {
+            let said = scripted(&self.best, note(&self.best, self.entry, &self.failure), is_full);
+            self.begin_script(&said)
+        })
+    }
+
     /// Takes the first script for the best run that fails at all. Users whom a script speaks for ask only once, so what a
     /// crash would swallow is left out if it must be.
-    pub(super) fn begin_script(&mut self, said: &Spec<F>) -> bool {
+    fn begin_script(&mut self, said: &Spec<F>) -> bool {
         let Some(script) = &said.script else { return false };
         let unhurt = [0, 1, 10].map(|seconds| unhurt(script, Duration::from_secs(seconds)));
         let only = |script: &Script, word: &str| {

@@ -3,6 +3,7 @@
 use super::header::{FORMAT, Header};
 use super::line::{EffectLine, InputLine, Manner, WorldLine};
 use crate::moment::{Done, Happening, Moment, Observer, Sent, Taken};
+use crate::words;
 use quorate_core::{Duration, NodeId, Span, Time};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -17,7 +18,7 @@ pub enum JournalError {
     Empty,
     /// The first line is something else.
     #[error("This is not a journal: its first line is not a header ({0}). A journal is what --trace FILE writes.")]
-    NoHeader(serde_json::Error),
+    NoHeader(String),
     /// A newer program wrote it.
     #[error("The journal has format {found}, but this program reads up to format {FORMAT}. Use a newer quorate.")]
     TooNew {
@@ -112,11 +113,11 @@ impl<R: BufRead> Journal<R> {
         struct Format {
             journal: u32,
         }
-        let format: Format = serde_json::from_str(&buffer).map_err(JournalError::NoHeader)?;
+        let format: Format = serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(told(&error)))?;
         if format.journal > FORMAT {
             return Err(JournalError::TooNew { found: format.journal });
         }
-        let header = serde_json::from_str(&buffer).map_err(JournalError::NoHeader)?;
+        let header = serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(told(&error)))?;
         Ok(Self { input, header, line: 1, buffer })
     }
 
@@ -202,7 +203,24 @@ impl<R: BufRead> Journal<R> {
 
 /// What is wrong, and where in the line: the parser sees one line only, and counts it as the first.
 fn reason_within_line(error: &serde_json::Error) -> String {
-    error.to_string().replace(" at line 1 column ", " at column ")
+    told(error).replace(" at line 1 column ", " at column ")
+}
+
+/// More of what a parser quotes from a line nobody needs.
+const MOST_QUOTED: usize = 300;
+
+/// What a parser says, which quotes what it found: that may be anything.
+fn told(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let text = words::clean(&text);
+    match text.char_indices().nth(MOST_QUOTED) {
+        // Where it stands comes last, and stays.
+        Some((end, _)) => {
+            let place = text.rfind(" at line ").map_or("", |place| &text[place.max(end)..]);
+            format!("{}…{place}", &text[..end])
+        }
+        None => text.into_owned(),
+    }
 }
 
 /// No line of a journal is longer: one that seems so is no journal.

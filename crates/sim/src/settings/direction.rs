@@ -101,7 +101,12 @@ const TIMES: [&str; 2] = ["at", "for"];
 impl Direction {
     /// Whether it can be about a group of the nodes 1 to `nodes`.
     pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
-        self.nodes().into_iter().flatten().try_for_each(|node| check_node(self, node, nodes))
+        self.validate_as(self, nodes)
+    }
+
+    /// As [`validate`](Self::validate), where a mistake quotes this text.
+    pub(super) fn validate_as(&self, text: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
+        self.nodes().into_iter().flatten().try_for_each(|node| check_node(text, node, nodes))
     }
 
     /// The nodes that it names.
@@ -109,6 +114,27 @@ impl Direction {
         match *self {
             Self::Message { from, to, .. } => [Some(from), Some(to)],
             Self::Timer { node, .. } | Self::Sync { node, .. } => [Some(node), None],
+        }
+    }
+
+    /// Whether both are about the same thing, and cannot both hold. A message that takes so long may come again.
+    pub fn contradicts(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Message { from, to, number, fate },
+                Self::Message { from: other_from, to: other_to, number: other_number, fate: other_fate },
+            ) => {
+                let both = matches!(
+                    (fate, other_fate),
+                    (Destiny::Takes(_), Destiny::Again(_)) | (Destiny::Again(_), Destiny::Takes(_))
+                );
+                (from, to, number) == (other_from, other_to, other_number) && !both
+            }
+            (Self::Timer { node, number, .. }, Self::Timer { node: other_node, number: other_number, .. })
+            | (Self::Sync { node, number, .. }, Self::Sync { node: other_node, number: other_number, .. }) => {
+                (node, number) == (other_node, other_number)
+            }
+            (Self::Message { .. } | Self::Timer { .. } | Self::Sync { .. }, _) => false,
         }
     }
 

@@ -167,8 +167,18 @@ pub enum SettingError {
         /// How many nodes there are.
         nodes: usize,
     },
+    /// Two directions of a script cannot both hold.
+    #[error("{} and {}{} are about the same thing; leave one of them out.", quoted(text), quoted(other), on_line(*line))]
+    SameThing {
+        /// The one.
+        text: String,
+        /// The other.
+        other: String,
+        /// On which line that stands, where there are lines.
+        line: Option<usize>,
+    },
     /// A line of a script holds a mistake.
-    #[error("Line {line}, {}: {mistake}", quoted(text))]
+    #[error("{}", in_line(*line, text, mistake))]
     InLine {
         /// Its number, from 1.
         line: usize,
@@ -210,6 +220,16 @@ fn quoted(text: &str) -> String {
     }
     quoted.push_str(if characters.next().is_some() { "…'" } else { "'" });
     quoted
+}
+
+/// The mistake, with the line that it is on; the line itself is quoted if the mistake does not do so.
+fn in_line(line: usize, text: &str, mistake: &SettingError) -> String {
+    let (told, whole) = (mistake.to_string(), quoted(text));
+    if told.contains(&whole) { format!("Line {line}: {told}") } else { format!("Line {line}, {whole}: {told}") }
+}
+
+fn on_line(line: Option<usize>) -> String {
+    line.map(|line| format!(" on line {line}")).unwrap_or_default()
 }
 
 fn or_rather(nearest: &Option<String>) -> String {

@@ -375,11 +375,16 @@ impl TimedFault {
     /// Whether it can happen in a group of the nodes 1 to `nodes`: all nodes that it names are there, somebody is
     /// left to be the rest, and only what can end has a length.
     pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
+        self.validate_as(self, nodes)
+    }
+
+    /// As [`validate`](Self::validate), where a mistake quotes this text.
+    pub(super) fn validate_as(&self, text: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
         let kind = self.fault.kind();
         if let Some(length) = self.lasts.filter(|_| !kind.can_last()) {
             return Err(SettingError::CannotLast { word: kind.name().into(), length: Length(length).to_string() });
         }
-        self.fault.validate_as(self, nodes)
+        self.fault.validate_as(text, nodes)
     }
 }
 

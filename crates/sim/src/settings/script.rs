@@ -27,7 +27,7 @@ pub struct Script {
     pub faults: Vec<TimedFault>,
     /// What users ask, in the order of the lines.
     pub commands: Vec<TimedCommand>,
-    /// What is not left to chance, in the order of the lines. Of two about the same thing, the later holds.
+    /// What is not left to chance, in the order of the lines. No two may be about the same thing.
     pub directions: Vec<Direction>,
 }
 
@@ -45,17 +45,26 @@ pub struct TimedCommand {
 impl Script {
     /// Reads a script in which these are the commands; a word that is a fault's or a direction's too means that.
     pub fn parse(text: &str, commands: &[&str]) -> Result<Self, SettingError> {
-        Self::read(text, |word| {
-            let known = commands.iter().find(|name| name.eq_ignore_ascii_case(word));
-            known.map(|name| (*name).into()).ok_or_else(|| unknown(word, commands))
-        })
+        Self::read(text, None, |word| known(word, commands))
+    }
+
+    /// Reads a script that is for the nodes 1 to `nodes`. A mistake is told with its line.
+    pub fn parse_for(text: &str, commands: &[&str], nodes: usize) -> Result<Self, SettingError> {
+        Self::read(text, Some(nodes), |word| known(word, commands))
     }
 
     /// Whether it can happen in a group of the nodes 1 to `nodes`.
     pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
         self.faults.iter().try_for_each(|fault| fault.validate(nodes))?;
         self.commands.iter().try_for_each(|command| check_node(command, command.node, nodes))?;
-        self.directions.iter().try_for_each(|direction| direction.validate(nodes))
+        self.directions.iter().try_for_each(|direction| direction.validate(nodes))?;
+        let contradicts = |(text, other): (Direction, Direction)| SettingError::SameThing {
+            text: text.to_string(),
+            other: other.to_string(),
+            line: None,
+        };
+        contradiction(self.directions.iter().map(|direction| (*direction, ())))
+            .map_or(Ok(()), |((one, ()), (other, ()))| Err(contradicts((one, other))))
     }
 
     /// Whether nothing happens in it.
@@ -63,32 +72,79 @@ impl Script {
         self.faults.is_empty() && self.commands.is_empty() && self.directions.is_empty()
     }
 
-    fn read(text: &str, command: impl Fn(&str) -> Result<String, SettingError>) -> Result<Self, SettingError> {
+    fn read(
+        text: &str,
+        nodes: Option<usize>,
+        command: impl Fn(&str) -> Result<String, SettingError>,
+    ) -> Result<Self, SettingError> {
         let mut script = Self::default();
+        let mut directed = Vec::new();
         // Some editors begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, line) in (1..).zip(text.lines()) {
             let item = line.split('#').next().unwrap_or_default().trim();
             if !item.is_empty() {
-                let mistaken =
-                    |mistake| SettingError::InLine { line: number, text: item.into(), mistake: Box::new(mistake) };
-                script.add(item, &command).map_err(mistaken)?;
+                script.add(item, nodes, &command).map_err(|mistake| in_line(number, item, mistake))?;
+                directed.resize(script.directions.len(), number);
             }
         }
-        Ok(script)
+        let told = script.directions.iter().copied().zip(directed);
+        match contradiction(told) {
+            Some((one, other)) => {
+                let ((other, before), (one, after)) = if one.1 < other.1 { (one, other) } else { (other, one) };
+                let (text, other) = (one.to_string(), other.to_string());
+                let mistake = SettingError::SameThing { text: text.clone(), other, line: Some(before) };
+                Err(in_line(after, &text, mistake))
+            }
+            None => Ok(script),
+        }
     }
 
-    fn add(&mut self, item: &str, command: impl Fn(&str) -> Result<String, SettingError>) -> Result<(), SettingError> {
+    fn add(
+        &mut self,
+        item: &str,
+        nodes: Option<usize>,
+        command: impl Fn(&str) -> Result<String, SettingError>,
+    ) -> Result<(), SettingError> {
         let word = first_word(item).0;
+        let fits = |check: &dyn Fn(usize) -> Result<(), SettingError>| nodes.map_or(Ok(()), check);
         if FaultKind::named(word).is_some() {
-            self.faults.push(item.parse()?);
+            let fault: TimedFault = item.parse()?;
+            fits(&|nodes| fault.validate_as(&item, nodes))?;
+            self.faults.push(fault);
         } else if Subject::named(word).is_some() {
-            self.directions.push(item.parse()?);
+            let direction: Direction = item.parse()?;
+            fits(&|nodes| direction.validate_as(&item, nodes))?;
+            self.directions.push(direction);
         } else {
-            self.commands.push(read_command(item, command)?);
+            let command = read_command(item, command)?;
+            fits(&|nodes| check_node(&item, command.node, nodes))?;
+            self.commands.push(command);
         }
         Ok(())
     }
+}
+
+fn in_line(line: usize, text: &str, mistake: SettingError) -> SettingError {
+    SettingError::InLine { line, text: text.into(), mistake: Box::new(mistake) }
+}
+
+/// Two directions that cannot both hold, if there are any, each with what stands beside it.
+fn contradiction<T: Copy + Ord>(
+    directions: impl Iterator<Item = (Direction, T)>,
+) -> Option<((Direction, T), (Direction, T))> {
+    let mut sorted: Vec<_> = directions.collect();
+    // Those about the same thing stand side by side then.
+    sorted.sort_unstable();
+    sorted.windows(2).find_map(|pair| match pair {
+        [one, other] if one.0.contradicts(&other.0) => Some((*one, *other)),
+        _ => None,
+    })
+}
+
+fn known(word: &str, commands: &[&str]) -> Result<String, SettingError> {
+    let known = commands.iter().find(|name| name.eq_ignore_ascii_case(word));
+    known.map(|name| (*name).into()).ok_or_else(|| unknown(word, commands))
 }
 
 fn read_command(
@@ -127,7 +183,7 @@ impl FromStr for Script {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
-        Self::read(text, |word| Ok(word.into()))
+        Self::read(text, None, |word| Ok(word.into()))
     }
 }
 
@@ -222,6 +278,55 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_is_not_there_is_told_with_its_line() {
+        let names = COMMANDS.map(|command| command.name());
+        let verdict = |text: &str| Script::parse_for(text, &names, 3).unwrap_err().to_string() + "\n";
+        expect![[r#"
+            Line 3: 'try 4 at 5ms' names node 4, but there are only nodes 1 to 3.
+            Line 2: 'crash 9' names node 9, but there are only nodes 1 to 3.
+            Line 1: 'cut 1,2,3 | rest' leaves nobody for 'rest': it names every node there is.
+            Line 1: 'timer 1 of 4 takes 1ms' names node 4, but there are only nodes 1 to 3.
+        "#]].assert_eq(
+            &["acquire 3\n\ntry 4 at 5ms", "# x\ncrash 9", "cut 1,2,3 | rest", "timer 1 of 4 takes 1ms"]
+                .map(verdict)
+                .concat(),
+        );
+    }
+
+    #[test]
+    fn two_directions_about_one_thing_are_refused() {
+        let verdict = |text: &str| parse(text).unwrap_err().to_string() + "\n";
+        expect![[r#"
+            Line 3: 'message 1 of 1 > 2 takes 10ms' and 'message 1 of 1 > 2 takes 9ms' on line 1 are about the same thing; leave one of them out.
+            Line 3: 'message 1 of 1 > 2 is lost' and 'message 1 of 1 > 2 takes 9ms' on line 1 are about the same thing; leave one of them out.
+            Line 2: 'message 1 of 1 > 2 is lost' and 'message 1 of 1 > 2 is lost' on line 1 are about the same thing; leave one of them out.
+            Line 2: 'message 1 of 1 > 2 is lost' and 'message 1 of 1 > 2 comes again after 3ms' on line 1 are about the same thing; leave one of them out.
+            Line 2: 'message 1 of 1 > 2 comes again after 2ms' and 'message 1 of 1 > 2 comes again after 3ms' on line 1 are about the same thing; leave one of them out.
+            Line 2: 'timer 4 of 1 takes 1ms' and 'timer 4 of 1 takes 3ms' on line 1 are about the same thing; leave one of them out.
+            Line 3: 'sync 4 of 1 takes 3ms' and 'sync 4 of 1 takes 3ms' on line 1 are about the same thing; leave one of them out.
+        "#]].assert_eq(
+            &[
+                "message 1 of 1 > 2 takes 9ms\n\nmessage 1 of 1 > 2 takes 10ms",
+                "message 1 of 1 > 2 takes 9ms\nheal\nmessage 1 of 1 > 2 is lost",
+                "message 1 of 1 > 2 is lost\nmessage 1 of 1 > 2 is lost",
+                "message 1 of 1 > 2 comes again after 3ms\nmessage 1 of 1 > 2 is lost",
+                "message 1 of 1 > 2 comes again after 3ms\nmessage 1 of 1 > 2 comes again after 2ms",
+                "timer 4 of 1 takes 3ms\ntimer 4 of 1 takes 1ms",
+                "sync 4 of 1 takes 3ms\ntimer 4 of 1 takes 3ms\nsync 4 of 1 takes 3ms",
+            ]
+            .map(verdict)
+            .concat(),
+        );
+        let fine = "message 1 of 1 > 2 comes again after 3ms\nmessage 1 of 1 > 2 takes 2ms\nmessage 1 of 2 > 1 takes 2ms\n\
+                    message 2 of 1 > 2 takes 2ms\ntimer 1 of 1 takes 2ms\nsync 1 of 1 takes 2ms\ntimer 1 of 2 takes 2ms";
+        let mut script = parse(fine).unwrap();
+        assert_eq!(script.validate(2), Ok(()));
+        script.directions.extend(script.directions.last().copied());
+        let twice = script.validate(2).unwrap_err().to_string();
+        assert!(twice.contains("are about the same thing"), "{twice}");
+    }
+
+    #[test]
     fn mistakes_in_a_script() {
         let texts = [
             "heal\n\n  crsh 2 at 5ms  # oops",
@@ -242,17 +347,17 @@ mod tests {
         expect![[r#"
             Line 3, 'crsh 2 at 5ms': 'crsh' is not a fault or a command; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
             Line 1, 'acqire 2 at 5ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
-            Line 1, 'banana': 'banana' is not a fault or a command. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
-            Line 1, 'acquire': 'acquire' lacks a node; write COMMAND NODE [at TIME].
+            Line 1: 'banana' is not a fault or a command. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
+            Line 1: 'acquire' lacks a node; write COMMAND NODE [at TIME].
             Line 1, 'acquire two at 5ms': 'two' is not a node's number; write for example 2.
             Line 1, 'acquire 2 3 at 5ms': '3' makes no sense in 'acquire 2 3'. Write COMMAND NODE [at TIME].
             Line 1, 'acquire 2 at 5ms for 3ms': 'acquire' happens at once and cannot last; leave out 'for 3ms'.
-            Line 1, 'acquire 2 att 5ms': 'att' makes no sense in 'acquire 2 att 5ms'; did you mean 'at'? Write COMMAND NODE [at TIME].
+            Line 1: 'att' makes no sense in 'acquire 2 att 5ms'; did you mean 'at'? Write COMMAND NODE [at TIME].
             Line 1, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
-            Line 1, 'at 5ms': 'at 5ms' lacks a fault or a command; write for example 'crash 2 at 10ms'.
-            Line 1, 'crash 2 at 5ms for': 'crash 2 at 5ms for' lacks a length after 'for'; write for example 'for 20ms'.
+            Line 1: 'at 5ms' lacks a fault or a command; write for example 'crash 2 at 10ms'.
+            Line 1: 'crash 2 at 5ms for' lacks a length after 'for'; write for example 'for 20ms'.
             Line 1, 'cut 1 | 1': '1 | 1' puts node 1 on two sides; leave it on one.
-            Line 2, 'heal\u{7}': 'heal\u{7}' is not a fault or a command; did you mean 'heal'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
+            Line 2: 'heal\u{7}' is not a fault or a command; did you mean 'heal'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
         "#]].assert_eq(&sentences);
         let without_commands = Script::parse("acquire 2", &[]).unwrap_err().to_string() + "\n";
         expect![[r#"

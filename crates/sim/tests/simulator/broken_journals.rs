@@ -233,3 +233,24 @@ proptest! {
         watch_as_mutex(&bytes);
     }
 }
+
+/// What a parser quotes from a journal goes to somebody's terminal.
+#[test]
+fn an_error_quotes_nothing_that_would_steer_a_terminal() {
+    let long = "x".repeat(9_000);
+    for name in ["\u{1b}[31mred\u{7}", "\u{202e}desrever", "a\nb\u{0}", long.as_str()] {
+        let name = serde_json::to_string(name).unwrap();
+        let lines = format!(
+            "{{\"journal\":1,\"algorithm\":\"a\",\"family\":\"f\",\"nodes\":2,\"seed\":7,\"run\":null}}\n\
+             {{\"time\":0,\"node\":1,\"input\":{{\"command\":{name}}},\"effects\":[]}}\n"
+        );
+        let mut journal = Journal::open(lines.as_bytes()).unwrap();
+        let error = journal.show::<Command, Event>(&mut ()).unwrap_err().to_string();
+        assert!(error.contains("Line 2") && error.contains("column"), "{error:?}");
+        assert!(!error.chars().any(|letter| letter.is_control() || letter == '\u{202e}'), "{error:?}");
+        assert!(error.chars().count() < 600, "{} letters", error.chars().count());
+        let header = format!("{{\"journal\":{name}}}\n");
+        let error = Journal::open(header.as_bytes()).err().unwrap().to_string();
+        assert!(!error.chars().any(|letter| letter.is_control() || letter == '\u{202e}'), "{error:?}");
+    }
+}
