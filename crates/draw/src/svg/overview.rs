@@ -8,6 +8,7 @@ use super::sheet::MARGIN;
 use super::text::{bold, shortened, width, wrapped};
 use crate::overview::{Bin, Overview, ROLES, Row};
 use crate::plural::counted;
+use crate::scene::Band;
 use quorate_core::Time;
 use quorate_sim::role::Role;
 use quorate_sim::words::millis;
@@ -17,6 +18,7 @@ use std::fmt::Write;
 const WIDE: f64 = 1_080.0;
 const RIBBON: f64 = 20.0;
 const PITCH: f64 = 29.0;
+const NAME_ROW: f64 = 18.0;
 const BARS: f64 = 84.0;
 /// The letters and the lines of the legend.
 const LETTERS: f64 = 12.5;
@@ -40,9 +42,10 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
         y += 19.0;
     }
     let scale = Scale { from: overview.from, to: overview.to, left };
-    let top = y + 22.0;
+    let (rows, count) = name_rows(overview, &scale);
+    let top = y + 4.0 + count as f64 * NAME_ROW;
     let bottom = top + overview.lanes.len() as f64 * PITCH + 14.0 + BARS;
-    bands(&mut canvas, overview, &scale, (y, top, bottom));
+    bands(&mut canvas, overview, &scale, &rows, (top, bottom));
     for (index, row) in overview.lanes.iter().enumerate() {
         lane(&mut canvas, overview, row, &scale, top + index as f64 * PITCH);
     }
@@ -95,18 +98,37 @@ impl Scale {
     }
 }
 
-fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (names, top, bottom): (f64, f64, f64)) {
-    let mut end = f64::MIN;
-    for band in &overview.bands {
+/// In how many rows the names of bands stand at most; the others are told when the pointer rests on them.
+const NAME_ROWS: usize = 3;
+
+/// The row of each band's name, if there is room for it; and how many rows there are.
+fn name_rows(overview: &Overview, scale: &Scale) -> (Vec<Option<usize>>, usize) {
+    let mut ends: Vec<f64> = Vec::new();
+    let mut row_of = |band: &Band| {
+        let from = scale.x(band.from.time);
+        let end = from + bold(&shortened(&band.text, 40), 12.5) + 12.0;
+        let free = ends.iter().position(|taken| *taken < from);
+        let row = free.or((ends.len() < NAME_ROWS).then_some(ends.len())).filter(|_| end < scale.left + WIDE)?;
+        match ends.get_mut(row) {
+            Some(taken) => *taken = end,
+            None => ends.push(end),
+        }
+        Some(row)
+    };
+    let rows = overview.bands.iter().map(&mut row_of).collect();
+    (rows, ends.len().max(1))
+}
+
+fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, rows: &[Option<usize>], (top, bottom): (f64, f64)) {
+    for (band, row) in overview.bands.iter().zip(rows) {
         let (from, to) = (scale.x(band.from.time), band.to.map_or(scale.left + WIDE, |place| scale.x(place.time)));
         let (area, edge, class) = if band.cut { ("cut", "edge", "band") } else { ("odd", "odd-edge", "odd-band") };
         canvas.titled("lasting", &band.text, |canvas| {
             canvas.rectangle(area, (from, top - 4.0), ((to - from).max(1.5), bottom - top + 4.0), 0.0);
-            let text = shortened(&band.text, 40);
-            if from > end + 8.0 && from + width(&text, 12.5) < scale.left + WIDE {
-                end = from + width(&text, 12.5);
-                canvas.line(edge, (from, names + 8.0), (from, top));
-                canvas.text(class, (from + 3.0, names + 14.0), Anchor::Start, &text);
+            if let Some(row) = row {
+                let y = top - 8.0 - *row as f64 * NAME_ROW;
+                canvas.line(edge, (from, y - 6.0), (from, top));
+                canvas.text(class, (from + 3.0, y), Anchor::Start, &shortened(&band.text, 40));
             }
         });
     }
