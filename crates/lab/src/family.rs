@@ -104,6 +104,11 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// The settings of a run in which only the script says what users do.
     fn scripted(settings: &Self::Settings) -> Self::Settings;
 
+    /// The settings of the same run without the faults that the family draws from the seed.
+    fn calm(settings: &Self::Settings) -> Self::Settings {
+        settings.clone()
+    }
+
     /// Whether nobody asks for anything unless a script does.
     fn is_silent(_settings: &Self::Settings) -> bool {
         false

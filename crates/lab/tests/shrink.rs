@@ -207,6 +207,21 @@ fn a_snapshot_that_nobody_reports_becomes_small() {
     is_documented(&row(&small, "a seed"));
 }
 
+/// A run in which more disks are lost than any replica bears fails without any flaw, and so does one that is merely slow.
+#[test]
+fn no_smaller_run_bears_more() {
+    let spec = replica("replica-no-report", 42);
+    let small = shrunk(&spec, "answered", 600);
+    assert_eq!(small.after.nodes, 3, "{}", small.spec.command("sim"));
+    let script = small.spec.script.expect("the faults can be told");
+    let wiped = script.faults.iter().filter(|timed| timed.to_string().contains("blank"));
+    assert!(wiped.count() <= 1, "{script}");
+    assert!(!small.violation.text.contains("voters ,"), "{}", small.violation.text);
+    let twin =
+        experiment::run(&Spec { algorithm: "replica".into(), script: Some(script.clone()), ..small.spec }).unwrap();
+    assert!(twin.breaches().all(|verdict| verdict.name != "answered"), "{script}");
+}
+
 #[test]
 fn the_same_run_becomes_the_same() {
     let spec = Spec { random_faults: "pause=2,crash=1".parse().unwrap(), ..mutex("ricart-agrawala-node-only", 4) };

@@ -26,6 +26,10 @@ const MARK: &str = "# Made small by quorate shrink";
 /// All steps are shown of a run that has no more events.
 const WHOLE: u64 = 40;
 
+/// What is said where there is no script.
+const UNSAVED: &str = "Nothing was saved: no script was found that fails as well, so the command that repeats the run is all there \
+                       is. It gives the same run whenever it is typed.";
+
 #[derive(Serialize)]
 struct Report<'a> {
     algorithm: &'a str,
@@ -177,6 +181,10 @@ fn conclude<F: Present>(
     shrunk.spec.script_path = shrunk.spec.script.is_some().then(|| path.display().to_string());
     let saved = shrunk.spec.script.is_some().then_some(path.as_path());
     match out {
+        Out::Stdout(_) if saved.is_none() => {
+            eprintln!("{UNSAVED} To see it again: {}", shrunk.spec.command("sim"));
+            return Ok(verdict);
+        }
         Out::Stdout(_) => {
             output().write_all(text(&shrunk).as_bytes())?;
             eprint!("{}", limits(&shrunk));
@@ -276,11 +284,7 @@ fn print<F: Present>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> 
                 writeln!(out, "  {line}")?;
             }
         }
-        _ => writeln!(
-            out,
-            "\nNothing was saved: no script was found that fails as well, so the command below is all there is. It gives the \
-             same run whenever it is typed."
-        )?,
+        _ => writeln!(out, "\n{UNSAVED}")?,
     }
     let limits = limits(shrunk);
     if !limits.is_empty() {

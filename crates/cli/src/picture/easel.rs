@@ -153,7 +153,7 @@ fn sequence(drawing: &Drawing) -> anyhow::Result<String> {
         Drawing::Scene(scene) => Ok(mermaid::draw(scene)),
         Drawing::Overview(overview) => bail!(
             "This is too much for a sequence diagram: {} steps, {} messages and {} nodes, where at most {MOST_STEPS} steps, \
-             {MOST_ARROWS} messages and {MOST_LANES} nodes fit. Draw a part of the run, by its time or its nodes.",
+             {MOST_ARROWS} messages and {MOST_LANES} nodes fit. Draw a part of the run, with --from and --to, or fewer of its nodes.",
             grouped(overview.total.steps),
             grouped(overview.total.messages + overview.total.control),
             overview.lanes.len() + overview.more_nodes

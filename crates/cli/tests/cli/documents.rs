@@ -88,6 +88,7 @@ fn the_script_of_the_documents_runs() {
     std::fs::write(folder.path().join("scenario"), script).expect("a file");
     let printed = run_in(folder.path(), "sim ricart-agrawala --script scenario --steps").ok(0);
     assert!(printed.contains("cancelled") && printed.contains("ENTERS"), "{printed}");
+    assert!(printed.contains("LEAVES") && !printed.contains("refused"), "{printed}");
 }
 
 fn shell_lines(file: &str) -> impl Iterator<Item = String> {

@@ -399,7 +399,7 @@ fn a_long_run_is_an_overview_and_a_window_of_it_is_not() {
     let text = recorded.run("draw run.journal").ok(0);
     assert!(text.contains("node 3") && text.contains("--from"), "{text}");
     let refused = recorded.run("draw run.journal --mermaid a.mmd").complaint();
-    assert!(refused.contains("too many for a sequence diagram") && refused.contains("--from"), "{refused}");
+    assert!(refused.contains("too much for a sequence diagram") && refused.contains("--from"), "{refused}");
     assert!(!recorded.path().join("a.mmd").exists());
     let part = recorded.run("draw run.journal --from 1s --to 1.02s --svg a.svg --mermaid a.mmd").ok(0);
     assert!(!part.contains("overview"), "{part}");

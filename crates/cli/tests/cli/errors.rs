@@ -239,7 +239,7 @@ fn scripts() {
             $ quorate sim central --script misspelt
             error: In the script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, cancel, release. Directions are message, timer, sync.
             $ quorate sim central --script stranger
-            error: In the script stranger: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
+            error: In the script stranger: Line 1: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
             $ quorate sim central --script unitless
             error: In the script unitless: Line 3, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
         "#]],

@@ -32,6 +32,7 @@ use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
 use quorate_sim::settings::{Disk, Fault, Latency, Length, TimedFault};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A map of registers whose clients may ask again without harm.
 type Machine = ReplicaMachine;
@@ -300,6 +301,10 @@ impl FamilyLab for Replica {
     fn scripted(settings: &Settings) -> Settings {
         let Settings { clients: _, operations, keys, changes, chaos, .. } = Settings::default();
         Settings { clients: 0, operations, keys, changes, chaos, ..settings.clone() }
+    }
+
+    fn calm(settings: &Settings) -> Settings {
+        Settings { chaos: false, ..settings.clone() }
     }
 
     fn is_silent(settings: &Settings) -> bool {

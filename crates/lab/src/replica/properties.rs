@@ -71,6 +71,8 @@ struct Asked {
 
 #[derive(Clone, Copy)]
 struct Operating {
+    /// Who was asked first.
+    node: NodeId,
     since: Time,
     operation: Operation,
     is_answered: bool,
@@ -167,10 +169,11 @@ impl Properties {
 
     /// An operation begins when a replica first takes it: before that it cannot have happened. All attempts at a change are
     /// one operation, for it is done once; every attempt to read is one of its own, and each answer must fit.
-    fn asks(&mut self, ticket: Ticket, operation: Operation) {
+    fn asks(&mut self, node: NodeId, ticket: Ticket, operation: Operation) {
         let who = Asking::of(ticket);
         let (since, key) = (self.end, history_key(who, &operation));
         self.operations.entry((who.client, who.number)).or_insert(Operating {
+            node,
             since,
             operation,
             is_answered: false,
@@ -238,6 +241,11 @@ impl Properties {
     fn crashes(&mut self, node: NodeId) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         state.leads = None;
+        if self.expects.operations.is_none() {
+            // Its clients will never know, and those whom a script speaks for do not ask again.
+            let waiting = self.operations.values_mut().filter(|operating| operating.node == node);
+            waiting.for_each(|operating| operating.is_given_up = true);
+        }
         if let Some((term, _)) = state.alone.take()
             && self.leaders.get(&term) == Some(&node)
         {
@@ -266,10 +274,12 @@ impl Properties {
         match input {
             Taken::Command(Command::Propose(proposals)) => {
                 for Proposal { ticket, command } in proposals {
-                    self.asks(*ticket, Operation::Change(command.command));
+                    self.asks(node, *ticket, Operation::Change(command.command));
                 }
             }
-            Taken::Command(Command::Query { ticket, query }) => self.asks(*ticket, Operation::Read { key: query.key }),
+            Taken::Command(Command::Query { ticket, query }) => {
+                self.asks(node, *ticket, Operation::Read { key: query.key })
+            }
             Taken::Command(Command::Change { ticket, members }) => {
                 let number = Asking::of(*ticket).number;
                 // A paused replica takes questions that were answered elsewhere long ago.

@@ -6,6 +6,7 @@
 
 use super::disks::Disks;
 use super::less;
+use super::pace::Pace;
 use super::timers::Timers;
 use crate::family::FamilyLab;
 use quorate_core::{Duration, Incarnation, NodeId, Time};
@@ -19,6 +20,8 @@ pub(super) struct Noted {
     pub(super) script: Script,
     /// Faults that show in all that came late or got lost, and need not be told where that is told.
     pub(super) shown: Vec<TimedFault>,
+    /// How long things took in it.
+    pub(super) pace: Pace,
     /// When its last noted thing happened.
     pub(super) end: Duration,
     /// Why the simulator cannot do it, if it cannot.
@@ -58,6 +61,7 @@ pub(super) struct Notes<F: FamilyLab> {
     paused: BTreeMap<NodeId, Duration>,
     script: Script,
     shown: Vec<TimedFault>,
+    pace: Pace,
     obstacle: Option<Obstacle>,
     family: std::marker::PhantomData<F>,
 }
@@ -133,6 +137,7 @@ impl<F: FamilyLab> Notes<F> {
             paused: BTreeMap::new(),
             script: Script::default(),
             shown: Vec::new(),
+            pace: Pace::default(),
             obstacle: None,
             family: std::marker::PhantomData,
         }
@@ -141,6 +146,8 @@ impl<F: FamilyLab> Notes<F> {
     /// What was noted. Whatever is still under way comes after the end.
     pub(super) fn finish(mut self) -> Noted {
         self.disks.settle(self.clock.now);
+        // Only what came to its end says how long things take.
+        self.script.directions.iter().for_each(|direction| self.pace.took(direction));
         let later = Duration::from_millis(1);
         for flight in std::mem::take(&mut self.flights).into_values() {
             if flight.arrived < flight.copies {
@@ -156,7 +163,7 @@ impl<F: FamilyLab> Notes<F> {
         let for_ever = self.paused.into_iter().map(|(node, at)| pause(node, at, None));
         self.script.faults.extend(for_ever);
         self.script.faults.sort_by_key(|timed| timed.at);
-        Noted { script: self.script, shown: self.shown, end: self.clock.now, obstacle: self.obstacle }
+        Noted { script: self.script, shown: self.shown, pace: self.pace, end: self.clock.now, obstacle: self.obstacle }
     }
 
     fn elapsed(&mut self, time: Time) -> Duration {
@@ -355,7 +362,7 @@ impl<F: FamilyLab> Notes<F> {
                 self.shown.push(TimedFault { at, fault: fault.clone(), lasts: None });
                 false
             }
-             Fault::Disk { trouble: DiskTrouble::Fails, .. } => false,
+            Fault::Disk { trouble: DiskTrouble::Fails, .. } => false,
             Fault::Disk { node, trouble: DiskTrouble::Full } => {
                 self.disks.fills(*node);
                 true

@@ -1,8 +1,9 @@
 //! The search: the best run so far, and what is tried in its place.
 
+use super::pace::Pace;
 use super::size::{Size, figures, size, tidied};
 use super::trial::{self, Excuses, Failure};
-use super::{End, Figures, Progress, Shrunk, is_explicit};
+use super::{End, Figures, Progress, Shrunk, is_explicit, note};
 use crate::family::FamilyLab;
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
@@ -28,6 +29,8 @@ pub(super) struct Search<F: FamilyLab, P> {
     excuses: Excuses,
     /// Whether the first run had no more to bear than its algorithm promises.
     is_bearable: bool,
+    /// How long things took in the first run, where what never happened must not be missing because they take longer.
+    pace: Option<Pace>,
     tries: u64,
     most: u64,
     end: Option<End>,
@@ -51,6 +54,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
             before: figures(&spec, &failure),
             excuses: failure.excuses,
             is_bearable: F::is_bearable(&spec),
+            pace: (failure.kind == Kind::Eventually).then(|| note(&spec, entry, &failure).pace),
             best: spec,
             failure,
             tries: 0,
@@ -168,7 +172,8 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
 
     /// Whether it fails for no reason that the first run had not.
     fn is_fair(&self, candidate: &Spec<F>) -> bool {
-        !self.is_bearable || F::is_bearable(candidate)
+        let is_as_fast = self.pace.is_none_or(|pace| pace.suits(candidate));
+        is_as_fast && (!self.is_bearable || F::is_bearable(candidate))
     }
 
     /// Whether enough was tried with chance left.
@@ -182,30 +187,33 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         self.leave_out();
         while self.shake() {}
         for (_, other, failure) in std::mem::take(&mut self.others) {
-            self.begin_anew(other, failure);
+            self.begin_anew(other, failure, false);
         }
     }
 
-    /// Begins with another run, if it fails at all.
-    pub(super) fn consider(&mut self, other: Spec<F>) {
-        if self.is_over() {
-            return;
+    /// Begins with another run, if it fails at all. Tells whether it does.
+    pub(super) fn consider(&mut self, other: Spec<F>) -> bool {
+        if self.is_over() || !self.is_fair(&other) {
+            return false;
         }
         self.tries += 1;
         let excused = |failure: &Failure| failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
         let failure = trial::fails(&other, self.entry, Some(self.failure.name));
-        if let Some(failure) = failure.filter(|failure| !excused(failure)) {
-            self.begin_anew(other, failure);
-        }
+        let Some(failure) = failure.filter(|failure| !excused(failure)) else { return false };
+        self.begin_anew(other, failure, true);
+        true
     }
 
-    /// Begins with another run that fails, and takes what comes of it for the best if that is smaller.
-    fn begin_anew(&mut self, other: Spec<F>, failure: Failure) {
+    /// Begins with another run that fails, made smaller with other seeds first if it is rough, and takes what comes of it for the best if that is smaller.
+    fn begin_anew(&mut self, other: Spec<F>, failure: Failure, is_rough: bool) {
         if self.is_over() {
             return;
         }
         let before = (self.best.clone(), self.failure.clone(), self.size.clone());
         self.accept(other, failure);
+        if is_rough {
+            self.make_fewer();
+        }
         self.begin_scripted();
         self.make_explicit();
         self.leave_out();

@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 const MOST_PAIRS: usize = 8;
 /// How many seeds a shaken run is given.
 const SEEDS: u64 = 20;
+/// How many of them a run is given in which somebody is late.
+const LATE_SEEDS: u64 = 4;
 
 impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
     /// Leaves nodes or commands out and lets chance decide all else anew. Tells whether anything smaller came of it.
@@ -39,16 +41,34 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         let millis = Duration::from_millis;
         let latency = Latency::Uniform { least: millis(1), most: millis(5) };
         let Some(script) = &candidate.script else { return false };
-        let scripts = [script.clone(), compressed(script, millis(1))];
-        for (seed, script) in (1..=SEEDS).flat_map(|seed| scripts.iter().map(move |script| (seed, script))) {
+        // Things close together fall into place otherwise than things far apart, or than if somebody is late.
+        let wide = compressed(script, millis(20));
+        let mut scripts = vec![script.clone(), compressed(script, millis(1)), wide.clone()];
+        if script.commands.len() <= MOST_PAIRS {
+            scripts.extend((0..script.commands.len()).map(|place| late(&wide, place, millis(5))));
+        }
+        let tries = |seed| scripts.iter().take(if seed <= LATE_SEEDS { usize::MAX } else { 2 }).cloned();
+        for (seed, script) in
+            (1..=SEEDS).flat_map(|seed| tries(seed).map(move |script| (seed, script)).collect::<Vec<_>>())
+        {
             let until = self.best.until.filter(|_| self.failure.kind != Kind::Always);
-            let candidate = Spec { seed, latency, until, script: Some(script.clone()), ..candidate.clone() };
+            let candidate = Spec { seed, latency, until, script: Some(script), ..candidate.clone() };
             if self.settle(candidate) {
                 return true;
             }
         }
         false
     }
+}
+
+/// The script with one command a little later.
+fn late(script: &Script, place: usize, by: Duration) -> Script {
+    let mut script = script.clone();
+    if let Some(command) = script.commands.get_mut(place) {
+        command.at = command.at + by;
+    }
+    script.commands.sort_by_key(|command| command.at);
+    script
 }
 
 /// The script with fewer commands: none of a kind, many at once, then one or two.

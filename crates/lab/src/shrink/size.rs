@@ -1,7 +1,7 @@
 //! How large a run is, and what of it makes no difference.
 
 use super::Figures;
-use super::times::times;
+use super::times::{MILLISECOND, floor, times};
 use super::trial::Failure;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
@@ -16,7 +16,7 @@ pub(super) struct Size {
     steps: u64,
     lines: u64,
     command: usize,
-    /// All times and lengths of the script, each in whole milliseconds or more.
+    /// All times and lengths of the script, in milliseconds.
     millis: u64,
     text: usize,
     time: u64,
@@ -29,7 +29,9 @@ pub(super) fn tidied<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F>
     let breach = Duration::from_nanos(u64::try_from(failure.violation.time.nanos()).unwrap_or(0));
     let ends = failure.kind == Kind::Always;
     if ends {
-        tidy.until = Some(Length(breach));
+        // The run ends with the millisecond in which it fails.
+        let whole = floor(breach, MILLISECOND);
+        tidy.until = Some(Length(if whole == breach { breach } else { whole + MILLISECOND }));
     }
     if let Some(script) = &mut tidy.script {
         if ends {
@@ -80,8 +82,11 @@ pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
     }
 }
 
-/// In milliseconds, with two for what is left of one: a whole number reads best.
+/// How many milliseconds a part of one counts for: a whole number reads best.
+const ODD: u64 = 20;
+
+/// In milliseconds.
 fn millis(length: Duration) -> u64 {
     let (whole, rest) = (length.nanos() / 1_000_000, length.nanos() % 1_000_000);
-    whole + if rest > 0 { 2 } else { 0 }
+    whole + if rest > 0 { ODD } else { 0 }
 }

@@ -4,6 +4,7 @@ use super::nodes::Gone;
 use super::search::Search;
 use super::size::tidied;
 use super::{Progress, explicit, fast, fewer, is_explicit, note, scripted};
+use crate::chaos::FaultMix;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
@@ -114,6 +115,31 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
             if let Some(failure) = self.fails(&candidate) {
                 return self.accept(candidate, failure);
             }
+        }
+    }
+
+    /// Where no script says what users do, one may still say what goes wrong.
+    pub(super) fn make_faulted(&mut self) {
+        if self.best.script.is_some() {
+            return;
+        }
+        let spec = &self.best;
+        let drawn = spec.random_faults.draw(spec.seed, spec.nodes, F::fault_window(spec));
+        let mut faults: Vec<_> = spec.all_faults().cloned().chain(drawn).chain(F::own_faults(spec)).collect();
+        if faults.is_empty() {
+            return;
+        }
+        faults.sort_by_key(|timed| timed.at);
+        let candidate = Spec {
+            faults: Vec::new(),
+            script: Some(Script { faults, ..Script::default() }),
+            script_path: None,
+            random_faults: FaultMix::default(),
+            settings: F::calm(&spec.settings),
+            ..spec.clone()
+        };
+        if let Some(failure) = self.fails(&candidate) {
+            self.accept(candidate, failure);
         }
     }
 }

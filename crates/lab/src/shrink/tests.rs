@@ -117,7 +117,7 @@ fn a_replica_repeats() {
         Spec { disk: "uniform:0ms..40ms".parse().unwrap(), ..replicas("replica-early-ack", 1, "crash=4,disk=2") };
     all_repeat(&slow, 60);
     all_repeat(
-        &Spec { loss: "0.1".parse().unwrap(), ..replicas("replica-local-read", 3, "crash=3,cut=2,drift=3") },
+        &Spec { loss: "0.1".parse().unwrap(), ..replicas("replica-applied-twice", 3, "crash=3,cut=2,drift=3") },
         60,
     );
 }

@@ -6,7 +6,11 @@ use crate::family::FamilyLab;
 use quorate_core::Duration;
 use quorate_sim::settings::{Destiny, Direction, Script};
 
-const MILLISECOND: Duration = Duration::from_millis(1);
+pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
+/// Of more times than this, few values are tried for each.
+const MOST_THOROUGH: usize = 24;
+/// Of more times than this, not every two are made shorter together.
+const MOST_PAIRED: usize = 12;
 
 impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
     /// Pulls what is left together, and rounds it.
@@ -19,12 +23,19 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
             self.try_script(Script { directions: Vec::new(), ..compressed(&self.script(), step) });
         }
         self.close_gaps();
+        self.scale();
         let mut place = 0;
         while place < times(&mut self.script()).len() && !self.is_tired() {
-            self.simpler_time(place);
+            while self.simpler_time(place) {}
             place += 1;
         }
+        self.simpler_pairs();
         self.close_gaps();
+    }
+
+    /// Whether it is worth while to try many values: not where each is tried with many seeds, nor where most are about to go.
+    fn is_thorough(&self) -> bool {
+        !self.is_loose && times(&mut self.script()).len() <= MOST_THOROUGH
     }
 
     /// Lets things follow each other sooner, with all that comes later.
@@ -33,40 +44,99 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         while let Some((before, after)) = gap(&self.script(), place)
             && !self.is_tired()
         {
-            let gap = less(after, before);
-            let half = Duration::from_nanos(gap.nanos() / 2);
-            let shorter = [Duration::ZERO, MILLISECOND, floor(half, MILLISECOND), floor(gap, MILLISECOND)];
-            let closed = shorter
-                .into_iter()
-                .filter(|shorter| *shorter < gap)
-                .any(|shorter| self.try_script(moved(&self.script(), after, before + shorter)));
-            // A gap that was halved may be halved again.
+            let shorter = shorter(less(after, before), self.is_thorough());
+            let closed =
+                shorter.into_iter().any(|shorter| self.try_script(moved(&self.script(), after, before + shorter)));
+            // A gap that was made shorter may be made shorter again.
             if !closed {
                 place += 1;
             }
         }
     }
 
-    /// Gives one time or length a simpler value.
-    fn simpler_time(&mut self, place: usize) {
-        let Some(now) = times(&mut self.script()).get(place).map(|time| **time) else { return };
-        let units = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000].map(Duration::from_nanos);
-        let rounded = units.into_iter().flat_map(|unit| [floor(now, unit), floor(now, unit) + unit]);
-        let candidates: Vec<_> = [Duration::ZERO, MILLISECOND].into_iter().chain(rounded).collect();
-        // What takes no time at all is hard to imagine.
-        let instants = self.script().commands.len() + self.script().faults.len();
-        let least = if place < instants { Duration::ZERO } else { MILLISECOND };
-        for value in candidates.into_iter().filter(|value| *value != now && *value >= least) {
-            let mut script = self.script();
-            if let Some(time) = times(&mut script).get_mut(place) {
-                **time = value;
+    /// Makes everything faster by the same measure.
+    fn scale(&mut self) {
+        let faster = |script: &Script, share: u64| {
+            let mut script = script.clone();
+            for time in times(&mut script) {
+                let scaled = Duration::from_nanos(time.nanos() / 10 * share);
+                *time = if *time >= MILLISECOND { floor(scaled, MILLISECOND).max(MILLISECOND) } else { *time };
             }
-            sort(&mut script);
-            if self.try_script(script) {
-                return;
-            }
+            script
+        };
+        for share in [1, 2, 5, 7, 9] {
+            while !self.is_tired() && self.try_script(faster(&self.script(), share)) {}
         }
     }
+
+    /// Gives one time or length a simpler value. Tells whether that was possible.
+    fn simpler_time(&mut self, place: usize) -> bool {
+        let Some(now) = times(&mut self.script()).get(place).map(|time| **time) else { return false };
+        // What takes no time at all is hard to imagine, but so is what takes a part of a millisecond.
+        let instants = self.script().commands.len() + self.script().faults.len();
+        let least = if place < instants || now < MILLISECOND { Duration::ZERO } else { MILLISECOND };
+        let values = shorter(now, self.is_thorough()).into_iter().chain(rounder(now));
+        let values: Vec<_> = values.filter(|value| *value >= least).collect();
+        values.into_iter().any(|value| self.try_times(&[(place, value)]))
+    }
+
+    /// Takes the same away from two times or lengths at once: they may have to differ by so much.
+    fn simpler_pairs(&mut self) {
+        let count = times(&mut self.script()).len();
+        if self.is_loose || count > MOST_PAIRED {
+            return;
+        }
+        for (one, other) in (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other))) {
+            while !self.is_tired() && self.simpler_pair(one, other) {}
+        }
+    }
+
+    fn simpler_pair(&mut self, one: usize, other: usize) -> bool {
+        let mut script = self.script();
+        let all = times(&mut script);
+        let (Some(first), Some(second)) = (all.get(one).map(|time| **time), all.get(other).map(|time| **time)) else {
+            return false;
+        };
+        let least = first.min(second);
+        shorter(least, false).into_iter().filter(|value| *value >= MILLISECOND).any(|value| {
+            let gone = less(least, value);
+            self.try_times(&[(one, less(first, gone)), (other, less(second, gone))])
+        })
+    }
+
+    fn try_times(&mut self, values: &[(usize, Duration)]) -> bool {
+        let mut script = self.script();
+        for (place, value) in values {
+            if let Some(time) = times(&mut script).get_mut(*place) {
+                **time = *value;
+            }
+        }
+        sort(&mut script);
+        self.try_script(script)
+    }
+}
+
+/// Simple values that are shorter, the shortest first; more of them if it is worth while.
+fn shorter(now: Duration, is_thorough: bool) -> Vec<Duration> {
+    let part = |share: u64| floor(Duration::from_nanos(now.nanos() / 8 * share), MILLISECOND);
+    let mut values = vec![Duration::ZERO, MILLISECOND, part(4)];
+    values.extend([1_000, 100, 10, 1].map(|unit| floor(now, Duration::from_millis(unit))));
+    if is_thorough {
+        values.extend([2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1_000].map(Duration::from_millis));
+        values.extend([6, 7].map(part));
+        values.push(less(now, MILLISECOND));
+    }
+    values.retain(|value| *value < now);
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// Whole milliseconds that are a little longer, for what has none.
+fn rounder(now: Duration) -> Vec<Duration> {
+    let whole = floor(now, MILLISECOND);
+    let is_odd = whole != now;
+    [1, 2, 5, 10].into_iter().filter(|_| is_odd).map(|more| whole + Duration::from_millis(more)).collect()
 }
 
 /// Every instant of a script, then every length.
@@ -138,6 +208,6 @@ fn sort(script: &mut Script) {
 }
 
 /// The largest multiple of a unit that is not longer.
-fn floor(length: Duration, unit: Duration) -> Duration {
+pub(super) fn floor(length: Duration, unit: Duration) -> Duration {
     unit.times(length.nanos() / unit.nanos().max(1))
 }

@@ -1,0 +1,53 @@
+//! How long things take at most: what never happened must not be missing because a smaller run is slower than the first.
+
+use crate::family::FamilyLab;
+use crate::spec::Spec;
+use quorate_core::Duration;
+use quorate_sim::settings::{Destiny, Direction, Latency};
+
+/// No run is slow in which nothing takes longer.
+const QUICK: Duration = Duration::from_millis(10);
+
+/// The longest that anything took in a run, of what came to its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    messages: Duration,
+    timers: Duration,
+    syncs: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { messages: QUICK, timers: QUICK, syncs: QUICK }
+    }
+}
+
+impl Pace {
+    /// Something took so long.
+    pub(super) fn took(&mut self, direction: &Direction) {
+        let (longest, length) = match direction {
+            Direction::Message { fate: Destiny::Takes(length) | Destiny::Again(length), .. } => {
+                (&mut self.messages, *length)
+            }
+            Direction::Message { fate: Destiny::Lost, .. } => return,
+            Direction::Timer { takes, .. } => (&mut self.timers, *takes),
+            Direction::Sync { takes, .. } => (&mut self.syncs, *takes),
+        };
+        *longest = length.max(*longest);
+    }
+
+    /// Whether nothing takes longer by this direction.
+    pub(super) fn allows(&self, direction: &Direction) -> bool {
+        let mut slower = *self;
+        slower.took(direction);
+        (slower.messages, slower.timers, slower.syncs) == (self.messages, self.timers, self.syncs)
+    }
+
+    /// Whether nothing is told in this experiment to take longer.
+    pub(super) fn suits<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
+        let fits = |latency: Latency, most: Duration| !matches!(latency, Latency::Fixed(length) if length > most);
+        fits(spec.latency, self.messages)
+            && fits(spec.disk, self.syncs)
+            && spec.directions().iter().all(|direction| self.allows(direction))
+    }
+}
