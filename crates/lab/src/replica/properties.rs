@@ -278,7 +278,7 @@ impl Properties {
                 }
             }
             Taken::Command(Command::Query { ticket, query }) => {
-                self.asks(node, *ticket, Operation::Read { key: query.key })
+                self.asks(node, *ticket, Operation::Read { key: query.key });
             }
             Taken::Command(Command::Change { ticket, members }) => {
                 let number = Asking::of(*ticket).number;

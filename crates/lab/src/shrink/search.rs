@@ -40,6 +40,8 @@ pub(super) struct Search<F: FamilyLab, P> {
     /// Whether chance is left in candidates, and how many seeds they are given then.
     pub(super) is_loose: bool,
     pub(super) seeds: u64,
+    /// Whether nothing more can be left out for now, so that it is worth while to try many values for each time.
+    pub(super) is_fine: bool,
     /// How many events such candidates had in all.
     rough_events: u64,
     /// Other runs that fail, from which another search can begin.
@@ -64,6 +66,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
             tried: BTreeSet::new(),
             is_loose: false,
             seeds: 0,
+            is_fine: false,
             rough_events: 0,
             others: Vec::new(),
         }
@@ -223,8 +226,19 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
     }
 
     fn leave_out(&mut self) {
-        let mut before = None;
-        while before.as_ref() != Some(&self.size) && !self.is_over() {
+        for is_fine in [false, true] {
+            self.is_fine = is_fine;
+            self.leave_out_all();
+        }
+        self.is_fine = false;
+    }
+
+    fn leave_out_all(&mut self) {
+        let mut before: Option<Size> = None;
+        // At first, what is merely sooner is no reason to try everything again.
+        let is_same =
+            |before: &Size, now: &Size, is_fine: bool| before.bulk() == now.bulk() && (!is_fine || before == now);
+        while !before.as_ref().is_some_and(|before| is_same(before, &self.size, self.is_fine)) && !self.is_over() {
             before = Some(self.size.clone());
             self.fewer_nodes();
             self.fewer_lines();

@@ -23,6 +23,13 @@ pub(super) struct Size {
     seed: u64,
 }
 
+impl Size {
+    /// What counts before all times: nodes, and events and lines.
+    pub(super) fn bulk(&self) -> (usize, u64, u64) {
+        (self.nodes, self.steps, self.lines)
+    }
+}
+
 /// The same run without what makes no difference to it.
 pub(super) fn tidied<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F> {
     let mut tidy = spec.clone();

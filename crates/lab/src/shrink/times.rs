@@ -23,19 +23,23 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
             self.try_script(Script { directions: Vec::new(), ..compressed(&self.script(), step) });
         }
         self.close_gaps();
-        self.scale();
+        if self.is_fine {
+            self.scale();
+        }
         let mut place = 0;
         while place < times(&mut self.script()).len() && !self.is_tired() {
-            while self.simpler_time(place) {}
+            while self.simpler_time(place) && self.is_fine {}
             place += 1;
         }
-        self.simpler_pairs();
+        if self.is_fine {
+            self.simpler_pairs();
+        }
         self.close_gaps();
     }
 
-    /// Whether it is worth while to try many values: not where each is tried with many seeds, nor where most are about to go.
+    /// Whether it is worth while to try many values: not where most are about to go, nor where there are too many.
     fn is_thorough(&self) -> bool {
-        !self.is_loose && times(&mut self.script()).len() <= MOST_THOROUGH
+        self.is_fine && times(&mut self.script()).len() <= MOST_THOROUGH
     }
 
     /// Lets things follow each other sooner, with all that comes later.
@@ -75,7 +79,8 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         // What takes no time at all is hard to imagine, but so is what takes a part of a millisecond.
         let instants = self.script().commands.len() + self.script().faults.len();
         let least = if place < instants || now < MILLISECOND { Duration::ZERO } else { MILLISECOND };
-        let values = shorter(now, self.is_thorough()).into_iter().chain(rounder(now));
+        let values =
+            shorter(now, self.is_thorough()).into_iter().chain(rounder(now).into_iter().filter(|_| !self.is_loose));
         let values: Vec<_> = values.filter(|value| *value >= least).collect();
         values.into_iter().any(|value| self.try_times(&[(place, value)]))
     }
@@ -83,7 +88,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
     /// Takes the same away from two times or lengths at once: they may have to differ by so much.
     fn simpler_pairs(&mut self) {
         let count = times(&mut self.script()).len();
-        if self.is_loose || count > MOST_PAIRED {
+        if count > MOST_PAIRED {
             return;
         }
         for (one, other) in (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other))) {

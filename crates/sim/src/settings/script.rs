@@ -286,7 +286,8 @@ mod tests {
             Line 2: 'crash 9' names node 9, but there are only nodes 1 to 3.
             Line 1: 'cut 1,2,3 | rest' leaves nobody for 'rest': it names every node there is.
             Line 1: 'timer 1 of 4 takes 1ms' names node 4, but there are only nodes 1 to 3.
-        "#]].assert_eq(
+        "#]]
+        .assert_eq(
             &["acquire 3\n\ntry 4 at 5ms", "# x\ncrash 9", "cut 1,2,3 | rest", "timer 1 of 4 takes 1ms"]
                 .map(verdict)
                 .concat(),
