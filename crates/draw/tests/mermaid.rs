@@ -19,10 +19,11 @@ use quorate_draw::{Scene, Window};
 fn three_want_in_at_once() {
     expect![[r#"
         sequenceDiagram
-            title ricart-agrawala, 3 nodes, seed 1
+            title ricart-agrawala, 3 nodes
             participant n1 as Node 1
             participant n2 as Node 2
             participant n3 as Node 3
+            Note over n1,n3: seed 1
             Note over n1: 0.000 ms · acquire<br/>RA-1 asks everyone with (1, 1)
             Note over n2: 0.000 ms · acquire<br/>RA-1 asks everyone with (1, 2)
             n1->>n3: request
@@ -54,10 +55,11 @@ fn trouble_in_a_window() {
     let contest = Contest::trouble(5);
     expect![[r#"
         sequenceDiagram
-            title reliable, 3 nodes, seed 5
+            title reliable, 3 nodes
             participant n1 as Node 1
             participant n2 as Node 2
             participant n3 as Node 3
+            Note over n1,n3: seed 5
             Note over n1,n3: 31 lines of the journal before this
             activate n1
             n1-->>n2: ack (sent before this)
@@ -96,10 +98,11 @@ fn a_stretch_that_overlaps_with_another_is_told_by_notes() {
     ];
     expect![[r#"
         sequenceDiagram
-            title told-by-hand, 3 nodes, seed 1
+            title told-by-hand, 3 nodes
             participant n1 as Node 1
             participant n2 as Node 2
             participant n3 as Node 3
+            Note over n1,n3: seed 1
             rect rgba(232, 164, 23, 0.12)
             Note over n1,n3: 0.000 ms · link 1 #62; 2 loss 0.5
             Note over n1: 0.000 ms · ask
@@ -192,10 +195,11 @@ fn what_is_left_out_is_told() {
     let of = |count: u32, nodes: usize| draw(&scene_of(nodes, between(5, 50), &acts(count)));
     expect![[r#"
         sequenceDiagram
-            title told-by-hand, 3 nodes, seed 1
+            title told-by-hand, 3 nodes
             participant n1 as Node 1
             participant n2 as Node 2
             participant n3 as Node 3
+            Note over n1,n3: seed 1
             Note over n1,n3: 1 line of the journal before this
             Note over n1,n3: Not shown: one step that does nothing.
             Note over n1: 10.000 ms · ask
@@ -204,8 +208,9 @@ fn what_is_left_out_is_told() {
     .assert_eq(&of(1, 3));
     expect![[r#"
         sequenceDiagram
-            title told-by-hand, 14 nodes, seed 1
+            title told-by-hand, 14 nodes
             participant n1 as Node 1
+            Note over n1: seed 1
             Note over n1: 2 lines of the journal before this
             Note over n1: Not shown: 2 steps that do nothing, 13 nodes<br/>that nothing happens to.
             Note over n1: 10.000 ms · ask

@@ -92,11 +92,15 @@ impl<'a> Story<'a> {
         self.push("sequenceDiagram");
         let heading = &self.scene.heading;
         let nodes = counted(heading.nodes as u64, "node");
-        let parts = [&heading.algorithm, &nodes, &heading.detail].map(|part| escaped(part));
+        // A title is cut off where the diagram is narrow, so that the rest is a note.
+        let parts = [&heading.algorithm, &nodes].map(|part| escaped(part));
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
         self.say(format!("title {}", parts.join(", ")));
         for lane in self.lanes {
             self.say(format!("participant n{0} as Node {0}", lane.node));
+        }
+        if !heading.detail.trim().is_empty() {
+            self.note_over_all(std::slice::from_ref(&heading.detail));
         }
         let earlier = self.scene.bands.iter().enumerate().filter(|(_, band)| band.from.time < self.scene.from);
         let earlier: Vec<usize> = earlier.map(|(index, _)| index).collect();
