@@ -55,8 +55,11 @@ pub(super) struct Text {
     pub(super) text: String,
     pub(super) at: (f64, f64),
     /// From where a thin line leads to it, if it is not next to what it tells about.
-    pub(super) leader: Option<((f64, f64), (f64, f64))>,
+    pub(super) leader: Option<Leader>,
 }
+
+/// A thin line, from one point to another.
+type Leader = ((f64, f64), (f64, f64));
 
 impl Sheet {
     /// Lays a scene out below this height.
@@ -111,12 +114,11 @@ impl Sheet {
     }
 
     /// Puts texts into their rows; those that found none are missing.
-    #[allow(clippy::type_complexity, reason = "a height, and a line from one point to another")]
     fn place(
         &mut self,
         texts: Vec<Beside>,
         rows: Vec<Option<usize>>,
-        row: impl Fn(f64, usize) -> (f64, Option<((f64, f64), (f64, f64))>),
+        row: impl Fn(f64, usize) -> (f64, Option<Leader>),
     ) {
         for (beside, level) in texts.into_iter().zip(rows) {
             let Some(level) = level else {

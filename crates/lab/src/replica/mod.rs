@@ -389,7 +389,7 @@ impl FamilyLab for Replica {
         if spec.settings.chaos { chaos::draw(spec.seed, stage) } else { Vec::new() }
     }
 
-    /// At most a minority of the founders lose their disks, as in [`chaos`].
+    /// At most a minority of the founders lose their disks, as in the chaos that the seed draws.
     fn is_bearable(spec: &Spec<Self>) -> bool {
         let wiped: BTreeSet<_> = site(spec).wipes.into_iter().map(|(_, node)| node).collect();
         wiped.len() * 2 < founders(spec)
