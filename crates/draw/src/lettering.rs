@@ -1,5 +1,6 @@
 //! Text in pictures: how wide it is, as far as anybody can say who has no fonts, and how it stays text.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 
 /// How wide a text is at most, with the widest of the common fonts, in hundredths of its size.
@@ -50,6 +51,14 @@ impl Display for Escaped<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// At most so many letters of a text, and a sign that there is more.
+pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 

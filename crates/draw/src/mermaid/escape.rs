@@ -1,5 +1,6 @@
 //! Text that Mermaid shows as it is.
 
+use crate::lettering::shortened;
 use std::fmt::Write;
 
 /// More of one text than this nobody reads in a diagram.
@@ -11,10 +12,10 @@ const MOST: usize = 160;
 /// sign of ASCII that means something to either, to the letters that Mermaid itself uses to remember such numbers, and to
 /// the word that ends a block.
 pub(super) fn escaped(text: &str) -> String {
-    let short = shortened(text);
+    let short = shortened(text, MOST);
     let setting = [":", "wrap:", "nowrap:"].iter().any(|setting| short.trim_start().starts_with(setting));
     let mut safe = String::with_capacity(text.len() + 16);
-    let mut rest = short.as_str();
+    let mut rest: &str = &short;
     while let Some(character) = rest.chars().next() {
         let behind = &rest[character.len_utf8()..];
         let block_end = is_end(rest) && !safe.ends_with(char::is_alphanumeric);
@@ -41,13 +42,6 @@ fn is_plain(character: char) -> bool {
     match character {
         'ﬂ' | '°' | '¶' | 'ß' => false,
         _ => !character.is_ascii() || character.is_ascii_alphanumeric() || " .,()[]{}|/-+_=!?'".contains(character),
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The messages under way, and the arrows that come of them.
 
 use super::lanes::Lanes;
+use crate::lettering::shortened;
 use crate::scene::{Arrow, Head, Tail};
 use quorate_core::{Class, NodeId};
 use quorate_sim::moment::{MessageId, Sent};
@@ -31,9 +32,9 @@ pub(super) struct Letter {
 impl Letter {
     /// A message; what it says is kept only if it is to be told.
     pub(super) fn new(from: NodeId, sent: &Sent<'_>, told: bool) -> Self {
-        let body = if told { shortened(&words::json(&sent.body), MOST_BODY) } else { Rc::from("") };
+        let body = if told { Rc::from(&*shortened(&words::json(&sent.body), MOST_BODY)) } else { Rc::from("") };
         let again = sent.class == Class::Control && sent.parcel.is_some();
-        Self { from, kind: shortened(&words::clean(sent.kind), MOST_KIND), class: sent.class, again, body }
+        Self { from, kind: Rc::from(&*shortened(&words::clean(sent.kind), MOST_KIND)), class: sent.class, again, body }
     }
 }
 
@@ -111,12 +112,5 @@ impl Flights {
 
     pub(super) fn finish(self) -> Vec<Arrow> {
         self.arrows
-    }
-}
-
-fn shortened(text: &str, most: usize) -> Rc<str> {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => Rc::from(format!("{}…", &text[..end])),
-        None => Rc::from(text),
     }
 }

@@ -7,7 +7,7 @@ mod tale;
 
 pub(crate) use chance::{act, any_tale};
 pub(crate) use hostile::hostile;
-pub(crate) use runs::{Contest, stands};
+pub(crate) use runs::Contest;
 pub(crate) use tale::{Act, Tale, header};
 
 use quorate_core::{NodeId, Time};

@@ -10,8 +10,9 @@ use quorate_core::{Duration, Group, NodeId, Span, Time, WriteOf};
 use quorate_draw::Window;
 use quorate_draw::scene::Scene;
 use quorate_draw::sketch::{Options, Sketch};
+use quorate_lab::{FamilyLab, Mutex};
 use quorate_sim::moment::{Moment, Observer};
-use quorate_sim::mutex::{Demand, Pattern, Requests, Standing, change};
+use quorate_sim::mutex::{Demand, Pattern, Requests};
 use quorate_sim::role::Role;
 use quorate_sim::run::{Limits, run};
 use quorate_sim::settings::{Chance, Latency, TimedFault};
@@ -104,7 +105,7 @@ impl Contest {
         heading.algorithm = name.into();
         heading.detail = format!("seed {}", self.setup.seed);
         let options = Options { window, most: 10_000, ..Options::default() };
-        Sketch::new(&super::header(nodes), heading, stands, options)
+        Sketch::new(&super::header(nodes), heading, Mutex::stands, options)
     }
 
     /// The scene of Ricart and Agrawala's algorithm.
@@ -143,20 +144,4 @@ impl Contest {
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
-}
-
-/// How a node stands to the critical section.
-pub(crate) fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
-    let (_, node, change) = change(moment)?;
-    let standing = match before.get(node.index())? {
-        Role::Waiting => Standing::Waiting,
-        Role::Chosen => Standing::Inside,
-        Role::Idle | Role::Follows | Role::Paused | Role::Down => Standing::Outside,
-    };
-    let role = match standing.after(change) {
-        Standing::Outside => Role::Idle,
-        Standing::Waiting => Role::Waiting,
-        Standing::Inside => Role::Chosen,
-    };
-    Some((node, role))
 }
