@@ -32,6 +32,7 @@ extern crate std;
 
 pub mod about;
 mod barrier;
+mod bounds;
 mod clock;
 mod codec;
 mod describe;
@@ -52,6 +53,7 @@ mod time;
 pub mod wrap;
 
 pub use barrier::Barrier;
+pub use bounds::Bounds;
 pub use clock::{Clock, Stamp, VectorClock};
 pub use codec::{Codec, Malformed};
 pub use describe::{Class, Describe};

@@ -7,6 +7,7 @@
 //! 1 > 2 last           the newest one arrives before all others
 //! 1 > 2 as 3           the oldest one arrives, but in the name of 3
 //! lose 1 > 2           the oldest one is lost
+//! 1 fires              the timer that node 1 set first, and that is still set, fires
 //! rest                 everything under way arrives, oldest first, until nothing is under way
 //! ```
 
@@ -39,6 +40,8 @@ pub(crate) struct Stage<P: Protocol> {
     pub(crate) nodes: Vec<P>,
     /// What was sent and has not arrived, oldest first.
     under_way: Vec<Letter<P>>,
+    /// The timers that are set, oldest first.
+    timers: Vec<(NodeId, P::Timer)>,
     /// What each step did, a line each.
     pub(crate) trace: String,
 }
@@ -90,7 +93,7 @@ where
     pub(crate) fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P) -> Self {
         let group = Group::of_size(nodes);
         let nodes = group.iter().map(|me| make(me, group.clone())).collect();
-        let mut stage = Self { nodes, under_way: Vec::new(), trace: String::new() };
+        let mut stage = Self { nodes, under_way: Vec::new(), timers: Vec::new(), trace: String::new() };
         for node in group.iter() {
             let boot = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
             stage.step(node, "", boot);
@@ -104,6 +107,11 @@ where
         self.under_way.len()
     }
 
+    /// How many timers are set.
+    pub(crate) fn timers(&self) -> usize {
+        self.timers.len()
+    }
+
     /// Asks something of a node. Returns what it tells its user.
     pub(crate) fn command(&mut self, node: NodeId, command: Command) -> Vec<Event> {
         self.step(node, &format!("{node} {command}"), Input::Command(command))
@@ -114,6 +122,24 @@ where
         let Letter { from, to, message } = self.under_way.remove(place);
         let cue = format!("{to} hears {} from {from}", message.kind());
         (to, self.step(to, &cue, Input::Message { from, message }))
+    }
+
+    /// Lets the timer at this place fire. Returns whose it is and what that node tells its user.
+    pub(crate) fn fire(&mut self, place: usize) -> (NodeId, Vec<Event>) {
+        let (node, timer) = self.timers.remove(place);
+        (node, self.step(node, &format!("{node} timer"), Input::Timer(timer)))
+    }
+
+    /// Whose timer is at this place, if no older one of the same node is before it.
+    pub(crate) fn oldest_timer(&self, place: usize) -> Option<NodeId> {
+        let (node, _) = self.timers[place];
+        self.timers[..place].iter().all(|(older, _)| *older != node).then_some(node)
+    }
+
+    /// Where the oldest message is that goes the same way as the one at this place.
+    pub(crate) fn oldest_like(&self, place: usize) -> usize {
+        let Letter { from, to, .. } = self.under_way[place];
+        self.under_way.iter().position(|letter| letter.is_between(from, to)).unwrap_or(place)
     }
 
     /// The line of a script that lets the message at this place arrive.
@@ -153,6 +179,11 @@ where
                 self.under_way[place].from = number(impostor);
                 self.deliver(place);
             }
+            [node, "fires"] => {
+                let node = number(node);
+                let place = self.timers.iter().position(|(whose, _)| *whose == node).expect("a timer that is set");
+                self.fire(place);
+            }
             [node, command] => {
                 let command = COMMANDS.into_iter().find(|known| known.name() == command).expect("a command");
                 self.command(number(node), command);
@@ -184,7 +215,12 @@ where
                     self.under_way.extend(letters);
                 }
                 Effect::Emit { event, .. } => events.push(event),
-                Effect::Save(_) | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
+                Effect::SetTimer { timer, .. } => {
+                    self.timers.retain(|(whose, set)| *whose != node || *set != timer);
+                    self.timers.push((node, timer));
+                }
+                Effect::CancelTimer(timer) => self.timers.retain(|(whose, set)| *whose != node || *set != timer),
+                Effect::Save(_) => {}
             }
         }
         events

@@ -6,22 +6,12 @@
 
 mod facts;
 
+pub use crate::bounds::Bounds;
 pub use facts::{Cost, Facts, Tally};
 
 use crate::group::Epoch;
 use crate::node::NodeId;
-use crate::time::Duration;
 use core::fmt;
-
-/// How long things take at most, as far as those who set the group up know. Waits are multiples of these; an algorithm
-/// of the asynchronous model needs neither.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Bounds {
-    /// One message time.
-    pub message: Duration,
-    /// How long a node is busy with one input.
-    pub processing: Duration,
-}
 
 /// What a user asks of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -29,7 +29,7 @@
 //! Departs from the book: tickets are numbered, so that a grant which crosses a cancellation admits nobody and a
 //! ticket given back before it arrived is never granted.
 
-use super::{Command, Cost, Event, Facts, Floor, Patience, Refusal, ServiceOrder};
+use super::{Command, Cost, Event, Facts, Fairness, Floor, Patience, Phase, Range, ServiceOrder, Wish};
 use crate::about::Profile;
 use crate::describe::Describe;
 use crate::effects::Effects;
@@ -46,18 +46,28 @@ use core::fmt;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
-    profile: Profile {
-        name: "central",
-        class: "centralised",
-        summary: "one coordinator grants from a queue",
-        source: include_str!("central.rs"),
-        flaw: None,
-        checkable: true,
-    },
-    cost: Cost { formula: "3, own 0", messages: |_| 3, own_messages: 0, client_delay: 2, sync_delay: 2 },
     order: ServiceOrder::Arrival,
-    fences: true,
+    fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
     keeper: |group| group.first(),
+    ..Facts::new(PROFILE, COST)
+};
+
+const PROFILE: Profile = Profile {
+    name: "central",
+    class: "centralised",
+    summary: "one coordinator grants from a queue",
+    source: include_str!("central.rs"),
+    flaw: None,
+    checkable: true,
+};
+
+const COST: Cost = Cost {
+    messages: "3, own 0",
+    client: "2T",
+    sync: "2T",
+    total: |_, entries| Range::exactly(3).times(entries),
+    client_delay: |_| Range::exactly(2),
+    sync_delay: |_| Range::exactly(2),
 };
 
 /// One node of the algorithm; one of them is the coordinator too.
@@ -68,7 +78,7 @@ pub struct Central {
     tickets: Clock,
     /// The largest fence heard of.
     fence: Fence,
-    phase: Phase,
+    phase: Phase<Waiting, Ticket>,
     /// Tries that were given up before the coordinator answered them.
     discarded: BTreeSet<Ticket>,
     role: Role,
@@ -82,10 +92,9 @@ struct Place {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Phase {
-    Idle,
-    Waiting { ticket: Ticket, patience: Patience },
-    Inside { ticket: Ticket },
+struct Waiting {
+    ticket: Ticket,
+    patience: Patience,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -181,10 +190,12 @@ impl Protocol for Central {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(Command::Acquire) => self.request(Patience::Wait, out),
-            Input::Command(Command::Try) => self.request(Patience::Try, out),
-            Input::Command(Command::Cancel) => self.cancel(out),
-            Input::Command(Command::Release) => self.leave(out),
+            Input::Command(command) => match self.phase.understand(command) {
+                Wish::Enter(patience, _) => self.request(patience, out),
+                Wish::GiveUp => self.cancel(out),
+                Wish::Leave => self.leave(out),
+                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            },
             Input::Message { from, message } => match message {
                 Message::Request { ticket, patience } if ticket.node == from => self.consider(ticket, patience, out),
                 Message::Release { ticket, fence } if ticket.node == from => self.take_back(ticket, fence, out),
@@ -236,13 +247,8 @@ impl Central {
 
     /// CE-1. The coordinator asks itself without a message.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        match self.phase {
-            Phase::Idle => {}
-            Phase::Waiting { .. } => return out.emit(Event::Refused(Refusal::AlreadyWaiting)),
-            Phase::Inside { .. } => return out.emit(Event::Refused(Refusal::AlreadyInside)),
-        }
         let ticket = Ticket { node: self.place.me, number: self.tickets.tick() };
-        self.phase = Phase::Waiting { ticket, patience };
+        self.phase = Phase::Waiting(Waiting { ticket, patience });
         out.note("CE-1", format_args!("asks with {ticket}"));
         self.post(Message::Request { ticket, patience }, out);
     }
@@ -278,7 +284,7 @@ impl Central {
     fn enter(&mut self, ticket: Ticket, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
         if self.is_waiting_with(ticket) {
-            self.phase = Phase::Inside { ticket };
+            self.phase = Phase::Inside(ticket);
             out.note("CE-3", format_args!("enters with {ticket}"));
             out.emit(Event::Entered { fence });
         } else if self.discarded.remove(&ticket) {
@@ -291,10 +297,7 @@ impl Central {
 
     /// CE-4.
     fn leave(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Inside { ticket } = self.phase else {
-            return out.emit(Event::Refused(Refusal::NotInside));
-        };
-        self.phase = Phase::Idle;
+        let Phase::Inside(ticket) = self.phase.end() else { return };
         out.emit(Event::Left);
         out.note("CE-4", format_args!("gives {ticket} back"));
         self.post(Message::Release { ticket, fence: self.fence }, out);
@@ -326,12 +329,7 @@ impl Central {
 
     /// CE-6. A try is answered soon in any case, so it is discarded here; a ticket that waits must leave the queue.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
-        let (ticket, patience) = match self.phase {
-            Phase::Waiting { ticket, patience } => (ticket, patience),
-            Phase::Idle => return out.emit(Event::Refused(Refusal::NotWaiting)),
-            Phase::Inside { .. } => return out.emit(Event::Refused(Refusal::AlreadyInside)),
-        };
-        self.phase = Phase::Idle;
+        let Phase::Waiting(Waiting { ticket, patience }) = self.phase.end() else { return };
         out.emit(Event::Cancelled);
         out.note("CE-6", format_args!("gives {ticket} up"));
         match patience {
@@ -351,7 +349,7 @@ impl Central {
     /// CE-7. The ticket is spent: the coordinator keeps nothing of it.
     fn accept_denial(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
         if self.is_waiting_with(ticket) {
-            self.phase = Phase::Idle;
+            self.phase.end();
             out.emit(Event::Denied);
         } else {
             self.discarded.remove(&ticket);
@@ -359,7 +357,7 @@ impl Central {
     }
 
     fn is_waiting_with(&self, ticket: Ticket) -> bool {
-        matches!(self.phase, Phase::Waiting { ticket: ours, .. } if ours == ticket)
+        self.phase.waiting().is_some_and(|ours| ours.ticket == ticket)
     }
 
     /// To the coordinator: a message, or a plain call if that is this node.
@@ -397,7 +395,7 @@ impl OneOfMany for Central {
             Role::Client => true,
             Role::Coordinator(desk) => desk.holder.is_none() && desk.void.is_empty(),
         };
-        desk_is_empty && self.discarded.is_empty() && self.phase == Phase::Idle
+        desk_is_empty && self.discarded.is_empty() && self.phase.is_idle()
     }
 
     fn floor(&self) -> Floor {

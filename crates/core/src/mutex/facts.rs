@@ -3,6 +3,7 @@
 use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
+use core::fmt;
 
 /// An algorithm's line in the book's table.
 #[derive(Clone, Copy, Debug)]
@@ -13,25 +14,153 @@ pub struct Facts {
     pub cost: Cost,
     /// In which order it serves.
     pub order: ServiceOrder,
+    /// How many may go ahead of a request.
+    pub fairness: Fairness,
+    /// Whether everyone who asks gets in.
+    pub service: Service,
     /// Whether its grants carry fences.
     pub fences: bool,
+    /// Whether those who only read are inside together.
+    pub shares: bool,
+    /// What it asks of links.
+    pub links: Links,
+    /// What carries a message to all.
+    pub medium: Medium,
     /// The node that keeps the lock for all, if there is one.
     pub keeper: fn(&Group) -> Option<NodeId>,
+    /// Whether there is such a group for so many nodes, or a sentence that says for how many there is one.
+    pub fits: fn(usize) -> Result<(), &'static str>,
+    /// Which form of an algorithm it is, where there are several: the options that choose it.
+    pub form: &'static [Choice],
 }
 
-/// What an entry costs.
+impl Facts {
+    /// An algorithm like most: it serves everyone in no promised order, its grants carry fences, it runs in groups of
+    /// any size over links that keep no order, and it has one form.
+    pub const fn new(profile: Profile, cost: Cost) -> Self {
+        Self {
+            profile,
+            cost,
+            order: ServiceOrder::None,
+            fairness: Fairness::None,
+            service: Service::Certain,
+            fences: true,
+            shares: false,
+            links: Links::AnyOrder,
+            medium: Medium::Unicast,
+            keeper: |_| None,
+            fits: |_| Ok(()),
+            form: &[],
+        }
+    }
+
+    /// Whether this is a form that users get only if they ask for it.
+    pub fn is_special(&self) -> bool {
+        self.form.iter().any(|choice| !choice.usual)
+    }
+
+    /// What users ask for who want an algorithm in any of its forms.
+    pub fn algorithm(&self) -> &'static str {
+        self.form.first().map_or(self.profile.name, |choice| choice.of)
+    }
+}
+
+/// What entries cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// Messages an entry, as the book writes it.
-    pub formula: &'static str,
-    /// Messages an entry in a group of so many.
-    pub messages: fn(usize) -> u64,
-    /// Messages an entry of the node that keeps the lock, where there is one.
-    pub own_messages: u64,
+    pub messages: &'static str,
+    /// From asking to entering when nobody else wants in, as the book writes it.
+    pub client: &'static str,
+    /// From a leave to the next entry when exactly one waits, as the book writes it.
+    pub sync: &'static str,
+    /// Messages of so many entries in such a run. Where a node keeps the lock for all, these are entries of the others.
+    pub total: fn(&Case<'_>, u64) -> Range,
     /// From asking to entering when nobody else wants in, in message times.
-    pub client_delay: u64,
+    pub client_delay: fn(&Case<'_>) -> Range,
     /// From a leave to the next entry when exactly one waits, in message times.
-    pub sync_delay: u64,
+    pub sync_delay: fn(&Case<'_>) -> Range,
+}
+
+/// A run whose cost the book knows: nothing fails, nobody tries, nobody gives up.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// Who takes part.
+    pub group: &'a Group,
+    /// Who asks.
+    pub load: Load,
+}
+
+impl Case<'_> {
+    /// How many nodes there are.
+    pub fn nodes(&self) -> u64 {
+        self.group.len() as u64
+    }
+
+    /// How many others there are.
+    pub fn peers(&self) -> u64 {
+        self.nodes().saturating_sub(1)
+    }
+}
+
+/// Who asks in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Load {
+    /// This node alone, from the beginning on.
+    Alone(NodeId),
+    /// Everyone at once, and again as soon as they have left.
+    Everyone,
+    /// Some, now and then.
+    Some,
+}
+
+/// From the least to the most that something may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Range {
+    /// The least.
+    pub least: u64,
+    /// The most, if there is one.
+    pub most: Option<u64>,
+}
+
+impl Range {
+    /// Exactly this.
+    pub const fn exactly(value: u64) -> Self {
+        Self { least: value, most: Some(value) }
+    }
+
+    /// Anything between the two.
+    pub const fn between(least: u64, most: u64) -> Self {
+        Self { least, most: Some(most) }
+    }
+
+    /// This or more, without bound.
+    pub const fn at_least(least: u64) -> Self {
+        Self { least, most: None }
+    }
+
+    /// The one value that it may have, if there is only one.
+    pub fn exact(self) -> Option<u64> {
+        self.most.filter(|most| *most == self.least)
+    }
+
+    /// So many times this.
+    #[must_use]
+    pub fn times(self, count: u64) -> Self {
+        let times = |value: u64| value.saturating_mul(count);
+        Self { least: times(self.least), most: self.most.map(times) }
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.exact(), self.most) {
+            (Some(value), _) => write!(f, "{value}"),
+            (None, Some(most)) => write!(f, "{}…{most}", self.least),
+            (None, None) => write!(f, "{}…", self.least),
+        }
+    }
 }
 
 /// In which order requests are served.
@@ -43,4 +172,57 @@ pub enum ServiceOrder {
     HappenedBefore,
     /// No promise.
     None,
+}
+
+/// How many entries of others may go ahead of a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Fairness {
+    /// No promise.
+    None,
+    /// At most so many in a group of this size, from the moment of asking.
+    FromAsking(fn(usize) -> u64),
+    /// At most so many in a group of this size, from the moment when all that the node sent on asking has arrived.
+    FromArrival(fn(usize) -> u64),
+}
+
+/// Whether everyone who asks gets in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Sooner or later, whatever the order in which things happen.
+    Certain,
+    /// Sooner or later with probability 1: unlucky waits can go on for ever.
+    Likely,
+    /// Not always: those who wait for each other may wait for ever.
+    Doubtful,
+}
+
+/// What an algorithm asks of links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// Nothing but that everything arrives.
+    AnyOrder,
+    /// What one node sends another arrives in the order in which it was sent.
+    Fifo,
+}
+
+/// What carries a message to all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// As many messages as there are receivers.
+    Unicast,
+    /// One message that everyone hears, as on a shared cable.
+    Broadcast,
+}
+
+/// An option that chooses among the forms of an algorithm, such as `--when-busy deny`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The algorithm.
+    pub of: &'static str,
+    /// The option, without its dashes.
+    pub option: &'static str,
+    /// Its value.
+    pub value: &'static str,
+    /// Whether users get this unless they say otherwise.
+    pub usual: bool,
 }

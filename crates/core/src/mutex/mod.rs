@@ -5,13 +5,15 @@
 
 pub mod central;
 mod facts;
+mod phase;
 pub mod ricart_agrawala;
 pub mod ricart_agrawala_modulo;
 #[cfg(test)]
 mod storm;
 
 pub use central::Central;
-pub use facts::{Cost, Facts, ServiceOrder};
+pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Medium, Range, Service, ServiceOrder};
+pub use phase::{Phase, Wish};
 pub use ricart_agrawala::RicartAgrawala;
 pub use ricart_agrawala_modulo::RicartAgrawalaModulo;
 
@@ -27,6 +29,8 @@ pub enum Command {
     Acquire,
     /// Enter if nobody is in the way, or be told `Denied`.
     Try,
+    /// Enter to read, beside others who only read. Where an algorithm knows no sharing, this is `Acquire`.
+    Share,
     /// Give up the request under way.
     Cancel,
     /// Leave.
@@ -34,7 +38,7 @@ pub enum Command {
 }
 
 /// Every command, in the order of a request's life.
-pub const COMMANDS: [Command; 4] = [Command::Acquire, Command::Try, Command::Cancel, Command::Release];
+pub const COMMANDS: [Command; 5] = [Command::Acquire, Command::Try, Command::Share, Command::Cancel, Command::Release];
 
 impl Command {
     /// Its name as users type it.
@@ -42,6 +46,7 @@ impl Command {
         match self {
             Self::Acquire => "acquire",
             Self::Try => "try",
+            Self::Share => "share",
             Self::Cancel => "cancel",
             Self::Release => "release",
         }
@@ -121,6 +126,24 @@ pub enum Patience {
     Wait,
     /// Is denied if anybody is in the way.
     Try,
+}
+
+/// Whom a node lets in beside itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Access {
+    /// Nobody.
+    Exclusive,
+    /// Those who only read, as it does.
+    Shared,
+}
+
+impl Access {
+    /// Whether two such entries must not overlap.
+    pub const fn conflicts(self, other: Self) -> bool {
+        matches!((self, other), (Self::Exclusive, _) | (_, Self::Exclusive))
+    }
 }
 
 /// What must outlive a forgotten instance of an idle resource, so that stamps and fences never go back.

@@ -28,7 +28,7 @@
 //! admits two) and carries the clock (else a node that heard of a request can stamp its own as older). Replies
 //! also carry the largest fence known, from which the next entry's fence follows.
 
-use super::{Command, Cost, Event, Facts, Floor, Patience, Refusal, ServiceOrder};
+use super::{Command, Cost, Event, Facts, Fairness, Floor, Patience, Phase, Range, ServiceOrder, Wish};
 use crate::about::Profile;
 use crate::clock::{Clock, Stamp};
 use crate::describe::Describe;
@@ -44,24 +44,27 @@ use alloc::collections::BTreeSet;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
-    profile: Profile {
-        name: "ricart-agrawala",
-        class: "permission-based",
-        summary: "ask everyone; whoever is older or inside defers the reply",
-        source: include_str!("ricart_agrawala.rs"),
-        flaw: None,
-        checkable: true,
-    },
-    cost: Cost {
-        formula: "2(n−1)",
-        messages: |nodes| 2 * (nodes as u64 - 1),
-        own_messages: 0,
-        client_delay: 2,
-        sync_delay: 1,
-    },
     order: ServiceOrder::HappenedBefore,
-    fences: true,
-    keeper: |_| None,
+    fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
+    ..Facts::new(PROFILE, COST)
+};
+
+const PROFILE: Profile = Profile {
+    name: "ricart-agrawala",
+    class: "permission-based",
+    summary: "ask everyone; whoever is older or inside defers the reply",
+    source: include_str!("ricart_agrawala.rs"),
+    flaw: None,
+    checkable: true,
+};
+
+const COST: Cost = Cost {
+    messages: "2(n−1)",
+    client: "2T",
+    sync: "T",
+    total: |case, entries| Range::exactly(2 * case.peers()).times(entries),
+    client_delay: |_| Range::exactly(2),
+    sync_delay: |_| Range::exactly(1),
 };
 
 /// One node of the algorithm.
@@ -71,7 +74,7 @@ pub struct RicartAgrawala {
     clock: Clock,
     /// The largest fence heard of.
     fence: Fence,
-    phase: Phase,
+    phase: Phase<Waiting, Stamp>,
     /// Whom we owe a reply, with the request that it answers.
     deferred: BTreeSet<Stamp>,
 }
@@ -82,11 +85,12 @@ struct Place {
     group: Group,
 }
 
+/// A request under way, and whose reply to it is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Phase {
-    Idle,
-    Waiting { stamp: Stamp, patience: Patience, missing: BTreeSet<NodeId> },
-    Inside { stamp: Stamp },
+struct Waiting {
+    stamp: Stamp,
+    patience: Patience,
+    missing: BTreeSet<NodeId>,
 }
 
 /// What nodes send each other.
@@ -145,10 +149,12 @@ impl Protocol for RicartAgrawala {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(Command::Acquire) => self.request(Patience::Wait, out),
-            Input::Command(Command::Try) => self.request(Patience::Try, out),
-            Input::Command(Command::Cancel) => self.cancel(out),
-            Input::Command(Command::Release) => self.leave(out),
+            Input::Command(command) => match self.phase.understand(command) {
+                Wish::Enter(patience, _) => self.request(patience, out),
+                Wish::GiveUp => self.give_up("RA-5", Event::Cancelled, out),
+                Wish::Leave => self.leave(out),
+                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            },
             Input::Message { from, message } => match message {
                 Message::Request { stamp, patience } if stamp.node == from => self.answer(stamp, patience, out),
                 Message::Request { stamp, .. } => {
@@ -185,18 +191,13 @@ impl RicartAgrawala {
 
     /// RA-1. A new request is younger than every one this node has heard of.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        match self.phase {
-            Phase::Idle => {}
-            Phase::Waiting { .. } => return out.emit(Event::Refused(Refusal::AlreadyWaiting)),
-            Phase::Inside { .. } => return out.emit(Event::Refused(Refusal::AlreadyInside)),
-        }
         let stamp = Stamp { clock: self.clock.tick(), node: self.place.me };
         let missing: BTreeSet<_> = self.place.group.others(self.place.me).collect();
         out.note("RA-1", format_args!("asks everyone with {stamp}"));
         if !missing.is_empty() {
             out.multicast(&self.place.group, Message::Request { stamp, patience });
         }
-        self.phase = Phase::Waiting { stamp, patience, missing };
+        self.phase = Phase::Waiting(Waiting { stamp, patience, missing });
         self.enter_if_permitted(out);
     }
 
@@ -204,9 +205,9 @@ impl RicartAgrawala {
     fn answer(&mut self, asked: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
         self.clock.witness(asked.clock);
         let ours = match &self.phase {
-            Phase::Inside { stamp } => Some(*stamp),
-            Phase::Waiting { stamp, .. } if *stamp < asked => Some(*stamp),
-            Phase::Waiting { .. } | Phase::Idle => None,
+            Phase::Inside(stamp) => Some(*stamp),
+            Phase::Waiting(ours) if ours.stamp < asked => Some(ours.stamp),
+            Phase::Waiting(_) | Phase::Idle => None,
         };
         match (ours, patience) {
             (None, Patience::Wait | Patience::Try) => self.reply(asked, out),
@@ -228,11 +229,11 @@ impl RicartAgrawala {
         self.clock.witness(clock);
         self.fence.raise(fence);
         match &mut self.phase {
-            Phase::Waiting { stamp, missing, .. } if *stamp == to => {
-                missing.remove(&from);
+            Phase::Waiting(ours) if ours.stamp == to => {
+                ours.missing.remove(&from);
                 self.enter_if_permitted(out);
             }
-            Phase::Waiting { .. } | Phase::Idle | Phase::Inside { .. } => {
+            Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {
                 out.note("RA-3", format_args!("ignores a reply to {to}, which nobody waits with"));
             }
         }
@@ -240,34 +241,22 @@ impl RicartAgrawala {
 
     /// RA-3. The fence is larger than every one that those who admit us know of.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting { stamp, missing, .. } = &self.phase else { return };
+        let Phase::Waiting(Waiting { stamp, missing, .. }) = &self.phase else { return };
         if !missing.is_empty() {
             return;
         }
         let stamp = *stamp;
         self.fence = self.fence.next();
-        self.phase = Phase::Inside { stamp };
+        self.phase = Phase::Inside(stamp);
         out.note("RA-3", format_args!("has every reply to {stamp}"));
         out.emit(Event::Entered { fence: self.fence });
     }
 
     /// RA-4. Those deferred get their replies now, with the fence of the entry that ends.
     fn leave(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Inside { .. } = self.phase else {
-            return out.emit(Event::Refused(Refusal::NotInside));
-        };
-        self.phase = Phase::Idle;
+        self.phase.end();
         out.emit(Event::Left);
         self.reply_to_deferred("RA-4", out);
-    }
-
-    /// RA-5. Nobody needs to be told: a reply gives permission to one stamp, and binds nobody.
-    fn cancel(&mut self, out: &mut Effects<'_, Self>) {
-        match self.phase {
-            Phase::Waiting { .. } => self.give_up("RA-5", Event::Cancelled, out),
-            Phase::Idle => out.emit(Event::Refused(Refusal::NotWaiting)),
-            Phase::Inside { .. } => out.emit(Event::Refused(Refusal::AlreadyInside)),
-        }
     }
 
     /// RA-6. The denier, unlike one who defers, owes no reply later.
@@ -280,15 +269,18 @@ impl RicartAgrawala {
     fn accept_denial(&mut self, from: NodeId, to: Stamp, clock: Clock, out: &mut Effects<'_, Self>) {
         self.clock.witness(clock);
         match &self.phase {
-            Phase::Waiting { stamp, patience: Patience::Try, missing } if *stamp == to && missing.contains(&from) => {
+            Phase::Waiting(Waiting { stamp, patience: Patience::Try, missing })
+                if *stamp == to && missing.contains(&from) =>
+            {
                 self.give_up("RA-6", Event::Denied, out);
             }
-            Phase::Waiting { .. } | Phase::Idle | Phase::Inside { .. } => {}
+            Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {}
         }
     }
 
+    /// RA-5, and RA-6. Nobody needs to be told: a reply gives permission to one stamp, and binds nobody.
     fn give_up(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
-        self.phase = Phase::Idle;
+        self.phase.end();
         out.emit(event);
         self.reply_to_deferred(rule, out);
     }
@@ -303,11 +295,11 @@ impl RicartAgrawala {
     fn assert_invariants(&self) {
         match &self.phase {
             Phase::Idle => debug_assert!(self.deferred.is_empty(), "an idle node owes nobody a reply"),
-            Phase::Waiting { stamp, missing, .. } => {
+            Phase::Waiting(Waiting { stamp, missing, .. }) => {
                 debug_assert!(!missing.is_empty(), "a node with every reply is inside");
                 debug_assert!(stamp.clock <= self.clock, "our stamp is of our own past");
             }
-            Phase::Inside { stamp } => debug_assert!(stamp.clock <= self.clock, "our stamp is of our own past"),
+            Phase::Inside(stamp) => debug_assert!(stamp.clock <= self.clock, "our stamp is of our own past"),
         }
     }
 }
@@ -316,7 +308,7 @@ impl OneOfMany for RicartAgrawala {
     type Floor = Floor;
 
     fn is_idle(&self) -> bool {
-        self.phase == Phase::Idle
+        self.phase.is_idle()
     }
 
     fn floor(&self) -> Floor {

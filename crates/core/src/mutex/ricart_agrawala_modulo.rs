@@ -42,7 +42,7 @@ mod reading;
 
 pub use reading::Reading;
 
-use super::{Command, Cost, Event, Facts, Refusal, ServiceOrder};
+use super::{Command, Event, Facts, Refusal, ServiceOrder, ricart_agrawala};
 use crate::about::Profile;
 use crate::describe::Describe;
 use crate::effects::Effects;
@@ -57,24 +57,17 @@ use reading::{Circle, Stamp};
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
-    profile: Profile {
-        name: "ricart-agrawala-modulo",
-        class: "permission-based",
-        summary: "ricart-agrawala with numbers modulo 2n−1: finitely many states",
-        source: include_str!("ricart_agrawala_modulo.rs"),
-        flaw: None,
-        checkable: true,
-    },
-    cost: Cost {
-        formula: "2(n−1)",
-        messages: |nodes| 2 * (nodes as u64 - 1),
-        own_messages: 0,
-        client_delay: 2,
-        sync_delay: 1,
-    },
     order: ServiceOrder::None,
     fences: false,
-    keeper: |_| None,
+    ..Facts::new(
+        Profile {
+            name: "ricart-agrawala-modulo",
+            summary: "ricart-agrawala with numbers modulo 2n−1: finitely many states",
+            source: include_str!("ricart_agrawala_modulo.rs"),
+            ..ricart_agrawala::FACTS.profile
+        },
+        ricart_agrawala::FACTS.cost,
+    )
 };
 
 /// One node of the algorithm.
@@ -166,7 +159,7 @@ impl Protocol for RicartAgrawalaModulo {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(Command::Acquire) => self.request(out),
+            Input::Command(Command::Acquire | Command::Share) => self.request(out),
             Input::Command(Command::Try) => self.attempt(out),
             Input::Command(Command::Cancel) => self.cancel(out),
             Input::Command(Command::Release) => self.leave(out),

@@ -6,8 +6,8 @@
 //! finds those who break this.
 
 use super::{
-    COMMANDS, Central, Command, Event, Patience, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala,
-    ricart_agrawala_modulo,
+    Access, COMMANDS, Central, Command, Event, Facts, Links, Patience, RicartAgrawala, RicartAgrawalaModulo, central,
+    ricart_agrawala, ricart_agrawala_modulo,
 };
 use crate::describe::Describe;
 use crate::fence::Fence;
@@ -27,14 +27,17 @@ use std::vec;
 use std::vec::Vec;
 
 /// Enough for every node to come and go a few times.
-const GUSTS: usize = 100;
+pub(super) const GUSTS: usize = 100;
+
+/// What users ask who do not share.
+pub(super) const EXCLUSIVE: [Command; 4] = [Command::Acquire, Command::Try, Command::Cancel, Command::Release];
 
 /// After so many steps in peace it is not the storm that keeps a group busy.
 const STEPS_IN_PEACE: usize = 2_000;
 
 /// What happens to a group before it is left in peace.
 #[derive(Clone, Debug)]
-struct Storm {
+pub(super) struct Storm {
     nodes: usize,
     gusts: Vec<Gust>,
 }
@@ -47,10 +50,12 @@ enum Gust {
     Ask(usize, Command),
     /// One of the messages under way arrives, if there is any.
     Arrive(usize),
+    /// One of the timers fires, if any is set.
+    Fire(usize),
 }
 
 /// Storms over one to five nodes, with fewer gusts than that, in which users know these commands.
-fn storms(gusts: usize, commands: &'static [Command]) -> impl Strategy<Value = Storm> {
+pub(super) fn storms(gusts: usize, commands: &'static [Command]) -> impl Strategy<Value = Storm> {
     let ask = (0..5_usize, prop::sample::select(commands));
     let gust = prop_oneof![
         2 => ask.prop_map(|(node, command)| Gust::Ask(node, command)),
@@ -59,14 +64,24 @@ fn storms(gusts: usize, commands: &'static [Command]) -> impl Strategy<Value = S
     (1..=5_usize, prop::collection::vec(gust, 0..gusts)).prop_map(|(nodes, gusts)| Storm { nodes, gusts })
 }
 
+/// The same for algorithms that set timers, which fire at any time.
+pub(super) fn timed_storms(gusts: usize, commands: &'static [Command]) -> impl Strategy<Value = Storm> {
+    let fires = prop::collection::vec(prop::option::weighted(0.2, 0..10_usize), gusts);
+    (storms(gusts, commands), fires).prop_map(|(storm, fires)| {
+        let gusts = storm.gusts.into_iter().zip(fires);
+        let gusts = gusts.map(|(gust, fire)| fire.map_or(gust, Gust::Fire)).collect();
+        Storm { gusts, ..storm }
+    })
+}
+
 impl Storm {
     /// Strikes a group. Returns the nodes as they are at rest, or how one of them broke its word.
-    fn strike<P>(&self, make: impl Fn(NodeId, Group) -> P, fences: bool) -> Result<Vec<P>, Wreck>
+    pub(super) fn strike<P>(&self, make: impl Fn(NodeId, Group) -> P, facts: &Facts) -> Result<Vec<P>, Wreck>
     where
         P: Protocol<Command = Command, Event = Event>,
         P::Message: Describe,
     {
-        let mut log = Log::new(self.nodes, make, fences);
+        let mut log = Log::new(self.nodes, make, *facts);
         match log.sail(&self.gusts) {
             Ok(()) => Ok(log.stage.nodes),
             Err(breach) => Err(Wreck { breach, script: log.script, trace: log.stage.trace }),
@@ -76,7 +91,7 @@ impl Storm {
 
 /// How a node broke its word.
 #[derive(Debug)]
-struct Wreck {
+pub(super) struct Wreck {
     breach: String,
     /// What happened until then. `rehearse` plays it again.
     script: String,
@@ -93,10 +108,10 @@ impl fmt::Display for Wreck {
 struct Log<P: Protocol> {
     stage: Stage<P>,
     users: Vec<User>,
-    /// Whether entries have fences.
-    fences: bool,
-    /// The fence of the last entry.
-    last_fence: Option<Fence>,
+    facts: Facts,
+    /// The largest fences of entries so far: of those that share, and of those that do not.
+    shared_fence: Option<Fence>,
+    exclusive_fence: Option<Fence>,
     script: String,
 }
 
@@ -104,20 +119,21 @@ struct Log<P: Protocol> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum User {
     Outside,
-    Waiting(Patience),
-    Inside,
+    Waiting(Patience, Access),
+    Inside(Access),
 }
 
 impl User {
     /// How the user stands once it has given the command, or nothing if the command makes no sense.
     fn asks(self, command: Command) -> Option<Self> {
         match (self, command) {
-            (Self::Outside, Command::Acquire) => Some(Self::Waiting(Patience::Wait)),
-            (Self::Outside, Command::Try) => Some(Self::Waiting(Patience::Try)),
-            (Self::Waiting(_), Command::Cancel) | (Self::Inside, Command::Release) => Some(self),
+            (Self::Outside, Command::Acquire) => Some(Self::Waiting(Patience::Wait, Access::Exclusive)),
+            (Self::Outside, Command::Try) => Some(Self::Waiting(Patience::Try, Access::Exclusive)),
+            (Self::Outside, Command::Share) => Some(Self::Waiting(Patience::Wait, Access::Shared)),
+            (Self::Waiting(..), Command::Cancel) | (Self::Inside(_), Command::Release) => Some(self),
             (Self::Outside, Command::Cancel | Command::Release)
-            | (Self::Waiting(_), Command::Acquire | Command::Try | Command::Release)
-            | (Self::Inside, Command::Acquire | Command::Try | Command::Cancel) => None,
+            | (Self::Waiting(..), Command::Acquire | Command::Try | Command::Share | Command::Release)
+            | (Self::Inside(_), Command::Acquire | Command::Try | Command::Share | Command::Cancel) => None,
         }
     }
 }
@@ -127,9 +143,10 @@ where
     P: Protocol<Command = Command, Event = Event>,
     P::Message: Describe,
 {
-    fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P, fences: bool) -> Self {
+    fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P, facts: Facts) -> Self {
         let users = vec![User::Outside; nodes];
-        Self { stage: Stage::new(nodes, make), users, fences, last_fence: None, script: String::new() }
+        let stage = Stage::new(nodes, make);
+        Self { stage, users, facts, shared_fence: None, exclusive_fence: None, script: String::new() }
     }
 
     /// The whole storm and the peace after it. The error says who broke its word.
@@ -139,17 +156,21 @@ where
                 Gust::Ask(node, command) => self.ask(NodeId::from_index(node % self.users.len()), *command)?,
                 Gust::Arrive(_) if self.stage.under_way() == 0 => {}
                 Gust::Arrive(place) => self.arrive(place % self.stage.under_way())?,
+                Gust::Fire(_) if self.stage.timers() == 0 => {}
+                Gust::Fire(place) => self.fire(place % self.stage.timers())?,
             }
         }
         self.rest()
     }
 
-    /// Whoever is inside leaves, and everything arrives, until nothing more happens.
+    /// Whoever is inside leaves, everything arrives, and timers fire where nothing else happens, until nobody waits
+    /// and nothing is under way.
     fn rest(&mut self) -> Result<(), String> {
         for _ in 0..STEPS_IN_PEACE {
-            match self.find(|user| user == User::Inside) {
+            match self.find(|user| matches!(user, User::Inside(_))) {
                 Some(node) => self.ask(node, Command::Release)?,
                 None if self.stage.under_way() > 0 => self.arrive(0)?,
+                None if self.stage.timers() > 0 && self.find(|user| user != User::Outside).is_some() => self.fire(0)?,
                 None => break,
             }
         }
@@ -163,7 +184,19 @@ where
         self.users.iter().position(|user| stands(*user)).map(NodeId::from_index)
     }
 
+    fn fire(&mut self, place: usize) -> Result<(), String> {
+        // A script names the oldest timer of a node; a younger one does not fire before it here either.
+        let Some(node) = self.stage.oldest_timer(place) else { return Ok(()) };
+        self.script += &format!("{node} fires\n");
+        let (node, events) = self.stage.fire(place);
+        events.into_iter().try_for_each(|event| self.hear(node, None, event))
+    }
+
     fn arrive(&mut self, place: usize) -> Result<(), String> {
+        let place = match self.facts.links {
+            Links::AnyOrder => place,
+            Links::Fifo => self.stage.oldest_like(place),
+        };
         self.script += &format!("{}\n", self.stage.line(place));
         let (node, events) = self.stage.deliver(place);
         events.into_iter().try_for_each(|event| self.hear(node, None, event))
@@ -185,32 +218,44 @@ where
             Command::Cancel | Command::Release if self.users[node.index()] != User::Outside => {
                 Err(format!("{node} does not {command} at once"))
             }
-            Command::Acquire | Command::Try | Command::Cancel | Command::Release => Ok(()),
+            Command::Acquire | Command::Try | Command::Share | Command::Cancel | Command::Release => Ok(()),
         }
     }
 
     /// A node tells its user something, perhaps in answer to a command that makes sense.
     fn hear(&mut self, node: NodeId, command: Option<Command>, event: Event) -> Result<(), String> {
         let user = match (self.users[node.index()], event, command) {
-            (User::Waiting(_), Event::Entered { fence }, None | Some(Command::Acquire | Command::Try)) => {
-                self.admit(node, fence)?;
-                User::Inside
+            (
+                User::Waiting(_, access),
+                Event::Entered { fence },
+                None | Some(Command::Acquire | Command::Try | Command::Share),
+            ) => {
+                self.admit(node, access, fence)?;
+                User::Inside(access)
             }
-            (User::Waiting(Patience::Try), Event::Denied, None | Some(Command::Try)) => User::Outside,
-            (User::Waiting(_), Event::Cancelled, Some(Command::Cancel)) => User::Outside,
-            (User::Inside, Event::Left, Some(Command::Release)) => User::Outside,
+            (User::Waiting(Patience::Try, _), Event::Denied, None | Some(Command::Try))
+            | (User::Waiting(..), Event::Cancelled, Some(Command::Cancel))
+            | (User::Inside(_), Event::Left, Some(Command::Release)) => User::Outside,
             (user, event, _) => return Err(format!("{node}, which is {user:?}, says '{event}'")),
         };
         self.users[node.index()] = user;
         Ok(())
     }
 
-    fn admit(&mut self, node: NodeId, fence: Fence) -> Result<(), String> {
-        if let Some(other) = self.find(|user| user == User::Inside) {
+    fn admit(&mut self, node: NodeId, access: Access, fence: Fence) -> Result<(), String> {
+        let access = if self.facts.shares { access } else { Access::Exclusive };
+        let conflicts = |user| matches!(user, User::Inside(other) if access.conflicts(other) || !self.facts.shares);
+        if let Some(other) = self.find(conflicts) {
             return Err(format!("{node} enters while {other} is inside"));
         }
-        match self.last_fence.replace(fence) {
-            Some(last) if self.fences && fence <= last => Err(format!("{node} enters with {fence} after {last}")),
+        let (exclusive, shared) = (self.exclusive_fence, self.shared_fence);
+        let (kept, last) = match access {
+            Access::Exclusive => (&mut self.exclusive_fence, exclusive.max(shared)),
+            Access::Shared => (&mut self.shared_fence, exclusive),
+        };
+        *kept = (*kept).max(Some(fence));
+        match last {
+            Some(last) if self.facts.fences && fence <= last => Err(format!("{node} enters with {fence} after {last}")),
             Some(_) | None => Ok(()),
         }
     }
@@ -220,12 +265,12 @@ where
 fn finds(flaw: Flaw, expected: Expect) {
     let strike = |storm: Storm| {
         let make = |me, group| RicartAgrawala1981::new(me, group, flaw);
-        storm.strike(make, flaw.facts().fences)
+        storm.strike(make, &flaw.facts())
     };
     let run = |gusts| {
         let config = Config { cases: 1_000, failure_persistence: None, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-        runner.run(&storms(gusts, &COMMANDS), |storm| strike(storm).map(drop).map_err(sunk))
+        runner.run(&storms(gusts, &EXCLUSIVE), |storm| strike(storm).map(drop).map_err(sunk))
     };
     match (1..=GUSTS).find_map(|gusts| run(gusts).err()) {
         Some(TestError::Fail(_, storm)) => {
@@ -237,26 +282,26 @@ fn finds(flaw: Flaw, expected: Expect) {
     }
 }
 
-fn sunk(wreck: Wreck) -> TestCaseError {
+pub(super) fn sunk(wreck: Wreck) -> TestCaseError {
     TestCaseError::fail(wreck.to_string())
 }
 
 proptest! {
     #[test]
     fn central_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
-        let nodes = storm.strike(Central::new, central::FACTS.fences).map_err(sunk)?;
+        let nodes = storm.strike(Central::new, &central::FACTS).map_err(sunk)?;
         prop_assert!(nodes.iter().all(Central::is_idle), "something is left behind: {nodes:#?}");
     }
 
     #[test]
     fn ricart_agrawala_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
-        let nodes = storm.strike(RicartAgrawala::new, ricart_agrawala::FACTS.fences).map_err(sunk)?;
+        let nodes = storm.strike(RicartAgrawala::new, &ricart_agrawala::FACTS).map_err(sunk)?;
         prop_assert!(nodes.iter().all(RicartAgrawala::is_idle), "something is left behind: {nodes:#?}");
     }
 
     #[test]
     fn ricart_agrawala_modulo_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
-        let nodes = storm.strike(RicartAgrawalaModulo::new, ricart_agrawala_modulo::FACTS.fences).map_err(sunk)?;
+        let nodes = storm.strike(RicartAgrawalaModulo::new, &ricart_agrawala_modulo::FACTS).map_err(sunk)?;
         prop_assert!(nodes.iter().all(RicartAgrawalaModulo::is_idle), "something is left behind: {nodes:#?}");
     }
 
@@ -266,13 +311,13 @@ proptest! {
         storm in storms(GUSTS, &[Command::Acquire, Command::Try, Command::Release])
     ) {
         let make = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
-        storm.strike(make, Flaw::BareReplies.facts().fences).map_err(sunk)?;
+        storm.strike(make, &Flaw::BareReplies.facts()).map_err(sunk)?;
     }
 
     /// So the script that a wreck prints can become a test of its own.
     #[test]
     fn the_script_of_a_storm_replays_it(storm in storms(GUSTS, &COMMANDS)) {
-        let mut log = Log::new(storm.nodes, RicartAgrawala::new, true);
+        let mut log = Log::new(storm.nodes, RicartAgrawala::new, ricart_agrawala::FACTS);
         prop_assert_eq!(log.sail(&storm.gusts), Ok(()));
         prop_assert_eq!(rehearse(storm.nodes, RicartAgrawala::new, &log.script), log.stage.trace);
     }
