@@ -4,18 +4,28 @@
 //! metric or a service is written once for all of them.
 
 pub mod central;
+mod consent;
 mod facts;
 mod phase;
+pub mod readers_writers;
 pub mod ricart_agrawala;
+pub mod ricart_agrawala_implicit;
 pub mod ricart_agrawala_modulo;
+pub mod ricart_agrawala_ring;
+pub mod roucairol_carvalho;
 #[cfg(test)]
 mod storm;
 
 pub use central::Central;
-pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Medium, Range, Service, ServiceOrder};
+pub use consent::{Denial, Reply};
+pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Medium, Model, Range, Service, ServiceOrder};
 pub use phase::{Phase, Wish};
+pub use readers_writers::ReadersWriters;
 pub use ricart_agrawala::RicartAgrawala;
+pub use ricart_agrawala_implicit::RicartAgrawalaImplicit;
 pub use ricart_agrawala_modulo::RicartAgrawalaModulo;
+pub use ricart_agrawala_ring::RicartAgrawalaRing;
+pub use roucairol_carvalho::RoucairolCarvalho;
 
 use crate::fence::Fence;
 use core::fmt;
