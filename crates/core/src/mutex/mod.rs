@@ -18,7 +18,7 @@ mod storm;
 
 pub use central::Central;
 pub use consent::{Denial, Reply};
-pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Medium, Model, Range, Service, ServiceOrder};
+pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Model, Range, Service, ServiceOrder};
 pub use phase::{Phase, Wish};
 pub use readers_writers::ReadersWriters;
 pub use ricart_agrawala::RicartAgrawala;

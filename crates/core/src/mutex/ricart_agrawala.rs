@@ -30,12 +30,10 @@
 //! also carry the largest fence known, from which the next entry's fence follows.
 
 use super::consent::{Claim, Consent, Denial, Reply, Verdict};
-use super::{
-    Access, Choice, Command, Cost, Event, Facts, Fairness, Floor, Medium, Patience, Range, ServiceOrder, Wish,
-};
+use super::{Access, Choice, Command, Cost, Event, Facts, Fairness, Floor, Patience, Range, ServiceOrder, Wish};
 use crate::about::Profile;
 use crate::clock::Stamp;
-use crate::describe::Describe;
+use crate::describe::{Describe, Medium};
 use crate::effects::Effects;
 use crate::group::Group;
 use crate::node::NodeId;
