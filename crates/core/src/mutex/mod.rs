@@ -5,6 +5,7 @@
 
 pub mod central;
 mod facts;
+pub mod lamport;
 mod phase;
 pub mod ricart_agrawala;
 pub mod ricart_agrawala_modulo;
@@ -13,6 +14,7 @@ mod storm;
 
 pub use central::Central;
 pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Model, Range, Service, ServiceOrder};
+pub use lamport::Lamport;
 pub use phase::{Phase, Wish};
 pub use ricart_agrawala::RicartAgrawala;
 pub use ricart_agrawala_modulo::RicartAgrawalaModulo;
