@@ -6,6 +6,7 @@
 pub mod central;
 mod consent;
 mod facts;
+pub mod lamport;
 mod phase;
 pub mod readers_writers;
 pub mod ricart_agrawala;
@@ -19,6 +20,7 @@ mod storm;
 pub use central::Central;
 pub use consent::{Denial, Reply};
 pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Model, Range, Service, ServiceOrder};
+pub use lamport::Lamport;
 pub use phase::{Phase, Wish};
 pub use readers_writers::ReadersWriters;
 pub use ricart_agrawala::RicartAgrawala;
