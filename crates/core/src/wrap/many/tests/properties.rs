@@ -1,7 +1,9 @@
 //! Locks side by side, under every order of commands and deliveries.
 
 use super::table::Table;
-use crate::mutex::{Central, Command, Event, Lamport, RicartAgrawala};
+use crate::mutex::{
+    Central, Command, Event, Lamport, ReadersWriters, RicartAgrawala, RicartAgrawalaRing, RoucairolCarvalho,
+};
 use crate::node::NodeId;
 use crate::wrap::OneOfMany;
 use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
@@ -65,15 +67,20 @@ impl<P: OneOfMany<Command = Command, Event = Event>> Table<P> {
 }
 
 /// The table itself checks that one is inside at a time and that fences grow.
-fn assert_safe_and_live<P: OneOfMany<Command = Command, Event = Event>>(mut table: Table<P>, actions: Vec<Action>) {
+fn assert_safe_and_live<P: OneOfMany<Command = Command, Event = Event>>(table: Table<P>, actions: Vec<Action>) {
+    for node in &at_rest(table, actions).nodes {
+        assert_eq!(node.live(), 0, "idle instances are forgotten");
+    }
+}
+
+/// The table when all that was asked for is served.
+fn at_rest<P: OneOfMany<Command = Command, Event = Event>>(mut table: Table<P>, actions: Vec<Action>) -> Table<P> {
     for action in actions {
         table.act(action);
     }
     table.come_to_rest();
     assert!(table.waiting.is_empty(), "not served: {:?}", table.waiting);
-    for node in &table.nodes {
-        assert_eq!(node.live(), 0, "idle instances are forgotten");
-    }
+    table
 }
 
 proptest! {
@@ -90,5 +97,24 @@ proptest! {
     #[test]
     fn named_locks_of_lamport_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
         assert_safe_and_live(Table::new(3, Lamport::new).in_order(), actions);
+    }
+    #[test]
+    fn named_locks_round_a_ring_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, RicartAgrawalaRing::new), actions);
+    }
+
+    #[test]
+    fn named_locks_of_readers_and_writers_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, ReadersWriters::new), actions);
+    }
+
+    /// Whoever has permissions keeps what it has of the name, so that it need not ask again.
+    #[test]
+    fn named_locks_of_roucairol_and_carvalho_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        let table = at_rest(Table::new(3, RoucairolCarvalho::new), actions);
+        let kept = table.nodes.iter().flat_map(|node| NAMES.iter().filter_map(|name| node.get(name)));
+        for instance in kept {
+            assert!(!instance.is_idle(), "idle instances are forgotten");
+        }
     }
 }
