@@ -6,16 +6,24 @@
 pub mod central;
 mod facts;
 mod phase;
+pub mod raymond;
 pub mod ricart_agrawala;
 pub mod ricart_agrawala_modulo;
 #[cfg(test)]
 mod storm;
+mod token;
+pub mod token_request;
+pub mod token_ring;
 
 pub use central::Central;
 pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Range, Service, ServiceOrder};
 pub use phase::{Phase, Wish};
+pub use raymond::Raymond;
 pub use ricart_agrawala::RicartAgrawala;
 pub use ricart_agrawala_modulo::RicartAgrawalaModulo;
+pub use token::Token;
+pub use token_request::TokenRequest;
+pub use token_ring::TokenRing;
 
 use crate::fence::Fence;
 use core::fmt;
