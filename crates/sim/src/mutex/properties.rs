@@ -177,15 +177,16 @@ impl Properties {
     }
 
     fn asks(&mut self, time: Time, node: NodeId, access: Access) {
+        let access = if self.expects.shares { access } else { Access::Exclusive };
         if let Some(overtaking) = &mut self.overtaking {
-            overtaking.asks(node);
+            overtaking.asks(node, access);
         }
         self.waiting += 1;
         self.contended |= self.waiting + self.inside > 1;
         let clock = self.causality.as_ref().and_then(|causality| causality.clock(node)).cloned();
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.asked = time;
-            state.access = if self.expects.shares { access } else { Access::Exclusive };
+            state.access = access;
             state.clock = clock.unwrap_or_default();
         }
     }
@@ -270,7 +271,9 @@ impl Properties {
     }
 
     fn check_overtaking(&mut self, time: Time, node: NodeId) {
-        let Some((waiter, passed)) = self.overtaking.as_mut().and_then(|overtaking| overtaking.enters(node)) else {
+        let access = self.access(node);
+        let Some((waiter, passed)) = self.overtaking.as_mut().and_then(|overtaking| overtaking.enters(node, access))
+        else {
             return;
         };
         if self.overtaken.is_some() {
