@@ -52,6 +52,7 @@ mod protocol;
 #[cfg(test)]
 mod rehearsal;
 mod time;
+mod tree;
 pub mod wrap;
 
 pub use barrier::Barrier;
@@ -66,3 +67,4 @@ pub use group::{Epoch, Group, View, majority};
 pub use node::{Incarnation, NodeId};
 pub use protocol::{Durable, Input, Never, Protocol, WriteOf};
 pub use time::{Duration, Span, Time};
+pub use tree::Tree;
