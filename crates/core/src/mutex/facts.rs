@@ -15,7 +15,7 @@ pub struct Facts {
     pub cost: Cost,
     /// In which order it serves.
     pub order: ServiceOrder,
-    /// How many may go ahead of a request.
+    /// How many may go ahead of a request that waits its turn.
     pub fairness: Fairness,
     /// Whether everyone who asks gets in.
     pub service: Service,
