@@ -23,7 +23,7 @@ mod tests;
 
 use crate::error::LabError;
 use crate::experiment;
-use crate::family::{Care, FamilyLab, Judge};
+use crate::family::{Care, FamilyLab};
 use crate::mutex::{Mutex, Settings};
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::{Duration, NodeId};

@@ -130,7 +130,7 @@ impl Observer<Command, Event> for Aftermath {
                 self.struck = true;
                 Some(*node)
             }
-            (_, Some((_, node, Change::Asks(_)))) if self.struck => Some(node),
+            (_, Some((_, node, Change::Asks(..)))) if self.struck => Some(node),
             (Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. }, _) => None,
         };
         if let Some(unheard) = heard.and_then(|node| self.unheard.get_mut(node.index())) {
