@@ -58,6 +58,14 @@ impl Row {
         Heat { entry: self.entry, nodes: self.nodes, traffic: self.traffic }
     }
 
+    /// What was measured in one of the worlds, if it was.
+    fn side(&self, world: World) -> Option<&Side> {
+        match world {
+            World::Simulated => Some(&self.simulated),
+            World::Real => self.real.as_ref(),
+        }
+    }
+
     /// What was measured, in each world that it was measured in.
     fn sides(&self) -> impl Iterator<Item = &Side> {
         std::iter::once(&self.simulated).chain(&self.real)

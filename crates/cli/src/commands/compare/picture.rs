@@ -2,12 +2,12 @@
 
 mod panels;
 
-use super::{Comparison, Row, Side, table};
-use crate::args::PicturePlan;
+use super::{Comparison, Row, World, table};
+use crate::args::{Heat, PicturePlan};
 use crate::output::{name, output};
 use crate::paint;
 use crate::report::count;
-use panels::{Panel, Over, panels};
+use panels::{Over, Panel, Reading, panels};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_lab::compare::{Book, Traffic};
 use quorate_live::write_whole;
@@ -54,12 +54,12 @@ fn plot(comparison: &Comparison<'_>, panel: &Panel) -> Plot {
     let mut plot = Plot::new(panel.title.clone()).x(across(comparison, panel.over)).y(panel.y.clone());
     for entry in &comparison.plan.contenders {
         let rows: Vec<_> = comparison.rows.iter().filter(|row| row.name() == entry.facts.profile.name).collect();
-        let simulated = |row: &Row| Some(&row.simulated);
-        let real = |row: &Row| row.real.as_ref();
-        let points = panel.simulated.iter().flat_map(|reading| points(comparison, panel.over, &rows, simulated, *reading));
-        let points = points.map(|(x, (value, _))| Point::new(x, value)).collect::<Vec<_>>();
-        let rings = panel.real.iter().flat_map(|reading| self::points(comparison, panel.over, &rows, real, *reading));
-        let rings = rings.map(|(x, (value, longest))| {
+        let read = |world, reading: Option<Reading>| match reading {
+            Some(reading) => places(comparison, panel.over, &rows, world, reading),
+            None => Vec::new(),
+        };
+        let points = read(World::Simulated, panel.simulated).into_iter().map(|(x, (value, _))| Point::new(x, value));
+        let rings = read(World::Real, panel.real).into_iter().map(|(x, (value, longest))| {
             let point = Point::new(x, value).ring();
             if longest > value { point.reach(value, longest) } else { point }
         });
@@ -79,13 +79,7 @@ fn plot(comparison: &Comparison<'_>, panel: &Panel) -> Plot {
 }
 
 /// What was measured, each at its place. What several runs tell of one place is told as one.
-fn points<'a, T>(
-    comparison: &Comparison<'_>,
-    over: Over,
-    rows: &[&'a Row],
-    side: impl Fn(&'a Row) -> Option<&'a Side>,
-    reading: fn(&[&'a Side]) -> Option<T>,
-) -> Vec<(f64, T)> {
+fn places(comparison: &Comparison<'_>, over: Over, rows: &[&Row], world: World, reading: Reading) -> Vec<(f64, (f64, f64))> {
     let places: Vec<_> = match over {
         Over::Sizes(_) => comparison.plan.sizes.iter().map(|nodes| (*nodes as f64, *nodes, None)).collect(),
         Over::Loads(nodes) => {
@@ -98,11 +92,11 @@ fn points<'a, T>(
         Over::Loads(_) => None,
     };
     let found = places.into_iter().filter_map(|(x, nodes, traffic)| {
-        let is_here = |row: &&&'a Row| {
+        let is_here = |row: &&&Row| {
             let wanted = traffic.or(own);
             row.nodes == nodes && wanted.is_none_or(|wanted| row.traffic == wanted)
         };
-        let sides: Vec<_> = rows.iter().filter(is_here).filter_map(|row| side(row)).collect();
+        let sides: Vec<_> = rows.iter().filter(is_here).filter_map(|row| row.side(world)).collect();
         Some((x, reading(&sides)?))
     });
     found.collect()
@@ -129,7 +123,7 @@ fn line(comparison: &Comparison<'_>, panel: &Panel, entry: &'static MutexEntry) 
     let plan = comparison.plan;
     let law = panel.book.as_ref()?;
     let value = |nodes: usize, traffic: Traffic| {
-        let book = Book::of(entry, &plan.simulation(crate::args::Heat { entry, nodes, traffic }));
+        let book = Book::of(entry, &plan.simulation(Heat { entry, nodes, traffic }));
         book.binding.then(|| (law.value)(&book, plan.entries))?
     };
     let points: Vec<_> = match panel.over {

@@ -8,7 +8,7 @@ use crate::report::count;
 use quorate_lab::compare::{Book, Figure, Measured, OfferedLoad, Traffic};
 use quorate_registry::MutexEntry;
 use quorate_sim::metrics::Delay;
-use std::io::{self, Write};
+use std::io::Write;
 
 pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
     let mut out = output();
@@ -76,10 +76,7 @@ struct Lane<'a> {
 impl<'a> Lane<'a> {
     fn rows(&self) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
         let own = self.comparison.rows.iter().filter(|row| row.name() == self.entry.facts.profile.name);
-        own.filter_map(|row| match self.world {
-            World::Simulated => Some((row, &row.simulated)),
-            World::Real => Some((row, row.real.as_ref()?)),
-        })
+        own.filter_map(|row| Some((row, row.side(self.world)?)))
     }
 
     fn at(&self, nodes: usize) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
