@@ -4,6 +4,9 @@ use crate::codec::AnyCodec;
 use crate::erased::{ErasableWrite, Erased, Parts};
 use quorate_core::about::Profile;
 use quorate_core::election;
+use quorate_core::fixtures::raymond::{Deaf, ForgetsToAsk};
+use quorate_core::fixtures::token_request::NoTick;
+use quorate_core::fixtures::token_ring::{Regenerates, Uncancelled};
 use quorate_core::fixtures::toys::arbiter::Arbitrated;
 use quorate_core::fixtures::toys::embrace::Embrace;
 use quorate_core::fixtures::toys::favourite::Row;
@@ -11,9 +14,10 @@ use quorate_core::fixtures::toys::forgetful::GrantBook;
 use quorate_core::fixtures::toys::lease::Leased;
 use quorate_core::fixtures::toys::slip::Ring;
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
-use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
+use quorate_core::fixtures::{Flaw, RicartAgrawala1981, Spoilt};
 use quorate_core::mutex::{
-    self, Central, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala, ricart_agrawala_modulo,
+    self, Central, Raymond, RicartAgrawala, RicartAgrawalaModulo, TokenRequest, TokenRing, central, raymond,
+    ricart_agrawala, ricart_agrawala_modulo, token_request, token_ring,
 };
 use quorate_core::{Bounds, Group, NodeId, WriteOf};
 use quorate_replica::election::{self as raft, RaftElection};
@@ -186,19 +190,24 @@ type Arbiter = Arbitrated<GrantBook>;
 type Patron = Arbitrated<Row>;
 type Circle = Arbitrated<Ring>;
 
-static ALGORITHMS: [Entry; 5] = [
+static ALGORITHMS: [Entry; 8] = [
     mutex::<Central>(&central::FACTS, |me, around| Erased::new(Central::new(me, around.group.clone()))),
     mutex::<RicartAgrawala>(&ricart_agrawala::FACTS, |me, around| {
         Erased::new(RicartAgrawala::new(me, around.group.clone()))
     }),
     mutex::<Modulo>(&ricart_agrawala_modulo::FACTS, |me, around| Erased::new(Modulo::new(me, around.group.clone()))),
+    mutex::<TokenRing>(&token_ring::FACTS, |me, around| {
+        Erased::new(TokenRing::new(me, around.group.clone(), around.bounds))
+    }),
+    mutex::<TokenRequest>(&token_request::FACTS, |me, around| Erased::new(TokenRequest::new(me, around.group.clone()))),
+    mutex::<Raymond>(&raymond::FACTS, |me, around| Erased::new(Raymond::new(me, around.group.clone()))),
     election::<RaftElection>(&raft::FACTS, |me, around| {
         Erased::opaque(RaftElection::new(me, around.group.clone(), around.seed, around.bounds))
     }),
     replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings))),
 ];
 
-static FIXTURES: [Entry; 19] = [
+static FIXTURES: [Entry; 24] = [
     mutex::<First>(&Flaw::BareReplies.facts(), |me, around| flawed(me, around, Flaw::BareReplies)),
     mutex::<First>(&Flaw::ClockOnly.facts(), |me, around| flawed(me, around, Flaw::ClockOnly)),
     mutex::<First>(&Flaw::NodeOnly.facts(), |me, around| flawed(me, around, Flaw::NodeOnly)),
@@ -223,6 +232,19 @@ static FIXTURES: [Entry; 19] = [
     mutex::<Circle>(&Care::Tidy.facts(), |me, around| Erased::new(Care::Tidy.node(me, around.group.clone()))),
     mutex::<Leased>(&Margin::Tick.facts(), |me, around| Erased::new(Margin::Tick.node(me, around.group.clone()))),
     mutex::<Leased>(&Margin::Drift.facts(), |me, around| Erased::new(Margin::Drift.node(me, around.group.clone()))),
+    mutex::<Spoilt<TokenRing, Uncancelled>>(&Uncancelled::facts(), |me, around| {
+        Erased::new(Uncancelled::node(me, around.group.clone(), around.bounds))
+    }),
+    mutex::<Spoilt<TokenRing, Regenerates>>(&Regenerates::facts(), |me, around| {
+        Erased::new(Regenerates::node(me, around.group.clone(), around.bounds))
+    }),
+    mutex::<Spoilt<TokenRequest, NoTick>>(&NoTick::facts(), |me, around| {
+        Erased::new(NoTick::node(me, around.group.clone()))
+    }),
+    mutex::<Spoilt<Raymond, ForgetsToAsk>>(&ForgetsToAsk::facts(), |me, around| {
+        Erased::new(ForgetsToAsk::node(me, around.group.clone()))
+    }),
+    mutex::<Spoilt<Raymond, Deaf>>(&Deaf::facts(), |me, around| Erased::new(Deaf::node(me, around.group.clone()))),
     replica::<WrongLog>(&LogFlaw::EarlyAck.profile(), |me, settings| spoilt(me, settings, LogFlaw::EarlyAck)),
     replica::<WrongLog>(&LogFlaw::LocalRead.profile(), |me, settings| spoilt(me, settings, LogFlaw::LocalRead)),
     replica::<WrongLog>(&LogFlaw::ForgottenVote.profile(), |me, settings| spoilt(me, settings, LogFlaw::ForgottenVote)),

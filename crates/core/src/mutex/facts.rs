@@ -27,6 +27,9 @@ pub struct Facts {
     pub links: Links,
     /// What carries a message to all.
     pub medium: Medium,
+    /// Whether it sends messages for ever, even when nobody wants in: then a run is over when all have what they asked
+    /// for.
+    pub restless: bool,
     /// The node that keeps the lock for all, if there is one.
     pub keeper: fn(&Group) -> Option<NodeId>,
     /// Whether there is such a group for so many nodes, or a sentence that says for how many there is one.
@@ -49,6 +52,7 @@ impl Facts {
             shares: false,
             links: Links::AnyOrder,
             medium: Medium::Unicast,
+            restless: false,
             keeper: |_| None,
             fits: |_| Ok(()),
             form: &[],

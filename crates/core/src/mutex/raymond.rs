@@ -70,7 +70,7 @@ const PROFILE: Profile = Profile {
 };
 
 const COST: Cost = Cost {
-    messages: "≤ 2D, ≈ 4 if all want in",
+    messages: "≤ 2D, full ≈ 4",
     client: "0…2D T",
     sync: "1…D T",
     total: |case, entries| {
