@@ -21,7 +21,8 @@
 //! assert!(matches!(effects[..], [Effect::Emit { event: Event::Entered { .. }, .. }]));
 //! ```
 //!
-//! The algorithms live in one module per family ([`mutex`], [`election`]), one file each. Wrappers are protocols
+//! The algorithms live in one module per family ([`mutex`], [`election`]), one file each; [`local`] is the race in one
+//! process that they all begin with. Wrappers are protocols
 //! too: [`Reliable`](wrap::Reliable) for links that lose, repeat and reorder, [`Many`](wrap::Many) for many
 //! named resources side by side.
 #![no_std]
@@ -42,6 +43,7 @@ mod fence;
 mod fixed;
 pub mod fixtures;
 mod group;
+pub mod local;
 pub mod mutex;
 mod node;
 #[cfg(feature = "postcard")]

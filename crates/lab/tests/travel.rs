@@ -5,7 +5,7 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quorate_core::mutex::Command;
-use quorate_core::{Codec, Durable, Effect, Effects, Group, Input, NodeId, Note, Protocol, Sink, Time};
+use quorate_core::{Codec, Durable, Effect, Effects, Input, NodeId, Note, Protocol, Sink, Time};
 use quorate_lab::experiment::run_with;
 use quorate_lab::{Election, FamilyLab, Mutex, NodeOf, Replica, Spec};
 use quorate_registry::{

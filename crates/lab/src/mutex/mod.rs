@@ -1,6 +1,7 @@
 //! The mutual-exclusion family in the lab.
 
 mod users;
+mod weather;
 
 pub use users::Users;
 
@@ -218,6 +219,10 @@ impl FamilyLab for Mutex {
         let usual = spec.usual_limits();
         let restless = find(&spec.algorithm).and_then(Self::entry).is_some_and(|entry| entry.facts.restless);
         Limits { settle: if restless { Duration::ZERO } else { usual.settle }, ..usual }
+    }
+
+    fn weather(entry: &MutexEntry) -> Vec<Spec<Self>> {
+        weather::weather(entry)
     }
 
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {

@@ -1,7 +1,7 @@
 //! Locks side by side, under every order of commands and deliveries.
 
 use super::table::Table;
-use crate::mutex::{Central, Command, Event, Raymond, RicartAgrawala, TokenRequest, TokenRing};
+use crate::mutex::{Central, Command, Event, Lamport, Raymond, RicartAgrawala, TokenRequest, TokenRing};
 use crate::node::NodeId;
 use crate::wrap::OneOfMany;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_oneof, proptest};
@@ -92,6 +92,11 @@ proptest! {
     #[test]
     fn named_locks_of_a_coordinator_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
         assert_safe_and_live(Table::new(3, Central::new), actions);
+    }
+
+    #[test]
+    fn named_locks_of_lamport_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, Lamport::new).in_order(), actions);
     }
 
     #[test]
