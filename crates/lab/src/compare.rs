@@ -141,6 +141,15 @@ impl Book {
         (self.total)(&Case { group: &self.group, load: self.load }, entries)
     }
 
+    /// Messages of so many entries, measured like this. Real processes begin before their users and end after them, and
+    /// nobody knows how long they were idle: one that never falls quiet then sends any number of messages.
+    pub fn total_in(&self, delays: Delays, entries: u64) -> Range {
+        match (self.restless, delays) {
+            (true, Delays::InMilliseconds) => Range { most: None, ..self.total(entries) },
+            (true, Delays::InMessageTimes) | (false, _) => self.total(entries),
+        }
+    }
+
     /// Messages an entry, the least and the most if there is one, where there are so many.
     pub fn per_entry(&self, entries: u64) -> (f64, Option<f64>) {
         let Range { least, most } = self.total(entries);
@@ -246,12 +255,7 @@ impl Measured {
             // What was counted is a whole number, which the mean must not hide.
             let total = (measured * self.counted as f64).round();
             let (least, most) = book.per_entry(self.counted);
-            let mut book_total = book.total(self.counted);
-            // Real processes begin before their users and end after them, and nobody knows how long they were idle.
-            if book.restless && delays == Delays::InMilliseconds {
-                book_total.most = None;
-            }
-            let is_book = within(total, book_total);
+            let is_book = within(total, book.total_in(delays, self.counted));
             (!is_book).then_some(Difference { figure: Figure::Messages, measured, least, most })
         });
         let own = self.own_messages_per_entry.filter(|own| book.keeper && *own != 0.0);

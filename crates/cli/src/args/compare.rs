@@ -28,8 +28,8 @@ use std::path::{Path, PathBuf};
     quorate compare mutex --failures\n\n\
     The book's figures are for groups without faults, and its delays are in message times (T). In the simulator every \
     message takes 1 ms, so delays come out in T. Real delays are in milliseconds, and part of each is the machine's own.\n\n\
-    Workloads go from idle to saturated: single (one node asks alone), random:LOAD (everyone asks at random times) and all \
-    (everyone asks at once, and again after leaving). A load of 10% means that somebody would be inside a tenth of the \
+    Workloads go from idle to saturated: single (one node asks alone), pair (two take turns), random:LOAD (everyone asks at \
+    random times) and all (everyone asks at once, and again after leaving). A load of 10% means that somebody would be inside a tenth of the \
     time if nobody ever had to wait: each of n nodes is content for n T / 10% on the average. Because a handover takes \
     time as well, a load of 50%, which is meant by random alone, keeps most algorithms busy all the time.\n\n\
     --failures lets a node fail in the simulator while another is inside and a third one waits, at many instants, and tells \
@@ -52,8 +52,8 @@ pub(crate) struct CompareArgs {
     /// How many requests there are in each run, all nodes together; 100 unless given.
     #[arg(long, value_parser = whole::<u64>)]
     entries: Option<u64>,
-    /// When nodes ask, such as single,random:10%,all; single,random:1%,random:10%,random,all unless given (with --real
-    /// single,random,all).
+    /// When nodes ask, such as single,random:10%,all; single,pair,random:1%,random:10%,random,all unless given (with
+    /// --real single,random,all).
     #[arg(long, value_name = "WORKLOADS", value_delimiter = ',')]
     workload: Vec<Traffic>,
     /// What all chance follows from that is not in the machine.

@@ -39,6 +39,16 @@ enum World {
     Real,
 }
 
+impl World {
+    /// What delays are measured in there.
+    fn delays(self) -> Delays {
+        match self {
+            Self::Simulated => Delays::InMessageTimes,
+            Self::Real => Delays::InMilliseconds,
+        }
+    }
+}
+
 /// What was measured in one of the worlds.
 struct Side {
     world: World,
@@ -191,7 +201,7 @@ fn run_real(plan: &Plan, reality: &Reality, row: &Row) -> anyhow::Result<Option<
         Err(error) => return Err(error.into()),
     };
     let (ending, read) = (recorded.ending, &recorded.read);
-    let delays = Delays::InMilliseconds;
+    let delays = World::Real.delays();
     let measured = Measured::new(&row.book, delays, ending, &read.summary, &read.messages, &read.verdicts);
     Ok(Some(Side { world: World::Real, measured, again: again(&spec, reality), journal: recorded.journal }))
 }

@@ -1,7 +1,7 @@
 //! When nodes ask in a comparison, from idle to saturated.
 
 use crate::mutex::Settings;
-use quorate_core::Duration;
+use quorate_core::{Duration, NodeId};
 use quorate_sim::mutex::Pattern;
 use quorate_sim::settings::{Chance, Latency, SettingError, nearest};
 use std::fmt;
@@ -12,6 +12,9 @@ use std::str::FromStr;
 pub enum Traffic {
     /// `single`: one node asks alone, again a while after it has left.
     Single,
+    /// `pair`: two nodes take turns. Each stays inside for so long that the other's request is where it must be, and asks
+    /// again as soon as it has left.
+    Pair,
     /// `random:10%`: everyone asks at random times, and this much load is offered.
     Random(OfferedLoad),
     /// `all`: everyone asks at once, and again as soon as they have left.
@@ -39,6 +42,13 @@ impl OfferedLoad {
         }
     }
 
+    /// So much longer that what took this long takes only this share of it.
+    fn stretch(self, length: Duration) -> Duration {
+        let parts = u128::from(self.0.parts_per_billion().max(1));
+        let nanos = u128::from(length.nanos()) * u128::from(Chance::ALWAYS.parts_per_billion()) / parts;
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
     /// In percent, as precisely as it was given.
     pub fn in_percent(self) -> String {
         let parts = self.0.parts_per_billion();
@@ -52,8 +62,9 @@ const PERCENT: u32 = 10_000_000;
 
 impl Traffic {
     /// From idle to saturated.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Single,
+        Self::Pair,
         Self::Random(OfferedLoad::percent(1)),
         Self::Random(OfferedLoad::percent(10)),
         Self::Random(OfferedLoad::USUAL),
@@ -62,31 +73,44 @@ impl Traffic {
 
     /// Users who make so many requests in a group of so many nodes, where a message takes about so long.
     ///
-    /// They stay inside for one message time. With a load of ρ each is content for 2n/ρ message times at most, and n/ρ on
-    /// the average, so that the n of them ask ρ times in a message time.
+    /// They stay inside for one message time, but for a pair. With a load of ρ each is content for 2n/ρ message times at
+    /// most, and n/ρ on the average, so that the n of them ask ρ times in a message time.
     pub fn settings(self, entries: u64, nodes: usize, message: Duration) -> Settings {
-        let askers = entries.min(nodes as u64);
-        let (workload, think) = match self {
-            Self::Single => (Pattern::Single, None),
-            Self::All => (Pattern::All, None),
+        let usual = Settings { entries, ..Settings::default() };
+        match self {
+            Self::Single => Settings { workload: Pattern::Single, ..usual },
+            Self::Pair => Settings {
+                workload: Pattern::All,
+                requesters: pair(nodes),
+                hold: Some(Latency::Fixed(message.times((nodes as u64).saturating_add(1).saturating_mul(2)))),
+                ..usual
+            },
             // What the lab's users do of their own accord.
-            Self::Random(OfferedLoad::USUAL) => (Pattern::Random, None),
-            Self::Random(OfferedLoad(share)) => {
-                let share = u64::from(share.parts_per_billion().max(1));
-                let most = message.times(askers.saturating_mul(2)).nanos();
-                let most = u128::from(most) * 1_000_000_000 / u128::from(share);
-                let most = Duration::from_nanos(u64::try_from(most).unwrap_or(u64::MAX));
-                (Pattern::Random, Some(Latency::Uniform { least: Duration::ZERO, most }))
+            Self::Random(OfferedLoad::USUAL) => Settings { workload: Pattern::Random, ..usual },
+            Self::Random(load) => {
+                let askers = entries.min(nodes as u64);
+                let think = load.stretch(message.times(askers.saturating_mul(2)));
+                let think = Some(Latency::Uniform { least: Duration::ZERO, most: think });
+                Settings { workload: Pattern::Random, think, ..usual }
             }
-        };
-        Settings { entries, workload, think, ..Settings::default() }
+            Self::All => Settings { workload: Pattern::All, ..usual },
+        }
     }
+}
+
+/// Two who are far from each other, wherever algorithms put them, and neither of them is the node that keeps the lock for
+/// all, if there is a third one for that.
+fn pair(nodes: usize) -> Vec<NodeId> {
+    let last = nodes.saturating_sub(1);
+    let first = if nodes > 2 { 1 } else { 0 };
+    vec![NodeId::from_index(first), NodeId::from_index(last)]
 }
 
 impl fmt::Display for Traffic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Single => f.pad("single"),
+            Self::Pair => f.pad("pair"),
             Self::Random(OfferedLoad::USUAL) => f.pad("random"),
             Self::Random(load) => f.pad(&format!("random:{}%", load.in_percent())),
             Self::All => f.pad("all"),
@@ -98,7 +122,7 @@ impl fmt::Display for Traffic {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficError {
     /// Nobody asks like this.
-    #[error("'{}' is no workload{}; write single, random, random:10% or all.", word.escape_debug(), meant(word))]
+    #[error("'{}' is no workload{}; write single, pair, random, random:10% or all.", word.escape_debug(), meant(word))]
     Unknown {
         /// The word.
         word: String,
@@ -112,7 +136,7 @@ pub enum TrafficError {
 }
 
 fn meant(word: &str) -> String {
-    nearest(word, ["single", "random", "all"]).map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
+    nearest(word, ["single", "pair", "random", "all"]).map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
 }
 
 impl FromStr for Traffic {
@@ -125,6 +149,7 @@ impl FromStr for Traffic {
         };
         match (word.to_ascii_lowercase().as_str(), load) {
             ("single", None) => Ok(Self::Single),
+            ("pair", None) => Ok(Self::Pair),
             ("all", None) => Ok(Self::All),
             ("random", None) => Ok(Self::Random(OfferedLoad::USUAL)),
             ("random", Some(load)) => match load.parse::<Chance>().map_err(TrafficError::NoShare)? {
@@ -145,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_workload_reads_back_as_printed() {
-        let words = ["single", "random:1%", "random:10%", "random", "all"];
+        let words = ["single", "pair", "random:1%", "random:10%", "random", "all"];
         assert_eq!(Traffic::ALL.map(|traffic| traffic.to_string()), words);
         for word in words.into_iter().chain(["random:0.05%", "random:100%", "random:33.3333333%"]) {
             assert_eq!(word.parse::<Traffic>().map(|traffic| traffic.to_string()), Ok(word.to_owned()));
@@ -188,5 +213,16 @@ mod tests {
         assert_eq!(longest.think, Some(Latency::Uniform { least: Duration::ZERO, most }));
         let Settings { think, entries, .. } = Traffic::All.settings(7, 5, Duration::from_millis(1));
         assert_eq!((think, entries), (None, 7));
+    }
+
+    #[test]
+    fn a_pair_is_two_who_are_not_the_first_if_there_are_three() {
+        let pair = |nodes| {
+            let Settings { requesters, hold, .. } = Traffic::Pair.settings(10, nodes, Duration::from_millis(1));
+            (requesters.iter().map(|node| node.number()).collect::<Vec<_>>(), hold.map(|hold| hold.to_string()))
+        };
+        assert_eq!(pair(2), (vec![1, 2], Some("fixed:6ms".into())));
+        assert_eq!(pair(3), (vec![2, 3], Some("fixed:8ms".into())));
+        assert_eq!(pair(49), (vec![2, 49], Some("fixed:100ms".into())));
     }
 }

@@ -53,11 +53,9 @@ fn print(plan: &FailurePlan, rows: &[Row]) -> anyhow::Result<()> {
     let mut out = output();
     let what = "what becomes of the others when a node fails";
     writeln!(out, "{} · {what} · textbook form, bare links · seed {}", paint::bold("mutex"), plan.seed)?;
-    for harm in Harm::ALL {
-        writeln!(out)?;
-        for line in render(&section(rows, harm)) {
-            writeln!(out, "{line}")?;
-        }
+    writeln!(out)?;
+    for line in render(&section(rows)) {
+        writeln!(out, "{line}")?;
     }
     writeln!(out)?;
     for note in notes(plan) {
@@ -70,19 +68,22 @@ fn print(plan: &FailurePlan, rows: &[Row]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn section(rows: &[Row], harm: Harm) -> Section {
+fn section(rows: &[Row]) -> Section {
+    let names = Column::words("algorithm", rows.iter().map(|row| row.name().to_owned()).collect());
+    let sizes = Column::figures("nodes", rows.iter().map(|row| row.inquiry.nodes.to_string()).collect());
+    Section { title: "", stub: vec![names, sizes], groups: Harm::ALL.map(|harm| group(rows, harm)).into() }
+}
+
+fn group(rows: &[Row], harm: Harm) -> Group {
     let column = |victim: Victim| {
         let cell = |row: &Row| row.tally(victim, harm).map_or(UNKNOWN.into(), cell);
         Column::words(victim.name(), rows.iter().map(cell).collect())
     };
-    let names = Column::words("algorithm", rows.iter().map(|row| row.name().to_owned()).collect());
-    let sizes = Column::figures("nodes", rows.iter().map(|row| row.inquiry.nodes.to_string()).collect());
-    let (title, name) = match harm {
-        Harm::Dies => ("a node dies", "and it was the"),
-        Harm::Restarts => ("a node restarts and has forgotten everything", "and it was the"),
+    let name = match harm {
+        Harm::Dies => "one of these dies",
+        Harm::Restarts => "one of these restarts, and has forgotten everything",
     };
-    let group = Group { name: name.into(), lead: Vec::new(), figures: Victim::ALL.map(column).to_vec(), tail: Vec::new() };
-    Section { title, stub: vec![names, sizes], groups: vec![group] }
+    Group { name: name.into(), lead: Vec::new(), figures: Victim::ALL.map(column).to_vec(), tail: Vec::new() }
 }
 
 /// What became of the others at the worst, and how often if not always.

@@ -63,10 +63,10 @@ fn plot(comparison: &Comparison<'_>, panel: &Panel) -> Plot {
             let point = Point::new(x, value).ring();
             if longest > value { point.reach(value, longest) } else { point }
         });
-        let law = line(comparison, panel, entry);
+        let law = law(comparison, panel, entry);
         let mut series = Series::new(entry.facts.profile.name).points(points);
-        // What the book leaves open has no line of its own to be followed by.
-        if law.is_none() && panel.is_joined {
+        // What the book leaves open has no line there to be followed by.
+        if panel.is_joined && law.as_ref().is_none_or(|(_, line)| line.is_empty()) {
             series = series.joined();
         }
         let series = series.points(rings);
@@ -118,28 +118,26 @@ fn across(comparison: &Comparison<'_>, over: Over) -> Axis {
     }
 }
 
-/// What the book says of an algorithm all along, where it is exact. What is wrong on purpose is in no book.
-fn line(comparison: &Comparison<'_>, panel: &Panel, entry: &'static MutexEntry) -> Option<(String, Vec<(f64, f64)>)> {
+/// What the book says of an algorithm, with a line where it is exact all along. What is wrong on purpose is in no book.
+fn law(comparison: &Comparison<'_>, panel: &Panel, entry: &'static MutexEntry) -> Option<(&'static str, Vec<(f64, f64)>)> {
     let plan = comparison.plan;
     let law = panel.book.as_ref()?;
-    let value = |nodes: usize, traffic: Traffic| {
-        let book = Book::of(entry, &plan.simulation(Heat { entry, nodes, traffic }));
-        book.binding.then(|| (law.value)(&book, plan.entries))?
-    };
-    let points: Vec<_> = match panel.over {
-        Over::Sizes(traffic) => {
-            let traffic = traffic.or(plan.traffics.first().copied())?;
-            let fitting = line_sizes(&plan.sizes).into_iter().filter(|nodes| (entry.facts.fits)(*nodes).is_ok());
-            fitting.filter_map(|nodes| Some((nodes as f64, value(nodes, traffic)?))).collect()
-        }
+    let book = |nodes: usize, traffic: Traffic| Book::of(entry, &plan.simulation(Heat { entry, nodes, traffic }));
+    let value = |nodes: usize, traffic: Traffic| (law.value)(&book(nodes, traffic), plan.entries);
+    let traffic = plan.traffics.first().copied()?;
+    let sizes = || line_sizes(&plan.sizes).into_iter().filter(|nodes| (entry.facts.fits)(*nodes).is_ok());
+    if !book(sizes().next()?, traffic).binding {
+        return None;
+    }
+    let line: Option<Vec<_>> = match panel.over {
+        Over::Sizes(own) => sizes().map(|nodes| Some((nodes as f64, value(nodes, own.unwrap_or(traffic))?))).collect(),
         Over::Loads(nodes) if (entry.facts.fits)(nodes).is_ok() => {
             let traffics = plan.traffics.iter().enumerate();
-            // A line through some of them only would lead astray.
-            traffics.map(|(place, traffic)| Some((place as f64, value(nodes, *traffic)?))).collect::<Option<_>>()?
+            traffics.map(|(place, traffic)| Some((place as f64, value(nodes, *traffic)?))).collect()
         }
-        Over::Loads(_) => return None,
+        Over::Loads(_) => None,
     };
-    (!points.is_empty()).then(|| ((law.text)(entry).to_owned(), points))
+    Some(((law.text)(entry), line.unwrap_or_default()))
 }
 
 /// For which sizes the book is asked: from the smallest group to the largest, and around one that is alone. Sizes that

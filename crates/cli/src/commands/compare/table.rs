@@ -43,6 +43,7 @@ pub(super) fn conditions(comparison: &Comparison<'_>) -> String {
 pub(super) fn traffic_name(traffic: Traffic) -> String {
     match traffic {
         Traffic::Single => "one asks alone".into(),
+        Traffic::Pair => "two in turn".into(),
         Traffic::Random(load) => format!("{}% load", load.in_percent()),
         Traffic::All => "all ask".into(),
     }
@@ -61,8 +62,9 @@ pub(super) fn idlest_traffic(comparison: &Comparison<'_>) -> Option<Traffic> {
 fn heaviness(traffic: &Traffic) -> (u8, Option<OfferedLoad>) {
     match traffic {
         Traffic::Single => (0, None),
-        Traffic::Random(load) => (1, Some(*load)),
-        Traffic::All => (2, None),
+        Traffic::Pair => (1, None),
+        Traffic::Random(load) => (2, Some(*load)),
+        Traffic::All => (3, None),
     }
 }
 
@@ -88,7 +90,7 @@ impl<'a> Lane<'a> {
     }
 
     /// How figures stand to the book's: the very same, within its bounds, neither, or nobody can say.
-    fn mark(&self, traffic: Option<Traffic>, figures: &[Figure], is_exact: fn(&Book, &Measured) -> Option<bool>) -> String {
+    fn mark(&self, traffic: Option<Traffic>, figures: &[Figure], is_exact: impl Fn(&Book, &Measured) -> Option<bool>) -> String {
         let rows: Vec<_> = self.rows().filter(|(row, _)| traffic.is_none_or(|traffic| row.traffic == traffic)).collect();
         let judged = rows.iter().filter(|(row, side)| side.measured.is_exact(&row.book).is_some());
         let exact: Vec<_> = judged.filter_map(|(row, side)| is_exact(&row.book, &side.measured)).collect();
@@ -139,7 +141,7 @@ fn messages(comparison: &Comparison<'_>) -> Section {
                 row.and_then(|(_, side)| side.measured.messages_per_entry).map_or(UNKNOWN.into(), short)
             };
             let is_exact = |book: &Book, measured: &Measured| {
-                measured.messages_per_entry.map(|_| book.total(measured.counted).exact().is_some())
+                measured.messages_per_entry.map(|_| book.total_in(world.delays(), measured.counted).exact().is_some())
             };
             let mark = |lane: &Lane<'_>| lane.mark(Some(traffic), &[Figure::Messages, Figure::OwnMessages], is_exact);
             groups.push(Group {
@@ -175,7 +177,7 @@ fn rest(comparison: &Comparison<'_>) -> Section {
         figures: Vec::new(),
         tail: Vec::new(),
     });
-    Section { title: "and besides", stub: vec![names(comparison)], groups }
+    Section { title: "delays, fairness, load", stub: vec![names(comparison)], groups }
 }
 
 /// A kind of delay.

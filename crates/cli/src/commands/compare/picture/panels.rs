@@ -44,11 +44,14 @@ pub(super) fn panels(comparison: &Comparison<'_>) -> Vec<Panel> {
     let plan = comparison.plan;
     let (idlest, busiest) = (idlest_traffic(comparison), busiest_traffic(comparison));
     let mut panels = Vec::new();
-    for traffic in idlest.into_iter().chain(busiest.filter(|busiest| idlest != Some(*busiest))) {
-        panels.push(messages(format!("Messages, {}", traffic_name(traffic)), Over::Sizes(Some(traffic))));
-    }
+    panels.extend(idlest.map(|traffic| messages("Messages", &traffic_name(traffic), Over::Sizes(Some(traffic)))));
+    // What the book says need not be written down again.
+    panels.extend(busiest.filter(|busiest| idlest != Some(*busiest)).map(|traffic| {
+        let panel = messages("Messages, saturated", &traffic_name(traffic), Over::Sizes(Some(traffic)));
+        panel.without_text()
+    }));
     if let Some(nodes) = middle(&plan.sizes).filter(|_| plan.traffics.len() > 2) {
-        panels.push(messages(format!("Messages, {nodes} nodes"), Over::Loads(nodes)));
+        panels.push(messages("Messages over load", &format!("{nodes} nodes"), Over::Loads(nodes)).without_text());
     }
     panels.extend([client(), sync(), overtaken()]);
     panels.extend(busiest.map(load));
@@ -81,14 +84,21 @@ fn middle(sizes: &[usize]) -> Option<usize> {
     sizes.get(sizes.len() / 2).copied()
 }
 
-fn messages(title: String, over: Over) -> Panel {
+impl Panel {
+    fn without_text(mut self) -> Self {
+        self.book = self.book.map(|law| Law { text: |_| "", ..law });
+        self
+    }
+}
+
+fn messages(title: &str, when: &str, over: Over) -> Panel {
     let reading: Reading = |sides| {
         let messages = sides.first()?.measured.messages_per_entry?;
         Some((messages, messages))
     };
     Panel {
-        title,
-        y: Axis::log("messages an entry"),
+        title: title.into(),
+        y: Axis::log(format!("messages an entry, {when}")),
         over,
         simulated: Some(reading),
         real: Some(reading),
@@ -150,8 +160,8 @@ fn load(busiest: Traffic) -> Panel {
         Some((share, share))
     };
     Panel {
-        title: format!("Load, {}", traffic_name(busiest)),
-        y: Axis::linear("the busiest node's share of messages").unit("%").showing(0.0).showing(100.0),
+        title: "Load".into(),
+        y: Axis::linear(format!("the busiest node's share of messages, {}", traffic_name(busiest))).unit("%").showing(0.0).showing(100.0),
         over: Over::Sizes(Some(busiest)),
         simulated: Some(reading),
         real: Some(reading),
