@@ -17,6 +17,7 @@ mod compare;
 mod documents;
 mod draw;
 mod errors;
+mod failures;
 mod families;
 mod gallery;
 mod golden;
