@@ -31,6 +31,7 @@ mod spec;
 pub mod sweep;
 pub mod trace;
 mod typed;
+pub mod voting_risk;
 
 pub use chaos::{FaultMix, Trouble};
 pub use election::Election;
