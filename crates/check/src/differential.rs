@@ -14,14 +14,23 @@ use crate::system::{MOST_ORDERED, Memory};
 use crate::trail::Guide;
 use crate::users::{Judged, Users};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
-use quorate_core::mutex::{Central, Command, Event, RicartAgrawala};
+use quorate_core::mutex::{Central, Command, Event, RicartAgrawala, Service};
 use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Group, NodeId};
 use quorate_sim::mutex::{Expectations, OrderWatch, Properties};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const USERS: Contenders = Contenders { rounds: Some(3), tries: true, cancels: true, fences: true, order: true };
+const USERS: Contenders = Contenders {
+    rounds: Some(3),
+    tries: true,
+    cancels: true,
+    readers: false,
+    shares: false,
+    fences: true,
+    order: true,
+    service: Service::Certain,
+};
 
 /// The names of the properties that some walk broke.
 fn broken_by_walks<P>(
@@ -63,7 +72,7 @@ where
         }
         let example = Counterexample { steps, cycle: None, rates: vec![0; setup.nodes], timed: false };
         let order = if is_ordered { OrderWatch::Promised } else { OrderWatch::Ignored };
-        let expects = Expectations { fences: true, order, contention: false };
+        let expects = Expectations { fences: true, order, ..Expectations::default() };
         let judged = play(&stage, &example, Properties::new(setup.nodes, expects)).expect("real nodes follow the walk");
         let always = ["exclusion", "asked-first", "fences-grow", "happened-before-order"];
         let verdicts = judged.verdicts();

@@ -13,7 +13,7 @@
 //! use std::sync::Arc;
 //!
 //! let group = Group::of_size(2);
-//! let users = Contenders { rounds: Some(1), tries: false, cancels: false, fences: true, order: true };
+//! let users = Contenders { fences: true, order: true, ..Contenders::default() };
 //! let make = Arc::new(move |me| RicartAgrawala::new(me, group.clone()));
 //! let mut checker = Checker::new(make, users, Setup::new(2))?;
 //! let effort = Effort {

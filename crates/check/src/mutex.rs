@@ -3,7 +3,7 @@
 use crate::tables::Past;
 use crate::users::{Judged, News, Offer, Property, Story, Users};
 use quorate_core::Fence;
-use quorate_core::mutex::{Command, Event};
+use quorate_core::mutex::{Access, Command, Event, Service};
 
 /// What the users of a mutual-exclusion algorithm do, and what is asked of it.
 #[derive(Clone, Copy, Debug)]
@@ -14,16 +14,40 @@ pub struct Contenders {
     pub tries: bool,
     /// A request may be given up.
     pub cancels: bool,
+    /// A request may be one that only reads.
+    pub readers: bool,
+    /// Those who only read may be inside together.
+    pub shares: bool,
     /// Every entry must have a larger fence than all before it.
     pub fences: bool,
     /// Requests must be served in happened-before order.
     pub order: bool,
+    /// Whether everyone must be served.
+    pub service: Service,
+}
+
+impl Default for Contenders {
+    /// Each node asks once, to enter alone, and must be served.
+    fn default() -> Self {
+        Self {
+            rounds: Some(1),
+            tries: false,
+            cancels: false,
+            readers: false,
+            shares: false,
+            fences: false,
+            order: false,
+            service: Service::Certain,
+        }
+    }
 }
 
 /// Where one user stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Contender {
     standing: Standing,
+    /// Whom its request lets in beside it.
+    access: Access,
     /// How many requests it has left to make.
     left: Option<u8>,
 }
@@ -39,7 +63,9 @@ enum Standing {
 
 const EXCLUSION: u8 = 0;
 const ASKED_FIRST: u8 = 1;
-const INSIDE: u64 = 1;
+/// What one inside shows who shares, and one who does not: more than all who share show together.
+const SHARES: u64 = 1;
+const EXCLUDES: u64 = 1 << 16;
 
 impl Users for Contenders {
     type Command = Command;
@@ -47,15 +73,17 @@ impl Users for Contenders {
     type User = Contender;
 
     fn begin(&self) -> Contender {
-        Contender { standing: Standing::Outside, left: self.rounds }
+        Contender { standing: Standing::Outside, access: Access::Exclusive, left: self.rounds }
     }
 
     fn offers(&self, user: &Contender) -> Vec<Offer<Command>> {
         let offer = |command, obliged| Offer { command, obliged };
         match user.standing {
             Standing::Outside if user.left == Some(0) => Vec::new(),
-            Standing::Outside if self.tries => vec![offer(Command::Acquire, false), offer(Command::Try, false)],
-            Standing::Outside => vec![offer(Command::Acquire, false)],
+            Standing::Outside => {
+                let asks = [(true, Command::Acquire), (self.tries, Command::Try), (self.readers, Command::Share)];
+                asks.into_iter().filter(|(may, _)| *may).map(|(_, command)| offer(command, false)).collect()
+            }
             Standing::Waiting if self.cancels => vec![offer(Command::Cancel, false)],
             Standing::Waiting | Standing::Stranded => Vec::new(),
             Standing::Inside => vec![offer(Command::Release, true)],
@@ -65,10 +93,14 @@ impl Users for Contenders {
     fn hear(&self, user: &mut Contender, news: News<'_, Command, Event>, story: &mut Story) {
         let waited = user.standing == Standing::Waiting;
         match news {
-            News::Commands(Command::Acquire | Command::Try) => {
+            News::Commands(command @ (Command::Acquire | Command::Try | Command::Share)) => {
                 user.standing = Standing::Waiting;
+                user.access = match command {
+                    Command::Share if self.shares => Access::Shared,
+                    _ => Access::Exclusive,
+                };
                 user.left = user.left.map(|left| left.saturating_sub(1));
-                story.past.push(Past::Asks);
+                story.past.push(Past::Asks(user.access));
             }
             News::Commands(Command::Cancel | Command::Release) => {}
             News::Told(Event::Entered { fence }) => {
@@ -76,10 +108,11 @@ impl Users for Contenders {
                     story.breach = Some(ASKED_FIRST);
                 }
                 user.standing = Standing::Inside;
-                story.past.push(Past::Enters(packed(*fence)));
+                story.past.push(Past::Enters(packed(*fence), user.access));
             }
             News::Told(Event::Left | Event::Denied | Event::Cancelled) => {
                 user.standing = Standing::Outside;
+                user.access = Access::Exclusive;
                 if waited {
                     story.past.push(Past::Ends);
                 }
@@ -87,6 +120,7 @@ impl Users for Contenders {
             News::Told(Event::Refused(_)) => {}
             News::Crashed => {
                 user.standing = Standing::Stranded;
+                user.access = Access::Exclusive;
                 if waited {
                     story.past.push(Past::Ends);
                 }
@@ -100,12 +134,16 @@ impl Users for Contenders {
     }
 
     fn facet(&self, user: &Contender) -> u64 {
-        if user.standing == Standing::Inside { INSIDE } else { 0 }
+        match (user.standing, user.access) {
+            (Standing::Inside, Access::Exclusive) => EXCLUDES,
+            (Standing::Inside, Access::Shared) => SHARES,
+            (Standing::Outside | Standing::Waiting | Standing::Stranded, _) => 0,
+        }
     }
 
     fn properties(&self) -> Vec<Property> {
         let property = |name, judged| Property { name, judged };
-        let one_inside = |facets: &[u64]| facets.iter().sum::<u64>() <= INSIDE;
+        let one_inside = |facets: &[u64]| facets.iter().sum::<u64>() <= EXCLUDES;
         let mut properties =
             vec![property("exclusion", Judged::ByState(one_inside)), property("asked-first", Judged::ByStep)];
         debug_assert_eq!(properties.len(), usize::from(ASKED_FIRST) + 1);
@@ -116,8 +154,12 @@ impl Users for Contenders {
         if self.order {
             properties.push(property("happened-before-order", Judged::ByOrder));
         }
-        properties.push(property("no-deadlock", Judged::ByDeadlock));
-        properties.push(property("served", Judged::ByFairRuns));
+        if self.service != Service::Doubtful {
+            properties.push(property("no-deadlock", Judged::ByDeadlock));
+        }
+        if self.service == Service::Certain {
+            properties.push(property("served", Judged::ByFairRuns));
+        }
         properties
     }
 }

@@ -13,6 +13,7 @@
 
 use crate::system::{LOCALS, Memory, System};
 use crate::tables::{Beat, Past};
+use quorate_core::mutex::Access;
 use quorate_core::{NodeId, Parcel};
 
 /// A parcel between two nodes, in one word.
@@ -21,8 +22,12 @@ pub(crate) fn packed(from: NodeId, to: NodeId, parcel: Parcel) -> u32 {
     ends | (parcel.incarnation.0 as u32 & 0xff) << 16 | (parcel.number as u32 & 0xffff)
 }
 
-/// The bits of requests that a node knows of; those that its own came after are eight further up.
+/// The bits of requests that a node knows of; those that its own came after, and must wait for, are eight further up.
 const KNOWN: u32 = 0xff;
+const AFTER: u32 = KNOWN << 8;
+
+/// Set if the node's own request under way shares.
+const SHARES: u32 = 1 << 16;
 
 impl System {
     pub(crate) fn memory_at(&self) -> usize {
@@ -64,20 +69,28 @@ impl System {
                     self.send_knowing(*envelope, tag, out, start);
                 }
                 Beat::Handed(parcel) => out[at + node] |= self.take_parcel(*parcel, out, start),
-                Beat::Past(Past::Asks) if memory.order.is_some() => {
+                Beat::Past(Past::Asks(access)) if memory.order.is_some() => {
                     let known = out[at + node] & KNOWN & !(1 << node);
-                    out[at + node] = known | 1 << node | known << 8;
+                    let mut knowledge = known | 1 << node | known << 8;
+                    if *access == Access::Shared {
+                        let sharers = (0..self.nodes).filter(|other| out[at + other] & SHARES != 0);
+                        knowledge &= !sharers.fold(0, |bits, other| bits | 1 << (other + 8));
+                        knowledge |= SHARES;
+                    }
+                    out[at + node] = knowledge;
                 }
-                Beat::Past(Past::Asks) => {}
-                Beat::Past(Past::Enters(fence)) => {
+                Beat::Past(Past::Asks(_)) => {}
+                Beat::Past(Past::Enters(fence, access)) => {
                     if let Some(property) = memory.order
-                        && out[at + node] > KNOWN
+                        && out[at + node] & AFTER != 0
                     {
                         broken |= 1 << property;
                     }
                     self.forget(memory, node, out, start);
+                    // Those who share need not have different fences; whoever excludes has a larger one than all before.
                     if let Some(property) = memory.fences
                         && !raise(&mut out[at + self.nodes..], *fence)
+                        && *access == Access::Exclusive
                     {
                         broken |= 1 << property;
                     }

@@ -5,6 +5,7 @@
 
 use crate::interner::WordMap;
 use quorate_core::Time;
+use quorate_core::mutex::Access;
 use std::collections::HashMap;
 
 /// No number.
@@ -141,9 +142,9 @@ pub(crate) enum Beat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Past {
     /// A request begins.
-    Asks,
+    Asks(Access),
     /// It is served, with this fence: epoch in the upper half, counter in the lower.
-    Enters(u64),
+    Enters(u64, Access),
     /// It ends unserved.
     Ends,
 }

@@ -148,7 +148,7 @@ impl<'a> Guide<'a> {
         let system = &*self.lookup.system;
         let judged = system.memory.is_some_and(|memory| memory.order.is_some());
         let (Some(node), true) = (concerned, judged && outcome != NOTHING) else { return };
-        let ends = |beat: &Beat| matches!(beat, Beat::Past(Past::Enters(_) | Past::Ends));
+        let ends = |beat: &Beat| matches!(beat, Beat::Past(Past::Enters(..) | Past::Ends));
         if system.tables.consequences[outcome as usize].beats.iter().any(ends) {
             for sent in &mut self.post {
                 sent.word &= !(1 << (24 + node));

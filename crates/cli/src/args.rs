@@ -4,6 +4,7 @@ mod certs;
 mod check;
 mod compare;
 mod draw;
+mod form;
 mod live;
 mod node;
 mod record;
@@ -14,6 +15,7 @@ pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
 pub(crate) use compare::{CompareArgs, PicturePlan, Plan, Reality};
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs};
+pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;
 pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
 pub(crate) use record::RecordArgs;
@@ -134,8 +136,8 @@ pub(crate) struct ExplainArgs {
     skew 2 by 3ms                          drift 2 by 200ppm\n  \
     link 1 > 2 latency fixed:9ms           link 1 > 2 loss 0.5 at 5ms for 9ms\n  \
     disk 2 full at 5ms for 20ms            disk 2 fails at 5ms for 20ms\n\n\
-    A script has one fault or command a line: a command, a node, a time. Commands are acquire, try, cancel and \
-    release in mutual exclusion, campaign in elections, read, write and campaign with replicas. It may also say what \
+    A script has one fault or command a line: a command, a node, a time. Commands are acquire, try, share, cancel \
+    and release in mutual exclusion, campaign in elections, read, write and campaign with replicas. It may also say what \
     would be left to chance, a direction a line:\n  \
     message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms")]
 pub(crate) struct SimArgs {

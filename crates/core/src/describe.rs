@@ -31,6 +31,15 @@ pub trait Describe {
     }
 }
 
+/// What carries a message to all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// As many messages as there are receivers.
+    Unicast,
+    /// One message that everyone hears, as on a shared cable.
+    Broadcast,
+}
+
 /// How a message is counted. The textbook's formulas count algorithm messages only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

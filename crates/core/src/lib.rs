@@ -56,7 +56,7 @@ pub use barrier::Barrier;
 pub use bounds::Bounds;
 pub use clock::{Clock, Stamp, VectorClock};
 pub use codec::{Codec, Malformed};
-pub use describe::{Class, Describe};
+pub use describe::{Class, Describe, Medium};
 pub use effects::{Effect, Effects, Note, Order, Parcel, Sink};
 pub use fence::Fence;
 pub use fixed::Fixed;

@@ -3,7 +3,7 @@
 use crate::corpus::{Corpus, Example};
 use crate::targets::{disks, frames};
 use bytes::Bytes;
-use quorate_core::{Codec, Describe, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time};
+use quorate_core::{Bounds, Codec, Describe, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time};
 use quorate_core::{election, mutex};
 use quorate_net::frame::{Birth, Body, Dial, Hello, Refusal, Welcome, encode};
 use quorate_registry::{AnyCodec, AnyMessage, AnyTimer, Entry, Erased, MutexNode, Surroundings, all};
@@ -122,17 +122,15 @@ fn papers() -> Vec<Example> {
 
 fn messages(entry: &Entry) -> Vec<Example> {
     let group = Group::of_size(3);
+    let bounds =
+        Bounds { message: quorate_core::Duration::from_millis(10), processing: quorate_core::Duration::from_millis(1) };
+    let surroundings = Surroundings { group: group.clone(), seed: 1, bounds };
     let kinds = match entry {
         Entry::Mutex(entry) => {
-            let nodes = group.iter().map(|node| (entry.make)(node, group.clone())).collect();
+            let nodes = group.iter().map(|node| (entry.make)(node, &surroundings)).collect();
             kinds(nodes, |_| vec![mutex::Command::Acquire, mutex::Command::Release])
         }
         Entry::Election(entry) => {
-            let bounds = election::Bounds {
-                message: quorate_core::Duration::from_millis(10),
-                processing: quorate_core::Duration::from_millis(1),
-            };
-            let surroundings = Surroundings { group: group.clone(), seed: 1, bounds };
             let nodes = group.iter().map(|node| (entry.make)(node, &surroundings)).collect();
             kinds(nodes, |place| vec![election::Command::Campaign; usize::from(place == 0)])
         }

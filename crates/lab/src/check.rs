@@ -30,6 +30,8 @@ pub struct CheckSpec {
     pub tries: bool,
     /// A request may be given up.
     pub cancels: bool,
+    /// A request may be one that only reads.
+    pub readers: bool,
     /// Whether a reliable-link layer is put under the algorithm.
     pub links: LinkChoice,
     /// The group, and what may happen to it.
@@ -49,6 +51,7 @@ impl CheckSpec {
             rounds: Some(1),
             tries: false,
             cancels: false,
+            readers: false,
             links: LinkChoice::Auto,
             setup: Setup::new(3),
             effort: Effort {
@@ -84,8 +87,11 @@ impl CheckSpec {
             rounds: self.rounds,
             tries: self.tries,
             cancels: self.cancels,
+            readers: self.readers,
+            shares: entry.facts.shares,
             fences: entry.facts.fences,
             order: entry.facts.order == ServiceOrder::HappenedBefore,
+            service: entry.facts.service,
         }
     }
 
@@ -101,6 +107,7 @@ impl CheckSpec {
         };
         flag(self.tries, "--try".into());
         flag(self.cancels, "--cancel".into());
+        flag(self.readers, "--readers".into());
         flag(*fifo, "--fifo".into());
         flag(*losses > 0, format!("--loss {losses}"));
         flag(*duplicates > 0, format!("--duplicate {duplicates}"));
@@ -158,8 +165,10 @@ pub fn run(check: &CheckSpec, report: Report<'_>) -> Result<CheckRun, LabError> 
         return Err(LabError::NoRounds);
     }
     let spec = check.spec();
+    spec.validate()?;
     let make = Arc::new(Mutex::maker(&spec, entry));
-    let mut checker = Checker::new(make, check.users(entry), check.setup.clone())?;
+    let setup = Setup { fifo: check.setup.fifo || Mutex::needs_fifo(entry), ..check.setup.clone() };
+    let mut checker = Checker::new(make, check.users(entry), setup)?;
     if let Some(wanted) = &check.effort.properties {
         let known = checker.properties();
         if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {

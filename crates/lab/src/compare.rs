@@ -19,10 +19,11 @@ use crate::experiment;
 use crate::family::FamilyLab;
 use crate::mutex::{Mutex, Settings};
 use crate::spec::Spec;
+use quorate_core::mutex::{Case, Load, Range};
 use quorate_core::{Duration, Group};
 use quorate_registry::{MutexEntry, all};
 use quorate_sim::metrics::{Delay, MessageSummary};
-use quorate_sim::mutex::MutexSummary;
+use quorate_sim::mutex::{MutexSummary, Pattern};
 use quorate_sim::property::{Kind, Verdict};
 use quorate_sim::run::Ending;
 use quorate_sim::settings::Latency;
@@ -46,44 +47,82 @@ pub fn simulation(entry: &MutexEntry, nodes: usize, seed: u64, settings: &Settin
 
 /// Runs a simulation, and holds it against the book.
 pub fn simulate(spec: &Spec<Mutex>) -> Result<(Book, Measured), LabError> {
-    let book = Book::of(spec.validate()?, spec.nodes);
+    let book = Book::of(spec.validate()?, spec);
     let outcome = experiment::run(spec)?;
     let delays = Delays::InMessageTimes;
     let measured = Measured::new(&book, delays, outcome.ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
     Ok((book, measured))
 }
 
-/// What the book says of an algorithm in a group of some size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// What the book says of an algorithm in a group of some size under some load.
+#[derive(Clone, Debug)]
 pub struct Book {
     /// Messages an entry, as the book writes it.
-    pub formula: &'static str,
-    /// Messages an entry.
-    pub messages_per_entry: u64,
-    /// Messages an entry of the node that keeps the lock, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub own_messages_per_entry: Option<u64>,
-    /// From asking to entering when nobody else wants in, in message times.
-    pub client_delay: u64,
-    /// From a leave to the next entry when exactly one waits, in message times.
-    pub sync_delay: u64,
-    /// Whether that is so in every run without faults. What is wrong on purpose is in no book.
-    pub exact: bool,
+    pub messages: &'static str,
+    /// From asking to entering when nobody else wants in, as the book writes it.
+    pub client: &'static str,
+    /// From a leave to the next entry when exactly one waits, as the book writes it.
+    pub sync: &'static str,
+    /// Whether one node keeps the lock for all. Its own entries cost nothing, and are counted apart.
+    pub keeper: bool,
+    /// From asking to entering, in message times.
+    pub client_delay: Range,
+    /// From a leave to the next entry, in message times.
+    pub sync_delay: Range,
+    /// Whether that is so in every run without faults in which everyone waits for what was asked. What is wrong on
+    /// purpose is in no book.
+    pub binding: bool,
+    total: fn(&Case<'_>, u64) -> Range,
+    group: Group,
+    load: Load,
 }
 
 impl Book {
-    /// What the book says of this algorithm.
-    pub fn of(algorithm: &MutexEntry, nodes: usize) -> Self {
+    /// What the book says of this algorithm in such a run.
+    pub fn of(algorithm: &MutexEntry, spec: &Spec<Mutex>) -> Self {
         let (facts, cost) = (algorithm.facts, &algorithm.facts.cost);
-        let has_keeper = (facts.keeper)(&Group::of_size(nodes)).is_some();
+        let (group, load) = (spec.group(), load(spec));
+        let case = Case { group: &group, load };
+        let Settings { tries, cancels, .. } = spec.settings;
         Self {
-            formula: cost.formula,
-            messages_per_entry: (cost.messages)(nodes),
-            own_messages_per_entry: has_keeper.then_some(cost.own_messages),
-            client_delay: cost.client_delay,
-            sync_delay: cost.sync_delay,
-            exact: all().iter().any(|entry| entry.name() == facts.profile.name),
+            messages: cost.messages,
+            client: cost.client,
+            sync: cost.sync,
+            keeper: (facts.keeper)(&group).is_some(),
+            client_delay: (cost.client_delay)(&case),
+            sync_delay: (cost.sync_delay)(&case),
+            binding: facts.profile.flaw.is_none()
+                && tries.is_zero()
+                && cancels.is_zero()
+                && all().iter().any(|entry| entry.name() == facts.profile.name),
+            total: cost.total,
+            group,
+            load,
         }
+    }
+
+    /// Messages of so many entries.
+    pub fn total(&self, entries: u64) -> Range {
+        (self.total)(&Case { group: &self.group, load: self.load }, entries)
+    }
+
+    /// Messages an entry, the least and the most if there is one, where there are so many.
+    pub fn per_entry(&self, entries: u64) -> (f64, Option<f64>) {
+        let Range { least, most } = self.total(entries);
+        let share = |total: u64| total as f64 / entries.max(1) as f64;
+        (share(least), most.map(share))
+    }
+}
+
+/// Who asks in such a run.
+fn load(spec: &Spec<Mutex>) -> Load {
+    let Settings { workload, requesters, .. } = &spec.settings;
+    let last = requesters.last().copied().or_else(|| spec.group().iter().last());
+    match (workload, last) {
+        _ if spec.is_scripted() => Load::Some,
+        (Pattern::Single, Some(asker)) => Load::Alone(asker),
+        (Pattern::All, _) if requesters.is_empty() => Load::Everyone,
+        (Pattern::Single | Pattern::All | Pattern::Random, _) => Load::Some,
     }
 }
 
@@ -103,6 +142,8 @@ pub struct Measured {
     pub ending: Ending,
     /// How many entries there were.
     pub entries: u64,
+    /// How many of them are counted in `messages_per_entry`.
+    pub counted: u64,
     /// Messages an entry; where a node keeps the lock, an entry of the others.
     pub messages_per_entry: Option<f64>,
     /// Messages an entry of the node that keeps the lock, if there is one and it entered.
@@ -135,6 +176,7 @@ impl Measured {
         let mut measured = Self {
             ending,
             entries: summary.entries,
+            counted: summary.others.map_or(summary.entries, |others| others.entries),
             messages_per_entry: summary.others.map_or(all, |others| others.messages_per_entry),
             own_messages_per_entry: summary.own.and_then(|own| own.messages_per_entry),
             client_delay: summary.client_delay,
@@ -144,7 +186,7 @@ impl Measured {
             breaches: verdicts.iter().filter(|verdict| is_breach(verdict, ending)).cloned().collect(),
             differences: Vec::new(),
         };
-        if book.exact && ending == Ending::Done {
+        if book.binding && ending == Ending::Done {
             measured.differences = measured.compare(book, delays);
         }
         measured
@@ -155,28 +197,39 @@ impl Measured {
         self.breaches.is_empty()
     }
 
-    /// Whether every figure that was measured is the book's. Nobody can say so of a book that is not exact, or of a run
-    /// that did not come to its end or in which nobody entered.
+    /// Whether every figure that was measured is the book's: the very figure where the book is exact, and within its
+    /// bounds elsewhere. Nobody can say so of a book that is not binding, or of a run that did not come to its end or in
+    /// which nobody entered.
     pub fn is_exact(&self, book: &Book) -> Option<bool> {
-        let is_judged = book.exact && self.ending == Ending::Done && self.entries > 0;
+        let is_judged = book.binding && self.ending == Ending::Done && self.entries > 0;
         is_judged.then_some(self.differences.is_empty())
     }
 
     fn compare(&self, book: &Book, delays: Delays) -> Vec<Difference> {
-        let mean = |delay: Option<Delay>| delay.filter(|_| delays == Delays::InMessageTimes).map(|delay| delay.mean);
-        let figures = [
-            (Figure::Messages, self.messages_per_entry, Some(book.messages_per_entry)),
-            (Figure::OwnMessages, self.own_messages_per_entry, book.own_messages_per_entry),
-            (Figure::ClientDelay, mean(self.client_delay), Some(book.client_delay)),
-            (Figure::SyncDelay, mean(self.sync_delay), Some(book.sync_delay)),
-        ];
-        let difference = |(figure, measured, book): (Figure, Option<f64>, Option<u64>)| {
-            let (measured, book) = (measured?, book?);
-            // Both are exact: a mean of equal whole numbers is that number.
-            (measured != book as f64).then_some(Difference { figure, measured, book })
+        let in_times = |delay: Option<Delay>| delay.filter(|_| delays == Delays::InMessageTimes);
+        let messages = self.messages_per_entry.and_then(|measured| {
+            // What was counted is a whole number, which the mean must not hide.
+            let total = (measured * self.counted as f64).round();
+            let (least, most) = book.per_entry(self.counted);
+            let is_book = within(total, book.total(self.counted));
+            (!is_book).then_some(Difference { figure: Figure::Messages, measured, least, most })
+        });
+        let own = self.own_messages_per_entry.filter(|own| book.keeper && *own != 0.0);
+        let own = own.map(|measured| Difference { figure: Figure::OwnMessages, measured, least: 0.0, most: Some(0.0) });
+        let delay = |figure, delay: Option<Delay>, range: Range| {
+            let delay = in_times(delay)?;
+            let wrong = [delay.mean, delay.max].into_iter().find(|measured| !within(*measured, range))?;
+            let (least, most) = (range.least as f64, range.most.map(|most| most as f64));
+            Some(Difference { figure, measured: wrong, least, most })
         };
-        figures.into_iter().filter_map(difference).collect()
+        let client = delay(Figure::ClientDelay, self.client_delay, book.client_delay);
+        let sync = delay(Figure::SyncDelay, self.sync_delay, book.sync_delay);
+        [messages, own, client, sync].into_iter().flatten().collect()
     }
+}
+
+fn within(measured: f64, range: Range) -> bool {
+    measured >= range.least as f64 && range.most.is_none_or(|most| measured <= most as f64)
 }
 
 /// Of a run that was stopped nobody can say what would have come of it.
@@ -212,22 +265,26 @@ pub struct Difference {
     pub figure: Figure,
     /// What was measured.
     pub measured: f64,
-    /// What the book says.
-    pub book: u64,
+    /// The least that the book allows.
+    pub least: f64,
+    /// The most that the book allows, if there is a bound.
+    pub most: Option<f64>,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { figure, measured, book } = self;
-        match figure {
-            Figure::Messages => write!(f, "an entry took {measured} messages, and in the book it takes {book}"),
-            Figure::OwnMessages => {
-                write!(f, "the coordinator's own entry took {measured} messages, and in the book it takes {book}")
-            }
-            Figure::ClientDelay => write!(f, "the client delay was {measured} T, and in the book it is {book} T"),
-            Figure::SyncDelay => {
-                write!(f, "the synchronization delay was {measured} T, and in the book it is {book} T")
-            }
+        let Self { figure, measured, least, most } = self;
+        let unit = match figure {
+            Figure::Messages => write!(f, "an entry took {measured} messages"),
+            Figure::OwnMessages => write!(f, "the coordinator's own entry took {measured} messages"),
+            Figure::ClientDelay => write!(f, "the client delay was {measured} T"),
+            Figure::SyncDelay => write!(f, "the synchronization delay was {measured} T"),
+        };
+        unit?;
+        match most {
+            Some(most) if most == least => write!(f, ", and in the book it is {least}"),
+            Some(most) => write!(f, ", and in the book it is between {least} and {most}"),
+            None => write!(f, ", and in the book it is at least {least}"),
         }
     }
 }

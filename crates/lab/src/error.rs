@@ -39,6 +39,16 @@ pub enum LabError {
     /// A group needs a node.
     #[error("A group needs at least one node; --nodes 3 is a good start.")]
     NoNodes,
+    /// The algorithm has no group of this size.
+    #[error("'{name}' has no group of {nodes}: {sizes}.")]
+    NoSuchGroup {
+        /// The algorithm.
+        name: String,
+        /// As many as were asked for.
+        nodes: usize,
+        /// Which sizes there are.
+        sizes: &'static str,
+    },
     /// More nodes than an id can number.
     #[error("{nodes} nodes are too many: at most {most} fit.")]
     TooManyNodes {

@@ -16,7 +16,7 @@
 use crate::error::LabError;
 use crate::spec::Spec;
 use quorate_core::about::Profile;
-use quorate_core::{Duration, NodeId, Time};
+use quorate_core::{Duration, Medium, NodeId, Time};
 use quorate_registry::{AnyCodec, Entry, Erased, Family};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Moment, Observer};
@@ -71,8 +71,18 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// under it unless the user wants none.
     fn copes_with_loss(entry: &Self::Entry) -> bool;
 
+    /// Whether the algorithm needs links that keep the order of messages. Then they do.
+    fn needs_fifo(_entry: &Self::Entry) -> bool {
+        false
+    }
+
+    /// What carries the algorithm's messages to all.
+    fn medium(_entry: &Self::Entry) -> Medium {
+        Medium::Unicast
+    }
+
     /// Whether what the family adds to the experiment makes sense. The rest of it does.
-    fn validate(spec: &Spec<Self>) -> Result<(), LabError>;
+    fn validate(spec: &Spec<Self>, entry: &Self::Entry) -> Result<(), LabError>;
 
     /// Makes nodes, at boot and again at every restart.
     fn maker(

@@ -5,8 +5,8 @@ use crate::error::LabError;
 use crate::family::{FamilyLab, Place};
 use crate::mutex::Mutex;
 use quorate_core::wrap::{Reliable, Retransmission};
-use quorate_core::{Duration, Group, NodeId, Span, Time};
-use quorate_registry::{Entry, Erased, find};
+use quorate_core::{Bounds, Duration, Group, NodeId, Span, Time};
+use quorate_registry::{Entry, Erased, Surroundings, find};
 use quorate_sim::run::Limits;
 use quorate_sim::settings::{Chance, Direction, Fault, Latency, Length, LinkChange, Script, TimedFault};
 use quorate_sim::{Setup, Wire};
@@ -110,7 +110,7 @@ impl<F: FamilyLab> Spec<F> {
         if self.typical() == Duration::ZERO {
             return Err(LabError::NoLatency);
         }
-        F::validate(self)?;
+        F::validate(self, own)?;
         self.faults.iter().try_for_each(|fault| fault.validate(self.nodes))?;
         if self.all_faults().any(|timed| is_instant_link(&timed.fault)) {
             return Err(LabError::NoLatency);
@@ -160,6 +160,17 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
+    /// Whether links keep the order of messages: because somebody wants it, or because the algorithm needs it.
+    pub fn is_fifo(&self) -> bool {
+        self.fifo || find(&self.algorithm).and_then(F::entry).is_some_and(F::needs_fifo)
+    }
+
+    /// Where the algorithm runs, as far as its nodes are told.
+    pub fn surroundings(&self) -> Surroundings {
+        let bounds = Bounds { message: most(self.latency), processing: most(self.processing) };
+        Surroundings { group: self.group(), seed: self.seed, bounds }
+    }
+
     /// Whether messages can be lost or repeated.
     fn can_lose(&self) -> bool {
         !self.loss.is_zero()
@@ -197,7 +208,7 @@ impl<F: FamilyLab> Spec<F> {
         Setup {
             nodes: self.nodes,
             seed: self.seed,
-            wire: Wire { latency: self.latency, loss: self.loss, duplicate: self.duplicate, fifo: self.fifo },
+            wire: Wire { latency: self.latency, loss: self.loss, duplicate: self.duplicate, fifo: self.is_fifo() },
             processing: self.processing,
             sync: self.disk,
         }
@@ -293,4 +304,13 @@ pub(crate) fn shell_word(text: &str) -> String {
 /// A choice as users type it.
 pub(crate) fn word(choice: &impl Serialize) -> String {
     serde_json::to_value(choice).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// How long it takes at most. A long tail has no end; whoever builds on a bound takes its chance.
+fn most(latency: Latency) -> Duration {
+    match latency {
+        Latency::Fixed(length) => length,
+        Latency::Uniform { most, .. } => most,
+        Latency::LongTail { median } => median.times(10),
+    }
 }

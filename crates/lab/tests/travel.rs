@@ -5,7 +5,7 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quorate_core::mutex::Command;
-use quorate_core::{Codec, Durable, Effect, Effects, Group, Input, NodeId, Note, Protocol, Sink, Time};
+use quorate_core::{Codec, Durable, Effect, Effects, Input, NodeId, Note, Protocol, Sink, Time};
 use quorate_lab::experiment::run_with;
 use quorate_lab::{Election, FamilyLab, Mutex, NodeOf, Replica, Spec};
 use quorate_registry::{
@@ -256,7 +256,8 @@ fn a_message_of_another_algorithm_has_no_bytes() {
         fn note(&mut self, _note: Note<'_>) {}
     }
     let Some(Entry::Mutex(entry)) = find("ricart-agrawala") else { panic!("it is in the table") };
-    let mut node = (entry.make)(NodeId::from_index(0), Group::of_size(2));
+    let mut node =
+        (entry.make)(NodeId::from_index(0), &Spec::<Mutex> { nodes: 2, ..Spec::new("central") }.surroundings());
     let mut stolen = Stolen(None);
     node.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut stolen));
     let message = stolen.0.expect("it asks its peer");

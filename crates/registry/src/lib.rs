@@ -17,5 +17,5 @@ pub use erased::{Erasable, ErasableDurable, ErasableWrite, Erased, Parts};
 pub use message::{AnyMessage, AnyTimer};
 pub use table::{
     ElectionEntry, ElectionNode, Entry, Family, MutexEntry, MutexNode, ReplicaEntry, ReplicaMachine, ReplicaNode,
-    Surroundings, all, find, fixtures,
+    Surroundings, all, find, fixtures, form,
 };

@@ -3,7 +3,7 @@
 use crate::codec::AnyCodec;
 use crate::erased::{ErasableWrite, Erased, Parts};
 use quorate_core::about::Profile;
-use quorate_core::election::{self, Bounds};
+use quorate_core::election;
 use quorate_core::fixtures::toys::arbiter::Arbitrated;
 use quorate_core::fixtures::toys::embrace::Embrace;
 use quorate_core::fixtures::toys::favourite::Row;
@@ -15,7 +15,7 @@ use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
 use quorate_core::mutex::{
     self, Central, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala, ricart_agrawala_modulo,
 };
-use quorate_core::{Group, NodeId, WriteOf};
+use quorate_core::{Bounds, Group, NodeId, WriteOf};
 use quorate_replica::election::{self as raft, RaftElection};
 use quorate_replica::fixtures::{Flaw as LogFlaw, Flawed};
 use quorate_replica::once::Once;
@@ -114,8 +114,8 @@ impl Entry {
 pub struct MutexEntry {
     /// What the book says of it.
     pub facts: &'static mutex::Facts,
-    /// Makes a node of a group.
-    pub make: fn(NodeId, Group) -> MutexNode,
+    /// Makes a node.
+    pub make: fn(NodeId, &Surroundings) -> MutexNode,
     /// How its messages and its disk become bytes.
     pub codec: AnyCodec,
 }
@@ -130,7 +130,7 @@ pub struct ElectionEntry {
     pub codec: AnyCodec,
 }
 
-/// Where an election takes place.
+/// Where an algorithm runs.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// Who takes part.
@@ -152,7 +152,7 @@ pub struct ReplicaEntry {
 }
 
 /// The line of a mutual exclusion whose nodes are of type `P` before they are erased.
-const fn mutex<P>(facts: &'static mutex::Facts, make: fn(NodeId, Group) -> MutexNode) -> Entry
+const fn mutex<P>(facts: &'static mutex::Facts, make: fn(NodeId, &Surroundings) -> MutexNode) -> Entry
 where
     P: Parts<Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,
@@ -187,9 +187,11 @@ type Patron = Arbitrated<Row>;
 type Circle = Arbitrated<Ring>;
 
 static ALGORITHMS: [Entry; 5] = [
-    mutex::<Central>(&central::FACTS, |me, group| Erased::new(Central::new(me, group))),
-    mutex::<RicartAgrawala>(&ricart_agrawala::FACTS, |me, group| Erased::new(RicartAgrawala::new(me, group))),
-    mutex::<Modulo>(&ricart_agrawala_modulo::FACTS, |me, group| Erased::new(Modulo::new(me, group))),
+    mutex::<Central>(&central::FACTS, |me, around| Erased::new(Central::new(me, around.group.clone()))),
+    mutex::<RicartAgrawala>(&ricart_agrawala::FACTS, |me, around| {
+        Erased::new(RicartAgrawala::new(me, around.group.clone()))
+    }),
+    mutex::<Modulo>(&ricart_agrawala_modulo::FACTS, |me, around| Erased::new(Modulo::new(me, around.group.clone()))),
     election::<RaftElection>(&raft::FACTS, |me, around| {
         Erased::opaque(RaftElection::new(me, around.group.clone(), around.seed, around.bounds))
     }),
@@ -197,20 +199,30 @@ static ALGORITHMS: [Entry; 5] = [
 ];
 
 static FIXTURES: [Entry; 19] = [
-    mutex::<First>(&Flaw::BareReplies.facts(), |me, group| flawed(me, group, Flaw::BareReplies)),
-    mutex::<First>(&Flaw::ClockOnly.facts(), |me, group| flawed(me, group, Flaw::ClockOnly)),
-    mutex::<First>(&Flaw::NodeOnly.facts(), |me, group| flawed(me, group, Flaw::NodeOnly)),
-    mutex::<First>(&Flaw::FirstOnly.facts(), |me, group| flawed(me, group, Flaw::FirstOnly)),
-    mutex::<Arbiter>(&Memory::Forgetful.facts(), |me, group| Erased::new(Memory::Forgetful.node(me, group))),
-    mutex::<Arbiter>(&Memory::Mindful.facts(), |me, group| Erased::new(Memory::Mindful.node(me, group))),
-    mutex::<Embrace>(&Asking::Embrace.facts(), |me, group| Erased::new(Asking::Embrace.node(me, group))),
-    mutex::<Embrace>(&Asking::Ordered.facts(), |me, group| Erased::new(Asking::Ordered.node(me, group))),
-    mutex::<Patron>(&Favour::Favourite.facts(), |me, group| Erased::new(Favour::Favourite.node(me, group))),
-    mutex::<Patron>(&Favour::Fair.facts(), |me, group| Erased::new(Favour::Fair.node(me, group))),
-    mutex::<Circle>(&Care::Slip.facts(), |me, group| Erased::new(Care::Slip.node(me, group))),
-    mutex::<Circle>(&Care::Tidy.facts(), |me, group| Erased::new(Care::Tidy.node(me, group))),
-    mutex::<Leased>(&Margin::Tick.facts(), |me, group| Erased::new(Margin::Tick.node(me, group))),
-    mutex::<Leased>(&Margin::Drift.facts(), |me, group| Erased::new(Margin::Drift.node(me, group))),
+    mutex::<First>(&Flaw::BareReplies.facts(), |me, around| flawed(me, around, Flaw::BareReplies)),
+    mutex::<First>(&Flaw::ClockOnly.facts(), |me, around| flawed(me, around, Flaw::ClockOnly)),
+    mutex::<First>(&Flaw::NodeOnly.facts(), |me, around| flawed(me, around, Flaw::NodeOnly)),
+    mutex::<First>(&Flaw::FirstOnly.facts(), |me, around| flawed(me, around, Flaw::FirstOnly)),
+    mutex::<Arbiter>(&Memory::Forgetful.facts(), |me, around| {
+        Erased::new(Memory::Forgetful.node(me, around.group.clone()))
+    }),
+    mutex::<Arbiter>(&Memory::Mindful.facts(), |me, around| {
+        Erased::new(Memory::Mindful.node(me, around.group.clone()))
+    }),
+    mutex::<Embrace>(&Asking::Embrace.facts(), |me, around| {
+        Erased::new(Asking::Embrace.node(me, around.group.clone()))
+    }),
+    mutex::<Embrace>(&Asking::Ordered.facts(), |me, around| {
+        Erased::new(Asking::Ordered.node(me, around.group.clone()))
+    }),
+    mutex::<Patron>(&Favour::Favourite.facts(), |me, around| {
+        Erased::new(Favour::Favourite.node(me, around.group.clone()))
+    }),
+    mutex::<Patron>(&Favour::Fair.facts(), |me, around| Erased::new(Favour::Fair.node(me, around.group.clone()))),
+    mutex::<Circle>(&Care::Slip.facts(), |me, around| Erased::new(Care::Slip.node(me, around.group.clone()))),
+    mutex::<Circle>(&Care::Tidy.facts(), |me, around| Erased::new(Care::Tidy.node(me, around.group.clone()))),
+    mutex::<Leased>(&Margin::Tick.facts(), |me, around| Erased::new(Margin::Tick.node(me, around.group.clone()))),
+    mutex::<Leased>(&Margin::Drift.facts(), |me, around| Erased::new(Margin::Drift.node(me, around.group.clone()))),
     replica::<WrongLog>(&LogFlaw::EarlyAck.profile(), |me, settings| spoilt(me, settings, LogFlaw::EarlyAck)),
     replica::<WrongLog>(&LogFlaw::LocalRead.profile(), |me, settings| spoilt(me, settings, LogFlaw::LocalRead)),
     replica::<WrongLog>(&LogFlaw::ForgottenVote.profile(), |me, settings| spoilt(me, settings, LogFlaw::ForgottenVote)),
@@ -218,8 +230,8 @@ static FIXTURES: [Entry; 19] = [
     replica::<WrongLog>(&LogFlaw::AppliedTwice.profile(), |me, settings| spoilt(me, settings, LogFlaw::AppliedTwice)),
 ];
 
-fn flawed(me: NodeId, group: Group, flaw: Flaw) -> MutexNode {
-    Erased::new(First::new(me, group, flaw))
+fn flawed(me: NodeId, around: &Surroundings, flaw: Flaw) -> MutexNode {
+    Erased::new(First::new(me, around.group.clone(), flaw))
 }
 
 fn spoilt(me: NodeId, settings: quorate_replica::Settings, flaw: LogFlaw) -> ReplicaNode {
@@ -234,6 +246,31 @@ pub fn all() -> &'static [Entry] {
 /// Protocols that are wrong on purpose, and correct twins of some of them.
 pub fn fixtures() -> &'static [Entry] {
     &FIXTURES
+}
+
+/// The form of an algorithm that these options ask for, each with its value. Options that nobody gives are as usual.
+/// Nothing if the algorithm has no such form.
+pub fn form(name: &str, options: &[(&str, &str)]) -> Option<&'static Entry> {
+    let has = |entry: &Entry, option: &str, value: &str| match entry {
+        Entry::Mutex(entry) => entry.facts.form.iter().any(|choice| (choice.option, choice.value) == (option, value)),
+        Entry::Election(_) | Entry::Replica(_) => false,
+    };
+    let of = |entry: &Entry| match entry {
+        Entry::Mutex(entry) => entry.facts.algorithm(),
+        Entry::Election(_) | Entry::Replica(_) => entry.name(),
+    };
+    let specials = |entry: &Entry| match entry {
+        Entry::Mutex(entry) => entry.facts.form.iter().filter(|choice| !choice.usual).count(),
+        Entry::Election(_) | Entry::Replica(_) => 0,
+    };
+    let asked = find(name)?;
+    // Whoever names a form itself gets that form; its options must not say otherwise.
+    if of(asked) != name {
+        return options.iter().all(|(option, value)| has(asked, option, value)).then_some(asked);
+    }
+    let forms = all().iter().chain(fixtures()).filter(|entry| of(entry) == name);
+    let fitting = forms.filter(|entry| options.iter().all(|(option, value)| has(entry, option, value)));
+    fitting.min_by_key(|entry| specials(entry))
 }
 
 /// The algorithm or fixture of this name.

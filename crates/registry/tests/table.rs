@@ -28,7 +28,8 @@ fn can_be_copied(entry: &Entry) -> bool {
     let (me, group) = (NodeId::from_index(0), Group::of_size(3));
     match entry {
         Entry::Mutex(entry) => {
-            let node = (entry.make)(me, group);
+            let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
+            let node = (entry.make)(me, &Surroundings { group, seed: 1, bounds });
             node == node.clone()
         }
         Entry::Election(entry) => {

@@ -1,15 +1,17 @@
 //! Counting messages, by the conventions of the book's tables.
 //!
 //! A message is a send from one node to another; one to oneself costs nothing, one to a node that is down counts.
-//! Acknowledgements, repetitions and heartbeats are counted apart.
+//! Acknowledgements, repetitions and heartbeats are counted apart. On a medium that everyone hears, a message to all is
+//! one message.
 
 use crate::moment::{Done, Moment, Observer, Sent};
-use quorate_core::{Class, NodeId};
+use quorate_core::{Class, Medium, NodeId};
 use serde::Serialize;
 
 /// Counts of messages so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Messages {
+    medium: Medium,
     total: u64,
     control: u64,
     bytes: u64,
@@ -24,7 +26,21 @@ pub struct Messages {
 impl Messages {
     /// Counts for a group of this size.
     pub fn new(nodes: usize) -> Self {
-        Self { handled: vec![0; nodes], caused: vec![0; nodes], ..Self::default() }
+        Self::on(Medium::Unicast, nodes)
+    }
+
+    /// Counts for a group of this size, whose messages to all this medium carries.
+    pub fn on(medium: Medium, nodes: usize) -> Self {
+        Self {
+            medium,
+            total: 0,
+            control: 0,
+            bytes: 0,
+            control_bytes: 0,
+            by_kind: Vec::new(),
+            handled: vec![0; nodes],
+            caused: vec![0; nodes],
+        }
     }
 
     /// All messages that the book's formulas count.
@@ -66,6 +82,9 @@ impl Messages {
             if counted && let Some(handled) = self.handled.get_mut(to.index()) {
                 *handled += 1;
             }
+        }
+        if self.medium == Medium::Broadcast {
+            copies = copies.min(1);
         }
         // A journal may say anything about sizes.
         let bytes = (sent.bytes as u64).saturating_mul(copies);

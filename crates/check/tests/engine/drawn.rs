@@ -162,7 +162,7 @@ impl Protocol for Drawn {
                 out.emit_ahead(Event::Cancelled);
                 self.begin(2, out);
             }
-            Input::Command(Command::Acquire) => self.begin(3, out),
+            Input::Command(Command::Acquire | Command::Share) => self.begin(3, out),
             Input::Command(Command::Try) => self.begin(4, out),
             Input::Message { from, message } => {
                 let dice = self.dice(16 + 16 * from.index() as u64 + u64::from(message.0));

@@ -63,7 +63,7 @@ impl Protocol for Counter {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { durable, .. } => self.count = durable.0,
-            Input::Command(Command::Acquire | Command::Try) => {
+            Input::Command(Command::Acquire | Command::Try | Command::Share) => {
                 self.count += 1;
                 out.save(self.count);
                 let event = Event::Entered { fence: Fence { epoch: Epoch::default(), counter: self.count } };
@@ -152,8 +152,10 @@ impl Protocol for Server {
                 self.granted = durable.0;
             }
             // The server's own user is always told to go away.
-            Input::Command(Command::Acquire | Command::Try) if self.place.0 == SERVER => out.emit(Event::Denied),
-            Input::Command(Command::Acquire | Command::Try) => out.send(SERVER, Letter::Request),
+            Input::Command(Command::Acquire | Command::Try | Command::Share) if self.place.0 == SERVER => {
+                out.emit(Event::Denied)
+            }
+            Input::Command(Command::Acquire | Command::Try | Command::Share) => out.send(SERVER, Letter::Request),
             Input::Command(Command::Release) => {
                 out.emit(Event::Left);
                 out.send(SERVER, Letter::Release);

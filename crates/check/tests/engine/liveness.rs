@@ -121,8 +121,10 @@ impl Protocol for Tennis {
         let server = self.place.0 == SERVER;
         match input {
             Input::Start { .. } if server => self.hit(out),
-            Input::Command(Command::Acquire) if server => out.emit(Event::Entered { fence: Fence::default() }),
-            Input::Command(Command::Acquire) => self.ask(out),
+            Input::Command(Command::Acquire | Command::Share) if server => {
+                out.emit(Event::Entered { fence: Fence::default() })
+            }
+            Input::Command(Command::Acquire | Command::Share) => self.ask(out),
             Input::Command(Command::Release) => out.emit(Event::Left),
             Input::Message { message: Message::Ball, .. } => self.hit(out),
             Input::Message { message: Message::Request | Message::Aside, .. } => self.serve(out),
@@ -257,11 +259,11 @@ fn whoever_stays_inside_for_ever_accuses_nobody() {
             match input {
                 Input::Start { .. } if self.me == SERVER => out.send(SERVER, Word::Ball),
                 Input::Message { message: Word::Ball, .. } => out.send(SERVER, Word::Ball),
-                Input::Command(Command::Acquire) if self.me == SERVER => {
+                Input::Command(Command::Acquire | Command::Share) if self.me == SERVER => {
                     self.held = true;
                     out.emit(Event::Entered { fence: Fence::default() });
                 }
-                Input::Command(Command::Acquire) => out.send(SERVER, Word::Ask),
+                Input::Command(Command::Acquire | Command::Share) => out.send(SERVER, Word::Ask),
                 Input::Command(Command::Release) => {
                     self.held = false;
                     out.emit(Event::Left);

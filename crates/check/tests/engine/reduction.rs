@@ -52,14 +52,14 @@ impl Protocol for Squash {
                 Game::ForEver => out.send(FIRST, Message::Ball),
                 Game::Once => out.emit(Event::Left),
             },
-            Input::Command(Command::Acquire) if first => {
+            Input::Command(Command::Acquire | Command::Share) if first => {
                 out.emit(Event::Entered { fence: Fence::default() });
                 if self.game == Game::Once {
                     out.send(FIRST, Message::Ball);
                     out.send(OTHER, Message::Token);
                 }
             }
-            Input::Command(Command::Acquire) => out.emit(Event::Denied),
+            Input::Command(Command::Acquire | Command::Share) => out.emit(Event::Denied),
             Input::Command(Command::Release) => {
                 out.emit(Event::Left);
                 if first && self.game == Game::ForEver {

@@ -1,6 +1,6 @@
 //! What users type after `quorate check`.
 
-use super::{LinksArg, PictureArgs, threads, whole};
+use super::{FormArgs, LinksArg, PictureArgs, threads, whole};
 use crate::memory::{self, Memory};
 use clap::Args;
 use quorate_check::{Effort, Search, Setup, Timing, Walks};
@@ -34,6 +34,9 @@ pub(crate) struct CheckArgs {
     /// A request may be given up.
     #[arg(long = "cancel")]
     cancels: bool,
+    /// A request may be one that only reads, beside others who do.
+    #[arg(long)]
+    readers: bool,
     /// Links keep the order of messages.
     #[arg(long)]
     fifo: bool,
@@ -96,6 +99,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     #[command(flatten)]
+    form: FormArgs,
+    #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }
 
@@ -106,10 +111,11 @@ impl CheckArgs {
         anyhow::ensure!(self.steps > 0, "A random walk needs at least one step: --steps 1000.");
         let Rounds(rounds) = self.rounds;
         Ok(CheckSpec {
-            algorithm: self.algorithm.clone(),
+            algorithm: self.form.resolve(&self.algorithm)?,
             rounds,
             tries: self.tries,
             cancels: self.cancels,
+            readers: self.readers,
             links: self.links.into(),
             setup: Setup {
                 nodes: self.nodes.into(),

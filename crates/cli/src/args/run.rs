@@ -1,10 +1,10 @@
 //! What to run: what users type after `quorate sim` and `quorate sweep`.
 
-use super::{LinksArg, whole};
+use super::{FormArgs, LinksArg, whole};
 use crate::families::{Basics, FamilyArgs, Present, means_nothing};
 use crate::output::name;
 use clap::Args;
-use quorate_lab::{FaultMix, LabError, Spec, entry};
+use quorate_lab::{FaultMix, Spec, entry};
 use quorate_registry::{Entry, Family};
 use quorate_sim::settings::{Chance, Latency, Length, Script, TimedFault};
 use std::fs::File;
@@ -57,6 +57,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LENGTH")]
     until: Option<Length>,
     #[command(flatten)]
+    form: FormArgs,
+    #[command(flatten)]
     families: FamilyArgs,
     #[command(flatten)]
     last: LastArgs,
@@ -74,8 +76,8 @@ struct LastArgs {
 
 impl RunArgs {
     /// The algorithm that is to run.
-    pub(crate) fn entry(&self) -> Result<&'static Entry, LabError> {
-        entry(&self.algorithm)
+    pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
+        Ok(entry(&self.form.resolve(&self.algorithm)?)?)
     }
 
     /// What stands in the place of the algorithm.
@@ -90,7 +92,7 @@ impl RunArgs {
 
     /// The experiment that these arguments describe.
     pub(crate) fn spec<F: Present>(&self) -> anyhow::Result<Spec<F>> {
-        self.spec_of(&self.algorithm)
+        self.spec_of(&self.form.resolve(&self.algorithm)?)
     }
 
     /// The experiment that these arguments describe, if this is the algorithm.

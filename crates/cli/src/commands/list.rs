@@ -26,7 +26,7 @@ struct Row {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Cost {
-    Entry { messages_per_entry: &'static str, client_delay: u64, sync_delay: u64 },
+    Entry { messages_per_entry: &'static str, client_delay: &'static str, sync_delay: &'static str },
     Election { messages_per_election: &'static str },
     Unstated {},
 }
@@ -45,8 +45,8 @@ impl From<&Entry> for Cost {
     fn from(entry: &Entry) -> Self {
         match entry {
             Entry::Mutex(entry) => {
-                let mutex::Cost { formula, client_delay, sync_delay, .. } = entry.facts.cost;
-                Self::Entry { messages_per_entry: formula, client_delay, sync_delay }
+                let mutex::Cost { messages, client, sync, .. } = entry.facts.cost;
+                Self::Entry { messages_per_entry: messages, client_delay: client, sync_delay: sync }
             }
             Entry::Election(entry) => Self::Election { messages_per_election: entry.facts.cost.formula },
             Entry::Replica(_) => Self::Unstated {},

@@ -7,6 +7,7 @@ use crate::report::{Figures, Table, count, number, property};
 use clap::{Args, ValueEnum};
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::{Duration, NodeId};
+use quorate_lab::compare::Book;
 use quorate_lab::mutex::Settings;
 use quorate_lab::{LabError, Mutex, Spec};
 use quorate_sim::metrics::Delay;
@@ -41,6 +42,9 @@ pub(crate) struct MutexArgs {
     /// How likely a request is given up after a while.
     #[arg(long = "cancel", value_name = "CHANCE")]
     cancels: Option<Chance>,
+    /// How likely a request that waits its turn only reads, beside others who do.
+    #[arg(long, value_name = "CHANCE")]
+    readers: Option<Chance>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -62,7 +66,7 @@ impl From<WorkloadArg> for Pattern {
 
 impl Options for MutexArgs {
     fn given(&self) -> Option<&'static str> {
-        let Self { entries, workload, requesters, hold, think, tries, cancels } = self;
+        let Self { entries, workload, requesters, hold, think, tries, cancels, readers } = self;
         let given = [
             (entries.is_some(), "entries"),
             (workload.is_some(), "workload"),
@@ -71,6 +75,7 @@ impl Options for MutexArgs {
             (think.is_some(), "think"),
             (tries.is_some(), "try"),
             (cancels.is_some(), "cancel"),
+            (readers.is_some(), "readers"),
         ];
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
@@ -94,7 +99,7 @@ impl Present for Mutex {
     const PROGRESS: &'static str = "requests";
 
     fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
-        let MutexArgs { entries, workload, hold, think, tries, cancels, .. } = args.mutex;
+        let MutexArgs { entries, workload, hold, think, tries, cancels, readers, .. } = args.mutex;
         let usual = Settings::default();
         Ok(Settings {
             entries: entries.unwrap_or(usual.entries),
@@ -104,6 +109,7 @@ impl Present for Mutex {
             think,
             tries: tries.unwrap_or_default(),
             cancels: cancels.unwrap_or_default(),
+            readers: readers.unwrap_or_default(),
         })
     }
 
@@ -116,27 +122,28 @@ impl Present for Mutex {
 
     fn figures(figures: &Figures<'_, Self>, table: &mut Table<'_>) -> io::Result<()> {
         let Figures { spec, entry, summary: mutex, .. } = figures;
-        let (facts, cost) = (entry.facts, &entry.facts.cost);
+        let (facts, book) = (entry.facts, Book::of(entry, spec));
         table.row("entries", mutex.entries.to_string(), "")?;
-        let expected = (cost.messages)(spec.nodes);
+        let counted = mutex.others.map_or(mutex.entries, |others| others.entries);
+        let expected = match book.total(counted).exact() {
+            // What is the same for every group needs no formula.
+            Some(total) if counted > 0 && !book.keeper => {
+                format!("{} = {}", number(Some(total as f64 / counted as f64)), book.messages)
+            }
+            Some(total) if counted > 0 => number(Some(total as f64 / counted as f64)),
+            Some(_) | None => book.messages.to_owned(),
+        };
         match (&mutex.others, &mutex.own) {
             (Some(others), Some(own)) => {
-                table.row("messages an entry", number(others.messages_per_entry), &expected.to_string())?;
-                let own_expected = cost.own_messages.to_string();
-                table.row("  the coordinator's own", number(own.messages_per_entry), &own_expected)?;
+                table.row("messages an entry", number(others.messages_per_entry), &expected)?;
+                table.row("  the coordinator's own", number(own.messages_per_entry), "0")?;
             }
-            _ => {
-                let expected = format!("{expected} = {}", cost.formula);
-                table.row("messages an entry", number(mutex.messages_per_entry), &expected)?;
-            }
+            _ => table.row("messages an entry", number(mutex.messages_per_entry), &expected)?,
         }
-        let delays = [
-            ("client delay", mutex.client_delay, cost.client_delay),
-            ("synchronization delay", mutex.sync_delay, cost.sync_delay),
-        ];
+        let delays =
+            [("client delay", mutex.client_delay, book.client), ("synchronization delay", mutex.sync_delay, book.sync)];
         for (name, measured, book) in delays {
             let samples = measured.map_or(String::new(), |delay| format!("   ({})", count(delay.samples, "sample")));
-            let book = if book == 1 { "T".into() } else { format!("{book}T") };
             table.row(name, delay(measured, mutex.delay_unit), &format!("{book}{samples}"))?;
         }
         table.row("overtaken at most", mutex.overtaken_max.to_string(), "")?;

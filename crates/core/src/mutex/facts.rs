@@ -1,6 +1,7 @@
 //! What the book says of an algorithm, as data: tables print it beside what was measured.
 
 use crate::about::Profile;
+use crate::describe::Medium;
 use crate::group::Group;
 use crate::node::NodeId;
 use core::fmt;
@@ -203,15 +204,6 @@ pub enum Links {
     AnyOrder,
     /// What one node sends another arrives in the order in which it was sent.
     Fifo,
-}
-
-/// What carries a message to all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Medium {
-    /// As many messages as there are receivers.
-    Unicast,
-    /// One message that everyone hears, as on a shared cable.
-    Broadcast,
 }
 
 /// An option that chooses among the forms of an algorithm, such as `--when-busy deny`.

@@ -12,7 +12,7 @@ pub mod ricart_agrawala_modulo;
 mod storm;
 
 pub use central::Central;
-pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Medium, Range, Service, ServiceOrder};
+pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Range, Service, ServiceOrder};
 pub use phase::{Phase, Wish};
 pub use ricart_agrawala::RicartAgrawala;
 pub use ricart_agrawala_modulo::RicartAgrawalaModulo;

@@ -133,6 +133,7 @@ impl Contest {
             think: Latency::Fixed(Duration::ZERO),
             tries: Chance::NEVER,
             cancels: Chance::NEVER,
+            readers: Chance::NEVER,
             typical: ms(3),
         };
         let mut users = Requests::new(self.setup.nodes, self.setup.seed, demand);

@@ -35,7 +35,7 @@ fn every_figure_of_the_book_comes_out_exactly() {
 fn the_coordinator_is_counted_apart() {
     let [entry] = contenders(&["central".into()]).unwrap()[..] else { panic!("one name, one algorithm") };
     let (book, measured) = simulate(&simulation(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
-    assert_eq!((book.messages_per_entry, book.own_messages_per_entry), (3, Some(0)));
+    assert_eq!((book.per_entry(7), book.keeper), ((3.0, Some(3.0)), true));
     assert_eq!((measured.messages_per_entry, measured.own_messages_per_entry), (Some(3.0), Some(0.0)));
     assert_eq!(measured.busiest_share, 1.0);
 }
@@ -51,21 +51,28 @@ fn a_figure_that_is_not_the_books_is_told() {
         let figures: Vec<_> = measured.differences.iter().map(|difference| difference.figure).collect();
         (figures, measured.is_exact(book))
     };
-    let larger = Book::of(ricart_agrawala, 5);
+    let random = settings(60, Pattern::Random);
+    let larger = Book::of(ricart_agrawala, &simulation(ricart_agrawala, 5, 1, &random));
     let (times, millis) = (Delays::InMessageTimes, Delays::InMilliseconds);
     assert_eq!(held_against(&larger, times, Ending::Done), (vec![Figure::Messages], Some(false)));
-    let other = Book::of(central, 4);
+    let other = Book::of(central, &simulation(central, 4, 1, &random));
     assert_eq!(held_against(&other, times, Ending::Done), (vec![Figure::Messages, Figure::SyncDelay], Some(false)));
     assert_eq!(held_against(&other, millis, Ending::Done), (vec![Figure::Messages], Some(false)));
     assert_eq!(held_against(&other, times, Ending::Stopped), (vec![], None));
-    let toy = Book { exact: false, ..other };
+    let toy = Book { binding: false, ..other };
     assert_eq!(held_against(&toy, times, Ending::Done), (vec![], None));
 }
 
 #[test]
 fn what_is_wrong_on_purpose_is_compared_only_by_name() {
     let name = |entry: &quorate_registry::MutexEntry| entry.facts.profile.name;
-    assert!(contenders(&[]).unwrap().into_iter().all(|entry| Book::of(entry, 3).exact));
+    assert!(
+        contenders(&[]).unwrap().into_iter().all(|entry| Book::of(
+            entry,
+            &simulation(entry, 3, 1, &settings(1, Pattern::All))
+        )
+        .binding)
+    );
     let [wrong] = contenders(&["ricart-agrawala-clock-only".into()]).unwrap()[..] else { panic!("one algorithm") };
     assert_eq!(name(wrong), "ricart-agrawala-clock-only");
     let (book, measured) = simulate(&simulation(wrong, 4, 1, &settings(100, Pattern::All))).unwrap();

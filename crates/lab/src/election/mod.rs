@@ -5,16 +5,15 @@ use crate::family::{Care, FamilyLab, Flag, Judge, Place};
 use crate::spec::Spec;
 use crate::typed::unheard;
 use quorate_core::about::Profile;
-use quorate_core::election::{Bounds, Command, Event};
-use quorate_core::{Duration, NodeId, Time};
-use quorate_registry::{AnyCodec, ElectionEntry, ElectionNode, Entry, Family, Surroundings};
+use quorate_core::election::{Command, Event};
+use quorate_core::{Bounds, Duration, NodeId, Time};
+use quorate_registry::{AnyCodec, ElectionEntry, ElectionNode, Entry, Family};
 use quorate_sim::election::{Campaigns, Change, ElectionSummary, Measures, Properties, Starters, change};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::Moment;
 use quorate_sim::property::Verdict;
 use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
-use quorate_sim::settings::Latency;
 use serde::{Deserialize, Serialize};
 
 /// One node is chosen, and everyone learns which.
@@ -78,7 +77,7 @@ impl FamilyLab for Election {
         entry.facts.tolerates_loss
     }
 
-    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
+    fn validate(spec: &Spec<Self>, _entry: &ElectionEntry) -> Result<(), LabError> {
         let Starters::Named(named) = &spec.settings.starters else { return Ok(()) };
         match named.highest() {
             Some(node) if node.index() >= spec.nodes => Err(LabError::NoSuchStarter { node, nodes: spec.nodes }),
@@ -90,8 +89,7 @@ impl FamilyLab for Election {
         spec: &Spec<Self>,
         entry: &'static ElectionEntry,
     ) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<> {
-        let bounds = Bounds { message: most(spec.latency), processing: most(spec.processing) };
-        let around = Surroundings { group: spec.group(), seed: spec.seed, bounds };
+        let around = spec.surroundings();
         spec.linked(move |me| (entry.make)(me, &around))
     }
 
@@ -183,14 +181,6 @@ impl Judge<Command, Event> for Properties {
 
 /// A dead leader is missed when two messages that should have been answered were not.
 fn notice(spec: &Spec<Election>) -> Duration {
-    (most(spec.latency) + most(spec.processing)).times(4)
-}
-
-/// How long it takes at most. A long tail has no end; whoever builds on a bound takes its chance.
-fn most(latency: Latency) -> Duration {
-    match latency {
-        Latency::Fixed(length) => length,
-        Latency::Uniform { most, .. } => most,
-        Latency::LongTail { median } => median.times(10),
-    }
+    let Bounds { message, processing } = spec.surroundings().bounds;
+    (message + processing).times(4)
 }

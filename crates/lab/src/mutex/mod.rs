@@ -10,13 +10,14 @@ use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use quorate_core::about::Profile;
-use quorate_core::mutex::{COMMANDS, Command, Event, ServiceOrder};
-use quorate_core::{Duration, Group, NodeId, Time};
+use quorate_core::mutex::{COMMANDS, Command, Event, Fairness, Links, Service, ServiceOrder};
+use quorate_core::{Duration, Group, Medium, NodeId, Time};
 use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::Moment;
 use quorate_sim::mutex::{
-    Demand, Expectations, Measures, MutexSummary, OrderWatch, Pattern, Properties, Requests, Standing, change,
+    Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests, Standing,
+    change,
 };
 use quorate_sim::property::Verdict;
 use quorate_sim::role::Role;
@@ -44,6 +45,9 @@ pub struct Settings {
     pub tries: Chance,
     /// How likely a request is given up after a while.
     pub cancels: Chance,
+    /// How likely a request that waits its turn only reads. Journals of earlier versions do not say.
+    #[serde(default)]
+    pub readers: Chance,
 }
 
 impl Default for Settings {
@@ -56,6 +60,7 @@ impl Default for Settings {
             think: None,
             tries: Chance::default(),
             cancels: Chance::default(),
+            readers: Chance::default(),
         }
     }
 }
@@ -65,8 +70,13 @@ const MOST_ORDERED: usize = 256;
 
 impl FamilyLab for Mutex {
     const FAMILY: Family = Family::Mutex;
-    const COMMANDS: &'static [&'static str] =
-        &[Command::Acquire.name(), Command::Try.name(), Command::Cancel.name(), Command::Release.name()];
+    const COMMANDS: &'static [&'static str] = &[
+        Command::Acquire.name(),
+        Command::Try.name(),
+        Command::Share.name(),
+        Command::Cancel.name(),
+        Command::Release.name(),
+    ];
     const ROLES: &'static [(Role, &'static str)] =
         &[(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
     const CHOSEN_BLOCKS: bool = true;
@@ -100,7 +110,18 @@ impl FamilyLab for Mutex {
         false
     }
 
-    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
+    fn needs_fifo(entry: &MutexEntry) -> bool {
+        entry.facts.links == Links::Fifo
+    }
+
+    fn medium(entry: &MutexEntry) -> Medium {
+        entry.facts.medium
+    }
+
+    fn validate(spec: &Spec<Self>, entry: &MutexEntry) -> Result<(), LabError> {
+        if let Err(sizes) = (entry.facts.fits)(spec.nodes) {
+            return Err(LabError::NoSuchGroup { name: spec.algorithm.clone(), nodes: spec.nodes, sizes });
+        }
         match spec.settings.requesters.iter().find(|node| node.index() >= spec.nodes) {
             Some(node) => Err(LabError::NoSuchRequester { node: *node, nodes: spec.nodes }),
             None => Ok(()),
@@ -111,14 +132,14 @@ impl FamilyLab for Mutex {
         spec: &Spec<Self>,
         entry: &'static MutexEntry,
     ) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
-        let group = spec.group();
-        spec.linked(move |me| (entry.make)(me, group.clone()))
+        let around = spec.surroundings();
+        spec.linked(move |me| (entry.make)(me, &around))
     }
 
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
         let command = if let [word] = words { known(word) } else { None };
-        command.ok_or_else(|| unheard(words, Self::COMMANDS, "acquire, try, cancel or release"))
+        command.ok_or_else(|| unheard(words, Self::COMMANDS, "acquire, try, share, cancel or release"))
     }
 
     fn in_script(command: &Command) -> Option<&'static str> {
@@ -134,7 +155,8 @@ impl FamilyLab for Mutex {
         let entries = spec.settings.entries;
         let asks = fewer(entries).map(|entries| Settings { entries, ..spec.settings.clone() });
         let everyone = Settings { requesters: Vec::new(), ..spec.settings.clone() };
-        let patient = Settings { tries: Chance::NEVER, cancels: Chance::NEVER, ..spec.settings.clone() };
+        let patient =
+            Settings { tries: Chance::NEVER, cancels: Chance::NEVER, readers: Chance::NEVER, ..spec.settings.clone() };
         let all = asks.chain([everyone, patient]).filter(|settings| *settings != spec.settings);
         all.map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
@@ -155,8 +177,18 @@ impl FamilyLab for Mutex {
     fn properties(spec: &Spec<Self>, entry: &MutexEntry, care: Care) -> Properties {
         let Settings { requesters, workload, entries, .. } = &spec.settings;
         let requesters = if requesters.is_empty() { spec.nodes } else { requesters.len() };
+        let overtaking = match entry.facts.fairness {
+            Fairness::None => None,
+            Fairness::FromAsking(most) => Some(Promise { most: most(spec.nodes), from: From::Asking }),
+            // Where links repeat and hold back, arriving is not being heard.
+            Fairness::FromArrival(_) if spec.is_reliable() => None,
+            Fairness::FromArrival(most) => Some(Promise { most: most(spec.nodes), from: From::Arrival }),
+        };
         let expects = Expectations {
             fences: entry.facts.fences,
+            overtaking,
+            service: entry.facts.service != Service::Doubtful,
+            shares: entry.facts.shares,
             order: match (entry.facts.order, care) {
                 _ if spec.nodes > MOST_ORDERED => OrderWatch::Ignored,
                 (ServiceOrder::HappenedBefore, _) => OrderWatch::Promised,
@@ -178,7 +210,7 @@ impl FamilyLab for Mutex {
     }
 
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {
-        let Settings { entries, workload, requesters, hold, think, tries, cancels } = &spec.settings;
+        let Settings { entries, workload, requesters, hold, think, tries, cancels, readers } = &spec.settings;
         let usual = Settings::default();
         let length = |name: &str, length: &Option<Latency>| {
             length.map(|length| Flag { place: Place::Times, text: format!("--{name} {length}") })
@@ -193,6 +225,7 @@ impl FamilyLab for Mutex {
             length("think", think),
             Flag::unless(tries.is_zero(), Place::Links, format!("--try {tries}")),
             Flag::unless(cancels.is_zero(), Place::Links, format!("--cancel {cancels}")),
+            Flag::unless(readers.is_zero(), Place::Links, format!("--readers {readers}")),
         ];
         flags.into_iter().flatten().collect()
     }
@@ -225,7 +258,7 @@ impl Judge<Command, Event> for Properties {
 
 fn demand(spec: &Spec<Mutex>) -> Demand {
     let typical = spec.typical();
-    let Settings { entries, workload, requesters, hold, think, tries, cancels } = spec.settings.clone();
+    let Settings { entries, workload, requesters, hold, think, tries, cancels, readers } = spec.settings.clone();
     let requesters: Vec<_> = if requesters.is_empty() { spec.group().iter().collect() } else { requesters };
     let askers = entries.min(requesters.len() as u64);
     let usual_think = match workload {
@@ -241,6 +274,7 @@ fn demand(spec: &Spec<Mutex>) -> Demand {
         hold: hold.unwrap_or(Latency::Fixed(typical)),
         think: think.unwrap_or(usual_think),
         tries,
+        readers,
         cancels,
         typical,
     }

@@ -39,7 +39,7 @@ impl Script {
     fn new(mut commands: Vec<TimedCommand>) -> Self {
         commands.sort_by_key(|command| command.at);
         let mut open: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
-        let asks = [Command::Acquire, Command::Try].map(Command::name);
+        let asks = [Command::Acquire, Command::Try, Command::Share].map(Command::name);
         for TimedCommand { at, node, .. } in commands.iter().filter(|command| asks.contains(&&*command.word)) {
             open.entry(*node).or_default().push_back(Time::ZERO + *at);
         }

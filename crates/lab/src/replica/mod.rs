@@ -259,7 +259,7 @@ impl FamilyLab for Replica {
         true
     }
 
-    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
+    fn validate(spec: &Spec<Self>, _entry: &ReplicaEntry) -> Result<(), LabError> {
         let Settings { clients, operations, keys, .. } = spec.settings;
         let founders = founders(spec);
         let unfit = if founders == 0 || founders > spec.nodes {

@@ -150,7 +150,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
 
     /// How a candidate fails, if it does so in the same way. Nothing is known of it if it was tried before.
     pub(super) fn fails(&mut self, candidate: &Spec<F>) -> Option<Failure> {
-        let is_sound = F::validate(candidate).is_ok()
+        let is_sound = F::validate(candidate, self.entry).is_ok()
             && candidate.faults.iter().all(|fault| fault.validate(candidate.nodes).is_ok())
             && candidate.script.as_ref().is_none_or(|script| script.validate(candidate.nodes).is_ok());
         // Where a script says nothing, the workload would speak again.

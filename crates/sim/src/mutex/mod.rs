@@ -3,22 +3,24 @@
 //! All of it is written once for the family. It sees commands and events, never an algorithm.
 
 mod measures;
+mod overtaking;
 mod properties;
 mod workload;
 
 pub use measures::{Measures, MutexSummary, Share};
+pub use overtaking::{From, Promise};
 pub use properties::{Expectations, OrderWatch, Properties};
 pub use workload::{Demand, Pattern, Requests};
 
 use crate::moment::{Done, Happening, Moment, Taken};
-use quorate_core::mutex::{Command, Event};
+use quorate_core::mutex::{Access, Command, Event};
 use quorate_core::{Fence, NodeId, Time};
 
 /// A change in a node's relation to the critical section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It asks.
-    Asks,
+    Asks(Access),
     /// It is inside.
     Enters(Fence),
     /// It has left.
@@ -32,8 +34,13 @@ pub enum Change {
 /// What a moment means to the family, if anything.
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
-        Moment::Input { time, node, input: Taken::Command(Command::Acquire | Command::Try), .. } => {
-            Some((*time, *node, Change::Asks))
+        Moment::Input { time, node, input: Taken::Command(command), .. } => {
+            let access = match command {
+                Command::Acquire | Command::Try => Access::Exclusive,
+                Command::Share => Access::Shared,
+                Command::Cancel | Command::Release => return None,
+            };
+            Some((*time, *node, Change::Asks(access)))
         }
         Moment::Effect { time, node, effect: Done::Emit(event) } => {
             let change = match event {
@@ -68,8 +75,8 @@ impl Standing {
     #[must_use]
     pub fn after(self, change: Change) -> Self {
         match (self, change) {
-            (Self::Outside, Change::Asks) => Self::Waiting,
-            (standing, Change::Asks) => standing,
+            (Self::Outside, Change::Asks(_)) => Self::Waiting,
+            (standing, Change::Asks(_)) => standing,
             (_, Change::Enters(_)) => Self::Inside,
             (_, Change::Leaves | Change::GivesUp | Change::Dies) => Self::Outside,
         }

@@ -1,10 +1,11 @@
 //! What every mutual-exclusion algorithm promises, and what some promise besides.
 
+use super::overtaking::{Overtaking, Promise};
 use super::{Change, Standing, change};
 use crate::causality::Causality;
 use crate::moment::{Moment, Observer};
 use crate::property::{Kind, Verdict, Violation};
-use quorate_core::mutex::{Command, Event};
+use quorate_core::mutex::{Access, Command, Event};
 use quorate_core::{Fence, NodeId, Time, VectorClock};
 
 /// What an algorithm promises beyond exclusion and service.
@@ -14,8 +15,28 @@ pub struct Expectations {
     pub fences: bool,
     /// What is made of the happened-before order of requests.
     pub order: OrderWatch,
+    /// How many may go ahead of a request, where the algorithm promises that.
+    pub overtaking: Option<Promise>,
+    /// Everyone who asks gets in.
+    pub service: bool,
+    /// Those who only read are inside together.
+    pub shares: bool,
     /// More than one node asks, so contention should be seen.
     pub contention: bool,
+}
+
+impl Default for Expectations {
+    /// Everyone enters alone and is served, and nothing else is promised.
+    fn default() -> Self {
+        Self {
+            fences: false,
+            order: OrderWatch::Ignored,
+            overtaking: None,
+            service: true,
+            shares: false,
+            contention: false,
+        }
+    }
 }
 
 /// What is made of the happened-before order of requests.
@@ -35,7 +56,10 @@ pub struct Properties {
     nodes: Vec<Node>,
     waiting: usize,
     inside: usize,
+    /// The largest fences of entries so far: of those that nobody may share, and of all.
+    exclusive_fence: Option<Fence>,
     fence: Option<Fence>,
+    overtaking: Option<Overtaking>,
     causality: Option<Causality>,
     out_of_order: u64,
     contended: bool,
@@ -47,15 +71,29 @@ pub struct Properties {
     asked_first: Option<Violation>,
     fences_grow: Option<Violation>,
     order: Option<Violation>,
+    overtaken: Option<Violation>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Node {
     standing: Standing,
+    /// Whom the request under way lets in beside it.
+    access: Access,
     /// When the request under way was made.
     asked: Time,
     /// What it knew, where order is watched.
     clock: VectorClock,
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self {
+            standing: Standing::Outside,
+            access: Access::Exclusive,
+            asked: Time::ZERO,
+            clock: VectorClock::default(),
+        }
+    }
 }
 
 impl Properties {
@@ -66,7 +104,9 @@ impl Properties {
             nodes: vec![Node::default(); nodes],
             waiting: 0,
             inside: 0,
+            exclusive_fence: None,
             fence: None,
+            overtaking: expects.overtaking.map(|promise| Overtaking::new(nodes, promise)),
             causality: (expects.order != OrderWatch::Ignored).then(|| Causality::new(nodes)),
             out_of_order: 0,
             contended: false,
@@ -76,6 +116,7 @@ impl Properties {
             asked_first: None,
             fences_grow: None,
             order: None,
+            overtaken: None,
         }
     }
 
@@ -104,8 +145,14 @@ impl Properties {
         if self.expects.order == OrderWatch::Promised {
             verdicts.push(always("happened-before-order", &self.order));
         }
-        let starved = self.starved();
-        verdicts.push(Verdict { name: "served", kind: Kind::Eventually, holds: starved.is_none(), violation: starved });
+        if self.expects.overtaking.is_some() {
+            verdicts.push(always("overtaking-bounded", &self.overtaken));
+        }
+        if self.expects.service {
+            let starved = self.starved();
+            let holds = starved.is_none();
+            verdicts.push(Verdict { name: "served", kind: Kind::Eventually, holds, violation: starved });
+        }
         if self.expects.contention {
             verdicts.push(Verdict {
                 name: "contention",
@@ -129,12 +176,16 @@ impl Properties {
         Some(Violation { time: self.end, line: self.lines, since: first.asked, text })
     }
 
-    fn asks(&mut self, time: Time, node: NodeId) {
+    fn asks(&mut self, time: Time, node: NodeId, access: Access) {
+        if let Some(overtaking) = &mut self.overtaking {
+            overtaking.asks(node);
+        }
         self.waiting += 1;
         self.contended |= self.waiting + self.inside > 1;
         let clock = self.causality.as_ref().and_then(|causality| causality.clock(node)).cloned();
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.asked = time;
+            state.access = if self.expects.shares { access } else { Access::Exclusive };
             state.clock = clock.unwrap_or_default();
         }
     }
@@ -156,6 +207,12 @@ impl Properties {
         self.check_exclusion(time, node);
         self.check_fence(time, node, fence);
         self.check_order(time, node);
+        self.check_overtaking(time, node);
+    }
+
+    /// Whom the request of a node lets in beside it.
+    fn access(&self, node: NodeId) -> Access {
+        self.nodes.get(node.index()).map_or(Access::Exclusive, |state| state.access)
     }
 
     fn check_exclusion(&mut self, time: Time, node: NodeId) {
@@ -163,7 +220,8 @@ impl Properties {
             return;
         }
         let others = self.nodes.iter().enumerate().filter(|(index, _)| *index != node.index());
-        let insiders = others.filter(|(_, state)| state.standing == Standing::Inside);
+        let access = self.access(node);
+        let insiders = others.filter(|(_, state)| state.standing == Standing::Inside && access.conflicts(state.access));
         let Some((index, first)) = insiders.min_by_key(|(_, state)| state.asked) else { return };
         let since = self.nodes.get(node.index()).map_or(time, |state| state.asked.min(first.asked));
         let text = format!("node {node} entered while node {} was inside", NodeId::from_index(index));
@@ -171,7 +229,8 @@ impl Properties {
     }
 
     fn check_fence(&mut self, time: Time, node: NodeId, fence: Fence) {
-        if let Some(largest) = self.fence
+        let exclusive = self.access(node) == Access::Exclusive;
+        if let Some(largest) = if exclusive { self.fence } else { self.exclusive_fence }
             && fence <= largest
             && self.fences_grow.is_none()
         {
@@ -180,6 +239,9 @@ impl Properties {
             self.fences_grow = Some(Violation { time, line: self.lines, since, text });
         }
         self.fence = self.fence.max(Some(fence));
+        if exclusive {
+            self.exclusive_fence = self.exclusive_fence.max(Some(fence));
+        }
     }
 
     /// No request that is still waiting may have happened before the one that enters.
@@ -192,6 +254,7 @@ impl Properties {
             let waiter_id = NodeId::from_index(*index);
             waiter_id != node
                 && waiter.standing == Standing::Waiting
+                && waiter.access.conflicts(entering.access)
                 && entering.clock.get(waiter_id) >= waiter.clock.get(waiter_id)
         });
         let Some((index, waiter)) = overtaken else { return };
@@ -205,6 +268,19 @@ impl Properties {
         );
         self.order = Some(Violation { time, line: self.lines, since: waiter.asked, text });
     }
+
+    fn check_overtaking(&mut self, time: Time, node: NodeId) {
+        let Some((waiter, passed)) = self.overtaking.as_mut().and_then(|overtaking| overtaking.enters(node)) else {
+            return;
+        };
+        if self.overtaken.is_some() {
+            return;
+        }
+        let since = self.nodes.get(waiter.index()).map_or(time, |state| state.asked);
+        let most = self.expects.overtaking.map_or(0, |promise| promise.most);
+        let text = format!("node {node} is number {passed} to go ahead of node {waiter}, and at most {most} may");
+        self.overtaken = Some(Violation { time, line: self.lines, since, text });
+    }
 }
 
 impl Observer<Command, Event> for Properties {
@@ -214,16 +290,24 @@ impl Observer<Command, Event> for Properties {
         if let Some(causality) = &mut self.causality {
             causality.observe(moment);
         }
+        if let Some(overtaking) = &mut self.overtaking {
+            overtaking.watch(moment);
+        }
         let Some((time, node, change)) = change(moment) else { return };
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         let before = state.standing;
         state.standing = before.after(change);
         match (before, change) {
-            (Standing::Outside, Change::Asks) => self.asks(time, node),
+            (Standing::Outside, Change::Asks(access)) => self.asks(time, node, access),
             (before, Change::Enters(fence)) => self.enters(time, node, before, fence),
             (Standing::Inside, Change::Leaves | Change::GivesUp | Change::Dies) => self.inside -= 1,
-            (Standing::Waiting, Change::Leaves | Change::GivesUp | Change::Dies) => self.waiting -= 1,
-            (Standing::Waiting | Standing::Inside, Change::Asks)
+            (Standing::Waiting, Change::Leaves | Change::GivesUp | Change::Dies) => {
+                self.waiting -= 1;
+                if let Some(overtaking) = &mut self.overtaking {
+                    overtaking.ends(node);
+                }
+            }
+            (Standing::Waiting | Standing::Inside, Change::Asks(_))
             | (Standing::Outside, Change::Leaves | Change::GivesUp | Change::Dies) => {}
         }
     }

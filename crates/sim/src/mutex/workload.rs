@@ -35,6 +35,8 @@ pub struct Demand {
     pub think: Latency,
     /// How likely a request is a try.
     pub tries: Chance,
+    /// How likely a request that waits its turn only reads.
+    pub readers: Chance,
     /// How likely a request is given up if it has waited for a while.
     pub cancels: Chance,
     /// About how long a message takes, which gives up-giving its time scale.
@@ -96,7 +98,11 @@ impl Requests {
         *user = User::Busy { asks: at };
         self.left -= 1;
         self.active += 1;
-        let command = if self.dice.happens(self.demand.tries) { Command::Try } else { Command::Acquire };
+        let command = match self.dice.happens(self.demand.tries) {
+            true => Command::Try,
+            false if self.dice.happens(self.demand.readers) => Command::Share,
+            false => Command::Acquire,
+        };
         plan.command(at, node, command);
         if self.dice.happens(self.demand.cancels) {
             let patience = self.dice.between(Duration::ZERO, self.demand.typical.times(4));

@@ -158,7 +158,8 @@ fn watch_as_mutex(text: &[u8]) {
     if nodes > 1_000 {
         return;
     }
-    let expects = Expectations { fences: true, order: OrderWatch::Promised, contention: true };
+    let expects =
+        Expectations { fences: true, order: OrderWatch::Promised, contention: true, ..Expectations::default() };
     let mut measures = Measures::new(nodes, None, Duration::ZERO);
     let mut properties = Properties::new(nodes, expects);
     let mut messages = Messages::new(nodes);

@@ -15,7 +15,7 @@ fn tale() -> Tale<Measures> {
 }
 
 fn summary(tale: &Tale<Measures>) -> MutexSummary {
-    let expects = Expectations { fences: false, order: OrderWatch::Ignored, contention: false };
+    let expects = Expectations { order: OrderWatch::Ignored, ..Expectations::default() };
     let properties = Properties::new(4, expects);
     tale.observer.summary(&Messages::new(4), &properties, Duration::from_millis(1), "ms")
 }

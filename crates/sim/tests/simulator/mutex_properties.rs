@@ -7,7 +7,8 @@ use quorate_sim::property::{Kind, Verdict};
 
 /// Of four nodes, everything promised.
 fn tale() -> Tale<Properties> {
-    let expects = Expectations { fences: true, order: OrderWatch::Promised, contention: true };
+    let expects =
+        Expectations { fences: true, order: OrderWatch::Promised, contention: true, ..Expectations::default() };
     Tale::to(Properties::new(4, expects))
 }
 
@@ -156,7 +157,7 @@ fn hearsay_counts() {
 #[test]
 fn order_may_be_counted_without_being_promised_or_not_at_all() {
     let out_of_order = |order| {
-        let properties = Properties::new(4, Expectations { fences: false, order, contention: false });
+        let properties = Properties::new(4, Expectations { order, ..Expectations::default() });
         let tale = Tale::to(properties).asks(0, 1).tells(0, 1, 2).asks(2, 2).enters(5, 2, 1).leaves(6, 2);
         let tale = tale.asks(7, 2).enters(8, 2, 2).leaves(9, 2).enters(10, 1, 3).leaves(11, 1);
         assert_eq!(breaches(&tale), "");

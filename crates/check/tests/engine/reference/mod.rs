@@ -33,7 +33,7 @@ impl Bounds {
     /// So many nodes, each of which asks so many times, with nothing going wrong and only states being judged.
     pub(crate) fn new(nodes: usize, rounds: impl Into<Option<u8>>) -> Self {
         let rounds = rounds.into();
-        let users = Contenders { rounds, tries: false, cancels: false, fences: false, order: false };
+        let users = Contenders { rounds, ..Contenders::default() };
         Self { setup: Setup::new(nodes), users }
     }
 

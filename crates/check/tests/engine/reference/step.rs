@@ -304,7 +304,7 @@ impl<'a, P: Explored> Doing<'a, P> {
     }
 
     fn command(&mut self, command: Command) {
-        if matches!(command, Command::Acquire | Command::Try) {
+        if matches!(command, Command::Acquire | Command::Try | Command::Share) {
             let node = self.at();
             node.standing = Standing::Waiting;
             node.left = node.left.map(|left| left - 1);

@@ -3,6 +3,7 @@
 use super::{Comparison, Row, Side};
 use crate::output::name;
 use crate::report;
+use quorate_core::mutex::Range;
 use quorate_lab::compare::{Book, Difference};
 use quorate_registry::Family;
 use quorate_sim::metrics::Delay;
@@ -34,7 +35,7 @@ struct Line<'a> {
     counts: Counts,
     client_delay: Option<f64>,
     sync_delay: Option<f64>,
-    expected: Book,
+    expected: Expected,
     /// Whether every property holds, in both worlds.
     holds: bool,
     /// Whether every figure is the book's, in both worlds, where the book's is exact and there is something to judge.
@@ -42,6 +43,50 @@ struct Line<'a> {
     #[serde(flatten)]
     judged: Judged<'a>,
     real: Option<Real<'a>>,
+}
+
+/// What the book says: a number where it is exact, else the least and the most.
+#[derive(Serialize)]
+struct Expected {
+    formula: &'static str,
+    messages_per_entry: Extent,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_messages_per_entry: Option<u64>,
+    client_delay: Extent,
+    sync_delay: Extent,
+    /// Whether every run must keep to that.
+    binding: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Extent {
+    Exactly(f64),
+    Between { least: f64, most: Option<f64> },
+}
+
+impl Extent {
+    fn new(least: f64, most: Option<f64>) -> Self {
+        if most == Some(least) { Self::Exactly(least) } else { Self::Between { least, most } }
+    }
+}
+
+impl From<Range> for Extent {
+    fn from(range: Range) -> Self {
+        Self::new(range.least as f64, range.most.map(|most| most as f64))
+    }
+}
+
+fn expected(book: &Book, entries: u64) -> Expected {
+    let (least, most) = book.per_entry(entries);
+    Expected {
+        formula: book.messages,
+        messages_per_entry: Extent::new(least, most),
+        own_messages_per_entry: book.keeper.then_some(0),
+        client_delay: book.client_delay.into(),
+        sync_delay: book.sync_delay.into(),
+        binding: book.binding,
+    }
 }
 
 #[derive(Serialize)]
@@ -101,7 +146,7 @@ fn line(row: &Row, workload: Pattern) -> Line<'_> {
         counts: counts(&row.simulated),
         client_delay: mean(measured.client_delay),
         sync_delay: mean(measured.sync_delay),
-        expected: row.book,
+        expected: expected(&row.book, measured.counted),
         holds: row.holds(),
         exact: row.is_exact(),
         judged: judged(&row.simulated),

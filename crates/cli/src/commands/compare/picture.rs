@@ -1,12 +1,12 @@
 //! A comparison as a picture: what was measured over the size of the group, with the book's line behind it.
 
 use super::{Comparison, Row, Side, table};
-use crate::args::PicturePlan;
+use crate::args::{PicturePlan, Plan};
 use crate::output::{name, output};
 use crate::paint;
 use crate::report::count;
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
-use quorate_lab::compare::{Book, Measured};
+use quorate_lab::compare::{Book, Measured, simulation};
 use quorate_live::write_whole;
 use quorate_registry::MutexEntry;
 use std::io::{self, Write};
@@ -50,7 +50,7 @@ type Reading<T> = fn(&Measured) -> Option<T>;
 
 /// What the book says.
 struct Law {
-    value: fn(&Book) -> u64,
+    value: fn(&Book, u64) -> Option<f64>,
     /// As the book writes it.
     text: fn(&Book) -> String,
 }
@@ -77,21 +77,30 @@ fn quantities() -> [Quantity; 6] {
             y: Axis::log("messages an entry"),
             simulated: Some(|measured| measured.messages_per_entry),
             real: Some(|measured| measured.messages_per_entry.map(|messages| (messages, messages))),
-            book: Some(Law { value: |book| book.messages_per_entry, text: |book| book.formula.to_owned() }),
+            book: Some(Law {
+                value: |book, entries| book.total(entries).exact().map(|total| total as f64 / entries as f64),
+                text: |book| book.messages.to_owned(),
+            }),
         },
         Quantity {
             title: "Client delay",
             y: Axis::linear(client).unit("T").showing(0.0),
             simulated: Some(|measured| measured.client_delay.map(|delay| delay.mean)),
             real: None,
-            book: Some(Law { value: |book| book.client_delay, text: |book| format!("{}T", book.client_delay) }),
+            book: Some(Law {
+                value: |book, _| book.client_delay.exact().map(|delay| delay as f64),
+                text: |book| book.client.to_owned(),
+            }),
         },
         Quantity {
             title: "Sync delay",
             y: Axis::linear(sync).unit("T").showing(0.0),
             simulated: Some(|measured| measured.sync_delay.map(|delay| delay.mean)),
             real: None,
-            book: Some(Law { value: |book| book.sync_delay, text: |book| format!("{}T", book.sync_delay) }),
+            book: Some(Law {
+                value: |book, _| book.sync_delay.exact().map(|delay| delay as f64),
+                text: |book| book.sync.to_owned(),
+            }),
         },
         Quantity {
             title: "Load",
@@ -138,17 +147,22 @@ fn plot(comparison: &Comparison<'_>, quantity: Quantity) -> Plot {
         };
         let series = Series::new(name).points(rows().filter_map(simulated)).points(rows().filter_map(real));
         // What is wrong on purpose is in no book.
-        let law = quantity.book.as_ref().filter(|_| Book::of(entry, 2).exact);
+        let law = quantity.book.as_ref().filter(|_| book(plan, entry, 2).binding);
         plot = plot.with(match law {
-            Some(Law { value, text }) => series.formula(text(&Book::of(entry, 2)), line(entry, &sizes, *value)),
+            Some(Law { value, text }) => series.formula(text(&book(plan, entry, 2)), line(plan, entry, &sizes, *value)),
             None => series,
         });
     }
     plot
 }
 
-fn line(entry: &MutexEntry, sizes: &[usize], value: fn(&Book) -> u64) -> Vec<(f64, f64)> {
-    sizes.iter().map(|nodes| (*nodes as f64, value(&Book::of(entry, *nodes)) as f64)).collect()
+fn book(plan: &Plan, entry: &MutexEntry, nodes: usize) -> Book {
+    Book::of(entry, &simulation(entry, nodes, plan.seed, &plan.settings))
+}
+
+fn line(plan: &Plan, entry: &MutexEntry, sizes: &[usize], value: fn(&Book, u64) -> Option<f64>) -> Vec<(f64, f64)> {
+    let point = |nodes: &usize| Some((*nodes as f64, value(&book(plan, entry, *nodes), plan.settings.entries)?));
+    sizes.iter().filter(|nodes| (entry.facts.fits)(**nodes).is_ok()).filter_map(point).collect()
 }
 
 /// For which sizes the book is asked: from the smallest group to the largest, and around one that is alone. Sizes that

@@ -4,7 +4,7 @@ use super::{Comparison, Row, Side, World};
 use crate::output::{name, output};
 use crate::paint;
 use crate::report::{count, number};
-use quorate_lab::compare::{Book, Measured};
+use quorate_lab::compare::Measured;
 use quorate_sim::metrics::Delay;
 use quorate_sim::mutex::Pattern;
 use std::io::{self, Write};
@@ -72,13 +72,13 @@ fn columns(comparison: &Comparison<'_>) -> Vec<Column> {
     let table: [(&'static str, &'static str, Cell<'_>); 15] = [
         ("", "algorithm", &|row| row.name().to_owned()),
         ("", "nodes", &|row| row.nodes.to_string()),
-        (messages, "book", &|row| book_messages(&row.book)),
+        (messages, "book", &|row| book_messages(row)),
         (messages, "sim", &|row| messages_of(&row.simulated.measured)),
         (messages, "real", &real(messages_of)),
-        (client, "book", &|row| format!("{}T", row.book.client_delay)),
+        (client, "book", &|row| row.book.client.to_owned()),
         (client, "sim", &|row| delay(row.simulated.measured.client_delay, "T")),
         (client, "real", &real(|measured| delay(measured.client_delay, " ms"))),
-        (sync, "book", &|row| format!("{}T", row.book.sync_delay)),
+        (sync, "book", &|row| row.book.sync.to_owned()),
         (sync, "sim", &|row| delay(row.simulated.measured.sync_delay, "T")),
         (sync, "real", &real(|measured| delay(measured.sync_delay, " ms"))),
         (busiest, "sim", &|row| share(&row.simulated.measured)),
@@ -97,10 +97,14 @@ fn columns(comparison: &Comparison<'_>) -> Vec<Column> {
 }
 
 /// Where one node keeps the lock, the formula is the figure itself, and says what that node's own entries cost.
-fn book_messages(book: &Book) -> String {
-    match book.own_messages_per_entry {
-        None if book.exact => format!("{} = {}", book.formula, book.messages_per_entry),
-        Some(_) | None => book.formula.to_owned(),
+fn book_messages(row: &Row) -> String {
+    let Row { book, simulated, .. } = row;
+    let entries = simulated.measured.counted;
+    match book.total(entries).exact() {
+        Some(total) if !book.keeper && book.binding && entries > 0 => {
+            format!("{} = {}", book.messages, number(Some(total as f64 / entries as f64)))
+        }
+        Some(_) | None => book.messages.to_owned(),
     }
 }
 

@@ -22,7 +22,7 @@ fn plan() -> Plan {
 fn row(plan: &Plan, book_nodes: usize) -> Row {
     let entry = plan.contenders[0];
     let outcome = experiment::run(&simulation(entry, 4, 1, &plan.settings)).unwrap();
-    let (book, delays) = (Book::of(entry, book_nodes), Delays::InMilliseconds);
+    let (book, delays) = (Book::of(entry, &simulation(entry, book_nodes, 1, &plan.settings)), Delays::InMilliseconds);
     let measured = Measured::new(&book, delays, outcome.ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
     let again = again(&plan.real_spec(entry, 4), plan.reality.as_ref().unwrap());
     Row { real: Some(Side { world: World::Real, measured, again, journal: None }), ..simulate(plan, entry, 4).unwrap() }
@@ -36,7 +36,7 @@ fn a_figure_that_is_not_the_books_fails_with_the_command_that_shows_it() {
     assert!(matches!(comparison.verdict(), Verdict::Fails));
     let row = &comparison.rows[0];
     let told: Vec<_> = row.sides().filter_map(|side| table::complaint(row, side)).collect();
-    let expected = "ricart-agrawala with 4 nodes, real: an entry took 6 messages, and in the book it takes 8.\n\
+    let expected = "ricart-agrawala with 4 nodes, real: an entry took 6 messages, and in the book it is 8.\n\
          To see it: quorate run ricart-agrawala --nodes 4 --seed 1 --entries 10 --tls --trace run.journal && \
          quorate replay run.journal --steps";
     assert_eq!(told, [expected]);
