@@ -16,6 +16,7 @@
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
+pub mod bank;
 mod chaos;
 pub mod check;
 pub mod compare;

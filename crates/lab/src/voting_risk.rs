@@ -125,6 +125,14 @@ pub fn violation(ballot: Ballot, forgetting: Forgetting) -> Likelihood {
     binomial::at_least(ballot.overlap(), ballot.majority, forgetting.odds())
 }
 
+/// The natural logarithm of what the deck's formula gives as it is printed: Σ C(m,k) p^k p^(m−k) for k from 2m−n to n. It is no
+/// probability: where p is more than a half, it may be more than 1.
+pub fn ln_as_printed(ballot: Ballot, forgetting: Forgetting) -> f64 {
+    // p^m times the sum of C(m,k), and that is 2^m times how likely so many of m coins show heads.
+    let heads = binomial::at_least(ballot.overlap(), ballot.majority, Odds::new(1, 2));
+    heads.ln() + ballot.majority as f64 * (2.0 * forgetting.chance()).ln()
+}
+
 /// Why there is no such risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RiskError {

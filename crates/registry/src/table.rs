@@ -11,7 +11,7 @@ use quorate_core::fixtures::toys::forgetful::GrantBook;
 use quorate_core::fixtures::toys::lease::Leased;
 use quorate_core::fixtures::toys::slip::Ring;
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
-use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
+use quorate_core::fixtures::{Flaw, NoLock, RicartAgrawala1981, no_lock};
 use quorate_core::mutex::{
     self, Central, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala, ricart_agrawala_modulo,
 };
@@ -198,7 +198,8 @@ static ALGORITHMS: [Entry; 5] = [
     replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings))),
 ];
 
-static FIXTURES: [Entry; 19] = [
+static FIXTURES: [Entry; 20] = [
+    mutex::<NoLock>(&no_lock::FACTS, |_, _| Erased::new(NoLock::new())),
     mutex::<First>(&Flaw::BareReplies.facts(), |me, around| flawed(me, around, Flaw::BareReplies)),
     mutex::<First>(&Flaw::ClockOnly.facts(), |me, around| flawed(me, around, Flaw::ClockOnly)),
     mutex::<First>(&Flaw::NodeOnly.facts(), |me, around| flawed(me, around, Flaw::NodeOnly)),

@@ -16,8 +16,13 @@ impl Likelihood {
     /// 1.
     pub const ALWAYS: Self = Self { ln: 0.0 };
 
+    /// The one of this value.
+    pub fn of(value: f64) -> Self {
+        Self::from_ln(value.ln())
+    }
+
     /// The one with this natural logarithm; 1 at the most.
-    pub(super) const fn from_ln(ln: f64) -> Self {
+    pub const fn from_ln(ln: f64) -> Self {
         // No 0 is negative: somebody would print its sign.
         Self { ln: ln.min(0.0) + 0.0 }
     }
@@ -82,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_likelihood_prints_four_places_that_count_however_small_it_is() {
-        let of = |value: f64| Likelihood::from_ln(value.ln()).to_string();
+        let of = |value: f64| Likelihood::of(value).to_string();
         let texts = [1.0, 0.5, 0.99994, 0.1, 0.0123456, 0.001, 2.132e-43, 1e-300, 0.0].map(of);
         assert_eq!(texts, ["1", "0.5000", "0.9999", "0.1000", "0.01235", "1.000e-3", "2.132e-43", "1.000e-300", "0"]);
         let by_log = |log10: f64| Likelihood::from_ln(log10 * LN_10).to_string();

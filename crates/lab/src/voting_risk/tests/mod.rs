@@ -2,7 +2,9 @@
 
 mod exact;
 
-use super::{Ballot, Draws, Forgetting, Likelihood, MOST_REPLICAS, RiskError, Trial, simulate, violation};
+use super::{
+    Ballot, Draws, Forgetting, Likelihood, MOST_REPLICAS, RiskError, Trial, ln_as_printed, simulate, violation,
+};
 use exact::Natural;
 use quorate_core::Duration;
 
@@ -60,6 +62,18 @@ fn the_decks_example_is_right_at_1e_43() {
     // Lengths as users give them, with the same ratio.
     let lengths = Forgetting::new(Duration::from_secs(10), Duration::from_secs(3 * 60 * 60)).unwrap();
     assert_eq!(violation(ballot(32, 24), lengths), likelihood);
+}
+
+/// As it is printed, the example gives 2.00534577501011886835108855773e-67 (Python's fractions), and the deck says 1e-40: the
+/// formula that is meant agrees with the deck, the printed one does not.
+#[test]
+fn the_decks_formula_has_a_slip() {
+    let printed = ln_as_printed(ballot(32, 24), forgetting(1, 1080));
+    assert!((printed.exp() / 2.005_345_775_010_119e-67 - 1.0).abs() < 1e-12, "{:e}", printed.exp());
+    assert!(ln_as_printed(ballot(32, 24), forgetting(9, 10)) > 0.0, "a probability above 1");
+    // By hand: C(3,2) p³ + C(3,3) p³ with p = 1/10 is 4/1000, and right is 3·0.01·0.9 + 0.001.
+    assert!((ln_as_printed(ballot(4, 3), forgetting(1, 10)).exp() - 0.004).abs() < 1e-15);
+    assert!((risk(4, 3, 1, 10).value() - 0.028).abs() < 1e-15);
 }
 
 #[test]
