@@ -169,10 +169,20 @@ pub(crate) struct SimArgs {
     quorate sweep ricart-agrawala --seeds 1000000 --loss 0.1 --duplicate 0.05\n  \
     quorate sweep ricart-agrawala-clock-only --seeds 1000 --svg broken.svg\n  \
     quorate sweep raft --nodes 5 --seeds 1000 --random-faults crash=1,cut=1\n  \
-    quorate sweep replica --nodes 5 --seeds 100 --chaos")]
+    quorate sweep replica --nodes 5 --seeds 100 --chaos\n  \
+    quorate sweep --family mutex --seeds 1000\n\n\
+    A sweep of a family takes every algorithm of it through the same bad weather: long tails, any order of messages, tries, \
+    users who give up. Each algorithm gets --seeds seeds in all.",
+    mut_arg("algorithm", |algorithm| algorithm.required(false).required_unless_present("family")))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
+    /// Sweep every algorithm of a family instead of one, in weather of all kinds; options of the run are left out then.
+    #[arg(long, value_name = "FAMILY", conflicts_with_all = RUN_OPTIONS)]
+    pub(crate) family: Option<String>,
+    /// Sweep those of the family too that are wrong on purpose.
+    #[arg(long, requires = "family")]
+    pub(crate) fixtures: bool,
     /// How many seeds to run, beginning with --seed.
     #[arg(long, default_value_t = 1_000, value_parser = whole::<u64>)]
     pub(crate) seeds: u64,
@@ -188,6 +198,34 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }
+
+/// What describes one run, and so not a whole family.
+const RUN_OPTIONS: [&str; 24] = [
+    "algorithm",
+    "nodes",
+    "seed",
+    "latency",
+    "processing",
+    "disk",
+    "loss",
+    "duplicate",
+    "fifo",
+    "links",
+    "faults",
+    "script",
+    "random_faults",
+    "until",
+    "entries",
+    "workload",
+    "requesters",
+    "hold",
+    "think",
+    "tries",
+    "cancels",
+    "readers",
+    "starters",
+    "chaos",
+];
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  quorate sim central --trace run.journal && quorate replay run.journal --steps")]

@@ -40,13 +40,17 @@ pub(crate) struct Stage<P: Protocol> {
     pub(crate) nodes: Vec<P>,
     /// What was sent and has not arrived, oldest first.
     under_way: Vec<Letter<P>>,
+    /// How many messages were sent so far.
+    sent: u64,
     /// The timers that are set, oldest first.
-    timers: Vec<(NodeId, P::Timer)>,
+    timers: Vec<Armed<P>>,
     /// What each step did, a line each.
     pub(crate) trace: String,
 }
 
 struct Letter<P: Protocol> {
+    /// How many were sent before it.
+    number: u64,
     from: NodeId,
     to: NodeId,
     message: P::Message,
@@ -56,6 +60,16 @@ impl<P: Protocol> Letter<P> {
     fn is_between(&self, from: NodeId, to: NodeId) -> bool {
         self.from == from && self.to == to
     }
+}
+
+/// A timer that is set. In the synchronous model it fires when a message and its answer have had the time to arrive.
+struct Armed<P: Protocol> {
+    node: NodeId,
+    timer: P::Timer,
+    /// How many messages had been sent when it was set.
+    set: u64,
+    /// How many had been sent when the last of those had arrived, if it has.
+    answered: Option<u64>,
 }
 
 struct Prompter<P: Protocol> {
@@ -93,7 +107,7 @@ where
     pub(crate) fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P) -> Self {
         let group = Group::of_size(nodes);
         let nodes = group.iter().map(|me| make(me, group.clone())).collect();
-        let mut stage = Self { nodes, under_way: Vec::new(), timers: Vec::new(), trace: String::new() };
+        let mut stage = Self { nodes, under_way: Vec::new(), sent: 0, timers: Vec::new(), trace: String::new() };
         for node in group.iter() {
             let boot = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
             stage.step(node, "", boot);
@@ -119,21 +133,30 @@ where
 
     /// Lets the message at this place arrive. Returns who heard it and what it tells its user.
     pub(crate) fn deliver(&mut self, place: usize) -> (NodeId, Vec<Event>) {
-        let Letter { from, to, message } = self.under_way.remove(place);
+        let Letter { from, to, message, .. } = self.under_way.remove(place);
         let cue = format!("{to} hears {} from {from}", message.kind());
         (to, self.step(to, &cue, Input::Message { from, message }))
     }
 
     /// Lets the timer at this place fire. Returns whose it is and what that node tells its user.
     pub(crate) fn fire(&mut self, place: usize) -> (NodeId, Vec<Event>) {
-        let (node, timer) = self.timers.remove(place);
+        let Armed { node, timer, .. } = self.timers.remove(place);
         (node, self.step(node, &format!("{node} timer"), Input::Timer(timer)))
     }
 
     /// Whose timer is at this place, if no older one of the same node is before it.
     pub(crate) fn oldest_timer(&self, place: usize) -> Option<NodeId> {
-        let (node, _) = self.timers[place];
-        self.timers[..place].iter().all(|(older, _)| *older != node).then_some(node)
+        let node = self.timers[place].node;
+        self.timers[..place].iter().all(|older| older.node != node).then_some(node)
+    }
+
+    /// Whether all that was sent until the timer at this place was set has arrived, and all answers to it too.
+    pub(crate) fn is_due(&self, place: usize) -> bool {
+        self.timers[place].answered.is_some_and(|answered| self.has_arrived_below(answered))
+    }
+
+    fn has_arrived_below(&self, number: u64) -> bool {
+        self.under_way.iter().all(|letter| letter.number >= number)
     }
 
     /// Where the oldest message is that goes the same way as the one at this place.
@@ -181,7 +204,7 @@ where
             }
             [node, "fires"] => {
                 let node = number(node);
-                let place = self.timers.iter().position(|(whose, _)| *whose == node).expect("a timer that is set");
+                let place = self.timers.iter().position(|armed| armed.node == node).expect("a timer that is set");
                 self.fire(place);
             }
             [node, command] => {
@@ -209,21 +232,33 @@ where
         let mut events = Vec::new();
         for effect in prompter.effects {
             match effect {
-                Effect::Send { to, message, .. } => self.under_way.push(Letter { from: node, to, message }),
+                Effect::Send { to, message, .. } => self.post(node, to, message),
                 Effect::Multicast { to, message, .. } => {
-                    let letters = to.others(node).map(|to| Letter { from: node, to, message: message.clone() });
-                    self.under_way.extend(letters);
+                    to.others(node).for_each(|to| self.post(node, to, message.clone()));
                 }
                 Effect::Emit { event, .. } => events.push(event),
                 Effect::SetTimer { timer, .. } => {
-                    self.timers.retain(|(whose, set)| *whose != node || *set != timer);
-                    self.timers.push((node, timer));
+                    self.disarm(node, &timer);
+                    self.timers.push(Armed { node, timer, set: self.sent, answered: None });
                 }
-                Effect::CancelTimer(timer) => self.timers.retain(|(whose, set)| *whose != node || *set != timer),
+                Effect::CancelTimer(timer) => self.disarm(node, &timer),
                 Effect::Save(_) => {}
             }
         }
+        for place in 0..self.timers.len() {
+            let Armed { set, answered, .. } = self.timers[place];
+            self.timers[place].answered = answered.or_else(|| self.has_arrived_below(set).then_some(self.sent));
+        }
         events
+    }
+
+    fn post(&mut self, from: NodeId, to: NodeId, message: P::Message) {
+        self.under_way.push(Letter { number: self.sent, from, to, message });
+        self.sent += 1;
+    }
+
+    fn disarm(&mut self, node: NodeId, timer: &P::Timer) {
+        self.timers.retain(|armed| armed.node != node || armed.timer != *timer);
     }
 }
 

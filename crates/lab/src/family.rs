@@ -162,6 +162,11 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         Latency::Fixed(Duration::ZERO)
     }
 
+    /// Experiments that together try this algorithm as hard as it must bear: one of them unless the family knows more.
+    fn weather(entry: &Self::Entry) -> Vec<Spec<Self>> {
+        vec![Spec::new(Self::profile(entry).name)]
+    }
+
     /// When a run is stopped although it could go on.
     fn limits(spec: &Spec<Self>) -> Limits {
         spec.usual_limits()

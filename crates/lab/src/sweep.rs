@@ -53,7 +53,7 @@ impl Summary {
     }
 
     /// Adds what came of the seeds that follow.
-    fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.seeds += other.seeds;
         self.events += other.events;
         self.failed += other.failed;

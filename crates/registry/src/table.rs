@@ -1,20 +1,12 @@
 //! The table: one line an algorithm.
 
+mod mutual_exclusion;
+
 use crate::codec::AnyCodec;
 use crate::erased::{ErasableWrite, Erased, Parts};
 use quorate_core::about::Profile;
 use quorate_core::election;
-use quorate_core::fixtures::toys::arbiter::Arbitrated;
-use quorate_core::fixtures::toys::embrace::Embrace;
-use quorate_core::fixtures::toys::favourite::Row;
-use quorate_core::fixtures::toys::forgetful::GrantBook;
-use quorate_core::fixtures::toys::lease::Leased;
-use quorate_core::fixtures::toys::slip::Ring;
-use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
-use quorate_core::fixtures::{Flaw, NoLock, RicartAgrawala1981, no_lock};
-use quorate_core::mutex::{
-    self, Central, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala, ricart_agrawala_modulo,
-};
+use quorate_core::mutex;
 use quorate_core::{Bounds, Group, NodeId, WriteOf};
 use quorate_replica::election::{self as raft, RaftElection};
 use quorate_replica::fixtures::{Flaw as LogFlaw, Flawed};
@@ -24,6 +16,7 @@ use quorate_replica::{Replica, profile};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
+use std::sync::LazyLock;
 
 /// A node of any mutual-exclusion algorithm.
 pub type MutexNode = Erased<mutex::Command, mutex::Event>;
@@ -178,62 +171,39 @@ where
     Entry::Replica(ReplicaEntry { profile, make, codec: AnyCodec::of::<P>() })
 }
 
-type Modulo = RicartAgrawalaModulo;
+static ALGORITHMS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let mut entries = mutual_exclusion::algorithms();
+    entries.push(election::<RaftElection>(&raft::FACTS, |me, around| {
+        Erased::opaque(RaftElection::new(me, around.group.clone(), around.seed, around.bounds))
+    }));
+    entries.push(replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings))));
+    entries
+});
+
+static FIXTURES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let mut entries = mutual_exclusion::fixtures();
+    entries.extend([
+        replica::<WrongLog>(const { &LogFlaw::EarlyAck.profile() }, |me, settings| {
+            spoilt(me, settings, LogFlaw::EarlyAck)
+        }),
+        replica::<WrongLog>(const { &LogFlaw::LocalRead.profile() }, |me, settings| {
+            spoilt(me, settings, LogFlaw::LocalRead)
+        }),
+        replica::<WrongLog>(const { &LogFlaw::ForgottenVote.profile() }, |me, settings| {
+            spoilt(me, settings, LogFlaw::ForgottenVote)
+        }),
+        replica::<WrongLog>(const { &LogFlaw::NoReport.profile() }, |me, settings| {
+            spoilt(me, settings, LogFlaw::NoReport)
+        }),
+        replica::<WrongLog>(const { &LogFlaw::AppliedTwice.profile() }, |me, settings| {
+            spoilt(me, settings, LogFlaw::AppliedTwice)
+        }),
+    ]);
+    entries
+});
+
 type Log = Replica<ReplicaMachine>;
 type WrongLog = Flawed<ReplicaMachine>;
-type First = RicartAgrawala1981;
-type Arbiter = Arbitrated<GrantBook>;
-type Patron = Arbitrated<Row>;
-type Circle = Arbitrated<Ring>;
-
-static ALGORITHMS: [Entry; 5] = [
-    mutex::<Central>(&central::FACTS, |me, around| Erased::new(Central::new(me, around.group.clone()))),
-    mutex::<RicartAgrawala>(&ricart_agrawala::FACTS, |me, around| {
-        Erased::new(RicartAgrawala::new(me, around.group.clone()))
-    }),
-    mutex::<Modulo>(&ricart_agrawala_modulo::FACTS, |me, around| Erased::new(Modulo::new(me, around.group.clone()))),
-    election::<RaftElection>(&raft::FACTS, |me, around| {
-        Erased::opaque(RaftElection::new(me, around.group.clone(), around.seed, around.bounds))
-    }),
-    replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings))),
-];
-
-static FIXTURES: [Entry; 20] = [
-    mutex::<NoLock>(&no_lock::FACTS, |_, _| Erased::new(NoLock::new())),
-    mutex::<First>(&Flaw::BareReplies.facts(), |me, around| flawed(me, around, Flaw::BareReplies)),
-    mutex::<First>(&Flaw::ClockOnly.facts(), |me, around| flawed(me, around, Flaw::ClockOnly)),
-    mutex::<First>(&Flaw::NodeOnly.facts(), |me, around| flawed(me, around, Flaw::NodeOnly)),
-    mutex::<First>(&Flaw::FirstOnly.facts(), |me, around| flawed(me, around, Flaw::FirstOnly)),
-    mutex::<Arbiter>(&Memory::Forgetful.facts(), |me, around| {
-        Erased::new(Memory::Forgetful.node(me, around.group.clone()))
-    }),
-    mutex::<Arbiter>(&Memory::Mindful.facts(), |me, around| {
-        Erased::new(Memory::Mindful.node(me, around.group.clone()))
-    }),
-    mutex::<Embrace>(&Asking::Embrace.facts(), |me, around| {
-        Erased::new(Asking::Embrace.node(me, around.group.clone()))
-    }),
-    mutex::<Embrace>(&Asking::Ordered.facts(), |me, around| {
-        Erased::new(Asking::Ordered.node(me, around.group.clone()))
-    }),
-    mutex::<Patron>(&Favour::Favourite.facts(), |me, around| {
-        Erased::new(Favour::Favourite.node(me, around.group.clone()))
-    }),
-    mutex::<Patron>(&Favour::Fair.facts(), |me, around| Erased::new(Favour::Fair.node(me, around.group.clone()))),
-    mutex::<Circle>(&Care::Slip.facts(), |me, around| Erased::new(Care::Slip.node(me, around.group.clone()))),
-    mutex::<Circle>(&Care::Tidy.facts(), |me, around| Erased::new(Care::Tidy.node(me, around.group.clone()))),
-    mutex::<Leased>(&Margin::Tick.facts(), |me, around| Erased::new(Margin::Tick.node(me, around.group.clone()))),
-    mutex::<Leased>(&Margin::Drift.facts(), |me, around| Erased::new(Margin::Drift.node(me, around.group.clone()))),
-    replica::<WrongLog>(&LogFlaw::EarlyAck.profile(), |me, settings| spoilt(me, settings, LogFlaw::EarlyAck)),
-    replica::<WrongLog>(&LogFlaw::LocalRead.profile(), |me, settings| spoilt(me, settings, LogFlaw::LocalRead)),
-    replica::<WrongLog>(&LogFlaw::ForgottenVote.profile(), |me, settings| spoilt(me, settings, LogFlaw::ForgottenVote)),
-    replica::<WrongLog>(&LogFlaw::NoReport.profile(), |me, settings| spoilt(me, settings, LogFlaw::NoReport)),
-    replica::<WrongLog>(&LogFlaw::AppliedTwice.profile(), |me, settings| spoilt(me, settings, LogFlaw::AppliedTwice)),
-];
-
-fn flawed(me: NodeId, around: &Surroundings, flaw: Flaw) -> MutexNode {
-    Erased::new(First::new(me, around.group.clone(), flaw))
-}
 
 fn spoilt(me: NodeId, settings: quorate_replica::Settings, flaw: LogFlaw) -> ReplicaNode {
     Erased::opaque(WrongLog::new(me, settings, flaw))

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 pub(crate) struct RunArgs {
     /// The algorithm's name, as `quorate list` shows it.
-    algorithm: String,
+    #[arg(required = true)]
+    algorithm: Option<String>,
     /// How many nodes there are, numbered from 1.
     #[arg(long, default_value_t = 3, value_parser = whole::<usize>)]
     pub(crate) nodes: usize,
@@ -77,12 +78,12 @@ struct LastArgs {
 impl RunArgs {
     /// The algorithm that is to run.
     pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
-        Ok(entry(&self.form.resolve(&self.algorithm)?)?)
+        Ok(entry(&self.form.resolve(self.subject())?)?)
     }
 
     /// What stands in the place of the algorithm.
     pub(crate) fn subject(&self) -> &str {
-        &self.algorithm
+        self.algorithm.as_deref().unwrap_or_default()
     }
 
     /// The script that the run is read from, if there is one.
@@ -92,7 +93,7 @@ impl RunArgs {
 
     /// The experiment that these arguments describe.
     pub(crate) fn spec<F: Present>(&self) -> anyhow::Result<Spec<F>> {
-        self.spec_of(&self.form.resolve(&self.algorithm)?)
+        self.spec_of(&self.form.resolve(self.subject())?)
     }
 
     /// The experiment that these arguments describe, if this is the algorithm.

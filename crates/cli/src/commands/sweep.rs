@@ -1,5 +1,7 @@
 //! `quorate sweep`: many runs.
 
+mod family;
+
 use crate::Verdict;
 use crate::args::{PictureArgs, SweepArgs, threads};
 use crate::families::{Present, Task, of_family};
@@ -50,6 +52,9 @@ struct Failure {
 }
 
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
+    if let Some(family) = &args.family {
+        return family::run(args, family);
+    }
     of_family(args.run.entry()?, args)
 }
 

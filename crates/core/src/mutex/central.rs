@@ -1,7 +1,9 @@
 //! A central coordinator (the lock server of every textbook).
 //!
-//! One node keeps the lock. Whoever wants to enter asks it, and it grants one request at a time from a queue in
-//! the order of arrival. The coordinator's own requests go through the same queue and cost no message.
+//! One node keeps the lock. Whoever wants to enter asks it, and it grants one request at a time. The coordinator's own
+//! requests go the same way and cost no message. If somebody is inside, it has three ways to be busy: `block` queues
+//! the request in silence, `deny` denies it, so that the client asks again later, and `deny-and-queue` denies it now
+//! and grants it later, so that the client knows that it waits.
 //!
 //! ```text
 //! CE-1  asked to enter          → take a ticket and send it to the coordinator
@@ -11,25 +13,37 @@
 //! CE-5  a ticket comes back     → if it was granted, grant the next one in the queue; if it was queued, remove it
 //! CE-6  asked to give up        → give the ticket back, granted or not; discard a try, and its grant when it comes
 //! CE-7  a try finds one inside  → deny it instead of queueing it
+//! CE-8  denied (deny)           → ask again with the same ticket after a while; every ticket is sent like a try
+//! CE-9  queued (deny-and-queue) → tell the client that it is denied so far; it waits on
 //! ```
 //!
-//! Cost: 3 messages an entry, 0 for the coordinator's own; 2T from asking to entering; 2T from a leave to the
-//! next entry.
+//! Cost: 3 messages an entry, 0 for the coordinator's own; 2T from asking to entering; 2T from a leave to the next
+//! entry. With deny, 2 messages more each time that a ticket is denied, and from 2T to 7T from a leave to the next
+//! entry of the one who waits: at best its ticket arrives right behind the release, at worst right before it, and then
+//! the denial, a wait of up to 3T, the ticket and the grant take 6T. With deny-and-queue, 4 messages where somebody was
+//! in the way, else 3.
 //!
 //! Assumes: no node dies or restarts; every message arrives once, in any order. The queue is in order of arrival,
-//! which is not happened-before order.
+//! which is not happened-before order. With deny there is no queue: whoever asks at the right moment is next, and
+//! anyone may be unlucky for ever, though with probability 0.
 //!
 //! When it fails: a dead coordinator stops everyone; one that restarts has forgotten who is inside, and may let a
-//! second in. A dead holder stops everyone else. A dead waiter stops everyone once its turn comes. A dead idle node
-//! stops nobody.
+//! second in. A dead holder stops everyone else. A dead waiter stops everyone once its turn comes; with deny it stops
+//! nobody unless its ticket was just granted. A dead idle node stops nobody. To a client a dead coordinator looks like
+//! a busy one that blocks; one that denies is heard.
 //!
-//! Try: answered within 2T, by a grant or a denial. A try that was given up may still be in the way of the same
-//! node's next one.
+//! Try: answered within 2T, by a grant or a denial; it is never queued. A try that was given up may still be in the way
+//! of the same node's next one.
 //!
 //! Departs from the book: tickets are numbered, so that a grant which crosses a cancellation admits nobody and a
 //! ticket given back before it arrived is never granted.
 
+mod when_busy;
+
+pub use when_busy::{DENY_AND_QUEUE_FACTS, DENY_FACTS, WhenBusy};
+
 use super::{Command, Cost, Event, Facts, Fairness, Floor, Patience, Phase, Range, ServiceOrder, Wish};
+use crate::Clock;
 use crate::about::Profile;
 use crate::describe::Describe;
 use crate::effects::Effects;
@@ -38,17 +52,17 @@ use crate::fixed::Fixed;
 use crate::group::Group;
 use crate::node::NodeId;
 use crate::protocol::{Input, Protocol};
-use crate::time::Time;
+use crate::time::{Span, Time};
 use crate::wrap::OneOfMany;
-use crate::{Clock, Never};
 use alloc::collections::{BTreeSet, VecDeque};
 use core::fmt;
 
-/// What the book says of it.
+/// What the book says of it, if it blocks. Beside this are [`DENY_FACTS`] and [`DENY_AND_QUEUE_FACTS`].
 pub const FACTS: Facts = Facts {
     order: ServiceOrder::Arrival,
     fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
     keeper: |group| group.first(),
+    form: &[when_busy::choice("block", true)],
     ..Facts::new(PROFILE, COST)
 };
 
@@ -89,12 +103,16 @@ struct Place {
     me: NodeId,
     group: Group,
     coordinator: NodeId,
+    when_busy: WhenBusy,
 }
 
+/// A request under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Waiting {
-    ticket: Ticket,
-    patience: Patience,
+enum Waiting {
+    /// The coordinator has the ticket, or soon will.
+    Asked { ticket: Ticket, patience: Patience },
+    /// The ticket was denied, and goes to the coordinator again after a while.
+    Resting { ticket: Ticket },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -126,6 +144,15 @@ impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ticket {}/{}", self.node, self.number)
     }
+}
+
+/// What a node waits for besides messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Timer {
+    /// To ask again with a ticket that was denied.
+    AskAgain,
 }
 
 /// What nodes send each other.
@@ -184,7 +211,7 @@ impl Describe for Message {
 impl Protocol for Central {
     type Command = Command;
     type Message = Message;
-    type Timer = Never;
+    type Timer = Timer;
     type Event = Event;
     type Durable = ();
 
@@ -211,7 +238,7 @@ impl Protocol for Central {
                     out.note("CE-3", format_args!("ignores an answer to {ticket}: {from} is not the coordinator"));
                 }
             },
-            Input::Timer(never) => match never {},
+            Input::Timer(Timer::AskAgain) => self.ask_again(out),
             // A textbook group: nothing is saved, nobody is suspected, and the members never change.
             Input::Start { .. }
             | Input::Saved(_)
@@ -226,17 +253,34 @@ impl Protocol for Central {
 }
 
 impl Central {
-    /// A node of this group, idle. The member with the lowest number coordinates.
+    /// A node of this group, idle. The member with the lowest number coordinates, and blocks when it is busy.
     pub fn new(me: NodeId, group: Group) -> Self {
+        Self::when_busy(me, group, WhenBusy::Block)
+    }
+
+    /// A node of this group, idle, whose coordinator is busy in this way.
+    pub fn when_busy(me: NodeId, group: Group, when_busy: WhenBusy) -> Self {
         let coordinator = group.first().unwrap_or(me);
-        Self::with_coordinator(me, group, coordinator)
+        Self::at(Place { me, group, coordinator, when_busy })
     }
 
     /// A node of this group, idle, with this coordinator.
     pub fn with_coordinator(me: NodeId, group: Group, coordinator: NodeId) -> Self {
-        let role = if me == coordinator { Role::Coordinator(Desk::default()) } else { Role::Client };
+        Self::at(Place { me, group, coordinator, when_busy: WhenBusy::Block })
+    }
+
+    /// The ticket that is granted, if this is the coordinator and one is.
+    pub(crate) fn holder(&self) -> Option<Ticket> {
+        match &self.role {
+            Role::Client => None,
+            Role::Coordinator(desk) => desk.holder,
+        }
+    }
+
+    fn at(place: Place) -> Self {
+        let role = if place.me == place.coordinator { Role::Coordinator(Desk::default()) } else { Role::Client };
         Self {
-            place: Fixed::new(Place { me, group, coordinator }),
+            place: Fixed::new(place),
             tickets: Clock::default(),
             fence: Fence::default(),
             phase: Phase::Idle,
@@ -248,9 +292,13 @@ impl Central {
     /// CE-1. The coordinator asks itself without a message.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         let ticket = Ticket { node: self.place.me, number: self.tickets.tick() };
-        self.phase = Phase::Waiting(Waiting { ticket, patience });
         out.note("CE-1", format_args!("asks with {ticket}"));
-        self.post(Message::Request { ticket, patience }, out);
+        self.ask(ticket, patience, out);
+    }
+
+    fn ask(&mut self, ticket: Ticket, patience: Patience, out: &mut Effects<'_, Self>) {
+        self.phase = Phase::Waiting(Waiting::Asked { ticket, patience });
+        self.post(Message::Request { ticket, patience: self.place.when_busy.asks_with(patience) }, out);
     }
 
     /// CE-2. Only members are served, and no ticket that came back before it arrived.
@@ -267,6 +315,7 @@ impl Central {
             (Some(holder), Patience::Wait) => {
                 desk.queue.push_back(ticket);
                 out.note("CE-2", format_args!("queues {ticket}: {holder} is inside"));
+                self.deny_so_far(ticket, out);
             }
             (Some(_), Patience::Try) => self.deny(ticket, out),
         }
@@ -283,7 +332,7 @@ impl Central {
     /// CE-3. A grant that crosses our giving up finds nobody waiting; that of a discarded try goes back.
     fn enter(&mut self, ticket: Ticket, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
-        if self.is_waiting_with(ticket) {
+        if self.patience_with(ticket).is_some() {
             self.phase = Phase::Inside(ticket);
             out.note("CE-3", format_args!("enters with {ticket}"));
             out.emit(Event::Entered { fence });
@@ -327,16 +376,21 @@ impl Central {
         }
     }
 
-    /// CE-6. A try is answered soon in any case, so it is discarded here; a ticket that waits must leave the queue.
+    /// CE-6. A try is answered soon in any case, so it is discarded here; a ticket that waits must leave the queue. Of
+    /// one that was denied, the coordinator keeps nothing.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting(Waiting { ticket, patience }) = self.phase.end() else { return };
+        let Phase::Waiting(waiting) = self.phase.end() else { return };
         out.emit(Event::Cancelled);
+        let (Waiting::Asked { ticket, .. } | Waiting::Resting { ticket }) = waiting;
         out.note("CE-6", format_args!("gives {ticket} up"));
-        match patience {
-            Patience::Wait => self.post(Message::Release { ticket, fence: self.fence }, out),
-            Patience::Try => {
-                self.discarded.insert(ticket);
-            }
+        match waiting {
+            Waiting::Asked { patience, .. } => match self.place.when_busy.asks_with(patience) {
+                Patience::Wait => self.post(Message::Release { ticket, fence: self.fence }, out),
+                Patience::Try => {
+                    self.discarded.insert(ticket);
+                }
+            },
+            Waiting::Resting { .. } => out.cancel_timer(Timer::AskAgain),
         }
     }
 
@@ -346,18 +400,55 @@ impl Central {
         self.tell(ticket.node, Message::Denied { ticket }, out);
     }
 
-    /// CE-7. The ticket is spent: the coordinator keeps nothing of it.
+    /// CE-7. Of a try that was denied, the coordinator keeps nothing.
     fn accept_denial(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
-        if self.is_waiting_with(ticket) {
-            self.phase.end();
-            out.emit(Event::Denied);
-        } else {
-            self.discarded.remove(&ticket);
+        match (self.patience_with(ticket), self.place.when_busy) {
+            (Some(Patience::Try), _) => {
+                self.phase.end();
+                out.emit(Event::Denied);
+            }
+            (Some(Patience::Wait), WhenBusy::Deny { wait }) => self.rest(ticket, wait, out),
+            (Some(Patience::Wait), WhenBusy::Block | WhenBusy::DenyAndQueue) => {
+                out.note("CE-9", format_args!("is denied so far, and waits on with {ticket}"));
+            }
+            // The answer to a discarded try, or a denial that a grant has overtaken.
+            (None, _) => {
+                self.discarded.remove(&ticket);
+            }
         }
     }
 
-    fn is_waiting_with(&self, ticket: Ticket) -> bool {
-        self.phase.waiting().is_some_and(|ours| ours.ticket == ticket)
+    /// CE-8. The same ticket will do: the coordinator has none of it any more, and no message about it is under way.
+    fn rest(&mut self, ticket: Ticket, wait: Span, out: &mut Effects<'_, Self>) {
+        self.phase = Phase::Waiting(Waiting::Resting { ticket });
+        out.note("CE-8", format_args!("will ask again with {ticket}"));
+        out.set_timer(Timer::AskAgain, wait);
+    }
+
+    /// CE-8.
+    fn ask_again(&mut self, out: &mut Effects<'_, Self>) {
+        let Phase::Waiting(Waiting::Resting { ticket }) = self.phase else { return };
+        out.note("CE-8", format_args!("asks again with {ticket}"));
+        self.ask(ticket, Patience::Wait, out);
+    }
+
+    /// CE-9.
+    fn deny_so_far(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
+        match self.place.when_busy {
+            WhenBusy::DenyAndQueue => {
+                out.note("CE-9", format_args!("denies {ticket} so far"));
+                self.tell(ticket.node, Message::Denied { ticket }, out);
+            }
+            WhenBusy::Block | WhenBusy::Deny { .. } => {}
+        }
+    }
+
+    /// How patient our user is, if this is the ticket that we asked with.
+    fn patience_with(&self, ticket: Ticket) -> Option<Patience> {
+        match &self.phase {
+            Phase::Waiting(Waiting::Asked { ticket: ours, patience }) if *ours == ticket => Some(*patience),
+            Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => None,
+        }
     }
 
     /// To the coordinator: a message, or a plain call if that is this node.

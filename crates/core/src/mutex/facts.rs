@@ -15,7 +15,7 @@ pub struct Facts {
     pub cost: Cost,
     /// In which order it serves.
     pub order: ServiceOrder,
-    /// How many may go ahead of a request.
+    /// How many may go ahead of a request that waits its turn.
     pub fairness: Fairness,
     /// Whether everyone who asks gets in.
     pub service: Service,
@@ -25,6 +25,8 @@ pub struct Facts {
     pub shares: bool,
     /// What it asks of links.
     pub links: Links,
+    /// What it asks of time.
+    pub model: Model,
     /// What carries a message to all.
     pub medium: Medium,
     /// The node that keeps the lock for all, if there is one.
@@ -37,7 +39,7 @@ pub struct Facts {
 
 impl Facts {
     /// An algorithm like most: it serves everyone in no promised order, its grants carry fences, it runs in groups of
-    /// any size over links that keep no order, and it has one form.
+    /// any size over links that keep no order and may be slow, and it has one form.
     pub const fn new(profile: Profile, cost: Cost) -> Self {
         Self {
             profile,
@@ -48,6 +50,7 @@ impl Facts {
             fences: true,
             shares: false,
             links: Links::AnyOrder,
+            model: Model::Asynchronous,
             medium: Medium::Unicast,
             keeper: |_| None,
             fits: |_| Ok(()),
@@ -175,7 +178,7 @@ pub enum ServiceOrder {
     None,
 }
 
-/// How many entries of others may go ahead of a request.
+/// How many entries of others may go ahead of a request. Where some share, only entries that conflict with it count.
 #[derive(Clone, Copy, Debug)]
 pub enum Fairness {
     /// No promise.
@@ -204,6 +207,15 @@ pub enum Links {
     AnyOrder,
     /// What one node sends another arrives in the order in which it was sent.
     Fifo,
+}
+
+/// What an algorithm asks of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Nothing: things take as long as they take.
+    Asynchronous,
+    /// That nothing takes longer than the [`Bounds`](crate::Bounds) say. Else two may be inside.
+    Synchronous,
 }
 
 /// An option that chooses among the forms of an algorithm, such as `--when-busy deny`.

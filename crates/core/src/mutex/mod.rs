@@ -4,18 +4,38 @@
 //! metric or a service is written once for all of them.
 
 pub mod central;
+mod consent;
 mod facts;
+pub mod lamport;
 mod phase;
+pub mod raymond;
+pub mod readers_writers;
 pub mod ricart_agrawala;
+pub mod ricart_agrawala_implicit;
 pub mod ricart_agrawala_modulo;
+pub mod ricart_agrawala_ring;
+pub mod roucairol_carvalho;
 #[cfg(test)]
 mod storm;
+mod token;
+pub mod token_request;
+pub mod token_ring;
 
 pub use central::Central;
-pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Range, Service, ServiceOrder};
+pub use consent::{Denial, Reply};
+pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Model, Range, Service, ServiceOrder};
+pub use lamport::Lamport;
 pub use phase::{Phase, Wish};
+pub use raymond::Raymond;
+pub use readers_writers::ReadersWriters;
 pub use ricart_agrawala::RicartAgrawala;
+pub use ricart_agrawala_implicit::RicartAgrawalaImplicit;
 pub use ricart_agrawala_modulo::RicartAgrawalaModulo;
+pub use ricart_agrawala_ring::RicartAgrawalaRing;
+pub use roucairol_carvalho::RoucairolCarvalho;
+pub use token::Token;
+pub use token_request::TokenRequest;
+pub use token_ring::TokenRing;
 
 use crate::fence::Fence;
 use core::fmt;

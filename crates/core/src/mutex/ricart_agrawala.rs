@@ -13,7 +13,8 @@
 //! RA-6  a try is in our way   → deny it where RA-2 would defer; one denial ends the try like RA-5
 //! ```
 //!
-//! Cost: 2(n−1) messages an entry; 2T from asking to entering; T from a leave to the next entry.
+//! Cost: 2(n−1) messages an entry; 2T from asking to entering; T from a leave to the next entry. Where one message
+//! reaches everyone, as on a shared cable (`--requests broadcast`), the requests of an entry are one, and it costs n.
 //!
 //! Assumes: no node dies or restarts; every message arrives once, in any order. Requests are served in
 //! happened-before order.
@@ -28,13 +29,12 @@
 //! admits two) and carries the clock (else a node that heard of a request can stamp its own as older). Replies
 //! also carry the largest fence known, from which the next entry's fence follows.
 
-use super::{Command, Cost, Event, Facts, Fairness, Floor, Patience, Phase, Range, ServiceOrder, Wish};
+use super::consent::{Claim, Consent, Denial, Reply, Verdict};
+use super::{Access, Choice, Command, Cost, Event, Facts, Fairness, Floor, Patience, Range, ServiceOrder, Wish};
 use crate::about::Profile;
-use crate::clock::{Clock, Stamp};
-use crate::describe::Describe;
+use crate::clock::Stamp;
+use crate::describe::{Describe, Medium};
 use crate::effects::Effects;
-use crate::fence::Fence;
-use crate::fixed::Fixed;
 use crate::group::Group;
 use crate::node::NodeId;
 use crate::protocol::{Input, Protocol};
@@ -46,7 +46,25 @@ use alloc::collections::BTreeSet;
 pub const FACTS: Facts = Facts {
     order: ServiceOrder::HappenedBefore,
     fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
+    form: &[requests("unicast", true)],
     ..Facts::new(PROFILE, COST)
+};
+
+/// What the book says of it where one message reaches everyone.
+pub const BROADCAST: Facts = Facts {
+    profile: Profile {
+        name: "ricart-agrawala-broadcast",
+        summary: "ricart-agrawala where one request reaches everyone",
+        ..PROFILE
+    },
+    cost: Cost {
+        messages: "n",
+        total: |case, entries| Range::exactly(if case.peers() == 0 { 0 } else { case.nodes() }).times(entries),
+        ..COST
+    },
+    medium: Medium::Broadcast,
+    form: &[requests("broadcast", false)],
+    ..FACTS
 };
 
 const PROFILE: Profile = Profile {
@@ -67,30 +85,16 @@ const COST: Cost = Cost {
     sync_delay: |_| Range::exactly(1),
 };
 
+/// How requests are sent, which chooses among the forms of this algorithm.
+pub(super) const fn requests(value: &'static str, usual: bool) -> Choice {
+    Choice { of: PROFILE.name, option: "requests", value, usual }
+}
+
 /// One node of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawala {
-    place: Fixed<Place>,
-    clock: Clock,
-    /// The largest fence heard of.
-    fence: Fence,
-    phase: Phase<Waiting, Stamp>,
-    /// Whom we owe a reply, with the request that it answers.
-    deferred: BTreeSet<Stamp>,
-}
-
-#[derive(Debug)]
-struct Place {
-    me: NodeId,
-    group: Group,
-}
-
-/// A request under way, and whose reply to it is missing.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Waiting {
-    stamp: Stamp,
-    patience: Patience,
-    missing: BTreeSet<NodeId>,
+    /// Our own request with those whose reply to it is missing, and the requests that we defer.
+    consent: Consent<BTreeSet<NodeId>>,
 }
 
 /// What nodes send each other.
@@ -106,36 +110,24 @@ pub enum Message {
         patience: Patience,
     },
     /// You may, as far as I am concerned.
-    Reply {
-        /// The request it answers.
-        to: Stamp,
-        /// The replier's clock.
-        clock: Clock,
-        /// The largest fence the replier knows.
-        fence: Fence,
-    },
+    Reply(Reply),
     /// Not now: the answer to a try that RA-2 would defer.
-    Denied {
-        /// The request it answers.
-        to: Stamp,
-        /// The replier's clock.
-        clock: Clock,
-    },
+    Denied(Denial),
 }
 
 impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
             Self::Request { .. } => "request",
-            Self::Reply { .. } => "reply",
-            Self::Denied { .. } => "denied",
+            Self::Reply(_) => "reply",
+            Self::Denied(_) => "denied",
         }
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
             Self::Request { stamp, .. } => Some(stamp.node),
-            Self::Reply { to, .. } | Self::Denied { to, .. } => Some(to.node),
+            Self::Reply(Reply { to, .. }) | Self::Denied(Denial { to, .. }) => Some(to.node),
         }
     }
 }
@@ -149,10 +141,10 @@ impl Protocol for RicartAgrawala {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.phase.understand(command) {
+            Input::Command(command) => match self.consent.understand(command) {
                 Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::GiveUp => self.give_up("RA-5", Event::Cancelled, out),
-                Wish::Leave => self.leave(out),
+                Wish::Leave => self.end("RA-4", Event::Left, out),
+                Wish::GiveUp => self.end("RA-5", Event::Cancelled, out),
                 Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
@@ -160,8 +152,8 @@ impl Protocol for RicartAgrawala {
                 Message::Request { stamp, .. } => {
                     out.note("RA-2", format_args!("ignores a request of {} that {from} brought", stamp.node));
                 }
-                Message::Reply { to, clock, fence } => self.collect(from, to, clock, fence, out),
-                Message::Denied { to, clock } => self.accept_denial(from, to, clock, out),
+                Message::Reply(reply) => self.collect(from, reply, out),
+                Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
             // A textbook group: nothing is saved, nobody is suspected, and the members never change.
@@ -173,133 +165,76 @@ impl Protocol for RicartAgrawala {
             | Input::DiskFree
             | Input::View(_) => {}
         }
-        self.assert_invariants();
+        self.consent.assert_invariants(BTreeSet::is_empty);
     }
 }
 
 impl RicartAgrawala {
     /// A node of this group, idle.
     pub fn new(me: NodeId, group: Group) -> Self {
-        Self {
-            place: Fixed::new(Place { me, group }),
-            clock: Clock::default(),
-            fence: Fence::default(),
-            phase: Phase::Idle,
-            deferred: BTreeSet::new(),
-        }
+        Self { consent: Consent::new(me, group) }
     }
 
     /// RA-1. A new request is younger than every one this node has heard of.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        let stamp = Stamp { clock: self.clock.tick(), node: self.place.me };
-        let missing: BTreeSet<_> = self.place.group.others(self.place.me).collect();
+        let everyone: BTreeSet<_> = self.consent.others().collect();
+        let is_alone = everyone.is_empty();
+        let stamp = self.consent.ask(patience, Access::Exclusive, everyone);
         out.note("RA-1", format_args!("asks everyone with {stamp}"));
-        if !missing.is_empty() {
-            out.multicast(&self.place.group, Message::Request { stamp, patience });
+        if !is_alone {
+            out.multicast(self.consent.group(), Message::Request { stamp, patience });
         }
-        self.phase = Phase::Waiting(Waiting { stamp, patience, missing });
         self.enter_if_permitted(out);
     }
 
-    /// RA-2. Our own request goes first if we are inside with it or if it is older.
+    /// RA-2, and RA-6. Our own request goes first if we are inside with it or if it is older.
     fn answer(&mut self, asked: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
-        self.clock.witness(asked.clock);
-        let ours = match &self.phase {
-            Phase::Inside(stamp) => Some(*stamp),
-            Phase::Waiting(ours) if ours.stamp < asked => Some(ours.stamp),
-            Phase::Waiting(_) | Phase::Idle => None,
-        };
-        match (ours, patience) {
-            (None, Patience::Wait | Patience::Try) => self.reply(asked, out),
-            (Some(ours), Patience::Wait) => {
-                out.note("RA-2", format_args!("defers {asked}: ours {ours} goes first"));
-                self.deferred.insert(asked);
+        match self.consent.judge(Claim::exclusive(asked), patience) {
+            Verdict::Pass => {
+                out.note("RA-2", format_args!("lets {asked} pass"));
+                out.send(asked.node, Message::Reply(self.consent.reply(asked)));
             }
-            (Some(_), Patience::Try) => self.deny(asked, out),
+            Verdict::Defer { ours } => out.note("RA-2", format_args!("defers {asked}: ours {ours} goes first")),
+            // The denier, unlike one who defers, owes no reply later.
+            Verdict::Deny => {
+                out.note("RA-6", format_args!("denies {asked}"));
+                out.send(asked.node, Message::Denied(self.consent.denial(asked)));
+            }
         }
     }
 
-    fn reply(&mut self, asked: Stamp, out: &mut Effects<'_, Self>) {
-        out.note("RA-2", format_args!("lets {asked} pass"));
-        out.send(asked.node, Message::Reply { to: asked, clock: self.clock, fence: self.fence });
-    }
-
     /// RA-3. Late replies to a request that was given up do not count for the present one.
-    fn collect(&mut self, from: NodeId, to: Stamp, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
-        self.clock.witness(clock);
-        self.fence.raise(fence);
-        match &mut self.phase {
-            Phase::Waiting(ours) if ours.stamp == to => {
-                ours.missing.remove(&from);
+    fn collect(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
+        match self.consent.hear(reply) {
+            Some(missing) => {
+                missing.remove(&from);
                 self.enter_if_permitted(out);
             }
-            Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {
-                out.note("RA-3", format_args!("ignores a reply to {to}, which nobody waits with"));
-            }
+            None => out.note("RA-3", format_args!("ignores a reply to {}, which nobody waits with", reply.to)),
         }
     }
 
     /// RA-3. The fence is larger than every one that those who admit us know of.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting(Waiting { stamp, missing, .. }) = &self.phase else { return };
-        if !missing.is_empty() {
-            return;
+        if let Some((stamp, fence)) = self.consent.enter_if(BTreeSet::is_empty) {
+            out.note("RA-3", format_args!("has every reply to {stamp}"));
+            out.emit(Event::Entered { fence });
         }
-        let stamp = *stamp;
-        self.fence = self.fence.next();
-        self.phase = Phase::Inside(stamp);
-        out.note("RA-3", format_args!("has every reply to {stamp}"));
-        out.emit(Event::Entered { fence: self.fence });
     }
 
-    /// RA-4. Those deferred get their replies now, with the fence of the entry that ends.
-    fn leave(&mut self, out: &mut Effects<'_, Self>) {
-        self.phase.end();
-        out.emit(Event::Left);
-        self.reply_to_deferred("RA-4", out);
-    }
-
-    /// RA-6. The denier, unlike one who defers, owes no reply later.
-    fn deny(&mut self, asked: Stamp, out: &mut Effects<'_, Self>) {
-        out.note("RA-6", format_args!("denies {asked}"));
-        out.send(asked.node, Message::Denied { to: asked, clock: self.clock });
+    /// RA-4, RA-5 and RA-6. Nobody else need be told: a reply gives permission to one stamp, and binds nobody.
+    fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
+        out.emit(event);
+        for reply in self.consent.end() {
+            out.note(rule, format_args!("lets {} pass at last", reply.to));
+            out.send(reply.to.node, Message::Reply(reply));
+        }
     }
 
     /// RA-6. One denial is enough, and only a try can be denied.
-    fn accept_denial(&mut self, from: NodeId, to: Stamp, clock: Clock, out: &mut Effects<'_, Self>) {
-        self.clock.witness(clock);
-        match &self.phase {
-            Phase::Waiting(Waiting { stamp, patience: Patience::Try, missing })
-                if *stamp == to && missing.contains(&from) =>
-            {
-                self.give_up("RA-6", Event::Denied, out);
-            }
-            Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {}
-        }
-    }
-
-    /// RA-5, and RA-6. Nobody needs to be told: a reply gives permission to one stamp, and binds nobody.
-    fn give_up(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
-        self.phase.end();
-        out.emit(event);
-        self.reply_to_deferred(rule, out);
-    }
-
-    fn reply_to_deferred(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
-        for asked in core::mem::take(&mut self.deferred) {
-            out.note(rule, format_args!("lets {asked} pass at last"));
-            out.send(asked.node, Message::Reply { to: asked, clock: self.clock, fence: self.fence });
-        }
-    }
-
-    fn assert_invariants(&self) {
-        match &self.phase {
-            Phase::Idle => debug_assert!(self.deferred.is_empty(), "an idle node owes nobody a reply"),
-            Phase::Waiting(Waiting { stamp, missing, .. }) => {
-                debug_assert!(!missing.is_empty(), "a node with every reply is inside");
-                debug_assert!(stamp.clock <= self.clock, "our stamp is of our own past");
-            }
-            Phase::Inside(stamp) => debug_assert!(stamp.clock <= self.clock, "our stamp is of our own past"),
+    fn accept_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
+        if self.consent.hear_denial(denial).is_some_and(|missing| missing.contains(&from)) {
+            self.end("RA-6", Event::Denied, out);
         }
     }
 }
@@ -308,16 +243,15 @@ impl OneOfMany for RicartAgrawala {
     type Floor = Floor;
 
     fn is_idle(&self) -> bool {
-        self.phase.is_idle()
+        self.consent.is_idle()
     }
 
     fn floor(&self) -> Floor {
-        Floor { clock: self.clock, fence: self.fence }
+        self.consent.floor()
     }
 
     fn raise(&mut self, floor: &Floor) {
-        self.clock.witness(floor.clock);
-        self.fence.raise(floor.fence);
+        self.consent.raise(floor);
     }
 }
 

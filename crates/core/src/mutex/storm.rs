@@ -6,8 +6,8 @@
 //! finds those who break this.
 
 use super::{
-    Access, COMMANDS, Central, Command, Event, Facts, Links, Patience, RicartAgrawala, RicartAgrawalaModulo, central,
-    ricart_agrawala, ricart_agrawala_modulo,
+    Access, COMMANDS, Central, Command, Event, Facts, Links, Model, Patience, RicartAgrawala, RicartAgrawalaModulo,
+    central, ricart_agrawala, ricart_agrawala_modulo,
 };
 use crate::describe::Describe;
 use crate::fence::Fence;
@@ -187,6 +187,9 @@ where
     fn fire(&mut self, place: usize) -> Result<(), String> {
         // A script names the oldest timer of a node; a younger one does not fire before it here either.
         let Some(node) = self.stage.oldest_timer(place) else { return Ok(()) };
+        if self.facts.model == Model::Synchronous && !self.stage.is_due(place) {
+            return Ok(());
+        }
         self.script += &format!("{node} fires\n");
         let (node, events) = self.stage.fire(place);
         events.into_iter().try_for_each(|event| self.hear(node, None, event))

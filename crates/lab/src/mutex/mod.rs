@@ -1,6 +1,7 @@
 //! The mutual-exclusion family in the lab.
 
 mod users;
+mod weather;
 
 pub use users::Users;
 
@@ -207,6 +208,10 @@ impl FamilyLab for Mutex {
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
         spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000))
+    }
+
+    fn weather(entry: &MutexEntry) -> Vec<Spec<Self>> {
+        weather::weather(entry)
     }
 
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {

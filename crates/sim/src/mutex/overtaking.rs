@@ -2,7 +2,7 @@
 
 use crate::moment::{Done, MessageId, Moment, Taken, receivers};
 use quorate_core::NodeId;
-use quorate_core::mutex::{Command, Event};
+use quorate_core::mutex::{Access, Command, Event};
 use std::collections::BTreeMap;
 
 /// At most so many entries of others go ahead of a request.
@@ -36,8 +36,9 @@ pub(super) struct Overtaking {
     asking: Option<NodeId>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Request {
+    access: Access,
     /// Which one of all.
     serial: u64,
     /// How many of the messages that make it known have not arrived.
@@ -51,11 +52,11 @@ impl Overtaking {
     }
 
     /// A node asks, and in this step makes it known.
-    pub(super) fn asks(&mut self, node: NodeId) {
+    pub(super) fn asks(&mut self, node: NodeId, access: Access) {
         self.asking = Some(node);
         self.count += 1;
         if let Some(request) = self.requests.get_mut(node.index()) {
-            *request = Some(Request { serial: self.count, ..Request::default() });
+            *request = Some(Request { access, serial: self.count, spreading: 0, passed: 0 });
         }
     }
 
@@ -66,13 +67,15 @@ impl Overtaking {
         }
     }
 
-    /// A node enters. Tells whom more have passed now than may, and how many.
-    pub(super) fn enters(&mut self, node: NodeId) -> Option<(NodeId, u64)> {
+    /// A node enters, which counts for those who cannot be inside with it. Tells whom more have passed now than may, and
+    /// how many.
+    pub(super) fn enters(&mut self, node: NodeId, access: Access) -> Option<(NodeId, u64)> {
         self.ends(node);
         let mut worst = None;
         for (index, request) in self.requests.iter_mut().enumerate() {
             let Some(request) = request else { continue };
-            if request.spreading > 0 && self.promise.from == From::Arrival {
+            let is_unheard = request.spreading > 0 && self.promise.from == From::Arrival;
+            if is_unheard || !access.conflicts(request.access) {
                 continue;
             }
             request.passed += 1;

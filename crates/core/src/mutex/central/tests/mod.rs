@@ -1,6 +1,7 @@
 //! The rules of the central coordinator, one script each and more for the nasty cases. Node 1 coordinates.
 
 mod giving_up;
+mod when_busy;
 
 use super::Central;
 use crate::group::Group;

@@ -1,10 +1,10 @@
 //! Locks side by side, under every order of commands and deliveries.
 
 use super::table::Table;
-use crate::mutex::{Central, Command, Event, RicartAgrawala};
+use crate::mutex::{Central, Command, Event, Lamport, Raymond, RicartAgrawala, TokenRequest, TokenRing};
 use crate::node::NodeId;
 use crate::wrap::OneOfMany;
-use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
+use proptest::prelude::{Strategy, any, prop, prop_assert, prop_oneof, proptest};
 use std::vec::Vec;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -65,13 +65,20 @@ impl<P: OneOfMany<Command = Command, Event = Event>> Table<P> {
 }
 
 /// The table itself checks that one is inside at a time and that fences grow.
-fn assert_safe_and_live<P: OneOfMany<Command = Command, Event = Event>>(mut table: Table<P>, actions: Vec<Action>) {
+fn assert_safe_and_served<P>(mut table: Table<P>, actions: Vec<Action>) -> Table<P>
+where
+    P: OneOfMany<Command = Command, Event = Event>,
+{
     for action in actions {
         table.act(action);
     }
     table.come_to_rest();
     assert!(table.waiting.is_empty(), "not served: {:?}", table.waiting);
-    for node in &table.nodes {
+    table
+}
+
+fn assert_safe_and_live<P: OneOfMany<Command = Command, Event = Event>>(table: Table<P>, actions: Vec<Action>) {
+    for node in &assert_safe_and_served(table, actions).nodes {
         assert_eq!(node.live(), 0, "idle instances are forgotten");
     }
 }
@@ -85,5 +92,33 @@ proptest! {
     #[test]
     fn named_locks_of_a_coordinator_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
         assert_safe_and_live(Table::new(3, Central::new), actions);
+    }
+
+    #[test]
+    fn named_locks_of_lamport_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, Lamport::new).in_order(), actions);
+    }
+
+    #[test]
+    fn named_locks_of_a_ring_on_call_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, TokenRing::on_call), actions);
+    }
+
+    /// Where the token is, and what was asked, must not be forgotten.
+    #[test]
+    fn named_locks_of_a_token_that_is_asked_for_are_safe_and_served(
+        actions in prop::collection::vec(action(), 0..300)
+    ) {
+        assert_safe_and_served(Table::new(3, TokenRequest::new), actions);
+    }
+
+    /// A name whose token is back at the root is forgotten by all.
+    #[test]
+    fn named_locks_of_a_token_on_a_tree_are_safe_and_served(actions in prop::collection::vec(action(), 0..300)) {
+        let table = assert_safe_and_served(Table::new(3, Raymond::new), actions);
+        let [root, children @ ..] = &table.nodes[..] else { return Ok(()) };
+        for child in children {
+            prop_assert!(child.live() <= root.live(), "a child knows of a name whose token the root has");
+        }
     }
 }

@@ -1,9 +1,9 @@
-//! A group of nodes that share named locks, on a network that reorders.
+//! A group of nodes that share named locks, on a network that reorders unless it is told to keep the order.
 
 use crate::effects::{Effect, Effects};
 use crate::fence::Fence;
 use crate::group::Group;
-use crate::mutex::{Command, Event};
+use crate::mutex::{Command, Event, Links};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
 use crate::time::Time;
@@ -13,7 +13,9 @@ use std::vec::Vec;
 
 pub(super) struct Table<P: OneOfMany> {
     pub(super) nodes: Vec<Many<&'static str, P>>,
+    /// What was sent and has not arrived, oldest first.
     pub(super) under_way: Vec<Letter<P>>,
+    links: Links,
     /// Who is inside of what.
     pub(super) inside: BTreeMap<&'static str, NodeId>,
     /// Who waits for what.
@@ -33,11 +35,16 @@ impl<P: OneOfMany<Command = Command, Event = Event>> Table<P> {
         let group = Group::of_size(size);
         let nodes = group.iter().map(|me| Many::new(make(me, group.clone()), Limits::default())).collect();
         let (inside, waiting, fences) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        let mut table = Self { nodes, under_way: Vec::new(), inside, waiting, fences };
+        let mut table = Self { nodes, under_way: Vec::new(), links: Links::AnyOrder, inside, waiting, fences };
         for me in group.iter() {
             table.step(me, Input::Start { durable: ManyDurable::default(), incarnation: Incarnation::FIRST });
         }
         table
+    }
+
+    /// The same on links that keep the order.
+    pub(super) fn in_order(self) -> Self {
+        Self { links: Links::Fifo, ..self }
     }
 
     /// Asks a node, and gives what it tells at once.
@@ -50,7 +57,12 @@ impl<P: OneOfMany<Command = Command, Event = Event>> Table<P> {
     }
 
     pub(super) fn deliver(&mut self, place: usize) {
-        let Letter { from, to, message } = self.under_way.swap_remove(place);
+        let Letter { from, to, .. } = self.under_way[place];
+        let place = match self.links {
+            Links::AnyOrder => place,
+            Links::Fifo => self.under_way.iter().position(|old| (old.from, old.to) == (from, to)).unwrap_or(place),
+        };
+        let Letter { message, .. } = self.under_way.remove(place);
         self.step(to, Input::Message { from, message });
     }
 

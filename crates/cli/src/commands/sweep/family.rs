@@ -1,0 +1,207 @@
+//! `quorate sweep --family`: every algorithm of a family through the same bad weather.
+
+use crate::Verdict;
+use crate::args::{SweepArgs, threads};
+use crate::families::{Present, Task, of_family};
+use crate::output::output;
+use crate::report::count;
+use crate::{interrupt, paint, report};
+use indicatif::{ProgressBar, ProgressStyle};
+use quorate_lab::FamilyLab;
+use quorate_lab::sweep::{self, Summary, Sweep};
+use quorate_registry::{Entry, Family, all, fixtures};
+use quorate_sim::property::{Kind, Verdict as Judgement};
+use quorate_sim::settings::nearest;
+use serde::Serialize;
+use std::io::Write;
+use std::time::Instant;
+
+#[derive(Serialize)]
+struct Report {
+    family: Family,
+    holds: bool,
+    seconds: f64,
+    rows: Vec<Line>,
+}
+
+/// What came of one algorithm.
+#[derive(Serialize)]
+struct Line {
+    algorithm: &'static str,
+    /// What is wrong with it, if that is its purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flaw: Option<&'static str>,
+    seeds: u64,
+    failed: u64,
+    events: u64,
+    properties: Vec<Property>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<Failure>,
+    /// Whether all seeds were tried that were to be, or one failed.
+    complete: bool,
+}
+
+#[derive(Serialize)]
+struct Property {
+    name: &'static str,
+    kind: Kind,
+    seeds: u64,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    property: &'static str,
+    text: String,
+    replay: String,
+}
+
+impl Line {
+    /// Whether it is as it should be: an algorithm holds, and of what is wrong on purpose a failure is found.
+    fn is_right(&self) -> bool {
+        self.flaw.is_some() == self.failure.is_some()
+    }
+
+    fn never_happened(&self) -> Option<&Property> {
+        self.properties.iter().find(|property| property.kind == Kind::Sometimes && property.seeds == 0)
+    }
+}
+
+pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
+    let family = known(family)?;
+    anyhow::ensure!(args.seeds > 0, "A sweep needs at least one seed: --seeds 1000.");
+    anyhow::ensure!(
+        !args.picture.is_wanted(),
+        "A sweep of a family draws nothing: sweep the algorithm that fails alone, and draw that."
+    );
+    let others: &[Entry] = if args.fixtures { fixtures() } else { &[] };
+    let entries: Vec<_> = all().iter().chain(others).filter(|entry| entry.family() == family).collect();
+    let threads = threads(args.threads, "sweep")?;
+    let begin = Instant::now();
+    let bar = ProgressBar::new(entries.len() as u64 * args.seeds);
+    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} seeds, {per_sec}, {eta} left{msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    interrupt::watch();
+    let mut rows = Vec::new();
+    for entry in entries {
+        if interrupt::came() {
+            break;
+        }
+        bar.set_message(format!(": {}", entry.name()));
+        rows.push(of_family(entry, Through { args, threads, bar: &bar })?);
+        bar.set_position(rows.len() as u64 * args.seeds);
+    }
+    bar.finish_and_clear();
+    let complete = !interrupt::came();
+    let holds = rows.iter().all(|row| row.flaw.is_some() || row.is_right() && row.never_happened().is_none());
+    let report = Report { family, holds, seconds: begin.elapsed().as_secs_f64(), rows };
+    if args.json {
+        report::json(&report)?
+    } else {
+        print(&report, args)?
+    }
+    Ok(if holds && !complete { Verdict::Unfinished } else { Verdict::of(holds) })
+}
+
+fn known(name: &str) -> anyhow::Result<Family> {
+    let families = [Family::Mutex, Family::Election, Family::Replica];
+    let found = families.into_iter().find(|family| family.name() == name);
+    found.ok_or_else(|| {
+        let close = nearest(name, families.map(Family::name));
+        let hint = close.map(|close| format!(" Did you mean '{close}'?")).unwrap_or_default();
+        anyhow::anyhow!("There is no family '{}'.{hint} Families are mutex, election and replica.", name.escape_debug())
+    })
+}
+
+/// One algorithm goes through all its weather.
+struct Through<'a> {
+    args: &'a SweepArgs,
+    threads: usize,
+    bar: &'a ProgressBar,
+}
+
+impl Task for Through<'_> {
+    type Output = anyhow::Result<Line>;
+
+    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Line> {
+        let Self { args, threads, bar } = self;
+        let weather = F::weather(entry);
+        let share = args.seeds.div_ceil(weather.len().max(1) as u64);
+        let (mut total, mut failure, before) = (Summary::default(), None, bar.position());
+        let (mut left, mut complete) = (args.seeds, true);
+        for spec in weather {
+            let seeds = share.min(left);
+            left -= seeds;
+            let sweep = Sweep { spec, seeds, threads, keep_going: args.keep_going };
+            let done = total.seeds;
+            let summary = sweep::run(&sweep, |so_far| {
+                bar.set_position(before + done + so_far.seeds);
+                !interrupt::came()
+            })?;
+            complete &= summary.seeds == seeds || summary.failed > 0;
+            if let Some((seed, verdict)) = &summary.first_failure
+                && failure.is_none()
+            {
+                failure = Some(told(&sweep, *seed, verdict));
+            }
+            total.add(summary);
+            if interrupt::came() || failure.is_some() && !args.keep_going {
+                break;
+            }
+        }
+        let profile = F::profile(entry);
+        let properties = total.held.iter().map(|(name, kind, seeds)| Property { name, kind: *kind, seeds: *seeds });
+        Ok(Line {
+            algorithm: profile.name,
+            flaw: profile.flaw,
+            seeds: total.seeds,
+            failed: total.failed,
+            events: total.events,
+            properties: properties.collect(),
+            failure,
+            complete,
+        })
+    }
+}
+
+fn told<F: FamilyLab>(sweep: &Sweep<F>, seed: u64, verdict: &Judgement) -> Failure {
+    let mut spec = sweep.spec.clone();
+    spec.seed = seed;
+    Failure {
+        property: verdict.name,
+        text: verdict.violation.as_ref().map(|violation| violation.text.clone()).unwrap_or_default(),
+        replay: format!("{} --steps", spec.command("sim")),
+    }
+}
+
+fn print(report: &Report, args: &SweepArgs) -> anyhow::Result<()> {
+    let mut out = output();
+    let Report { family, rows, seconds, .. } = report;
+    let seeds = count(args.seeds, "seed");
+    writeln!(out, "{} · {seeds} an algorithm · {seconds:.1} s\n", paint::bold(family.name()))?;
+    let width = rows.iter().map(|row| row.algorithm.len()).max().unwrap_or(0).max("algorithm".len());
+    let heading = format!("  {:<width$}  {:>9}  {:>12}  outcome", "algorithm", "seeds", "events");
+    writeln!(out, "{}", paint::bold(&heading))?;
+    for row in rows {
+        let outcome = match (&row.failure, row.flaw) {
+            (None, None) if !row.complete => paint::dim("not finished"),
+            (None, None) => match row.never_happened() {
+                None => paint::good(&format!("holds: {}", names(row))),
+                Some(never) => paint::bad(&format!("'{}' never happened, so this proves little", never.name)),
+            },
+            (Some(failure), None) => paint::bad(&format!("FAILS: '{}', {}", failure.property, failure.text)),
+            (Some(failure), Some(_)) => paint::good(&format!("found: '{}', {}", failure.property, failure.text)),
+            (None, Some(_)) => paint::dim("not found in this weather"),
+        };
+        writeln!(out, "  {:<width$}  {:>9}  {:>12}  {outcome}", row.algorithm, row.seeds, row.events)?;
+    }
+    let failures = rows.iter().filter(|row| row.flaw.is_none()).filter_map(|row| row.failure.as_ref());
+    for failure in failures {
+        writeln!(out, "\nTo see it: {}", failure.replay)?;
+    }
+    Ok(())
+}
+
+fn names(row: &Line) -> String {
+    let judged = row.properties.iter().filter(|property| property.kind != Kind::Sometimes);
+    judged.map(|property| property.name).collect::<Vec<_>>().join(", ")
+}

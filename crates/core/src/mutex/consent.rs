@@ -1,0 +1,244 @@
+//! What all algorithms share in which a node enters once every other consents.
+//!
+//! It is the heart of Ricart–Agrawala without its messages: how old our own request is, whether it goes before another,
+//! whom we keep waiting meanwhile, and what a consent carries. Each algorithm adds how consent is asked for and given,
+//! and says by which of its rules.
+
+use super::{Access, Command, Floor, Patience, Phase, Wish};
+use crate::clock::{Clock, Stamp};
+use crate::fence::Fence;
+use crate::fixed::Fixed;
+use crate::group::Group;
+use crate::node::NodeId;
+use alloc::collections::BTreeSet;
+
+/// Where a node stands with its own request and with those of others. `M` is what an algorithm knows of the consents
+/// that a waiting request lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Consent<M> {
+    place: Fixed<Place>,
+    clock: Clock,
+    /// The largest fence heard of.
+    fence: Fence,
+    phase: Phase<Waiting<M>, Claim>,
+    /// The requests that wait for ours to end.
+    deferred: BTreeSet<Stamp>,
+}
+
+#[derive(Debug)]
+struct Place {
+    me: NodeId,
+    group: Group,
+}
+
+/// A request under way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Waiting<M> {
+    claim: Claim,
+    patience: Patience,
+    missing: M,
+}
+
+/// A request, as far as it matters who goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Claim {
+    pub(crate) stamp: Stamp,
+    pub(crate) access: Access,
+}
+
+impl Claim {
+    /// The request of one who lets nobody in beside itself.
+    pub(crate) const fn exclusive(stamp: Stamp) -> Self {
+        Self { stamp, access: Access::Exclusive }
+    }
+}
+
+/// What becomes of a request that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// We consent.
+    Pass,
+    /// We consent when our own request, which goes first, has ended.
+    Defer {
+        /// Our own request.
+        ours: Stamp,
+    },
+    /// It is a try, and our own request goes first: we never consent.
+    Deny,
+}
+
+/// A consent: you may enter, as far as I am concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Reply {
+    /// The request it answers.
+    pub to: Stamp,
+    /// The replier's clock.
+    pub clock: Clock,
+    /// The largest fence the replier knows.
+    pub fence: Fence,
+}
+
+impl Reply {
+    /// What the replier knows.
+    pub(crate) const fn floor(&self) -> Floor {
+        Floor { clock: self.clock, fence: self.fence }
+    }
+}
+
+/// Not now: the answer to a try that would have to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Denial {
+    /// The request it answers.
+    pub to: Stamp,
+    /// The denier's clock.
+    pub clock: Clock,
+}
+
+impl<M> Consent<M> {
+    /// A node of this group, which wants nothing and has heard of nothing.
+    pub(crate) fn new(me: NodeId, group: Group) -> Self {
+        Self {
+            place: Fixed::new(Place { me, group }),
+            clock: Clock::default(),
+            fence: Fence::default(),
+            phase: Phase::Idle,
+            deferred: BTreeSet::new(),
+        }
+    }
+
+    /// This node.
+    pub(crate) fn me(&self) -> NodeId {
+        self.place.me
+    }
+
+    /// Everyone.
+    pub(crate) fn group(&self) -> &Group {
+        &self.place.group
+    }
+
+    /// Everyone else.
+    pub(crate) fn others(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.place.group.others(self.place.me)
+    }
+
+    /// What this command means now.
+    pub(crate) const fn understand(&self, command: Command) -> Wish {
+        self.phase.understand(command)
+    }
+
+    /// Our user, who wants nothing so far, wants in. The request is younger than every one heard of.
+    pub(crate) fn ask(&mut self, patience: Patience, access: Access, missing: M) -> Stamp {
+        let stamp = Stamp { clock: self.clock.tick(), node: self.place.me };
+        self.phase = Phase::Waiting(Waiting { claim: Claim { stamp, access }, patience, missing });
+        stamp
+    }
+
+    /// A request arrives. If it is deferred, [`end`](Self::end) will tell of it.
+    pub(crate) fn judge(&mut self, asked: Claim, patience: Patience) -> Verdict {
+        self.clock.witness(asked.stamp.clock);
+        match (self.ahead_of(asked), patience) {
+            (None, Patience::Wait | Patience::Try) => Verdict::Pass,
+            (Some(ours), Patience::Wait) => {
+                self.deferred.insert(asked.stamp);
+                Verdict::Defer { ours }
+            }
+            (Some(_), Patience::Try) => Verdict::Deny,
+        }
+    }
+
+    /// Our own request if it goes before this one: if the two conflict, and we are inside with ours or it is older.
+    pub(crate) fn ahead_of(&self, asked: Claim) -> Option<Stamp> {
+        let ours = match &self.phase {
+            Phase::Inside(claim) => Some(*claim),
+            Phase::Waiting(ours) if ours.claim.stamp < asked.stamp => Some(ours.claim),
+            Phase::Waiting(_) | Phase::Idle => None,
+        };
+        ours.filter(|ours| ours.access.conflicts(asked.access)).map(|ours| ours.stamp)
+    }
+
+    /// The request that we wait with, if we do, and what is missing so far.
+    pub(crate) const fn waiting(&mut self) -> Option<(Stamp, Patience, &mut M)> {
+        match &mut self.phase {
+            Phase::Waiting(ours) => Some((ours.claim.stamp, ours.patience, &mut ours.missing)),
+            Phase::Idle | Phase::Inside(_) => None,
+        }
+    }
+
+    /// Our consent to a request, with all that its node must know.
+    pub(crate) const fn reply(&self, to: Stamp) -> Reply {
+        Reply { to, clock: self.clock, fence: self.fence }
+    }
+
+    /// Our denial of a try.
+    pub(crate) const fn denial(&self, to: Stamp) -> Denial {
+        Denial { to, clock: self.clock }
+    }
+
+    /// A consent arrives. Tells what is missing so far if it is for the request that we wait with: one that answers
+    /// a request given up long ago counts for nothing.
+    pub(crate) fn hear(&mut self, reply: Reply) -> Option<&mut M> {
+        self.raise(&reply.floor());
+        self.waiting().filter(|(stamp, ..)| *stamp == reply.to).map(|(_, _, missing)| missing)
+    }
+
+    /// A denial arrives. Tells what is missing so far if it is for the try that we wait with.
+    pub(crate) fn hear_denial(&mut self, denial: Denial) -> Option<&mut M> {
+        self.clock.witness(denial.clock);
+        let ours = self.waiting().filter(|(stamp, patience, _)| (*stamp, *patience) == (denial.to, Patience::Try));
+        ours.map(|(_, _, missing)| missing)
+    }
+
+    /// Enters if we wait and nothing is missing any more. The fence is larger than every one that those who consent
+    /// know of.
+    pub(crate) fn enter_if(&mut self, complete: impl FnOnce(&M) -> bool) -> Option<(Stamp, Fence)> {
+        let Phase::Waiting(Waiting { claim, missing, .. }) = &self.phase else { return None };
+        if !complete(missing) {
+            return None;
+        }
+        let claim = *claim;
+        self.phase = Phase::Inside(claim);
+        self.fence = self.fence.next();
+        Some((claim.stamp, self.fence))
+    }
+
+    /// Our user left, gave up or was denied. Returns our consents to those who waited for that.
+    pub(crate) fn end(&mut self) -> impl Iterator<Item = Reply> + use<M> {
+        self.phase.end();
+        let (clock, fence) = (self.clock, self.fence);
+        core::mem::take(&mut self.deferred).into_iter().map(move |to| Reply { to, clock, fence })
+    }
+
+    /// Whether our user wants nothing, and so nobody waits for us.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.phase.is_idle()
+    }
+
+    /// What is known, and what a later instance for the same name must not fall below.
+    pub(crate) const fn floor(&self) -> Floor {
+        Floor { clock: self.clock, fence: self.fence }
+    }
+
+    /// Learns what others know.
+    pub(crate) fn raise(&mut self, floor: &Floor) {
+        self.clock.witness(floor.clock);
+        self.fence.raise(floor.fence);
+    }
+
+    /// Whether what must hold between steps does. `complete` tells when nothing is missing.
+    pub(crate) fn assert_invariants(&self, complete: impl FnOnce(&M) -> bool) {
+        let ours = match &self.phase {
+            Phase::Idle => {
+                debug_assert!(self.deferred.is_empty(), "nobody waits for one who wants nothing");
+                return;
+            }
+            Phase::Waiting(Waiting { claim, missing, .. }) => {
+                debug_assert!(!complete(missing), "who has everyone's consent is inside");
+                claim.stamp
+            }
+            Phase::Inside(claim) => claim.stamp,
+        };
+        debug_assert!(ours.clock <= self.clock, "our stamp is of our own past");
+    }
+}
