@@ -15,7 +15,7 @@ use quorate_core::fixtures::toys::forgetful::GrantBook;
 use quorate_core::fixtures::toys::lease::Leased;
 use quorate_core::fixtures::toys::slip::Ring;
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
-use quorate_core::fixtures::{Flaw, RicartAgrawala1981, Spoilt};
+use quorate_core::fixtures::{Flaw, NoLock, RicartAgrawala1981, Spoilt, no_lock};
 use quorate_core::mutex::central::WhenBusy;
 use quorate_core::mutex::{
     Central, Lamport, Raymond, RicartAgrawala, RicartAgrawalaModulo, TokenRequest, TokenRing, central, lamport,
@@ -58,6 +58,7 @@ pub(super) fn algorithms() -> Vec<Entry> {
 /// Those that are wrong on purpose, and correct twins of some of them.
 pub(super) fn fixtures() -> Vec<Entry> {
     vec![
+        mutex::<NoLock>(&no_lock::FACTS, |_, _| Erased::new(NoLock::new())),
         mutex::<First>(const { &Flaw::BareReplies.facts() }, |me, around| flawed(me, around, Flaw::BareReplies)),
         mutex::<First>(const { &Flaw::ClockOnly.facts() }, |me, around| flawed(me, around, Flaw::ClockOnly)),
         mutex::<First>(const { &Flaw::NodeOnly.facts() }, |me, around| flawed(me, around, Flaw::NodeOnly)),
