@@ -13,7 +13,16 @@ fn show() {
     for name in ["central", "ricart-agrawala", "ricart-agrawala-modulo"] {
         for found in findings(name, 5, 200) {
             let t = &found.tally;
-            println!("{name} {:?} {:?}: {} {} {} fences {} {:?}", found.victim, found.harm, t.goes_on, t.stops, t.breaks, t.fences_back, t.example.as_ref().map(|e| (e.spec.command("sim"), e.why.clone())));
+            println!(
+                "{name} {:?} {:?}: {} {} {} fences {} {:?}",
+                found.victim,
+                found.harm,
+                t.goes_on,
+                t.stops,
+                t.breaks,
+                t.fences_back,
+                t.example.as_ref().map(|e| (e.spec.command("sim"), e.why.clone()))
+            );
         }
     }
     let _ = (Fate::Stops, Harm::Dies, Victim::Idle);

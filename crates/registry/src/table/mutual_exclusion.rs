@@ -6,6 +6,10 @@ use quorate_core::NodeId;
 use quorate_core::fixtures::central::{AnyReturnEnds, DeniesForEver};
 use quorate_core::fixtures::lamport::{CrossesOutFirst, any_order_facts};
 use quorate_core::fixtures::raymond::{Deaf, ForgetsToAsk};
+use quorate_core::fixtures::readers_writers::AllAreReaders;
+use quorate_core::fixtures::ricart_agrawala_implicit::{KeepsSilent, OneWay};
+use quorate_core::fixtures::ricart_agrawala_ring::ThrowsAway;
+use quorate_core::fixtures::roucairol_carvalho::{AnyReply, AsksOnce};
 use quorate_core::fixtures::token_request::NoTick;
 use quorate_core::fixtures::token_ring::{Regenerates, Uncancelled};
 use quorate_core::fixtures::toys::arbiter::Arbitrated;
@@ -18,11 +22,15 @@ use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::{Flaw, NoLock, RicartAgrawala1981, Spoilt, no_lock};
 use quorate_core::mutex::central::WhenBusy;
 use quorate_core::mutex::{
-    Central, Lamport, Raymond, RicartAgrawala, RicartAgrawalaModulo, TokenRequest, TokenRing, central, lamport,
-    raymond, ricart_agrawala, ricart_agrawala_modulo, token_request, token_ring,
+    Central, Lamport, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaImplicit, RicartAgrawalaModulo,
+    RicartAgrawalaRing, RoucairolCarvalho, TokenRequest, TokenRing, central, lamport, raymond, readers_writers,
+    ricart_agrawala, ricart_agrawala_implicit, ricart_agrawala_modulo, ricart_agrawala_ring, roucairol_carvalho,
+    token_request, token_ring,
 };
 
 type Modulo = RicartAgrawalaModulo;
+type RequestRing = RicartAgrawalaRing;
+type Implicit = RicartAgrawalaImplicit;
 type First = RicartAgrawala1981;
 type Arbiter = Arbitrated<GrantBook>;
 type Patron = Arbitrated<Row>;
@@ -42,6 +50,15 @@ pub(super) fn algorithms() -> Vec<Entry> {
         mutex::<RicartAgrawala>(&ricart_agrawala::FACTS, |me, around| {
             Erased::new(RicartAgrawala::new(me, around.group.clone()))
         }),
+        mutex::<RicartAgrawala>(&ricart_agrawala::BROADCAST, |me, around| {
+            Erased::new(RicartAgrawala::new(me, around.group.clone()))
+        }),
+        mutex::<RequestRing>(&ricart_agrawala_ring::FACTS, |me, around| {
+            Erased::new(RequestRing::new(me, around.group.clone()))
+        }),
+        mutex::<Implicit>(&ricart_agrawala_implicit::FACTS, |me, around| {
+            Erased::new(Implicit::new(me, around.group.clone(), around.bounds))
+        }),
         mutex::<Modulo>(&ricart_agrawala_modulo::FACTS, |me, around| {
             Erased::new(Modulo::new(me, around.group.clone()))
         }),
@@ -52,6 +69,12 @@ pub(super) fn algorithms() -> Vec<Entry> {
             Erased::new(TokenRequest::new(me, around.group.clone()))
         }),
         mutex::<Raymond>(&raymond::FACTS, |me, around| Erased::new(Raymond::new(me, around.group.clone()))),
+        mutex::<RoucairolCarvalho>(&roucairol_carvalho::FACTS, |me, around| {
+            Erased::new(RoucairolCarvalho::new(me, around.group.clone()))
+        }),
+        mutex::<ReadersWriters>(&readers_writers::FACTS, |me, around| {
+            Erased::new(ReadersWriters::new(me, around.group.clone()))
+        }),
     ]
 }
 
@@ -89,6 +112,24 @@ pub(super) fn fixtures() -> Vec<Entry> {
         }),
         mutex::<Spoilt<Raymond, Deaf>>(const { &Deaf::facts() }, |me, around| {
             Erased::new(Deaf::node(me, around.group.clone()))
+        }),
+        mutex::<Spoilt<RequestRing, ThrowsAway>>(const { &ThrowsAway::facts() }, |me, around| {
+            Erased::new(ThrowsAway::node(me, around.group.clone()))
+        }),
+        mutex::<Spoilt<Implicit, KeepsSilent>>(const { &KeepsSilent::facts() }, |me, around| {
+            Erased::new(KeepsSilent::node(me, around.group.clone(), around.bounds))
+        }),
+        mutex::<Spoilt<Implicit, OneWay>>(const { &OneWay::facts() }, |me, around| {
+            Erased::new(OneWay::node(me, around.group.clone(), around.bounds))
+        }),
+        mutex::<Spoilt<RoucairolCarvalho, AsksOnce>>(const { &AsksOnce::facts() }, |me, around| {
+            Erased::new(AsksOnce::node(me, around.group.clone()))
+        }),
+        mutex::<Spoilt<RoucairolCarvalho, AnyReply>>(const { &AnyReply::facts() }, |me, around| {
+            Erased::new(AnyReply::node(me, around.group.clone()))
+        }),
+        mutex::<Spoilt<ReadersWriters, AllAreReaders>>(const { &AllAreReaders::facts() }, |me, around| {
+            Erased::new(AllAreReaders::node(me, around.group.clone()))
         }),
         mutex::<Arbiter>(const { &Memory::Forgetful.facts() }, |me, around| {
             Erased::new(Memory::Forgetful.node(me, around.group.clone()))

@@ -79,7 +79,13 @@ fn plot(comparison: &Comparison<'_>, panel: &Panel) -> Plot {
 }
 
 /// What was measured, each at its place. What several runs tell of one place is told as one.
-fn places(comparison: &Comparison<'_>, over: Over, rows: &[&Row], world: World, reading: Reading) -> Vec<(f64, (f64, f64))> {
+fn places(
+    comparison: &Comparison<'_>,
+    over: Over,
+    rows: &[&Row],
+    world: World,
+    reading: Reading,
+) -> Vec<(f64, (f64, f64))> {
     let places: Vec<_> = match over {
         Over::Sizes(_) => comparison.plan.sizes.iter().map(|nodes| (*nodes as f64, *nodes, None)).collect(),
         Over::Loads(nodes) => {
@@ -119,7 +125,11 @@ fn across(comparison: &Comparison<'_>, over: Over) -> Axis {
 }
 
 /// What the book says of an algorithm, with a line where it is exact all along. What is wrong on purpose is in no book.
-fn law(comparison: &Comparison<'_>, panel: &Panel, entry: &'static MutexEntry) -> Option<(&'static str, Vec<(f64, f64)>)> {
+fn law(
+    comparison: &Comparison<'_>,
+    panel: &Panel,
+    entry: &'static MutexEntry,
+) -> Option<(&'static str, Vec<(f64, f64)>)> {
     let plan = comparison.plan;
     let law = panel.book.as_ref()?;
     let book = |nodes: usize, traffic: Traffic| Book::of(entry, &plan.simulation(Heat { entry, nodes, traffic }));

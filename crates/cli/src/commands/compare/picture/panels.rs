@@ -161,7 +161,10 @@ fn load(busiest: Traffic) -> Panel {
     };
     Panel {
         title: "Load".into(),
-        y: Axis::linear(format!("the busiest node's share of messages, {}", traffic_name(busiest))).unit("%").showing(0.0).showing(100.0),
+        y: Axis::linear(format!("the busiest node's share of messages, {}", traffic_name(busiest)))
+            .unit("%")
+            .showing(0.0)
+            .showing(100.0),
         over: Over::Sizes(Some(busiest)),
         simulated: Some(reading),
         real: Some(reading),
