@@ -3,9 +3,12 @@
 //! Every algorithm of the family takes the same [`Command`]s and tells the same [`Event`]s, so a property, a
 //! metric or a service is written once for all of them.
 
+mod ballot;
 pub mod central;
 mod facts;
+pub mod maekawa;
 mod phase;
+pub mod quorum;
 pub mod ricart_agrawala;
 pub mod ricart_agrawala_modulo;
 #[cfg(test)]
@@ -13,6 +16,7 @@ mod storm;
 
 pub use central::Central;
 pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Range, Service, ServiceOrder};
+pub use maekawa::Maekawa;
 pub use phase::{Phase, Wish};
 pub use ricart_agrawala::RicartAgrawala;
 pub use ricart_agrawala_modulo::RicartAgrawalaModulo;
