@@ -13,6 +13,7 @@ pub mod ricart_agrawala;
 pub mod ricart_agrawala_modulo;
 #[cfg(test)]
 mod storm;
+pub mod voting;
 
 pub use central::Central;
 pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Range, Service, ServiceOrder};
@@ -20,6 +21,7 @@ pub use maekawa::Maekawa;
 pub use phase::{Phase, Wish};
 pub use ricart_agrawala::RicartAgrawala;
 pub use ricart_agrawala_modulo::RicartAgrawalaModulo;
+pub use voting::Voting;
 
 use crate::fence::Fence;
 use core::fmt;
