@@ -1,8 +1,13 @@
 //! Locks side by side, under every order of commands and deliveries.
 
 use super::table::Table;
-use crate::mutex::{Central, Command, Event, RicartAgrawala};
+use crate::bounds::Bounds;
+use crate::mutex::maekawa::Form;
+use crate::mutex::quorum::Quorums;
+use crate::mutex::voting::Asks;
+use crate::mutex::{Central, Command, Event, Maekawa, RicartAgrawala, Voting};
 use crate::node::NodeId;
+use crate::time::Duration;
 use crate::wrap::OneOfMany;
 use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
 use std::vec::Vec;
@@ -85,5 +90,23 @@ proptest! {
     #[test]
     fn named_locks_of_a_coordinator_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
         assert_safe_and_live(Table::new(3, Central::new), actions);
+    }
+
+    #[test]
+    fn named_locks_of_maekawa_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        let make = |me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid);
+        assert_safe_and_live(Table::new(3, make), actions);
+    }
+
+    /// Whoever only tries needs no timer, which is all that is missing here.
+    #[test]
+    fn named_votes_are_safe_and_forgotten(actions in prop::collection::vec(action(), 0..300)) {
+        let tries = |action| match action {
+            Action::Turn { node, name, give_up, .. } => Action::Turn { node, name, give_up, patient: false },
+            Action::Deliver(place) => Action::Deliver(place),
+        };
+        let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
+        let make = |me, group| Voting::new(me, group, Asks::All, bounds);
+        assert_safe_and_live(Table::new(3, make), actions.into_iter().map(tries).collect());
     }
 }
