@@ -4,6 +4,7 @@ use crate::codec::AnyCodec;
 use crate::erased::{ErasableWrite, Erased, Parts};
 use quorate_core::about::Profile;
 use quorate_core::election;
+use quorate_core::fixtures::maekawa::{Hasty, Rows, Untold};
 use quorate_core::fixtures::toys::arbiter::Arbitrated;
 use quorate_core::fixtures::toys::embrace::Embrace;
 use quorate_core::fixtures::toys::favourite::Row;
@@ -11,9 +12,14 @@ use quorate_core::fixtures::toys::forgetful::GrantBook;
 use quorate_core::fixtures::toys::lease::Leased;
 use quorate_core::fixtures::toys::slip::Ring;
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
-use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
+use quorate_core::fixtures::voting::{Forgetful, Half};
+use quorate_core::fixtures::{Flaw, RicartAgrawala1981, Spoilt};
+use quorate_core::mutex::maekawa::Form;
+use quorate_core::mutex::quorum::Quorums;
+use quorate_core::mutex::voting::Asks;
 use quorate_core::mutex::{
-    self, Central, RicartAgrawala, RicartAgrawalaModulo, central, ricart_agrawala, ricart_agrawala_modulo,
+    self, Central, Maekawa, RicartAgrawala, RicartAgrawalaModulo, Voting, central, maekawa, ricart_agrawala,
+    ricart_agrawala_modulo, voting,
 };
 use quorate_core::{Bounds, Group, NodeId, WriteOf};
 use quorate_replica::election::{self as raft, RaftElection};
@@ -186,19 +192,25 @@ type Arbiter = Arbitrated<GrantBook>;
 type Patron = Arbitrated<Row>;
 type Circle = Arbitrated<Ring>;
 
-static ALGORITHMS: [Entry; 5] = [
+static ALGORITHMS: [Entry; 9] = [
     mutex::<Central>(&central::FACTS, |me, around| Erased::new(Central::new(me, around.group.clone()))),
     mutex::<RicartAgrawala>(&ricart_agrawala::FACTS, |me, around| {
         Erased::new(RicartAgrawala::new(me, around.group.clone()))
     }),
     mutex::<Modulo>(&ricart_agrawala_modulo::FACTS, |me, around| Erased::new(Modulo::new(me, around.group.clone()))),
+    mutex::<Maekawa>(&maekawa::FACTS, |me, around| quorum(me, around, Form::DeadlockFree, Quorums::Grid)),
+    mutex::<Maekawa>(&maekawa::facts(Form::DeadlockFree, Quorums::Plane), |me, around| {
+        quorum(me, around, Form::DeadlockFree, Quorums::Plane)
+    }),
+    mutex::<Voting>(&voting::FACTS, |me, around| votes(me, around, Asks::All)),
+    mutex::<Voting>(&voting::facts(Asks::Sequential), |me, around| votes(me, around, Asks::Sequential)),
     election::<RaftElection>(&raft::FACTS, |me, around| {
         Erased::opaque(RaftElection::new(me, around.group.clone(), around.seed, around.bounds))
     }),
     replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings))),
 ];
 
-static FIXTURES: [Entry; 19] = [
+static FIXTURES: [Entry; 26] = [
     mutex::<First>(&Flaw::BareReplies.facts(), |me, around| flawed(me, around, Flaw::BareReplies)),
     mutex::<First>(&Flaw::ClockOnly.facts(), |me, around| flawed(me, around, Flaw::ClockOnly)),
     mutex::<First>(&Flaw::NodeOnly.facts(), |me, around| flawed(me, around, Flaw::NodeOnly)),
@@ -223,12 +235,35 @@ static FIXTURES: [Entry; 19] = [
     mutex::<Circle>(&Care::Tidy.facts(), |me, around| Erased::new(Care::Tidy.node(me, around.group.clone()))),
     mutex::<Leased>(&Margin::Tick.facts(), |me, around| Erased::new(Margin::Tick.node(me, around.group.clone()))),
     mutex::<Leased>(&Margin::Drift.facts(), |me, around| Erased::new(Margin::Drift.node(me, around.group.clone()))),
+    mutex::<Maekawa>(&maekawa::facts(Form::Plain, Quorums::Grid), |me, around| {
+        quorum(me, around, Form::Plain, Quorums::Grid)
+    }),
+    mutex::<Maekawa>(&maekawa::facts(Form::Plain, Quorums::Plane), |me, around| {
+        quorum(me, around, Form::Plain, Quorums::Plane)
+    }),
+    mutex::<Spoilt<Maekawa, Untold>>(&Untold::facts(), |me, around| {
+        Erased::new(Untold::node(me, around.group.clone()))
+    }),
+    mutex::<Spoilt<Maekawa, Hasty>>(&Hasty::facts(), |me, around| Erased::new(Hasty::node(me, around.group.clone()))),
+    mutex::<Maekawa>(&Rows::facts(), |me, around| Erased::new(Rows::node(me, around.group.clone()))),
+    mutex::<Voting>(&Half::facts(), |me, around| Erased::new(Half::node(me, around.group.clone(), around.bounds))),
+    mutex::<Spoilt<Voting, Forgetful>>(&Forgetful::facts(), |me, around| {
+        Erased::new(Forgetful::node(me, around.group.clone(), around.bounds))
+    }),
     replica::<WrongLog>(&LogFlaw::EarlyAck.profile(), |me, settings| spoilt(me, settings, LogFlaw::EarlyAck)),
     replica::<WrongLog>(&LogFlaw::LocalRead.profile(), |me, settings| spoilt(me, settings, LogFlaw::LocalRead)),
     replica::<WrongLog>(&LogFlaw::ForgottenVote.profile(), |me, settings| spoilt(me, settings, LogFlaw::ForgottenVote)),
     replica::<WrongLog>(&LogFlaw::NoReport.profile(), |me, settings| spoilt(me, settings, LogFlaw::NoReport)),
     replica::<WrongLog>(&LogFlaw::AppliedTwice.profile(), |me, settings| spoilt(me, settings, LogFlaw::AppliedTwice)),
 ];
+
+fn quorum(me: NodeId, around: &Surroundings, form: Form, quorums: Quorums) -> MutexNode {
+    Erased::new(Maekawa::new(me, around.group.clone(), form, quorums))
+}
+
+fn votes(me: NodeId, around: &Surroundings, asks: Asks) -> MutexNode {
+    Erased::new(Voting::new(me, around.group.clone(), asks, around.bounds))
+}
 
 fn flawed(me: NodeId, around: &Surroundings, flaw: Flaw) -> MutexNode {
     Erased::new(First::new(me, around.group.clone(), flaw))
