@@ -5,6 +5,7 @@ use crate::erased::Erased;
 use quorate_core::NodeId;
 use quorate_core::fixtures::central::{AnyReturnEnds, DeniesForEver};
 use quorate_core::fixtures::lamport::{CrossesOutFirst, any_order_facts};
+use quorate_core::fixtures::maekawa::{Hasty, Rows, Untold};
 use quorate_core::fixtures::raymond::{Deaf, ForgetsToAsk};
 use quorate_core::fixtures::readers_writers::AllAreReaders;
 use quorate_core::fixtures::ricart_agrawala_implicit::{KeepsSilent, OneWay};
@@ -19,14 +20,19 @@ use quorate_core::fixtures::toys::forgetful::GrantBook;
 use quorate_core::fixtures::toys::lease::Leased;
 use quorate_core::fixtures::toys::slip::Ring;
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
+use quorate_core::fixtures::voting::{Forgetful, Half};
 use quorate_core::fixtures::{Flaw, NoLock, RicartAgrawala1981, Spoilt, no_lock};
 use quorate_core::mutex::central::WhenBusy;
+use quorate_core::mutex::maekawa::Form;
+use quorate_core::mutex::quorum::Quorums;
+use quorate_core::mutex::voting::Asks;
 use quorate_core::mutex::{
     Central, Lamport, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaImplicit, RicartAgrawalaModulo,
     RicartAgrawalaRing, RoucairolCarvalho, TokenRequest, TokenRing, central, lamport, raymond, readers_writers,
     ricart_agrawala, ricart_agrawala_implicit, ricart_agrawala_modulo, ricart_agrawala_ring, roucairol_carvalho,
     token_request, token_ring,
 };
+use quorate_core::mutex::{Maekawa, Voting, maekawa, voting};
 
 type Modulo = RicartAgrawalaModulo;
 type RequestRing = RicartAgrawalaRing;
@@ -75,6 +81,12 @@ pub(super) fn algorithms() -> Vec<Entry> {
         mutex::<ReadersWriters>(&readers_writers::FACTS, |me, around| {
             Erased::new(ReadersWriters::new(me, around.group.clone()))
         }),
+        mutex::<Maekawa>(&maekawa::FACTS, |me, around| quorum(me, around, Form::DeadlockFree, Quorums::Grid)),
+        mutex::<Maekawa>(const { &maekawa::facts(Form::DeadlockFree, Quorums::Plane) }, |me, around| {
+            quorum(me, around, Form::DeadlockFree, Quorums::Plane)
+        }),
+        mutex::<Voting>(&voting::FACTS, |me, around| votes(me, around, Asks::All)),
+        mutex::<Voting>(const { &voting::facts(Asks::Sequential) }, |me, around| votes(me, around, Asks::Sequential)),
     ]
 }
 
@@ -131,6 +143,25 @@ pub(super) fn fixtures() -> Vec<Entry> {
         mutex::<Spoilt<ReadersWriters, AllAreReaders>>(const { &AllAreReaders::facts() }, |me, around| {
             Erased::new(AllAreReaders::node(me, around.group.clone()))
         }),
+        mutex::<Maekawa>(const { &maekawa::facts(Form::Plain, Quorums::Grid) }, |me, around| {
+            quorum(me, around, Form::Plain, Quorums::Grid)
+        }),
+        mutex::<Maekawa>(const { &maekawa::facts(Form::Plain, Quorums::Plane) }, |me, around| {
+            quorum(me, around, Form::Plain, Quorums::Plane)
+        }),
+        mutex::<Spoilt<Maekawa, Untold>>(const { &Untold::facts() }, |me, around| {
+            Erased::new(Untold::node(me, around.group.clone()))
+        }),
+        mutex::<Spoilt<Maekawa, Hasty>>(const { &Hasty::facts() }, |me, around| {
+            Erased::new(Hasty::node(me, around.group.clone()))
+        }),
+        mutex::<Maekawa>(const { &Rows::facts() }, |me, around| Erased::new(Rows::node(me, around.group.clone()))),
+        mutex::<Voting>(const { &Half::facts() }, |me, around| {
+            Erased::new(Half::node(me, around.group.clone(), around.bounds))
+        }),
+        mutex::<Spoilt<Voting, Forgetful>>(const { &Forgetful::facts() }, |me, around| {
+            Erased::new(Forgetful::node(me, around.group.clone(), around.bounds))
+        }),
         mutex::<Arbiter>(const { &Memory::Forgetful.facts() }, |me, around| {
             Erased::new(Memory::Forgetful.node(me, around.group.clone()))
         }),
@@ -162,6 +193,14 @@ pub(super) fn fixtures() -> Vec<Entry> {
             Erased::new(Margin::Drift.node(me, around.group.clone()))
         }),
     ]
+}
+
+fn quorum(me: NodeId, around: &Surroundings, form: Form, quorums: Quorums) -> MutexNode {
+    Erased::new(Maekawa::new(me, around.group.clone(), form, quorums))
+}
+
+fn votes(me: NodeId, around: &Surroundings, asks: Asks) -> MutexNode {
+    Erased::new(Voting::new(me, around.group.clone(), asks, around.bounds))
 }
 
 fn flawed(me: NodeId, around: &Surroundings, flaw: Flaw) -> MutexNode {
