@@ -99,7 +99,7 @@ impl Observer<Command, Event> for Ledger {
             Change::Leaves => self.writes(time, node),
             // Whoever goes down has not written: the customer has the money still.
             Change::Dies => drop(self.open.remove(&node)),
-            Change::Asks(_) | Change::GivesUp => {}
+            Change::Asks(..) | Change::GivesUp => {}
         }
     }
 }
