@@ -16,7 +16,7 @@ mod voting_risk;
 pub(crate) use bank::BankArgs;
 pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
-pub(crate) use compare::{CompareArgs, PicturePlan, Plan, Reality};
+pub(crate) use compare::{CompareArgs, FailurePlan, Heat, LeftOut, PicturePlan, Plan, Reality};
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs};
 pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;

@@ -23,6 +23,7 @@ pub mod compare;
 pub mod election;
 mod error;
 pub mod experiment;
+pub mod failures;
 mod family;
 pub mod mutex;
 pub mod replay;

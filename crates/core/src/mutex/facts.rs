@@ -29,6 +29,9 @@ pub struct Facts {
     pub model: Model,
     /// What carries a message to all.
     pub medium: Medium,
+    /// Whether it sends messages for ever, even when nobody wants in: then a run is over when all have what they asked
+    /// for.
+    pub restless: bool,
     /// The node that keeps the lock for all, if there is one.
     pub keeper: fn(&Group) -> Option<NodeId>,
     /// Whether there is such a group for so many nodes, or a sentence that says for how many there is one.
@@ -52,6 +55,7 @@ impl Facts {
             links: Links::AnyOrder,
             model: Model::Asynchronous,
             medium: Medium::Unicast,
+            restless: false,
             keeper: |_| None,
             fits: |_| Ok(()),
             form: &[],

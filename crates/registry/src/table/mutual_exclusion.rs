@@ -5,6 +5,9 @@ use crate::erased::Erased;
 use quorate_core::NodeId;
 use quorate_core::fixtures::central::{AnyReturnEnds, DeniesForEver};
 use quorate_core::fixtures::lamport::{CrossesOutFirst, any_order_facts};
+use quorate_core::fixtures::raymond::{Deaf, ForgetsToAsk};
+use quorate_core::fixtures::token_request::NoTick;
+use quorate_core::fixtures::token_ring::{Regenerates, Uncancelled};
 use quorate_core::fixtures::toys::arbiter::Arbitrated;
 use quorate_core::fixtures::toys::embrace::Embrace;
 use quorate_core::fixtures::toys::favourite::Row;
@@ -15,7 +18,8 @@ use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::{Flaw, NoLock, RicartAgrawala1981, Spoilt, no_lock};
 use quorate_core::mutex::central::WhenBusy;
 use quorate_core::mutex::{
-    Central, Lamport, RicartAgrawala, RicartAgrawalaModulo, central, lamport, ricart_agrawala, ricart_agrawala_modulo,
+    Central, Lamport, Raymond, RicartAgrawala, RicartAgrawalaModulo, TokenRequest, TokenRing, central, lamport,
+    raymond, ricart_agrawala, ricart_agrawala_modulo, token_request, token_ring,
 };
 
 type Modulo = RicartAgrawalaModulo;
@@ -41,6 +45,13 @@ pub(super) fn algorithms() -> Vec<Entry> {
         mutex::<Modulo>(&ricart_agrawala_modulo::FACTS, |me, around| {
             Erased::new(Modulo::new(me, around.group.clone()))
         }),
+        mutex::<TokenRing>(&token_ring::FACTS, |me, around| {
+            Erased::new(TokenRing::new(me, around.group.clone(), around.bounds))
+        }),
+        mutex::<TokenRequest>(&token_request::FACTS, |me, around| {
+            Erased::new(TokenRequest::new(me, around.group.clone()))
+        }),
+        mutex::<Raymond>(&raymond::FACTS, |me, around| Erased::new(Raymond::new(me, around.group.clone()))),
     ]
 }
 
@@ -63,6 +74,21 @@ pub(super) fn fixtures() -> Vec<Entry> {
         }),
         mutex::<Spoilt<Lamport, CrossesOutFirst>>(const { &CrossesOutFirst::facts() }, |me, around| {
             Erased::new(CrossesOutFirst::node(me, around.group.clone()))
+        }),
+        mutex::<Spoilt<TokenRing, Uncancelled>>(const { &Uncancelled::facts() }, |me, around| {
+            Erased::new(Uncancelled::node(me, around.group.clone(), around.bounds))
+        }),
+        mutex::<Spoilt<TokenRing, Regenerates>>(const { &Regenerates::facts() }, |me, around| {
+            Erased::new(Regenerates::node(me, around.group.clone(), around.bounds))
+        }),
+        mutex::<Spoilt<TokenRequest, NoTick>>(const { &NoTick::facts() }, |me, around| {
+            Erased::new(NoTick::node(me, around.group.clone()))
+        }),
+        mutex::<Spoilt<Raymond, ForgetsToAsk>>(const { &ForgetsToAsk::facts() }, |me, around| {
+            Erased::new(ForgetsToAsk::node(me, around.group.clone()))
+        }),
+        mutex::<Spoilt<Raymond, Deaf>>(const { &Deaf::facts() }, |me, around| {
+            Erased::new(Deaf::node(me, around.group.clone()))
         }),
         mutex::<Arbiter>(const { &Memory::Forgetful.facts() }, |me, around| {
             Erased::new(Memory::Forgetful.node(me, around.group.clone()))
