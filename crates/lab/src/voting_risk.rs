@@ -35,6 +35,7 @@ pub use trial::{Draws, Trial, simulate};
 
 use binomial::Odds;
 use quorate_core::Duration;
+use quorate_sim::dice::Dice;
 use quorate_sim::settings::Length;
 
 /// More replicas than anybody has, and as many as are summed up in a moment.
@@ -113,6 +114,11 @@ impl Forgetting {
     /// How likely a voter forgets while its vote is needed: p.
     pub fn chance(self) -> f64 {
         self.odds().happens()
+    }
+
+    /// Whether a voter forgets. Whole numbers only, so that a seed draws the same on every machine.
+    fn strikes(self, dice: &mut Dice) -> bool {
+        dice.below(self.lifetime.nanos()) < self.interval.nanos()
     }
 
     fn odds(self) -> Odds {

@@ -104,13 +104,12 @@ fn print(
     let (interval, lifetime) = (Length(forgetting.interval()), Length(forgetting.lifetime()));
     let chance = Likelihood::of(forgetting.chance());
     writeln!(out, "{} · voters forget with p = {chance}, {interval} of {lifetime}\n", paint::bold(&title))?;
+    let forgets = if ballot.overlap() == majority { "all".into() } else { format!("{} or more", ballot.overlap()) };
     writeln!(
         out,
-        "While a node is inside, a rival gets a majority too if {} of the {majority} voters forget whom they\n\
-         voted for, because {} never voted. {}\n",
-        at_least(ballot.overlap(), majority),
-        if replicas == majority { "none".into() } else { (replicas - majority).to_string() },
-        how_often(likelihood)
+        "While a node is inside with {majority} votes, a rival gets {majority} votes too if {forgets} of those voters\n\
+         forget whom they voted for. {}\n",
+        how_often(forgetting, likelihood)
     )?;
     writeln!(out, "  {}", paint::bold(&format!("{:<16}{:>14}{:>12}", "two inside", "probability", "log10")))?;
     row("by the formula", &likelihood.to_string(), likelihood.log10(), "", &mut out)?;
@@ -121,15 +120,11 @@ fn print(
     deck(ballot, forgetting, &mut out)
 }
 
-fn at_least(overlap: u64, majority: u64) -> String {
-    if overlap == majority { "all".into() } else { format!("at least {overlap}") }
-}
-
 /// The second sentence.
-fn how_often(likelihood: Likelihood) -> String {
-    if likelihood == Likelihood::NEVER {
+fn how_often(forgetting: Forgetting, likelihood: Likelihood) -> String {
+    if forgetting.interval() == Duration::ZERO {
         "Voters that never forget let nobody else in.".into()
-    } else if likelihood == Likelihood::ALWAYS {
+    } else if forgetting.interval() == forgetting.lifetime() {
         "Voters that always forget let everybody in.".into()
     } else {
         format!("That happens with probability {likelihood}.")
@@ -171,13 +166,12 @@ fn deck(ballot: Ballot, forgetting: Forgetting, out: &mut impl Write) -> io::Res
     let beginning = if (its_ballot, its_forgetting) == (ballot, forgetting) {
         "This is the deck's example".into()
     } else {
-        let likelihood = violation(its_ballot, its_forgetting);
-        format!("The deck's example is 24 of 32 votes, 10s of 3h, which comes to {likelihood}")
+        format!("The deck's example, 24 of 32 votes and 10s of 3h, is {}", violation(its_ballot, its_forgetting))
     };
+    let slip = Likelihood::from_ln(ln_as_printed(its_ballot, its_forgetting));
     let text = format!(
-        "{beginning}. The deck says 10^-40, so it is safer than that; its formula has\n\
-         p^k p^(m-k) where p^k (1-p)^(m-k) is meant, and would give {}.",
-        Likelihood::from_ln(ln_as_printed(its_ballot, its_forgetting))
+        "{beginning}, and less than the 10^-40 that the deck says.\n\
+         The deck's formula has a slip: with p^k p^(m-k) in place of p^k (1-p)^(m-k) it would give {slip}."
     );
     writeln!(out, "\n{}", paint::dim(&text))
 }

@@ -36,17 +36,12 @@ impl Draws {
     pub fn new(ballot: Ballot, forgetting: Forgetting, seed: u64) -> Self {
         Self { ballot, forgetting, dice: Dice::new(seed, Stream::Faults) }
     }
-
-    /// Whole numbers only, so that a seed draws the same on every machine.
-    fn forgets(&mut self) -> bool {
-        self.dice.below(self.forgetting.lifetime.nanos()) < self.forgetting.interval.nanos()
-    }
 }
 
 impl Trial for Draws {
     fn violates(&mut self) -> bool {
         let Ballot { replicas, majority } = self.ballot;
-        let forgot = (0..majority).filter(|_| self.forgets()).count() as u64;
+        let forgot = (0..majority).filter(|_| self.forgetting.strikes(&mut self.dice)).count() as u64;
         // The rival has the votes of all who never gave theirs, and of all who forgot.
         (replicas - majority) + forgot >= majority
     }
