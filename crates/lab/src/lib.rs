@@ -16,6 +16,7 @@
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
+pub mod bank;
 mod chaos;
 pub mod check;
 pub mod compare;
@@ -32,6 +33,7 @@ mod spec;
 pub mod sweep;
 pub mod trace;
 mod typed;
+pub mod voting_risk;
 
 pub use chaos::{FaultMix, Trouble};
 pub use election::Election;
