@@ -74,6 +74,17 @@ impl VectorClock {
         }
     }
 
+    /// Knows of so many events of this node from now on, unless it knows of more.
+    pub fn raise(&mut self, node: NodeId, count: u64) {
+        let index = node.index();
+        if count > 0 && self.0.len() <= index {
+            self.0.resize(index + 1, 0);
+        }
+        if let Some(known) = self.0.get_mut(index) {
+            *known = (*known).max(count);
+        }
+    }
+
     /// Learns all that another clock knows.
     pub fn merge(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
@@ -170,6 +181,18 @@ mod tests {
         assert!(!received.happened_before(&sent));
         assert!(elsewhere.concurrent_with(&received));
         assert!(!sent.happened_before(&sent));
+    }
+
+    #[test]
+    fn a_raised_count_never_falls_and_trailing_zeroes_are_not_stored() {
+        let [one, three] = [0, 2].map(NodeId::from_index);
+        let mut clock = VectorClock::new();
+        clock.raise(three, 0);
+        assert_eq!(clock, VectorClock::new());
+        clock.raise(three, 5);
+        clock.raise(three, 4);
+        clock.raise(one, 1);
+        assert_eq!(clock.counts(), [1, 0, 5]);
     }
 
     fn clocks() -> impl Strategy<Value = VectorClock> {

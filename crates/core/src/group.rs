@@ -74,7 +74,7 @@ impl Group {
         &self.0
     }
 
-    fn place_of(&self, node: NodeId) -> Option<usize> {
+    pub(crate) fn place_of(&self, node: NodeId) -> Option<usize> {
         self.0.binary_search(&node).ok()
     }
 }

@@ -21,7 +21,8 @@
 //! assert!(matches!(effects[..], [Effect::Emit { event: Event::Entered { .. }, .. }]));
 //! ```
 //!
-//! The algorithms live in one module per family ([`mutex`], [`election`]), one file each. Wrappers are protocols
+//! The algorithms live in one module per family ([`mutex`], [`election`]), one file each; [`local`] is the race in one
+//! process that they all begin with. Wrappers are protocols
 //! too: [`Reliable`](wrap::Reliable) for links that lose, repeat and reorder, [`Many`](wrap::Many) for many
 //! named resources side by side.
 #![no_std]
@@ -42,6 +43,7 @@ mod fence;
 mod fixed;
 pub mod fixtures;
 mod group;
+pub mod local;
 pub mod mutex;
 mod node;
 #[cfg(feature = "postcard")]
@@ -50,6 +52,7 @@ mod protocol;
 #[cfg(test)]
 mod rehearsal;
 mod time;
+mod tree;
 pub mod wrap;
 
 pub use barrier::Barrier;
@@ -64,3 +67,4 @@ pub use group::{Epoch, Group, View, majority};
 pub use node::{Incarnation, NodeId};
 pub use protocol::{Durable, Input, Never, Protocol, WriteOf};
 pub use time::{Duration, Span, Time};
+pub use tree::Tree;

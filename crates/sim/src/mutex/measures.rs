@@ -153,7 +153,7 @@ impl Observer<Command, Event> for Measures {
         let before = *standing;
         *standing = before.after(change);
         match (before, change) {
-            (Standing::Outside, Change::Asks(_)) => self.asks(time, node),
+            (Standing::Outside, Change::Asks(..)) => self.asks(time, node),
             (_, Change::Enters(_)) => self.enters(time, node, before),
             (Standing::Inside, Change::Leaves) => self.leaves(time, node),
             (Standing::Inside, Change::GivesUp | Change::Dies) => self.inside = self.inside.saturating_sub(1),
@@ -161,7 +161,7 @@ impl Observer<Command, Event> for Measures {
                 self.end(node);
                 self.handover = None;
             }
-            (Standing::Waiting | Standing::Inside, Change::Asks(_))
+            (Standing::Waiting | Standing::Inside, Change::Asks(..))
             | (Standing::Outside, Change::Leaves | Change::GivesUp | Change::Dies) => {}
         }
     }

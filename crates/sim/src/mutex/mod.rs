@@ -13,14 +13,14 @@ pub use properties::{Expectations, OrderWatch, Properties};
 pub use workload::{Demand, Pattern, Requests};
 
 use crate::moment::{Done, Happening, Moment, Taken};
-use quorate_core::mutex::{Access, Command, Event};
+use quorate_core::mutex::{Access, Command, Event, Patience};
 use quorate_core::{Fence, NodeId, Time};
 
 /// A change in a node's relation to the critical section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It asks.
-    Asks(Access),
+    Asks(Patience, Access),
     /// It is inside.
     Enters(Fence),
     /// It has left.
@@ -35,12 +35,13 @@ pub enum Change {
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
         Moment::Input { time, node, input: Taken::Command(command), .. } => {
-            let access = match command {
-                Command::Acquire | Command::Try => Access::Exclusive,
-                Command::Share => Access::Shared,
+            let asks = match command {
+                Command::Acquire => Change::Asks(Patience::Wait, Access::Exclusive),
+                Command::Try => Change::Asks(Patience::Try, Access::Exclusive),
+                Command::Share => Change::Asks(Patience::Wait, Access::Shared),
                 Command::Cancel | Command::Release => return None,
             };
-            Some((*time, *node, Change::Asks(access)))
+            Some((*time, *node, asks))
         }
         Moment::Effect { time, node, effect: Done::Emit(event) } => {
             let change = match event {
@@ -75,8 +76,8 @@ impl Standing {
     #[must_use]
     pub fn after(self, change: Change) -> Self {
         match (self, change) {
-            (Self::Outside, Change::Asks(_)) => Self::Waiting,
-            (standing, Change::Asks(_)) => standing,
+            (Self::Outside, Change::Asks(..)) => Self::Waiting,
+            (standing, Change::Asks(..)) => standing,
             (_, Change::Enters(_)) => Self::Inside,
             (_, Change::Leaves | Change::GivesUp | Change::Dies) => Self::Outside,
         }

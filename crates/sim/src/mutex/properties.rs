@@ -5,7 +5,7 @@ use super::{Change, Standing, change};
 use crate::causality::Causality;
 use crate::moment::{Moment, Observer};
 use crate::property::{Kind, Verdict, Violation};
-use quorate_core::mutex::{Access, Command, Event};
+use quorate_core::mutex::{Access, Command, Event, Patience};
 use quorate_core::{Fence, NodeId, Time, VectorClock};
 
 /// What an algorithm promises beyond exclusion and service.
@@ -176,9 +176,10 @@ impl Properties {
         Some(Violation { time: self.end, line: self.lines, since: first.asked, text })
     }
 
-    fn asks(&mut self, time: Time, node: NodeId, access: Access) {
+    fn asks(&mut self, time: Time, node: NodeId, patience: Patience, access: Access) {
         let access = if self.expects.shares { access } else { Access::Exclusive };
-        if let Some(overtaking) = &mut self.overtaking {
+        // Nobody can go ahead of a try: it does not wait its turn, not even while its denial is under way.
+        if let Some(overtaking) = self.overtaking.as_mut().filter(|_| patience == Patience::Wait) {
             overtaking.asks(node, access);
         }
         self.waiting += 1;
@@ -301,7 +302,7 @@ impl Observer<Command, Event> for Properties {
         let before = state.standing;
         state.standing = before.after(change);
         match (before, change) {
-            (Standing::Outside, Change::Asks(access)) => self.asks(time, node, access),
+            (Standing::Outside, Change::Asks(patience, access)) => self.asks(time, node, patience, access),
             (before, Change::Enters(fence)) => self.enters(time, node, before, fence),
             (Standing::Inside, Change::Leaves | Change::GivesUp | Change::Dies) => self.inside -= 1,
             (Standing::Waiting, Change::Leaves | Change::GivesUp | Change::Dies) => {
@@ -310,7 +311,7 @@ impl Observer<Command, Event> for Properties {
                     overtaking.ends(node);
                 }
             }
-            (Standing::Waiting | Standing::Inside, Change::Asks(_))
+            (Standing::Waiting | Standing::Inside, Change::Asks(..))
             | (Standing::Outside, Change::Leaves | Change::GivesUp | Change::Dies) => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::mutex_tale::{Tale, ms};
 use expect_test::expect;
-use quorate_sim::mutex::{Expectations, OrderWatch, Properties};
+use quorate_sim::mutex::{Expectations, From, OrderWatch, Promise, Properties};
 use quorate_sim::property::{Kind, Verdict};
 
 /// Of four nodes, everything promised.
@@ -64,6 +64,21 @@ fn two_inside_are_caught() {
         5ms exclusion: node 1 entered while node 3 was inside (since 0ms)
     "#]]
     .assert_eq(&breaches(&tale));
+}
+
+/// Two go ahead of node 1, and one may. Of node 2, which only tries, nobody is ahead: its denial is late, that is all.
+#[test]
+fn one_too_many_ahead_of_a_request_is_caught_but_a_try_waits_for_no_turn() {
+    let overtaking = Some(Promise { most: 1, from: From::Asking });
+    let tale = || Tale::to(Properties::new(4, Expectations { overtaking, ..Expectations::default() }));
+    let passed = tale().asks(0, 1).asks(1, 3).asks(1, 4).enters(2, 3, 1).leaves(3, 3).enters(4, 4, 2).leaves(5, 4);
+    let passed = passed.enters(6, 1, 3).leaves(7, 1);
+    expect![[r#"
+        4ms overtaking-bounded: node 4 is number 2 to go ahead of node 1, and at most 1 may (since 0ms)
+    "#]]
+    .assert_eq(&breaches(&passed));
+    let tried = tale().tries(0, 2).asks(1, 3).asks(1, 4).enters(2, 3, 1).leaves(3, 3).enters(4, 4, 2).leaves(5, 4);
+    assert_eq!(breaches(&tried.gets_denied(6, 2)), "");
 }
 
 /// The first breach is the one that is told.

@@ -46,7 +46,7 @@ pub const DENY_FACTS: Facts = Facts {
         ..PROFILE
     },
     cost: Cost {
-        messages: "3 + 2 a denial, own 0",
+        messages: "3 + 2/denial, own 0",
         sync: "2T…7T",
         total: |case, entries| match case.load {
             Load::Alone(_) => Range::exactly(3).times(entries),

@@ -1,12 +1,18 @@
 //! Locks side by side, under every order of commands and deliveries.
 
 use super::table::Table;
+use crate::bounds::Bounds;
+use crate::mutex::maekawa::Form;
+use crate::mutex::quorum::Quorums;
+use crate::mutex::voting::Asks;
 use crate::mutex::{
-    Central, Command, Event, Lamport, ReadersWriters, RicartAgrawala, RicartAgrawalaRing, RoucairolCarvalho,
+    Central, Command, Event, Lamport, Maekawa, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaRing,
+    RoucairolCarvalho, TokenRequest, TokenRing, Voting,
 };
 use crate::node::NodeId;
+use crate::time::Duration;
 use crate::wrap::OneOfMany;
-use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
+use proptest::prelude::{Strategy, any, prop, prop_assert, prop_oneof, proptest};
 use std::vec::Vec;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -67,20 +73,22 @@ impl<P: OneOfMany<Command = Command, Event = Event>> Table<P> {
 }
 
 /// The table itself checks that one is inside at a time and that fences grow.
-fn assert_safe_and_live<P: OneOfMany<Command = Command, Event = Event>>(table: Table<P>, actions: Vec<Action>) {
-    for node in &at_rest(table, actions).nodes {
-        assert_eq!(node.live(), 0, "idle instances are forgotten");
-    }
-}
-
-/// The table when all that was asked for is served.
-fn at_rest<P: OneOfMany<Command = Command, Event = Event>>(mut table: Table<P>, actions: Vec<Action>) -> Table<P> {
+fn assert_safe_and_served<P>(mut table: Table<P>, actions: Vec<Action>) -> Table<P>
+where
+    P: OneOfMany<Command = Command, Event = Event>,
+{
     for action in actions {
         table.act(action);
     }
     table.come_to_rest();
     assert!(table.waiting.is_empty(), "not served: {:?}", table.waiting);
     table
+}
+
+fn assert_safe_and_live<P: OneOfMany<Command = Command, Event = Event>>(table: Table<P>, actions: Vec<Action>) {
+    for node in &assert_safe_and_served(table, actions).nodes {
+        assert_eq!(node.live(), 0, "idle instances are forgotten");
+    }
 }
 
 proptest! {
@@ -98,6 +106,7 @@ proptest! {
     fn named_locks_of_lamport_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
         assert_safe_and_live(Table::new(3, Lamport::new).in_order(), actions);
     }
+
     #[test]
     fn named_locks_round_a_ring_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
         assert_safe_and_live(Table::new(3, RicartAgrawalaRing::new), actions);
@@ -111,10 +120,51 @@ proptest! {
     /// Whoever has permissions keeps what it has of the name, so that it need not ask again.
     #[test]
     fn named_locks_of_roucairol_and_carvalho_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
-        let table = at_rest(Table::new(3, RoucairolCarvalho::new), actions);
+        let table = assert_safe_and_served(Table::new(3, RoucairolCarvalho::new), actions);
         let kept = table.nodes.iter().flat_map(|node| NAMES.iter().filter_map(|name| node.get(name)));
         for instance in kept {
             assert!(!instance.is_idle(), "idle instances are forgotten");
         }
+    }
+
+    #[test]
+    fn named_locks_of_a_ring_on_call_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, TokenRing::on_call), actions);
+    }
+
+    /// Where the token is, and what was asked, must not be forgotten.
+    #[test]
+    fn named_locks_of_a_token_that_is_asked_for_are_safe_and_served(
+        actions in prop::collection::vec(action(), 0..300)
+    ) {
+        assert_safe_and_served(Table::new(3, TokenRequest::new), actions);
+    }
+
+    /// A name whose token is back at the root is forgotten by all.
+    #[test]
+    fn named_locks_of_a_token_on_a_tree_are_safe_and_served(actions in prop::collection::vec(action(), 0..300)) {
+        let table = assert_safe_and_served(Table::new(3, Raymond::new), actions);
+        let [root, children @ ..] = &table.nodes[..] else { return Ok(()) };
+        for child in children {
+            prop_assert!(child.live() <= root.live(), "a child knows of a name whose token the root has");
+        }
+    }
+
+    #[test]
+    fn named_locks_of_maekawa_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        let make = |me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid);
+        assert_safe_and_live(Table::new(3, make), actions);
+    }
+
+    /// Whoever only tries needs no timer, which is all that is missing here.
+    #[test]
+    fn named_votes_are_safe_and_forgotten(actions in prop::collection::vec(action(), 0..300)) {
+        let tries = |action| match action {
+            Action::Turn { node, name, give_up, .. } => Action::Turn { node, name, give_up, patient: false },
+            Action::Deliver(place) => Action::Deliver(place),
+        };
+        let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
+        let make = |me, group| Voting::new(me, group, Asks::All, bounds);
+        assert_safe_and_live(Table::new(3, make), actions.into_iter().map(tries).collect());
     }
 }

@@ -1,0 +1,58 @@
+//! Storms, and peers that break every rule.
+
+use super::super::Message;
+use crate::effects::Effects;
+use crate::group::Group;
+use crate::mutex::storm::{GUSTS, storms, sunk};
+use crate::mutex::{COMMANDS, Patience, Raymond, Token, raymond};
+use crate::node::NodeId;
+use crate::protocol::{Input, Protocol};
+use crate::time::Time;
+use crate::wrap::OneOfMany;
+use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use std::vec::Vec;
+
+const MESSAGES: [Message; 4] = [
+    Message::Request { patience: Patience::Wait },
+    Message::Request { patience: Patience::Try },
+    Message::Token(Token { fence: crate::Fence { epoch: crate::Epoch(0), counter: 3 }, label: () }),
+    Message::Denied,
+];
+
+fn inputs() -> impl Strategy<Value = Input<Raymond>> {
+    prop_oneof![
+        prop::sample::select(&COMMANDS).prop_map(Input::Command),
+        (0..7_usize, prop::sample::select(&MESSAGES))
+            .prop_map(|(from, message)| Input::Message { from: NodeId::from_index(from), message }),
+    ]
+}
+
+proptest! {
+    /// In the end there is one token, and following the directions leads to it from everywhere.
+    #[test]
+    fn a_token_on_a_tree_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
+        let nodes = storm.strike(Raymond::new, &raymond::FACTS).map_err(sunk)?;
+        prop_assert_eq!(nodes.iter().filter(|node| node.hand.holds()).count(), 1, "there is one token");
+        for start in &nodes {
+            let mut at = start;
+            for _ in 0..nodes.len() {
+                at = &nodes[at.toward.index()];
+            }
+            prop_assert!(at.hand.holds(), "{:?} does not find the token: {nodes:#?}", start.place);
+        }
+        let at_root = nodes[0].hand.holds();
+        prop_assert_eq!(nodes.iter().all(Raymond::is_idle), at_root, "only the token's place is left behind");
+    }
+
+    /// Each step asserts what the node itself answers for.
+    #[test]
+    fn nothing_that_a_peer_sends_trips_an_assertion(
+        me in 0..6_usize,
+        inputs in prop::collection::vec(inputs(), 0..60),
+    ) {
+        let mut node = Raymond::new(NodeId::from_index(me), Group::of_size(6));
+        for input in inputs {
+            node.step(Time::ZERO, input, &mut Effects::new(&mut Vec::new()));
+        }
+    }
+}

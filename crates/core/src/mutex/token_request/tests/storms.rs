@@ -1,0 +1,58 @@
+//! Storms, and peers that break every rule.
+
+use super::super::Message;
+use crate::clock::{Clock, VectorClock};
+use crate::effects::Effects;
+use crate::fence::Fence;
+use crate::group::Group;
+use crate::mutex::storm::{GUSTS, storms, sunk};
+use crate::mutex::{COMMANDS, Patience, Token, TokenRequest, token_request};
+use crate::node::NodeId;
+use crate::protocol::{Input, Protocol};
+use crate::time::Time;
+use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
+use std::vec::Vec;
+
+fn messages() -> impl Strategy<Value = Message> {
+    let numbers = || prop_oneof![0..4_u64, u64::MAX - 1..=u64::MAX].prop_map(Clock);
+    let patience = prop::sample::select(&[Patience::Wait, Patience::Try]);
+    let token = prop::collection::vec((0..7_usize, numbers()), 0..4).prop_map(|answers| {
+        let mut label = VectorClock::new();
+        for (node, Clock(number)) in answers {
+            label.raise(NodeId::from_index(node), number);
+        }
+        Message::Token(Token { fence: Fence::default(), label })
+    });
+    prop_oneof![
+        (numbers(), patience).prop_map(|(number, patience)| Message::Request { number, patience }),
+        numbers().prop_map(|number| Message::Denied { number }),
+        token,
+    ]
+}
+
+fn inputs() -> impl Strategy<Value = Input<TokenRequest>> {
+    prop_oneof![
+        prop::sample::select(&COMMANDS).prop_map(Input::Command),
+        (0..5_usize, messages()).prop_map(|(from, message)| Input::Message { from: NodeId::from_index(from), message }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_token_that_is_asked_for_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
+        let nodes = storm.strike(TokenRequest::new, &token_request::FACTS).map_err(sunk)?;
+        prop_assert_eq!(nodes.iter().filter(|node| node.hand.holds()).count(), 1, "there is one token");
+    }
+
+    /// Each step asserts what the node itself answers for.
+    #[test]
+    fn nothing_that_a_peer_sends_trips_an_assertion(
+        me in 0..4_usize,
+        inputs in prop::collection::vec(inputs(), 0..60),
+    ) {
+        let mut node = TokenRequest::new(NodeId::from_index(me), Group::of_size(4));
+        for input in inputs {
+            node.step(Time::ZERO, input, &mut Effects::new(&mut Vec::new()));
+        }
+    }
+}

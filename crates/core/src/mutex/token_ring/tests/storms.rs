@@ -1,0 +1,71 @@
+//! Storms over the ring in both its forms, and peers that break every rule.
+
+use super::super::{Lap, Message, Timer};
+use super::ring;
+use crate::effects::Effects;
+use crate::fence::Fence;
+use crate::group::Group;
+use crate::mutex::storm::{GUSTS, storms, sunk, timed_storms};
+use crate::mutex::{COMMANDS, Command, Token, TokenRing, token_ring};
+use crate::node::NodeId;
+use crate::protocol::{Input, Protocol};
+use crate::time::Time;
+use crate::wrap::OneOfMany;
+use proptest::prelude::{Just, Strategy, any, prop, prop_assert, prop_oneof, proptest};
+use std::vec::Vec;
+
+fn messages() -> impl Strategy<Value = Message> {
+    let token = (any::<u32>(), any::<bool>(), 0..9_u64).prop_map(|(hops, used, counter)| {
+        Message::Token(Token { fence: Fence { counter, ..Fence::default() }, label: Lap { hops, used } })
+    });
+    prop_oneof![token, Just(Message::Call)]
+}
+
+fn inputs() -> impl Strategy<Value = Input<TokenRing>> {
+    prop_oneof![
+        prop::sample::select(&COMMANDS).prop_map(Input::Command),
+        (0..5_usize, messages()).prop_map(|(from, message)| Input::Message { from: NodeId::from_index(from), message }),
+        Just(Input::Timer(Timer::Rest)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_token_ring_stands_every_storm(storm in timed_storms(GUSTS, &COMMANDS)) {
+        storm.strike(ring, &token_ring::FACTS).map_err(sunk)?;
+    }
+
+    /// When nobody wants in, everything is as in the beginning.
+    #[test]
+    fn a_ring_on_call_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
+        let nodes = storm.strike(TokenRing::on_call, &token_ring::FACTS).map_err(sunk)?;
+        prop_assert!(nodes.iter().all(TokenRing::is_idle), "something is left behind: {nodes:#?}");
+    }
+
+    /// Each step asserts what the node itself answers for.
+    #[test]
+    fn nothing_that_a_peer_sends_trips_an_assertion(
+        me in 0..4_usize,
+        on_call in any::<bool>(),
+        inputs in prop::collection::vec(inputs(), 0..60),
+    ) {
+        let make = if on_call { TokenRing::on_call } else { ring };
+        let mut node = make(NodeId::from_index(me), Group::of_size(4));
+        for input in inputs {
+            node.step(Time::ZERO, input, &mut Effects::new(&mut Vec::new()));
+        }
+    }
+}
+
+/// Only those who want nothing are done with a token that sleeps, and nobody with one that moves.
+#[test]
+fn a_name_is_forgotten_only_where_the_token_sleeps() {
+    let group = Group::of_size(2);
+    let [one, two] = [0, 1].map(NodeId::from_index);
+    assert!(!ring(one, group.clone()).is_idle() && !ring(two, group.clone()).is_idle());
+    assert!(ring(one, Group::of_size(1)).is_idle());
+    let mut caller = TokenRing::on_call(two, group.clone());
+    assert!(TokenRing::on_call(one, group).is_idle() && caller.is_idle());
+    caller.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut Vec::new()));
+    assert!(!caller.is_idle());
+}

@@ -1,0 +1,113 @@
+//! A group as a balanced binary tree.
+
+use crate::group::Group;
+use crate::node::NodeId;
+
+/// The members of a group as a balanced binary tree, row by row in the order of their numbers: the lowest one is the
+/// root, the next two are its children, and so on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree(Group);
+
+impl Tree {
+    /// The tree of this group.
+    pub const fn of(group: Group) -> Self {
+        Self(group)
+    }
+
+    /// The root.
+    pub fn root(&self) -> Option<NodeId> {
+        self.0.first()
+    }
+
+    /// The next node on the way to the root; nothing for the root itself and for strangers.
+    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
+        let place = self.0.place_of(node)?.checked_sub(1)? / 2;
+        self.0.as_slice().get(place).copied()
+    }
+
+    /// The next nodes away from the root.
+    pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let place = self.0.place_of(node);
+        let places = place.into_iter().flat_map(|place| [2 * place + 1, 2 * place + 2]);
+        places.filter_map(|place| self.0.as_slice().get(place).copied())
+    }
+
+    /// Whether an edge joins the two.
+    pub fn joins(&self, one: NodeId, other: NodeId) -> bool {
+        self.parent(one) == Some(other) || self.parent(other) == Some(one)
+    }
+
+    /// How many edges are between the two members; nothing if one is a stranger.
+    pub fn distance(&self, one: NodeId, other: NodeId) -> Option<u64> {
+        let (mut one, mut other) = (self.0.place_of(one)?, self.0.place_of(other)?);
+        let mut edges = 0;
+        // The one further down the tree, which has the larger place, climbs until they meet.
+        while one != other {
+            let lower = if one > other { &mut one } else { &mut other };
+            *lower = (*lower - 1) / 2;
+            edges += 1;
+        }
+        Some(edges)
+    }
+
+    /// How many edges are between the two members that are furthest apart.
+    pub fn diameter(&self) -> u64 {
+        let Some(depth) = self.0.len().checked_ilog2() else { return 0 };
+        let lowest_row = 1 << depth;
+        // Whether the lowest row has a node below the root's second child, too.
+        let reaches_over = self.0.len() - lowest_row >= lowest_row / 2;
+        match depth {
+            0 => 0,
+            _ if reaches_over => 2 * u64::from(depth),
+            _ => 2 * u64::from(depth) - 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tree;
+    use crate::group::Group;
+    use crate::node::NodeId;
+    use std::vec::Vec;
+
+    fn numbers(nodes: impl IntoIterator<Item = NodeId>) -> Vec<u32> {
+        nodes.into_iter().map(NodeId::number).collect()
+    }
+
+    #[test]
+    fn rows_are_filled_in_order() {
+        let tree = Tree::of(Group::of_size(6));
+        let at = |number: usize| NodeId::from_index(number - 1);
+        assert_eq!(tree.root(), Some(at(1)));
+        assert_eq!(tree.parent(at(1)), None);
+        assert_eq!(numbers(tree.children(at(1))), [2, 3]);
+        assert_eq!(numbers(tree.children(at(2))), [4, 5]);
+        assert_eq!(numbers(tree.children(at(3))), [6]);
+        assert_eq!(tree.parent(at(6)), Some(at(3)));
+        assert!(tree.joins(at(2), at(5)) && tree.joins(at(5), at(2)) && !tree.joins(at(4), at(5)));
+        assert_eq!(tree.distance(at(4), at(6)), Some(4));
+        assert_eq!(tree.distance(at(4), at(5)), Some(2));
+        assert_eq!(tree.distance(at(4), at(7)), None);
+    }
+
+    #[test]
+    fn places_count_and_not_numbers() {
+        let members = [3, 7, 20].map(|number| NodeId::new(number).expect("a node"));
+        let tree = Tree::of(members.into_iter().collect());
+        assert_eq!(numbers(tree.children(members[0])), [7, 20]);
+        assert_eq!(tree.distance(members[1], members[2]), Some(2));
+        assert_eq!(Tree::of(Group::of_size(0)).root(), None);
+    }
+
+    #[test]
+    fn the_diameter_is_the_largest_distance() {
+        for size in 0..=70 {
+            let group = Group::of_size(size);
+            let tree = Tree::of(group.clone());
+            let pairs = group.iter().flat_map(|one| group.iter().map(move |other| (one, other)));
+            let largest = pairs.filter_map(|(one, other)| tree.distance(one, other)).max().unwrap_or(0);
+            assert_eq!(tree.diameter(), largest, "{size} nodes");
+        }
+    }
+}
