@@ -5,7 +5,7 @@ use crate::args::ListArgs;
 use crate::output::output;
 use crate::{paint, report};
 use quorate_core::about::Profile;
-use quorate_core::mutex;
+use quorate_core::{local, mutex};
 use quorate_registry::{Entry, Family, all, fixtures};
 use serde::Serialize;
 use std::io::Write;
@@ -61,9 +61,21 @@ impl From<&Entry> for Row {
     }
 }
 
+/// The race in one process stands beside mutual exclusion, which it is about, though it is in no registry: its threads
+/// are no nodes.
+fn local() -> Row {
+    let Profile { name, class, summary, flaw, .. } = local::PROFILE;
+    let cost = Cost::Entry { messages_per_entry: "0", client_delay: "0", sync_delay: "0" };
+    Row { name, family: Family::Mutex, class, summary, cost, flaw }
+}
+
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
     let entries = if args.fixtures { fixtures() } else { all() };
-    let rows: Vec<Row> = entries.iter().map(Row::from).collect();
+    let mut rows: Vec<Row> = entries.iter().map(Row::from).collect();
+    if !args.fixtures {
+        let place = rows.iter().rposition(|row| row.family == Family::Mutex).map_or(0, |last| last + 1);
+        rows.insert(place, local());
+    }
     if args.json {
         report::json(&rows)?;
         return Ok(Verdict::Holds);

@@ -17,6 +17,13 @@ pub(crate) fn run(line: &str) -> Run {
     run_in(Path::new("."), line)
 }
 
+/// The algorithms that nodes run. `local` is listed among them, but its threads send each other nothing.
+pub(crate) fn algorithms() -> Vec<String> {
+    let listed = run("list --json").json(0);
+    let names = listed.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap().to_owned());
+    names.filter(|name| name != "local").collect()
+}
+
 /// Runs a line in a folder of its own.
 pub(crate) fn run_in(folder: &Path, line: &str) -> Run {
     let words = words(line);
