@@ -1,5 +1,6 @@
 //! What users type.
 
+mod bank;
 mod certs;
 mod check;
 mod compare;
@@ -11,10 +12,12 @@ mod node;
 mod record;
 mod run;
 mod shrink;
+mod voting_risk;
 
+pub(crate) use bank::BankArgs;
 pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
-pub(crate) use compare::{CompareArgs, PicturePlan, Plan, Reality};
+pub(crate) use compare::{CompareArgs, FailurePlan, Heat, LeftOut, PicturePlan, Plan, Reality};
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs};
 pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;
@@ -23,6 +26,7 @@ pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shrink::ShrinkArgs;
+pub(crate) use voting_risk::{SimulateArg, VotingRiskArgs};
 
 use crate::bench::Contender;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -70,6 +74,10 @@ pub(crate) enum Verb {
     Shrink(ShrinkArgs),
     /// Put the algorithms of a family side by side: what the book says, what is simulated, and what is real.
     Compare(CompareArgs),
+    /// Let tellers deposit into one account, with no lock and with every lock, and see what is lost.
+    Bank(BankArgs),
+    /// Tell how likely voting lets two in because voters forgot, by the formula and by simulation.
+    VotingRisk(VotingRiskArgs),
     /// Let every node of a recorded run take its inputs again, and compare what it does.
     Replay(ReplayArgs),
     /// Read a journal: as text, in figures, or to ask what happened before what.

@@ -80,7 +80,7 @@ pub struct Limits {
     pub until: Option<Time>,
     /// After so many events.
     pub events: u64,
-    /// This long after everything was done, if the network does not fall quiet by itself.
+    /// This long after everything was done, if the network does not fall quiet by itself; at once if that is no time.
     pub settle: Duration,
     /// This long after any user last heard anything, if only timers are left to change that.
     pub patience: Duration,
@@ -128,7 +128,8 @@ where
         }
         if workload.is_done() && !world.has_plans() {
             let since = *done_at.get_or_insert(world.time());
-            if world.is_quiet() || world.time().since(since) > limits.settle {
+            let is_settled = limits.settle == Duration::ZERO || world.time().since(since) > limits.settle;
+            if world.is_quiet() || is_settled {
                 return Ending::Done;
             }
         } else {

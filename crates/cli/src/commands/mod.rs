@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod bank;
 pub(crate) mod certs;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -17,3 +18,4 @@ pub(crate) mod shrink;
 pub(crate) mod sim;
 pub(crate) mod sweep;
 pub(crate) mod trace;
+pub(crate) mod voting_risk;

@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 16] = [
     "demo", "list", "explain", "sim", "sweep", "check", "compare", "replay", "trace", "draw", "gallery", "bench",
-    "certs", "shrink",
+    "certs", "shrink", "bank", "voting-risk",
 ];
 
 /// Those whose examples take more than a moment, or other machines.

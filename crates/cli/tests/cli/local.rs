@@ -45,7 +45,8 @@ fn a_check_shows_what_each_lock_lets_happen() {
              6   stores 6
 
         One order: quorate sim local --seed 1
-    "#]].assert_eq(&run("check local").ok(0));
+    "#]]
+    .assert_eq(&run("check local").ok(0));
 }
 
 #[test]
@@ -80,7 +81,8 @@ fn json_of_a_check() {
         locks[].transitions: integer
         locks[].two_inside: null
         locks[].two_inside[]: integer
-    "#]].assert_eq(&shape(&report));
+    "#]]
+    .assert_eq(&shape(&report));
     let wrong = run("check local --lock test-then-set --json").json(1);
     assert_eq!((values(&wrong, "test-then-set"), &wrong["holds"]), (vec![4, 5, 6], &false.into()));
 }
@@ -102,7 +104,8 @@ fn a_run_shows_who_did_what_in_which_order() {
 
         With a lock: quorate sim local --seed 2 --lock semaphore
         Every order: quorate check local
-    "#]].assert_eq(&run("sim local --seed 2").out);
+    "#]]
+    .assert_eq(&run("sim local --seed 2").out);
     expect![[r#"
         local · lock: test-and-set · seed 2
 
@@ -129,7 +132,8 @@ fn a_run_shows_who_did_what_in_which_order() {
 
           The counter is 5, as it should be.
         Every order: quorate check local
-    "#]].assert_eq(&run("sim local --seed 2 --lock test-and-set").ok(0));
+    "#]]
+    .assert_eq(&run("sim local --seed 2 --lock test-and-set").ok(0));
 }
 
 /// Chance finds every ending, and no other one than a check.
@@ -161,7 +165,8 @@ fn json_of_a_run() {
         schedule[]: integer
         seed: integer
         steps[]: string
-    "#]].assert_eq(&shape(&run(line).json(0)));
+    "#]]
+    .assert_eq(&shape(&run(line).json(0)));
     assert_eq!(run(line).out, run(line).out, "the same seed, the same run");
 }
 
@@ -180,13 +185,8 @@ fn it_is_listed_and_explained() {
 /// Nothing about groups means anything to it, and its name comes before its options.
 #[test]
 fn what_it_does_not_take_is_told() {
-    let complaints = [
-        "sweep local",
-        "sim --seed 3 local",
-        "check --nodes 2 local",
-        "shrink local",
-        "explain local --svg local.svg",
-    ];
+    let complaints =
+        ["sweep local", "sim --seed 3 local", "check --nodes 2 local", "shrink local", "explain local --svg local.svg"];
     let told = complaints.map(|line| format!("$ quorate {line}\n{}", run(line).complaint()));
     expect![[r#"
         $ quorate sweep local

@@ -18,10 +18,11 @@
 //!                                     try that it asked for
 //! ```
 //!
-//! Cost: at most 2D messages an entry, where D is the diameter of the tree, at most 2 log₂ n: a request and the token
-//! over each edge between two holders. One node alone: exactly 2 for each edge between it and the holder, and nothing
-//! from then on. If everyone wants in, the token walks round the tree, over each edge twice while all enter once: about
-//! 4 messages an entry, 4(n−1) for n entries. 0 to 2D T from asking to entering; 1 to D T from a leave to the next entry.
+//! Cost: 2 messages, a request and the token, for each edge between one holder and the next: exactly twice the distance,
+//! whatever the order of messages, and so at most 2D an entry, where D is the diameter of the tree (at most 2 log₂ n). One
+//! node alone: exactly twice its distance from the root, and nothing from then on. If everyone wants in, the token walks
+//! round the tree, over each edge twice while all enter once: 4(n−1) messages for n entries, about 4 each. 0 to 2D T from
+//! asking to entering; 1 to D T from a leave to the next entry.
 //!
 //! Assumes: no node dies or restarts; every message arrives once, in any order. The tree is a balanced binary one with
 //! the lowest member as its root, which has the token at first. Every queue is in order of arrival, so that everyone is
@@ -70,7 +71,7 @@ const PROFILE: Profile = Profile {
 };
 
 const COST: Cost = Cost {
-    messages: "≤ 2D, ≈ 4 if all want in",
+    messages: "≤ 2D, full ≈ 4",
     client: "0…2D T",
     sync: "1…D T",
     total: |case, entries| {

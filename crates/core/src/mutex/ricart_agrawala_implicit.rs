@@ -256,9 +256,12 @@ impl RicartAgrawalaImplicit {
     fn be_patient(&mut self, from: NodeId, to: Stamp, clock: Clock, out: &mut Effects<'_, Self>) {
         self.consent.raise(&Floor { clock, fence: Fence::default() });
         let is_member = self.consent.group().contains(from);
+        if self.consent.is_inside_with(to) {
+            return out.note("RI-3", format_args!("hears too late that {from} defers {to}"));
+        }
         match self.consent.waiting() {
             Some((stamp, _, answers)) if stamp == to && is_member => answers.defers(from),
-            Some(_) | None => out.note("RI-3", format_args!("does not wait with {to}, which {from} defers")),
+            Some(_) | None => out.note("RI-3", format_args!("ignores that {from} defers {to}")),
         }
     }
 
@@ -277,7 +280,10 @@ impl RicartAgrawalaImplicit {
     fn end_wait(&mut self, out: &mut Effects<'_, Self>) {
         let Some((stamp, _, answers)) = self.consent.waiting() else { return };
         answers.wait_is_over = true;
-        out.note("RI-4", format_args!("takes silence for consent to {stamp}: {} defer", answers.deferring.len()));
+        if !answers.deferring.is_empty() {
+            let deferring: Group = answers.deferring.iter().copied().collect();
+            out.note("RI-4", format_args!("takes silence for consent to {stamp}, and waits for {deferring}"));
+        }
         self.enter_if_permitted(out);
     }
 

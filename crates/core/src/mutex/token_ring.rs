@@ -58,7 +58,7 @@ use crate::wrap::OneOfMany;
 
 /// What the book says of it.
 pub const FACTS: Facts =
-    Facts { fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1), ..Facts::new(PROFILE, COST) };
+    Facts { fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1), restless: true, ..Facts::new(PROFILE, COST) };
 
 const PROFILE: Profile = Profile {
     name: "token-ring",
@@ -70,7 +70,7 @@ const PROFILE: Profile = Profile {
 };
 
 const COST: Cost = Cost {
-    messages: "1…∞, 1 if all want in",
+    messages: "1…∞, full 1",
     client: "0…n+1 T",
     sync: "1…n−1 T",
     total: |case, entries| match (case.load, entries.checked_sub(1)) {

@@ -11,9 +11,9 @@ use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use quorate_core::about::Profile;
-use quorate_core::mutex::{COMMANDS, Command, Event, Fairness, Links, Service, ServiceOrder};
+use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
-use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode};
+use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode, find};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::Moment;
 use quorate_sim::mutex::{
@@ -22,6 +22,7 @@ use quorate_sim::mutex::{
 };
 use quorate_sim::property::Verdict;
 use quorate_sim::role::Role;
+use quorate_sim::run::Limits;
 use quorate_sim::settings::{Chance, Latency};
 use serde::{Deserialize, Serialize};
 
@@ -171,7 +172,10 @@ impl FamilyLab for Mutex {
 
     fn measures(spec: &Spec<Self>, entry: &MutexEntry) -> Measures {
         let keeper = (entry.facts.keeper)(&spec.group());
-        let settled = spec.typical().times(2) + spec.processing.typical().times(2);
+        // After that long a request that nobody was in the way of would have been granted, so it is where it must be.
+        let case = Case { group: &spec.group(), load: Load::Some };
+        let hops = (entry.facts.cost.client_delay)(&case).most.unwrap_or(2).max(2);
+        let settled = spec.typical().times(hops) + spec.processing.typical().times(hops);
         Measures::new(spec.nodes, keeper, settled)
     }
 
@@ -208,6 +212,13 @@ impl FamilyLab for Mutex {
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
         spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000))
+    }
+
+    /// A network that never falls quiet is not waited for: what it does when nobody wants in is no part of what was asked.
+    fn limits(spec: &Spec<Self>) -> Limits {
+        let usual = spec.usual_limits();
+        let restless = find(&spec.algorithm).and_then(Self::entry).is_some_and(|entry| entry.facts.restless);
+        Limits { settle: if restless { Duration::ZERO } else { usual.settle }, ..usual }
     }
 
     fn weather(entry: &MutexEntry) -> Vec<Spec<Self>> {

@@ -3,6 +3,7 @@
 //! Node 1 is the root and has the token at first; 2 and 3 are its children, and 4 and 5 those of 2.
 
 mod giving_up;
+mod law;
 mod storms;
 mod trying;
 

@@ -1,8 +1,15 @@
 //! Locks side by side, under every order of commands and deliveries.
 
 use super::table::Table;
-use crate::mutex::{Central, Command, Event, Lamport, Raymond, RicartAgrawala, TokenRequest, TokenRing};
+use crate::bounds::Bounds;
+use crate::mutex::maekawa::Form;
+use crate::mutex::quorum::Quorums;
+use crate::mutex::voting::Asks;
+use crate::mutex::{
+    Central, Command, Event, Lamport, Maekawa, Raymond, RicartAgrawala, TokenRequest, TokenRing, Voting,
+};
 use crate::node::NodeId;
+use crate::time::Duration;
 use crate::wrap::OneOfMany;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_oneof, proptest};
 use std::vec::Vec;
@@ -120,5 +127,23 @@ proptest! {
         for child in children {
             prop_assert!(child.live() <= root.live(), "a child knows of a name whose token the root has");
         }
+    }
+
+    #[test]
+    fn named_locks_of_maekawa_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        let make = |me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid);
+        assert_safe_and_live(Table::new(3, make), actions);
+    }
+
+    /// Whoever only tries needs no timer, which is all that is missing here.
+    #[test]
+    fn named_votes_are_safe_and_forgotten(actions in prop::collection::vec(action(), 0..300)) {
+        let tries = |action| match action {
+            Action::Turn { node, name, give_up, .. } => Action::Turn { node, name, give_up, patient: false },
+            Action::Deliver(place) => Action::Deliver(place),
+        };
+        let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
+        let make = |me, group| Voting::new(me, group, Asks::All, bounds);
+        assert_safe_and_live(Table::new(3, make), actions.into_iter().map(tries).collect());
     }
 }
