@@ -18,7 +18,8 @@ use std::io::{self, Write};
 #[derive(Serialize)]
 struct Report<'a> {
     name: &'a str,
-    family: Family,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family: Option<Family>,
     class: &'a str,
     title: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,23 +77,18 @@ fn explain<F: Present>(args: &ExplainArgs, profile: &Profile) -> anyhow::Result<
         lines.push(legend);
     }
     let example = Example { title: F::EXAMPLE, lines, command: format!("{} --steps", spec.command("sim")) };
-    tell(args, profile, F::FAMILY, &example, &pictures)
+    tell(args, profile, Some(F::FAMILY), &example, &pictures)
 }
 
-/// Explains what has no picture.
-pub(crate) fn plainly(
-    args: &ExplainArgs,
-    profile: &Profile,
-    family: Family,
-    example: &Example<'_>,
-) -> anyhow::Result<Verdict> {
-    tell(args, profile, family, example, &[])
+/// Explains what is of no family and has no picture.
+pub(crate) fn plainly(args: &ExplainArgs, profile: &Profile, example: &Example<'_>) -> anyhow::Result<Verdict> {
+    tell(args, profile, None, example, &[])
 }
 
 fn tell(
     args: &ExplainArgs,
     profile: &Profile,
-    family: Family,
+    family: Option<Family>,
     example: &Example<'_>,
     pictures: &[Picture],
 ) -> anyhow::Result<Verdict> {

@@ -9,7 +9,6 @@ use crate::report::{count, grouped};
 use crate::{Verdict, paint, report};
 use json::{CheckReport, RunReport};
 use quorate_core::local::{self, End, LOCKINGS, Locking, Outcomes, PROFILE, Race, Run, Schedule, Step, Thread};
-use quorate_registry::Family;
 use quorate_sim::dice::{Dice, Stream};
 use std::io::{self, Write};
 
@@ -175,7 +174,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
         lines: Columns(steps).to_string().lines().map(str::to_owned).collect(),
         command: format!("quorate check {}", PROFILE.name),
     };
-    explain::plainly(args, &PROFILE, Family::Mutex, &example)
+    explain::plainly(args, &PROFILE, &example)
 }
 
 /// Steps one below the other, each in its thread's column.
