@@ -82,7 +82,8 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
         return Ok(Verdict::Holds);
     }
     let mut out = output();
-    let heading = format!("{:<28}{:<10}{:<18}{:<30}", "name", "family", "class", "messages");
+    let width = 2 + rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
+    let heading = format!("{:<width$}{:<10}{:<18}{:<31}", "name", "family", "class", "messages");
     writeln!(out, "{}", paint::bold(&format!("{heading}{}", if args.fixtures { "what is wrong" } else { "idea" })))?;
     for row in rows {
         let last = match row.flaw {
@@ -91,7 +92,7 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
             None => row.summary.to_owned(),
         };
         let family = row.family.map_or("–", Family::name);
-        writeln!(out, "{:<28}{family:<10}{:<18}{:<30}{last}", row.name, row.class, row.cost.text())?;
+        writeln!(out, "{:<width$}{family:<10}{:<18}{:<31}{last}", row.name, row.class, row.cost.text())?;
     }
     writeln!(out, "\n{}", paint::dim("quorate explain NAME tells all about one; quorate sim NAME runs it."))?;
     if !args.fixtures {
