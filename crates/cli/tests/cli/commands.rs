@@ -8,8 +8,22 @@ use std::path::Path;
 use std::process::Stdio;
 
 const VERBS: [&str; 16] = [
-    "demo", "list", "explain", "sim", "sweep", "check", "compare", "replay", "trace", "draw", "gallery", "bench",
-    "certs", "shrink", "bank", "voting-risk",
+    "demo",
+    "list",
+    "explain",
+    "sim",
+    "sweep",
+    "check",
+    "compare",
+    "replay",
+    "trace",
+    "draw",
+    "gallery",
+    "bench",
+    "certs",
+    "shrink",
+    "bank",
+    "voting-risk",
 ];
 
 /// Those whose examples take more than a moment, or other machines.
