@@ -226,9 +226,8 @@ impl Tally {
 pub fn inquire(inquiry: &Inquiry, goes_on: &mut dyn FnMut() -> bool) -> Result<Vec<Finding>, LabError> {
     let keeper = inquiry.keeper();
     let victims = Victim::ALL.into_iter().filter(|victim| *victim != Victim::Coordinator || keeper.is_some());
-    let mut findings: Vec<_> = victims
-        .flat_map(|victim| Harm::ALL.map(|harm| Finding { victim, harm, tally: Tally::default() }))
-        .collect();
+    let mut findings: Vec<_> =
+        victims.flat_map(|victim| Harm::ALL.map(|harm| Finding { victim, harm, tally: Tally::default() })).collect();
     for seed in (0..SEEDS_A_RUN * inquiry.runs).map(|place| inquiry.seed.wrapping_add(place)) {
         let mut open = findings.iter_mut().filter(|found| found.tally.runs() < inquiry.runs).peekable();
         if open.peek().is_none() || !goes_on() {

@@ -266,7 +266,9 @@ impl Plan {
     pub(crate) fn heats(&self) -> impl Iterator<Item = Heat> + '_ {
         let pairs = self.contenders.iter().flat_map(|entry| self.sizes.iter().map(|nodes| (*entry, *nodes)));
         let fitting = pairs.filter(|(entry, nodes)| (entry.facts.fits)(*nodes).is_ok());
-        fitting.flat_map(|(entry, nodes)| self.traffics.iter().map(move |traffic| Heat { entry, nodes, traffic: *traffic }))
+        fitting.flat_map(|(entry, nodes)| {
+            self.traffics.iter().map(move |traffic| Heat { entry, nodes, traffic: *traffic })
+        })
     }
 
     /// How often something is run.

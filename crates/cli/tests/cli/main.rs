@@ -18,6 +18,7 @@ mod compare;
 mod documents;
 mod draw;
 mod errors;
+mod failures;
 mod families;
 mod gallery;
 mod golden;
@@ -25,6 +26,7 @@ mod journals;
 mod json;
 #[cfg(target_os = "linux")]
 mod live;
+mod local;
 #[cfg(target_os = "linux")]
 mod node;
 mod record;

@@ -76,7 +76,9 @@ fn what_is_wrong_on_purpose_is_compared_only_by_name() {
         )
         .binding)
     );
-    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()], Forms::Usual).unwrap()[..] else { panic!("one algorithm") };
+    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()], Forms::Usual).unwrap()[..] else {
+        panic!("one algorithm")
+    };
     assert_eq!(name(wrong), "ricart-agrawala-clock-only");
     let (book, measured) = simulate(&simulation(wrong, 4, 1, &settings(100, Pattern::All))).unwrap();
     assert_eq!((measured.holds(), measured.is_exact(&book)), (false, None));

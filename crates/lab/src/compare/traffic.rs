@@ -136,7 +136,9 @@ pub enum TrafficError {
 }
 
 fn meant(word: &str) -> String {
-    nearest(word, ["single", "pair", "random", "all"]).map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
+    nearest(word, ["single", "pair", "random", "all"])
+        .map(|name| format!(" (did you mean '{name}'?)"))
+        .unwrap_or_default()
 }
 
 impl FromStr for Traffic {
@@ -201,7 +203,8 @@ mod tests {
     #[test]
     fn a_load_says_how_long_users_are_content() {
         let think = |percent, entries, nodes| {
-            let settings = Traffic::Random(OfferedLoad::percent(percent)).settings(entries, nodes, Duration::from_millis(1));
+            let settings =
+                Traffic::Random(OfferedLoad::percent(percent)).settings(entries, nodes, Duration::from_millis(1));
             settings.think.map(|think| think.to_string())
         };
         assert_eq!(think(10, 100, 5).as_deref(), Some("uniform:0ms..100ms"));

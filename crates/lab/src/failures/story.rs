@@ -60,7 +60,8 @@ impl Story {
     fn victims(&self, scene: &Scene, victim: Victim) -> Option<Vec<NodeId>> {
         let all = || scene.standings.iter().enumerate().map(|(index, standing)| (NodeId::from_index(index), *standing));
         let those = |wanted: Standing| {
-            let is_meant = move |(node, standing): &(NodeId, Standing)| *standing == wanted && self.keeper != Some(*node);
+            let is_meant =
+                move |(node, standing): &(NodeId, Standing)| *standing == wanted && self.keeper != Some(*node);
             all().filter(is_meant).map(|(node, _)| node).collect::<Vec<_>>()
         };
         let (inside, waiting, idle) = (those(Standing::Inside), those(Standing::Waiting), those(Standing::Outside));

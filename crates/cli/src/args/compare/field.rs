@@ -87,7 +87,10 @@ mod tests {
     #[test]
     fn who_does_not_fit_is_left_out_with_a_sentence() {
         assert_eq!(field(&[4, 9], &[]), Ok((2, String::new())));
-        assert_eq!(field(&[4, 5, 7], &[]), Ok((2, "central is left out with 5 and 7 nodes: it needs a square.".into())));
+        assert_eq!(
+            field(&[4, 5, 7], &[]),
+            Ok((2, "central is left out with 5 and 7 nodes: it needs a square.".into()))
+        );
         assert_eq!(field(&[5], &[]), Ok((1, "central is left out with 5 nodes: it needs a square.".into())));
     }
 
@@ -100,7 +103,9 @@ mod tests {
 
     #[test]
     fn somebody_must_be_left() {
-        let told = Field::of(vec![particular()], &[2], &[]).map(|field| field.contenders.len()).map_err(|error| error.to_string());
+        let told = Field::of(vec![particular()], &[2], &[])
+            .map(|field| field.contenders.len())
+            .map_err(|error| error.to_string());
         let why = "Nobody is left to be compared. central is left out with 2 nodes: it needs a square.";
         assert_eq!(told, Err(why.into()));
         assert_eq!(list(&[], "and"), "");

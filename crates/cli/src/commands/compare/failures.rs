@@ -45,7 +45,11 @@ pub(super) fn run(plan: &FailurePlan, is_json: bool) -> anyhow::Result<Verdict> 
     }
     bar.finish_and_clear();
     let is_complete = rows.len() == plan.inquiries.len();
-    if is_json { print_json(plan, &rows, is_complete)? } else { print(plan, &rows)? }
+    if is_json {
+        print_json(plan, &rows, is_complete)?
+    } else {
+        print(plan, &rows)?
+    }
     Ok(if is_complete { Verdict::Holds } else { Verdict::Unfinished })
 }
 
@@ -98,7 +102,8 @@ fn cell(tally: &Tally) -> String {
 fn notes(plan: &FailurePlan) -> Vec<String> {
     let runs = plan.inquiries.iter().map(|inquiry| inquiry.runs).max().unwrap_or_default();
     let mut notes = vec![
-        "goes on: everyone who is up and asks is served   stops: somebody waits for ever   unsafe: two are inside".into(),
+        "goes on: everyone who is up and asks is served   stops: somebody waits for ever   unsafe: two are inside"
+            .into(),
         format!("the worst of {runs} runs, each struck at another instant; 12/{runs}: in so many of them, else in all"),
         "--json tells what became of the others in every run, and the command that shows one of the worst".into(),
     ];

@@ -102,9 +102,9 @@ fn split(group: &Group, room: usize) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = &group.figures[..];
     loop {
-        let fit = (1..=rest.len()).rev().find(|count| {
-            rest.get(..*count).is_some_and(|figures| *count == 1 || whole(figures).width() <= room)
-        });
+        let fit = (1..=rest.len())
+            .rev()
+            .find(|count| rest.get(..*count).is_some_and(|figures| *count == 1 || whole(figures).width() <= room));
         let (figures, others) = rest.split_at(fit.unwrap_or_default());
         parts.push(whole(figures));
         rest = others;
@@ -204,7 +204,8 @@ mod tests {
                 let lines = render(&section(groups, sizes));
                 let longest = lines.iter().map(|line| line.chars().count()).max();
                 assert!(longest <= Some(ROOM), "{groups} × {sizes}: {longest:?}");
-                let figures = lines.iter().filter(|line| line.starts_with("  anybody")).map(|line| line.matches("4.25").count());
+                let figures =
+                    lines.iter().filter(|line| line.starts_with("  anybody")).map(|line| line.matches("4.25").count());
                 assert_eq!(figures.sum::<usize>(), groups * sizes);
             }
         }

@@ -7,7 +7,7 @@ use crate::args::{Heat, PicturePlan};
 use crate::output::{name, output};
 use crate::paint;
 use crate::report::count;
-use panels::{Over, Panel, Reading, panels};
+use panels::{Over, Panel, Reading, loads, panels};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_lab::compare::{Book, Traffic};
 use quorate_live::write_whole;
@@ -79,12 +79,18 @@ fn plot(comparison: &Comparison<'_>, panel: &Panel) -> Plot {
 }
 
 /// What was measured, each at its place. What several runs tell of one place is told as one.
-fn places(comparison: &Comparison<'_>, over: Over, rows: &[&Row], world: World, reading: Reading) -> Vec<(f64, (f64, f64))> {
+fn places(
+    comparison: &Comparison<'_>,
+    over: Over,
+    rows: &[&Row],
+    world: World,
+    reading: Reading,
+) -> Vec<(f64, (f64, f64))> {
     let places: Vec<_> = match over {
         Over::Sizes(_) => comparison.plan.sizes.iter().map(|nodes| (*nodes as f64, *nodes, None)).collect(),
         Over::Loads(nodes) => {
-            let traffics = comparison.plan.traffics.iter().enumerate();
-            traffics.map(|(place, traffic)| (place as f64, nodes, Some(*traffic))).collect()
+            let traffics = loads(comparison.plan).into_iter().enumerate();
+            traffics.map(|(place, traffic)| (place as f64, nodes, Some(traffic))).collect()
         }
     };
     let own = match over {
@@ -110,16 +116,20 @@ fn across(comparison: &Comparison<'_>, over: Over) -> Axis {
             sizes.fold(Axis::log("nodes").at_points(), |axis, size| axis.showing(*size as f64))
         }
         Over::Loads(_) => {
-            let traffics = comparison.plan.traffics.iter().enumerate();
+            let traffics = loads(comparison.plan).into_iter().enumerate();
             traffics.fold(Axis::linear(""), |axis, (place, traffic)| {
-                axis.naming(place as f64, table::traffic_name(*traffic))
+                axis.naming(place as f64, table::traffic_name(traffic))
             })
         }
     }
 }
 
 /// What the book says of an algorithm, with a line where it is exact all along. What is wrong on purpose is in no book.
-fn law(comparison: &Comparison<'_>, panel: &Panel, entry: &'static MutexEntry) -> Option<(&'static str, Vec<(f64, f64)>)> {
+fn law(
+    comparison: &Comparison<'_>,
+    panel: &Panel,
+    entry: &'static MutexEntry,
+) -> Option<(&'static str, Vec<(f64, f64)>)> {
     let plan = comparison.plan;
     let law = panel.book.as_ref()?;
     let book = |nodes: usize, traffic: Traffic| Book::of(entry, &plan.simulation(Heat { entry, nodes, traffic }));
@@ -132,8 +142,8 @@ fn law(comparison: &Comparison<'_>, panel: &Panel, entry: &'static MutexEntry) -
     let line: Option<Vec<_>> = match panel.over {
         Over::Sizes(own) => sizes().map(|nodes| Some((nodes as f64, value(nodes, own.unwrap_or(traffic))?))).collect(),
         Over::Loads(nodes) if (entry.facts.fits)(nodes).is_ok() => {
-            let traffics = plan.traffics.iter().enumerate();
-            traffics.map(|(place, traffic)| Some((place as f64, value(nodes, *traffic)?))).collect()
+            let traffics = loads(plan).into_iter().enumerate();
+            traffics.map(|(place, traffic)| Some((place as f64, value(nodes, traffic)?))).collect()
         }
         Over::Loads(_) => None,
     };

@@ -59,7 +59,8 @@ pub(super) fn idlest_traffic(comparison: &Comparison<'_>) -> Option<Traffic> {
     comparison.plan.traffics.iter().copied().min_by_key(heaviness)
 }
 
-fn heaviness(traffic: &Traffic) -> (u8, Option<OfferedLoad>) {
+/// How busy a workload keeps the group.
+pub(super) fn heaviness(traffic: &Traffic) -> (u8, Option<OfferedLoad>) {
     match traffic {
         Traffic::Single => (0, None),
         Traffic::Pair => (1, None),
@@ -90,11 +91,18 @@ impl<'a> Lane<'a> {
     }
 
     /// How figures stand to the book's: the very same, within its bounds, neither, or nobody can say.
-    fn mark(&self, traffic: Option<Traffic>, figures: &[Figure], is_exact: impl Fn(&Book, &Measured) -> Option<bool>) -> String {
-        let rows: Vec<_> = self.rows().filter(|(row, _)| traffic.is_none_or(|traffic| row.traffic == traffic)).collect();
+    fn mark(
+        &self,
+        traffic: Option<Traffic>,
+        figures: &[Figure],
+        is_exact: impl Fn(&Book, &Measured) -> Option<bool>,
+    ) -> String {
+        let rows: Vec<_> =
+            self.rows().filter(|(row, _)| traffic.is_none_or(|traffic| row.traffic == traffic)).collect();
         let judged = rows.iter().filter(|(row, side)| side.measured.is_exact(&row.book).is_some());
         let exact: Vec<_> = judged.filter_map(|(row, side)| is_exact(&row.book, &side.measured)).collect();
-        let differs = |(_, side): &(&Row, &Side)| side.measured.differences.iter().any(|found| figures.contains(&found.figure));
+        let differs =
+            |(_, side): &(&Row, &Side)| side.measured.differences.iter().any(|found| figures.contains(&found.figure));
         match &exact[..] {
             _ if rows.iter().any(differs) => BAD,
             [] => UNKNOWN,
@@ -126,7 +134,8 @@ fn book(comparison: &Comparison<'_>, text: fn(&MutexEntry) -> &'static str) -> C
 
 /// A column for each size.
 fn by_size(lanes: &[Lane<'_>], sizes: &[usize], cell: impl Fn(&Lane<'_>, usize) -> String) -> Vec<Column> {
-    let column = |nodes: &usize| Column::figures(nodes.to_string(), lanes.iter().map(|lane| cell(lane, *nodes)).collect());
+    let column =
+        |nodes: &usize| Column::figures(nodes.to_string(), lanes.iter().map(|lane| cell(lane, *nodes)).collect());
     sizes.iter().map(column).collect()
 }
 
@@ -230,9 +239,8 @@ fn delays(comparison: &Comparison<'_>, world: World, wait: &Wait) -> Group {
 
 /// The mean of all samples.
 pub(super) fn mean(delays: impl Iterator<Item = Delay>) -> Option<f64> {
-    let (samples, sum) = delays.fold((0, 0.0), |(samples, sum), delay| {
-        (samples + delay.samples, sum + delay.mean * delay.samples as f64)
-    });
+    let (samples, sum) = delays
+        .fold((0, 0.0), |(samples, sum), delay| (samples + delay.samples, sum + delay.mean * delay.samples as f64));
     (samples > 0).then(|| sum / samples as f64)
 }
 
@@ -272,7 +280,9 @@ fn notes(comparison: &Comparison<'_>) -> Vec<String> {
     let has_load = plan.traffics.iter().any(|traffic| matches!(traffic, Traffic::Random(_)));
     let has_keeper = comparison.rows.iter().any(|row| row.book.keeper);
     let mut notes = vec![
-        format!("below each size: {SAME} exactly the book's   {GOOD} within its bounds   {BAD} neither   {UNKNOWN} nothing to judge"),
+        format!(
+            "behind the figures: {SAME} exactly the book's   {GOOD} within its bounds   {BAD} neither   {UNKNOWN} nothing to judge"
+        ),
         match plan.reality {
             Some(_) => "T: one message time, 1 ms in the simulator; real delays are means in milliseconds".into(),
             None => "T: one message time, 1 ms in the simulator".into(),

@@ -1,7 +1,8 @@
 //! Which plots a comparison is drawn in.
 
-use super::super::table::{busiest_traffic, idlest_traffic, mean, traffic_name};
+use super::super::table::{busiest_traffic, heaviness, idlest_traffic, mean, traffic_name};
 use super::super::{Comparison, Side};
+use crate::args::Plan;
 use quorate_draw::plot::Axis;
 use quorate_lab::compare::{Book, Measured, Traffic};
 use quorate_registry::MutexEntry;
@@ -26,7 +27,7 @@ pub(super) struct Panel {
 pub(super) enum Over {
     /// The sizes of groups, under one workload or all of them.
     Sizes(Option<Traffic>),
-    /// The workloads, in groups of one size.
+    /// The workloads in which everyone asks, in groups of one size.
     Loads(usize),
 }
 
@@ -43,14 +44,14 @@ pub(super) struct Law {
 pub(super) fn panels(comparison: &Comparison<'_>) -> Vec<Panel> {
     let plan = comparison.plan;
     let (idlest, busiest) = (idlest_traffic(comparison), busiest_traffic(comparison));
+    let over_sizes = |title, traffic: Traffic| messages(title, &traffic_name(traffic), Over::Sizes(Some(traffic)));
     let mut panels = Vec::new();
-    panels.extend(idlest.map(|traffic| messages("Messages", &traffic_name(traffic), Over::Sizes(Some(traffic)))));
+    panels.extend(idlest.map(|traffic| over_sizes("Messages", traffic)));
     // What the book says need not be written down again.
-    panels.extend(busiest.filter(|busiest| idlest != Some(*busiest)).map(|traffic| {
-        let panel = messages("Messages, saturated", &traffic_name(traffic), Over::Sizes(Some(traffic)));
-        panel.without_text()
-    }));
-    if let Some(nodes) = middle(&plan.sizes).filter(|_| plan.traffics.len() > 2) {
+    let others = [("Messages, saturated", busiest), ("Messages, contended by two", pair(plan))];
+    let others = others.into_iter().filter(|(_, traffic)| *traffic != idlest);
+    panels.extend(others.filter_map(|(title, traffic)| Some(over_sizes(title, traffic?).without_text())));
+    if let Some(nodes) = middle(&plan.sizes).filter(|_| loads(plan).len() > 2) {
         panels.push(messages("Messages over load", &format!("{nodes} nodes"), Over::Loads(nodes)).without_text());
     }
     panels.extend([client(), sync(), overtaken()]);
@@ -76,6 +77,22 @@ fn sync_of(sides: &[&Side]) -> Option<(f64, f64)> {
 fn delay_of(sides: &[&Side], delay: fn(&Measured) -> Option<Delay>) -> Option<(f64, f64)> {
     let delays = || sides.iter().filter_map(|side| delay(&side.measured));
     Some((mean(delays())?, delays().map(|delay| delay.max).fold(0.0, f64::max)))
+}
+
+/// Two in turn, if that was measured and is not all that was.
+fn pair(plan: &Plan) -> Option<Traffic> {
+    plan.traffics.iter().copied().find(|traffic| *traffic == Traffic::Pair && plan.traffics.len() > 2)
+}
+
+/// The workloads in which everyone asks, more and more often.
+pub(super) fn loads(plan: &Plan) -> Vec<Traffic> {
+    let everyone = |traffic: &Traffic| match traffic {
+        Traffic::Single | Traffic::Pair => false,
+        Traffic::Random(_) | Traffic::All => true,
+    };
+    let mut loads: Vec<_> = plan.traffics.iter().copied().filter(everyone).collect();
+    loads.sort_by_key(heaviness);
+    loads
 }
 
 fn middle(sizes: &[usize]) -> Option<usize> {
@@ -161,7 +178,10 @@ fn load(busiest: Traffic) -> Panel {
     };
     Panel {
         title: "Load".into(),
-        y: Axis::linear(format!("the busiest node's share of messages, {}", traffic_name(busiest))).unit("%").showing(0.0).showing(100.0),
+        y: Axis::linear(format!("the busiest node's share of messages, {}", traffic_name(busiest)))
+            .unit("%")
+            .showing(0.0)
+            .showing(100.0),
         over: Over::Sizes(Some(busiest)),
         simulated: Some(reading),
         real: Some(reading),
