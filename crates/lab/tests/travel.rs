@@ -195,7 +195,7 @@ fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     run(&mut world, &mut F::users(spec), F::limits(spec));
     let (fingerprint, lines) = world.into_observer().finish().unwrap();
     assert_eq!((fingerprint.to_string(), lines), (outcome.trace_hash, outcome.lines), "{name}");
-    assert!(traffic.messages.load(Ordering::Relaxed) > 0, "{name} sends nothing");
+    assert!(name == "no-lock" || traffic.messages.load(Ordering::Relaxed) > 0, "{name} sends nothing");
     traffic
 }
 
