@@ -232,6 +232,11 @@ impl Voting {
     /// choose the number to see that it is more than half.
     pub fn with_votes(me: NodeId, group: Group, resource: &str, needed: usize, asks: Asks, bounds: Bounds) -> Self {
         let hosts = placement(resource, &group);
+        Self::with_hosts(me, group, hosts, needed, asks, bounds)
+    }
+
+    /// The same, with a voter chosen by hand for each replica.
+    pub fn with_hosts(me: NodeId, group: Group, hosts: Vec<NodeId>, needed: usize, asks: Asks, bounds: Bounds) -> Self {
         let ours = hosts.iter().enumerate().filter(|(_, host)| **host == me);
         let ballots = ours.map(|(index, _)| (Replica::from_index(index), Ballot::new())).collect();
         let answer = bounds.answer().max(LEAST_WAIT);
