@@ -1,26 +1,32 @@
 //! What users type.
 
+mod bank;
 mod certs;
 mod check;
 mod compare;
 mod draw;
 mod form;
 mod live;
+mod local;
 mod node;
 mod record;
 mod run;
 mod shrink;
+mod voting_risk;
 
+pub(crate) use bank::BankArgs;
 pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
-pub(crate) use compare::{CompareArgs, PicturePlan, Plan, Reality};
+pub(crate) use compare::{CompareArgs, FailurePlan, Heat, LeftOut, PicturePlan, Plan, Reality};
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs};
 pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;
+pub(crate) use local::{LocalCheck, LocalCheckArgs, LocalSim, LocalSimArgs};
 pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shrink::ShrinkArgs;
+pub(crate) use voting_risk::{SimulateArg, VotingRiskArgs};
 
 use crate::bench::Contender;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -68,6 +74,10 @@ pub(crate) enum Verb {
     Shrink(ShrinkArgs),
     /// Put the algorithms of a family side by side: what the book says, what is simulated, and what is real.
     Compare(CompareArgs),
+    /// Let tellers deposit into one account, with no lock and with every lock, and see what is lost.
+    Bank(BankArgs),
+    /// Tell how likely voting lets two in because voters forgot, by the formula and by simulation.
+    VotingRisk(VotingRiskArgs),
     /// Let every node of a recorded run take its inputs again, and compare what it does.
     Replay(ReplayArgs),
     /// Read a journal: as text, in figures, or to ask what happened before what.
@@ -124,12 +134,14 @@ pub(crate) struct ExplainArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Examples:\n  \
     quorate sim ricart-agrawala --nodes 5 --latency fixed:1ms --workload all --steps\n  \
     quorate sim central --nodes 4 --fault \"crash 1 at 10ms\" --json\n  \
     quorate sim ricart-agrawala --loss 0.1 --fault \"cut 1 | 2,3 at 5ms for 20ms\" --trace run.journal\n  \
     quorate sim raft --nodes 5 --starters lowest --svg raft.svg\n  \
-    quorate sim replica --nodes 5 --clients 4 --fault \"crash 1 at 500ms for 1s\"\n\n\
+    quorate sim replica --nodes 5 --clients 4 --fault \"crash 1 at 500ms for 1s\"\n  \
+    quorate sim local --seed 2\n\n\
     Faults:\n  crash 2 [torn] [at 10ms] [for 20ms]    restart 2 [blank] at 50ms\n  \
     pause 3 at 5ms for 20ms                resume 3 at 30ms\n  \
     cut 1,2 | 3 at 5ms for 20ms            cut 1 > 2 at 5ms            heal at 30ms\n  \
@@ -139,8 +151,16 @@ pub(crate) struct ExplainArgs {
     A script has one fault or command a line: a command, a node, a time. Commands are acquire, try, share, cancel \
     and release in mutual exclusion, campaign in elections, read, write and campaign with replicas. It may also say what \
     would be left to chance, a direction a line:\n  \
-    message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms")]
+    message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
+    subcommand_help_heading = "In one process",
+    subcommand_value_name = "local"
+)]
 pub(crate) struct SimArgs {
+    #[command(subcommand)]
+    pub(crate) local: Option<LocalSim>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Write the run's journal to this file.

@@ -61,6 +61,8 @@ fn run(cli: Cli) -> anyhow::Result<Verdict> {
         Some(Verb::Check(args)) => commands::check::run(&args),
         Some(Verb::Shrink(args)) => commands::shrink::run(&args),
         Some(Verb::Compare(args)) => commands::compare::run(&args),
+        Some(Verb::Bank(args)) => commands::bank::run(&args),
+        Some(Verb::VotingRisk(args)) => commands::voting_risk::run(&args),
         Some(Verb::Replay(args)) => commands::replay::run(&args),
         Some(Verb::Trace(args)) => commands::trace::run(&args),
         Some(Verb::Draw(args)) => commands::draw::run(&args),
@@ -77,7 +79,10 @@ fn parse() -> anyhow::Result<Cli> {
         let takes = arg.get_action().takes_values();
         arg.allow_negative_numbers(takes)
     };
-    let command = Cli::command().mut_subcommands(|verb| verb.mut_args(negative));
+    let command = Cli::command().mut_subcommands(|verb| {
+        let verb = verb.mut_args(negative);
+        verb.mut_subcommands(|part| part.mut_args(negative))
+    });
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(complaint)
 }
 

@@ -112,6 +112,8 @@ pub struct Axis {
     pub ticks: Ticks,
     /// Values that are in sight even if nothing was measured there.
     pub shown: Vec<f64>,
+    /// Values that have names instead of numbers. Where there are any, only these have ticks.
+    pub names: Vec<(f64, String)>,
 }
 
 /// How values are spread along an axis.
@@ -267,7 +269,7 @@ impl Axis {
     /// Equal differences are equally long.
     pub fn linear(name: impl Into<String>) -> Self {
         let (name, unit) = (name.into(), String::new());
-        Self { name, unit, scale: Scale::Linear, ticks: Ticks::Round, shown: Vec::new() }
+        Self { name, unit, scale: Scale::Linear, ticks: Ticks::Round, shown: Vec::new(), names: Vec::new() }
     }
 
     /// Equal ratios are equally long.
@@ -294,6 +296,13 @@ impl Axis {
     pub fn showing(mut self, value: f64) -> Self {
         self.shown.push(value);
         self
+    }
+
+    /// With this value in sight, and with a name instead of its number.
+    #[must_use]
+    pub fn naming(mut self, value: f64, name: impl Into<String>) -> Self {
+        self.names.push((value, name.into()));
+        self.showing(value)
     }
 }
 

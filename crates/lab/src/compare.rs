@@ -4,21 +4,26 @@
 //! runs: both end in the same summary and verdicts, and [`Measured`] holds both against the same [`Book`].
 //!
 //! ```
-//! use quorate_lab::{compare, mutex};
+//! use quorate_lab::compare::{self, Forms};
+//! use quorate_lab::mutex;
 //!
 //! let settings = mutex::Settings { entries: 20, ..Default::default() };
-//! for entry in compare::contenders(&[])? {
+//! for entry in compare::contenders(&[], Forms::Usual)? {
 //!     let (book, measured) = compare::simulate(&compare::simulation(entry, 5, 1, &settings))?;
 //!     assert_eq!(measured.is_exact(&book), Some(true));
 //! }
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
+mod traffic;
+
+pub use traffic::{OfferedLoad, Traffic, TrafficError};
+
 use crate::error::LabError;
 use crate::experiment;
 use crate::family::FamilyLab;
 use crate::mutex::{Mutex, Settings};
-use crate::spec::Spec;
+use crate::spec::{Spec, entry};
 use quorate_core::mutex::{Case, Load, Range};
 use quorate_core::{Duration, Group};
 use quorate_registry::{MutexEntry, all};
@@ -30,12 +35,39 @@ use quorate_sim::settings::Latency;
 use serde::Serialize;
 use std::fmt;
 
+/// Which forms of algorithms are compared that have several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forms {
+    /// The one that users get unless they ask for another, and whatever is named.
+    Usual,
+    /// All of them.
+    All,
+}
+
 /// The algorithms of these names, or all of the family that are meant to be right.
-pub fn contenders(names: &[String]) -> Result<Vec<&'static MutexEntry>, LabError> {
+pub fn contenders(names: &[String], forms: Forms) -> Result<Vec<&'static MutexEntry>, LabError> {
+    let right = || all().iter().filter_map(Mutex::entry);
     if names.is_empty() {
-        return Ok(all().iter().filter_map(Mutex::entry).collect());
+        return Ok(right().filter(|entry| forms == Forms::All || !entry.facts.is_special()).collect());
     }
-    names.iter().map(|name| Spec::<Mutex>::new(name).validate()).collect()
+    let mut found: Vec<&MutexEntry> = Vec::new();
+    for name in names {
+        let named = named(name)?;
+        let others = right().filter(|entry| forms == Forms::All && entry.facts.algorithm() == name);
+        for entry in std::iter::once(named).chain(others) {
+            if !found.iter().any(|other| other.facts.profile.name == entry.facts.profile.name) {
+                found.push(entry);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The mutual exclusion of this name, in whatever group it may be at home.
+fn named(name: &str) -> Result<&'static MutexEntry, LabError> {
+    let entry = entry(name)?;
+    let (family, expected) = (entry.family(), Mutex::FAMILY);
+    Mutex::entry(entry).ok_or_else(|| LabError::OtherFamily { name: name.to_owned(), family, expected })
 }
 
 /// The experiment that simulates one algorithm in a group of one size. A message takes 1 ms, always, so that delays come
@@ -107,6 +139,15 @@ impl Book {
     /// Messages of so many entries.
     pub fn total(&self, entries: u64) -> Range {
         (self.total)(&Case { group: &self.group, load: self.load }, entries)
+    }
+
+    /// Messages of so many entries, measured like this. Real processes begin before their users and end after them, and
+    /// nobody knows how long they were idle: one that never falls quiet then sends any number of messages.
+    pub fn total_in(&self, delays: Delays, entries: u64) -> Range {
+        match (self.restless, delays) {
+            (true, Delays::InMilliseconds) => Range { most: None, ..self.total(entries) },
+            (true, Delays::InMessageTimes) | (false, _) => self.total(entries),
+        }
     }
 
     /// Messages an entry, the least and the most if there is one, where there are so many.
@@ -214,12 +255,7 @@ impl Measured {
             // What was counted is a whole number, which the mean must not hide.
             let total = (measured * self.counted as f64).round();
             let (least, most) = book.per_entry(self.counted);
-            let mut book_total = book.total(self.counted);
-            // Real processes begin before their users and end after them, and nobody knows how long they were idle.
-            if book.restless && delays == Delays::InMilliseconds {
-                book_total.most = None;
-            }
-            let is_book = within(total, book_total);
+            let is_book = within(total, book.total_in(delays, self.counted));
             (!is_book).then_some(Difference { figure: Figure::Messages, measured, least, most })
         });
         let own = self.own_messages_per_entry.filter(|own| book.keeper && *own != 0.0);

@@ -16,12 +16,14 @@
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
+pub mod bank;
 mod chaos;
 pub mod check;
 pub mod compare;
 pub mod election;
 mod error;
 pub mod experiment;
+pub mod failures;
 mod family;
 pub mod mutex;
 pub mod replay;
@@ -31,6 +33,7 @@ mod spec;
 pub mod sweep;
 pub mod trace;
 mod typed;
+pub mod voting_risk;
 
 pub use chaos::{FaultMix, Trouble};
 pub use election::Election;

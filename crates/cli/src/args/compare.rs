@@ -1,24 +1,39 @@
 //! What users type after `quorate compare`.
 
+mod field;
+mod sizes;
+
+pub(crate) use field::LeftOut;
+
 use super::draw::ThemeArg;
 use super::whole;
-use crate::families::mutex::WorkloadArg;
 use crate::picture::ensure_writable;
 use clap::Args;
+use field::Field;
 use quorate_draw::style::Theme;
-use quorate_lab::{Mutex, Spec, compare, mutex};
+use quorate_lab::compare::{self, Forms, Traffic};
+use quorate_lab::failures::Inquiry;
+use quorate_lab::{Mutex, Spec};
 use quorate_registry::{Family, MutexEntry, find};
 use quorate_sim::settings::nearest;
+use sizes::{Sizes, sizes};
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     quorate compare mutex\n  \
+    quorate compare mutex --nodes 4,9,16,25,49 --svg mutex.svg\n  \
     quorate compare mutex --algorithms central,ricart-agrawala --nodes 2-16 --workload all --json\n  \
     quorate compare mutex --algorithms central --nodes 3 --entries 20 --real\n  \
-    quorate compare mutex --nodes 2,4,8,16,32 --svg mutex.svg\n\n\
+    quorate compare mutex --failures\n\n\
     The book's figures are for groups without faults, and its delays are in message times (T). In the simulator every \
     message takes 1 ms, so delays come out in T. Real delays are in milliseconds, and part of each is the machine's own.\n\n\
+    Workloads go from idle to saturated: single (one node asks alone), pair (two take turns), random:LOAD (everyone asks at \
+    random times) and all (everyone asks at once, and again after leaving). A load of 10% means that somebody would be inside a tenth of the \
+    time if nobody ever had to wait: each of n nodes is content for n T / 10% on the average. Because a handover takes \
+    time as well, a load of 50%, which is meant by random alone, keeps most algorithms busy all the time.\n\n\
+    --failures lets a node fail in the simulator while another is inside and a third one waits, at many instants, and tells \
+    whether the others go on, stop, or are unsafe (two inside).\n\n\
     Exit codes: 0 all is well, 1 a property fails or a figure is not the book's although it must be, 2 the command is \
     wrong or a process failed, 3 somebody interrupted it.")]
 pub(crate) struct CompareArgs {
@@ -27,15 +42,20 @@ pub(crate) struct CompareArgs {
     /// Which algorithms, such as central,ricart-agrawala; all of the family unless given.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     algorithms: Vec<String>,
-    /// How many nodes the groups have, such as 2,4,8 or 2-16.
-    #[arg(long, value_name = "SIZES", default_value = "2,4,8", value_parser = sizes)]
-    nodes: Sizes,
-    /// How many requests there are in each run, all nodes together.
-    #[arg(long, default_value_t = 100, value_parser = whole::<u64>)]
-    entries: u64,
-    /// When nodes ask: one alone, all at once and again, or at random times.
-    #[arg(long, value_enum, default_value = "random")]
-    workload: WorkloadArg,
+    /// Compare all forms of algorithms that have several, such as central's three ways to be busy.
+    #[arg(long)]
+    forms: bool,
+    /// How many nodes the groups have, such as 4,9,16 or 2-16; 4,9,16,25,49 unless given (with --real 4,9, with
+    /// --failures 5).
+    #[arg(long, value_name = "SIZES", value_parser = sizes)]
+    nodes: Option<Sizes>,
+    /// How many requests there are in each run, all nodes together; 100 unless given.
+    #[arg(long, value_parser = whole::<u64>)]
+    entries: Option<u64>,
+    /// When nodes ask, such as single,random:10%,all; single,pair,random:1%,random:10%,random,all unless given (with
+    /// --real single,random,all).
+    #[arg(long, value_name = "WORKLOADS", value_delimiter = ',')]
+    workload: Vec<Traffic>,
     /// What all chance follows from that is not in the machine.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
@@ -45,6 +65,9 @@ pub(crate) struct CompareArgs {
     /// Let real processes show each other certificates, made for each run, and hide what they say.
     #[arg(long, requires = "real")]
     tls: bool,
+    /// Tell what becomes of the others when a node fails, instead of what an entry costs.
+    #[arg(long, conflicts_with_all = ["entries", "workload", "real", "tls", "svg", "theme"])]
+    pub(crate) failures: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -60,12 +83,32 @@ pub(crate) struct CompareArgs {
 pub(crate) struct Plan {
     pub(crate) contenders: Vec<&'static MutexEntry>,
     pub(crate) sizes: Vec<usize>,
+    /// From idle to saturated, unless the user wants another order.
+    pub(crate) traffics: Vec<Traffic>,
+    /// Who cannot run in groups of some of these sizes.
+    pub(crate) left_out: Vec<LeftOut>,
+    pub(crate) entries: u64,
     pub(crate) seed: u64,
-    pub(crate) settings: mutex::Settings,
     /// Without, everything is only simulated.
     pub(crate) reality: Option<Reality>,
     /// Without, nothing is drawn.
     pub(crate) picture: Option<PicturePlan>,
+}
+
+/// One algorithm in a group of one size, asked in one way.
+#[derive(Clone, Copy)]
+pub(crate) struct Heat {
+    pub(crate) entry: &'static MutexEntry,
+    pub(crate) nodes: usize,
+    pub(crate) traffic: Traffic,
+}
+
+/// What is tried to see what failures do.
+pub(crate) struct FailurePlan {
+    pub(crate) inquiries: Vec<Inquiry>,
+    /// Who cannot run in groups of some of these sizes.
+    pub(crate) left_out: Vec<LeftOut>,
+    pub(crate) seed: u64,
 }
 
 /// A picture that is wanted.
@@ -90,25 +133,83 @@ impl Reality {
 
 /// Each process takes a connection to each other, and they all share the cores of one machine.
 const MOST_PROCESSES: usize = 64;
+/// How large groups are unless users say otherwise. Squares, so that those who vote in a grid have a whole one.
+const USUAL_SIZES: [usize; 5] = [4, 9, 16, 25, 49];
+/// So many processes start in a moment.
+const REAL_SIZES: [usize; 2] = [4, 9];
+/// In an almost idle group real users would think for minutes.
+const REAL_TRAFFICS: [Traffic; 3] = [Traffic::Single, Traffic::Random(compare::OfferedLoad::USUAL), Traffic::All];
+const USUAL_ENTRIES: u64 = 100;
+/// In a group of so many some are inside, some wait and some are idle.
+const FAILURE_SIZE: usize = 5;
+/// One that is inside, one that waits and one that is struck although it wants nothing.
+const FEWEST_TO_FAIL: usize = 3;
 
 impl CompareArgs {
     /// What these arguments ask for. Every mistake is found before anything runs.
     pub(crate) fn plan(&self) -> anyhow::Result<Plan> {
         known_family(&self.family)?;
-        anyhow::ensure!(self.entries > 0, "A comparison in which nobody enters shows nothing: use --entries 100.");
-        once(&self.algorithms)?;
-        let contenders = compare::contenders(&self.algorithms)?;
-        let sizes = self.nodes.0.clone();
+        let entries = self.entries.unwrap_or(USUAL_ENTRIES);
+        anyhow::ensure!(entries > 0, "A comparison in which nobody enters shows nothing: use --entries 100.");
+        let traffics = self.traffics()?;
+        let usual: &[usize] = if self.real { &REAL_SIZES } else { &USUAL_SIZES };
+        let sizes = self.nodes.as_ref().map_or(usual.to_vec(), |sizes| sizes.0.clone());
+        let Field { contenders, left_out } = self.field(&sizes)?;
         let largest = sizes.iter().copied().max().unwrap_or_default();
         anyhow::ensure!(
             !self.real || largest <= MOST_PROCESSES,
             "--real starts a process for every node, and {largest} of them are too many to compare on one machine: at \
              most {MOST_PROCESSES}. Without --real, larger groups are simulated."
         );
-        let settings =
-            mutex::Settings { entries: self.entries, workload: self.workload.into(), ..mutex::Settings::default() };
         let reality = self.real.then(|| reality(self.tls)).transpose()?;
-        Ok(Plan { contenders, sizes, seed: self.seed, settings, reality, picture: self.picture()? })
+        let picture = self.picture()?;
+        Ok(Plan { contenders, sizes, traffics, left_out, entries, seed: self.seed, reality, picture })
+    }
+
+    /// What these arguments ask for, where they ask about failures.
+    pub(crate) fn failure_plan(&self) -> anyhow::Result<FailurePlan> {
+        known_family(&self.family)?;
+        let sizes = self.nodes.as_ref().map(|sizes| sizes.0.as_slice());
+        let smallest = sizes.and_then(|sizes| sizes.iter().min()).copied().unwrap_or(FAILURE_SIZE);
+        anyhow::ensure!(
+            smallest >= FEWEST_TO_FAIL,
+            "--failures needs a node inside, one that waits and one that is idle: groups of {FEWEST_TO_FAIL} or more."
+        );
+        let Field { contenders, left_out } = match sizes {
+            Some(sizes) => self.field(sizes)?,
+            // Whoever has no group of the usual size has one that is a little larger.
+            None => Field { contenders: self.contenders()?, left_out: Vec::new() },
+        };
+        let mut inquiries = Vec::new();
+        for entry in contenders {
+            let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
+            let own: Vec<_> = match sizes {
+                Some(sizes) => sizes.iter().copied().filter(fits).collect(),
+                None => (FAILURE_SIZE..=MOST_PROCESSES).find(fits).into_iter().collect(),
+            };
+            inquiries.extend(own.into_iter().map(|nodes| Inquiry { seed: self.seed, ..Inquiry::of(entry, nodes) }));
+        }
+        Ok(FailurePlan { inquiries, left_out, seed: self.seed })
+    }
+
+    fn contenders(&self) -> anyhow::Result<Vec<&'static MutexEntry>> {
+        once("--algorithms", &self.algorithms)?;
+        let forms = if self.forms { Forms::All } else { Forms::Usual };
+        Ok(compare::contenders(&self.algorithms, forms)?)
+    }
+
+    fn field(&self, sizes: &[usize]) -> anyhow::Result<Field> {
+        Field::of(self.contenders()?, sizes, &self.algorithms)
+    }
+
+    fn traffics(&self) -> anyhow::Result<Vec<Traffic>> {
+        let words: Vec<_> = self.workload.iter().map(ToString::to_string).collect();
+        once("--workload", &words)?;
+        Ok(match &self.workload[..] {
+            [] if self.real => REAL_TRAFFICS.to_vec(),
+            [] => Traffic::ALL.to_vec(),
+            given => given.to_vec(),
+        })
     }
 
     fn picture(&self) -> anyhow::Result<Option<PicturePlan>> {
@@ -152,61 +253,27 @@ fn known_family(name: &str) -> anyhow::Result<()> {
     }
 }
 
-fn once(names: &[String]) -> anyhow::Result<()> {
+fn once(option: &str, names: &[String]) -> anyhow::Result<()> {
     for (place, name) in names.iter().enumerate() {
         let is_first = names.iter().position(|other| other == name) == Some(place);
-        anyhow::ensure!(is_first, "--algorithms names '{}' twice; once is enough.", name.escape_debug());
+        anyhow::ensure!(is_first, "{option} names '{}' twice; once is enough.", name.escape_debug());
     }
     Ok(())
 }
 
-/// How many nodes groups have, in the order in which they are to be shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Sizes(Vec<usize>);
-
-/// Groups beyond that tell nothing new, and take their time.
-const MOST_NODES: usize = 1_000;
-
-/// Reads sizes and ranges of them: `2,4,8`, `2-16`.
-fn sizes(text: &str) -> Result<Sizes, String> {
-    let mut sizes = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (size(text, first)?, size(text, last)?);
-        if first > last {
-            return Err(format!("'{part}' ends before it begins; write {last}-{first}."));
-        }
-        if let Some(twice) = (first..=last).find(|size| sizes.contains(size)) {
-            return Err(format!("'{text}' names groups of {twice} twice; once is enough."));
-        }
-        sizes.extend(first..=last);
-    }
-    Ok(Sizes(sizes))
-}
-
-/// Reads one size, before a range of it is spelled out.
-fn size(text: &str, part: &str) -> Result<usize, String> {
-    let part = part.trim();
-    if part.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit()) {
-        let text = text.escape_debug();
-        return Err(format!("'{text}' does not say how large groups are; write for example 2,4,8 or 2-16."));
-    }
-    match part.parse() {
-        Ok(0 | 1) => Err("A comparison needs at least two nodes: alone, nobody sends anything.".into()),
-        Ok(size) if size <= MOST_NODES => Ok(size),
-        Ok(_) | Err(_) => Err(format!("groups of {part} are too large to compare; at most {MOST_NODES} nodes fit.")),
-    }
-}
-
 impl Plan {
     /// What is run, in the order in which it is shown.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&'static MutexEntry, usize)> + '_ {
-        self.contenders.iter().flat_map(|entry| self.sizes.iter().map(|nodes| (*entry, *nodes)))
+    pub(crate) fn heats(&self) -> impl Iterator<Item = Heat> + '_ {
+        let pairs = self.contenders.iter().flat_map(|entry| self.sizes.iter().map(|nodes| (*entry, *nodes)));
+        let fitting = pairs.filter(|(entry, nodes)| (entry.facts.fits)(*nodes).is_ok());
+        fitting.flat_map(|(entry, nodes)| {
+            self.traffics.iter().map(move |traffic| Heat { entry, nodes, traffic: *traffic })
+        })
     }
 
     /// How often something is run.
     pub(crate) fn runs(&self) -> usize {
-        self.contenders.len() * self.sizes.len() * if self.reality.is_some() { 2 } else { 1 }
+        self.heats().count() * if self.reality.is_some() { 2 } else { 1 }
     }
 
     /// Whether a picture goes to standard output. Then nothing else may.
@@ -214,45 +281,19 @@ impl Plan {
         self.picture.as_ref().is_some_and(|picture| picture.path.is_none())
     }
 
+    /// What is simulated.
+    pub(crate) fn simulation(&self, heat: Heat) -> Spec<Mutex> {
+        let Heat { entry, nodes, traffic } = heat;
+        let mut spec = compare::simulation(entry, nodes, self.seed, &quorate_lab::mutex::Settings::default());
+        spec.settings = traffic.settings(self.entries, nodes, spec.typical());
+        spec
+    }
+
     /// What real processes carry out.
-    pub(crate) fn real_spec(&self, entry: &MutexEntry, nodes: usize) -> Spec<Mutex> {
-        quorate_live::spec(entry.facts.profile.name, nodes, self.seed, self.settings.clone())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Sizes, sizes};
-
-    #[test]
-    fn sizes_are_lists_and_ranges_in_the_order_given() {
-        for (text, expected) in
-            [("2", &[2][..]), ("8,2", &[8, 2]), ("2-5", &[2, 3, 4, 5]), ("9, 3-4", &[9, 3, 4]), ("7-7", &[7])]
-        {
-            assert_eq!(sizes(text), Ok(Sizes(expected.to_vec())), "{text}");
-        }
-        assert_eq!(sizes("2-1000").map(|sizes| sizes.0.len()), Ok(999));
-    }
-
-    #[test]
-    fn sizes_that_make_no_sense_are_told() {
-        for (text, expected) in [
-            ("", "does not say how large groups are"),
-            ("2,,4", "does not say how large groups are"),
-            ("2-", "does not say how large groups are"),
-            ("-3", "does not say how large groups are"),
-            ("2-3-4", "does not say how large groups are"),
-            ("two", "does not say how large groups are"),
-            ("+2", "does not say how large groups are"),
-            ("0", "at least two nodes"),
-            ("1-4", "at least two nodes"),
-            ("5-3", "ends before it begins; write 3-5."),
-            ("2-9,4", "names groups of 4 twice"),
-            ("1001", "at most 1000 nodes fit"),
-            ("2-99999999999999999999999", "at most 1000 nodes fit"),
-        ] {
-            let told = sizes(text).expect_err(text);
-            assert!(told.contains(expected), "{text}: {told}");
-        }
+    pub(crate) fn real_spec(&self, heat: Heat) -> Spec<Mutex> {
+        let (name, usual) = (heat.entry.facts.profile.name, quorate_lab::mutex::Settings::default());
+        let mut spec = quorate_live::spec::<Mutex>(name, heat.nodes, self.seed, usual);
+        spec.settings = heat.traffic.settings(self.entries, heat.nodes, spec.typical());
+        spec
     }
 }

@@ -1,15 +1,18 @@
 //! `quorate compare`: algorithms side by side, simulated and between real processes, beside the book.
 
+mod complaints;
+mod failures;
+mod grid;
 mod json;
 mod picture;
 mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::args::{CompareArgs, Plan, Reality};
+use crate::args::{CompareArgs, Heat, Plan, Reality};
 use crate::{Verdict, interrupt};
 use indicatif::{ProgressBar, ProgressStyle};
-use quorate_lab::compare::{self, Book, Delays, Measured};
+use quorate_lab::compare::{self, Book, Delays, Measured, Traffic};
 use quorate_lab::{FamilyLab, Mutex, Spec};
 use quorate_live::{LiveError, Options};
 use quorate_registry::MutexEntry;
@@ -18,10 +21,11 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// One algorithm in a group of one size.
+/// One algorithm in a group of one size, asked in one way.
 struct Row {
     entry: &'static MutexEntry,
     nodes: usize,
+    traffic: Traffic,
     book: Book,
     simulated: Side,
     /// There if it was wanted, and came to its end.
@@ -33,6 +37,16 @@ struct Row {
 enum World {
     Simulated,
     Real,
+}
+
+impl World {
+    /// What delays are measured in there.
+    fn delays(self) -> Delays {
+        match self {
+            Self::Simulated => Delays::InMessageTimes,
+            Self::Real => Delays::InMilliseconds,
+        }
+    }
 }
 
 /// What was measured in one of the worlds.
@@ -48,6 +62,18 @@ struct Side {
 impl Row {
     fn name(&self) -> &'static str {
         self.entry.facts.profile.name
+    }
+
+    fn heat(&self) -> Heat {
+        Heat { entry: self.entry, nodes: self.nodes, traffic: self.traffic }
+    }
+
+    /// What was measured in one of the worlds, if it was.
+    fn side(&self, world: World) -> Option<&Side> {
+        match world {
+            World::Simulated => Some(&self.simulated),
+            World::Real => self.real.as_ref(),
+        }
     }
 
     /// What was measured, in each world that it was measured in.
@@ -104,9 +130,12 @@ impl Comparison<'_> {
 }
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Verdict> {
+    if args.failures {
+        return failures::run(&args.failure_plan()?, args.json);
+    }
     let plan = args.plan()?;
     interrupt::watch();
-    let bar = bar(&plan);
+    let bar = bar(plan.runs() as u64, "runs");
     let mut comparison = Comparison { plan: &plan, rows: Vec::new() };
     let end = measure(&mut comparison, &bar);
     bar.finish_and_clear();
@@ -115,7 +144,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Verdict> {
         if args.json {
             json::print(&comparison)?;
         } else if plan.is_drawn_to_stdout() {
-            table::complaints(&comparison, &mut io::stderr())?;
+            complaints::write(&comparison, &mut io::stderr())?;
         } else {
             table::print(&comparison)?;
         }
@@ -127,9 +156,9 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Verdict> {
     Ok(comparison.verdict())
 }
 
-fn bar(plan: &Plan) -> ProgressBar {
-    let bar = ProgressBar::new(plan.runs() as u64);
-    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} runs, {elapsed}{msg}");
+fn bar(length: u64, things: &str) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    let style = ProgressStyle::with_template(&format!("  {{bar:30}} {{pos}}/{{len}} {things}, {{elapsed}}{{msg}}"));
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
@@ -138,12 +167,12 @@ fn bar(plan: &Plan) -> ProgressBar {
 /// Runs one after the other until all is done or somebody interrupts.
 fn measure(comparison: &mut Comparison<'_>, bar: &ProgressBar) -> anyhow::Result<()> {
     let plan = comparison.plan;
-    for (entry, nodes) in plan.pairs() {
+    for heat in plan.heats() {
         if interrupt::came() {
             break;
         }
-        bar.set_message(format!(": {} with {nodes} nodes", entry.facts.profile.name));
-        let row = simulate(plan, entry, nodes)?;
+        bar.set_message(format!(": {} with {} nodes", heat.entry.facts.profile.name, heat.nodes));
+        let row = simulate(plan, heat)?;
         bar.inc(1);
         comparison.rows.push(row);
         let Some((reality, row)) = plan.reality.as_ref().zip(comparison.rows.last_mut()) else { continue };
@@ -153,16 +182,17 @@ fn measure(comparison: &mut Comparison<'_>, bar: &ProgressBar) -> anyhow::Result
     Ok(())
 }
 
-fn simulate(plan: &Plan, entry: &'static MutexEntry, nodes: usize) -> anyhow::Result<Row> {
-    let spec = compare::simulation(entry, nodes, plan.seed, &plan.settings);
+fn simulate(plan: &Plan, heat: Heat) -> anyhow::Result<Row> {
+    let spec = plan.simulation(heat);
     let (book, measured) = compare::simulate(&spec)?;
     let simulated = Side { world: World::Simulated, measured, again: spec.command("sim"), journal: None };
-    Ok(Row { entry, nodes, book, simulated, real: None })
+    let Heat { entry, nodes, traffic } = heat;
+    Ok(Row { entry, nodes, traffic, book, simulated, real: None })
 }
 
 /// The same between real processes; nothing if somebody interrupts, because half a run compares with nothing.
 fn run_real(plan: &Plan, reality: &Reality, row: &Row) -> anyhow::Result<Option<Side>> {
-    let spec = plan.real_spec(row.entry, row.nodes);
+    let spec = plan.real_spec(row.heat());
     let options = Options { tls: reality.tls, interrupted: &interrupt::came, ..Options::new(reality.program.clone()) };
     let recorded = match quorate_live::run::<Mutex>(&spec, &options, &mut |_, _, _| {}) {
         Ok(recorded) if recorded.is_interrupted && !recorded.fails() => return Ok(None),
@@ -171,7 +201,7 @@ fn run_real(plan: &Plan, reality: &Reality, row: &Row) -> anyhow::Result<Option<
         Err(error) => return Err(error.into()),
     };
     let (ending, read) = (recorded.ending, &recorded.read);
-    let delays = Delays::InMilliseconds;
+    let delays = World::Real.delays();
     let measured = Measured::new(&row.book, delays, ending, &read.summary, &read.messages, &read.verdicts);
     Ok(Some(Side { world: World::Real, measured, again: again(&spec, reality), journal: recorded.journal }))
 }

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod bank;
 pub(crate) mod certs;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -9,6 +10,7 @@ pub(crate) mod explain;
 pub(crate) mod gallery;
 pub(crate) mod list;
 pub(crate) mod live;
+pub(crate) mod local;
 pub(crate) mod node;
 pub(crate) mod record;
 pub(crate) mod replay;
@@ -16,3 +18,4 @@ pub(crate) mod shrink;
 pub(crate) mod sim;
 pub(crate) mod sweep;
 pub(crate) mod trace;
+pub(crate) mod voting_risk;

@@ -7,6 +7,7 @@
     reason = "a test speaks by panicking, and so do its helpers"
 )]
 
+mod bank;
 #[cfg(unix)]
 mod bench;
 mod certs;
@@ -17,6 +18,7 @@ mod compare;
 mod documents;
 mod draw;
 mod errors;
+mod failures;
 mod families;
 mod gallery;
 mod golden;
@@ -24,10 +26,12 @@ mod journals;
 mod json;
 #[cfg(target_os = "linux")]
 mod live;
+mod local;
 #[cfg(target_os = "linux")]
 mod node;
 mod record;
 mod run;
 mod shrink;
 mod violations;
+mod voting_risk;
 mod xml;

@@ -102,7 +102,7 @@ fn words_go_in_and_events_come_out() {
     assert!(nodes[2].hear("refused").to_string().contains("not text in UTF-8"));
     nodes[2].say("jump");
     let refused = nodes[2].hear("refused");
-    assert!(refused["refused"].as_str().unwrap().contains("acquire, try, cancel or release"), "{refused}");
+    assert!(refused["refused"].as_str().unwrap().contains("acquire, try, share, cancel or release"), "{refused}");
     nodes[1].say("acquire");
     nodes[0].say("release");
     nodes[0].hear("left");

@@ -158,6 +158,16 @@ impl<M> Consent<M> {
         ours.filter(|ours| ours.access.conflicts(asked.access)).map(|ours| ours.stamp)
     }
 
+    /// The request that we wait with, if we do.
+    pub(crate) fn waits_with(&self) -> Option<Stamp> {
+        self.phase.waiting().map(|ours| ours.claim.stamp)
+    }
+
+    /// Whether we are inside with this request.
+    pub(crate) fn is_inside_with(&self, stamp: Stamp) -> bool {
+        self.phase.inside().is_some_and(|ours| ours.stamp == stamp)
+    }
+
     /// The request that we wait with, if we do, and what is missing so far.
     pub(crate) const fn waiting(&mut self) -> Option<(Stamp, Patience, &mut M)> {
         match &mut self.phase {

@@ -109,6 +109,22 @@ impl Case<'_> {
     pub fn peers(&self) -> u64 {
         self.nodes().saturating_sub(1)
     }
+
+    /// What so many entries cost where each costs what it costs its node. If everyone asks, the first ones are one each;
+    /// whose the others are depends on the run.
+    pub fn sum(&self, entries: u64, each: impl Fn(NodeId) -> Range) -> Range {
+        let nothing = Range::exactly(0);
+        let anyone = || self.group.iter().map(&each).reduce(Range::or).unwrap_or(nothing);
+        match self.load {
+            Load::Alone(node) => each(node).times(entries),
+            Load::Everyone => {
+                let once = entries.min(self.nodes());
+                let first = self.group.iter().take(once as usize).map(&each).fold(nothing, Range::plus);
+                first.plus(anyone().times(entries - once))
+            }
+            Load::Some => anyone().times(entries),
+        }
+    }
 }
 
 /// Who asks in a run.
@@ -153,11 +169,26 @@ impl Range {
         self.most.filter(|most| *most == self.least)
     }
 
+    /// This and that together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let most = self.most.zip(other.most).map(|(one, other)| one.saturating_add(other));
+        Self { least: self.least.saturating_add(other.least), most }
+    }
+
+    /// This or that, nobody knows which.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let most = self.most.zip(other.most).map(|(one, other)| one.max(other));
+        Self { least: self.least.min(other.least), most }
+    }
+
     /// So many times this.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         let times = |value: u64| value.saturating_mul(count);
-        Self { least: times(self.least), most: self.most.map(times) }
+        let most = if count == 0 { Some(0) } else { self.most.map(times) };
+        Self { least: times(self.least), most }
     }
 }
 
@@ -233,4 +264,27 @@ pub struct Choice {
     pub value: &'static str,
     /// Whether users get this unless they say otherwise.
     pub usual: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Case, Load, Range};
+    use crate::group::Group;
+    use crate::node::NodeId;
+
+    /// Node 1 pays one message an entry, node 2 two, node 3 three or more.
+    #[test]
+    fn a_sum_knows_who_asks_as_far_as_the_load_tells() {
+        let group = Group::of_size(3);
+        let each = |node: NodeId| match u64::from(node.number()) {
+            3 => Range::at_least(3),
+            messages => Range::exactly(messages),
+        };
+        let sum = |load, entries| Case { group: &group, load }.sum(entries, each);
+        assert_eq!(sum(Load::Alone(NodeId::from_index(1)), 5), Range::exactly(10));
+        assert_eq!(sum(Load::Everyone, 2), Range::exactly(3));
+        assert_eq!(sum(Load::Everyone, 4), Range::at_least(7));
+        assert_eq!(sum(Load::Some, 2), Range::at_least(2));
+        assert_eq!(Range::exactly(1).or(Range::between(2, 3)), Range::between(1, 3));
+    }
 }

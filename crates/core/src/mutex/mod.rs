@@ -3,11 +3,14 @@
 //! Every algorithm of the family takes the same [`Command`]s and tells the same [`Event`]s, so a property, a
 //! metric or a service is written once for all of them.
 
+mod ballot;
 pub mod central;
 mod consent;
 mod facts;
 pub mod lamport;
+pub mod maekawa;
 mod phase;
+pub mod quorum;
 pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;
@@ -20,11 +23,13 @@ mod storm;
 mod token;
 pub mod token_request;
 pub mod token_ring;
+pub mod voting;
 
 pub use central::Central;
 pub use consent::{Denial, Reply};
 pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Model, Range, Service, ServiceOrder};
 pub use lamport::Lamport;
+pub use maekawa::Maekawa;
 pub use phase::{Phase, Wish};
 pub use raymond::Raymond;
 pub use readers_writers::ReadersWriters;
@@ -36,6 +41,7 @@ pub use roucairol_carvalho::RoucairolCarvalho;
 pub use token::Token;
 pub use token_request::TokenRequest;
 pub use token_ring::TokenRing;
+pub use voting::Voting;
 
 use crate::fence::Fence;
 use core::fmt;

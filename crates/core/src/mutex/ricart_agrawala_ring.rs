@@ -33,6 +33,7 @@
 use super::consent::{Claim, Consent, Denial, Reply, Verdict};
 use super::{Access, Command, Cost, Event, Facts, Fairness, Floor, Patience, Range, Wish, ricart_agrawala};
 use crate::about::Profile;
+use crate::clock::Stamp;
 use crate::describe::Describe;
 use crate::effects::Effects;
 use crate::group::Group;
@@ -147,6 +148,11 @@ impl RicartAgrawalaRing {
     /// A node of this group, idle. The ring goes through the members in order.
     pub fn new(me: NodeId, group: Group) -> Self {
         Self { consent: Consent::new(me, group) }
+    }
+
+    /// Whether its own request goes before this one.
+    pub(crate) fn goes_before(&self, asked: Stamp) -> bool {
+        self.consent.ahead_of(Claim::exclusive(asked)).is_some()
     }
 
     /// RR-1. On a ring of one the request is back before it is sent.

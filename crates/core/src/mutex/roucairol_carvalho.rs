@@ -133,12 +133,21 @@ impl RoucairolCarvalho {
         Self { consent: Consent::new(me, group), permissions: BTreeSet::new() }
     }
 
+    /// The request that it waits with, if it does.
+    pub(crate) fn waits_with(&self) -> Option<Stamp> {
+        self.consent.waits_with()
+    }
+
     /// RC-1. A new request is younger than every one this node has heard of.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        let lacking: BTreeSet<_> = self.consent.others().filter(|node| !self.permissions.contains(node)).collect();
-        let stamp = self.consent.ask(patience, Access::Exclusive, lacking.clone());
-        out.note("RC-1", format_args!("wants in with {stamp} and lacks {} permissions", lacking.len()));
-        for node in lacking {
+        let lacking: Group = self.consent.others().filter(|node| !self.permissions.contains(node)).collect();
+        let stamp = self.consent.ask(patience, Access::Exclusive, lacking.iter().collect());
+        if lacking.is_empty() {
+            out.note("RC-1", format_args!("asks nobody with {stamp}"));
+        } else {
+            out.note("RC-1", format_args!("asks {lacking} with {stamp}"));
+        }
+        for node in lacking.iter() {
             out.send(node, Message::Request { stamp, patience });
         }
         self.enter_if_permitted(out);

@@ -57,11 +57,8 @@ use crate::time::{Duration, Span, Time};
 use crate::wrap::OneOfMany;
 
 /// What the book says of it.
-pub const FACTS: Facts = Facts {
-    fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1),
-    restless: true,
-    ..Facts::new(PROFILE, COST)
-};
+pub const FACTS: Facts =
+    Facts { fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1), restless: true, ..Facts::new(PROFILE, COST) };
 
 const PROFILE: Profile = Profile {
     name: "token-ring",

@@ -52,6 +52,9 @@ impl Ruler {
     }
 
     fn find_ticks(&self, axis: &Axis, places: Vec<f64>, values: &[f64], most: usize) -> Vec<(f64, String)> {
+        if !axis.names.is_empty() {
+            return axis.names.clone();
+        }
         let has_few = axis.ticks == Ticks::AtPoints && places.len() <= FEW;
         let places = places.into_iter().filter(|_| has_few).map(|place| (place, number(place)));
         let mut ticks: Vec<_> = places.collect();
@@ -236,6 +239,8 @@ mod tests {
         assert_eq!(texts(&plot(3..5).x(Axis::log("nodes").at_points().showing(8.0).showing(2.0))), "2 3 4 8");
         assert_eq!(texts(&plot(2..40)), "2 5 10 20");
         assert_eq!(texts(&plot(7..8)), "7");
+        let named = Axis::linear("load").naming(3.0, "idle").naming(5.0, "busy");
+        assert_eq!(texts(&plot(3..7).x(named)), "idle busy");
         let around = Series::new("s").formula("f", [(4.0, 1.0), (14.0, 1.0)]);
         assert_eq!(texts(&plot(7..8).with(around)), "4 6 7 8 10 12 14");
     }

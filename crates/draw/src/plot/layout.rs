@@ -33,6 +33,9 @@ const RIGHT: i32 = 12;
 const LABEL_LINE: i32 = 19;
 const WIDEST_LABEL: i32 = 230;
 
+/// So many marks have room beside each other where three plots share a line.
+const MOST_IN_NARROW_PLOTS: usize = 6;
+
 /// The part of the page that a plot's points are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
@@ -86,8 +89,10 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(plots: usize) -> Self {
+    /// Where many series meet, their marks need room beside each other.
+    fn of(plots: usize, series: usize) -> Self {
         match plots {
+            5.. if series > MOST_IN_NARROW_PLOTS => Self { columns: 2, page: 1440, height: 300 },
             0 | 1 => Self { columns: 1, page: 960, height: 420 },
             2 => Self { columns: 2, page: 1200, height: 340 },
             4 => Self { columns: 2, page: 1200, height: 260 },
@@ -103,7 +108,7 @@ impl Grid {
 
 impl Layout {
     pub(super) fn of(figure: &Figure, cast: &Cast<'_>) -> Self {
-        let grid = Grid::of(figure.plots.len());
+        let grid = Grid::of(figure.plots.len(), cast.names().len());
         let mut y = PAGE;
         let mut line = |is_there: bool, size: i32, height: i32| {
             let baseline = y + size;

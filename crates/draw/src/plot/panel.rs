@@ -246,7 +246,10 @@ impl<'a> Panel<'a> {
         let value = |axis: &Axis, value: f64| {
             let unit = if axis.unit.is_empty() { String::new() } else { format!(" {}", axis.unit) };
             let name = if axis.name.is_empty() { String::new() } else { format!("{} ", axis.name) };
-            format!("{name}{}{unit}", number(value))
+            match axis.names.iter().find(|(place, _)| *place == value) {
+                Some((_, known)) => format!("{name}{known}"),
+                None => format!("{name}{}{unit}", number(value)),
+            }
         };
         let kind = if point.mark == Mark::Ring { &self.key.ring } else { &self.key.solid };
         let mut parts =

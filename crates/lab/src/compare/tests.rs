@@ -1,6 +1,6 @@
 //! The book holds in the simulator, and what is not the book's is told.
 
-use super::{Book, Delays, Figure, Measured, contenders, simulate, simulation};
+use super::{Book, Delays, Figure, Forms, Measured, contenders, simulate, simulation};
 use crate::error::LabError;
 use crate::experiment;
 use crate::mutex::Settings;
@@ -16,7 +16,7 @@ fn settings(entries: u64, workload: Pattern) -> Settings {
 #[test]
 fn every_figure_of_the_book_comes_out() {
     let (mut client_delays, mut sync_delays, mut exact) = (0, 0, 0);
-    for entry in contenders(&[]).unwrap() {
+    for entry in contenders(&[], Forms::All).unwrap() {
         for nodes in (2..=49).filter(|nodes| (entry.facts.fits)(*nodes).is_ok()) {
             for workload in [Pattern::Single, Pattern::All, Pattern::Random] {
                 let spec = simulation(entry, nodes, nodes as u64 * 7, &settings(50, workload));
@@ -36,7 +36,7 @@ fn every_figure_of_the_book_comes_out() {
 /// The coordinator's own entries cost nothing, and would hide what those of the others cost.
 #[test]
 fn the_coordinator_is_counted_apart() {
-    let [entry] = contenders(&["central".into()]).unwrap()[..] else { panic!("one name, one algorithm") };
+    let [entry] = contenders(&["central".into()], Forms::Usual).unwrap()[..] else { panic!("one name, one algorithm") };
     let (book, measured) = simulate(&simulation(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
     assert_eq!((book.per_entry(7), book.keeper), ((3.0, Some(3.0)), true));
     assert_eq!((measured.messages_per_entry, measured.own_messages_per_entry), (Some(3.0), Some(0.0)));
@@ -46,7 +46,7 @@ fn the_coordinator_is_counted_apart() {
 /// Held against the book of another algorithm or size, a run differs, and in the figures that it should.
 #[test]
 fn a_figure_that_is_not_the_books_is_told() {
-    let found = contenders(&["central".into(), "ricart-agrawala".into()]).unwrap();
+    let found = contenders(&["central".into(), "ricart-agrawala".into()], Forms::Usual).unwrap();
     let [central, ricart_agrawala] = found[..] else { panic!("two names, two algorithms") };
     let outcome = experiment::run(&simulation(ricart_agrawala, 4, 3, &settings(60, Pattern::Random))).unwrap();
     let held_against = |book: &Book, delays, ending| {
@@ -70,13 +70,15 @@ fn a_figure_that_is_not_the_books_is_told() {
 fn what_is_wrong_on_purpose_is_compared_only_by_name() {
     let name = |entry: &quorate_registry::MutexEntry| entry.facts.profile.name;
     assert!(
-        contenders(&[]).unwrap().into_iter().all(|entry| Book::of(
+        contenders(&[], Forms::All).unwrap().into_iter().all(|entry| Book::of(
             entry,
             &simulation(entry, 3, 1, &settings(1, Pattern::All))
         )
         .binding)
     );
-    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()]).unwrap()[..] else { panic!("one algorithm") };
+    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()], Forms::Usual).unwrap()[..] else {
+        panic!("one algorithm")
+    };
     assert_eq!(name(wrong), "ricart-agrawala-clock-only");
     let (book, measured) = simulate(&simulation(wrong, 4, 1, &settings(100, Pattern::All))).unwrap();
     assert_eq!((measured.holds(), measured.is_exact(&book)), (false, None));
@@ -84,7 +86,7 @@ fn what_is_wrong_on_purpose_is_compared_only_by_name() {
 
 #[test]
 fn a_run_of_no_entries_proves_nothing() {
-    for entry in contenders(&[]).unwrap() {
+    for entry in contenders(&[], Forms::All).unwrap() {
         let (book, measured) = simulate(&simulation(entry, 3, 1, &settings(0, Pattern::Random))).unwrap();
         assert_eq!(measured.is_exact(&book), None);
     }
@@ -92,7 +94,7 @@ fn a_run_of_no_entries_proves_nothing() {
 
 #[test]
 fn names_of_others_are_refused() {
-    let found = |name: &str| contenders(&["central".into(), name.into()]).map(|found| found.len());
+    let found = |name: &str| contenders(&["central".into(), name.into()], Forms::Usual).map(|found| found.len());
     assert!(matches!(found("raft"), Err(LabError::OtherFamily { .. })));
     assert!(matches!(found("centrel"), Err(LabError::UnknownAlgorithm { .. })));
 }

@@ -1,13 +1,13 @@
 //! A comparison for programs.
 
 use super::{Comparison, Row, Side};
+use crate::args::LeftOut;
 use crate::output::name;
 use crate::report;
 use quorate_core::mutex::Range;
 use quorate_lab::compare::{Book, Difference};
 use quorate_registry::Family;
 use quorate_sim::metrics::Delay;
-use quorate_sim::mutex::Pattern;
 use quorate_sim::property::Verdict;
 use quorate_sim::run::Ending;
 use serde::Serialize;
@@ -23,13 +23,23 @@ struct Report<'a> {
     holds: bool,
     exact: bool,
     rows: Vec<Line<'a>>,
+    /// Who cannot run in groups of some sizes.
+    left_out: Vec<Absent>,
+}
+
+/// An algorithm that has no group of some size.
+#[derive(Serialize)]
+pub(super) struct Absent {
+    algorithm: &'static str,
+    nodes: usize,
+    why: &'static str,
 }
 
 #[derive(Serialize)]
 struct Line<'a> {
     algorithm: &'a str,
     nodes: usize,
-    workload: Pattern,
+    workload: String,
     /// Delays are in message times.
     #[serde(flatten)]
     counts: Counts,
@@ -133,16 +143,25 @@ pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
         complete: comparison.is_complete(),
         holds: comparison.holds(),
         exact: comparison.is_exact(),
-        rows: comparison.rows.iter().map(|row| line(row, plan.settings.workload)).collect(),
+        rows: comparison.rows.iter().map(line).collect(),
+        left_out: absent(&plan.left_out),
     })
 }
 
-fn line(row: &Row, workload: Pattern) -> Line<'_> {
+pub(super) fn absent(left_out: &[LeftOut]) -> Vec<Absent> {
+    let each = |LeftOut { algorithm, sizes, why }: &LeftOut| {
+        let (algorithm, why) = (*algorithm, *why);
+        sizes.iter().map(|nodes| Absent { algorithm, nodes: *nodes, why }).collect::<Vec<_>>()
+    };
+    left_out.iter().flat_map(each).collect()
+}
+
+fn line(row: &Row) -> Line<'_> {
     let measured = &row.simulated.measured;
     Line {
         algorithm: row.name(),
         nodes: row.nodes,
-        workload,
+        workload: row.traffic.to_string(),
         counts: counts(&row.simulated),
         client_delay: mean(measured.client_delay),
         sync_delay: mean(measured.sync_delay),

@@ -1,12 +1,15 @@
-//! A comparison as a picture: what was measured over the size of the group, with the book's line behind it.
+//! A comparison as a picture: what was measured over the size of the group and over the load, with the book's line behind it.
 
-use super::{Comparison, Row, Side, table};
-use crate::args::{PicturePlan, Plan};
+mod panels;
+
+use super::{Comparison, Row, World, table};
+use crate::args::{Heat, PicturePlan};
 use crate::output::{name, output};
 use crate::paint;
 use crate::report::count;
+use panels::{Over, Panel, Reading, loads, panels};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
-use quorate_lab::compare::{Book, Measured, simulation};
+use quorate_lab::compare::{Book, Traffic};
 use quorate_live::write_whole;
 use quorate_registry::MutexEntry;
 use std::io::{self, Write};
@@ -34,27 +37,6 @@ pub(super) fn draw(comparison: &Comparison<'_>, wanted: &PicturePlan, is_quiet: 
     Ok(())
 }
 
-/// What is drawn in one plot.
-struct Quantity {
-    title: &'static str,
-    y: Axis,
-    /// What was measured in the simulator, if that can be compared with the book.
-    simulated: Option<Reading<f64>>,
-    /// What was measured for real, with the longest.
-    real: Option<Reading<(f64, f64)>>,
-    book: Option<Law>,
-}
-
-/// A figure of a run, if there is one.
-type Reading<T> = fn(&Measured) -> Option<T>;
-
-/// What the book says.
-struct Law {
-    value: fn(&Book, u64) -> Option<f64>,
-    /// As the book writes it.
-    text: fn(&Book) -> String,
-}
-
 pub(super) fn figure(comparison: &Comparison<'_>) -> Figure {
     let key = Key {
         solid: "simulated".into(),
@@ -63,106 +45,109 @@ pub(super) fn figure(comparison: &Comparison<'_>) -> Figure {
         reach: "up to the longest".into(),
         ..Key::default()
     };
-    let is_shown = |quantity: &Quantity| comparison.plan.reality.is_some() || quantity.simulated.is_some();
     let conditions = format!("{} · T: one message time", table::conditions(comparison));
     let figure = Figure::new("Mutual exclusion: what an entry costs").subtitle(conditions).key(key);
-    quantities().into_iter().filter(is_shown).map(|quantity| plot(comparison, quantity)).fold(figure, Figure::with)
+    panels(comparison).iter().map(|panel| plot(comparison, panel)).fold(figure, Figure::with)
 }
 
-fn quantities() -> [Quantity; 6] {
-    let (client, sync) = ("from asking to entering when nobody else wants in", "from a leave to the next entry");
-    [
-        Quantity {
-            title: "Messages",
-            y: Axis::log("messages an entry"),
-            simulated: Some(|measured| measured.messages_per_entry),
-            real: Some(|measured| measured.messages_per_entry.map(|messages| (messages, messages))),
-            book: Some(Law {
-                value: |book, entries| book.total(entries).exact().map(|total| total as f64 / entries as f64),
-                text: |book| book.messages.to_owned(),
-            }),
-        },
-        Quantity {
-            title: "Client delay",
-            y: Axis::linear(client).unit("T").showing(0.0),
-            simulated: Some(|measured| measured.client_delay.map(|delay| delay.mean)),
-            real: None,
-            book: Some(Law {
-                value: |book, _| book.client_delay.exact().map(|delay| delay as f64),
-                text: |book| book.client.to_owned(),
-            }),
-        },
-        Quantity {
-            title: "Sync delay",
-            y: Axis::linear(sync).unit("T").showing(0.0),
-            simulated: Some(|measured| measured.sync_delay.map(|delay| delay.mean)),
-            real: None,
-            book: Some(Law {
-                value: |book, _| book.sync_delay.exact().map(|delay| delay as f64),
-                text: |book| book.sync.to_owned(),
-            }),
-        },
-        Quantity {
-            title: "Load",
-            y: Axis::linear("the busiest node's share of messages").unit("%").showing(0.0).showing(100.0),
-            simulated: Some(|measured| Some(100.0 * measured.busiest_share)),
-            real: Some(|measured| Some((100.0 * measured.busiest_share, 100.0 * measured.busiest_share))),
-            book: None,
-        },
-        Quantity {
-            title: "Client delay, real",
-            y: Axis::linear(client).unit("ms").showing(0.0),
-            simulated: None,
-            real: Some(|measured| measured.client_delay.map(|delay| (delay.mean, delay.max))),
-            book: None,
-        },
-        Quantity {
-            title: "Sync delay, real",
-            y: Axis::linear(sync).unit("ms").showing(0.0),
-            simulated: None,
-            real: Some(|measured| measured.sync_delay.map(|delay| (delay.mean, delay.max))),
-            book: None,
-        },
-    ]
-}
-
-fn plot(comparison: &Comparison<'_>, quantity: Quantity) -> Plot {
-    let plan = comparison.plan;
-    let sizes = line_sizes(&plan.sizes);
-    // Every plot has the same axis, wherever nothing was measured.
-    let nodes = plan.sizes.iter().fold(Axis::log("nodes").at_points(), |axis, size| axis.showing(*size as f64));
-    let mut plot = Plot::new(quantity.title).x(nodes).y(quantity.y);
-    for entry in &plan.contenders {
-        let name = entry.facts.profile.name;
-        let rows = || comparison.rows.iter().filter(|row| row.name() == name);
-        let simulated = |row: &Row| {
-            let value = quantity.simulated?(&row.simulated.measured)?;
-            Some(Point::new(row.nodes as f64, value))
+fn plot(comparison: &Comparison<'_>, panel: &Panel) -> Plot {
+    let mut plot = Plot::new(panel.title.clone()).x(across(comparison, panel.over)).y(panel.y.clone());
+    for entry in &comparison.plan.contenders {
+        let rows: Vec<_> = comparison.rows.iter().filter(|row| row.name() == entry.facts.profile.name).collect();
+        let read = |world, reading: Option<Reading>| match reading {
+            Some(reading) => places(comparison, panel.over, &rows, world, reading),
+            None => Vec::new(),
         };
-        let real = |row: &Row| {
-            let Side { measured, .. } = row.real.as_ref()?;
-            let (value, longest) = quantity.real?(measured)?;
-            let point = Point::new(row.nodes as f64, value).ring();
-            Some(if longest > value { point.reach(value, longest) } else { point })
-        };
-        let series = Series::new(name).points(rows().filter_map(simulated)).points(rows().filter_map(real));
-        // What is wrong on purpose is in no book.
-        let law = quantity.book.as_ref().filter(|_| book(plan, entry, 2).binding);
+        let points = read(World::Simulated, panel.simulated).into_iter().map(|(x, (value, _))| Point::new(x, value));
+        let rings = read(World::Real, panel.real).into_iter().map(|(x, (value, longest))| {
+            let point = Point::new(x, value).ring();
+            if longest > value { point.reach(value, longest) } else { point }
+        });
+        let law = law(comparison, panel, entry);
+        let mut series = Series::new(entry.facts.profile.name).points(points);
+        // What the book leaves open has no line there to be followed by.
+        if panel.is_joined && law.as_ref().is_none_or(|(_, line)| line.is_empty()) {
+            series = series.joined();
+        }
+        let series = series.points(rings);
         plot = plot.with(match law {
-            Some(Law { value, text }) => series.formula(text(&book(plan, entry, 2)), line(plan, entry, &sizes, *value)),
+            Some((text, points)) => series.formula(text, points),
             None => series,
         });
     }
     plot
 }
 
-fn book(plan: &Plan, entry: &MutexEntry, nodes: usize) -> Book {
-    Book::of(entry, &simulation(entry, nodes, plan.seed, &plan.settings))
+/// What was measured, each at its place. What several runs tell of one place is told as one.
+fn places(
+    comparison: &Comparison<'_>,
+    over: Over,
+    rows: &[&Row],
+    world: World,
+    reading: Reading,
+) -> Vec<(f64, (f64, f64))> {
+    let places: Vec<_> = match over {
+        Over::Sizes(_) => comparison.plan.sizes.iter().map(|nodes| (*nodes as f64, *nodes, None)).collect(),
+        Over::Loads(nodes) => {
+            let traffics = loads(comparison.plan).into_iter().enumerate();
+            traffics.map(|(place, traffic)| (place as f64, nodes, Some(traffic))).collect()
+        }
+    };
+    let own = match over {
+        Over::Sizes(traffic) => traffic,
+        Over::Loads(_) => None,
+    };
+    let found = places.into_iter().filter_map(|(x, nodes, traffic)| {
+        let is_here = |row: &&&Row| {
+            let wanted = traffic.or(own);
+            row.nodes == nodes && wanted.is_none_or(|wanted| row.traffic == wanted)
+        };
+        let sides: Vec<_> = rows.iter().filter(is_here).filter_map(|row| row.side(world)).collect();
+        Some((x, reading(&sides)?))
+    });
+    found.collect()
 }
 
-fn line(plan: &Plan, entry: &MutexEntry, sizes: &[usize], value: fn(&Book, u64) -> Option<f64>) -> Vec<(f64, f64)> {
-    let point = |nodes: &usize| Some((*nodes as f64, value(&book(plan, entry, *nodes), plan.settings.entries)?));
-    sizes.iter().filter(|nodes| (entry.facts.fits)(**nodes).is_ok()).filter_map(point).collect()
+/// Every plot has the same axis, wherever nothing was measured.
+fn across(comparison: &Comparison<'_>, over: Over) -> Axis {
+    match over {
+        Over::Sizes(_) => {
+            let sizes = comparison.plan.sizes.iter();
+            sizes.fold(Axis::log("nodes").at_points(), |axis, size| axis.showing(*size as f64))
+        }
+        Over::Loads(_) => {
+            let traffics = loads(comparison.plan).into_iter().enumerate();
+            traffics.fold(Axis::linear(""), |axis, (place, traffic)| {
+                axis.naming(place as f64, table::traffic_name(traffic))
+            })
+        }
+    }
+}
+
+/// What the book says of an algorithm, with a line where it is exact all along. What is wrong on purpose is in no book.
+fn law(
+    comparison: &Comparison<'_>,
+    panel: &Panel,
+    entry: &'static MutexEntry,
+) -> Option<(&'static str, Vec<(f64, f64)>)> {
+    let plan = comparison.plan;
+    let law = panel.book.as_ref()?;
+    let book = |nodes: usize, traffic: Traffic| Book::of(entry, &plan.simulation(Heat { entry, nodes, traffic }));
+    let value = |nodes: usize, traffic: Traffic| (law.value)(&book(nodes, traffic), plan.entries);
+    let traffic = plan.traffics.first().copied()?;
+    let sizes = || line_sizes(&plan.sizes).into_iter().filter(|nodes| (entry.facts.fits)(*nodes).is_ok());
+    if !book(sizes().next()?, traffic).binding {
+        return None;
+    }
+    let line: Option<Vec<_>> = match panel.over {
+        Over::Sizes(own) => sizes().map(|nodes| Some((nodes as f64, value(nodes, own.unwrap_or(traffic))?))).collect(),
+        Over::Loads(nodes) if (entry.facts.fits)(nodes).is_ok() => {
+            let traffics = loads(plan).into_iter().enumerate();
+            traffics.map(|(place, traffic)| Some((place as f64, value(nodes, traffic)?))).collect()
+        }
+        Over::Loads(_) => None,
+    };
+    Some(((law.text)(entry), line.unwrap_or_default()))
 }
 
 /// For which sizes the book is asked: from the smallest group to the largest, and around one that is alone. Sizes that

@@ -1,27 +1,29 @@
-//! A comparison for people: one line a group, and under the table whatever is not as it should be.
+//! A comparison for people: who costs what in groups of every size, from idle to saturated, with the book beside it.
 
-use super::{Comparison, Row, Side, World};
-use crate::output::{name, output};
+use super::grid::{BAD, Column, GOOD, Group, SAME, Section, UNKNOWN, render};
+use super::{Comparison, Row, Side, World, complaints};
+use crate::output::output;
 use crate::paint;
-use crate::report::{count, number};
-use quorate_lab::compare::Measured;
+use crate::report::count;
+use quorate_lab::compare::{Book, Figure, Measured, OfferedLoad, Traffic};
+use quorate_registry::MutexEntry;
 use quorate_sim::metrics::Delay;
-use quorate_sim::mutex::Pattern;
-use std::io::{self, Write};
+use std::io::Write;
 
 pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
     let mut out = output();
-    title(comparison, &mut out)?;
-    for line in render(&columns(comparison)) {
-        writeln!(out, "{line}")?;
+    writeln!(out, "{} · {}", paint::bold("mutex"), conditions(comparison))?;
+    for section in [messages(comparison), rest(comparison)] {
+        writeln!(out)?;
+        for line in render(&section) {
+            writeln!(out, "{line}")?;
+        }
     }
-    writeln!(out, "\n  {}", paint::dim(unit(comparison)))?;
-    writeln!(
-        out,
-        "  {}",
-        paint::dim("sync: from a leave to the next entry   busiest: the busiest node's share of messages")
-    )?;
-    complaints(comparison, &mut out)?;
+    writeln!(out)?;
+    for note in notes(comparison) {
+        writeln!(out, "  {}", paint::dim(&note))?;
+    }
+    complaints::write(comparison, &mut out)?;
     let (done, runs) = (comparison.done(), comparison.plan.runs());
     if done < runs {
         writeln!(out, "\nNot finished: {done} of {} came to their end.", count(runs as u64, "run"))?;
@@ -29,221 +31,271 @@ pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn title(comparison: &Comparison<'_>, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{} · {}\n", paint::bold("mutex"), conditions(comparison))
-}
-
 /// How it was measured.
 pub(super) fn conditions(comparison: &Comparison<'_>) -> String {
     let plan = comparison.plan;
-    let asks = match plan.settings.workload {
-        Pattern::Single => "one asks",
-        Pattern::All => "all ask at once",
-        Pattern::Random => "all ask at random times",
-    };
-    let entries = count(plan.settings.entries, "request");
+    let entries = count(plan.entries, "request");
     let real = plan.reality.as_ref().map(|reality| format!(" · real: {} on loopback", reality.links().to_uppercase()));
-    format!("{asks}, {entries} a run · seed {}{}", plan.seed, real.unwrap_or_default())
+    format!("{entries} a run · seed {}{}", plan.seed, real.unwrap_or_default())
 }
 
-fn unit(comparison: &Comparison<'_>) -> &'static str {
-    match comparison.plan.reality {
-        Some(_) => "T: one message time, 1 ms in the simulator; real delays are means in milliseconds",
-        None => "T: one message time, 1 ms in the simulator",
+/// When nodes ask, in a few words.
+pub(super) fn traffic_name(traffic: Traffic) -> String {
+    match traffic {
+        Traffic::Single => "one asks alone".into(),
+        Traffic::Pair => "two in turn".into(),
+        Traffic::Random(load) => format!("{}% load", load.in_percent()),
+        Traffic::All => "all ask".into(),
     }
 }
 
-/// Figures of all rows, with what stands above them.
-struct Column {
-    /// What this and its neighbours are about.
-    group: &'static str,
-    title: &'static str,
-    cells: Vec<String>,
+/// The workload that keeps the group busiest, in which it shows who does most of the work.
+pub(super) fn busiest_traffic(comparison: &Comparison<'_>) -> Option<Traffic> {
+    comparison.plan.traffics.iter().copied().max_by_key(heaviness)
 }
 
-/// What stands below one title in one row.
-type Cell<'a> = &'a dyn Fn(&Row) -> String;
+/// The workload that leaves the group alone most.
+pub(super) fn idlest_traffic(comparison: &Comparison<'_>) -> Option<Traffic> {
+    comparison.plan.traffics.iter().copied().min_by_key(heaviness)
+}
 
-fn columns(comparison: &Comparison<'_>) -> Vec<Column> {
-    let (messages, client, sync, busiest) = ("messages an entry", "client delay", "sync delay", "busiest");
-    let real = |cell: fn(&Measured) -> String| {
-        move |row: &Row| row.real.as_ref().map_or("–".into(), |side: &Side| cell(&side.measured))
+/// How busy a workload keeps the group.
+pub(super) fn heaviness(traffic: &Traffic) -> (u8, Option<OfferedLoad>) {
+    match traffic {
+        Traffic::Single => (0, None),
+        Traffic::Pair => (1, None),
+        Traffic::Random(load) => (2, Some(*load)),
+        Traffic::All => (3, None),
+    }
+}
+
+/// Everything in one world that has to do with one algorithm.
+struct Lane<'a> {
+    comparison: &'a Comparison<'a>,
+    entry: &'static MutexEntry,
+    world: World,
+}
+
+impl<'a> Lane<'a> {
+    fn rows(&self) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
+        let own = self.comparison.rows.iter().filter(|row| row.name() == self.entry.facts.profile.name);
+        own.filter_map(|row| Some((row, row.side(self.world)?)))
+    }
+
+    fn at(&self, nodes: usize) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
+        self.rows().filter(move |(row, _)| row.nodes == nodes)
+    }
+
+    fn under(&self, traffic: Traffic) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
+        self.rows().filter(move |(row, _)| row.traffic == traffic)
+    }
+
+    /// How figures stand to the book's: the very same, within its bounds, neither, or nobody can say.
+    fn mark(
+        &self,
+        traffic: Option<Traffic>,
+        figures: &[Figure],
+        is_exact: impl Fn(&Book, &Measured) -> Option<bool>,
+    ) -> String {
+        let rows: Vec<_> =
+            self.rows().filter(|(row, _)| traffic.is_none_or(|traffic| row.traffic == traffic)).collect();
+        let judged = rows.iter().filter(|(row, side)| side.measured.is_exact(&row.book).is_some());
+        let exact: Vec<_> = judged.filter_map(|(row, side)| is_exact(&row.book, &side.measured)).collect();
+        let differs =
+            |(_, side): &(&Row, &Side)| side.measured.differences.iter().any(|found| figures.contains(&found.figure));
+        match &exact[..] {
+            _ if rows.iter().any(differs) => BAD,
+            [] => UNKNOWN,
+            exact if exact.iter().all(|is_exact| *is_exact) => SAME,
+            _ => GOOD,
+        }
+        .into()
+    }
+}
+
+/// The worlds that there are, with what stands behind the name of what was measured there.
+fn worlds(comparison: &Comparison<'_>) -> impl Iterator<Item = (World, &'static str)> + use<> {
+    let real = comparison.plan.reality.is_some().then_some((World::Real, " · real"));
+    std::iter::once((World::Simulated, "")).chain(real)
+}
+
+fn lanes<'a>(comparison: &'a Comparison<'a>, world: World) -> Vec<Lane<'a>> {
+    comparison.plan.contenders.iter().map(|entry| Lane { comparison, entry, world }).collect()
+}
+
+fn names(comparison: &Comparison<'_>) -> Column {
+    let names = comparison.plan.contenders.iter().map(|entry| entry.facts.profile.name.to_owned());
+    Column::words("algorithm", names.collect())
+}
+
+fn book(comparison: &Comparison<'_>, text: fn(&MutexEntry) -> &'static str) -> Column {
+    Column::words("book", comparison.plan.contenders.iter().map(|entry| text(entry).to_owned()).collect())
+}
+
+/// A column for each size.
+fn by_size(lanes: &[Lane<'_>], sizes: &[usize], cell: impl Fn(&Lane<'_>, usize) -> String) -> Vec<Column> {
+    let column =
+        |nodes: &usize| Column::figures(nodes.to_string(), lanes.iter().map(|lane| cell(lane, *nodes)).collect());
+    sizes.iter().map(column).collect()
+}
+
+fn messages(comparison: &Comparison<'_>) -> Section {
+    let plan = comparison.plan;
+    let mut groups = Vec::new();
+    for traffic in plan.traffics.iter().copied() {
+        for (world, suffix) in worlds(comparison) {
+            let lanes = lanes(comparison, world);
+            let cell = |lane: &Lane<'_>, nodes: usize| {
+                let row = lane.under(traffic).find(|(row, _)| row.nodes == nodes);
+                row.and_then(|(_, side)| side.measured.messages_per_entry).map_or(UNKNOWN.into(), short)
+            };
+            let is_exact = |book: &Book, measured: &Measured| {
+                measured.messages_per_entry.map(|_| book.total_in(world.delays(), measured.counted).exact().is_some())
+            };
+            let mark = |lane: &Lane<'_>| lane.mark(Some(traffic), &[Figure::Messages, Figure::OwnMessages], is_exact);
+            groups.push(Group {
+                name: format!("{}{suffix}", traffic_name(traffic)),
+                lead: Vec::new(),
+                figures: by_size(&lanes, &plan.sizes, cell),
+                tail: vec![Column::words("", lanes.iter().map(mark).collect())],
+            });
+        }
+    }
+    let stub = vec![names(comparison), book(comparison, |entry| entry.facts.cost.messages)];
+    Section { title: "messages an entry", stub, groups }
+}
+
+fn rest(comparison: &Comparison<'_>) -> Section {
+    let mut groups = Vec::new();
+    for (world, suffix) in worlds(comparison) {
+        groups.push(delays(comparison, world, &Wait { suffix, ..Wait::CLIENT }));
+        groups.push(delays(comparison, world, &Wait { suffix, ..Wait::SYNC }));
+    }
+    for (world, suffix) in worlds(comparison) {
+        groups.push(overtaken(comparison, world, suffix));
+        groups.push(busiest(comparison, world, suffix));
+    }
+    let holds = |entry: &&'static MutexEntry| {
+        let mut rows = comparison.rows.iter().filter(|row| row.name() == entry.facts.profile.name);
+        if rows.all(Row::holds) { GOOD.into() } else { BAD.into() }
     };
-    let table: [(&'static str, &'static str, Cell<'_>); 15] = [
-        ("", "algorithm", &|row| row.name().to_owned()),
-        ("", "nodes", &|row| row.nodes.to_string()),
-        (messages, "book", &|row| book_messages(row)),
-        (messages, "sim", &|row| messages_of(&row.simulated.measured)),
-        (messages, "real", &real(messages_of)),
-        (client, "book", &|row| row.book.client.to_owned()),
-        (client, "sim", &|row| delay(row.simulated.measured.client_delay, "T")),
-        (client, "real", &real(|measured| delay(measured.client_delay, " ms"))),
-        (sync, "book", &|row| row.book.sync.to_owned()),
-        (sync, "sim", &|row| delay(row.simulated.measured.sync_delay, "T")),
-        (sync, "real", &real(|measured| delay(measured.sync_delay, " ms"))),
-        (busiest, "sim", &|row| share(&row.simulated.measured)),
-        (busiest, "real", &real(share)),
-        ("", "exact", &|row| mark(row.is_exact())),
-        ("", "holds", &|row| mark(Some(row.holds()))),
-    ];
-    let is_shown = |title: &str| title != "real" || comparison.plan.reality.is_some();
-    let shown = table.into_iter().filter(|(_, title, _)| is_shown(title));
-    let column = |(group, title, cell): (&'static str, &'static str, Cell<'_>)| Column {
-        group,
-        title,
-        cells: comparison.rows.iter().map(cell).collect(),
-    };
-    shown.map(column).collect()
-}
-
-/// Where one node keeps the lock, the formula is the figure itself, and says what that node's own entries cost.
-fn book_messages(row: &Row) -> String {
-    let Row { book, simulated, .. } = row;
-    let entries = simulated.measured.counted;
-    match book.total(entries).exact() {
-        Some(total) if !book.keeper && book.binding && entries > 0 => {
-            format!("{} = {}", book.messages, number(Some(total as f64 / entries as f64)))
-        }
-        Some(_) | None => book.messages.to_owned(),
-    }
-}
-
-fn messages_of(measured: &Measured) -> String {
-    let messages = number(measured.messages_per_entry);
-    match measured.own_messages_per_entry {
-        Some(own) => format!("{messages}, own {}", number(Some(own))),
-        None => messages,
-    }
-}
-
-fn delay(delay: Option<Delay>, unit: &str) -> String {
-    delay.map_or("–".into(), |delay| format!("{}{unit}", number(Some(delay.mean))))
-}
-
-fn share(measured: &Measured) -> String {
-    format!("{:.0}%", 100.0 * measured.busiest_share)
-}
-
-const GOOD: &str = "✓";
-const BAD: &str = "✗";
-
-fn mark(is_so: Option<bool>) -> String {
-    match is_so {
-        Some(true) => GOOD.into(),
-        Some(false) => BAD.into(),
-        None => "–".into(),
-    }
-}
-
-/// Between two columns, and once more between two groups.
-const GAP: &str = "  ";
-
-/// Two lines of headings and a line a row, every column as wide as it must be.
-fn render(columns: &[Column]) -> Vec<String> {
-    let widths = widths(columns);
-    let groups = group_line(columns, &widths);
-    let titles = columns.iter().map(|column| column.title.to_owned()).collect::<Vec<_>>();
-    let rows = columns.first().map_or(0, |column| column.cells.len());
-    let line = |cells: &[String], paint: fn(&str) -> String| {
-        let mut line = String::new();
-        for (place, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            let is_new = place > 0 && columns.get(place).map(|c| c.group) != columns.get(place - 1).map(|c| c.group);
-            line.push_str(GAP);
-            line.push_str(if is_new { GAP } else { "" });
-            line.push_str(&paint(&padded(cell, *width, place == 0)));
-        }
-        line.trim_end().to_owned()
-    };
-    let heads = [groups, line(&titles, paint::bold)];
-    let cells = |row: usize| columns.iter().filter_map(|column| column.cells.get(row).cloned()).collect::<Vec<_>>();
-    heads.into_iter().chain((0..rows).map(|row| line(&cells(row), marked))).collect()
-}
-
-/// A group's name may be wider than its columns; then the last of them makes room.
-fn widths(columns: &[Column]) -> Vec<usize> {
-    let widest = |column: &Column| column.cells.iter().map(|cell| length(cell)).max().unwrap_or(0);
-    let mut widths: Vec<_> = columns.iter().map(|column| widest(column).max(length(column.title))).collect();
-    for (place, column) in columns.iter().enumerate() {
-        let is_last = columns.get(place + 1).is_none_or(|next| next.group != column.group);
-        if is_last && !column.group.is_empty() {
-            let span = span(columns, &widths, place);
-            if let Some(width) = widths.get_mut(place) {
-                *width += length(column.group).saturating_sub(span);
-            }
-        }
-    }
-    widths
-}
-
-/// How wide the columns of a group are together, up to the last of them at `end`.
-fn span(columns: &[Column], widths: &[usize], end: usize) -> usize {
-    let group = columns.get(end).map(|column| column.group);
-    let members = (0..=end).rev().take_while(|place| columns.get(*place).map(|column| column.group) == group);
-    let widths: Vec<_> = members.filter_map(|place| widths.get(place)).collect();
-    widths.iter().copied().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
-}
-
-fn group_line(columns: &[Column], widths: &[usize]) -> String {
-    let mut line = String::new();
-    for (place, column) in columns.iter().enumerate() {
-        if columns.get(place + 1).is_some_and(|next| next.group == column.group) {
-            continue;
-        }
-        let gap = if line.is_empty() { GAP.len() } else { 2 * GAP.len() };
-        let width = span(columns, widths, place);
-        line.push_str(&" ".repeat(gap));
-        line.push_str(&format!("{:^width$}", column.group));
-    }
-    paint::dim(line.trim_end())
-}
-
-fn padded(text: &str, width: usize, to_the_left: bool) -> String {
-    let blank = " ".repeat(width.saturating_sub(length(text)));
-    if to_the_left { format!("{text}{blank}") } else { format!("{blank}{text}") }
-}
-
-/// Every character here is one column wide.
-fn length(text: &str) -> usize {
-    text.chars().count()
-}
-
-fn marked(cell: &str) -> String {
-    match cell.trim() {
-        GOOD => paint::good(cell),
-        BAD => paint::bad(cell),
-        _ => cell.to_owned(),
-    }
-}
-
-/// So many complaints are enough to know what to do.
-const MOST_COMPLAINTS: usize = 5;
-
-/// What fails and what is not the book's, each with the command that shows it.
-pub(super) fn complaints(comparison: &Comparison<'_>, out: &mut impl Write) -> io::Result<()> {
-    let sides = comparison.rows.iter().flat_map(|row| row.sides().map(move |side| (row, side)));
-    let wrong: Vec<_> = sides.filter_map(|(row, side)| complaint(row, side)).collect();
-    for complaint in wrong.iter().take(MOST_COMPLAINTS) {
-        writeln!(out, "\n{complaint}")?;
-    }
-    if wrong.len() > MOST_COMPLAINTS {
-        writeln!(out, "\n{} runs are wrong in all; --json tells of every one.", wrong.len())?;
-    }
-    Ok(())
-}
-
-/// What is wrong with one side, if anything is.
-pub(super) fn complaint(row: &Row, side: &Side) -> Option<String> {
-    let breach = side.measured.breaches.first().map(|breach| {
-        let why = breach.violation.as_ref().map(|violation| format!(": at {} {}", violation.time, violation.text));
-        format!("'{}' fails{}", breach.name, why.unwrap_or_default())
+    let holds = comparison.plan.contenders.iter().map(holds).collect();
+    groups.push(Group {
+        name: String::new(),
+        lead: vec![Column::figures("holds", holds)],
+        figures: Vec::new(),
+        tail: Vec::new(),
     });
-    let difference = side.measured.differences.first().map(ToString::to_string);
-    let what = breach.or(difference)?;
-    let (world, again) = match side.world {
-        World::Simulated => ("simulated", format!("{} --steps", side.again)),
-        World::Real => ("real", format!("{} --trace run.journal && quorate replay run.journal --steps", side.again)),
+    Section { title: "delays, fairness, load", stub: vec![names(comparison)], groups }
+}
+
+/// A kind of delay.
+struct Wait {
+    name: &'static str,
+    suffix: &'static str,
+    figure: Figure,
+    measured: fn(&Measured) -> Option<Delay>,
+    book: fn(&MutexEntry) -> &'static str,
+    is_exact: fn(&Book, &Measured) -> Option<bool>,
+}
+
+impl Wait {
+    const CLIENT: Self = Self {
+        name: "client delay",
+        suffix: "",
+        figure: Figure::ClientDelay,
+        measured: |measured| measured.client_delay,
+        book: |entry| entry.facts.cost.client,
+        is_exact: |book, measured| measured.client_delay.map(|_| book.client_delay.exact().is_some()),
     };
-    // A run that can be looked at is better than one that may not do it again.
-    let show = side.journal.as_ref().map_or(again, |journal| format!("quorate replay {} --steps", name(journal)));
-    Some(format!("{} with {} nodes, {world}: {what}.\nTo see it: {show}", row.name(), row.nodes))
+    const SYNC: Self = Self {
+        name: "sync delay",
+        suffix: "",
+        figure: Figure::SyncDelay,
+        measured: |measured| measured.sync_delay,
+        book: |entry| entry.facts.cost.sync,
+        is_exact: |book, measured| measured.sync_delay.map(|_| book.sync_delay.exact().is_some()),
+    };
+}
+
+/// Delays have conditions of their own, so that they are the same under every workload in which these come about.
+fn delays(comparison: &Comparison<'_>, world: World, wait: &Wait) -> Group {
+    let lanes = lanes(comparison, world);
+    let cell = |lane: &Lane<'_>, nodes: usize| {
+        let delays = lane.at(nodes).filter_map(|(_, side)| (wait.measured)(&side.measured));
+        mean(delays).map_or(UNKNOWN.into(), short)
+    };
+    let mark = |lane: &Lane<'_>| lane.mark(None, &[wait.figure], wait.is_exact);
+    let figures = by_size(&lanes, &comparison.plan.sizes, cell);
+    let (unit, lead, tail) = match world {
+        World::Simulated => {
+            let marks = Column::words("", lanes.iter().map(mark).collect());
+            ("T", vec![book(comparison, wait.book)], vec![marks])
+        }
+        World::Real => ("ms", Vec::new(), Vec::new()),
+    };
+    Group { name: format!("{}, in {unit}{}", wait.name, wait.suffix), lead, figures, tail }
+}
+
+/// The mean of all samples.
+pub(super) fn mean(delays: impl Iterator<Item = Delay>) -> Option<f64> {
+    let (samples, sum) = delays
+        .fold((0, 0.0), |(samples, sum), delay| (samples + delay.samples, sum + delay.mean * delay.samples as f64));
+    (samples > 0).then(|| sum / samples as f64)
+}
+
+fn overtaken(comparison: &Comparison<'_>, world: World, suffix: &str) -> Group {
+    let cell = |lane: &Lane<'_>, nodes: usize| {
+        let most = lane.at(nodes).map(|(_, side)| side.measured.overtaken_max).max();
+        most.map_or(UNKNOWN.into(), |most| most.to_string())
+    };
+    let figures = by_size(&lanes(comparison, world), &comparison.plan.sizes, cell);
+    Group { name: format!("overtaken{suffix}"), lead: Vec::new(), figures, tail: Vec::new() }
+}
+
+fn busiest(comparison: &Comparison<'_>, world: World, suffix: &str) -> Group {
+    let heaviest = busiest_traffic(comparison);
+    let cell = |lane: &Lane<'_>, nodes: usize| {
+        let row = lane.at(nodes).find(|(row, _)| Some(row.traffic) == heaviest);
+        row.map_or(UNKNOWN.into(), |(_, side)| format!("{:.0}%", 100.0 * side.measured.busiest_share))
+    };
+    let figures = by_size(&lanes(comparison, world), &comparison.plan.sizes, cell);
+    let when = heaviest.map(traffic_name).unwrap_or_default();
+    Group { name: format!("busiest, {when}{suffix}"), lead: Vec::new(), figures, tail: Vec::new() }
+}
+
+/// A figure in as few digits as tell it from its neighbours.
+fn short(value: f64) -> String {
+    match value {
+        value if value.fract() == 0.0 => format!("{value:.0}"),
+        value if value < 9.995 => format!("{value:.2}"),
+        value if value < 99.95 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
+}
+
+/// What a reader must know.
+fn notes(comparison: &Comparison<'_>) -> Vec<String> {
+    let plan = comparison.plan;
+    let has_load = plan.traffics.iter().any(|traffic| matches!(traffic, Traffic::Random(_)));
+    let has_keeper = comparison.rows.iter().any(|row| row.book.keeper);
+    let mut notes = vec![
+        format!(
+            "behind the figures: {SAME} exactly the book's   {GOOD} within its bounds   {BAD} neither   {UNKNOWN} nothing to judge"
+        ),
+        match plan.reality {
+            Some(_) => "T: one message time, 1 ms in the simulator; real delays are means in milliseconds".into(),
+            None => "T: one message time, 1 ms in the simulator".into(),
+        },
+        "client: from asking to entering when nobody else wants in   sync: from a leave to the next entry".into(),
+        "overtaken: the most later requests that went first   busiest: the busiest node's share of all messages".into(),
+    ];
+    if has_load {
+        notes.push("10% load: somebody would be inside a tenth of the time if nobody ever had to wait".into());
+    }
+    if has_keeper {
+        notes.push("own 0: entries of the coordinator itself cost nothing, and are counted apart".into());
+    }
+    notes.extend(plan.left_out.iter().map(|left_out| left_out.sentence()));
+    notes
 }

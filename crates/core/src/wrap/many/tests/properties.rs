@@ -1,8 +1,16 @@
 //! Locks side by side, under every order of commands and deliveries.
 
 use super::table::Table;
-use crate::mutex::{Central, Command, Event, Lamport, Raymond, RicartAgrawala, TokenRequest, TokenRing};
+use crate::bounds::Bounds;
+use crate::mutex::maekawa::Form;
+use crate::mutex::quorum::Quorums;
+use crate::mutex::voting::Asks;
+use crate::mutex::{
+    Central, Command, Event, Lamport, Maekawa, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaRing,
+    RoucairolCarvalho, TokenRequest, TokenRing, Voting,
+};
 use crate::node::NodeId;
+use crate::time::Duration;
 use crate::wrap::OneOfMany;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_oneof, proptest};
 use std::vec::Vec;
@@ -100,6 +108,26 @@ proptest! {
     }
 
     #[test]
+    fn named_locks_round_a_ring_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, RicartAgrawalaRing::new), actions);
+    }
+
+    #[test]
+    fn named_locks_of_readers_and_writers_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, ReadersWriters::new), actions);
+    }
+
+    /// Whoever has permissions keeps what it has of the name, so that it need not ask again.
+    #[test]
+    fn named_locks_of_roucairol_and_carvalho_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        let table = assert_safe_and_served(Table::new(3, RoucairolCarvalho::new), actions);
+        let kept = table.nodes.iter().flat_map(|node| NAMES.iter().filter_map(|name| node.get(name)));
+        for instance in kept {
+            assert!(!instance.is_idle(), "idle instances are forgotten");
+        }
+    }
+
+    #[test]
     fn named_locks_of_a_ring_on_call_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
         assert_safe_and_live(Table::new(3, TokenRing::on_call), actions);
     }
@@ -120,5 +148,23 @@ proptest! {
         for child in children {
             prop_assert!(child.live() <= root.live(), "a child knows of a name whose token the root has");
         }
+    }
+
+    #[test]
+    fn named_locks_of_maekawa_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        let make = |me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid);
+        assert_safe_and_live(Table::new(3, make), actions);
+    }
+
+    /// Whoever only tries needs no timer, which is all that is missing here.
+    #[test]
+    fn named_votes_are_safe_and_forgotten(actions in prop::collection::vec(action(), 0..300)) {
+        let tries = |action| match action {
+            Action::Turn { node, name, give_up, .. } => Action::Turn { node, name, give_up, patient: false },
+            Action::Deliver(place) => Action::Deliver(place),
+        };
+        let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
+        let make = |me, group| Voting::new(me, group, Asks::All, bounds);
+        assert_safe_and_live(Table::new(3, make), actions.into_iter().map(tries).collect());
     }
 }

@@ -1,0 +1,54 @@
+//! The options of `quorate voting-risk`.
+
+use super::whole;
+use clap::{Args, ValueEnum};
+use quorate_sim::settings::Length;
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    quorate voting-risk --replicas 32 --majority 24 --lifetime 3h --interval 10s\n  \
+    quorate voting-risk --replicas 5 --majority 3 --lifetime 1m --interval 10s --json\n  \
+    quorate voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 12s --trials 50000 --seed 7\n\n\
+    A voter that crashes comes back at once and has forgotten whom it voted for. While a node is inside with the votes of a majority, a \
+    rival gets in as soon as enough of these have forgotten: 2m−n of m, with m votes of n that let a node in. Each of them forgets with \
+    probability p = interval / lifetime. docs/voting.md tells more.")]
+pub(crate) struct VotingRiskArgs {
+    /// How many replicas the resource has, each with a voter: n.
+    #[arg(long, value_name = "COUNT", default_value_t = 32, value_parser = whole::<u64>)]
+    pub(crate) replicas: u64,
+    /// How many votes let a node in: m, more than half of n; three quarters unless given.
+    #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
+    majority: Option<u64>,
+    /// How long a voter lives on average before it crashes: T.
+    #[arg(long, value_name = "LENGTH", default_value = "3h")]
+    pub(crate) lifetime: Length,
+    /// How long the votes are needed: from the first to the last moment at which a rival may ask.
+    #[arg(long, value_name = "LENGTH", default_value = "10s")]
+    pub(crate) interval: Length,
+    /// Whether to simulate it too: where it is likely enough to be seen, always, or never.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) simulate: SimulateArg,
+    /// How often it is simulated.
+    #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = whole::<u64>)]
+    pub(crate) trials: u64,
+    /// What all chance follows from.
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    pub(crate) seed: u64,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SimulateArg {
+    Auto,
+    Always,
+    Never,
+}
+
+impl VotingRiskArgs {
+    /// How many votes let a node in. The deck takes three quarters of the replicas.
+    pub(crate) fn majority(&self) -> u64 {
+        self.majority.unwrap_or_else(|| self.replicas - self.replicas / 4)
+    }
+}

@@ -1,0 +1,84 @@
+//! `quorate compare --failures`: who goes on, who stops, who is unsafe.
+
+use crate::run::run;
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn rows(report: &Value) -> &[Value] {
+    report["rows"].as_array().unwrap()
+}
+
+/// What the page shows is what the program prints.
+#[test]
+fn the_table_in_the_documents_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/failures.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let told = run("compare mutex --failures --forms").ok(0);
+    let block = |text: &str| format!("```text\n{text}```\n");
+    if page.contains(&block(&told)) {
+        return;
+    }
+    assert!(
+        std::env::var_os("UPDATE_EXPECT").is_some(),
+        "docs/failures.md is not current; ./fix golden writes it:\n{told}"
+    );
+    let (before, rest) = page.split_once("```text\n").expect("a place for the table");
+    let (_, after) = rest.split_once("```\n").expect("an end of it");
+    std::fs::write(path, format!("{before}{}{after}", block(&told))).unwrap();
+}
+
+/// What is counted adds up, and the command of a row shows what the row says.
+#[test]
+fn every_row_names_the_command_that_shows_it() {
+    let report = run("compare mutex --failures --algorithms central,lamport,token-ring --nodes 4 --json").json(0);
+    assert_eq!((&report["complete"], &report["seed"], &report["left_out"]), (&json!(true), &json!(1), &json!([])));
+    // Three victims and two harms, and the coordinator besides where there is one.
+    assert_eq!(rows(&report).len(), 3 * 6 + 2);
+    for row in rows(&report) {
+        let [goes_on, stops, breaks] = ["goes_on", "stops", "unsafe"].map(|fate| row[fate].as_u64().unwrap());
+        assert_eq!(
+            (goes_on + stops + breaks, row["nodes"].as_u64()),
+            (row["runs"].as_u64().unwrap(), Some(4)),
+            "{row}"
+        );
+        let fate = if breaks > 0 {
+            "unsafe"
+        } else if stops > 0 {
+            "stops"
+        } else {
+            "goes-on"
+        };
+        assert_eq!(row["fate"], fate, "{row}");
+        assert_eq!(row["why"].is_string(), fate != "goes-on", "{row}");
+        let shown = run(&format!("{} --json", row["command"].as_str().unwrap()));
+        let shown: Value = serde_json::from_str(&shown.out).unwrap();
+        let broken = shown["properties"].as_array().unwrap().iter().find(|property| property["name"] == "exclusion");
+        assert_eq!(broken.unwrap()["holds"], json!(fate != "unsafe"), "{row}");
+        assert!(fate != "stops" || shown["ending"] != "done", "{row}");
+        assert!(fate != "goes-on" || shown["ending"] == "done", "{row}");
+    }
+}
+
+#[test]
+fn a_victim_is_told_apart() {
+    let told = run("compare mutex --failures --algorithms central --nodes 3,5").ok(0);
+    let cells: Vec<Vec<_>> = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("  central "))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let [dies_3, dies_5, ..] = &cells[..] else { panic!("{told}") };
+    assert_eq!(dies_3[..6], ["3", "stops", "stops", "stops", "goes", "on"], "{told}");
+    assert_eq!(dies_5[0], "5", "{told}");
+    let longest = told.lines().map(|line| line.chars().count()).max();
+    assert!(longest <= Some(120), "{told}");
+}
+
+/// Another seed strikes at other instants, and the same one at the same.
+#[test]
+fn the_seed_says_when() {
+    let line = |seed| format!("compare mutex --failures --algorithms ricart-agrawala --nodes 4 --seed {seed} --json");
+    let [one, again, other] = [1, 1, 5].map(|seed| run(&line(seed)).json(0));
+    assert_eq!(one, again);
+    assert_ne!(rows(&one), rows(&other));
+}

@@ -1,0 +1,105 @@
+//! The risk of voting, as users meet it: the deck's example, draws beside the formula, mistakes, and the page.
+
+use crate::run::run;
+use std::collections::BTreeSet;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/voting.md");
+const DECK: &str = "voting-risk --replicas 32 --majority 24 --lifetime 3h --interval 10s";
+
+#[test]
+fn the_decks_example_is_right_for_programs_and_for_people() {
+    let report = run(&format!("{DECK} --json")).json(0);
+    let fields: BTreeSet<_> = report.as_object().expect("an object").keys().map(String::as_str).collect();
+    let expected = ["replicas", "majority", "p", "violation_probability", "log10", "simulated"];
+    assert_eq!(fields, BTreeSet::from(expected));
+    let number = |name: &str| report[name].as_f64().expect(name);
+    assert!((number("violation_probability") / 2.131_848_882_196_178e-43 - 1.0).abs() < 1e-12, "{report}");
+    assert!((number("log10") + 42.671_243_581_2).abs() < 1e-9, "{report}");
+    assert!((number("p") * 1080.0 - 1.0).abs() < 1e-15 && report["simulated"].is_null());
+    let told = run(DECK).ok(0);
+    for part in ["24 of 32 votes let a node in", "16 or more of those voters", "2.132e-43", "2.005e-67", "10^-40"] {
+        assert!(told.contains(part), "no '{part}' in:\n{told}");
+    }
+    // It is also what one gets who says nothing.
+    assert_eq!(run("voting-risk").ok(0), told);
+}
+
+#[test]
+fn at_a_large_p_it_is_simulated_too() {
+    let line = "voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 20s --trials 4000 --seed 3";
+    let report = run(&format!("{line} --json")).json(0);
+    let simulated = &report["simulated"];
+    let number = |name: &str| simulated[name].as_f64().expect(name);
+    assert_eq!((&simulated["trials"], number("level")), (&4_000.into(), 0.99));
+    assert_eq!(number("frequency"), number("violations") / 4_000.0);
+    let predicted = report["violation_probability"].as_f64().expect("a number");
+    assert!(number("low") < predicted && predicted < number("high"), "{report}");
+    assert_eq!(run(&format!("{line} --json")).json(0), report, "the same seed draws the same");
+    let told = run(line).ok(0);
+    assert!(told.contains("of 4,000 ") && told.contains("with 99 % confidence (Wilson)"), "{told}");
+}
+
+#[test]
+fn whether_to_simulate_is_up_to_the_user() {
+    let never = run("voting-risk --replicas 3 --majority 2 --interval 1h --simulate never --json").json(0);
+    assert!(never["simulated"].is_null() && never["violation_probability"].as_f64().is_some_and(|chance| chance > 0.5));
+    let always = run(&format!("{DECK} --simulate always --trials 100 --json")).json(0);
+    assert_eq!((&always["simulated"]["violations"], &always["simulated"]["low"]), (&0.into(), &0.0.into()));
+    assert!(always["simulated"]["high"].as_f64().is_some_and(|high| high > 0.05), "a hundred trials say little");
+}
+
+#[test]
+fn the_ends_are_exact() {
+    let value = |line: &str| {
+        let report = run(&format!("voting-risk {line} --simulate never --json")).json(0);
+        (report["violation_probability"].as_f64().expect("a number"), report["log10"].as_f64())
+    };
+    assert_eq!(value("--interval 0s"), (0.0, None));
+    assert_eq!(value("--interval 3h"), (1.0, Some(0.0)));
+    assert_eq!(value("--replicas 1"), (10.0 / 10_800.0, Some((10.0_f64 / 10_800.0).log10())));
+    let (chance, log10) = value("--replicas 5000 --majority 5000");
+    assert!(chance == 0.0 && log10.is_some_and(|log10| (log10 + 15_167.118_777_434_7).abs() < 1e-6), "{log10:?}");
+}
+
+#[test]
+fn what_makes_no_sense_is_told() {
+    for (line, complaint) in [
+        ("--replicas 32 --majority 16", "16 of 32 votes are no majority"),
+        ("--replicas 32 --majority 33", "33 votes of 32 replicas cannot be had"),
+        ("--replicas 0", "A resource needs at least one replica"),
+        ("--replicas 18446744073709551615", "18446744073709551615 replicas are too many"),
+        ("--interval 4h", "An interval of 4h is longer than voters live"),
+        ("--lifetime 0s --interval 0s", "Voters that live for no time never vote"),
+        ("--lifetime banana", "--lifetime: 'banana' is not a length"),
+        ("--trials 0", "Nothing is learnt from no trials"),
+    ] {
+        let told = run(&format!("voting-risk {line}")).complaint();
+        assert!(told.contains(complaint), "{line}: {told}");
+    }
+}
+
+/// Every row of the page's table is what the command says.
+#[test]
+fn the_page_tells_the_truth() {
+    let page = std::fs::read_to_string(PAGE).expect("the page");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")).filter(|row| row.contains(" of "));
+    let mut checked = 0;
+    for row in rows.filter(|row| row.starts_with(|first: char| first.is_ascii_digit())) {
+        let [replicas, majority, times, overlap, chance] =
+            row.trim_end_matches(" |").split(" | ").collect::<Vec<_>>()[..]
+        else {
+            panic!("this row has other columns: {row}");
+        };
+        let (interval, lifetime) = times.split_once(" of ").expect("two lengths");
+        let line = format!("voting-risk --replicas {replicas} --majority {majority} --simulate never");
+        let told = run(&format!("{line} --interval {interval} --lifetime {lifetime}")).ok(0);
+        let said = told.lines().find(|line| line.contains("by the formula")).expect("the formula");
+        assert!(said.contains(&format!(" {chance} ")), "the page says {chance} of {row}:\n{told}");
+        assert!(told.contains(&format!("if {overlap} or more")) || told.contains("if all"), "{row}:\n{told}");
+        checked += 1;
+    }
+    assert!(checked >= 12, "only {checked} rows were found");
+    for line in page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands").lines() {
+        run(line).ok(0);
+    }
+}

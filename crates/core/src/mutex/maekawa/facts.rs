@@ -1,0 +1,99 @@
+//! What the book says of Maekawa's algorithm, in each of its forms.
+
+use super::Form;
+use crate::about::Profile;
+use crate::mutex::quorum::Quorums;
+use crate::mutex::{Case, Choice, Cost, Facts, Fairness, Load, Range};
+use crate::node::NodeId;
+
+/// What the book says of the usual form.
+pub const FACTS: Facts = facts(Form::DeadlockFree, Quorums::Grid);
+
+/// What the book says of a form. The plain one is meant to be caught: it promises what it cannot keep.
+pub const fn facts(form: Form, quorums: Quorums) -> Facts {
+    let fairness = match form {
+        Form::DeadlockFree => Fairness::FromArrival(|nodes| 2 * (nodes as u64 - 1)),
+        Form::Plain => Fairness::FromArrival(|nodes| nodes as u64 - 1),
+    };
+    let fits: fn(usize) -> Result<(), &'static str> = match quorums {
+        Quorums::Grid => |_| Ok(()),
+        Quorums::Plane => |nodes| Quorums::Plane.fit(nodes),
+    };
+    let usual = Facts::new(profile(form, quorums), cost(form, quorums));
+    Facts { fairness, fits, form: choices(form, quorums), ..usual }
+}
+
+const fn profile(form: Form, quorums: Quorums) -> Profile {
+    let (name, summary) = match (form, quorums) {
+        (Form::DeadlockFree, Quorums::Grid) => ("maekawa", "ask a row and a column; younger ones give votes back"),
+        (Form::DeadlockFree, Quorums::Plane) => {
+            ("maekawa-plane", "ask a line of a projective plane; younger ones give votes back")
+        }
+        (Form::Plain, Quorums::Grid) => ("maekawa-plain", "ask a row and a column; keep every vote"),
+        (Form::Plain, Quorums::Plane) => ("maekawa-plain-plane", "ask a line of a projective plane; keep every vote"),
+    };
+    let flaw = match form {
+        Form::DeadlockFree => None,
+        Form::Plain => Some("nodes that have each other's votes wait for each other for ever"),
+    };
+    Profile { name, class: "quorum-based", summary, source: include_str!("../maekawa.rs"), flaw, checkable: true }
+}
+
+const fn choices(form: Form, quorums: Quorums) -> &'static [Choice] {
+    const FREE: Choice = choice("form", "deadlock-free", true);
+    const PLAIN: Choice = choice("form", "plain", false);
+    const GRID: Choice = choice("quorums", "grid", true);
+    const PLANE: Choice = choice("quorums", "plane", false);
+    match (form, quorums) {
+        (Form::DeadlockFree, Quorums::Grid) => &[FREE, GRID],
+        (Form::DeadlockFree, Quorums::Plane) => &[FREE, PLANE],
+        (Form::Plain, Quorums::Grid) => &[PLAIN, GRID],
+        (Form::Plain, Quorums::Plane) => &[PLAIN, PLANE],
+    }
+}
+
+const fn choice(option: &'static str, value: &'static str, usual: bool) -> Choice {
+    Choice { of: "maekawa", option, value, usual }
+}
+
+const fn cost(form: Form, quorums: Quorums) -> Cost {
+    let (messages, total): (_, fn(&Case<'_>, u64) -> Range) = match (form, quorums) {
+        (Form::DeadlockFree, Quorums::Grid) => ("≤5(K−1)", |case, entries| contended(Quorums::Grid, case, entries)),
+        (Form::DeadlockFree, Quorums::Plane) => {
+            ("≤5(K−1)", |case, entries| contended(Quorums::Plane, case, entries))
+        }
+        (Form::Plain, Quorums::Grid) => ("3(K−1)", |case, entries| uncontended(Quorums::Grid, case, entries)),
+        (Form::Plain, Quorums::Plane) => ("3(K−1)", |case, entries| uncontended(Quorums::Plane, case, entries)),
+    };
+    Cost {
+        messages,
+        client: "2T",
+        sync: "T…2T",
+        total,
+        client_delay: |case| Range::exactly(2 * case.peers().min(1)),
+        sync_delay: |_| Range::between(1, 2),
+    }
+}
+
+/// A request, a vote and a release for each voter but oneself.
+fn uncontended(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
+    case.sum(entries, |node| Range::exactly(3 * voters(quorums, case, node)))
+}
+
+/// The arrival of a request at a voter makes it say that somebody fails, or inquire; if that makes another one relinquish,
+/// this one is voted for again. So it adds three messages at most to the three above. At its own node's voter it adds
+/// none, because there it is always the youngest.
+fn contended(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
+    match case.load {
+        Load::Alone(_) => uncontended(quorums, case, entries),
+        Load::Everyone | Load::Some => case.sum(entries, |node| {
+            let voters = voters(quorums, case, node);
+            Range::between(3 * voters, 6 * voters)
+        }),
+    }
+}
+
+/// How many voters a node has beside itself.
+fn voters(quorums: Quorums, case: &Case<'_>, node: NodeId) -> u64 {
+    quorums.of(node, case.group).others(node).count() as u64
+}

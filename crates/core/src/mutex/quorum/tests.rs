@@ -1,0 +1,114 @@
+//! Quorums of every size: they meet, and they are as small as they are said to be.
+
+use super::{LINES, Quorums};
+use crate::group::Group;
+use crate::node::NodeId;
+use std::collections::BTreeMap;
+use std::string::ToString;
+use std::vec::Vec;
+
+fn quorums(kind: Quorums, nodes: usize) -> Vec<Group> {
+    let group = Group::of_size(nodes);
+    group.iter().map(|me| kind.of(me, &group)).collect()
+}
+
+/// How many members two quorums share.
+fn shared(one: &Group, other: &Group) -> usize {
+    one.iter().filter(|node| other.contains(*node)).count()
+}
+
+fn planes() -> impl Iterator<Item = usize> {
+    LINES.into_iter().map(|line| line.len() * (line.len() - 1) + 1)
+}
+
+fn assert_quorums(kind: Quorums, nodes: usize) {
+    let all = quorums(kind, nodes);
+    for (place, quorum) in all.iter().enumerate() {
+        assert!(quorum.contains(NodeId::from_index(place)), "{kind:?} of {nodes}: {place} is not its own voter");
+        for other in &all {
+            assert!(shared(quorum, other) > 0, "{kind:?} of {nodes}: {quorum} and {other} do not meet");
+        }
+    }
+}
+
+#[test]
+fn any_two_quorums_of_any_size_meet() {
+    for nodes in 1..=100 {
+        assert_quorums(Quorums::Grid, nodes);
+        assert_quorums(Quorums::Plane, nodes);
+    }
+}
+
+#[test]
+fn a_full_square_has_quorums_of_twice_the_root_less_one() {
+    for root in 1..=10 {
+        for quorum in quorums(Quorums::Grid, root * root) {
+            assert_eq!(quorum.len(), 2 * root - 1);
+        }
+    }
+}
+
+#[test]
+fn a_short_row_makes_no_quorum_larger_than_the_full_square_would() {
+    for nodes in 2..=100_usize {
+        let root = (1..).find(|root| root * root >= nodes).expect("a root");
+        for quorum in quorums(Quorums::Grid, nodes) {
+            assert!((2..2 * root).contains(&quorum.len()), "{nodes}: {quorum}");
+        }
+    }
+}
+
+#[test]
+fn any_two_lines_of_a_plane_meet_in_exactly_one_node() {
+    for nodes in planes() {
+        let all = quorums(Quorums::Plane, nodes);
+        for (place, line) in all.iter().enumerate() {
+            for other in &all[..place] {
+                assert_eq!(shared(line, other), 1, "{nodes}: {line} and {other}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_node_of_a_plane_is_on_as_many_lines_as_a_line_has_nodes() {
+    for nodes in planes() {
+        let mut load: BTreeMap<NodeId, usize> = BTreeMap::new();
+        let all = quorums(Quorums::Plane, nodes);
+        for voter in all.iter().flat_map(Group::iter) {
+            *load.entry(voter).or_default() += 1;
+        }
+        let order = all[0].len() - 1;
+        assert_eq!(nodes, order * order + order + 1);
+        assert!(load.len() == nodes && load.values().all(|lines| *lines == order + 1), "{nodes}: {load:?}");
+    }
+}
+
+#[test]
+fn a_plane_is_known_for_these_sizes_and_no_others() {
+    let known: Vec<_> = (0..=100).filter(|nodes| Quorums::Plane.fit(*nodes).is_ok()).collect();
+    assert_eq!(known, [3, 7, 13, 21, 31, 57, 73, 91]);
+    let sentence = Quorums::Plane.fit(8).expect_err("no plane has eight points");
+    for size in known {
+        assert!(sentence.contains(&size.to_string()), "{sentence}");
+    }
+    assert!((0..=100).all(|nodes| Quorums::Grid.fit(nodes).is_ok()));
+}
+
+/// Four nodes in a square, and five with a short row.
+#[test]
+fn a_grid_is_read_row_by_row() {
+    let four: Vec<_> = quorums(Quorums::Grid, 4).iter().map(Group::to_string).collect();
+    assert_eq!(four, ["1,2,3", "1,2,4", "1,3,4", "2,3,4"]);
+    let five: Vec<_> = quorums(Quorums::Grid, 5).iter().map(Group::to_string).collect();
+    assert_eq!(five, ["1,2,3,4", "1,2,3,5", "1,2,3", "1,4,5", "2,4,5"]);
+}
+
+/// The members of a group need not be numbered from 1 on, nor without gaps.
+#[test]
+fn places_count_and_not_numbers() {
+    let odd: Group = [2, 4, 8, 16, 32, 64, 128].into_iter().map(NodeId::from_index).collect();
+    let lines: Vec<_> = odd.iter().map(|me| Quorums::Plane.of(me, &odd).to_string()).collect();
+    assert_eq!(lines, ["3,5,17", "5,9,33", "9,17,65", "17,33,129", "3,33,65", "5,65,129", "3,9,129"]);
+    assert_eq!(Quorums::Grid.of(NodeId::from_index(0), &odd).to_string(), "1", "a stranger has only itself");
+}

@@ -1,0 +1,114 @@
+//! What the book says of voting, in both of its forms.
+
+use super::{Asks, RESOURCE, placement};
+use crate::about::Profile;
+use crate::mutex::{Case, Choice, Cost, Facts, Load, Range, Service};
+use crate::node::NodeId;
+use alloc::vec::Vec;
+
+/// What the book says of the usual form.
+pub const FACTS: Facts = facts(Asks::All);
+
+/// What the book says of a form.
+pub const fn facts(asks: Asks) -> Facts {
+    let (name, summary) = match asks {
+        Asks::All => ("voting", "ask all replicas' voters at once; a majority of votes admits, else back off"),
+        Asks::Sequential => ("voting-sequential", "ask the replicas' voters one by one until a majority has voted"),
+    };
+    let source = include_str!("../voting.rs");
+    let profile = Profile { name, class: "quorum-based", summary, source, flaw: None, checkable: true };
+    Facts { service: Service::Likely, form: choices(asks), ..Facts::new(profile, cost(asks)) }
+}
+
+const fn choices(asks: Asks) -> &'static [Choice] {
+    match asks {
+        Asks::All => &[Choice { of: "voting", option: "asks", value: "all", usual: true }],
+        Asks::Sequential => &[Choice { of: "voting", option: "asks", value: "sequential", usual: false }],
+    }
+}
+
+const fn cost(asks: Asks) -> Cost {
+    match asks {
+        Asks::All => Cost {
+            messages: "2nk+n",
+            client: "2T",
+            sync: "≥T",
+            total: |case, entries| case.sum(entries, |node| Voters::of(case).messages_at_once(case, node)),
+            client_delay: |case| delay(case, Voters::delay_at_once),
+            sync_delay: |_| Range::at_least(1),
+        },
+        Asks::Sequential => Cost {
+            messages: "2mk+m",
+            client: "2mT",
+            sync: "≥T",
+            total: |case, entries| case.sum(entries, |node| Voters::of(case).messages_one_by_one(case, node)),
+            client_delay: |case| delay(case, Voters::delay_one_by_one),
+            sync_delay: |_| Range::at_least(1),
+        },
+    }
+}
+
+/// Who votes for each replica, and how many must.
+struct Voters {
+    hosts: Vec<NodeId>,
+    needed: usize,
+}
+
+impl Voters {
+    fn of(case: &Case<'_>) -> Self {
+        Self { hosts: placement(RESOURCE, case.group), needed: case.group.majority() }
+    }
+
+    /// How many of the first so many replicas are elsewhere.
+    fn remote(&self, node: NodeId, first: usize) -> u64 {
+        self.hosts.iter().take(first).filter(|host| **host != node).count() as u64
+    }
+
+    /// How many votes must come from elsewhere.
+    fn missing(&self, node: NodeId) -> u64 {
+        let here = self.hosts.iter().filter(|host| **host == node).count();
+        self.needed.saturating_sub(here) as u64
+    }
+
+    /// A node whose own replicas are a majority asks nobody. Any other asks everyone, and has all votes to give back if it
+    /// is alone. If not, it has a majority in the end, after any number of attempts.
+    fn messages_at_once(&self, case: &Case<'_>, node: NodeId) -> Range {
+        let (missing, remote) = (self.missing(node), self.remote(node, self.hosts.len()));
+        match case.load {
+            _ if missing == 0 => Range { least: 0, most: alone(case).then_some(0) },
+            Load::Alone(_) => Range::exactly(3 * remote),
+            Load::Everyone | Load::Some => Range::at_least(2 * remote + missing),
+        }
+    }
+
+    /// A node that is alone asks the first replicas, as many as it needs.
+    fn messages_one_by_one(&self, case: &Case<'_>, node: NodeId) -> Range {
+        match case.load {
+            Load::Alone(_) => Range::exactly(3 * self.remote(node, self.needed)),
+            Load::Everyone | Load::Some => Range::at_least(3 * self.missing(node)),
+        }
+    }
+
+    fn delay_at_once(&self, node: NodeId) -> u64 {
+        2 * self.missing(node).min(1)
+    }
+
+    fn delay_one_by_one(&self, node: NodeId) -> u64 {
+        2 * self.remote(node, self.needed)
+    }
+}
+
+const fn alone(case: &Case<'_>) -> bool {
+    matches!(case.load, Load::Alone(_))
+}
+
+/// Where others ask too, a vote may still be on its way back when the next one asks for it, who then backs off.
+fn delay(case: &Case<'_>, of: fn(&Voters, NodeId) -> u64) -> Range {
+    let voters = Voters::of(case);
+    match case.load {
+        Load::Alone(node) => Range::exactly(of(&voters, node)),
+        Load::Everyone | Load::Some => {
+            Range::at_least(case.group.iter().map(|node| of(&voters, node)).min().unwrap_or(0))
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Where the replicas of a resource are: each has a name, and its name says which node votes for it.
+
+use crate::group::Group;
+use crate::node::NodeId;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// One replica of a resource, numbered from 1: replica 2 of `printer` is called `printer-2`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Replica(pub u32);
+
+impl Replica {
+    /// The replica at this place in a table that starts at 0.
+    pub(super) const fn from_index(index: usize) -> Self {
+        Self(index as u32 + 1)
+    }
+
+    /// Its place in a table that starts at 0.
+    pub(super) const fn index(self) -> usize {
+        (self.0 as usize).wrapping_sub(1)
+    }
+}
+
+impl fmt::Display for Replica {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Which member votes for each replica of this resource, of which there are as many as members. One of them may vote for
+/// several, and another for none.
+pub fn placement(resource: &str, group: &Group) -> Vec<NodeId> {
+    let members = group.as_slice();
+    let host = |index| {
+        let place = hash(resource, Replica::from_index(index)) % members.len() as u64;
+        members.get(place as usize).copied()
+    };
+    (0..members.len()).filter_map(host).collect()
+}
+
+/// A hash of the replica's name that is the same on every machine and in every version: FNV-1a, stirred once more at the
+/// end, because names that differ in their last letter alone come out too orderly otherwise.
+fn hash(resource: &str, Replica(number): Replica) -> u64 {
+    let name = alloc::format!("{resource}-{number}");
+    let mut hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+        hash = (hash ^ (hash >> 33)).wrapping_mul(factor);
+    }
+    hash ^ (hash >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RESOURCE;
+    use super::{Replica, hash, placement};
+    use crate::group::Group;
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    /// Nodes of different versions must agree on who votes, so this never changes.
+    #[test]
+    fn replicas_stay_where_they_are() {
+        let hosts = |resource, nodes| {
+            let hosts: Vec<_> = placement(resource, &Group::of_size(nodes)).iter().map(ToString::to_string).collect();
+            hosts.join(" ")
+        };
+        assert_eq!(hash("printer", Replica(1)), 11_235_832_458_518_647_460);
+        assert_eq!(hosts("plotter", 3), "1 3 2");
+        assert_eq!(hosts("resource", 7), "4 1 5 3 2 3 7");
+        assert_eq!(hosts("printer", 7), "6 6 6 6 4 2 1");
+    }
+
+    #[test]
+    fn every_replica_is_somewhere_and_most_are_not_in_one_place() {
+        for nodes in 1..=100 {
+            let group = Group::of_size(nodes);
+            let hosts = placement(RESOURCE, &group);
+            assert!(hosts.len() == nodes && hosts.iter().all(|host| group.contains(*host)));
+            let most = group.iter().map(|node| hosts.iter().filter(|host| **host == node).count()).max();
+            assert!(nodes == 1 || most < Some(group.majority()), "{nodes}: one node has the say: {hosts:?}");
+        }
+        assert_eq!(placement("resource", &Group::of_size(0)), []);
+    }
+
+    /// With ten times as many replicas as members, nobody is left out, and nobody has most of them.
+    #[test]
+    fn replicas_are_spread() {
+        let members = 50;
+        let mut load = [0; 50];
+        for number in 1..=10 * members {
+            load[(hash("resource", Replica(number)) % u64::from(members)) as usize] += 1;
+        }
+        assert!(load.iter().all(|replicas| (1..30).contains(replicas)), "{load:?}");
+    }
+}

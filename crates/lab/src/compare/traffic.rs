@@ -1,0 +1,231 @@
+//! When nodes ask in a comparison, from idle to saturated.
+
+use crate::mutex::Settings;
+use quorate_core::{Duration, NodeId};
+use quorate_sim::mutex::Pattern;
+use quorate_sim::settings::{Chance, Latency, SettingError, nearest};
+use std::fmt;
+use std::str::FromStr;
+
+/// When nodes ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Traffic {
+    /// `single`: one node asks alone, again a while after it has left.
+    Single,
+    /// `pair`: two nodes take turns. Each stays inside for so long that the other's request is where it must be, and asks
+    /// again as soon as it has left.
+    Pair,
+    /// `random:10%`: everyone asks at random times, and this much load is offered.
+    Random(OfferedLoad),
+    /// `all`: everyone asks at once, and again as soon as they have left.
+    All,
+}
+
+/// How much of the time somebody would be inside if nobody ever had to wait: the time inside, over the mean time from one
+/// request to the next, whoever asks.
+///
+/// It is measured by what users want, so that it is the same for every algorithm. A handover takes time too: where it
+/// takes as long as a stay inside, 50 % is all that the group can serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OfferedLoad(Chance);
+
+impl OfferedLoad {
+    /// What `random` means.
+    pub const USUAL: Self = Self::percent(50);
+
+    /// So much of a hundred, and at least 1.
+    pub const fn percent(percent: u32) -> Self {
+        let percent = if percent == 0 { 1 } else { percent };
+        match Chance::from_parts_per_billion(percent.saturating_mul(PERCENT)) {
+            Some(share) => Self(share),
+            None => Self(Chance::ALWAYS),
+        }
+    }
+
+    /// So much longer that what took this long takes only this share of it.
+    fn stretch(self, length: Duration) -> Duration {
+        let parts = u128::from(self.0.parts_per_billion().max(1));
+        let nanos = u128::from(length.nanos()) * u128::from(Chance::ALWAYS.parts_per_billion()) / parts;
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// In percent, as precisely as it was given.
+    pub fn in_percent(self) -> String {
+        let parts = self.0.parts_per_billion();
+        let digits = format!("{}.{:07}", parts / PERCENT, parts % PERCENT);
+        digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+/// One percent, in parts of a billion.
+const PERCENT: u32 = 10_000_000;
+
+impl Traffic {
+    /// From idle to saturated.
+    pub const ALL: [Self; 6] = [
+        Self::Single,
+        Self::Pair,
+        Self::Random(OfferedLoad::percent(1)),
+        Self::Random(OfferedLoad::percent(10)),
+        Self::Random(OfferedLoad::USUAL),
+        Self::All,
+    ];
+
+    /// Users who make so many requests in a group of so many nodes, where a message takes about so long.
+    ///
+    /// They stay inside for one message time, but for a pair. With a load of ρ each is content for 2n/ρ message times at
+    /// most, and n/ρ on the average, so that the n of them ask ρ times in a message time.
+    pub fn settings(self, entries: u64, nodes: usize, message: Duration) -> Settings {
+        let usual = Settings { entries, ..Settings::default() };
+        match self {
+            Self::Single => Settings { workload: Pattern::Single, ..usual },
+            Self::Pair => Settings {
+                workload: Pattern::All,
+                requesters: pair(nodes),
+                hold: Some(Latency::Fixed(message.times((nodes as u64).saturating_add(1).saturating_mul(2)))),
+                ..usual
+            },
+            // What the lab's users do of their own accord.
+            Self::Random(OfferedLoad::USUAL) => Settings { workload: Pattern::Random, ..usual },
+            Self::Random(load) => {
+                let askers = entries.min(nodes as u64);
+                let think = load.stretch(message.times(askers.saturating_mul(2)));
+                let think = Some(Latency::Uniform { least: Duration::ZERO, most: think });
+                Settings { workload: Pattern::Random, think, ..usual }
+            }
+            Self::All => Settings { workload: Pattern::All, ..usual },
+        }
+    }
+}
+
+/// Two who are far from each other, wherever algorithms put them, and neither of them is the node that keeps the lock for
+/// all, if there is a third one for that.
+fn pair(nodes: usize) -> Vec<NodeId> {
+    let last = nodes.saturating_sub(1);
+    let first = if nodes > 2 { 1 } else { 0 };
+    vec![NodeId::from_index(first), NodeId::from_index(last)]
+}
+
+impl fmt::Display for Traffic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Single => f.pad("single"),
+            Self::Pair => f.pad("pair"),
+            Self::Random(OfferedLoad::USUAL) => f.pad("random"),
+            Self::Random(load) => f.pad(&format!("random:{}%", load.in_percent())),
+            Self::All => f.pad("all"),
+        }
+    }
+}
+
+/// Why a text says nothing about when nodes ask.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TrafficError {
+    /// Nobody asks like this.
+    #[error("'{}' is no workload{}; write single, pair, random, random:10% or all.", word.escape_debug(), meant(word))]
+    Unknown {
+        /// The word.
+        word: String,
+    },
+    /// A load that is no share.
+    #[error("{0} A load is what share of the time somebody would be inside: random:10%.")]
+    NoShare(SettingError),
+    /// A load of zero.
+    #[error("A load of zero lets nobody in: write for example random:1%.")]
+    Nothing,
+}
+
+fn meant(word: &str) -> String {
+    nearest(word, ["single", "pair", "random", "all"])
+        .map(|name| format!(" (did you mean '{name}'?)"))
+        .unwrap_or_default()
+}
+
+impl FromStr for Traffic {
+    type Err = TrafficError;
+
+    fn from_str(text: &str) -> Result<Self, TrafficError> {
+        let (word, load) = match text.trim().split_once(':') {
+            Some((word, load)) => (word.trim_end(), Some(load)),
+            None => (text.trim(), None),
+        };
+        match (word.to_ascii_lowercase().as_str(), load) {
+            ("single", None) => Ok(Self::Single),
+            ("pair", None) => Ok(Self::Pair),
+            ("all", None) => Ok(Self::All),
+            ("random", None) => Ok(Self::Random(OfferedLoad::USUAL)),
+            ("random", Some(load)) => match load.parse::<Chance>().map_err(TrafficError::NoShare)? {
+                share if share.is_zero() => Err(TrafficError::Nothing),
+                share => Ok(Self::Random(OfferedLoad(share))),
+            },
+            _ => Err(TrafficError::Unknown { word: text.trim().to_owned() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OfferedLoad, Traffic};
+    use crate::mutex::Settings;
+    use quorate_core::Duration;
+    use quorate_sim::settings::Latency;
+
+    #[test]
+    fn every_workload_reads_back_as_printed() {
+        let words = ["single", "pair", "random:1%", "random:10%", "random", "all"];
+        assert_eq!(Traffic::ALL.map(|traffic| traffic.to_string()), words);
+        for word in words.into_iter().chain(["random:0.05%", "random:100%", "random:33.3333333%"]) {
+            assert_eq!(word.parse::<Traffic>().map(|traffic| traffic.to_string()), Ok(word.to_owned()));
+        }
+        for (text, same) in [(" ALL ", "all"), ("random:50%", "random"), ("random:0.1", "random:10%")] {
+            assert_eq!(text.parse(), same.parse::<Traffic>(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_workload_is_told() {
+        let told = |text: &str| text.parse::<Traffic>().expect_err(text).to_string();
+        for (text, expected) in [
+            ("", "'' is no workload; write single"),
+            ("rando", "did you mean 'random'?"),
+            ("all:10%", "'all:10%' is no workload"),
+            ("single:", "is no workload"),
+            ("random:", "'' is not a chance"),
+            ("random:0%", "A load of zero lets nobody in"),
+            ("random:101%", "a chance lies between 0 and 1"),
+            ("random:-1%", "a chance lies between 0 and 1"),
+        ] {
+            assert!(told(text).contains(expected), "{text}: {}", told(text));
+        }
+    }
+
+    /// The usual load is what users do anyway, so that both must come out alike.
+    #[test]
+    fn a_load_says_how_long_users_are_content() {
+        let think = |percent, entries, nodes| {
+            let settings =
+                Traffic::Random(OfferedLoad::percent(percent)).settings(entries, nodes, Duration::from_millis(1));
+            settings.think.map(|think| think.to_string())
+        };
+        assert_eq!(think(10, 100, 5).as_deref(), Some("uniform:0ms..100ms"));
+        assert_eq!(think(1, 100, 49).as_deref(), Some("uniform:0ms..9.8s"));
+        assert_eq!(think(100, 3, 49).as_deref(), Some("uniform:0ms..6ms"), "only three ask");
+        assert_eq!(think(50, 100, 5), None);
+        let longest = Traffic::Random(OfferedLoad::percent(1)).settings(u64::MAX, usize::MAX, Duration::from_millis(1));
+        let most = Duration::from_nanos(u64::MAX);
+        assert_eq!(longest.think, Some(Latency::Uniform { least: Duration::ZERO, most }));
+        let Settings { think, entries, .. } = Traffic::All.settings(7, 5, Duration::from_millis(1));
+        assert_eq!((think, entries), (None, 7));
+    }
+
+    #[test]
+    fn a_pair_is_two_who_are_not_the_first_if_there_are_three() {
+        let pair = |nodes| {
+            let Settings { requesters, hold, .. } = Traffic::Pair.settings(10, nodes, Duration::from_millis(1));
+            (requesters.iter().map(|node| node.number()).collect::<Vec<_>>(), hold.map(|hold| hold.to_string()))
+        };
+        assert_eq!(pair(2), (vec![1, 2], Some("fixed:6ms".into())));
+        assert_eq!(pair(3), (vec![2, 3], Some("fixed:8ms".into())));
+        assert_eq!(pair(49), (vec![2, 49], Some("fixed:100ms".into())));
+    }
+}

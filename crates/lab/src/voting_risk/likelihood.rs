@@ -1,0 +1,108 @@
+//! A probability that may be far too small for a floating-point number.
+
+use std::f64::consts::LN_10;
+use std::fmt;
+
+/// A probability, kept as its natural logarithm.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Likelihood {
+    /// From negative infinity to 0.
+    ln: f64,
+}
+
+impl Likelihood {
+    /// 0.
+    pub const NEVER: Self = Self { ln: f64::NEG_INFINITY };
+    /// 1.
+    pub const ALWAYS: Self = Self { ln: 0.0 };
+
+    /// The one of this value.
+    pub fn of(value: f64) -> Self {
+        Self::from_ln(value.ln())
+    }
+
+    /// The one with this natural logarithm; 1 at the most.
+    pub const fn from_ln(ln: f64) -> Self {
+        // No 0 is negative: somebody would print its sign.
+        Self { ln: ln.min(0.0) + 0.0 }
+    }
+
+    /// Its natural logarithm; negative infinity if it is 0.
+    pub const fn ln(self) -> f64 {
+        self.ln
+    }
+
+    /// Its decimal logarithm, unless it is 0.
+    pub fn log10(self) -> Option<f64> {
+        (self != Self::NEVER).then(|| self.ln / LN_10)
+    }
+
+    /// The probability as a number: 0 if it is below some 1e-323.
+    pub fn value(self) -> f64 {
+        self.ln.exp()
+    }
+}
+
+/// Below this, numbers lose places, or are 0.
+const LEAST_NORMAL_LN: f64 = -700.0;
+
+/// With four places that count, such as `0.3086`, `2.132e-43` or `1.022e-15170`.
+impl fmt::Display for Likelihood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.value();
+        let text = if *self == Self::NEVER {
+            "0".into()
+        } else if *self == Self::ALWAYS {
+            "1".into()
+        } else if value >= 0.99995 {
+            // Rounded, it would be the 1 that it is not.
+            format!("1 − {:.3e}", -self.ln.exp_m1())
+        } else if value >= 0.1 {
+            format!("{value:.4}")
+        } else if value >= 0.01 {
+            format!("{value:.5}")
+        } else if self.ln > LEAST_NORMAL_LN {
+            format!("{value:.3e}")
+        } else {
+            tiny(self.ln / LN_10)
+        };
+        f.pad(&text)
+    }
+}
+
+/// A number by its decimal logarithm, where the number itself is too small to be one.
+fn tiny(log10: f64) -> String {
+    let exponent = log10.floor();
+    let thousandths = (1_000.0 * 10_f64.powf(log10 - exponent)).round();
+    // 9.9996 is 10.00, which nobody writes.
+    let (thousandths, exponent) =
+        if thousandths < 10_000.0 { (thousandths, exponent) } else { (1_000.0, exponent + 1.0) };
+    format!("{:.3}e{exponent:.0}", thousandths / 1_000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Likelihood;
+    use std::f64::consts::LN_10;
+
+    #[test]
+    fn a_likelihood_prints_four_places_that_count_however_small_it_is() {
+        let of = |value: f64| Likelihood::of(value).to_string();
+        let texts = [1.0, 0.5, 0.99994, 0.1, 0.0123456, 0.001, 2.132e-43, 1e-300, 0.0].map(of);
+        assert_eq!(texts, ["1", "0.5000", "0.9999", "0.1000", "0.01235", "1.000e-3", "2.132e-43", "1.000e-300", "0"]);
+        let by_log = |log10: f64| Likelihood::from_ln(log10 * LN_10).to_string();
+        assert_eq!(by_log(-15_170.0 + 0.009_45), "1.022e-15170");
+        assert_eq!(by_log(-400.0 - 1e-6), "1.000e-400", "9.99998e-401 rounds up");
+        assert_eq!(Likelihood::from_ln(-1e-12).to_string(), "1 − 1.000e-12");
+        assert_eq!(Likelihood::from_ln(1e-12), Likelihood::ALWAYS, "rounding makes nothing likelier than certain");
+    }
+
+    #[test]
+    fn what_never_happens_has_no_logarithm() {
+        assert_eq!((Likelihood::NEVER.log10(), Likelihood::NEVER.value()), (None, 0.0));
+        assert_eq!((Likelihood::ALWAYS.log10(), Likelihood::ALWAYS.value()), (Some(0.0), 1.0));
+        let tiny = Likelihood::from_ln(-40_000.0);
+        assert_eq!(tiny.value(), 0.0, "no number is as small");
+        assert!(tiny.log10().is_some_and(|log10| (log10 + 17_371.779).abs() < 1e-3));
+    }
+}

@@ -1,0 +1,91 @@
+//! How often something was seen, and what that says of how likely it is.
+
+use serde::Serialize;
+
+/// How sure one may be that the truth lies in the interval of a [`Tally`].
+pub const LEVEL: f64 = 0.99;
+
+/// So many standard deviations to either side hold 99 % of a normal distribution.
+const DEVIATIONS: f64 = 2.575_829_303_548_900_4;
+
+/// So many violations in so many trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How often it was tried.
+    pub trials: u64,
+    /// How often two were inside.
+    pub violations: u64,
+}
+
+/// From here to there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Tally {
+    /// Counts one more trial.
+    pub fn count(&mut self, is_violation: bool) {
+        self.trials += 1;
+        self.violations += u64::from(is_violation);
+    }
+
+    /// The share of the trials in which two were inside; 0 if there was none.
+    pub fn frequency(self) -> f64 {
+        if self.trials == 0 { 0.0 } else { self.violations as f64 / self.trials as f64 }
+    }
+
+    /// Where the probability lies that these trials come from, by Wilson's interval: it is honest when nothing was seen at all,
+    /// and its ends are probabilities, neither of which is so of the frequency plus or minus its deviation.
+    pub fn interval(self) -> Interval {
+        let Self { trials, violations } = self;
+        if trials == 0 {
+            return Interval { low: 0.0, high: 1.0 };
+        }
+        let (count, share, square) = (trials as f64, self.frequency(), DEVIATIONS * DEVIATIONS);
+        let middle = share + square / (2.0 * count);
+        let spread = DEVIATIONS * (share * (1.0 - share) / count + square / (4.0 * count * count)).sqrt();
+        let whole = 1.0 + square / count;
+        // At either end the two terms are the same number, which rounding must not hide.
+        let low = if violations == 0 { 0.0 } else { ((middle - spread) / whole).max(0.0) };
+        let high = if violations == trials { 1.0 } else { ((middle + spread) / whole).min(1.0) };
+        Interval { low, high }
+    }
+}
+
+impl Interval {
+    /// Whether this value lies in it.
+    pub fn holds(self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tally;
+
+    /// From Wilson's formula in thirty places.
+    #[test]
+    fn the_interval_is_wilsons() {
+        for (violations, trials, low, high) in [
+            (0, 100, 0.0, 0.062_220_687_715_823),
+            (1, 10, 0.011_851_503_411_033, 0.507_231_771_232_894),
+            (50, 100, 0.375_279_625_044_840, 0.624_720_374_955_160),
+            (100, 100, 0.937_779_312_284_177, 1.0),
+        ] {
+            let interval = Tally { trials, violations }.interval();
+            let close = |ours: f64, theirs: f64| (ours - theirs).abs() < 1e-13;
+            assert!(close(interval.low, low) && close(interval.high, high), "{violations} of {trials}: {interval:?}");
+            assert!(interval.holds(violations as f64 / trials as f64), "{violations} of {trials}");
+        }
+    }
+
+    #[test]
+    fn no_trial_says_nothing() {
+        let none = Tally::default();
+        assert_eq!((none.frequency(), none.interval().low, none.interval().high), (0.0, 0.0, 1.0));
+    }
+}

@@ -1,0 +1,75 @@
+//! Natural numbers of any size, as far as the formula needs them: an oracle that shares nothing with what it judges.
+
+/// A natural number, in digits of 32 bits, the lowest first, the highest never 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Natural(Vec<u32>);
+
+impl Natural {
+    pub(super) fn one() -> Self {
+        Self(vec![1])
+    }
+
+    /// Multiplies by a factor below 2^63.
+    pub(super) fn multiply(&mut self, factor: u64) {
+        let mut carry = 0_u128;
+        for digit in &mut self.0 {
+            carry += u128::from(*digit) * u128::from(factor);
+            *digit = carry as u32;
+            carry >>= 32;
+        }
+        while carry > 0 {
+            self.0.push(carry as u32);
+            carry >>= 32;
+        }
+        self.trim();
+    }
+
+    /// Divides by a number that it is a multiple of.
+    pub(super) fn divide(&mut self, divisor: u64) {
+        let mut rest = 0_u128;
+        for digit in self.0.iter_mut().rev() {
+            rest = (rest << 32) | u128::from(*digit);
+            *digit = u32::try_from(rest / u128::from(divisor)).expect("a digit");
+            rest %= u128::from(divisor);
+        }
+        assert_eq!(rest, 0, "a remainder of {divisor}");
+        self.trim();
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        let mut carry = 0_u64;
+        self.0.resize(self.0.len().max(other.0.len()) + 1, 0);
+        for (place, digit) in self.0.iter_mut().enumerate() {
+            carry += u64::from(*digit) + other.0.get(place).map_or(0, |digit| u64::from(*digit));
+            *digit = carry as u32;
+            carry >>= 32;
+        }
+        self.trim();
+    }
+
+    /// The natural logarithm, from the highest 64 bits or more.
+    pub(super) fn ln(&self) -> f64 {
+        let high = self.0.len().saturating_sub(3);
+        let top = self.0[high..].iter().rev().fold(0_u128, |top, digit| (top << 32) | u128::from(*digit));
+        (top as f64).ln() + (32 * high) as f64 * std::f64::consts::LN_2
+    }
+
+    fn trim(&mut self) {
+        while self.0.last() == Some(&0) {
+            self.0.pop();
+        }
+    }
+}
+
+#[test]
+fn naturals_count() {
+    let mut factorial = Natural::one();
+    (1..=60).for_each(|factor| factorial.multiply(factor));
+    // 60! by its Stirling series: ln 60! = 188.628173423671591…
+    assert!((factorial.ln() - 188.628_173_423_671_6).abs() < 1e-12);
+    (1..=60).for_each(|factor| factorial.divide(factor));
+    assert_eq!(factorial, Natural::one());
+    let mut sum = Natural(vec![u32::MAX, u32::MAX]);
+    sum.add(&Natural::one());
+    assert_eq!(sum, Natural(vec![0, 0, 1]));
+}

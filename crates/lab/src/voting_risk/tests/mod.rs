@@ -1,0 +1,204 @@
+//! The formula against exact arithmetic, at its ends, and against draws.
+
+mod exact;
+
+use super::{
+    Ballot, Draws, Forgetting, Likelihood, MOST_REPLICAS, RiskError, Trial, ln_as_printed, simulate, violation,
+};
+use exact::Natural;
+use quorate_core::Duration;
+
+/// A ballot and a chance of `parts` in `whole`, which may be any two numbers.
+fn risk(replicas: u64, majority: u64, parts: u64, whole: u64) -> Likelihood {
+    violation(ballot(replicas, majority), forgetting(parts, whole))
+}
+
+fn ballot(replicas: u64, majority: u64) -> Ballot {
+    Ballot::new(replicas, majority).expect("a majority")
+}
+
+fn forgetting(parts: u64, whole: u64) -> Forgetting {
+    Forgetting::new(Duration::from_nanos(parts), Duration::from_nanos(whole)).expect("a chance")
+}
+
+/// The sum of the formula in whole numbers, over the common denominator `whole` to the power m; its natural logarithm.
+fn exact_ln(replicas: u64, majority: u64, parts: u64, whole: u64) -> f64 {
+    let (least, rest) = (2 * majority - replicas, whole - parts);
+    // C(m, 2m−n) · parts^(2m−n) · rest^(n−m), then each term from the one before by small factors, with no remainder.
+    let mut term = Natural::one();
+    for place in 1..=least {
+        term.multiply(majority - least + place);
+        term.divide(place);
+    }
+    (0..least).for_each(|_| term.multiply(parts));
+    (least..majority).for_each(|_| term.multiply(rest));
+    let mut sum = term.clone();
+    for count in least..majority {
+        term.multiply(majority - count);
+        term.multiply(parts);
+        term.divide(count + 1);
+        term.divide(rest);
+        sum.add(&term);
+    }
+    let mut denominator = Natural::one();
+    (0..majority).for_each(|_| denominator.multiply(whole));
+    sum.ln() - denominator.ln()
+}
+
+/// By how much of itself the formula is off. A difference of logarithms is that, where it is small.
+fn error(replicas: u64, majority: u64, parts: u64, whole: u64) -> f64 {
+    let ours = risk(replicas, majority, parts, whole).ln();
+    assert!(ours.is_finite() && ours <= 0.0, "{majority} of {replicas} at {parts}/{whole}: ln P = {ours}");
+    (ours - exact_ln(replicas, majority, parts, whole)).exp_m1().abs()
+}
+
+/// The deck's example: n = 32, m = 24, 10 s of 3 h. Python's fractions say 2.13184888219617824123785041539e-43.
+#[test]
+fn the_decks_example_is_right_at_1e_43() {
+    let likelihood = risk(32, 24, 1, 1080);
+    assert!((likelihood.value() / 2.131_848_882_196_178e-43 - 1.0).abs() < 1e-13, "{:e}", likelihood.value());
+    assert_eq!(likelihood.to_string(), "2.132e-43");
+    assert!(error(32, 24, 1, 1080) < 1e-13);
+    // Lengths as users give them, with the same ratio.
+    let lengths = Forgetting::new(Duration::from_secs(10), Duration::from_secs(3 * 60 * 60)).unwrap();
+    assert_eq!(violation(ballot(32, 24), lengths), likelihood);
+}
+
+/// As it is printed, the example gives 2.00534577501011886835108855773e-67 (Python's fractions), and the deck says 1e-40: the
+/// formula that is meant agrees with the deck, the printed one does not.
+#[test]
+fn the_decks_formula_has_a_slip() {
+    let printed = ln_as_printed(ballot(32, 24), forgetting(1, 1080));
+    assert!((printed.exp() / 2.005_345_775_010_119e-67 - 1.0).abs() < 1e-12, "{:e}", printed.exp());
+    assert!(ln_as_printed(ballot(32, 24), forgetting(9, 10)) > 0.0, "a probability above 1");
+    // By hand: C(3,2) p³ + C(3,3) p³ with p = 1/10 is 4/1000, and right is 3·0.01·0.9 + 0.001.
+    assert!((ln_as_printed(ballot(4, 3), forgetting(1, 10)).exp() - 0.004).abs() < 1e-15);
+    assert!((risk(4, 3, 1, 10).value() - 0.028).abs() < 1e-15);
+}
+
+#[test]
+fn every_small_ballot_agrees_with_exact_arithmetic() {
+    for replicas in 1..=40 {
+        for majority in replicas / 2 + 1..=replicas {
+            for (parts, whole) in [(1, 1080), (1, 10), (1, 3), (1, 2), (9, 10), (999_999, 1_000_000), (1, 1 << 40)] {
+                let off = error(replicas, majority, parts, whole);
+                assert!(off < 1e-12, "{majority} of {replicas} at {parts}/{whole}: off by {off:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn thousands_of_replicas_neither_overflow_nor_lose_places() {
+    for (replicas, majority, parts, whole) in [
+        (1_000, 501, 1, 1080),
+        (1_000, 750, 1, 1080),
+        (1_000, 1_000, 1, 1080),
+        (3_000, 2_250, 1, 3),
+        (3_000, 1_501, 1_499, 3_000),
+        (3_000, 1_501, 1, 1_000_000_000),
+        (4_000, 2_001, 999, 1_000),
+        (5_000, 2_600, 1, 13),
+        (5_000, 3_750, 1, 2),
+        (5_000, 5_000, 1, 1080),
+        (5_000, 5_000, 999_999_999, 1_000_000_000),
+    ] {
+        let off = error(replicas, majority, parts, whole);
+        assert!(off < 1e-10, "{majority} of {replicas} at {parts}/{whole}: off by {off:e}");
+    }
+}
+
+#[test]
+fn far_beyond_floating_point_it_still_has_a_logarithm() {
+    let likelihood = risk(5_000, 5_000, 1, 1080);
+    assert_eq!(likelihood.value(), 0.0);
+    // All must forget: 1080^-5000, whose decimal logarithm is −5000·lg 1080.
+    assert!(likelihood.log10().is_some_and(|log10| (log10 + 5_000.0 * 1080_f64.log10()).abs() < 1e-9));
+    assert_eq!(likelihood.to_string(), "7.607e-15168");
+    let most = risk(MOST_REPLICAS, MOST_REPLICAS / 2 + 1, 1, 1080);
+    assert_eq!(most.to_string(), "1 − 3.244e-199", "of so many voters two surely forget");
+    assert!(risk(MOST_REPLICAS, MOST_REPLICAS * 3 / 4, 1, 1080).ln().is_finite());
+}
+
+#[test]
+fn who_never_forgets_is_safe_and_who_always_does_is_not() {
+    for (replicas, majority) in [(1, 1), (2, 2), (3, 2), (32, 24), (32, 32), (5_000, 2_501)] {
+        assert_eq!(risk(replicas, majority, 0, 1080), Likelihood::NEVER, "{majority} of {replicas}");
+        assert_eq!(risk(replicas, majority, 1080, 1080), Likelihood::ALWAYS, "{majority} of {replicas}");
+    }
+}
+
+/// Near p = 1 the formula is 1 minus something, and that something is exact too.
+#[test]
+fn near_certainty_what_is_left_is_right() {
+    // One voter of one: P = p.
+    let whole = 1_000_000_000_000_000_000;
+    let likelihood = risk(1, 1, whole - 1, whole);
+    assert!((-likelihood.ln().exp_m1() / 1e-18 - 1.0).abs() < 1e-12, "{likelihood:?}");
+    // Three of four must not all but one remember: 1 − P = (1−p)³ + 3p(1−p)².
+    let likelihood = risk(4, 3, 999, 1_000);
+    assert!((-likelihood.ln().exp_m1() / (1e-9 + 3.0 * 0.999 * 1e-6) - 1.0).abs() < 1e-9, "{likelihood:?}");
+}
+
+#[test]
+fn a_larger_majority_is_safer_and_a_worse_memory_is_not() {
+    for majority in 17..32 {
+        let (here, next) = (risk(32, majority, 1, 1080), risk(32, majority + 1, 1, 1080));
+        assert!(next < here, "{} of 32 is not safer than {majority}", majority + 1);
+    }
+    for parts in 0..1_000 {
+        assert!(risk(9, 7, parts, 1_000) < risk(9, 7, parts + 1, 1_000), "at {parts} of 1000");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_told() {
+    let told = |replicas, majority| Ballot::new(replicas, majority).expect_err("no ballot").to_string();
+    assert!(told(32, 16).starts_with("16 of 32 votes are no majority") && told(32, 16).ends_with("--majority 17."));
+    assert!(told(5, 0).ends_with("--majority 3."));
+    assert_eq!(told(32, 33), "33 votes of 32 replicas cannot be had: --majority is at most 32.");
+    assert_eq!(Ballot::new(0, 0), Err(RiskError::NoReplicas));
+    assert!(told(u64::MAX, u64::MAX).contains("at most 1000000"));
+    let second = Duration::from_secs(1);
+    assert_eq!(Forgetting::new(second, Duration::ZERO), Err(RiskError::NoLifetime));
+    let long = Forgetting::new(Duration::from_secs(2), second).expect_err("too long").to_string();
+    assert!(long.starts_with("An interval of 2s is longer than voters live, which is 1s"), "{long}");
+    assert!(Forgetting::new(second, second).is_ok() && Forgetting::new(Duration::ZERO, second).is_ok());
+}
+
+/// The interval is one of 99 %, so one in a hundred seeds may miss; the seed is fixed, and what it says is looked at here.
+#[test]
+fn draws_come_at_the_predicted_rate() {
+    for (replicas, majority, parts, whole) in
+        [(3, 2, 1, 10), (5, 3, 1, 20), (8, 6, 1, 4), (9, 5, 1, 100), (32, 17, 1, 50), (32, 24, 1, 2), (7, 7, 9, 10)]
+    {
+        let (ballot, forgetting) = (ballot(replicas, majority), forgetting(parts, whole));
+        let tally = simulate(&mut Draws::new(ballot, forgetting, 1), 20_000, |_| true);
+        let predicted = violation(ballot, forgetting).value();
+        assert_eq!(tally.trials, 20_000);
+        assert!(tally.violations > 20, "{majority} of {replicas} at {parts}/{whole}: {tally:?}");
+        assert!(
+            tally.interval().holds(predicted),
+            "{majority} of {replicas}: {predicted} is not in {:?}",
+            tally.interval()
+        );
+    }
+}
+
+#[test]
+fn the_same_seed_draws_the_same_and_another_does_not() {
+    let drawn = |seed| {
+        let mut draws = Draws::new(ballot(9, 5), forgetting(1, 7), seed);
+        (0..100).map(|_| draws.violates()).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(7), drawn(7));
+    assert_ne!(drawn(7), drawn(8));
+}
+
+#[test]
+fn somebody_may_stop_the_trials() {
+    let mut draws = Draws::new(ballot(9, 5), forgetting(1, 7), 1);
+    let tally = simulate(&mut draws, u64::MAX, |tally| tally.trials < 1_000);
+    assert_eq!(tally.trials, 1_024, "the first look at or beyond a thousand");
+    assert_eq!(simulate(&mut draws, 0, |_| true).trials, 0);
+}
