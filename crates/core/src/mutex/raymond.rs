@@ -82,10 +82,10 @@ const COST: Cost = Cost {
                 let distance = tree.root().and_then(|root| tree.distance(root, node)).unwrap_or_default();
                 (distance * entries.min(1), distance * entries.min(1))
             }
-            // The root enters first, and the token goes to all others who ask.
+            // The token goes to all who ask, and the root asks, too.
             Load::Everyone => {
-                let others = entries.saturating_sub(1);
-                (others.min(case.peers()), tree.diameter().saturating_mul(others))
+                let others = entries.saturating_sub(1).min(case.peers());
+                (others, tree.diameter().saturating_mul(entries))
             }
             Load::Some => (0, tree.diameter().saturating_mul(entries)),
         };
