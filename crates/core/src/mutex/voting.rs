@@ -28,10 +28,10 @@
 //! Assumes: no voter restarts; every message arrives once, in any order. Everyone who asks enters sooner or later only
 //! with probability 1: those who ask may keep votes from each other again and again. No order is promised.
 //!
-//! When it fails: a voter that restarts votes again although it has voted, and once 2m−n of the voters of an entry have, a second
-//! node may enter. A dead idle node does no harm to those who have m votes of others; but whoever asked it waits for its
-//! answer, with votes that others need, and mostly that stops everyone in the end. A dead holder stops everyone else until it asks again. Lost messages may stop those
-//! who wait for them.
+//! When it fails: a voter that restarts votes again although it has voted, and once 2m−n of the voters of an entry
+//! have, a second node may enter. A dead idle node does no harm to those who have m votes of others; but whoever asked
+//! it waits for its answer, with votes that others need, and mostly that stops everyone in the end. A dead holder stops
+//! everyone else until it asks again. Lost messages may stop those who wait for them.
 //!
 //! Try: one attempt, answered within 2T (sequential: 2nT).
 //!
