@@ -212,11 +212,12 @@ pub(crate) struct SweepArgs {
 }
 
 /// What describes one run, and so not a whole family.
-const RUN_OPTIONS: [&str; 24] = [
+const RUN_OPTIONS: [&str; 25] = [
     "algorithm",
     "nodes",
     "seed",
     "latency",
+    "bound",
     "processing",
     "disk",
     "loss",

@@ -76,6 +76,11 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         false
     }
 
+    /// Whether the algorithm is right only if nothing takes longer than its nodes are told.
+    fn needs_bounds(_entry: &Self::Entry) -> bool {
+        false
+    }
+
     /// What carries the algorithm's messages to all.
     fn medium(_entry: &Self::Entry) -> Medium {
         Medium::Unicast

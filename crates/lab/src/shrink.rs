@@ -334,6 +334,8 @@ fn explicit<F: FamilyLab>(spec: &Spec<F>, mut noted: Noted, failure: &Failure) -
     let links = if spec.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
     let mut explicit = Spec {
         latency: Latency::Fixed(spec.typical()),
+        // Whoever relies on a bound breaks for another reason where nodes are told a shorter one.
+        bound: if spec.needs_bounds() { Some(Length(spec.bound())) } else { spec.bound },
         processing: Latency::Fixed(Duration::ZERO),
         disk: Latency::Fixed(Duration::ZERO),
         loss: Chance::NEVER,

@@ -25,6 +25,10 @@ pub struct Spec<F: FamilyLab = Mutex> {
     pub seed: u64,
     /// How long a message takes.
     pub latency: Latency,
+    /// How long nodes are told that a message takes at most, if not as long as it does. Journals of earlier versions do
+    /// not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Length>,
     /// How long a node is busy with each input.
     pub processing: Latency,
     /// How long a sync of the disk takes.
@@ -79,6 +83,7 @@ impl<F: FamilyLab> Spec<F> {
             nodes: 3,
             seed: 1,
             latency: Latency::Uniform { least: millis(1), most: millis(5) },
+            bound: None,
             processing: Latency::Fixed(Duration::ZERO),
             disk: F::usual_disk(),
             loss: Chance::default(),
@@ -165,10 +170,20 @@ impl<F: FamilyLab> Spec<F> {
         self.fifo || find(&self.algorithm).and_then(F::entry).is_some_and(F::needs_fifo)
     }
 
+    /// Whether the algorithm is right only if nothing takes longer than its nodes are told.
+    pub fn needs_bounds(&self) -> bool {
+        find(&self.algorithm).and_then(F::entry).is_some_and(F::needs_bounds)
+    }
+
     /// Where the algorithm runs, as far as its nodes are told.
     pub fn surroundings(&self) -> Surroundings {
-        let bounds = Bounds { message: most(self.latency), processing: most(self.processing) };
+        let bounds = Bounds { message: self.bound(), processing: most(self.processing) };
         Surroundings { group: self.group(), seed: self.seed, bounds }
+    }
+
+    /// How long a message takes at most, as far as nodes are told.
+    pub(crate) fn bound(&self) -> Duration {
+        self.bound.map_or_else(|| most(self.latency), |Length(bound)| bound)
     }
 
     /// Whether messages can be lost or repeated.
@@ -264,6 +279,7 @@ impl<F: FamilyLab> Spec<F> {
         let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
         words.extend(own_at(Place::Front));
         words.extend(unless(self.latency == usual.latency, format!("--latency {}", self.latency)));
+        words.extend(self.bound.map(|bound| format!("--bound {bound}")));
         words.extend(unless(self.processing == usual.processing, format!("--processing {}", self.processing)));
         words.extend(unless(self.disk == usual.disk, format!("--disk {}", self.disk)));
         words.extend(own_at(Place::Times));

@@ -46,7 +46,11 @@ pub use whole::write_whole;
 use quorate_core::Duration;
 use quorate_lab::{FamilyLab, LinkChoice, Spec};
 use quorate_registry::Family;
-use quorate_sim::settings::Latency;
+use quorate_sim::settings::{Latency, Length};
+
+/// How long a message takes at most, for algorithms that are wrong where one takes longer. No network and no machine
+/// promises that; this is so long that a busy one seldom breaks it.
+const LONGEST: Duration = Duration::from_millis(250);
 
 /// The experiment that real processes of this algorithm carry out; `quorate node` and `quorate run` agree on it.
 ///
@@ -58,5 +62,6 @@ pub fn spec<F: FamilyLab>(algorithm: &str, nodes: usize, seed: u64, settings: F:
         Family::Election => (1_000, 9_000),
     };
     let latency = Latency::Uniform { least: Duration::from_micros(least), most: Duration::from_micros(most) };
-    Spec { nodes, seed, latency, links: LinkChoice::Bare, settings, ..Spec::new(algorithm) }
+    let guess = Spec { nodes, seed, latency, links: LinkChoice::Bare, settings, ..Spec::new(algorithm) };
+    Spec { bound: guess.needs_bounds().then_some(Length(LONGEST)), ..guess }
 }

@@ -27,6 +27,10 @@ pub(crate) struct RunArgs {
     /// How long a message takes: fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
     #[arg(long, default_value = "uniform:1ms..5ms")]
     latency: Latency,
+    /// How long nodes are told that a message takes at most, such as 5ms; as long as it does unless given. Algorithms
+    /// that wait count in it.
+    #[arg(long, value_name = "LENGTH")]
+    bound: Option<Length>,
     /// How long a node is busy with each input.
     #[arg(long, default_value = "fixed:0ms")]
     processing: Latency,
@@ -110,6 +114,7 @@ impl RunArgs {
             nodes: self.nodes,
             seed: self.seed,
             latency: self.latency,
+            bound: self.bound,
             processing: self.processing,
             disk: self.disk.unwrap_or_else(F::usual_disk),
             loss: self.loss,

@@ -11,7 +11,7 @@ use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use quorate_core::about::Profile;
-use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Service, ServiceOrder};
+use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
 use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode, find};
 use quorate_sim::metrics::Messages;
@@ -114,6 +114,10 @@ impl FamilyLab for Mutex {
 
     fn needs_fifo(entry: &MutexEntry) -> bool {
         entry.facts.links == Links::Fifo
+    }
+
+    fn needs_bounds(entry: &MutexEntry) -> bool {
+        entry.facts.model == Model::Synchronous
     }
 
     fn medium(entry: &MutexEntry) -> Medium {
