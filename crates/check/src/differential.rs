@@ -53,8 +53,11 @@ where
         fences: number(|judged| matches!(judged, Judged::ByFences)),
     });
     system.watched = u32::MAX;
-    let exclusion = |facets: &[u64]| facets.iter().sum::<u64>() <= 1;
-    system.judges = vec![(0, exclusion)];
+    let by_state = properties.iter().zip(0..).filter_map(|(property, number)| match property.judged {
+        Judged::ByState(judge) => Some((number, judge)),
+        _ => None,
+    });
+    system.judges = by_state.collect();
     let mut all = BTreeSet::new();
     for walk in 0..walks {
         let mut broken = BTreeSet::new();

@@ -7,6 +7,7 @@ mod compare;
 mod draw;
 mod form;
 mod live;
+mod local;
 mod node;
 mod record;
 mod run;
@@ -20,11 +21,12 @@ pub(crate) use compare::{CompareArgs, FailurePlan, Heat, LeftOut, PicturePlan, P
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs};
 pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;
+pub(crate) use local::{LocalCheck, LocalCheckArgs, LocalSim, LocalSimArgs};
 pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shrink::ShrinkArgs;
-pub(crate) use voting_risk::{SimulateArg, VotingRiskArgs};
+pub(crate) use voting_risk::{ByArg, SimulateArg, VotingRiskArgs};
 
 use crate::bench::Contender;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -132,12 +134,14 @@ pub(crate) struct ExplainArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Examples:\n  \
     quorate sim ricart-agrawala --nodes 5 --latency fixed:1ms --workload all --steps\n  \
     quorate sim central --nodes 4 --fault \"crash 1 at 10ms\" --json\n  \
     quorate sim ricart-agrawala --loss 0.1 --fault \"cut 1 | 2,3 at 5ms for 20ms\" --trace run.journal\n  \
     quorate sim raft --nodes 5 --starters lowest --svg raft.svg\n  \
-    quorate sim replica --nodes 5 --clients 4 --fault \"crash 1 at 500ms for 1s\"\n\n\
+    quorate sim replica --nodes 5 --clients 4 --fault \"crash 1 at 500ms for 1s\"\n  \
+    quorate sim local --seed 2\n\n\
     Faults:\n  crash 2 [torn] [at 10ms] [for 20ms]    restart 2 [blank] at 50ms\n  \
     pause 3 at 5ms for 20ms                resume 3 at 30ms\n  \
     cut 1,2 | 3 at 5ms for 20ms            cut 1 > 2 at 5ms            heal at 30ms\n  \
@@ -147,8 +151,16 @@ pub(crate) struct ExplainArgs {
     A script has one fault or command a line: a command, a node, a time. Commands are acquire, try, share, cancel \
     and release in mutual exclusion, campaign in elections, read, write and campaign with replicas. It may also say what \
     would be left to chance, a direction a line:\n  \
-    message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms")]
+    message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
+    subcommand_help_heading = "In one process",
+    subcommand_value_name = "local"
+)]
 pub(crate) struct SimArgs {
+    #[command(subcommand)]
+    pub(crate) local: Option<LocalSim>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Write the run's journal to this file.

@@ -79,7 +79,10 @@ fn parse() -> anyhow::Result<Cli> {
         let takes = arg.get_action().takes_values();
         arg.allow_negative_numbers(takes)
     };
-    let command = Cli::command().mut_subcommands(|verb| verb.mut_args(negative));
+    let command = Cli::command().mut_subcommands(|verb| {
+        let verb = verb.mut_args(negative);
+        verb.mut_subcommands(|part| part.mut_args(negative))
+    });
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(complaint)
 }
 

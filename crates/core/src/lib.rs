@@ -22,9 +22,8 @@
 //! ```
 //!
 //! The algorithms live in one module per family ([`mutex`], [`election`]), one file each; [`local`] is the race in one
-//! process that they all begin with. Wrappers are protocols
-//! too: [`Reliable`](wrap::Reliable) for links that lose, repeat and reorder, [`Many`](wrap::Many) for many
-//! named resources side by side.
+//! process that mutual exclusion begins with. Wrappers are protocols too: [`Reliable`](wrap::Reliable) for links that
+//! lose, repeat and reorder, [`Many`](wrap::Many) for many named resources side by side.
 #![no_std]
 
 extern crate alloc;

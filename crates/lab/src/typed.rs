@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn who_types_something_else_is_told_what_can_be_typed() {
         let told = |line: &str| Mutex::command(line, ME, 1).unwrap_err();
-        let forms = "Type acquire, try, cancel or release, or the command in JSON as a journal has it.";
+        let forms = "Type acquire, try, share, cancel or release, or the command in JSON as a journal has it.";
         assert_eq!(told("aquire"), format!("'aquire' means nothing here; did you mean 'acquire'? {forms}"));
         assert_eq!(told("banana split"), format!("'banana' means nothing here. {forms}"));
         assert_eq!(told("acquire 2"), format!("'acquire 2' makes no sense. {forms}"));

@@ -49,12 +49,12 @@ fn seeds_keep_their_meaning() {
     let hashes: Vec<_> = specs().iter().map(|spec| journal(spec).0).collect();
     expect_test::expect![[r#"
         [
-            "f849cd75d26a789c",
-            "42a33c38075e5a7c",
-            "f8cc897f443c8411",
-            "a68879bbdc54fd68",
-            "3bc62d33f05c66a0",
-            "1a2dae7a32c11a29",
+            "4f228b55d5b5a896",
+            "820404f5b99ada1a",
+            "7a326a5363046997",
+            "8eb38ac31ed5387a",
+            "34baac415a251786",
+            "5f9474215e376e6f",
         ]
     "#]]
     .assert_debug_eq(&hashes);

@@ -1,6 +1,7 @@
 //! What users type after `quorate check`.
 
-use super::{FormArgs, LinksArg, PictureArgs, threads, whole};
+use super::{FormArgs, LinksArg, LocalCheck, PictureArgs, threads, whole};
+use crate::commands::local;
 use crate::memory::{self, Memory};
 use clap::Args;
 use quorate_check::{Effort, Search, Setup, Timing, Walks};
@@ -11,17 +12,28 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Examples:\n  \
     quorate check ricart-agrawala --nodes 3 --rounds 2\n  \
     quorate check ricart-agrawala-modulo --rounds unbounded\n  \
     quorate check central --crashes 1 --property exclusion\n  \
-    quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal --svg broken.svg\n\n\
+    quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal --svg broken.svg\n  \
+    quorate check local\n\n\
     Faults are bounds, at most 31 of a kind: with --loss 2, every way to lose none, one or two messages is tried.\n\
     Exit codes: 0 all properties hold in every reachable state, 1 one fails, 2 the command is wrong,\n\
-    3 nothing fails so far, but the check is not finished.")]
+    3 nothing fails so far, but the check is not finished.",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
+    subcommand_help_heading = "In one process",
+    subcommand_value_name = "local"
+)]
 pub(crate) struct CheckArgs {
+    #[command(subcommand)]
+    pub(crate) local: Option<LocalCheck>,
     /// The algorithm's name, as `quorate list` shows it.
-    algorithm: String,
+    #[arg(required = true)]
+    algorithm: Option<String>,
     /// How many nodes there are, numbered from 1.
     #[arg(long, default_value = "3", value_parser = few)]
     nodes: u8,
@@ -109,9 +121,11 @@ impl CheckArgs {
     pub(crate) fn spec(&self) -> anyhow::Result<CheckSpec> {
         anyhow::ensure!(self.walks != Some(0), "A check by random walks needs at least one: --walks 1000.");
         anyhow::ensure!(self.steps > 0, "A random walk needs at least one step: --steps 1000.");
+        let algorithm = self.algorithm.as_deref().unwrap_or_default();
+        local::refuse(algorithm)?;
         let Rounds(rounds) = self.rounds;
         Ok(CheckSpec {
-            algorithm: self.form.resolve(&self.algorithm)?,
+            algorithm: self.form.resolve(algorithm)?,
             rounds,
             tries: self.tries,
             cancels: self.cancels,

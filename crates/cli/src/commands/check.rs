@@ -3,7 +3,8 @@
 mod json;
 mod text;
 
-use crate::args::CheckArgs;
+use super::local;
+use crate::args::{CheckArgs, LocalCheck};
 use crate::interrupt;
 use crate::memory::Memory;
 use crate::output::name;
@@ -28,6 +29,9 @@ struct Written<'a> {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
+    if let Some(LocalCheck::Local(args)) = &args.local {
+        return local::check(args);
+    }
     let spec = args.spec()?;
     let (speaks, trace) = (args.json.then_some("json"), args.trace.as_deref());
     args.picture.check(&Company { speaks, trace, ..Company::default() })?;

@@ -56,10 +56,10 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
         paint::bold("Go on with"),
         paint::dim("   (or cargo run --release -- instead of quorate)")
     )?;
-    let names: Vec<_> = all().iter().map(|entry| entry.name()).collect();
     let hints = [
-        ("quorate list".to_owned(), format!("the algorithms: {}", names.join(", "))),
+        ("quorate list".to_owned(), format!("the algorithms, {} of them", all().len())),
         ("quorate explain central".into(), "idea, rules, cost, failures".into()),
+        ("quorate compare mutex --nodes 4,9,16".into(), "all of them beside the book's figures".into()),
         ("quorate sim central --fault \"crash 1 at 40ms\"".into(), "break it".into()),
         ("quorate sweep ricart-agrawala --seeds 10000 --loss 0.1".into(), "try to break it ten thousand times".into()),
         ("quorate run ricart-agrawala --nodes 5".into(), "the same between real processes".into()),

@@ -7,6 +7,7 @@ use crate::output::output;
 use crate::picture::{self, Company, Easel, Picture};
 use crate::{paint, report};
 use quorate_core::about::{About, Profile};
+use quorate_core::local;
 use quorate_lab::experiment::{self, header};
 use quorate_lab::trace::{self, Line, Trace};
 use quorate_lab::{FamilyLab, Spec, entry};
@@ -17,7 +18,8 @@ use std::io::{self, Write};
 #[derive(Serialize)]
 struct Report<'a> {
     name: &'a str,
-    family: Family,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family: Option<Family>,
     class: &'a str,
     title: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,6 +39,9 @@ struct Rule<'a> {
 }
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
+    if args.algorithm == local::PROFILE.name {
+        return super::local::explain(args);
+    }
     of_family(entry(&args.algorithm)?, args)
 }
 
@@ -47,33 +52,69 @@ impl Task for &ExplainArgs {
     }
 }
 
+/// What is shown of a small run.
+pub(crate) struct Example<'a> {
+    /// What it shows.
+    pub(crate) title: &'a str,
+    pub(crate) lines: Vec<String>,
+    /// How to see it, and more.
+    pub(crate) command: String,
+}
+
 fn explain<F: Present>(args: &ExplainArgs, profile: &Profile) -> anyhow::Result<Verdict> {
     let spec = F::example(profile.name);
-    let about = profile.about();
     let pictures = pictures(&spec, args)?;
     if args.picture.takes_stdout() {
         return Ok(Verdict::Holds);
     }
+    let is_plain = args.json || args.markdown;
+    let mut lines = if is_plain { steps(&spec, trace::plain)? } else { steps(&spec, paint::ink)? };
+    if !args.json {
+        let heading = trace::heading(spec.nodes);
+        let legend = format!("{:>10}  {}", "", trace::legend(F::ROLES));
+        let [heading, legend] = [heading, legend].map(|line| if is_plain { line } else { paint::dim(&line) });
+        lines.insert(0, heading);
+        lines.push(legend);
+    }
+    let example = Example { title: F::EXAMPLE, lines, command: format!("{} --steps", spec.command("sim")) };
+    tell(args, profile, Some(F::FAMILY), &example, &pictures)
+}
+
+/// Explains what is of no family and has no picture.
+pub(crate) fn plainly(args: &ExplainArgs, profile: &Profile, example: &Example<'_>) -> anyhow::Result<Verdict> {
+    tell(args, profile, None, example, &[])
+}
+
+fn tell(
+    args: &ExplainArgs,
+    profile: &Profile,
+    family: Option<Family>,
+    example: &Example<'_>,
+    pictures: &[Picture],
+) -> anyhow::Result<Verdict> {
+    let about = profile.about();
     if args.json {
-        let lines = steps(&spec, trace::plain)?;
         report::json(&Report {
             name: profile.name,
-            family: F::FAMILY,
+            family,
             class: profile.class,
             title: &about.title,
             flaw: profile.flaw,
             idea: &about.idea,
             rules: about.rules.iter().map(|rule| Rule { id: &rule.id, text: &rule.text }).collect(),
             sections: about.sections.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect(),
-            trace: &lines,
-            pictures: &pictures,
+            trace: &example.lines,
+            pictures,
         })?;
-        return Ok(Verdict::Holds);
+    } else if args.markdown {
+        page(profile.name, &about, example)?;
+    } else {
+        print(profile, &about, example, pictures)?;
     }
-    if args.markdown {
-        page(&spec, &about)?;
-        return Ok(Verdict::Holds);
-    }
+    Ok(Verdict::Holds)
+}
+
+fn print(profile: &Profile, about: &About, example: &Example<'_>, pictures: &[Picture]) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "{}   {}", paint::bold(profile.name), about.title)?;
     if let Some(flaw) = profile.flaw {
@@ -92,17 +133,15 @@ fn explain<F: Present>(args: &ExplainArgs, profile: &Profile) -> anyhow::Result<
     for (name, text) in &about.sections {
         writeln!(out, "\n{}\n  {}", paint::bold(name), wrapped(&sentence(text), 2))?;
     }
-    writeln!(out, "\n{}", paint::bold(F::EXAMPLE))?;
-    writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
-    for line in steps(&spec, paint::ink)? {
+    writeln!(out, "\n{}", paint::bold(example.title))?;
+    for line in &example.lines {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "{}", paint::dim(&format!("{:>10}  {}", "", trace::legend(F::ROLES))))?;
-    writeln!(out, "\n{}", paint::dim(&format!("To run it yourself: {} --steps", spec.command("sim"))))?;
-    for picture in &pictures {
+    writeln!(out, "\n{}", paint::dim(&format!("To run it yourself: {}", example.command)))?;
+    for picture in pictures {
         writeln!(out, "{}", paint::dim(&picture.line()))?;
     }
-    Ok(Verdict::Holds)
+    Ok(())
 }
 
 /// Draws the example, if that is wanted.
@@ -119,9 +158,9 @@ fn pictures<F: Present>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Ve
 }
 
 /// The page in docs/algorithms.
-fn page<F: Present>(spec: &Spec<F>, about: &About) -> anyhow::Result<()> {
+fn page(name: &str, about: &About, example: &Example<'_>) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "# {}\n\n{}", spec.algorithm, about.title)?;
+    writeln!(out, "# {name}\n\n{}", about.title)?;
     for paragraph in &about.idea {
         writeln!(out, "\n{}", wrapped(paragraph, 0))?;
     }
@@ -130,17 +169,17 @@ fn page<F: Present>(spec: &Spec<F>, about: &About) -> anyhow::Result<()> {
         let (when, then) = rule.text.split_once('→').unwrap_or((&rule.text, ""));
         writeln!(out, "| {} | {} | {} |", rule.id, when.trim(), then.trim())?;
     }
-    for (name, text) in &about.sections {
-        writeln!(out, "\n## {name}\n\n{}", wrapped(&sentence(text), 0))?;
+    for (section, text) in &about.sections {
+        writeln!(out, "\n## {section}\n\n{}", wrapped(&sentence(text), 0))?;
     }
-    writeln!(out, "\n## A small run\n\n{}.\n\n```text\n{}", F::EXAMPLE, trace::heading(spec.nodes))?;
-    for line in steps(spec, trace::plain)? {
+    writeln!(out, "\n## A small run\n\n{}.\n\n```text", example.title)?;
+    for line in &example.lines {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "{:>10}  {}\n```\n\n`{} --steps`", "", trace::legend(F::ROLES), spec.command("sim"))?;
+    writeln!(out, "```\n\n`{}`", example.command)?;
     // The gallery shows what is right, and the page stands beside it.
-    if all().iter().any(|entry| entry.name() == spec.algorithm) {
-        writeln!(out, "\n![{0}](../gallery/{0}.svg)", spec.algorithm)?;
+    if all().iter().any(|entry| entry.name() == name) {
+        writeln!(out, "\n![{name}](../gallery/{name}.svg)")?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::args::ListArgs;
 use crate::output::output;
 use crate::{paint, report};
 use quorate_core::about::Profile;
-use quorate_core::mutex;
+use quorate_core::{local, mutex};
 use quorate_registry::{Entry, Family, all, fixtures};
 use serde::Serialize;
 use std::io::Write;
@@ -13,7 +13,8 @@ use std::io::Write;
 #[derive(Serialize)]
 struct Row {
     name: &'static str,
-    family: Family,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family: Option<Family>,
     class: &'static str,
     summary: &'static str,
     #[serde(flatten)]
@@ -57,19 +58,32 @@ impl From<&Entry> for Cost {
 impl From<&Entry> for Row {
     fn from(entry: &Entry) -> Self {
         let Profile { name, class, summary, flaw, .. } = *entry.profile();
-        Self { name, family: entry.family(), class, summary, cost: entry.into(), flaw }
+        Self { name, family: Some(entry.family()), class, summary, cost: entry.into(), flaw }
     }
+}
+
+/// The race in one process is of no family, because its threads are no nodes. It stands behind mutual exclusion, which it
+/// is about.
+fn local() -> Row {
+    let Profile { name, class, summary, flaw, .. } = local::PROFILE;
+    let cost = Cost::Entry { messages_per_entry: "0", client_delay: "0", sync_delay: "0" };
+    Row { name, family: None, class, summary, cost, flaw }
 }
 
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
     let entries = if args.fixtures { fixtures() } else { all() };
-    let rows: Vec<Row> = entries.iter().map(Row::from).collect();
+    let mut rows: Vec<Row> = entries.iter().map(Row::from).collect();
+    if !args.fixtures {
+        let place = rows.iter().rposition(|row| row.family == Some(Family::Mutex)).map_or(0, |last| last + 1);
+        rows.insert(place, local());
+    }
     if args.json {
         report::json(&rows)?;
         return Ok(Verdict::Holds);
     }
     let mut out = output();
-    let heading = format!("{:<28}{:<10}{:<18}{:<30}", "name", "family", "class", "messages");
+    let width = 2 + rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
+    let heading = format!("{:<width$}{:<10}{:<18}{:<31}", "name", "family", "class", "messages");
     writeln!(out, "{}", paint::bold(&format!("{heading}{}", if args.fixtures { "what is wrong" } else { "idea" })))?;
     for row in rows {
         let last = match row.flaw {
@@ -77,8 +91,8 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
             None if args.fixtures => format!("nothing: it is {}", row.summary),
             None => row.summary.to_owned(),
         };
-        let family = row.family.to_string();
-        writeln!(out, "{:<28}{family:<10}{:<18}{:<30}{last}", row.name, row.class, row.cost.text())?;
+        let family = row.family.map_or("–", Family::name);
+        writeln!(out, "{:<width$}{family:<10}{:<18}{:<31}{last}", row.name, row.class, row.cost.text())?;
     }
     writeln!(out, "\n{}", paint::dim("quorate explain NAME tells all about one; quorate sim NAME runs it."))?;
     if !args.fixtures {

@@ -10,6 +10,7 @@ pub(crate) mod explain;
 pub(crate) mod gallery;
 pub(crate) mod list;
 pub(crate) mod live;
+pub(crate) mod local;
 pub(crate) mod node;
 pub(crate) mod record;
 pub(crate) mod replay;

@@ -1,7 +1,8 @@
 //! `quorate sim`: one run.
 
+use super::local;
 use crate::Verdict;
-use crate::args::SimArgs;
+use crate::args::{LocalSim, SimArgs};
 use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
 use crate::picture::{self, Company, Easel, Picture};
@@ -30,7 +31,10 @@ struct Report<'a, F: FamilyLab> {
 }
 
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
-    of_family(args.run.entry()?, args)
+    match &args.local {
+        Some(LocalSim::Local(args)) => local::sim(args),
+        None => of_family(args.run.entry()?, args),
+    }
 }
 
 impl Task for &SimArgs {

@@ -1,6 +1,6 @@
 //! What every command does when all is well: seeds, workloads, scripts, help, pipes.
 
-use crate::run::{quorate, run, run_in};
+use crate::run::{algorithms, quorate, run, run_in};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -8,21 +8,30 @@ use std::path::Path;
 use std::process::Stdio;
 
 const VERBS: [&str; 16] = [
-    "demo", "list", "explain", "sim", "sweep", "check", "compare", "replay", "trace", "draw", "gallery", "bench",
-    "certs", "shrink", "bank", "voting-risk",
+    "demo",
+    "list",
+    "explain",
+    "sim",
+    "sweep",
+    "check",
+    "compare",
+    "replay",
+    "trace",
+    "draw",
+    "gallery",
+    "bench",
+    "certs",
+    "shrink",
+    "bank",
+    "voting-risk",
 ];
 
 /// Those whose examples take more than a moment, or other machines.
 const LIVE_VERBS: [&str; 3] = ["run", "node", "record"];
 
-fn names(line: &str) -> Vec<String> {
-    let listed = run(line).json(0);
-    listed.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
-}
-
 #[test]
 fn everything_that_is_listed_can_be_explained_run_and_swept() {
-    for name in names("list --json") {
+    for name in algorithms() {
         for line in [format!("explain {name}"), format!("sim {name}"), format!("sweep {name} --seeds 20")] {
             assert!(run(&line).ok(0).contains(&name), "{line}");
         }

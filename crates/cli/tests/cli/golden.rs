@@ -6,12 +6,28 @@ use expect_test::expect;
 #[test]
 fn list() {
     expect![[r#"
-        name                        family    class             messages                      idea
-        central                     mutex     centralised       an entry: 3, own 0            one coordinator grants from a queue
-        ricart-agrawala             mutex     permission-based  an entry: 2(n−1)              ask everyone; whoever is older or inside defers the reply
-        ricart-agrawala-modulo      mutex     permission-based  an entry: 2(n−1)              ricart-agrawala with numbers modulo 2n−1: finitely many states
-        raft                        election  by majority       an election: 2(n−1) + (n−1)   a majority of saved votes in a term makes a leader
-        replica                     replica   replicated log    –                             a leader's log on a majority's disks, and one state machine on all members
+        name                       family    class             messages                       idea
+        central                    mutex     centralised       an entry: 3, own 0             one coordinator grants from a queue
+        central-deny               mutex     centralised       an entry: 3 + 2/denial, own 0  one coordinator, whose clients ask until it is free
+        central-deny-and-queue     mutex     centralised       an entry: 3 or 4, own 0        one coordinator denies at once whom it queues, and grants later
+        lamport                    mutex     permission-based  an entry: 3(n−1)               everyone keeps the queue of all requests; the first one enters once nothing older can come
+        ricart-agrawala            mutex     permission-based  an entry: 2(n−1)               ask everyone; whoever is older or inside defers the reply
+        ricart-agrawala-broadcast  mutex     permission-based  an entry: n                    ricart-agrawala where one request reaches everyone
+        ricart-agrawala-ring       mutex     permission-based  an entry: n                    ricart-agrawala whose request goes round a ring, from consent to consent
+        ricart-agrawala-implicit   mutex     permission-based  an entry: (n−1)…3(n−1)         ricart-agrawala where silence means consent, if messages are never late
+        ricart-agrawala-modulo     mutex     permission-based  an entry: 2(n−1)               ricart-agrawala with numbers modulo 2n−1: finitely many states
+        token-ring                 mutex     token-based       an entry: 1…∞, full 1          one token goes round; whoever has it may enter
+        token-request              mutex     token-based       an entry: 0 or n               ask everyone for the token, which knows whose requests were answered
+        raymond                    mutex     token-based       an entry: ≤ 2D, full ≈ 4       a token on a tree; each node knows in which direction it is
+        roucairol-carvalho         mutex     permission-based  an entry: 0…2(n−1)             ricart-agrawala whose permissions last until their giver asks for one
+        readers-writers            mutex     permission-based  an entry: 2(n−1)               ricart-agrawala whose readers answer readers at once
+        maekawa                    mutex     quorum-based      an entry: ≤5(K−1)              ask a row and a column; younger ones give votes back
+        maekawa-plane              mutex     quorum-based      an entry: ≤5(K−1)              ask a line of a projective plane; younger ones give votes back
+        voting                     mutex     quorum-based      an entry: 2nk+n                ask all replicas' voters at once; a majority of votes admits, else back off
+        voting-sequential          mutex     quorum-based      an entry: 2mk+m                ask the replicas' voters one by one until a majority has voted
+        local                      –         shared memory     an entry: 0                    counter++ beside counter-- in one process, and the locks that end the race
+        raft                       election  by majority       an election: 2(n−1) + (n−1)    a majority of saved votes in a term makes a leader
+        replica                    replica   replicated log    –                              a leader's log on a majority's disks, and one state machine on all members
 
         quorate explain NAME tells all about one; quorate sim NAME runs it.
         quorate list --fixtures shows those that are wrong on purpose.
@@ -21,26 +37,49 @@ fn list() {
 #[test]
 fn list_of_fixtures() {
     expect![[r#"
-        name                        family    class             messages                      what is wrong
-        ricart-agrawala-1981        mutex     permission-based  an entry: 2(n−1)              replies name no request and carry no clock
-        ricart-agrawala-clock-only  mutex     permission-based  an entry: 2(n−1)              equal clock readings both go first
-        ricart-agrawala-node-only   mutex     permission-based  an entry: 2(n−1)              requests are ordered by node number alone
-        ricart-agrawala-first-only  mutex     permission-based  an entry: 2(n−1)              a leave answers only the first one deferred
-        toy-forgetful               mutex     centralised       an entry: 3, own 0            the arbiter forgets who is inside, and grants again
-        toy-mindful                 mutex     centralised       an entry: 3, own 0            nothing: it is the correct twin of toy-forgetful
-        toy-embrace                 mutex     permission-based  an entry: 6, voters 3         two can hold a vote each and wait for the other's
-        toy-ordered                 mutex     permission-based  an entry: 6, voters 3         nothing: it is the correct twin of toy-embrace
-        toy-favourite               mutex     centralised       an entry: 3, own 0            low numbers overtake a high one for ever
-        toy-fair                    mutex     centralised       an entry: 3, own 0            nothing: it is the correct twin of toy-favourite
-        toy-slip                    mutex     centralised       an entry: 3, own 0            of exactly two who wait, one is granted and one forgotten
-        toy-tidy                    mutex     centralised       an entry: 3, own 0            nothing: it is the correct twin of toy-slip
-        toy-lease                   mutex     centralised       an entry: 3, own 0            a lease leaves no margin for clocks that drift
-        toy-lease-margin            mutex     centralised       an entry: 3, own 0            nothing: it is the correct twin of toy-lease
-        replica-early-ack           replica   replicated log    –                             acknowledges what is not on its disk yet, so a crash forgets it
-        replica-local-read          replica   replicated log    –                             answers queries without asking a majority, so they may be stale
-        replica-forgotten-vote      replica   replicated log    –                             does not save for whom it voted, so a restarted voter votes twice
-        replica-no-report           replica   replicated log    –                             never reports a lost snapshot, so a peer that lags stays behind for ever
-        replica-applied-twice       replica   replicated log    –                             applies an entry again after a restart, so its state differs
+        name                                   family    class             messages                       what is wrong
+        no-lock                                mutex     none              an entry: 0                    two are inside as soon as two want in
+        ricart-agrawala-1981                   mutex     permission-based  an entry: 2(n−1)               replies name no request and carry no clock
+        ricart-agrawala-clock-only             mutex     permission-based  an entry: 2(n−1)               equal clock readings both go first
+        ricart-agrawala-node-only              mutex     permission-based  an entry: 2(n−1)               requests are ordered by node number alone
+        ricart-agrawala-first-only             mutex     permission-based  an entry: 2(n−1)               a leave answers only the first one deferred
+        central-any-return-ends                mutex     centralised       an entry: 3, own 0             a ticket that comes back ends the entry under way, whoever's it is
+        central-deny-and-queue-forgets         mutex     centralised       an entry: 3 or 4, own 0        whoever is denied is not queued, and waits for ever
+        lamport-any-order                      mutex     permission-based  an entry: 3(n−1)               its links do not keep the order that it needs
+        lamport-crosses-out-first              mutex     permission-based  an entry: 3(n−1)               a release crosses out the first request, whoever's it is
+        token-ring-uncancelled                 mutex     token-based       an entry: 1…∞, full 1          the timer of the token's rest goes on while its node is inside, and sends the token away
+        token-ring-regenerated                 mutex     token-based       an entry: 1…∞, full 1          one that waits for as long as a round takes makes a new token
+        token-request-no-tick                  mutex     token-based       an entry: 0 or n               a request bears the number that the token already has for its node
+        raymond-forgets-to-ask                 mutex     token-based       an entry: ≤ 2D, full ≈ 4       one that sends the token away does not ask for it back, though others are queued
+        raymond-deaf                           mutex     token-based       an entry: ≤ 2D, full ≈ 4       a request from the direction of the token is ignored
+        ricart-agrawala-ring-throws-away       mutex     permission-based  an entry: n                    a request that should be held is lost
+        ricart-agrawala-implicit-keeps-silent  mutex     permission-based  an entry: (n−1)…3(n−1)         whoever defers does not say so
+        ricart-agrawala-implicit-one-way       mutex     permission-based  an entry: (n−1)…3(n−1)         the wait is as long as a request takes, not as long as an answer to it
+        roucairol-carvalho-asks-once           mutex     permission-based  an entry: 0…2(n−1)             whoever lets an older request pass does not ask for the permission that it lost by that
+        roucairol-carvalho-any-reply           mutex     permission-based  an entry: 0…2(n−1)             a late reply to a request that was given up counts for the next one
+        readers-writers-all-are-readers        mutex     permission-based  an entry: 2(n−1)               every request is taken for that of a reader
+        maekawa-plain                          mutex     quorum-based      an entry: 3(K−1)               nodes that have each other's votes wait for each other for ever
+        maekawa-plain-plane                    mutex     quorum-based      an entry: 3(K−1)               nodes that have each other's votes wait for each other for ever
+        maekawa-1985                           mutex     quorum-based      an entry: ≤5(K−1)              the first in a queue is not told when an older one comes before it
+        maekawa-hasty                          mutex     quorum-based      an entry: ≤5(K−1)              a voter inquires, and votes again before it has its vote back
+        maekawa-rows                           mutex     quorum-based      an entry: ≤5(K−1)              nodes ask their row of the grid alone, and two rows share no voter
+        voting-half                            mutex     quorum-based      an entry: 2nk+n                half of the votes admit, and another node has the other half
+        voting-forgetful                       mutex     quorum-based      an entry: 2nk+n                voters forget whom they voted for, as if they had restarted, and vote again
+        toy-forgetful                          mutex     centralised       an entry: 3, own 0             the arbiter forgets who is inside, and grants again
+        toy-mindful                            mutex     centralised       an entry: 3, own 0             nothing: it is the correct twin of toy-forgetful
+        toy-embrace                            mutex     permission-based  an entry: 6, voters 3          two can hold a vote each and wait for the other's
+        toy-ordered                            mutex     permission-based  an entry: 6, voters 3          nothing: it is the correct twin of toy-embrace
+        toy-favourite                          mutex     centralised       an entry: 3, own 0             low numbers overtake a high one for ever
+        toy-fair                               mutex     centralised       an entry: 3, own 0             nothing: it is the correct twin of toy-favourite
+        toy-slip                               mutex     centralised       an entry: 3, own 0             of exactly two who wait, one is granted and one forgotten
+        toy-tidy                               mutex     centralised       an entry: 3, own 0             nothing: it is the correct twin of toy-slip
+        toy-lease                              mutex     centralised       an entry: 3, own 0             a lease leaves no margin for clocks that drift
+        toy-lease-margin                       mutex     centralised       an entry: 3, own 0             nothing: it is the correct twin of toy-lease
+        replica-early-ack                      replica   replicated log    –                              acknowledges what is not on its disk yet, so a crash forgets it
+        replica-local-read                     replica   replicated log    –                              answers queries without asking a majority, so they may be stale
+        replica-forgotten-vote                 replica   replicated log    –                              does not save for whom it voted, so a restarted voter votes twice
+        replica-no-report                      replica   replicated log    –                              never reports a lost snapshot, so a peer that lags stays behind for ever
+        replica-applied-twice                  replica   replicated log    –                              applies an entry again after a restart, so its state differs
 
         quorate explain NAME tells all about one; quorate sim NAME runs it.
     "#]].assert_eq(&run("list --fixtures").ok(0));
@@ -51,9 +90,11 @@ fn explain_central() {
     expect![[r#"
         central   A central coordinator (the lock server of every textbook).
 
-        One node keeps the lock. Whoever wants to enter asks it, and it grants one request at a time from a
-        queue in the order of arrival. The coordinator's own requests go through the same queue and cost no
-        message.
+        One node keeps the lock. Whoever wants to enter asks it, and it grants one request at a time. The
+        coordinator's own requests go the same way and cost no message. If somebody is inside, it has three
+        ways to be busy: `block` queues the request in silence, `deny` denies it, so that the client asks
+        again later, and `deny-and-queue` denies it now and grants it later, so that the client knows that
+        it waits.
 
         Rules
           CE-1  asked to enter              → take a ticket and send it to the coordinator
@@ -65,23 +106,31 @@ fn explain_central() {
           CE-6  asked to give up            → give the ticket back, granted or not; discard a try, and its
                                               grant when it comes
           CE-7  a try finds one inside      → deny it instead of queueing it
+          CE-8  denied (deny)               → ask again with the same ticket after a while; every ticket is
+                                              sent like a try
+          CE-9  queued (deny-and-queue)     → tell the client that it is denied so far; it waits on
 
         Cost
           3 messages an entry, 0 for the coordinator's own; 2T from asking to entering; 2T from a leave to
-          the next entry.
+          the next entry. With deny, 2 messages more each time that a ticket is denied, and from 2T to 7T
+          from a leave to the next entry of the one who waits: at best its ticket arrives right behind the
+          release, at worst right before it, and then the denial, a wait of up to 3T, the ticket and the
+          grant take 6T. With deny-and-queue, 4 messages where somebody was in the way, else 3.
 
         Assumes
           No node dies or restarts; every message arrives once, in any order. The queue is in order of
-          arrival, which is not happened-before order.
+          arrival, which is not happened-before order. With deny there is no queue: whoever asks at the
+          right moment is next, and anyone may be unlucky for ever, though with probability 0.
 
         When it fails
           A dead coordinator stops everyone; one that restarts has forgotten who is inside, and may let a
-          second in. A dead holder stops everyone else. A dead waiter stops everyone once its turn comes. A
-          dead idle node stops nobody.
+          second in. A dead holder stops everyone else. A dead waiter stops everyone once its turn comes;
+          with deny it stops nobody unless its ticket was just granted. A dead idle node stops nobody. To a
+          client a dead coordinator looks like a busy one that blocks; one that denies is heard.
 
         Try
-          Answered within 2T, by a grant or a denial. A try that was given up may still be in the way of the
-          same node's next one.
+          Answered within 2T, by a grant or a denial; it is never queued. A try that was given up may still
+          be in the way of the same node's next one.
 
         Departs from the book
           Tickets are numbered, so that a grant which crosses a cancellation admits nobody and a ticket
@@ -127,7 +176,9 @@ fn explain_ricart_agrawala() {
                                               RA-5
 
         Cost
-          2(n−1) messages an entry; 2T from asking to entering; T from a leave to the next entry.
+          2(n−1) messages an entry; 2T from asking to entering; T from a leave to the next entry. Where one
+          message reaches everyone, as on a shared cable (`--requests broadcast`), the requests of an entry
+          are one, and it costs n.
 
         Assumes
           No node dies or restarts; every message arrives once, in any order. Requests are served in
@@ -235,12 +286,14 @@ fn demo() {
           always      asked-first             holds
           always      fences-grow             holds
           always      happened-before-order   holds
+          always      overtaking-bounded      holds
           eventually  served                  holds
           sometimes   contention              happened
 
         Go on with   (or cargo run --release -- instead of quorate)
-          quorate list                                            the algorithms: central, ricart-agrawala, ricart-agrawala-modulo, raft, replica
+          quorate list                                            the algorithms, 20 of them
           quorate explain central                                 idea, rules, cost, failures
+          quorate compare mutex --nodes 4,9,16                    all of them beside the book's figures
           quorate sim central --fault "crash 1 at 40ms"           break it
           quorate sweep ricart-agrawala --seeds 10000 --loss 0.1  try to break it ten thousand times
           quorate run ricart-agrawala --nodes 5                   the same between real processes
@@ -282,10 +335,11 @@ fn sim_with_steps() {
           always      exclusion               holds
           always      asked-first             holds
           always      fences-grow             holds
+          always      overtaking-bounded      holds
           eventually  served                  holds
           sometimes   contention              happened
 
-          done at 4ms, 9 events, trace e269cffa5f26ed01
+          done at 4ms, 9 events, trace 3de25706d4d420df
     "#]].assert_eq(&told);
 }
 
@@ -297,7 +351,7 @@ fn sim_with_faults() {
 
                                       measured   the book
           entries                            0
-          messages an entry                  –   3
+          messages an entry                  –   3, own 0
             the coordinator's own            –   0
           client delay                       –   2T
           synchronization delay              –   2T
@@ -310,10 +364,11 @@ fn sim_with_faults() {
           always      exclusion               holds
           always      asked-first             holds
           always      fences-grow             holds
+          always      overtaking-bounded      holds
           eventually  served                  FAILS: at 28.718ms node 2 asked at 24.31ms and is not in at the end, and 1 more wait with it
           sometimes   contention              happened
 
-          stuck at 28.718ms, where nothing more can change; 0 of 4 requests led to an entry, 5 events, trace 10c4b6d05bdbf6b3
+          stuck at 28.718ms, where nothing more can change; 0 of 4 requests led to an entry, 5 events, trace df1ec24389552bc9
 
         The steps that lead to 'served':
               time   1  2  3
@@ -354,7 +409,7 @@ fn sim_over_reliable_links() {
           eventually  served                  holds
           sometimes   contention              happened
 
-          done at 255.351ms, 129 events, trace e9d53075675dfd9a
+          done at 255.351ms, 129 events, trace 94fdcd2f226418a4
     "#]]
     .assert_eq(&run("sim ricart-agrawala --loss 0.1 --duplicate 10%").ok(0));
 }

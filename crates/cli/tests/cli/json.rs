@@ -42,28 +42,28 @@ fn list() {
         0,
         &expect![[r#"
             [].class: string
-            [].client_delay: integer
+            [].client_delay: string
             [].family: string
             [].messages_per_election: string
             [].messages_per_entry: string
             [].name: string
             [].summary: string
-            [].sync_delay: integer
+            [].sync_delay: string
         "#]],
     );
     check(
         "list --fixtures --json",
         0,
         &expect![[r#"
-        [].class: string
-        [].client_delay: integer
-        [].family: string
-        [].flaw: string
-        [].messages_per_entry: string
-        [].name: string
-        [].summary: string
-        [].sync_delay: integer
-    "#]],
+            [].class: string
+            [].client_delay: string
+            [].family: string
+            [].flaw: string
+            [].messages_per_entry: string
+            [].name: string
+            [].summary: string
+            [].sync_delay: string
+        "#]],
     );
 }
 

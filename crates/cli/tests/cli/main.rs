@@ -26,6 +26,7 @@ mod journals;
 mod json;
 #[cfg(target_os = "linux")]
 mod live;
+mod local;
 #[cfg(target_os = "linux")]
 mod node;
 mod record;

@@ -17,6 +17,13 @@ pub(crate) fn run(line: &str) -> Run {
     run_in(Path::new("."), line)
 }
 
+/// The algorithms that nodes run. `local` is listed among them, but is of no family: its threads are no nodes.
+pub(crate) fn algorithms() -> Vec<String> {
+    let listed = run("list --json").json(0);
+    let families = listed.as_array().unwrap().iter().filter(|entry| entry["family"].is_string());
+    families.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
+}
+
 /// Runs a line in a folder of its own.
 pub(crate) fn run_in(folder: &Path, line: &str) -> Run {
     let words = words(line);

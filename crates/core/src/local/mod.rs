@@ -51,14 +51,6 @@ pub const PROFILE: Profile = Profile {
     checkable: true,
 };
 
-/// The same with a lock that is none.
-pub const TEST_THEN_SET_PROFILE: Profile = Profile {
-    name: "local-test-then-set",
-    summary: "counter++ beside counter-- in one process, with a lock that is none",
-    flaw: Some("the flag is tested by one instruction and set by another"),
-    ..PROFILE
-};
-
 /// What protects the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Locking {
@@ -74,7 +66,7 @@ pub enum Locking {
     TestThenSet,
 }
 
-/// No lock, and every lock that is one.
+/// No lock, and every lock that is one. The planted bug stands apart.
 pub const LOCKINGS: [Locking; 4] = [Locking::None, Locking::TestAndSet, Locking::Semaphore, Locking::ConditionVariable];
 
 impl Locking {

@@ -1,19 +1,24 @@
 //! The same verdicts whatever the search: with reduction or without, breadth or depth first, on any number of threads.
 
-use crate::common::{checked, journal, spec};
+use crate::common::{checked, is_sample, is_small, journal, rounds_of_two, spec};
 use quorate_check::{Findings, Pass, Search};
 use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_registry::{Family, all, fixtures};
 
-/// Every algorithm and fixture, in groups small enough to be searched many times over.
+/// Every algorithm and many fixtures, in groups small enough to be searched many times over.
 fn specs() -> Vec<CheckSpec> {
     let mut specs = Vec::new();
-    for entry in all().iter().chain(fixtures()).filter(|entry| entry.family() == Family::Mutex) {
-        specs.push(spec(entry.name(), 3, 1));
-        specs.push(CheckSpec { tries: true, cancels: true, ..spec(entry.name(), 2, 2) });
-        let mut crashes = spec(entry.name(), 2, 1);
-        (crashes.setup.crashes, crashes.setup.restarts, crashes.setup.losses) = (1, 1, 1);
-        specs.push(crashes);
+    let entries = all().iter().chain(fixtures()).filter(|entry| entry.family() == Family::Mutex);
+    for entry in entries.filter(|entry| is_sample(entry)) {
+        if is_small(entry, 3) {
+            specs.push(spec(entry.name(), 3, 1));
+        }
+        if is_small(entry, 2) {
+            specs.push(CheckSpec { tries: true, cancels: true, ..spec(entry.name(), 2, rounds_of_two(entry)) });
+            let mut crashes = spec(entry.name(), 2, 1);
+            (crashes.setup.crashes, crashes.setup.restarts, crashes.setup.losses) = (1, 1, 1);
+            specs.push(crashes);
+        }
     }
     specs
 }

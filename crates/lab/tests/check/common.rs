@@ -4,12 +4,35 @@ use quorate_check::{Counterexample, Timing, Verdict};
 use quorate_core::{Duration, Time};
 use quorate_lab::LinkChoice;
 use quorate_lab::check::{CheckRun, CheckSpec, run};
+use quorate_registry::Entry;
 
 /// A check of so many nodes that ask so many times each, on bare links.
 pub(crate) fn spec(algorithm: &str, nodes: usize, rounds: impl Into<Option<u8>>) -> CheckSpec {
     let mut spec = CheckSpec { rounds: rounds.into(), links: LinkChoice::Bare, ..CheckSpec::new(algorithm) };
     spec.setup.nodes = nodes;
     spec
+}
+
+/// Whether the algorithm has groups of this size, and small ones: what they may do is searched many times over.
+pub(crate) fn is_small(entry: &Entry, nodes: usize) -> bool {
+    let fits = match entry {
+        Entry::Mutex(entry) => (entry.facts.fits)(nodes).is_ok(),
+        Entry::Election(_) | Entry::Replica(_) => false,
+    };
+    let is_wide = ["lamport", "voting"].iter().any(|wide| entry.name().starts_with(wide));
+    fits && !(is_wide && nodes > 2)
+}
+
+/// How often each of two nodes asks where it may try and give up. Quorums of two nodes have many ways to argue.
+pub(crate) fn rounds_of_two(entry: &Entry) -> u8 {
+    if entry.name().starts_with("maekawa") { 1 } else { 2 }
+}
+
+/// Whether it is an algorithm, or a fixture made for the checker; slips in real algorithms have their own tests.
+pub(crate) fn is_sample(entry: &Entry) -> bool {
+    let slips =
+        ["toy-", "ricart-agrawala-1981", "ricart-agrawala-clock", "ricart-agrawala-node", "ricart-agrawala-first"];
+    entry.profile().flaw.is_none() || slips.iter().any(|slip| entry.name().starts_with(slip))
 }
 
 /// Time counts, and clocks are off by so much.

@@ -1,11 +1,11 @@
 //! Every counterexample is a journal that replays, and the replay shows the same property broken.
 
-use crate::common::{checked, journal, spec, timed};
+use crate::common::{checked, is_sample, is_small, journal, rounds_of_two, spec, timed};
 use quorate_check::Search;
 use quorate_core::Duration;
 use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_lab::{LinkChoice, Mutex, replay};
-use quorate_registry::{Family, all, fixtures};
+use quorate_registry::{Entry, Family, all, fixtures};
 use quorate_sim::journal::Journal;
 use std::collections::BTreeMap;
 
@@ -27,22 +27,25 @@ fn replay_all(run: &CheckRun, what: &str, seen: &mut BTreeMap<&'static str, usiz
 }
 
 /// The shapes of groups that show everything that fixtures do wrong.
-fn shapes(name: &str) -> Vec<CheckSpec> {
-    let cancels = CheckSpec { cancels: true, tries: true, ..spec(name, 2, 2) };
+fn shapes(entry: &Entry) -> Vec<CheckSpec> {
+    let (name, rounds) = (entry.name(), rounds_of_two(entry));
+    let cancels = CheckSpec { cancels: true, tries: true, ..spec(name, 2, rounds) };
     let mut fifo = spec(name, 3, 1);
     fifo.setup.fifo = true;
-    let mut lossy = spec(name, 2, 2);
+    let mut lossy = spec(name, 2, rounds);
     (lossy.setup.losses, lossy.setup.duplicates) = (1, 1);
-    let mut rough = spec(name, 2, 2);
+    let mut rough = spec(name, 2, rounds);
     (rough.setup.crashes, rough.setup.restarts, rough.setup.duplicates) = (1, 1, 1);
-    vec![spec(name, 3, 1), cancels, fifo, lossy, rough]
+    let few = if is_sample(entry) { vec![fifo, lossy, rough] } else { Vec::new() };
+    let shapes = [spec(name, 3, 1), cancels].into_iter().chain(few);
+    shapes.filter(|shape| is_small(entry, shape.setup.nodes)).collect()
 }
 
 #[test]
 fn counterexamples_replay_and_break_the_same_property() {
     let mut seen = BTreeMap::new();
     for entry in all().iter().chain(fixtures()).filter(|entry| entry.family() == Family::Mutex) {
-        for mut spec in shapes(entry.name()) {
+        for mut spec in shapes(entry) {
             for reduce in [false, true] {
                 spec.effort.reduce = reduce;
                 replay_all(&checked(&spec), &spec.command(), &mut seen);
@@ -58,7 +61,7 @@ fn counterexamples_replay_and_break_the_same_property() {
 fn counterexamples_of_depth_first_search_and_random_walks_replay_too() {
     let mut seen = BTreeMap::new();
     let walks = Search::Walks(quorate_check::Walks { count: 100, steps: 80, seed: 3 });
-    for entry in fixtures().iter().filter(|entry| entry.family() == Family::Mutex) {
+    for entry in fixtures().iter().filter(|entry| is_small(entry, 3)) {
         for search in [Search::Depth, walks] {
             let mut spec = CheckSpec { cancels: true, ..spec(entry.name(), 3, 1) };
             spec.effort.search = search;

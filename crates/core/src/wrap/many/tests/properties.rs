@@ -6,7 +6,8 @@ use crate::mutex::maekawa::Form;
 use crate::mutex::quorum::Quorums;
 use crate::mutex::voting::Asks;
 use crate::mutex::{
-    Central, Command, Event, Lamport, Maekawa, Raymond, RicartAgrawala, TokenRequest, TokenRing, Voting,
+    Central, Command, Event, Lamport, Maekawa, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaRing,
+    RoucairolCarvalho, TokenRequest, TokenRing, Voting,
 };
 use crate::node::NodeId;
 use crate::time::Duration;
@@ -104,6 +105,26 @@ proptest! {
     #[test]
     fn named_locks_of_lamport_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
         assert_safe_and_live(Table::new(3, Lamport::new).in_order(), actions);
+    }
+
+    #[test]
+    fn named_locks_round_a_ring_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, RicartAgrawalaRing::new), actions);
+    }
+
+    #[test]
+    fn named_locks_of_readers_and_writers_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        assert_safe_and_live(Table::new(3, ReadersWriters::new), actions);
+    }
+
+    /// Whoever has permissions keeps what it has of the name, so that it need not ask again.
+    #[test]
+    fn named_locks_of_roucairol_and_carvalho_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        let table = assert_safe_and_served(Table::new(3, RoucairolCarvalho::new), actions);
+        let kept = table.nodes.iter().flat_map(|node| NAMES.iter().filter_map(|name| node.get(name)));
+        for instance in kept {
+            assert!(!instance.is_idle(), "idle instances are forgotten");
+        }
     }
 
     #[test]

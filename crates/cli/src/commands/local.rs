@@ -1,0 +1,205 @@
+//! `local`: the race in one process, run once, in every order, and explained.
+
+mod json;
+
+use super::explain::{self, Example};
+use crate::args::{ExplainArgs, LocalCheckArgs, LocalSimArgs};
+use crate::output::output;
+use crate::report::{count, grouped};
+use crate::{Verdict, paint, report};
+use json::{CheckReport, RunReport};
+use quorate_core::local::{self, End, LOCKINGS, Locking, Outcomes, PROFILE, Race, Run, Schedule, Step, Thread};
+use quorate_sim::dice::{Dice, Stream};
+use std::io::{self, Write};
+
+/// Chance never lets a thread try in vain that often.
+const MOST_STEPS: usize = 100_000;
+
+/// Where a group is needed, `local` is none; and where it is understood, it comes before its options.
+pub(crate) fn refuse(name: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        name != PROFILE.name,
+        "'{name}' is about the threads of one process, and takes no options of groups: 'quorate check {name}', \
+         'quorate sim {name}' and 'quorate explain {name}' are for it, with options of their own behind its name."
+    );
+    Ok(())
+}
+
+/// One run.
+pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<Verdict> {
+    let race = Race::new(args.lock);
+    let mut dice = Dice::new(args.seed, Stream::Workload);
+    let run = race.run(|ready| dice.below(ready.len() as u64) as usize, MOST_STEPS);
+    let is_right = run.end == End::Over && run.counter == race.right();
+    if args.json {
+        report::json(&RunReport::new(args, &race, &run))?;
+        return Ok(Verdict::of(is_right));
+    }
+    let mut out = output();
+    writeln!(out, "{} · lock: {} · seed {}\n", paint::bold(PROFILE.name), args.lock, args.seed)?;
+    write!(out, "{}", Columns(&run.steps))?;
+    writeln!(out, "\n  {}", ending(&race, &run))?;
+    if !is_right {
+        let hint = format!("With a lock: quorate sim {} --seed {} --lock semaphore", PROFILE.name, args.seed);
+        writeln!(out, "\n{}", paint::dim(&hint))?;
+    }
+    writeln!(out, "{}", paint::dim(&format!("Every order: quorate check {}", PROFILE.name)))?;
+    Ok(Verdict::of(is_right))
+}
+
+fn ending(race: &Race, run: &Run) -> String {
+    let Run { end, counter, .. } = run;
+    match end {
+        End::Over if *counter == race.right() => paint::good(&format!("The counter is {counter}, as it should be.")),
+        End::Over => {
+            paint::bad(&format!("The counter is {counter} and should be {}: one of the changes is lost.", race.right()))
+        }
+        End::Stuck => paint::bad("Nobody can go on."),
+        End::Open => format!("Not finished after {}.", count(MOST_STEPS as u64, "step")),
+    }
+}
+
+/// One lock, and all that can happen with it.
+struct Judged {
+    locking: Locking,
+    race: Race,
+    outcomes: Outcomes,
+}
+
+impl Judged {
+    fn new(locking: Locking) -> Self {
+        let race = Race::new(locking);
+        let outcomes = local::explore(&race);
+        Self { locking, race, outcomes }
+    }
+
+    /// Whether nothing is ever lost with it.
+    fn is_right(&self) -> bool {
+        self.outcomes.are_only(self.race.right())
+    }
+}
+
+/// Every order.
+pub(crate) fn check(args: &LocalCheckArgs) -> anyhow::Result<Verdict> {
+    let (judged, holds) = match args.lock {
+        Some(locking) => {
+            let judged = Judged::new(locking);
+            let holds = judged.is_right();
+            (vec![judged], holds)
+        }
+        None => {
+            let judged: Vec<_> = LOCKINGS.into_iter().map(Judged::new).collect();
+            // The demonstration is that a lock makes the difference.
+            let holds = judged.iter().all(|judged| judged.is_right() == judged.locking.protects());
+            (judged, holds)
+        }
+    };
+    if args.json {
+        report::json(&CheckReport::new(&judged, holds))?;
+    } else {
+        print(&judged)?;
+    }
+    Ok(Verdict::of(holds))
+}
+
+fn print(judged: &[Judged]) -> anyhow::Result<()> {
+    let mut out = output();
+    let title = "counter++ beside counter-- on a counter of 5, in every order";
+    writeln!(out, "{} · {title}\n", paint::bold(PROFILE.name))?;
+    let heading = format!(
+        "  {:<20}{:<13}{:>13}{:>9}   {:<13}{:<8}",
+        "lock", "in the end", "interleavings", "states", "two inside", "stuck"
+    );
+    writeln!(out, "{}", paint::bold(heading.trim_end()))?;
+    for Judged { locking, outcomes, .. } in judged {
+        let values: Vec<_> = outcomes.endings.keys().map(i64::to_string).collect();
+        let interleavings = outcomes.endings.values().map(|ending| ending.interleavings).sum();
+        let happens = |schedule: &Option<Schedule>| if schedule.is_some() { "happens" } else { "never" };
+        let Outcomes { two_inside, stuck, states, .. } = outcomes;
+        let (inside, stuck) = (happens(two_inside), happens(stuck));
+        let (interleavings, states) = (grouped(interleavings), grouped(*states as u64));
+        let line = format!(
+            "  {:<20}{:<13}{interleavings:>13}{states:>9}   {inside:<13}{stuck:<8}",
+            locking.name(),
+            values.join(", ")
+        );
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    for judged in judged {
+        ways(judged, &mut out)?;
+    }
+    let hint = format!("One order: quorate sim {} --seed 1", PROFILE.name);
+    writeln!(out, "\n{}", paint::dim(&hint))?;
+    Ok(())
+}
+
+/// The shortest way to each ending that is wrong.
+fn ways(judged: &Judged, out: &mut impl Write) -> io::Result<()> {
+    let Judged { locking, race, outcomes } = judged;
+    let all: u64 = outcomes.endings.values().map(|ending| ending.interleavings).sum();
+    for (value, ending) in outcomes.endings.iter().filter(|(value, _)| **value != race.right()) {
+        let (some, all) = (grouped(ending.interleavings), grouped(all));
+        let way = format!("A shortest way to {value} {} ({some} of {all} interleavings):", under(*locking));
+        writeln!(out, "\n{}\n", paint::bold(&way))?;
+        write!(out, "{}", Columns(&race.play(&ending.schedule).steps))?;
+    }
+    if let Some(stuck) = &outcomes.stuck {
+        let way = format!("A shortest way to where nobody can go on {}:", under(*locking));
+        writeln!(out, "\n{}\n", paint::bold(&way))?;
+        write!(out, "{}", Columns(&race.play(stuck).steps))?;
+    }
+    Ok(())
+}
+
+fn under(locking: Locking) -> String {
+    match locking {
+        Locking::None => "without a lock".into(),
+        locking => format!("with {locking}"),
+    }
+}
+
+/// `quorate explain local`.
+pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
+    anyhow::ensure!(
+        !args.picture.is_wanted(),
+        "There is no picture of '{}': its threads send each other nothing.",
+        PROFILE.name
+    );
+    let race = Race::new(Locking::None);
+    let lost = local::explore(&race).endings.into_iter().find(|(value, _)| *value != race.right());
+    let run = lost.map(|(_, ending)| race.play(&ending.schedule));
+    let steps = run.as_ref().map_or(&[][..], |run| &run.steps[..]);
+    let example = Example {
+        title: "Two threads without a lock, and a change that is lost",
+        lines: Columns(steps).to_string().lines().map(str::to_owned).collect(),
+        command: format!("quorate check {}", PROFILE.name),
+    };
+    explain::plainly(args, &PROFILE, &example)
+}
+
+/// Steps one below the other, each in its thread's column.
+struct Columns<'a>(&'a [Step]);
+
+impl std::fmt::Display for Columns<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let of = |thread: usize| self.0.iter().filter(move |step| step.thread.index() == thread);
+        let threads = self.0.iter().map(|step| step.thread.index() + 1).max().unwrap_or(0);
+        let title = |thread: usize| format!("thread {}", Thread::from_index(thread));
+        let width = |thread: usize| {
+            let widest = of(thread).map(|step| step.act.to_string().chars().count()).max();
+            widest.unwrap_or(0).max(title(thread).len()) + 3
+        };
+        let row = |number: String, act: &dyn Fn(usize) -> String| {
+            let cells: String = (0..threads).map(|thread| format!("{:<1$}", act(thread), width(thread))).collect();
+            format!("  {number:>4}   {}", cells.trim_end())
+        };
+        writeln!(f, "{}", row("step".into(), &title))?;
+        for (place, step) in self.0.iter().enumerate() {
+            let act = |thread: usize| {
+                if thread == step.thread.index() { step.act.to_string() } else { String::new() }
+            };
+            writeln!(f, "{}", row((place + 1).to_string(), &act))?;
+        }
+        Ok(())
+    }
+}

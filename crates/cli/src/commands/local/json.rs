@@ -1,0 +1,105 @@
+//! What `--json` prints of the race in one process.
+
+use super::Judged;
+use crate::args::LocalSimArgs;
+use quorate_core::local::{End, Ending, PROFILE, Race, Run, Schedule, Step};
+use serde::Serialize;
+
+/// One run.
+#[derive(Serialize)]
+pub(super) struct RunReport {
+    algorithm: &'static str,
+    lock: &'static str,
+    seed: u64,
+    /// Who took each step, by number.
+    schedule: Vec<usize>,
+    /// What each step did, in words.
+    steps: Vec<String>,
+    ending: &'static str,
+    counter: i64,
+    right: i64,
+    holds: bool,
+}
+
+impl RunReport {
+    pub(super) fn new(args: &LocalSimArgs, race: &Race, run: &Run) -> Self {
+        let ending = match run.end {
+            End::Over => "done",
+            End::Stuck => "stuck",
+            End::Open => "stopped",
+        };
+        Self {
+            algorithm: PROFILE.name,
+            lock: args.lock.name(),
+            seed: args.seed,
+            schedule: numbers(&run.schedule),
+            steps: run.steps.iter().map(Step::to_string).collect(),
+            ending,
+            counter: run.counter,
+            right: race.right(),
+            holds: run.end == End::Over && run.counter == race.right(),
+        }
+    }
+}
+
+/// Every order, with one lock or with each.
+#[derive(Serialize)]
+pub(super) struct CheckReport {
+    algorithm: &'static str,
+    /// Whether changes are lost exactly where nothing keeps threads apart; of one lock alone, whether none is lost with it.
+    holds: bool,
+    locks: Vec<Lock>,
+}
+
+#[derive(Serialize)]
+struct Lock {
+    lock: &'static str,
+    /// Whether the counter is right in every end, two are never inside, and nobody is ever stuck.
+    holds: bool,
+    right: i64,
+    outcomes: Vec<Outcome>,
+    two_inside: Option<Vec<usize>>,
+    stuck: Option<Vec<usize>>,
+    states: usize,
+    transitions: usize,
+}
+
+#[derive(Serialize)]
+struct Outcome {
+    counter: i64,
+    interleavings: u64,
+    schedule: Vec<usize>,
+    steps: Vec<String>,
+}
+
+impl CheckReport {
+    pub(super) fn new(judged: &[Judged], holds: bool) -> Self {
+        Self { algorithm: PROFILE.name, holds, locks: judged.iter().map(Lock::new).collect() }
+    }
+}
+
+impl Lock {
+    fn new(judged: &Judged) -> Self {
+        let Judged { locking, race, outcomes } = judged;
+        let outcome = |(counter, ending): (&i64, &Ending)| Outcome {
+            counter: *counter,
+            interleavings: ending.interleavings,
+            schedule: numbers(&ending.schedule),
+            steps: race.play(&ending.schedule).steps.iter().map(Step::to_string).collect(),
+        };
+        Self {
+            lock: locking.name(),
+            holds: judged.is_right(),
+            right: race.right(),
+            outcomes: outcomes.endings.iter().map(outcome).collect(),
+            two_inside: outcomes.two_inside.as_ref().map(numbers),
+            stuck: outcomes.stuck.as_ref().map(numbers),
+            states: outcomes.states,
+            transitions: outcomes.transitions,
+        }
+    }
+}
+
+fn numbers(schedule: &Schedule) -> Vec<usize> {
+    schedule.0.iter().map(|thread| thread.number()).collect()
+}

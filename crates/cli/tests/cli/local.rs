@@ -1,0 +1,207 @@
+//! The race in one process: every order, one order, and what it does not take.
+
+use crate::json::shape;
+use crate::run::run;
+use expect_test::expect;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What the counter can be in the end with this lock.
+fn values(report: &Value, lock: &str) -> Vec<i64> {
+    let locks = report["locks"].as_array().unwrap();
+    let found = locks.iter().find(|row| row["lock"] == lock).unwrap();
+    found["outcomes"].as_array().unwrap().iter().map(|outcome| outcome["counter"].as_i64().unwrap()).collect()
+}
+
+#[test]
+fn a_check_shows_what_each_lock_lets_happen() {
+    expect![[r#"
+        local · counter++ beside counter-- on a counter of 5, in every order
+
+          lock                in the end   interleavings   states   two inside   stuck
+          none                4, 5, 6                 20       23   happens      never
+          test-and-set        5                        2       21   never        never
+          semaphore           5                        2       21   never        never
+          condition-variable  5                       22       65   never        never
+
+        A shortest way to 4 without a lock (9 of 20 interleavings):
+
+          step   thread 1           thread 2
+             1   loads 5
+             2   adds 1 and has 6
+             3                      loads 5
+             4   stores 6
+             5                      subtracts 1 and has 4
+             6                      stores 4
+
+        A shortest way to 6 without a lock (9 of 20 interleavings):
+
+          step   thread 1           thread 2
+             1   loads 5
+             2   adds 1 and has 6
+             3                      loads 5
+             4                      subtracts 1 and has 4
+             5                      stores 4
+             6   stores 6
+
+        One order: quorate sim local --seed 1
+    "#]]
+    .assert_eq(&run("check local").ok(0));
+}
+
+#[test]
+fn a_check_of_one_lock_fails_if_changes_are_lost_with_it() {
+    for (lock, code) in
+        [("none", 1), ("test-and-set", 0), ("semaphore", 0), ("condition-variable", 0), ("test-then-set", 1)]
+    {
+        let told = run(&format!("check local --lock {lock}")).ok(code);
+        assert_eq!(told.contains("A shortest way to 4"), code == 1, "{told}");
+    }
+}
+
+#[test]
+fn json_of_a_check() {
+    let report = run("check local --json").json(0);
+    assert_eq!(values(&report, "none"), [4, 5, 6]);
+    for lock in ["test-and-set", "semaphore", "condition-variable"] {
+        assert_eq!(values(&report, lock), [5]);
+    }
+    expect![[r#"
+        algorithm: string
+        holds: bool
+        locks[].holds: bool
+        locks[].lock: string
+        locks[].outcomes[].counter: integer
+        locks[].outcomes[].interleavings: integer
+        locks[].outcomes[].schedule[]: integer
+        locks[].outcomes[].steps[]: string
+        locks[].right: integer
+        locks[].states: integer
+        locks[].stuck: null
+        locks[].transitions: integer
+        locks[].two_inside: null
+        locks[].two_inside[]: integer
+    "#]]
+    .assert_eq(&shape(&report));
+    let wrong = run("check local --lock test-then-set --json").json(1);
+    assert_eq!((values(&wrong, "test-then-set"), &wrong["holds"]), (vec![4, 5, 6], &false.into()));
+}
+
+#[test]
+fn a_run_shows_who_did_what_in_which_order() {
+    expect![[r#"
+        local · lock: none · seed 2
+
+          step   thread 1           thread 2
+             1   loads 5
+             2                      loads 5
+             3   adds 1 and has 6
+             4   stores 6
+             5                      subtracts 1 and has 4
+             6                      stores 4
+
+          The counter is 4 and should be 5: one of the changes is lost.
+
+        With a lock: quorate sim local --seed 2 --lock semaphore
+        Every order: quorate check local
+    "#]]
+    .assert_eq(&run("sim local --seed 2").out);
+    expect![[r#"
+        local · lock: test-and-set · seed 2
+
+          step   thread 1                                   thread 2
+             1   finds the flag clear and sets it at once
+             2                                              finds the flag set and tries again
+             3   loads 5
+             4   adds 1 and has 6
+             5                                              finds the flag set and tries again
+             6                                              finds the flag set and tries again
+             7                                              finds the flag set and tries again
+             8                                              finds the flag set and tries again
+             9                                              finds the flag set and tries again
+            10                                              finds the flag set and tries again
+            11   stores 6
+            12                                              finds the flag set and tries again
+            13                                              finds the flag set and tries again
+            14   clears the flag
+            15                                              finds the flag clear and sets it at once
+            16                                              loads 6
+            17                                              subtracts 1 and has 5
+            18                                              stores 5
+            19                                              clears the flag
+
+          The counter is 5, as it should be.
+        Every order: quorate check local
+    "#]]
+    .assert_eq(&run("sim local --seed 2 --lock test-and-set").ok(0));
+}
+
+/// Chance finds every ending, and no other one than a check.
+#[test]
+fn seeds_find_what_a_check_finds() {
+    for (lock, expected) in [("none", &[4, 5, 6][..]), ("semaphore", &[5]), ("condition-variable", &[5])] {
+        let ends = |seed: u64| {
+            let report = run(&format!("sim local --seed {seed} --lock {lock} --json"));
+            let right = report.code == Some(0);
+            let report: Value = serde_json::from_str(&report.out).unwrap();
+            assert_eq!((&report["holds"], &report["ending"]), (&right.into(), &"done".into()));
+            report["counter"].as_i64().unwrap()
+        };
+        let found: BTreeSet<_> = (1..=40).map(ends).collect();
+        assert_eq!(found, expected.iter().copied().collect(), "{lock}");
+    }
+}
+
+#[test]
+fn json_of_a_run() {
+    let line = "sim local --seed 7 --lock semaphore --json";
+    expect![[r#"
+        algorithm: string
+        counter: integer
+        ending: string
+        holds: bool
+        lock: string
+        right: integer
+        schedule[]: integer
+        seed: integer
+        steps[]: string
+    "#]]
+    .assert_eq(&shape(&run(line).json(0)));
+    assert_eq!(run(line).out, run(line).out, "the same seed, the same run");
+}
+
+#[test]
+fn it_is_listed_and_explained() {
+    assert!(run("list").ok(0).lines().any(|line| line.starts_with("local ") && line.contains("counter++")));
+    assert!(!run("list --fixtures").ok(0).lines().any(|line| line.starts_with("local")));
+    let told = run("explain local").ok(0);
+    for part in ["LO-3", "test-and-set", "thread 2", "To run it yourself: quorate check local"] {
+        assert!(told.contains(part), "no '{part}' in:\n{told}");
+    }
+    let json = run("explain local --json").json(0);
+    assert_eq!((&json["family"], json["rules"].as_array().unwrap().len()), (&Value::Null, 5));
+}
+
+/// Nothing about groups means anything to it, and its name comes before its options.
+#[test]
+fn what_it_does_not_take_is_told() {
+    let complaints =
+        ["sweep local", "sim --seed 3 local", "check --nodes 2 local", "shrink local", "explain local --svg local.svg"];
+    let told = complaints.map(|line| format!("$ quorate {line}\n{}", run(line).complaint()));
+    expect![[r#"
+        $ quorate sweep local
+        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name.
+        $ quorate sim --seed 3 local
+        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name.
+        $ quorate check --nodes 2 local
+        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name.
+        $ quorate shrink local
+        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name., nor a file of this name. 
+        $ quorate explain local --svg local.svg
+        error: There is no picture of 'local': its threads send each other nothing.
+    "#]].assert_eq(&told.concat());
+    for line in ["sim local --nodes 3", "check local --rounds 2", "sim local --lock mutex", "sim local --seed -1"] {
+        let told = run(line);
+        assert!(told.code == Some(2) && told.err.starts_with("error: "), "{line}: {told:?}");
+    }
+}
