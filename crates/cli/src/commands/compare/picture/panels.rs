@@ -130,7 +130,7 @@ fn messages(title: &str, when: &str, over: Over) -> Panel {
 fn client() -> Panel {
     Panel {
         title: "Client delay".into(),
-        y: Axis::linear(CLIENT).unit("T").showing(0.0),
+        y: Axis::log(CLIENT).unit("T"),
         over: Over::Sizes(None),
         simulated: Some(client_of),
         real: None,
@@ -145,7 +145,7 @@ fn client() -> Panel {
 fn sync() -> Panel {
     Panel {
         title: "Sync delay".into(),
-        y: Axis::linear(SYNC).unit("T").showing(0.0),
+        y: Axis::log(SYNC).unit("T"),
         simulated: Some(sync_of),
         book: Some(Law {
             value: |book, _| book.sync_delay.exact().map(|delay| delay as f64),
