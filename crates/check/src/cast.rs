@@ -2,6 +2,7 @@
 
 use crate::findings::Setup;
 use crate::local::Checked;
+use crate::past::FENCES;
 use crate::stage::{Make, Stage};
 use crate::system::{Budgets, Judge, LOCALS, Memory, System};
 use crate::tables::Tables;
@@ -14,7 +15,7 @@ pub(crate) fn with_memory(state: &[u32], nodes: usize, memory: Option<Memory>) -
     let mut words = state.to_vec();
     if memory.is_some() {
         let at = LOCALS + nodes;
-        words.splice(at..at, std::iter::repeat_n(0, nodes + 3));
+        words.splice(at..at, std::iter::repeat_n(0, nodes + FENCES + 1));
     }
     words
 }

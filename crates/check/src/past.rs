@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! n words   for each node the requests under way that it knows of, and those of them that its own came after
-//! 2 words   one more than the largest fence, in halves
+//! 4 words   one more than the largest fence, in halves, and the same of those whose entries nobody shared
 //! 1 word    how many parcels are listed
 //! 2 each    a parcel that a link holds or carries, and the requests under way that it tells of
 //! ```
@@ -26,6 +26,9 @@ pub(crate) fn packed(from: NodeId, to: NodeId, parcel: Parcel) -> u32 {
 const KNOWN: u32 = 0xff;
 const AFTER: u32 = KNOWN << 8;
 
+/// How many words fences take.
+pub(crate) const FENCES: usize = 4;
+
 /// Set if the node's own request under way shares.
 const SHARES: u32 = 1 << 16;
 
@@ -35,14 +38,14 @@ impl System {
     }
 
     fn parcels_at(&self) -> usize {
-        self.memory_at() + self.nodes + 2
+        self.memory_at() + self.nodes + FENCES
     }
 
     /// How many words memory takes in a state.
     pub(crate) fn memory_len(&self, state: &[u32]) -> usize {
         match self.memory {
             None => 0,
-            Some(_) => self.nodes + 3 + 2 * state[self.parcels_at()] as usize,
+            Some(_) => self.nodes + FENCES + 1 + 2 * state[self.parcels_at()] as usize,
         }
     }
 
@@ -87,10 +90,8 @@ impl System {
                         broken |= 1 << property;
                     }
                     self.forget(memory, node, out, start);
-                    // Those who share need not have different fences; whoever excludes has a larger one than all before.
                     if let Some(property) = memory.fences
-                        && !raise(&mut out[at + self.nodes..], *fence)
-                        && *access == Access::Exclusive
+                        && !grows(&mut out[at + self.nodes..], *fence, *access)
                     {
                         broken |= 1 << property;
                     }
@@ -176,13 +177,32 @@ impl System {
     }
 }
 
+/// Whether an entry's fence is larger than those of all before that conflict with it: those who share need not have
+/// different ones.
+fn grows(fences: &mut [u32], fence: u64, access: Access) -> bool {
+    let (all, exclusive) = fences.split_at_mut(FENCES / 2);
+    match access {
+        Access::Exclusive => {
+            raise(exclusive, fence);
+            raise(all, fence)
+        }
+        Access::Shared => {
+            raise(all, fence);
+            is_larger(exclusive, fence)
+        }
+    }
+}
+
+fn is_larger(halves: &[u32], fence: u64) -> bool {
+    fence.saturating_add(1) > (u64::from(halves[0]) << 32 | u64::from(halves[1]))
+}
+
 /// Raises the largest fence to this one, or tells that it is not larger. Nothing is smaller than the smallest fence.
 fn raise(halves: &mut [u32], fence: u64) -> bool {
-    let largest = u64::from(halves[0]) << 32 | u64::from(halves[1]);
-    let fence = fence.saturating_add(1);
-    if fence <= largest {
+    if !is_larger(halves, fence) {
         return false;
     }
+    let fence = fence.saturating_add(1);
     halves[0] = (fence >> 32) as u32;
     halves[1] = fence as u32;
     true

@@ -26,7 +26,7 @@ pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shrink::ShrinkArgs;
-pub(crate) use voting_risk::{SimulateArg, VotingRiskArgs};
+pub(crate) use voting_risk::{ByArg, SimulateArg, VotingRiskArgs};
 
 use crate::bench::Contender;
 use clap::{Args, Parser, Subcommand, ValueEnum};

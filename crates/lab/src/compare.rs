@@ -262,7 +262,7 @@ impl Measured {
         let own = own.map(|measured| Difference { figure: Figure::OwnMessages, measured, least: 0.0, most: Some(0.0) });
         let delay = |figure, delay: Option<Delay>, range: Range| {
             let delay = in_times(delay)?;
-            let wrong = [delay.mean, delay.max].into_iter().find(|measured| !within(*measured, range))?;
+            let wrong = [delay.mean, delay.max].into_iter().find(|measured| !within(rounded(*measured), range))?;
             let (least, most) = (range.least as f64, range.most.map(|most| most as f64));
             Some(Difference { figure, measured: wrong, least, most })
         };
@@ -270,6 +270,11 @@ impl Measured {
         let sync = delay(Figure::SyncDelay, self.sync_delay, book.sync_delay);
         [messages, own, client, sync].into_iter().flatten().collect()
     }
+}
+
+/// Whoever waits until a bound has passed waits a little longer, which is no message time.
+fn rounded(delay: f64) -> f64 {
+    (delay * 1_000.0).round() / 1_000.0
 }
 
 fn within(measured: f64, range: Range) -> bool {

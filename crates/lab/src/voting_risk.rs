@@ -24,12 +24,14 @@
 
 mod binomial;
 mod likelihood;
+mod nodes;
 mod tally;
 #[cfg(test)]
 mod tests;
 mod trial;
 
 pub use likelihood::Likelihood;
+pub use nodes::Nodes;
 pub use tally::{Interval, LEVEL, Tally};
 pub use trial::{Draws, Trial, simulate};
 

@@ -1,13 +1,13 @@
 //! `quorate voting-risk`: how likely voting lets two in because voters forgot.
 
-use crate::args::{SimulateArg, VotingRiskArgs};
+use crate::args::{ByArg, SimulateArg, VotingRiskArgs};
 use crate::output::output;
 use crate::report::{grouped, json};
 use crate::{Verdict, interrupt, paint};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::Duration;
 use quorate_lab::voting_risk::{
-    Ballot, Draws, Forgetting, LEVEL, Likelihood, Tally, ln_as_printed, simulate, violation,
+    Ballot, Draws, Forgetting, LEVEL, Likelihood, Nodes, Tally, Trial, ln_as_printed, simulate, violation,
 };
 use quorate_sim::settings::Length;
 use serde::Serialize;
@@ -32,6 +32,7 @@ struct Report {
 
 #[derive(Serialize)]
 struct Simulated {
+    by: ByArg,
     trials: u64,
     violations: u64,
     frequency: f64,
@@ -41,27 +42,41 @@ struct Simulated {
     level: f64,
 }
 
-impl From<Tally> for Simulated {
-    fn from(tally: Tally) -> Self {
+impl From<Trials> for Simulated {
+    fn from(Trials { by, tally, .. }: Trials) -> Self {
         let (Tally { trials, violations }, interval) = (tally, tally.interval());
-        Self { trials, violations, frequency: tally.frequency(), low: interval.low, high: interval.high, level: LEVEL }
+        let (low, high) = (interval.low, interval.high);
+        Self { by, trials, violations, frequency: tally.frequency(), low, high, level: LEVEL }
     }
+}
+
+/// What was simulated, and what came of it.
+#[derive(Clone, Copy)]
+struct Trials {
+    by: ByArg,
+    /// How many were to be made.
+    wanted: u64,
+    tally: Tally,
 }
 
 pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<Verdict> {
     let ballot = Ballot::new(args.replicas, args.majority())?;
     let forgetting = Forgetting::new(args.interval.0, args.lifetime.0)?;
-    anyhow::ensure!(
-        args.trials > 0 || args.simulate == SimulateArg::Never,
-        "Nothing is learnt from no trials: use --trials 100000, or --simulate never."
-    );
+    let by = args.by()?;
+    let wanted = args.trials(by)?;
     let likelihood = violation(ballot, forgetting);
-    let wanted = match args.simulate {
+    let is_simulated = match args.simulate {
         SimulateArg::Auto => likelihood.value() >= SEEN,
         SimulateArg::Always => true,
         SimulateArg::Never => false,
     };
-    let tally = wanted.then(|| draw(ballot, forgetting, args));
+    let trials = is_simulated.then(|| {
+        let tally = match by {
+            ByArg::Nodes => watch(&mut Nodes::new(ballot, forgetting, args.seed), wanted),
+            ByArg::Draws => watch(&mut Draws::new(ballot, forgetting, args.seed), wanted),
+        };
+        Trials { by, wanted, tally }
+    });
     if args.json {
         json(&Report {
             replicas: ballot.replicas(),
@@ -69,21 +84,22 @@ pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<Verdict> {
             p: forgetting.chance(),
             violation_probability: likelihood.value(),
             log10: likelihood.log10(),
-            simulated: tally.map(Simulated::from),
+            simulated: trials.map(Simulated::from),
         })?;
     } else {
-        print(ballot, forgetting, likelihood, tally, args)?;
+        print(ballot, forgetting, likelihood, trials, args)?;
     }
-    let is_complete = tally.is_none_or(|tally| tally.trials == args.trials);
+    let is_complete = trials.is_none_or(|trials| trials.tally.trials == trials.wanted);
     Ok(if is_complete { Verdict::Holds } else { Verdict::Unfinished })
 }
 
-fn draw(ballot: Ballot, forgetting: Forgetting, args: &VotingRiskArgs) -> Tally {
+/// Simulates, with a bar for those who wait, until all is done or somebody interrupts.
+fn watch(trial: &mut impl Trial, wanted: u64) -> Tally {
     interrupt::watch();
-    let bar = ProgressBar::new(args.trials);
+    let bar = ProgressBar::new(wanted);
     let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} trials, {eta} left");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let tally = simulate(&mut Draws::new(ballot, forgetting, args.seed), args.trials, |so_far| {
+    let tally = simulate(trial, wanted, |so_far| {
         bar.set_position(so_far.trials);
         !interrupt::came()
     });
@@ -95,7 +111,7 @@ fn print(
     ballot: Ballot,
     forgetting: Forgetting,
     likelihood: Likelihood,
-    tally: Option<Tally>,
+    trials: Option<Trials>,
     args: &VotingRiskArgs,
 ) -> io::Result<()> {
     let mut out = output();
@@ -113,8 +129,8 @@ fn print(
     )?;
     writeln!(out, "  {}", paint::bold(&format!("{:<16}{:>14}{:>12}", "two inside", "probability", "log10")))?;
     row("by the formula", &likelihood.to_string(), likelihood.log10(), "", &mut out)?;
-    match tally {
-        Some(tally) => simulated(tally, args, &mut out)?,
+    match trials {
+        Some(trials) => simulated(trials, args.seed, &mut out)?,
         None => row("simulated", "–", None, why_not(args), &mut out)?,
     }
     deck(ballot, forgetting, &mut out)
@@ -137,16 +153,20 @@ fn row(name: &str, value: &str, log10: Option<f64>, remark: &str, out: &mut impl
     writeln!(out, "  {name:<16}{value:>14}{log10:>12}{remark}")
 }
 
-fn simulated(tally: Tally, args: &VotingRiskArgs, out: &mut impl Write) -> io::Result<()> {
+fn simulated(Trials { by, wanted, tally }: Trials, seed: u64, out: &mut impl Write) -> io::Result<()> {
     let (Tally { trials, violations }, interval) = (tally, tally.interval());
     let log10 = (violations > 0).then(|| tally.frequency().log10());
-    let remark = format!("{} of {} draws, seed {}", grouped(violations), grouped(trials), args.seed);
+    let what = match by {
+        ByArg::Nodes => "runs of 'voting' whose voters crash",
+        ByArg::Draws => "draws",
+    };
+    let remark = format!("{} of {} {what}, seed {seed}", grouped(violations), grouped(trials));
     row("simulated", &Likelihood::of(tally.frequency()).to_string(), log10, &remark, out)?;
     let (low, high) = (Likelihood::of(interval.low), Likelihood::of(interval.high));
     let level = 100.0 * LEVEL;
     writeln!(out, "  {}", paint::dim(&format!("between {low} and {high} with {level:.0} % confidence (Wilson)")))?;
-    if trials < args.trials {
-        writeln!(out, "\nInterrupted: {} of {} trials were made.", grouped(trials), grouped(args.trials))?;
+    if trials < wanted {
+        writeln!(out, "\nInterrupted: {} of {} trials were made.", grouped(trials), grouped(wanted))?;
     }
     Ok(())
 }

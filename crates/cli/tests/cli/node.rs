@@ -147,6 +147,12 @@ fn nobody_needs_to_read_what_a_node_prints() {
     let mut input = unread.stdin.take().unwrap();
     writeln!(input, "{}", addresses(&nodes)).unwrap();
     (0..5_000).for_each(|_| writeln!(input, "links").unwrap());
+    // What was asked of the former life of node 1 died with it.
+    let is_new = |links: &Value| links["links"][0]["connected"] == true && links["links"][0]["connections"] == 2;
+    nodes[1].say("links");
+    while !is_new(&nodes[1].hear("links")) {
+        nodes[1].say("links");
+    }
     nodes[1].say("acquire");
     nodes[1].hear("entered");
     drop(input);

@@ -26,17 +26,25 @@ fn the_decks_example_is_right_for_programs_and_for_people() {
 
 #[test]
 fn at_a_large_p_it_is_simulated_too() {
-    let line = "voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 20s --trials 4000 --seed 3";
+    for by in ["nodes", "draws"] {
+        simulates(by);
+    }
+}
+
+fn simulates(by: &str) {
+    let line = "voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 20s --trials 2000 --seed 3";
+    let line = format!("{line} --by {by}");
     let report = run(&format!("{line} --json")).json(0);
     let simulated = &report["simulated"];
     let number = |name: &str| simulated[name].as_f64().expect(name);
-    assert_eq!((&simulated["trials"], number("level")), (&4_000.into(), 0.99));
-    assert_eq!(number("frequency"), number("violations") / 4_000.0);
+    assert_eq!((&simulated["trials"], number("level")), (&2_000.into(), 0.99));
+    assert_eq!(number("frequency"), number("violations") / 2_000.0);
     let predicted = report["violation_probability"].as_f64().expect("a number");
     assert!(number("low") < predicted && predicted < number("high"), "{report}");
     assert_eq!(run(&format!("{line} --json")).json(0), report, "the same seed draws the same");
-    let told = run(line).ok(0);
-    assert!(told.contains("of 4,000 ") && told.contains("with 99 % confidence (Wilson)"), "{told}");
+    assert_eq!(simulated["by"], by);
+    let told = run(&line).ok(0);
+    assert!(told.contains("of 2,000 ") && told.contains("with 99 % confidence (Wilson)"), "{told}");
 }
 
 #[test]
@@ -71,6 +79,7 @@ fn what_makes_no_sense_is_told() {
         ("--interval 4h", "An interval of 4h is longer than voters live"),
         ("--lifetime 0s --interval 0s", "Voters that live for no time never vote"),
         ("--lifetime banana", "--lifetime: 'banana' is not a length"),
+        ("--replicas 1001 --by nodes", "1001 replicas are too many to simulate their nodes"),
         ("--trials 0", "Nothing is learnt from no trials"),
     ] {
         let told = run(&format!("voting-risk {line}")).complaint();

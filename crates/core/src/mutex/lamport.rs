@@ -23,7 +23,8 @@
 //!
 //! When it fails: one dead node, even an idle one, stops everyone who asks from then on. One that dies while it waits
 //! or is inside stops everyone for good, because nobody crosses its request out. On links that reorder, a reply can
-//! overtake an older request, and two are inside.
+//! overtake an older request, and two are inside. One that restarts has an empty queue, and its clock begins again, so
+//! that its next request looks older than those it has forgotten: two may be inside.
 //!
 //! Try: answered within 2T, once something later came from everyone: admitted if it is first then, else denied. Until
 //! then it stands in the queue, so that a younger try may be denied because of one that is denied itself.

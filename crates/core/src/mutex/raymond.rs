@@ -32,7 +32,8 @@
 //! When it fails: a dead node cuts the tree, and those on the side without the token wait for ever, as all do if it had
 //! the token or the token comes its way. If the root restarts, it brings a second token, and two may be inside.
 //!
-//! Try: denied at once if somebody else is queued here already. Else it goes towards the token like any request, and the
+//! Try: denied at once if somebody else is queued here already, or if this node still waits for the answer to a request
+//! that was given up, for nobody denies that one. Else it goes towards the token like any request, and the
 //! first node on the way that is inside, or has somebody queued, denies it; so it is answered within 2D T. One that was
 //! given up may still be answered, and then the denial may meet the same node's next try.
 //!
@@ -40,6 +41,9 @@
 //! Its receiver still takes the sender for the direction of the token, and has asked it: so it queues the sender, sends
 //! nothing, and has the token soon after. The algorithm needs no order of messages. One that ignores a request from the
 //! token's direction, which looks like nonsense, loses it: see `raymond-deaf`.
+//!
+//! Many names: a name is forgotten where the token is in the direction in which it began. So a node keeps the name of
+//! every token that stayed on its side of the tree.
 //!
 //! Departs from the paper: tries, giving up, and a token that carries the fence of the last entry.
 
@@ -82,10 +86,10 @@ const COST: Cost = Cost {
                 let distance = tree.root().and_then(|root| tree.distance(root, node)).unwrap_or_default();
                 (distance * entries.min(1), distance * entries.min(1))
             }
-            // The root enters first, and the token goes to all others who ask.
+            // The token goes to all who ask, and the root asks, too.
             Load::Everyone => {
-                let others = entries.saturating_sub(1);
-                (others.min(case.peers()), tree.diameter().saturating_mul(others))
+                let others = entries.saturating_sub(1).min(case.peers());
+                (others, tree.diameter().saturating_mul(entries))
             }
             Load::Some => (0, tree.diameter().saturating_mul(entries)),
         };
@@ -225,9 +229,11 @@ impl Raymond {
         self.queue(claim, "RY-2", out);
     }
 
-    /// RY-8. Whoever is queued or inside goes before a try; one who waits joins the queue.
+    /// RY-8. Whoever is queued or inside goes before a try; one who waits joins the queue. So does a try, unless what is
+    /// asked for already is a patient request that was given up: nobody would deny that one.
     fn queue(&mut self, claim: Claim, rule: &'static str, out: &mut Effects<'_, Self>) {
-        let is_busy = self.phase.inside().is_some() || !self.queue.is_empty();
+        let is_asked = self.asked == Some(Patience::Wait);
+        let is_busy = self.phase.inside().is_some() || !self.queue.is_empty() || is_asked;
         match claim.patience {
             Patience::Try if is_busy => self.deny(claim.of, out),
             Patience::Try | Patience::Wait => {

@@ -20,8 +20,8 @@
 //! happened-before order.
 //!
 //! When it fails: one dead node, even an idle one, stops everyone who asks from then on; nobody else enters
-//! wrongly. One that restarts has forgotten whom it owes a reply, and its old replies may count for a new request.
-//! Lost messages stop those who wait for them.
+//! wrongly. One that restarts has forgotten whom it owes a reply and whom it let pass, and its clock begins again, so
+//! that its next request looks older than theirs: two may be inside. Lost messages stop those who wait for them.
 //!
 //! Try: answered within 2T, by the first denial or by all replies.
 //!

@@ -23,7 +23,7 @@
 //!
 //! When it fails: one dead node, even an idle one, stops everyone, and a lost message the one whose request it was;
 //! nobody enters wrongly. One that restarts has forgotten the requests it held, and those who wait with them wait for
-//! ever.
+//! ever; and its clock begins again, so that its next request looks older than those it let pass: two may be inside.
 //!
 //! Try: answered within nT, by a denial that comes straight from whoever is in its way, or by its coming back.
 //!

@@ -232,12 +232,12 @@ impl RoucairolCarvalho {
     }
 }
 
-/// Forgetting permissions would do no harm, but they would have to be asked for again.
+/// Permissions are forgotten with the name: they have to be asked for again, which costs messages and does no harm.
 impl OneOfMany for RoucairolCarvalho {
     type Floor = Floor;
 
     fn is_idle(&self) -> bool {
-        self.consent.is_idle() && self.permissions.is_empty()
+        self.consent.is_idle()
     }
 
     fn floor(&self) -> Floor {

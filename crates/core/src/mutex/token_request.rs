@@ -77,8 +77,8 @@ const COST: Cost = Cost {
             _ if nodes < 2 => (0, 0),
             Load::Alone(node) if Some(node) == case.group.first() => (0, 0),
             Load::Alone(_) => (entries.min(1), entries.min(1)),
-            // The first holder enters for nothing, and so does one who leaves before it has heard of the others.
-            Load::Everyone => (entries.min(nodes).saturating_sub(1), entries.saturating_sub(1)),
+            // All but the first holder must ask once. One who leaves before it has heard of others may enter for nothing.
+            Load::Everyone => (entries.min(nodes).saturating_sub(1), entries),
             Load::Some => (0, entries),
         };
         Range::between(nodes.saturating_mul(least), nodes.saturating_mul(most))

@@ -29,8 +29,8 @@
 //! with probability 1: those who ask may keep votes from each other again and again. No order is promised.
 //!
 //! When it fails: a voter that restarts votes again although it has voted, and once 2m−n of the voters of an entry have, a second
-//! node may enter. A dead idle node does no harm as long as the others' votes make m, unless somebody waits for its answer
-//! with votes that others need. A dead holder stops everyone else until it asks again. Lost messages may stop those
+//! node may enter. A dead idle node does no harm to those who have m votes of others; but whoever asked it waits for its
+//! answer, with votes that others need, and mostly that stops everyone in the end. A dead holder stops everyone else until it asks again. Lost messages may stop those
 //! who wait for them.
 //!
 //! Try: one attempt, answered within 2T (sequential: 2nT).
@@ -232,6 +232,11 @@ impl Voting {
     /// choose the number to see that it is more than half.
     pub fn with_votes(me: NodeId, group: Group, resource: &str, needed: usize, asks: Asks, bounds: Bounds) -> Self {
         let hosts = placement(resource, &group);
+        Self::with_hosts(me, group, hosts, needed, asks, bounds)
+    }
+
+    /// The same, with a voter chosen by hand for each replica.
+    pub fn with_hosts(me: NodeId, group: Group, hosts: Vec<NodeId>, needed: usize, asks: Asks, bounds: Bounds) -> Self {
         let ours = hosts.iter().enumerate().filter(|(_, host)| **host == me);
         let ballots = ours.map(|(index, _)| (Replica::from_index(index), Ballot::new())).collect();
         let answer = bounds.answer().max(LEAST_WAIT);

@@ -2,11 +2,12 @@
 
 mod exact;
 
+use super::nodes::let_in_two;
 use super::{
-    Ballot, Draws, Forgetting, Likelihood, MOST_REPLICAS, RiskError, Trial, ln_as_printed, simulate, violation,
+    Ballot, Draws, Forgetting, Likelihood, MOST_REPLICAS, Nodes, RiskError, Trial, ln_as_printed, simulate, violation,
 };
 use exact::Natural;
-use quorate_core::Duration;
+use quorate_core::{Duration, NodeId};
 
 /// A ballot and a chance of `parts` in `whole`, which may be any two numbers.
 fn risk(replicas: u64, majority: u64, parts: u64, whole: u64) -> Likelihood {
@@ -176,6 +177,38 @@ fn draws_come_at_the_predicted_rate() {
         let tally = simulate(&mut Draws::new(ballot, forgetting, 1), 20_000, |_| true);
         let predicted = violation(ballot, forgetting).value();
         assert_eq!(tally.trials, 20_000);
+        assert!(tally.violations > 20, "{majority} of {replicas} at {parts}/{whole}: {tally:?}");
+        assert!(
+            tally.interval().holds(predicted),
+            "{majority} of {replicas}: {predicted} is not in {:?}",
+            tally.interval()
+        );
+    }
+}
+
+/// Whoever forgets, and whatever the majority: real nodes let two in exactly if enough of those who voted forgot.
+#[test]
+fn real_voters_let_two_in_exactly_if_enough_forget() {
+    for (replicas, majority) in [(1, 1), (2, 2), (3, 2), (3, 3), (4, 3), (5, 3), (5, 4), (5, 5), (6, 4)] {
+        let ballot = ballot(replicas, majority);
+        for memory in 0..1_u64 << replicas {
+            let forgot = |voter: &u64| memory >> voter & 1 == 1;
+            let forgetful: Vec<_> =
+                (0..replicas).filter(forgot).map(|voter| NodeId::from_index(voter as usize)).collect();
+            // The one inside has the votes of the first ones, because it asked in their order.
+            let gone = (0..majority).filter(forgot).count() as u64;
+            let expected = gone >= ballot.overlap();
+            assert_eq!(let_in_two(ballot, &forgetful), expected, "{majority} of {replicas}, {forgetful:?} forgot");
+        }
+    }
+}
+
+#[test]
+fn real_voters_let_two_in_at_the_predicted_rate() {
+    for (replicas, majority, parts, whole) in [(3, 2, 1, 10), (5, 4, 1, 3), (9, 7, 1, 3), (32, 17, 1, 50)] {
+        let (ballot, forgetting) = (ballot(replicas, majority), forgetting(parts, whole));
+        let tally = simulate(&mut Nodes::new(ballot, forgetting, 1), 2_000, |_| true);
+        let predicted = violation(ballot, forgetting).value();
         assert!(tally.violations > 20, "{majority} of {replicas} at {parts}/{whole}: {tally:?}");
         assert!(
             tally.interval().holds(predicted),

@@ -38,6 +38,32 @@ fn ry_8_a_try_is_denied_at_once_where_somebody_is_queued() {
     );
 }
 
+/// What node 2 has asked for is a patient request, which nobody denies. A try behind it would wait for as long as
+/// somebody is inside.
+#[test]
+fn ry_8_a_try_is_denied_at_once_behind_a_request_that_was_given_up() {
+    check(
+        "
+        1 acquire
+        2 acquire
+        2 cancel
+        2 try
+        4 try
+        4 > 2
+        2 > 4
+        ",
+        expect![[r#"
+            1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
+            2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
+            2 cancel: RY-7 leaves the queue; cancelled
+            2 try: RY-8 denies 2; denied
+            4 try: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
+            2 hears request from 4: RY-8 denies 4; denied → 4
+            4 hears denied from 2: RY-8 denies 4; denied
+        "#]],
+    );
+}
+
 #[test]
 fn ry_8_one_inside_denies_a_try_and_the_denial_goes_the_way_back() {
     check(
