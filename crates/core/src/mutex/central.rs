@@ -24,8 +24,9 @@
 //! in the way, else 3.
 //!
 //! Assumes: no node dies or restarts; every message arrives once, in any order. The queue is in order of arrival,
-//! which is not happened-before order. With deny there is no queue: whoever asks at the right moment is next, and
-//! anyone may be unlucky for ever, though with probability 0.
+//! which is not happened-before order. With deny there is no queue: whoever asks at the right moment is next. A node
+//! that asks again in the instant in which it leaves is always first, and the others get in once it pauses; where all
+//! pause, one can be unlucky for ever only with probability 0.
 //!
 //! When it fails: a dead coordinator stops everyone; one that restarts has forgotten who is inside, and may let a
 //! second in. A dead holder stops everyone else. A dead waiter stops everyone once its turn comes; with deny it stops
