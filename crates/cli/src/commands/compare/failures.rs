@@ -46,9 +46,9 @@ pub(super) fn run(plan: &FailurePlan, is_json: bool) -> anyhow::Result<Verdict> 
     bar.finish_and_clear();
     let is_complete = rows.len() == plan.inquiries.len();
     if is_json {
-        print_json(plan, &rows, is_complete)?
+        print_json(plan, &rows, is_complete)?;
     } else {
-        print(plan, &rows)?
+        print(plan, &rows)?;
     }
     Ok(if is_complete { Verdict::Holds } else { Verdict::Unfinished })
 }

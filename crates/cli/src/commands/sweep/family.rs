@@ -95,9 +95,9 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     let holds = rows.iter().all(Line::is_right);
     let report = Report { family, holds, seconds: begin.elapsed().as_secs_f64(), rows };
     if args.json {
-        report::json(&report)?
+        report::json(&report)?;
     } else {
-        print(&report, args)?
+        print(&report, args)?;
     }
     Ok(if holds && !complete { Verdict::Unfinished } else { Verdict::of(holds) })
 }
