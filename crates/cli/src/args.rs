@@ -130,6 +130,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
     #[command(flatten)]
+    pub(crate) form: FormArgs,
+    #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }
 
@@ -212,7 +214,7 @@ pub(crate) struct SweepArgs {
 }
 
 /// What describes one run, and so not a whole family.
-const RUN_OPTIONS: [&str; 25] = [
+const RUN_OPTIONS: [&str; 30] = [
     "algorithm",
     "nodes",
     "seed",
@@ -238,6 +240,11 @@ const RUN_OPTIONS: [&str; 25] = [
     "readers",
     "starters",
     "chaos",
+    "when_busy",
+    "requests",
+    "form",
+    "quorums",
+    "sequential",
 ];
 
 #[derive(Args)]

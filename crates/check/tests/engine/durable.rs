@@ -153,7 +153,7 @@ impl Protocol for Server {
             }
             // The server's own user is always told to go away.
             Input::Command(Command::Acquire | Command::Try | Command::Share) if self.place.0 == SERVER => {
-                out.emit(Event::Denied)
+                out.emit(Event::Denied);
             }
             Input::Command(Command::Acquire | Command::Try | Command::Share) => out.send(SERVER, Letter::Request),
             Input::Command(Command::Release) => {

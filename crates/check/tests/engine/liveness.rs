@@ -122,7 +122,7 @@ impl Protocol for Tennis {
         match input {
             Input::Start { .. } if server => self.hit(out),
             Input::Command(Command::Acquire | Command::Share) if server => {
-                out.emit(Event::Entered { fence: Fence::default() })
+                out.emit(Event::Entered { fence: Fence::default() });
             }
             Input::Command(Command::Acquire | Command::Share) => self.ask(out),
             Input::Command(Command::Release) => out.emit(Event::Left),

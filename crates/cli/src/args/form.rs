@@ -1,7 +1,8 @@
 //! Options that choose among the forms of an algorithm.
 
 use clap::{Args, ValueEnum};
-use quorate_registry::{Entry, find, form};
+use quorate_registry::{Entry, all, find, fixtures, form};
+use std::collections::BTreeSet;
 
 /// Which form of an algorithm is meant. Each form has a name of its own too.
 #[derive(Args, Default)]
@@ -64,12 +65,13 @@ impl FormArgs {
             Some(name) => Ok(name.to_owned()),
             None => {
                 let given: Vec<_> = options.iter().map(|(option, value)| written(option, value)).collect();
-                anyhow::bail!(
-                    "'{}' has no form for {}. 'quorate explain {}' tells which options it has.",
-                    name.escape_debug(),
-                    given.join(" "),
-                    name.escape_debug()
-                )
+                let name = name.escape_debug();
+                match known(find(&name.to_string())) {
+                    known if known.is_empty() => {
+                        anyhow::bail!("'{name}' has one form only, and none for {}.", given.join(" "))
+                    }
+                    known => anyhow::bail!("'{name}' has no form for {}. It has {known}.", given.join(" ")),
+                }
             }
         }
     }
@@ -85,6 +87,19 @@ impl FormArgs {
         ];
         options.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()
     }
+}
+
+/// The options by which the forms of the same algorithm are chosen.
+fn known(entry: Option<&Entry>) -> String {
+    let Some(Entry::Mutex(entry)) = entry else { return String::new() };
+    let of = entry.facts.algorithm();
+    let all = all().iter().chain(fixtures()).filter_map(|entry| match entry {
+        Entry::Mutex(entry) => Some(entry.facts.form),
+        Entry::Election(_) | Entry::Replica(_) => None,
+    });
+    let choices = all.flatten().filter(|choice| choice.of == of);
+    let options: BTreeSet<_> = choices.map(|choice| written(choice.option, choice.value)).collect();
+    options.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// An option as users type it.

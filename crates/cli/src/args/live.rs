@@ -1,9 +1,9 @@
 //! What users type after `quorate run`.
 
-use super::{PictureArgs, whole};
+use super::{FormArgs, PictureArgs, whole};
 use crate::families::{Basics, FamilyArgs, Present};
 use clap::Args;
-use quorate_lab::{LabError, Spec, entry};
+use quorate_lab::{Spec, entry};
 use quorate_live::Options;
 use quorate_live::chaos::{self, Stage};
 use quorate_live::schedule::{Kill, Severance, Stop};
@@ -70,6 +70,8 @@ pub(crate) struct LiveArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
+    form: FormArgs,
+    #[command(flatten)]
     families: FamilyArgs,
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
@@ -77,25 +79,31 @@ pub(crate) struct LiveArgs {
 
 impl LiveArgs {
     /// The algorithm that is to run.
-    pub(crate) fn entry(&self) -> Result<&'static Entry, LabError> {
-        entry(&self.algorithm)
+    pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
+        Ok(entry(&self.name()?)?)
+    }
+
+    /// The name of the form that is meant.
+    fn name(&self) -> anyhow::Result<String> {
+        self.form.resolve(&self.algorithm)
     }
 
     /// The experiment that these arguments describe, with everything that is done to the processes.
     pub(crate) fn spec<F: Present>(&self) -> anyhow::Result<Spec<F>> {
-        self.families.refuse_others(F::FAMILY, &self.algorithm)?;
+        let algorithm = self.name()?;
+        self.families.refuse_others(F::FAMILY, &algorithm)?;
         let mut settings = F::settings(&self.families, Basics { nodes: self.nodes, chaos: false })?;
         if let Some(Length(length)) = self.lasts {
             settings = F::lasting(&settings, length).ok_or_else(|| {
                 anyhow::anyhow!(
                     "--for says how long clients of a replicated log are at work; '{}' is of the {} family, whose users \
                      are done when they are done.",
-                    self.algorithm,
+                    algorithm,
                     F::FAMILY
                 )
             })?;
         }
-        let mut spec = quorate_live::spec::<F>(&self.algorithm, self.nodes, self.seed, settings);
+        let mut spec = quorate_live::spec::<F>(&algorithm, self.nodes, self.seed, settings);
         spec.validate()?;
         spec.faults = self.asked().chain(self.drawn(&spec)).collect();
         Ok(spec)

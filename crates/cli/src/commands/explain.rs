@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
     if args.algorithm == local::PROFILE.name {
         return super::local::explain(args);
     }
-    of_family(entry(&args.algorithm)?, args)
+    of_family(entry(&args.form.resolve(&args.algorithm)?)?, args)
 }
 
 impl Task for &ExplainArgs {

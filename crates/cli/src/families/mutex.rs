@@ -126,6 +126,8 @@ impl Present for Mutex {
         table.row("entries", mutex.entries.to_string(), "")?;
         let counted = mutex.others.map_or(mutex.entries, |others| others.entries);
         let expected = match book.total(counted).exact() {
+            // What goes on when nobody wants in is in no formula.
+            Some(_) if facts.restless => book.messages.to_owned(),
             // What is the same for every group needs no formula.
             Some(total) if counted > 0 && !book.keeper => {
                 format!("{} = {}", number(Some(total as f64 / counted as f64)), book.messages)

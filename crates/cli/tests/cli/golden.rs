@@ -120,7 +120,9 @@ fn explain_central() {
         Assumes
           No node dies or restarts; every message arrives once, in any order. The queue is in order of
           arrival, which is not happened-before order. With deny there is no queue: whoever asks at the
-          right moment is next, and anyone may be unlucky for ever, though with probability 0.
+          right moment is next. A node that asks again in the instant in which it leaves is always first,
+          and the others get in once it pauses; where all pause, one can be unlucky for ever only with
+          probability 0.
 
         When it fails
           A dead coordinator stops everyone; one that restarts has forgotten who is inside, and may let a
@@ -186,8 +188,9 @@ fn explain_ricart_agrawala() {
 
         When it fails
           One dead node, even an idle one, stops everyone who asks from then on; nobody else enters wrongly.
-          One that restarts has forgotten whom it owes a reply, and its old replies may count for a new
-          request. Lost messages stop those who wait for them.
+          One that restarts has forgotten whom it owes a reply and whom it let pass, and its clock begins
+          again, so that its next request looks older than theirs: two may be inside. Lost messages stop
+          those who wait for them.
 
         Try
           Answered within 2T, by the first denial or by all replies.

@@ -37,7 +37,7 @@ impl Quorums {
     pub fn fit(self, nodes: usize) -> Result<(), &'static str> {
         match self {
             Self::Plane if line(nodes).is_none() => {
-                Err("A projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points here; a grid has any number.")
+                Err("a projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points here, and a grid any number")
             }
             Self::Plane | Self::Grid => Ok(()),
         }

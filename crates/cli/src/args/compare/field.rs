@@ -22,7 +22,9 @@ impl LeftOut {
     /// A sentence.
     pub(crate) fn sentence(&self) -> String {
         let Self { algorithm, sizes, why } = self;
-        format!("{algorithm} is left out with {} nodes: {why}.", list(sizes, "and"))
+        // A reader of a long list wants to know the rule, not the list.
+        let where_to = if sizes.len() > 5 { "many groups".into() } else { format!("groups of {}", list(sizes, "and")) };
+        format!("{algorithm} is left out in {where_to}: {why}.")
     }
 }
 

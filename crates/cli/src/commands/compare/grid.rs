@@ -190,11 +190,12 @@ mod tests {
     #[test]
     fn what_belongs_together_stands_together() {
         expect![[r#"
-              Costs           group 0                group 1
-              who        book     0     1       book     0     1
-              anybody      2n  4.25  4.25  ✓      2n  4.25  4.25  ✓
-              me            3     3     3  =       3     3     3  ="#]]
-        .assert_eq(&render(&section(2, 2)).join("\n"));
+            |  Costs            group 0                group 1
+            |  who        book     0     1       book     0     1
+            |  anybody      2n  4.25  4.25  ✓      2n  4.25  4.25  ✓
+            |  me            3     3     3  =       3     3     3  =
+        "#]]
+        .assert_eq(&render(&section(2, 2)).iter().map(|line| format!("|{line}\n")).collect::<String>());
     }
 
     #[test]
