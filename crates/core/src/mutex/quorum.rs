@@ -36,9 +36,7 @@ impl Quorums {
     /// Whether there are such quorums for so many nodes, or a sentence that says for how many there are.
     pub fn fit(self, nodes: usize) -> Result<(), &'static str> {
         match self {
-            Self::Plane if line(nodes).is_none() => {
-                Err("a projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points here, and a grid any number")
-            }
+            Self::Plane if line(nodes).is_none() => Err("a projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points"),
             Self::Plane | Self::Grid => Ok(()),
         }
     }
