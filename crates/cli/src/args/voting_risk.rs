@@ -9,7 +9,7 @@ use serde::Serialize;
 #[command(after_help = "Examples:\n  \
     quorate voting-risk --replicas 32 --majority 24 --lifetime 3h --interval 10s\n  \
     quorate voting-risk --replicas 5 --majority 3 --lifetime 1m --interval 10s --json\n  \
-    quorate voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 12s --by draws --trials 50000 --seed 7\n\n\
+    quorate voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 12s --by draws\n\n\
     A voter that crashes comes back at once and has forgotten whom it voted for. While a node is inside with the votes of a majority, a \
     rival gets in as soon as enough of these have forgotten: 2m−n of m, with m votes of n that let a node in. Each of them forgets with \
     probability p = interval / lifetime. docs/voting.md tells more.")]

@@ -23,8 +23,8 @@ impl LeftOut {
     pub(crate) fn sentence(&self) -> String {
         let Self { algorithm, sizes, why } = self;
         // A reader of a long list wants to know the rule, not the list.
-        let where_to = if sizes.len() > 5 { "many groups".into() } else { format!("groups of {}", list(sizes, "and")) };
-        format!("{algorithm} is left out in {where_to}: {why}.")
+        let left_out = if sizes.len() > 5 { "other numbers of".into() } else { list(sizes, "and") };
+        format!("{algorithm} is left out with {left_out} nodes: {why}.")
     }
 }
 
