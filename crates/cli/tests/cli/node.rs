@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -56,6 +56,21 @@ impl Node {
             if line.to_string().contains(part) {
                 return line;
             }
+        }
+    }
+
+    /// Waits until it has met its first peer at least this many times, and is connected.
+    #[track_caller]
+    fn meet(&mut self, times: u64) {
+        let began = Instant::now();
+        loop {
+            self.say("links");
+            let links = self.hear("links");
+            let first = &links["links"][0];
+            if first["connected"] == true && first["connections"].as_u64() >= Some(times) {
+                return;
+            }
+            assert!(began.elapsed() < DEADLINE, "they did not meet {times} times: {links}");
         }
     }
 
@@ -134,6 +149,7 @@ fn the_end_of_input_ends_a_node_after_what_was_asked_before() {
 fn nobody_needs_to_read_what_a_node_prints() {
     let folder = tempfile::tempdir().unwrap();
     let mut nodes = group(folder.path(), 2, |_| "ricart-agrawala".into());
+    nodes[1].meet(1);
     // Somebody else takes the place of node 1, and nobody reads what that one prints.
     nodes[0].child.kill().unwrap();
     nodes[0].child.wait().unwrap();
@@ -148,11 +164,7 @@ fn nobody_needs_to_read_what_a_node_prints() {
     writeln!(input, "{}", addresses(&nodes)).unwrap();
     (0..5_000).for_each(|_| writeln!(input, "links").unwrap());
     // What was asked of the former life of node 1 died with it.
-    let is_new = |links: &Value| links["links"][0]["connected"] == true && links["links"][0]["connections"] == 2;
-    nodes[1].say("links");
-    while !is_new(&nodes[1].hear("links")) {
-        nodes[1].say("links");
-    }
+    nodes[1].meet(2);
     nodes[1].say("acquire");
     nodes[1].hear("entered");
     drop(input);
