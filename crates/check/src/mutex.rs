@@ -103,7 +103,7 @@ impl Users for Contenders {
                 story.past.push(Past::Asks(user.access));
             }
             News::Commands(Command::Cancel | Command::Release) => {}
-            News::Told(Event::Entered { fence }) => {
+            News::Told(Event::Entered { fence, .. }) => {
                 if !waited {
                     story.breach = Some(ASKED_FIRST);
                 }

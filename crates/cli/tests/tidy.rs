@@ -125,7 +125,7 @@ fn no_protocol_swallows_an_input() {
     assert!(protocols > 0, "no `impl Protocol for` found in crates/core/src: has it moved? Then teach this test.");
     findings.settle(
         "a protocol's match names every input: no `_ =>` in `impl Protocol for`",
-        "Name the variants that the arm stands for: `Input::Saved(_) | Input::View(_) => {}`. A new kind of input or\n\
+        "Name the variants that the arm stands for: `Input::Saved(_) | Input::View(_) | Input::Lease(_) => {}`. A new kind of input or\n\
          message then stops the build wherever nobody has thought about it. For a `Never`: `match never {}`.",
     );
 }

@@ -1,4 +1,4 @@
-//! Groups, majorities and views.
+//! Groups and majorities.
 
 use crate::node::NodeId;
 use alloc::sync::Arc;
@@ -131,16 +131,6 @@ impl fmt::Display for Epoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
-}
-
-/// Who is in, from this epoch on until the next view.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct View {
-    /// Its number.
-    pub epoch: Epoch,
-    /// Its members.
-    pub members: Group,
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ mod protocol;
 mod rehearsal;
 mod time;
 mod tree;
+mod view;
 pub mod wrap;
 
 pub use barrier::Barrier;
@@ -62,8 +63,9 @@ pub use describe::{Class, Describe, Medium};
 pub use effects::{Effect, Effects, Note, Order, Parcel, Sink};
 pub use fence::Fence;
 pub use fixed::Fixed;
-pub use group::{Epoch, Group, View, majority};
+pub use group::{Epoch, Group, majority};
 pub use node::{Incarnation, NodeId};
 pub use protocol::{Durable, Input, Never, Protocol, WriteOf};
 pub use time::{Duration, Span, Time};
 pub use tree::Tree;
+pub use view::{Stay, View};

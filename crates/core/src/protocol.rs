@@ -1,9 +1,9 @@
 //! The one trait: a protocol is a state machine that turns an input into effects.
 
 use crate::effects::Effects;
-use crate::group::View;
 use crate::node::{Incarnation, NodeId};
 use crate::time::Time;
+use crate::view::View;
 use core::fmt;
 
 /// One node of a distributed algorithm, as a pure state machine.
@@ -89,6 +89,8 @@ pub enum Input<P: Protocol> {
     DiskFree,
     /// The group has a new view.
     View(View),
+    /// It may act in its view up to this instant of its own clock. An instant that has passed says: no longer.
+    Lease(Time),
 }
 
 // Written by hand, because a derive would ask Clone and Debug of the protocol itself.
@@ -109,6 +111,7 @@ where
             Self::DiskFull => Self::DiskFull,
             Self::DiskFree => Self::DiskFree,
             Self::View(view) => Self::View(view.clone()),
+            Self::Lease(until) => Self::Lease(*until),
         }
     }
 }
@@ -136,6 +139,7 @@ where
             Self::DiskFull => f.write_str("DiskFull"),
             Self::DiskFree => f.write_str("DiskFree"),
             Self::View(view) => f.debug_tuple("View").field(view).finish(),
+            Self::Lease(until) => f.debug_tuple("Lease").field(until).finish(),
         }
     }
 }

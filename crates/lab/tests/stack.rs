@@ -61,7 +61,7 @@ where
         while let Some((id, news)) = world.next_news() {
             let News::Told(ManyEvent::Of { name, event }) = news else { panic!("seed {seed}: {news:?}") };
             match event {
-                Event::Entered { fence } => {
+                Event::Entered { fence, .. } => {
                     let other = doors.inside.insert(name.clone(), id);
                     assert_eq!(other, None, "seed {seed}: node {id} entered {name} beside another");
                     let earlier = doors.fences.insert(name.clone(), fence);

@@ -67,6 +67,7 @@ impl<C: 'static, E: 'static> Protocol for Traveller<C, E> {
             Input::DiskFull => Input::DiskFull,
             Input::DiskFree => Input::DiskFree,
             Input::View(view) => Input::View(view),
+            Input::Lease(until) => Input::Lease(until),
         };
         self.node.step(now, input, &mut Effects::new(&mut Counter { post: &mut self.post, out }));
     }

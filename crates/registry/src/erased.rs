@@ -170,6 +170,7 @@ pub(crate) fn take<P>(
         Input::DiskFull => Input::DiskFull,
         Input::DiskFree => Input::DiskFree,
         Input::View(view) => Input::View(view),
+        Input::Lease(until) => Input::Lease(until),
     };
     node.step(now, input, &mut Effects::new(&mut Eraser(out)));
 }

@@ -108,7 +108,8 @@ mod tests {
                 | Input::Trust(_)
                 | Input::DiskFull
                 | Input::DiskFree
-                | Input::View(_) => {}
+                | Input::View(_)
+                | Input::Lease(_) => {}
             }
         }
     }

@@ -117,6 +117,7 @@ impl<S: StateMachine> Protocol for Flawed<S> {
             Input::Suspect(node) => self.pass(now, Input::Suspect(node), out),
             Input::Trust(node) => self.pass(now, Input::Trust(node), out),
             Input::View(view) => self.pass(now, Input::View(view), out),
+            Input::Lease(until) => self.pass(now, Input::Lease(until), out),
         }
     }
 }

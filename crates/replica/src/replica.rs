@@ -167,7 +167,7 @@ impl<S: StateMachine> Protocol for Replica<S> {
             Input::DiskFull => self.with(now, out, |running, out| running.disk_full(out)),
             Input::DiskFree => self.with(now, out, |running, out| running.disk_free(out)),
             // Raft has a detector of its own, and members of its own.
-            Input::Suspect(_) | Input::Trust(_) | Input::View(_) => Ok(()),
+            Input::Suspect(_) | Input::Trust(_) | Input::View(_) | Input::Lease(_) => Ok(()),
         };
         if let Err(Halt(reason)) = outcome {
             if let State::Running(mut running) = std::mem::replace(&mut self.state, State::Halted) {

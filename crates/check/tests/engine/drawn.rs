@@ -98,7 +98,7 @@ impl Drawn {
             0 => Event::Left,
             1 => Event::Cancelled,
             2 => Event::Denied,
-            _ => Event::Entered { fence: Fence { epoch: Epoch(dice.draw(2)), counter } },
+            _ => Event::entered(Fence { epoch: Epoch(dice.draw(2)), counter }),
         };
         let order = if dice.once_in(3) { Order::Ahead } else { Order::AfterSaves };
         out.put(Effect::Emit { event, order });
@@ -177,7 +177,8 @@ impl Protocol for Drawn {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }

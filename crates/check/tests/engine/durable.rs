@@ -66,7 +66,7 @@ impl Protocol for Counter {
             Input::Command(Command::Acquire | Command::Try | Command::Share) => {
                 self.count += 1;
                 out.save(self.count);
-                let event = Event::Entered { fence: Fence { epoch: Epoch::default(), counter: self.count } };
+                let event = Event::entered(Fence { epoch: Epoch::default(), counter: self.count });
                 match *self.shows {
                     Order::AfterSaves => out.emit(event),
                     Order::Ahead => out.emit_ahead(event),
@@ -82,7 +82,8 @@ impl Protocol for Counter {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }
@@ -171,7 +172,7 @@ impl Protocol for Server {
                     self.grant(out);
                 }
             }
-            Input::Message { message: Letter::Grant, .. } => out.emit(Event::Entered { fence: Fence::default() }),
+            Input::Message { message: Letter::Grant, .. } => out.emit(Event::entered(Fence::default())),
             Input::Timer(never) => match never {},
             Input::Command(Command::Cancel)
             | Input::Saved(_)
@@ -179,7 +180,8 @@ impl Protocol for Server {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }

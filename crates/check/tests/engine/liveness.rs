@@ -122,7 +122,7 @@ impl Protocol for Tennis {
         match input {
             Input::Start { .. } if server => self.hit(out),
             Input::Command(Command::Acquire | Command::Share) if server => {
-                out.emit(Event::Entered { fence: Fence::default() });
+                out.emit(Event::entered(Fence::default()));
             }
             Input::Command(Command::Acquire | Command::Share) => self.ask(out),
             Input::Command(Command::Release) => out.emit(Event::Left),
@@ -130,7 +130,7 @@ impl Protocol for Tennis {
             Input::Message { message: Message::Request | Message::Aside, .. } => self.serve(out),
             Input::Message { message: Message::Grant, .. } => {
                 self.waits = false;
-                out.emit(Event::Entered { fence: Fence::default() });
+                out.emit(Event::entered(Fence::default()));
             }
             Input::Timer(Later) => out.send(SERVER, Message::Request),
             Input::Start { .. }
@@ -140,7 +140,8 @@ impl Protocol for Tennis {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }
@@ -261,7 +262,7 @@ fn whoever_stays_inside_for_ever_accuses_nobody() {
                 Input::Message { message: Word::Ball, .. } => out.send(SERVER, Word::Ball),
                 Input::Command(Command::Acquire | Command::Share) if self.me == SERVER => {
                     self.held = true;
-                    out.emit(Event::Entered { fence: Fence::default() });
+                    out.emit(Event::entered(Fence::default()));
                 }
                 Input::Command(Command::Acquire | Command::Share) => out.send(SERVER, Word::Ask),
                 Input::Command(Command::Release) => {
@@ -273,7 +274,7 @@ fn whoever_stays_inside_for_ever_accuses_nobody() {
                 }
                 Input::Message { message: Word::Ask, .. } if self.held => self.asked = true,
                 Input::Message { message: Word::Ask, .. } => out.send(CLIENT, Word::Open),
-                Input::Message { message: Word::Open, .. } => out.emit(Event::Entered { fence: Fence::default() }),
+                Input::Message { message: Word::Open, .. } => out.emit(Event::entered(Fence::default())),
                 Input::Timer(never) => match never {},
                 Input::Start { .. }
                 | Input::Command(Command::Try | Command::Cancel)
@@ -282,7 +283,8 @@ fn whoever_stays_inside_for_ever_accuses_nobody() {
                 | Input::Trust(_)
                 | Input::DiskFull
                 | Input::DiskFree
-                | Input::View(_) => {}
+                | Input::View(_)
+                | Input::Lease(_) => {}
             }
         }
     }

@@ -53,7 +53,7 @@ impl Protocol for Squash {
                 Game::Once => out.emit(Event::Left),
             },
             Input::Command(Command::Acquire | Command::Share) if first => {
-                out.emit(Event::Entered { fence: Fence::default() });
+                out.emit(Event::entered(Fence::default()));
                 if self.game == Game::Once {
                     out.send(FIRST, Message::Ball);
                     out.send(OTHER, Message::Token);
@@ -66,7 +66,7 @@ impl Protocol for Squash {
                     out.send(OTHER, Message::Token);
                 }
             }
-            Input::Message { message: Message::Token, .. } => out.emit(Event::Entered { fence: Fence::default() }),
+            Input::Message { message: Message::Token, .. } => out.emit(Event::entered(Fence::default())),
             Input::Timer(never) => match never {},
             Input::Start { .. }
             | Input::Command(Command::Try | Command::Cancel)
@@ -75,7 +75,8 @@ impl Protocol for Squash {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }

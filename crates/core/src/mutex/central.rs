@@ -43,7 +43,10 @@ mod when_busy;
 
 pub use when_busy::{DENY_AND_QUEUE_FACTS, DENY_FACTS, WhenBusy};
 
-use super::{Command, Cost, Event, Facts, Fairness, Floor, Patience, Phase, Range, ServiceOrder, Wish};
+use super::{
+    Access, Command, Cost, Event, Facts, Fairness, Floor, Past, Patience, Phase, Range, ServiceOrder, Standing,
+    Succession, Waiter, Wish,
+};
 use crate::Clock;
 use crate::about::Profile;
 use crate::describe::Describe;
@@ -56,6 +59,7 @@ use crate::protocol::{Input, Protocol};
 use crate::time::{Span, Time};
 use crate::wrap::OneOfMany;
 use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
 use core::fmt;
 
 /// What the book says of it, if it blocks. Beside this are [`DENY_FACTS`] and [`DENY_AND_QUEUE_FACTS`].
@@ -247,7 +251,8 @@ impl Protocol for Central {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.assert_invariants();
     }
@@ -336,7 +341,7 @@ impl Central {
         if self.patience_with(ticket).is_some() {
             self.phase = Phase::Inside(ticket);
             out.note("CE-3", format_args!("enters with {ticket}"));
-            out.emit(Event::Entered { fence });
+            out.emit(Event::entered(fence));
         } else if self.discarded.remove(&ticket) {
             out.note("CE-6", format_args!("gives {ticket} back unused"));
             self.post(Message::Release { ticket, fence: self.fence }, out);
@@ -497,6 +502,53 @@ impl OneOfMany for Central {
     fn raise(&mut self, floor: &Floor) {
         self.tickets.witness(floor.clock);
         self.fence.raise(floor.fence);
+    }
+}
+
+impl Succession for Central {
+    fn standing(&self) -> Standing {
+        match &self.phase {
+            Phase::Idle => Standing::Idle,
+            Phase::Waiting(Waiting::Asked { patience, .. }) => Standing::waiting(*patience, Access::Exclusive),
+            Phase::Waiting(Waiting::Resting { .. }) => Standing::waiting(Patience::Wait, Access::Exclusive),
+            Phase::Inside(_) => Standing::Inside(Access::Exclusive),
+        }
+    }
+
+    fn queue(&self) -> Vec<NodeId> {
+        match &self.role {
+            Role::Client => Vec::new(),
+            Role::Coordinator(desk) => desk.queue.iter().map(|ticket| ticket.node).collect(),
+        }
+    }
+
+    /// The lowest member coordinates. It rebuilds the holder and the queue, and those who wait know that they are in it; who would
+    /// be denied asks anew.
+    fn begin(&mut self, me: NodeId, past: &Past) {
+        *self = Self::when_busy(me, past.group().clone(), self.place.when_busy);
+        let holder = past.holder().map(|node| Ticket { node, number: past.inside_clock() });
+        let queues = |waiter: &Waiter| self.place.when_busy.asks_with(waiter.patience) == Patience::Wait;
+        let ticket = |waiter: &Waiter| Ticket { node: waiter.node, number: waiter.clock };
+        let queue: VecDeque<_> = past.waiting().iter().filter(|waiter| queues(waiter)).map(ticket).collect();
+        if let Some(ticket) = holder.filter(|ticket| ticket.node == me) {
+            self.phase = Phase::Inside(ticket);
+        } else if let Some(ticket) = queue.iter().find(|ticket| ticket.node == me) {
+            self.tickets = ticket.number;
+            self.phase = Phase::Waiting(Waiting::Asked { ticket: *ticket, patience: Patience::Wait });
+        }
+        if let Role::Coordinator(desk) = &mut self.role {
+            *desk = Desk { holder, queue, void: BTreeSet::new() };
+        }
+    }
+
+    /// A new coordinator finds nobody inside, if the one who was has departed: then it grants the first in the queue.
+    fn set_out(&mut self, out: &mut Effects<'_, Self>) {
+        let Role::Coordinator(desk) = &mut self.role else { return };
+        if desk.holder.is_none()
+            && let Some(next) = desk.queue.pop_front()
+        {
+            self.grant(next, out);
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! whom we keep waiting meanwhile, and what a consent carries. Each algorithm adds how consent is asked for and given,
 //! and says by which of its rules.
 
-use super::{Access, Command, Floor, Patience, Phase, Wish};
+use super::{Access, Command, Floor, Past, Patience, Phase, Standing, Wish};
 use crate::clock::{Clock, Stamp};
 use crate::fence::Fence;
 use crate::fixed::Fixed;
@@ -105,6 +105,26 @@ impl<M> Consent<M> {
             fence: Fence::default(),
             phase: Phase::Idle,
             deferred: BTreeSet::new(),
+        }
+    }
+
+    /// Where our user stands.
+    pub(crate) const fn standing(&self) -> Standing {
+        match &self.phase {
+            Phase::Idle => Standing::Idle,
+            Phase::Waiting(Waiting { claim: Claim { stamp, access }, patience, .. }) => {
+                Standing::Waiting { asked: stamp.clock, patience: *patience, access: *access }
+            }
+            Phase::Inside(claim) => Standing::Inside(claim.access),
+        }
+    }
+
+    /// A member of a new view: inside if it is there, and nobody has asked for anything yet.
+    pub(crate) fn begin(&mut self, me: NodeId, past: &Past) {
+        *self = Self::new(me, past.group().clone());
+        if let Some(access) = past.access(me) {
+            let stamp = Stamp { clock: past.inside_clock(), node: me };
+            self.phase = Phase::Inside(Claim { stamp, access });
         }
     }
 

@@ -183,7 +183,8 @@ impl Protocol for Lamport {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.assert_invariants();
     }
@@ -266,7 +267,7 @@ impl Lamport {
         self.fence = self.fence.next();
         self.phase = Phase::Inside(stamp);
         out.note("LA-3", format_args!("is first with {stamp}"));
-        out.emit(Event::Entered { fence: self.fence });
+        out.emit(Event::entered(self.fence));
     }
 
     /// LA-4, LA-6, LA-7. However a request ends, everyone has it in the queue and must cross it out.

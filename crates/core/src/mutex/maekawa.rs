@@ -195,7 +195,8 @@ impl Protocol for Maekawa {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.assert_invariants();
     }
@@ -328,7 +329,7 @@ impl Maekawa {
         self.fence = self.fence.next();
         self.phase = Phase::Inside(stamp);
         out.note("MK-3", format_args!("has every vote for {stamp}"));
-        out.emit(Event::Entered { fence: self.fence });
+        out.emit(Event::entered(self.fence));
     }
 
     /// MK-4, MK-10 and MK-11. However a request ends, every voter hears so once, whether it has voted for it or not.

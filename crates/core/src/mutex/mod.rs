@@ -23,6 +23,7 @@ mod storm;
 mod token;
 pub mod token_request;
 pub mod token_ring;
+mod views;
 pub mod voting;
 
 pub use central::Central;
@@ -41,9 +42,11 @@ pub use roucairol_carvalho::RoucairolCarvalho;
 pub use token::Token;
 pub use token_request::TokenRequest;
 pub use token_ring::TokenRing;
+pub use views::{Past, Report, Standing, Succession, Waiter};
 pub use voting::Voting;
 
 use crate::fence::Fence;
+use crate::time::Time;
 use core::fmt;
 
 /// What a user asks of a node. A node has at most one request under way.
@@ -94,7 +97,17 @@ pub enum Event {
     Entered {
         /// Larger than the fence of every earlier entry.
         fence: Fence,
+        /// Up to when the entry holds, on this node's own clock. Textbook entries hold until they end.
+        #[cfg_attr(feature = "serde", serde(default = "for_ever", skip_serializing_if = "is_for_ever"))]
+        until: Time,
     },
+    /// The entry holds for longer: up to this instant of this node's own clock.
+    Extended {
+        /// Up to when.
+        until: Time,
+    },
+    /// The entry is over although nobody asked to leave: the group went on without this node.
+    Lost,
     /// Outside again, as asked.
     Left,
     /// Somebody was in the way of a `Try`.
@@ -105,10 +118,30 @@ pub enum Event {
     Refused(Refusal),
 }
 
+impl Event {
+    /// An entry that holds until it ends.
+    pub const fn entered(fence: Fence) -> Self {
+        Self::Entered { fence, until: Time::NEVER }
+    }
+}
+
+#[cfg(feature = "serde")]
+const fn for_ever() -> Time {
+    Time::NEVER
+}
+
+#[cfg(feature = "serde")]
+fn is_for_ever(until: &Time) -> bool {
+    *until == Time::NEVER
+}
+
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Entered { fence } => write!(f, "ENTERS (fence {fence})"),
+            Self::Entered { fence, until: Time::NEVER } => write!(f, "ENTERS (fence {fence})"),
+            Self::Entered { fence, until } => write!(f, "ENTERS (fence {fence}, until {until} of its clock)"),
+            Self::Extended { until } => write!(f, "may stay until {until} of its clock"),
+            Self::Lost => f.write_str("LOSES its entry"),
             Self::Left => f.write_str("LEAVES"),
             Self::Denied => f.write_str("denied"),
             Self::Cancelled => f.write_str("cancelled"),
@@ -174,6 +207,7 @@ impl Access {
 
 /// What must outlive a forgotten instance of an idle resource, so that stamps and fences never go back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Floor {
     /// The largest clock reading known.
     pub clock: crate::clock::Clock,

@@ -1,6 +1,7 @@
 //! Where a node stands with its own user, which is the same for every algorithm of the family.
 
-use super::{Access, Command, Patience, Refusal};
+use super::{Access, Command, Past, Patience, Refusal, Standing};
+use crate::node::NodeId;
 
 /// Where a node stands with its user's request. An algorithm says what it knows of a request that waits, and of one
 /// that is inside.
@@ -71,5 +72,21 @@ impl<W, I> Phase<W, I> {
     /// The user wants nothing from now on. Tells where the node stood.
     pub const fn end(&mut self) -> Self {
         core::mem::replace(self, Self::Idle)
+    }
+}
+
+impl Phase<Patience, ()> {
+    /// Where the user stands, in an algorithm that knows neither the age of requests nor readers.
+    pub const fn standing(&self) -> Standing {
+        match self {
+            Self::Idle => Standing::Idle,
+            Self::Waiting(patience) => Standing::waiting(*patience, Access::Exclusive),
+            Self::Inside(()) => Standing::Inside(Access::Exclusive),
+        }
+    }
+
+    /// Where a user stands at the beginning of a view in which nobody has asked for anything yet.
+    pub fn of_view(me: NodeId, past: &Past) -> Self {
+        if past.access(me).is_some() { Self::Inside(()) } else { Self::Idle }
     }
 }

@@ -184,7 +184,8 @@ impl Protocol for Raymond {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.assert_invariants();
     }
@@ -259,7 +260,7 @@ impl Raymond {
         let Some(fence) = self.hand.enter() else { return };
         self.phase = Phase::Inside(());
         out.note("RY-3", format_args!("has the token, and is the first in the queue"));
-        out.emit(Event::Entered { fence });
+        out.emit(Event::entered(fence));
     }
 
     fn pass(&mut self, to: NodeId, out: &mut Effects<'_, Self>) {

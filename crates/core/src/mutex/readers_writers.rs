@@ -138,7 +138,8 @@ impl Protocol for ReadersWriters {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.consent.assert_invariants(BTreeSet::is_empty);
     }
@@ -197,7 +198,7 @@ impl ReadersWriters {
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
         if let Some((stamp, fence)) = self.consent.enter_if(BTreeSet::is_empty) {
             out.note("RW-3", format_args!("has every reply to {stamp}"));
-            out.emit(Event::Entered { fence });
+            out.emit(Event::entered(fence));
         }
     }
 

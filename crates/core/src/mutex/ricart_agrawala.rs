@@ -30,7 +30,10 @@
 //! also carry the largest fence known, from which the next entry's fence follows.
 
 use super::consent::{Claim, Consent, Denial, Reply, Verdict};
-use super::{Access, Choice, Command, Cost, Event, Facts, Fairness, Floor, Patience, Range, ServiceOrder, Wish};
+use super::{
+    Access, Choice, Command, Cost, Event, Facts, Fairness, Floor, Past, Patience, Range, ServiceOrder, Standing,
+    Succession, Wish,
+};
 use crate::about::Profile;
 use crate::clock::Stamp;
 use crate::describe::{Describe, Medium};
@@ -163,7 +166,8 @@ impl Protocol for RicartAgrawala {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.consent.assert_invariants(BTreeSet::is_empty);
     }
@@ -218,7 +222,7 @@ impl RicartAgrawala {
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
         if let Some((stamp, fence)) = self.consent.enter_if(BTreeSet::is_empty) {
             out.note("RA-3", format_args!("has every reply to {stamp}"));
-            out.emit(Event::Entered { fence });
+            out.emit(Event::entered(fence));
         }
     }
 
@@ -252,6 +256,17 @@ impl OneOfMany for RicartAgrawala {
 
     fn raise(&mut self, floor: &Floor) {
         self.consent.raise(floor);
+    }
+}
+
+impl Succession for RicartAgrawala {
+    fn standing(&self) -> Standing {
+        self.consent.standing()
+    }
+
+    /// Those who wait ask all members anew, in the old order.
+    fn begin(&mut self, me: NodeId, past: &Past) {
+        self.consent.begin(me, past);
     }
 }
 

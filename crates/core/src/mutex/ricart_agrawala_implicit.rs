@@ -211,7 +211,8 @@ impl Protocol for RicartAgrawalaImplicit {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.consent.assert_invariants(Answers::is_consent_of_all);
     }
@@ -297,7 +298,7 @@ impl RicartAgrawalaImplicit {
         self.consent.raise(&Floor { clock: Clock::default(), fence });
         if let Some((stamp, fence)) = self.consent.enter_if(Answers::is_consent_of_all) {
             out.note("RI-4", format_args!("has everyone's consent to {stamp}"));
-            out.emit(Event::Entered { fence });
+            out.emit(Event::entered(fence));
         }
     }
 

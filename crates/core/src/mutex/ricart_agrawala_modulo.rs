@@ -177,7 +177,8 @@ impl Protocol for RicartAgrawalaModulo {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.assert_invariants();
     }
@@ -275,7 +276,7 @@ impl RicartAgrawalaModulo {
             Then::Enter => {
                 self.phase = Phase::Inside;
                 out.note("RM-3", format_args!("has every reply"));
-                out.emit(Event::Entered { fence: Fence::default() });
+                out.emit(Event::entered(Fence::default()));
             }
             Then::Rest => self.rest("RM-3", out),
             Then::Ask => {

@@ -138,7 +138,8 @@ impl Protocol for RicartAgrawalaRing {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.consent.assert_invariants(|()| false);
     }
@@ -191,7 +192,7 @@ impl RicartAgrawalaRing {
         }
         if let Some((stamp, fence)) = self.consent.enter_if(|()| true) {
             out.note("RR-3", format_args!("has {stamp} back"));
-            out.emit(Event::Entered { fence });
+            out.emit(Event::entered(fence));
         }
     }
 

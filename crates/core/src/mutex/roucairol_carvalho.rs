@@ -121,7 +121,8 @@ impl Protocol for RoucairolCarvalho {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.assert_invariants();
     }
@@ -188,7 +189,7 @@ impl RoucairolCarvalho {
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
         if let Some((stamp, fence)) = self.consent.enter_if(BTreeSet::is_empty) {
             out.note("RC-4", format_args!("has every permission for {stamp}"));
-            out.emit(Event::Entered { fence });
+            out.emit(Event::entered(fence));
         }
     }
 

@@ -230,7 +230,7 @@ where
         let user = match (self.users[node.index()], event, command) {
             (
                 User::Waiting(_, access),
-                Event::Entered { fence },
+                Event::Entered { fence, .. },
                 None | Some(Command::Acquire | Command::Try | Command::Share),
             ) => {
                 self.admit(node, access, fence)?;

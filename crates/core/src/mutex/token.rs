@@ -2,9 +2,10 @@
 //!
 //! An algorithm decides how the token travels. That there is one, and that its fence only grows, is the same for all.
 
-use super::Floor;
+use super::{Floor, Past};
 use crate::clock::Clock;
 use crate::fence::Fence;
+use crate::node::NodeId;
 
 /// The one token of a group, with what an algorithm writes on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,6 +35,15 @@ impl<L> Hand<L> {
     /// The hand of the one who has the token at first.
     pub(super) fn holding(label: L) -> Self {
         Self { floor: Fence::default(), token: Some(Token { fence: Fence::default(), label }) }
+    }
+
+    /// A hand at the beginning of a view: the new token is with the one inside, or else at the lowest member.
+    pub(super) fn of_view(me: NodeId, past: &Past) -> Self
+    where
+        L: Default,
+    {
+        let keeper = past.holder().or_else(|| past.group().first());
+        if keeper == Some(me) { Self::holding(L::default()) } else { Self::empty() }
     }
 
     /// Whether the token is here.

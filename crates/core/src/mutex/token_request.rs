@@ -39,7 +39,9 @@
 //! last entry.
 
 use super::token::{Hand, Token};
-use super::{Command, Cost, Event, Facts, Fairness, Floor, Load, Patience, Phase, Range, Wish};
+use super::{
+    Command, Cost, Event, Facts, Fairness, Floor, Load, Past, Patience, Phase, Range, Standing, Succession, Wish,
+};
 use crate::about::Profile;
 use crate::clock::{Clock, VectorClock};
 use crate::describe::Describe;
@@ -172,7 +174,8 @@ impl Protocol for TokenRequest {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.assert_invariants();
     }
@@ -244,7 +247,7 @@ impl TokenRequest {
     fn enter(&mut self, out: &mut Effects<'_, Self>) {
         let Some(fence) = self.hand.enter() else { return };
         self.phase = Phase::Inside(());
-        out.emit(Event::Entered { fence });
+        out.emit(Event::entered(fence));
         self.deny_tries(out);
     }
 
@@ -340,6 +343,19 @@ impl OneOfMany for TokenRequest {
     fn raise(&mut self, floor: &Floor) {
         self.number.witness(floor.clock);
         self.hand.raise(floor);
+    }
+}
+
+impl Succession for TokenRequest {
+    fn standing(&self) -> Standing {
+        self.phase.standing()
+    }
+
+    /// Every view has a token of its own: with the one inside, else at the lowest member.
+    fn begin(&mut self, me: NodeId, past: &Past) {
+        *self = Self::new(me, past.group().clone());
+        self.phase = Phase::of_view(me, past);
+        self.hand = Hand::of_view(me, past);
     }
 }
 

@@ -189,7 +189,8 @@ impl Protocol for TokenRing {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.assert_invariants();
     }
@@ -299,7 +300,7 @@ impl TokenRing {
         let Some(fence) = self.hand.enter() else { return };
         self.write(Lap { hops: 0, used: true });
         self.phase = Phase::Inside(());
-        out.emit(Event::Entered { fence });
+        out.emit(Event::entered(fence));
     }
 
     /// TR-4. Whoever comes next has waited longer than one who asks again.

@@ -215,7 +215,8 @@ impl Protocol for Voting {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.assert_invariants();
     }
@@ -400,7 +401,7 @@ impl Voting {
         out.note("VO-3", format_args!("has enough votes for {}", bid.stamp));
         self.fence = self.fence.next();
         self.phase = Phase::Inside(bid);
-        out.emit(Event::Entered { fence: self.fence });
+        out.emit(Event::entered(self.fence));
     }
 
     /// VO-6. No wait is so short that what is given back is not there, and in the longest there is room for everyone.

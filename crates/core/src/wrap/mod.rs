@@ -2,6 +2,8 @@
 
 mod many;
 mod reliable;
+mod viewed;
 
 pub use many::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
 pub use reliable::{Copy, Frame, Pair, Reliable, ReliableTimer, Retransmission, about as about_reliable};
+pub use viewed::{Content, Envelope, InViews, Viewed, ViewedTimer, about as about_viewed};

@@ -32,7 +32,8 @@ impl<D: Kept> Protocol for Keeper<D> {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }

@@ -42,7 +42,7 @@ impl<O: Observer<Command, Event>> Tale<O> {
     /// The entry comes with this fence.
     pub(crate) fn enters(self, millis: i64, number: u32, counter: u64) -> Self {
         let fence = Fence { epoch: Epoch(0), counter };
-        self.effect(millis, number, Done::Emit(&Event::Entered { fence }))
+        self.effect(millis, number, Done::Emit(&Event::entered(fence)))
     }
 
     pub(crate) fn leaves(self, millis: i64, number: u32) -> Self {

@@ -411,7 +411,7 @@ impl<'a, P: Explored> Doing<'a, P> {
     fn tell(&mut self, event: Event) {
         let waited = self.at().standing == Standing::Waiting;
         match event {
-            Event::Entered { fence } => {
+            Event::Entered { fence, .. } => {
                 if !waited {
                     self.wrong.push(Wrong::Unasked);
                 }

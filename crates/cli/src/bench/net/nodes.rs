@@ -93,7 +93,8 @@ impl Protocol for Racer {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
-            | Input::View(_) => {}
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }

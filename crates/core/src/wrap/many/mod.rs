@@ -36,10 +36,10 @@ pub use named::{ManyDurable, ManyEvent, Named};
 
 use crate::effects::{Effect, Effects, Note, Sink};
 use crate::fixed::Fixed;
-use crate::group::View;
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
 use crate::time::Time;
+use crate::view::View;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
@@ -73,6 +73,8 @@ pub struct Many<Name, P: OneOfMany> {
     /// Which life of the node this is, once it has started.
     life: Option<Incarnation>,
     view: Option<View>,
+    /// Up to when the node may act in its view.
+    lease: Option<Time>,
     suspected: BTreeSet<NodeId>,
     disk_is_full: bool,
     /// Whether an earlier life's disk was lost, and with it what any instance may have saved.
@@ -154,6 +156,10 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Protocol for Many<Name, P> {
                 self.view = Some(view.clone());
                 self.tell_all(now, || Input::View(view.clone()), out);
             }
+            Input::Lease(until) => {
+                self.lease = Some(until);
+                self.tell_all(now, || Input::Lease(until), out);
+            }
         }
         self.assert_invariants();
     }
@@ -169,6 +175,7 @@ impl<Name, P: OneOfMany> Many<Name, P> {
             made: BTreeMap::new(),
             life: None,
             view: None,
+            lease: None,
             suspected: BTreeSet::new(),
             disk_is_full: false,
             was_wiped: false,
@@ -219,6 +226,9 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         }
         if let Some(view) = &self.view {
             newborn.step(now, name, Input::View(view.clone()), &mut self.unsaved, out);
+        }
+        if let Some(until) = self.lease {
+            newborn.step(now, name, Input::Lease(until), &mut self.unsaved, out);
         }
         for node in &self.suspected {
             newborn.step(now, name, Input::Suspect(*node), &mut self.unsaved, out);

@@ -120,6 +120,7 @@ impl<P: Protocol> Protocol for Reliable<P> {
             Input::DiskFull => self.pass(now, Input::DiskFull, out),
             Input::DiskFree => self.pass(now, Input::DiskFree, out),
             Input::View(view) => self.pass(now, Input::View(view), out),
+            Input::Lease(until) => self.pass(now, Input::Lease(until), out),
         }
         if cfg!(debug_assertions) {
             self.links.values().for_each(Link::assert_invariants);

@@ -130,7 +130,7 @@ impl Protocol for Puppet {
             }
             Input::DiskFull => out.note("P-2", format_args!("has no room")),
             Input::DiskFree => out.note("P-2", format_args!("has room again")),
-            Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) => {}
+            Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) | Input::Lease(_) => {}
         }
     }
 }

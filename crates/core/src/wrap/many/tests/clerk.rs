@@ -1,10 +1,11 @@
 //! A protocol that does as it is told and tells all that happens to it, and a desk to watch one node of many on.
 
 use crate::effects::{Effect, Effects, Note, Sink};
-use crate::group::{Epoch, Group, View};
+use crate::group::{Epoch, Group};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Durable, Input, Protocol};
 use crate::time::{Duration, Span, Time};
+use crate::view::View;
 use crate::wrap::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
 use std::format;
 use std::string::{String, ToString};
@@ -64,7 +65,8 @@ impl Protocol for Clerk {
             }
             Input::DiskFull => out.emit_ahead("has no room".into()),
             Input::DiskFree => out.emit_ahead("has room again".into()),
-            Input::View(view) => out.emit_ahead(format!("views {} of {}", view.epoch, view.members)),
+            Input::View(view) => out.emit_ahead(format!("views {} of {}", view.epoch(), view.members())),
+            Input::Lease(until) => out.emit_ahead(format!("has a lease until {until}")),
         }
     }
 }
@@ -138,7 +140,7 @@ impl Desk {
     }
 
     pub(super) fn view(&mut self, epoch: u64, size: usize) {
-        self.step(Input::View(View { epoch: Epoch(epoch), members: Group::of_size(size) }));
+        self.step(Input::View(View::new(Epoch(epoch), View::founding(Group::of_size(size)).stays())));
     }
 
     pub(super) fn step(&mut self, input: Input<Subject>) {

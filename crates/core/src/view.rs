@@ -1,0 +1,138 @@
+//! Views: who is in a group, from one change to the next.
+
+use crate::group::{Epoch, Group};
+use crate::node::{Incarnation, NodeId};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// One stay of a node in a group: which life of the node, and from which view on.
+///
+/// A node that restarts begins a new life, and one that was removed and let in again begins a new stay. Nothing of an
+/// earlier stay counts in a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Stay {
+    /// Which life of the node.
+    pub incarnation: Incarnation,
+    /// The first view that has it.
+    pub since: Epoch,
+}
+
+/// Who is in, from this epoch on until the next view.
+#[derive(Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "Listed", into = "Listed"))]
+pub struct View {
+    epoch: Epoch,
+    members: Group,
+    /// The members' stays, in the order of the members.
+    stays: Arc<[Stay]>,
+}
+
+impl View {
+    /// The number of the first view that a group has.
+    pub const FIRST: Epoch = Epoch(1);
+
+    /// The first view of a group, whose members have all just begun.
+    pub fn founding(members: Group) -> Self {
+        let stay = Stay { incarnation: Incarnation::FIRST, since: Self::FIRST };
+        Self::new(Self::FIRST, members.iter().map(|node| (node, stay)))
+    }
+
+    /// The view of this number with these members. Of a node that is named twice the later stay counts.
+    pub fn new(epoch: Epoch, members: impl IntoIterator<Item = (NodeId, Stay)>) -> Self {
+        let mut named: Vec<_> = members.into_iter().collect();
+        named.sort_unstable();
+        named.reverse();
+        named.dedup_by_key(|(node, _)| *node);
+        named.reverse();
+        let members = named.iter().map(|(node, _)| *node).collect();
+        Self { epoch, members, stays: named.into_iter().map(|(_, stay)| stay).collect() }
+    }
+
+    /// Its number.
+    pub const fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Its members.
+    pub const fn members(&self) -> &Group {
+        &self.members
+    }
+
+    /// The stay of a node in it, if it is a member.
+    pub fn stay(&self, node: NodeId) -> Option<Stay> {
+        self.stays.get(self.members.place_of(node)?).copied()
+    }
+
+    /// The members with their stays, in order.
+    pub fn stays(&self) -> impl Iterator<Item = (NodeId, Stay)> + '_ {
+        self.members.iter().zip(self.stays.iter().copied())
+    }
+
+    /// The members who were in an earlier view already, and have something to report.
+    pub fn veterans(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.stays().filter(|(_, stay)| stay.since < self.epoch).map(|(node, _)| node)
+    }
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "view {} of {:?}", self.epoch, self.members)
+    }
+}
+
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "view {} of {}", self.epoch, self.members)
+    }
+}
+
+/// A view as it is written down: a member with its stay at a time.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Listed {
+    epoch: Epoch,
+    members: Vec<(NodeId, Stay)>,
+}
+
+#[cfg(feature = "serde")]
+impl From<Listed> for View {
+    fn from(listed: Listed) -> Self {
+        Self::new(listed.epoch, listed.members)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<View> for Listed {
+    fn from(view: View) -> Self {
+        Self { epoch: view.epoch, members: view.stays().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stay, View};
+    use crate::group::{Epoch, Group};
+    use crate::node::{Incarnation, NodeId};
+    use alloc::vec::Vec;
+
+    #[test]
+    fn those_who_were_in_before_have_something_to_report() {
+        let [one, two, three] = [0, 1, 2].map(NodeId::from_index);
+        let stay = |since| Stay { incarnation: Incarnation::FIRST, since: Epoch(since) };
+        let view = View::new(Epoch(3), [(three, stay(1)), (one, stay(2)), (two, stay(3))]);
+        assert_eq!(view.veterans().collect::<Vec<_>>(), [one, three]);
+        assert_eq!(view.stay(two), Some(stay(3)));
+        assert_eq!(View::founding(Group::of_size(3)).veterans().count(), 0);
+    }
+
+    #[test]
+    fn of_two_stays_of_a_node_the_later_one_counts() {
+        let one = NodeId::from_index(0);
+        let stay = |since| Stay { incarnation: Incarnation::FIRST, since: Epoch(since) };
+        let view = View::new(Epoch(3), [(one, stay(3)), (one, stay(1))]);
+        assert_eq!((view.members().len(), view.stay(one)), (1, Some(stay(3))));
+    }
+}

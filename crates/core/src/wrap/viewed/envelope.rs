@@ -1,0 +1,75 @@
+//! What members of a view send each other, and what they wait for.
+
+use crate::describe::{Class, Describe};
+use crate::effects::Parcel;
+use crate::group::Epoch;
+use crate::node::NodeId;
+
+/// A message with the number of the view that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Envelope<M, R> {
+    /// In which view it was sent.
+    pub epoch: Epoch,
+    /// What it says.
+    pub content: Content<M, R>,
+}
+
+/// What is in an envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Content<M, R> {
+    /// A message of the protocol inside.
+    Inner(M),
+    /// What the sender brings along from the views before this one.
+    Report(R),
+}
+
+impl<M: Describe, R> Describe for Envelope<M, R> {
+    fn kind(&self) -> &'static str {
+        match &self.content {
+            Content::Inner(message) => message.kind(),
+            Content::Report(_) => "report",
+        }
+    }
+
+    fn class(&self) -> Class {
+        match &self.content {
+            Content::Inner(message) => message.class(),
+            Content::Report(_) => Class::Control,
+        }
+    }
+
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        match &self.content {
+            Content::Inner(message) => message.on_behalf_of(),
+            Content::Report(_) => None,
+        }
+    }
+
+    fn parcel(&self) -> Option<Parcel> {
+        match &self.content {
+            Content::Inner(message) => message.parcel(),
+            Content::Report(_) => None,
+        }
+    }
+
+    fn wrapped(&self) -> bool {
+        match &self.content {
+            Content::Inner(message) => message.wrapped(),
+            Content::Report(_) => false,
+        }
+    }
+}
+
+/// What a member waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum ViewedTimer<T> {
+    /// The end of its lease.
+    Lease,
+    /// A timer that the protocol inside set in this view.
+    Inner(Epoch, T),
+}

@@ -1,0 +1,1 @@
+//! One member of a group, told views and leases by hand.
