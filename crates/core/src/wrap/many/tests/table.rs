@@ -110,6 +110,7 @@ impl<P: OneOfMany<Command = Command, Event = Event>> Table<P> {
             }
             Event::Left => assert_eq!(self.inside.remove(name), Some(me)),
             Event::Denied | Event::Cancelled => assert!(self.waiting.remove(&(name, me))),
+            Event::Extended { .. } | Event::Lost => panic!("{me} has no lease on {name}"),
             Event::Refused(refusal) => panic!("{me} refuses to touch {name}: {refusal}"),
         }
     }
