@@ -43,6 +43,7 @@ mod fixed;
 pub mod fixtures;
 mod group;
 pub mod local;
+pub mod membership;
 pub mod mutex;
 mod node;
 #[cfg(feature = "postcard")]

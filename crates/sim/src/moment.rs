@@ -130,6 +130,8 @@ pub enum Taken<'a, C> {
     DiskFree,
     /// A new view.
     View(&'a View),
+    /// It may act in its view up to this instant of its clock.
+    Lease(Time),
 }
 
 // Written by hand, because a derive would ask Clone and Copy of the command, which is only borrowed.

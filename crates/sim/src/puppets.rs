@@ -129,6 +129,7 @@ where
             Taken::DiskFull => Input::DiskFull,
             Taken::DiskFree => Input::DiskFree,
             Taken::View(view) => Input::View((*view).clone()),
+            Taken::Lease(until) => Input::Lease(*until),
         })
     }
 

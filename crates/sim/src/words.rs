@@ -41,7 +41,8 @@ pub fn input(input: &Taken<'_, impl Display>) -> String {
         Taken::Trust(node) => format!("trusts {node}"),
         Taken::DiskFull => "disk full".into(),
         Taken::DiskFree => "disk free".into(),
-        Taken::View(view) => format!("view {} of {}", view.epoch, view.members),
+        Taken::View(view) => view.to_string(),
+        Taken::Lease(until) => format!("lease until {}", millis(*until)),
     }
 }
 

@@ -32,7 +32,7 @@ impl Pending {
             Taken::Message { id, wrapped, .. } => (Some((*id, *wrapped)), false),
             Taken::Start { incarnation, blank } => (None, *incarnation == Incarnation::FIRST && !blank),
             Taken::Timer(_) | Taken::Saved(_) | Taken::DiskFull | Taken::DiskFree => (None, true),
-            Taken::Command(_) | Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) => (None, false),
+            Taken::Command(_) | Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) | Taken::Lease(_) => (None, false),
         };
         let text = if shown { words::input(input) } else { String::new() };
         Self { time, node, shown, text, message, handed: Vec::new(), sent: Vec::new(), inner, seen: false }

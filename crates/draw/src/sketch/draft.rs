@@ -28,7 +28,7 @@ impl Draft {
             Taken::Message { .. } => Cause::Message(None),
             Taken::Timer(_) => Cause::Timer,
             Taken::Saved(_) | Taken::DiskFull | Taken::DiskFree => Cause::Disk,
-            Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) => Cause::Membership,
+            Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) | Taken::Lease(_) => Cause::Membership,
         };
         let (rules, events, parts) = Default::default();
         Self { node, cause, line, place, input: words::input(input), rules, events, parts, sends: false }

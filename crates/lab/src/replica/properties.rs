@@ -297,7 +297,8 @@ impl Properties {
             | Taken::Trust(_)
             | Taken::DiskFull
             | Taken::DiskFree
-            | Taken::View(_) => {}
+            | Taken::View(_)
+            | Taken::Lease(_) => {}
         }
     }
 

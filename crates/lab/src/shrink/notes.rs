@@ -198,7 +198,7 @@ impl<F: FamilyLab> Notes<F> {
                 let at = self.clock.reach(at, Rank::Disk, self.disks.position(node));
                 self.script.directions.extend(self.disks.saved(node, at, *count));
             }
-            Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) => {
+            Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) | Taken::Lease(_) => {
                 self.obstacle.get_or_insert(Obstacle::Foreign);
             }
             Taken::DiskFull | Taken::DiskFree => {}

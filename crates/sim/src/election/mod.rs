@@ -53,7 +53,8 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
             | Taken::Trust(_)
             | Taken::DiskFull
             | Taken::DiskFree
-            | Taken::View(_) => None,
+            | Taken::View(_)
+            | Taken::Lease(_) => None,
         },
         Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, told(event)?)),
         Moment::World { time, what: Happening::Crashed { node, .. } | Happening::Ended { node } } => {

@@ -34,6 +34,7 @@ pub(super) enum InputLine<B, S, C> {
     #[serde(rename = "disk-free")]
     DiskFree,
     View(View),
+    Lease(Time),
 }
 
 /// An effect of a step.

@@ -138,6 +138,7 @@ impl Lines {
             Taken::DiskFull => InputLine::DiskFull,
             Taken::DiskFree => InputLine::DiskFree,
             Taken::View(view) => InputLine::View((*view).clone()),
+            Taken::Lease(until) => InputLine::Lease(*until),
         };
         self.json(&line);
     }

@@ -289,6 +289,7 @@ fn show_input<C, E>(
         InputLine::DiskFull => Taken::DiskFull,
         InputLine::DiskFree => Taken::DiskFree,
         InputLine::View(view) => Taken::View(view),
+        InputLine::Lease(until) => Taken::Lease(*until),
     };
     observer.observe(&Moment::Input { time, now, node, input });
 }

@@ -22,9 +22,21 @@ pub enum Change {
     /// It asks.
     Asks(Patience, Access),
     /// It is inside.
-    Enters(Fence),
+    Enters {
+        /// With which fence.
+        fence: Fence,
+        /// Up to when the entry holds, on the node's clock.
+        until: Time,
+    },
+    /// Its entry holds for longer.
+    Extends {
+        /// Up to when, on the node's clock.
+        until: Time,
+    },
     /// It has left.
     Leaves,
+    /// Its entry is over, because the group went on without it.
+    Loses,
     /// Its request ended without an entry: denied or cancelled.
     GivesUp,
     /// It went down, with whatever it had.
@@ -45,8 +57,10 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
         }
         Moment::Effect { time, node, effect: Done::Emit(event) } => {
             let change = match event {
-                Event::Entered { fence } => Change::Enters(*fence),
+                Event::Entered { fence, until } => Change::Enters { fence: *fence, until: *until },
+                Event::Extended { until } => Change::Extends { until: *until },
                 Event::Left => Change::Leaves,
+                Event::Lost => Change::Loses,
                 Event::Denied | Event::Cancelled => Change::GivesUp,
                 Event::Refused(_) => return None,
             };
@@ -77,9 +91,9 @@ impl Standing {
     pub fn after(self, change: Change) -> Self {
         match (self, change) {
             (Self::Outside, Change::Asks(..)) => Self::Waiting,
-            (standing, Change::Asks(..)) => standing,
-            (_, Change::Enters(_)) => Self::Inside,
-            (_, Change::Leaves | Change::GivesUp | Change::Dies) => Self::Outside,
+            (standing, Change::Asks(..) | Change::Extends { .. }) => standing,
+            (_, Change::Enters { .. }) => Self::Inside,
+            (_, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => Self::Outside,
         }
     }
 }

@@ -159,11 +159,11 @@ impl Workload<Command, Event> for Requests {
                 let hold = self.dice.length(self.demand.hold);
                 plan.command(now + hold, node, Command::Release);
             }
-            News::Told(Event::Left | Event::Denied | Event::Cancelled) | News::Restarted => {
+            News::Told(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) | News::Restarted => {
                 self.content(now, node, plan);
             }
             News::Crashed => self.stranded(now, node),
-            News::Told(Event::Refused(_)) | News::Alarm => {}
+            News::Told(Event::Extended { .. } | Event::Refused(_)) | News::Alarm => {}
         }
     }
 
