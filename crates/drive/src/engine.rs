@@ -166,6 +166,11 @@ where
         self.take(Taken::View(&told), Input::View(view), out);
     }
 
+    /// It may act in its view up to this instant of its clock.
+    pub fn lease(&mut self, until: Time, out: &mut impl Outlet<P>) {
+        self.take(Taken::Lease(until), Input::Lease(until), out);
+    }
+
     /// The failure detector takes a node for dead, or back.
     pub fn suspect(&mut self, node: NodeId, is_suspect: bool, out: &mut impl Outlet<P>) {
         if is_suspect {

@@ -3,10 +3,11 @@
 mod mutual_exclusion;
 
 use crate::codec::AnyCodec;
-use crate::erased::{ErasableWrite, Erased, Parts};
+use crate::erased::{Erasable, ErasableWrite, Erased, Parts};
 use quorate_core::about::Profile;
 use quorate_core::election;
 use quorate_core::mutex;
+use quorate_core::wrap::Viewed;
 use quorate_core::{Bounds, Group, NodeId, WriteOf};
 use quorate_replica::election::{self as raft, RaftElection};
 use quorate_replica::fixtures::{Flaw as LogFlaw, Flawed};
@@ -16,7 +17,7 @@ use quorate_replica::{Replica, profile};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// A node of any mutual-exclusion algorithm.
 pub type MutexNode = Erased<mutex::Command, mutex::Event>;
@@ -108,10 +109,24 @@ pub struct MutexEntry {
     /// What the book says of it.
     pub facts: &'static mutex::Facts,
     /// Makes a node.
-    pub make: fn(NodeId, &Surroundings) -> MutexNode,
+    pub make: MutexMaker,
+    /// How its messages and its disk become bytes.
+    pub codec: AnyCodec,
+    /// The same in views, if it can go from one to the next.
+    pub views: Option<MutexForm>,
+}
+
+/// An algorithm inside something that changes its messages.
+#[derive(Clone)]
+pub struct MutexForm {
+    /// Makes a node.
+    pub make: MutexMaker,
     /// How its messages and its disk become bytes.
     pub codec: AnyCodec,
 }
+
+/// Makes a node of a mutual exclusion.
+pub type MutexMaker = Arc<dyn Fn(NodeId, &Surroundings) -> MutexNode + Send + Sync>;
 
 /// An election.
 pub struct ElectionEntry {
@@ -144,13 +159,39 @@ pub struct ReplicaEntry {
     pub codec: AnyCodec,
 }
 
-/// The line of a mutual exclusion whose nodes are of type `P` before they are erased.
-const fn mutex<P>(facts: &'static mutex::Facts, make: fn(NodeId, &Surroundings) -> MutexNode) -> Entry
+/// The line of a mutual exclusion whose group never changes.
+fn mutex<P>(
+    facts: &'static mutex::Facts,
+    make: impl Fn(NodeId, &Surroundings) -> P + Copy + Send + Sync + 'static,
+) -> Entry
 where
-    P: Parts<Message: DeserializeOwned>,
+    P: Erasable<Command = mutex::Command, Event = mutex::Event, Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,
 {
-    Entry::Mutex(MutexEntry { facts, make, codec: AnyCodec::of::<P>() })
+    let MutexForm { make, codec } = form_of(make);
+    Entry::Mutex(MutexEntry { facts, make, codec, views: None })
+}
+
+/// The line of a mutual exclusion that can also go from one view to the next.
+fn in_views<P>(
+    facts: &'static mutex::Facts,
+    make: impl Fn(NodeId, &Surroundings) -> P + Copy + Send + Sync + 'static,
+) -> Entry
+where
+    P: Erasable<Command = mutex::Command, Event = mutex::Event, Message: DeserializeOwned> + mutex::Succession,
+{
+    let views = form_of(move |me, around| Viewed::new(me, make(me, around)));
+    let MutexForm { make, codec } = form_of(make);
+    Entry::Mutex(MutexEntry { facts, make, codec, views: Some(views) })
+}
+
+fn form_of<P>(make: impl Fn(NodeId, &Surroundings) -> P + Send + Sync + 'static) -> MutexForm
+where
+    P: Erasable<Command = mutex::Command, Event = mutex::Event, Message: DeserializeOwned>,
+    WriteOf<P>: ErasableWrite,
+{
+    let make = move |me: NodeId, around: &Surroundings| Erased::new(make(me, around));
+    MutexForm { make: Arc::new(make), codec: AnyCodec::of::<P>() }
 }
 
 /// The line of an election whose nodes are of type `P` before they are erased.

@@ -105,7 +105,7 @@ impl Sink<RicartAgrawala1981> for World<'_> {
                 *self.standing = Standing::Outside;
                 wish_to_ask(self.rounds, self.out);
             }
-            Effect::Emit { event: Event::Refused(_), .. } => {}
+            Effect::Emit { event: Event::Extended { .. } | Event::Lost | Event::Refused(_), .. } => {}
             Effect::Save(never) | Effect::SetTimer { timer: never, .. } | Effect::CancelTimer(never) => match never {},
         }
     }

@@ -190,7 +190,7 @@ impl Sink<RicartAgrawala1981> for World<'_> {
             Effect::Emit { event: Event::Left | Event::Denied | Event::Cancelled, .. } => {
                 *self.standing = Standing::Outside;
             }
-            Effect::Emit { event: Event::Refused(_), .. } => {}
+            Effect::Emit { event: Event::Extended { .. } | Event::Lost | Event::Refused(_), .. } => {}
             Effect::Save(never) | Effect::SetTimer { timer: never, .. } | Effect::CancelTimer(never) => match never {},
         }
     }

@@ -19,6 +19,8 @@ pub enum Stream {
     Workload = 4,
     /// Which faults strike, when the seed chooses them.
     Faults = 5,
+    /// How long it takes to the membership and back, and how its clock drifts.
+    Membership = 6,
 }
 
 /// A seeded stream of chance.

@@ -9,6 +9,7 @@
 //! - [`settings`] are the small languages in which people describe all that.
 
 pub mod causality;
+pub mod clocks;
 pub mod dice;
 pub mod election;
 pub mod journal;
@@ -28,4 +29,4 @@ pub mod words;
 pub mod world;
 
 pub use network::Wire;
-pub use world::{News, Setup, World};
+pub use world::{News, Setup, Views, World};

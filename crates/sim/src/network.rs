@@ -57,6 +57,11 @@ impl Network {
         }
     }
 
+    /// How long a message takes and how likely it is lost where nothing is wrong in particular.
+    pub(crate) fn usual(&self) -> (Latency, Chance) {
+        (self.wire.latency, self.wire.loss)
+    }
+
     /// Decides what becomes of a message that leaves now. The cost does not depend on the number of links.
     #[inline]
     pub(crate) fn fate(&mut self, now: Time, from: NodeId, to: NodeId) -> Fate {

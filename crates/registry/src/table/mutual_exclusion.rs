@@ -1,7 +1,6 @@
 //! The lines of mutual exclusion.
 
-use super::{Entry, MutexNode, Surroundings, mutex};
-use crate::erased::Erased;
+use super::{Entry, Surroundings, in_views, mutex};
 use quorate_core::NodeId;
 use quorate_core::fixtures::central::{AnyReturnEnds, DeniesForEver};
 use quorate_core::fixtures::lamport::{CrossesOutFirst, any_order_facts};
@@ -45,164 +44,164 @@ type Circle = Arbitrated<Ring>;
 /// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<Entry> {
     vec![
-        mutex::<Central>(&central::FACTS, |me, around| Erased::new(Central::new(me, around.group.clone()))),
-        mutex::<Central>(&central::DENY_FACTS, |me, around| {
-            Erased::new(Central::when_busy(me, around.group.clone(), WhenBusy::deny(&around.bounds)))
+        in_views(&central::FACTS, |me, around| Central::new(me, around.group.clone())),
+        in_views(&central::DENY_FACTS, |me, around| {
+            Central::when_busy(me, around.group.clone(), WhenBusy::deny(&around.bounds))
         }),
-        mutex::<Central>(&central::DENY_AND_QUEUE_FACTS, |me, around| {
-            Erased::new(Central::when_busy(me, around.group.clone(), WhenBusy::DenyAndQueue))
+        in_views(&central::DENY_AND_QUEUE_FACTS, |me, around| {
+            Central::when_busy(me, around.group.clone(), WhenBusy::DenyAndQueue)
         }),
-        mutex::<Lamport>(&lamport::FACTS, |me, around| Erased::new(Lamport::new(me, around.group.clone()))),
-        mutex::<RicartAgrawala>(&ricart_agrawala::FACTS, |me, around| {
-            Erased::new(RicartAgrawala::new(me, around.group.clone()))
+        in_views(&lamport::FACTS, |me, around| Lamport::new(me, around.group.clone())),
+        in_views(&ricart_agrawala::FACTS, |me, around| {
+            RicartAgrawala::new(me, around.group.clone())
         }),
-        mutex::<RicartAgrawala>(&ricart_agrawala::BROADCAST, |me, around| {
-            Erased::new(RicartAgrawala::new(me, around.group.clone()))
+        in_views(&ricart_agrawala::BROADCAST, |me, around| {
+            RicartAgrawala::new(me, around.group.clone())
         }),
-        mutex::<RequestRing>(&ricart_agrawala_ring::FACTS, |me, around| {
-            Erased::new(RequestRing::new(me, around.group.clone()))
+        in_views(&ricart_agrawala_ring::FACTS, |me, around| {
+            RequestRing::new(me, around.group.clone())
         }),
-        mutex::<Implicit>(&ricart_agrawala_implicit::FACTS, |me, around| {
-            Erased::new(Implicit::new(me, around.group.clone(), around.bounds))
+        mutex(&ricart_agrawala_implicit::FACTS, |me, around| {
+            Implicit::new(me, around.group.clone(), around.bounds)
         }),
-        mutex::<Modulo>(&ricart_agrawala_modulo::FACTS, |me, around| {
-            Erased::new(Modulo::new(me, around.group.clone()))
+        mutex(&ricart_agrawala_modulo::FACTS, |me, around| {
+            Modulo::new(me, around.group.clone())
         }),
-        mutex::<TokenRing>(&token_ring::FACTS, |me, around| {
-            Erased::new(TokenRing::new(me, around.group.clone(), around.bounds))
+        in_views(&token_ring::FACTS, |me, around| {
+            TokenRing::new(me, around.group.clone(), around.bounds)
         }),
-        mutex::<TokenRequest>(&token_request::FACTS, |me, around| {
-            Erased::new(TokenRequest::new(me, around.group.clone()))
+        in_views(&token_request::FACTS, |me, around| {
+            TokenRequest::new(me, around.group.clone())
         }),
-        mutex::<Raymond>(&raymond::FACTS, |me, around| Erased::new(Raymond::new(me, around.group.clone()))),
-        mutex::<RoucairolCarvalho>(&roucairol_carvalho::FACTS, |me, around| {
-            Erased::new(RoucairolCarvalho::new(me, around.group.clone()))
+        in_views(&raymond::FACTS, |me, around| Raymond::new(me, around.group.clone())),
+        in_views(&roucairol_carvalho::FACTS, |me, around| {
+            RoucairolCarvalho::new(me, around.group.clone())
         }),
-        mutex::<ReadersWriters>(&readers_writers::FACTS, |me, around| {
-            Erased::new(ReadersWriters::new(me, around.group.clone()))
+        in_views(&readers_writers::FACTS, |me, around| {
+            ReadersWriters::new(me, around.group.clone())
         }),
-        mutex::<Maekawa>(&maekawa::FACTS, |me, around| quorum(me, around, Form::DeadlockFree, Quorums::Grid)),
-        mutex::<Maekawa>(const { &maekawa::facts(Form::DeadlockFree, Quorums::Plane) }, |me, around| {
+        in_views(&maekawa::FACTS, |me, around| quorum(me, around, Form::DeadlockFree, Quorums::Grid)),
+        in_views(const { &maekawa::facts(Form::DeadlockFree, Quorums::Plane) }, |me, around| {
             quorum(me, around, Form::DeadlockFree, Quorums::Plane)
         }),
-        mutex::<Voting>(&voting::FACTS, |me, around| votes(me, around, Asks::All)),
-        mutex::<Voting>(const { &voting::facts(Asks::Sequential) }, |me, around| votes(me, around, Asks::Sequential)),
+        in_views(&voting::FACTS, |me, around| votes(me, around, Asks::All)),
+        in_views(const { &voting::facts(Asks::Sequential) }, |me, around| votes(me, around, Asks::Sequential)),
     ]
 }
 
 /// Those that are wrong on purpose, and correct twins of some of them.
 pub(super) fn fixtures() -> Vec<Entry> {
     vec![
-        mutex::<NoLock>(&no_lock::FACTS, |_, _| Erased::new(NoLock::new())),
-        mutex::<First>(const { &Flaw::BareReplies.facts() }, |me, around| flawed(me, around, Flaw::BareReplies)),
-        mutex::<First>(const { &Flaw::ClockOnly.facts() }, |me, around| flawed(me, around, Flaw::ClockOnly)),
-        mutex::<First>(const { &Flaw::NodeOnly.facts() }, |me, around| flawed(me, around, Flaw::NodeOnly)),
-        mutex::<First>(const { &Flaw::FirstOnly.facts() }, |me, around| flawed(me, around, Flaw::FirstOnly)),
-        mutex::<Spoilt<Central, AnyReturnEnds>>(const { &AnyReturnEnds::facts() }, |me, around| {
-            Erased::new(AnyReturnEnds::node(me, around.group.clone()))
+        mutex(&no_lock::FACTS, |_, _| NoLock::new()),
+        mutex(const { &Flaw::BareReplies.facts() }, |me, around| flawed(me, around, Flaw::BareReplies)),
+        mutex(const { &Flaw::ClockOnly.facts() }, |me, around| flawed(me, around, Flaw::ClockOnly)),
+        mutex(const { &Flaw::NodeOnly.facts() }, |me, around| flawed(me, around, Flaw::NodeOnly)),
+        mutex(const { &Flaw::FirstOnly.facts() }, |me, around| flawed(me, around, Flaw::FirstOnly)),
+        mutex(const { &AnyReturnEnds::facts() }, |me, around| {
+            AnyReturnEnds::node(me, around.group.clone())
         }),
-        mutex::<Spoilt<Central, DeniesForEver>>(const { &DeniesForEver::facts() }, |me, around| {
-            Erased::new(DeniesForEver::node(me, around.group.clone()))
+        mutex(const { &DeniesForEver::facts() }, |me, around| {
+            DeniesForEver::node(me, around.group.clone())
         }),
-        mutex::<Lamport>(const { &any_order_facts() }, |me, around| {
-            Erased::new(Lamport::new(me, around.group.clone()))
+        mutex(const { &any_order_facts() }, |me, around| {
+            Lamport::new(me, around.group.clone())
         }),
-        mutex::<Spoilt<Lamport, CrossesOutFirst>>(const { &CrossesOutFirst::facts() }, |me, around| {
-            Erased::new(CrossesOutFirst::node(me, around.group.clone()))
+        mutex(const { &CrossesOutFirst::facts() }, |me, around| {
+            CrossesOutFirst::node(me, around.group.clone())
         }),
-        mutex::<Spoilt<TokenRing, Uncancelled>>(const { &Uncancelled::facts() }, |me, around| {
-            Erased::new(Uncancelled::node(me, around.group.clone(), around.bounds))
+        mutex(const { &Uncancelled::facts() }, |me, around| {
+            Uncancelled::node(me, around.group.clone(), around.bounds)
         }),
-        mutex::<Spoilt<TokenRing, Regenerates>>(const { &Regenerates::facts() }, |me, around| {
-            Erased::new(Regenerates::node(me, around.group.clone(), around.bounds))
+        mutex(const { &Regenerates::facts() }, |me, around| {
+            Regenerates::node(me, around.group.clone(), around.bounds)
         }),
-        mutex::<Spoilt<TokenRequest, NoTick>>(const { &NoTick::facts() }, |me, around| {
-            Erased::new(NoTick::node(me, around.group.clone()))
+        mutex(const { &NoTick::facts() }, |me, around| {
+            NoTick::node(me, around.group.clone())
         }),
-        mutex::<Spoilt<Raymond, ForgetsToAsk>>(const { &ForgetsToAsk::facts() }, |me, around| {
-            Erased::new(ForgetsToAsk::node(me, around.group.clone()))
+        mutex(const { &ForgetsToAsk::facts() }, |me, around| {
+            ForgetsToAsk::node(me, around.group.clone())
         }),
-        mutex::<Spoilt<Raymond, Deaf>>(const { &Deaf::facts() }, |me, around| {
-            Erased::new(Deaf::node(me, around.group.clone()))
+        mutex(const { &Deaf::facts() }, |me, around| {
+            Deaf::node(me, around.group.clone())
         }),
-        mutex::<Spoilt<RequestRing, ThrowsAway>>(const { &ThrowsAway::facts() }, |me, around| {
-            Erased::new(ThrowsAway::node(me, around.group.clone()))
+        mutex(const { &ThrowsAway::facts() }, |me, around| {
+            ThrowsAway::node(me, around.group.clone())
         }),
-        mutex::<Spoilt<Implicit, KeepsSilent>>(const { &KeepsSilent::facts() }, |me, around| {
-            Erased::new(KeepsSilent::node(me, around.group.clone(), around.bounds))
+        mutex(const { &KeepsSilent::facts() }, |me, around| {
+            KeepsSilent::node(me, around.group.clone(), around.bounds)
         }),
-        mutex::<Spoilt<Implicit, OneWay>>(const { &OneWay::facts() }, |me, around| {
-            Erased::new(OneWay::node(me, around.group.clone(), around.bounds))
+        mutex(const { &OneWay::facts() }, |me, around| {
+            OneWay::node(me, around.group.clone(), around.bounds)
         }),
-        mutex::<Spoilt<RoucairolCarvalho, AsksOnce>>(const { &AsksOnce::facts() }, |me, around| {
-            Erased::new(AsksOnce::node(me, around.group.clone()))
+        mutex(const { &AsksOnce::facts() }, |me, around| {
+            AsksOnce::node(me, around.group.clone())
         }),
-        mutex::<Spoilt<RoucairolCarvalho, AnyReply>>(const { &AnyReply::facts() }, |me, around| {
-            Erased::new(AnyReply::node(me, around.group.clone()))
+        mutex(const { &AnyReply::facts() }, |me, around| {
+            AnyReply::node(me, around.group.clone())
         }),
-        mutex::<Spoilt<ReadersWriters, AllAreReaders>>(const { &AllAreReaders::facts() }, |me, around| {
-            Erased::new(AllAreReaders::node(me, around.group.clone()))
+        mutex(const { &AllAreReaders::facts() }, |me, around| {
+            AllAreReaders::node(me, around.group.clone())
         }),
-        mutex::<Maekawa>(const { &maekawa::facts(Form::Plain, Quorums::Grid) }, |me, around| {
+        mutex(const { &maekawa::facts(Form::Plain, Quorums::Grid) }, |me, around| {
             quorum(me, around, Form::Plain, Quorums::Grid)
         }),
-        mutex::<Maekawa>(const { &maekawa::facts(Form::Plain, Quorums::Plane) }, |me, around| {
+        mutex(const { &maekawa::facts(Form::Plain, Quorums::Plane) }, |me, around| {
             quorum(me, around, Form::Plain, Quorums::Plane)
         }),
-        mutex::<Spoilt<Maekawa, Untold>>(const { &Untold::facts() }, |me, around| {
-            Erased::new(Untold::node(me, around.group.clone()))
+        mutex(const { &Untold::facts() }, |me, around| {
+            Untold::node(me, around.group.clone())
         }),
-        mutex::<Spoilt<Maekawa, Hasty>>(const { &Hasty::facts() }, |me, around| {
-            Erased::new(Hasty::node(me, around.group.clone()))
+        mutex(const { &Hasty::facts() }, |me, around| {
+            Hasty::node(me, around.group.clone())
         }),
-        mutex::<Maekawa>(const { &Rows::facts() }, |me, around| Erased::new(Rows::node(me, around.group.clone()))),
-        mutex::<Voting>(const { &Half::facts() }, |me, around| {
-            Erased::new(Half::node(me, around.group.clone(), around.bounds))
+        mutex(const { &Rows::facts() }, |me, around| Rows::node(me, around.group.clone())),
+        mutex(const { &Half::facts() }, |me, around| {
+            Half::node(me, around.group.clone(), around.bounds)
         }),
-        mutex::<Spoilt<Voting, Forgetful>>(const { &Forgetful::facts() }, |me, around| {
-            Erased::new(Forgetful::node(me, around.group.clone(), around.bounds))
+        mutex(const { &Forgetful::facts() }, |me, around| {
+            Forgetful::node(me, around.group.clone(), around.bounds)
         }),
-        mutex::<Arbiter>(const { &Memory::Forgetful.facts() }, |me, around| {
-            Erased::new(Memory::Forgetful.node(me, around.group.clone()))
+        mutex(const { &Memory::Forgetful.facts() }, |me, around| {
+            Memory::Forgetful.node(me, around.group.clone())
         }),
-        mutex::<Arbiter>(const { &Memory::Mindful.facts() }, |me, around| {
-            Erased::new(Memory::Mindful.node(me, around.group.clone()))
+        mutex(const { &Memory::Mindful.facts() }, |me, around| {
+            Memory::Mindful.node(me, around.group.clone())
         }),
-        mutex::<Embrace>(const { &Asking::Embrace.facts() }, |me, around| {
-            Erased::new(Asking::Embrace.node(me, around.group.clone()))
+        mutex(const { &Asking::Embrace.facts() }, |me, around| {
+            Asking::Embrace.node(me, around.group.clone())
         }),
-        mutex::<Embrace>(const { &Asking::Ordered.facts() }, |me, around| {
-            Erased::new(Asking::Ordered.node(me, around.group.clone()))
+        mutex(const { &Asking::Ordered.facts() }, |me, around| {
+            Asking::Ordered.node(me, around.group.clone())
         }),
-        mutex::<Patron>(const { &Favour::Favourite.facts() }, |me, around| {
-            Erased::new(Favour::Favourite.node(me, around.group.clone()))
+        mutex(const { &Favour::Favourite.facts() }, |me, around| {
+            Favour::Favourite.node(me, around.group.clone())
         }),
-        mutex::<Patron>(const { &Favour::Fair.facts() }, |me, around| {
-            Erased::new(Favour::Fair.node(me, around.group.clone()))
+        mutex(const { &Favour::Fair.facts() }, |me, around| {
+            Favour::Fair.node(me, around.group.clone())
         }),
-        mutex::<Circle>(const { &Care::Slip.facts() }, |me, around| {
-            Erased::new(Care::Slip.node(me, around.group.clone()))
+        mutex(const { &Care::Slip.facts() }, |me, around| {
+            Care::Slip.node(me, around.group.clone())
         }),
-        mutex::<Circle>(const { &Care::Tidy.facts() }, |me, around| {
-            Erased::new(Care::Tidy.node(me, around.group.clone()))
+        mutex(const { &Care::Tidy.facts() }, |me, around| {
+            Care::Tidy.node(me, around.group.clone())
         }),
-        mutex::<Leased>(const { &Margin::Tick.facts() }, |me, around| {
-            Erased::new(Margin::Tick.node(me, around.group.clone()))
+        mutex(const { &Margin::Tick.facts() }, |me, around| {
+            Margin::Tick.node(me, around.group.clone())
         }),
-        mutex::<Leased>(const { &Margin::Drift.facts() }, |me, around| {
-            Erased::new(Margin::Drift.node(me, around.group.clone()))
+        mutex(const { &Margin::Drift.facts() }, |me, around| {
+            Margin::Drift.node(me, around.group.clone())
         }),
     ]
 }
 
-fn quorum(me: NodeId, around: &Surroundings, form: Form, quorums: Quorums) -> MutexNode {
-    Erased::new(Maekawa::new(me, around.group.clone(), form, quorums))
+fn quorum(me: NodeId, around: &Surroundings, form: Form, quorums: Quorums) -> Maekawa {
+    Maekawa::new(me, around.group.clone(), form, quorums)
 }
 
-fn votes(me: NodeId, around: &Surroundings, asks: Asks) -> MutexNode {
-    Erased::new(Voting::new(me, around.group.clone(), asks, around.bounds))
+fn votes(me: NodeId, around: &Surroundings, asks: Asks) -> Voting {
+    Voting::new(me, around.group.clone(), asks, around.bounds)
 }
 
-fn flawed(me: NodeId, around: &Surroundings, flaw: Flaw) -> MutexNode {
-    Erased::new(First::new(me, around.group.clone(), flaw))
+fn flawed(me: NodeId, around: &Surroundings, flaw: Flaw) -> First {
+    First::new(me, around.group.clone(), flaw)
 }

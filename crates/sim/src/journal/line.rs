@@ -3,7 +3,7 @@
 //! events.
 
 use crate::moment::{Loss, MessageId};
-use quorate_core::{Class, Group, Incarnation, NodeId, Parcel, View};
+use quorate_core::{Class, Group, Incarnation, NodeId, Parcel, Time, View};
 use serde::{Deserialize, Serialize};
 
 /// An input that a node takes.

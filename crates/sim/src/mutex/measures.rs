@@ -154,15 +154,18 @@ impl Observer<Command, Event> for Measures {
         *standing = before.after(change);
         match (before, change) {
             (Standing::Outside, Change::Asks(..)) => self.asks(time, node),
-            (_, Change::Enters(_)) => self.enters(time, node, before),
+            (_, Change::Enters { .. }) => self.enters(time, node, before),
             (Standing::Inside, Change::Leaves) => self.leaves(time, node),
-            (Standing::Inside, Change::GivesUp | Change::Dies) => self.inside = self.inside.saturating_sub(1),
-            (Standing::Waiting, Change::Leaves | Change::GivesUp | Change::Dies) => {
+            (Standing::Inside, Change::Loses | Change::GivesUp | Change::Dies) => {
+                self.inside = self.inside.saturating_sub(1);
+            }
+            (Standing::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
                 self.end(node);
                 self.handover = None;
             }
             (Standing::Waiting | Standing::Inside, Change::Asks(..))
-            | (Standing::Outside, Change::Leaves | Change::GivesUp | Change::Dies) => {}
+            | (_, Change::Extends { .. })
+            | (Standing::Outside, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::overtaking::{Overtaking, Promise};
 use super::{Change, Standing, change};
 use crate::causality::Causality;
+use crate::clocks::Clocks;
 use crate::moment::{Moment, Observer};
 use crate::property::{Kind, Verdict, Violation};
 use quorate_core::mutex::{Access, Command, Event, Patience};
@@ -21,6 +22,8 @@ pub struct Expectations {
     pub service: bool,
     /// Those who only read are inside together.
     pub shares: bool,
+    /// Entries hold for as long as their leases, by their nodes' own clocks.
+    pub leases: bool,
     /// More than one node asks, so contention should be seen.
     pub contention: bool,
 }
@@ -34,6 +37,7 @@ impl Default for Expectations {
             overtaking: None,
             service: true,
             shares: false,
+            leases: false,
             contention: false,
         }
     }
@@ -61,6 +65,8 @@ pub struct Properties {
     fence: Option<Fence>,
     overtaking: Option<Overtaking>,
     causality: Option<Causality>,
+    /// What nodes' clocks show, where entries have leases.
+    clocks: Option<Clocks>,
     out_of_order: u64,
     contended: bool,
     /// When the last thing happened.
@@ -81,6 +87,8 @@ struct Node {
     access: Access,
     /// When the request under way was made.
     asked: Time,
+    /// Up to when the entry holds, on the node's own clock.
+    until: Time,
     /// What it knew, where order is watched.
     clock: VectorClock,
 }
@@ -91,6 +99,7 @@ impl Default for Node {
             standing: Standing::Outside,
             access: Access::Exclusive,
             asked: Time::ZERO,
+            until: Time::NEVER,
             clock: VectorClock::default(),
         }
     }
@@ -108,6 +117,7 @@ impl Properties {
             fence: None,
             overtaking: expects.overtaking.map(|promise| Overtaking::new(nodes, promise)),
             causality: (expects.order != OrderWatch::Ignored).then(|| Causality::new(nodes)),
+            clocks: expects.leases.then(|| Clocks::new(nodes)),
             out_of_order: 0,
             contended: false,
             end: Time::ZERO,
@@ -206,7 +216,7 @@ impl Properties {
             }
             Standing::Outside | Standing::Inside => {}
         }
-        self.check_exclusion(time, node);
+        self.check_exclusion(time, node, "entered");
         self.check_fence(time, node, fence);
         self.check_order(time, node);
         self.check_overtaking(time, node);
@@ -217,16 +227,21 @@ impl Properties {
         self.nodes.get(node.index()).map_or(Access::Exclusive, |state| state.access)
     }
 
-    fn check_exclusion(&mut self, time: Time, node: NodeId) {
+    /// An entry counts for as long as it holds on its node's own clock.
+    fn check_exclusion(&mut self, time: Time, node: NodeId, came: &str) {
         if self.inside < 2 || self.exclusion.is_some() {
             return;
         }
         let others = self.nodes.iter().enumerate().filter(|(index, _)| *index != node.index());
         let access = self.access(node);
-        let insiders = others.filter(|(_, state)| state.standing == Standing::Inside && access.conflicts(state.access));
+        let shown = |index| self.clocks.as_ref().map(|clocks| clocks.at(NodeId::from_index(index), time));
+        let holds = |index, state: &Node| shown(index).is_none_or(|shown| shown < state.until);
+        let insiders = others.filter(|(index, state)| {
+            state.standing == Standing::Inside && access.conflicts(state.access) && holds(*index, state)
+        });
         let Some((index, first)) = insiders.min_by_key(|(_, state)| state.asked) else { return };
         let since = self.nodes.get(node.index()).map_or(time, |state| state.asked.min(first.asked));
-        let text = format!("node {node} entered while node {} was inside", NodeId::from_index(index));
+        let text = format!("node {node} {came} while node {} was inside", NodeId::from_index(index));
         self.exclusion = Some(Violation { time, line: self.lines, since, text });
     }
 
@@ -291,6 +306,9 @@ impl Observer<Command, Event> for Properties {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         self.end = moment.time();
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
+        if let Some(clocks) = &mut self.clocks {
+            clocks.observe(moment);
+        }
         if let Some(causality) = &mut self.causality {
             causality.observe(moment);
         }
@@ -303,16 +321,24 @@ impl Observer<Command, Event> for Properties {
         state.standing = before.after(change);
         match (before, change) {
             (Standing::Outside, Change::Asks(patience, access)) => self.asks(time, node, patience, access),
-            (before, Change::Enters(fence)) => self.enters(time, node, before, fence),
-            (Standing::Inside, Change::Leaves | Change::GivesUp | Change::Dies) => self.inside -= 1,
-            (Standing::Waiting, Change::Leaves | Change::GivesUp | Change::Dies) => {
+            (before, Change::Enters { fence, until }) => {
+                state.until = until;
+                self.enters(time, node, before, fence);
+            }
+            (Standing::Inside, Change::Extends { until }) => {
+                state.until = until;
+                self.check_exclusion(time, node, "went on inside");
+            }
+            (Standing::Inside, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => self.inside -= 1,
+            (Standing::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
                 self.waiting -= 1;
                 if let Some(overtaking) = &mut self.overtaking {
                     overtaking.ends(node);
                 }
             }
             (Standing::Waiting | Standing::Inside, Change::Asks(..))
-            | (Standing::Outside, Change::Leaves | Change::GivesUp | Change::Dies) => {}
+            | (Standing::Outside | Standing::Waiting, Change::Extends { .. })
+            | (Standing::Outside, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {}
         }
     }
 }

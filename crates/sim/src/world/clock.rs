@@ -35,6 +35,11 @@ impl NodeClock {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
+    /// Shows this from now on, at the same rate.
+    pub fn set(&mut self, now: Time, shown: Time) {
+        *self = Self { since: now, shown, ..*self };
+    }
+
     /// Jumps.
     pub fn skew(&mut self, now: Time, nanos: i64) {
         *self = Self { since: now, shown: Time::from_nanos(self.at(now).nanos().saturating_add(nanos)), ..*self };

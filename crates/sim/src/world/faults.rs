@@ -131,6 +131,7 @@ where
         for pending in inbox {
             self.miss(pending, Loss::Down);
         }
+        self.close(node);
     }
 
     /// A node that is up already stays as it is.
@@ -147,6 +148,7 @@ where
         slot.node = (self.make)(node);
         self.around.news.push_back((node, News::Restarted));
         self.boot(node);
+        self.come_back(node);
     }
 
     /// The work under way is interrupted, and begins anew when the node goes on.

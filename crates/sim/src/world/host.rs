@@ -190,6 +190,8 @@ impl<P: Protocol> Host<P> {
             | Pending::DiskNews { .. }
             | Pending::Alarm { .. }
             | Pending::Worked { .. }
+            | Pending::Notice(_)
+            | Pending::Errand(_)
             | Pending::Fault(_) => false,
         }
     }

@@ -76,6 +76,8 @@ where
             | Pending::Synced { .. }
             | Pending::Alarm { .. }
             | Pending::Worked { .. }
+            | Pending::Notice(_)
+            | Pending::Errand(_)
             | Pending::Fault(_) => {}
         }
     }
@@ -114,8 +116,9 @@ where
                 self.tell_disk(node);
             }
             Pending::Start { node } => self.boot(node),
+            Pending::Notice(notice) => self.hear_notice(*notice),
             // These are no inputs.
-            Pending::Worked { .. } | Pending::Alarm { .. } | Pending::Fault(_) => {}
+            Pending::Worked { .. } | Pending::Alarm { .. } | Pending::Errand(_) | Pending::Fault(_) => {}
         }
     }
 

@@ -10,6 +10,7 @@ mod faults;
 mod full_disk;
 mod host;
 mod intake;
+mod oracle;
 
 use crate::dice::{Dice, Stream};
 use crate::moment::{Happening, Loss, MessageId, Moment, Observer, Taken};
@@ -21,6 +22,8 @@ pub(crate) use directions::Told;
 use faults::Act;
 pub(crate) use host::Condition;
 use host::{Host, Stepper};
+pub use oracle::Views;
+use oracle::{Errand, Notice, Oracle};
 use quorate_core::{Describe, Duration, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -58,6 +61,8 @@ pub struct World<P: Protocol, O> {
     slots: Vec<Slot<P>>,
     make: Box<dyn Fn(NodeId) -> P>,
     around: Around<P, O>,
+    /// Who says who is in, where nodes have views.
+    oracle: Option<Box<Oracle>>,
     /// Faults that hold before any node starts.
     at_start: Vec<Act>,
     started: bool,
@@ -159,6 +164,10 @@ enum Pending<P: Protocol> {
         turn: u32,
     },
     Fault(Box<Act>),
+    /// News from the oracle to a node.
+    Notice(Box<Notice>),
+    /// Something that the oracle has to do.
+    Errand(Errand),
 }
 
 /// What comes first at equal times: faults, then the disk, then messages, then timers, then users.
@@ -174,7 +183,7 @@ enum Rank {
 impl<P: Protocol> Pending<P> {
     fn rank(&self) -> Rank {
         match self {
-            Self::Message { .. } | Self::Worked { .. } => Rank::Message,
+            Self::Message { .. } | Self::Worked { .. } | Self::Notice(_) | Self::Errand(_) => Rank::Message,
             Self::Timer { .. } => Rank::Timer,
             Self::Command { .. } | Self::Alarm { .. } => Rank::Command,
             Self::Synced { .. } | Self::DiskNews { .. } => Rank::Disk,
@@ -197,7 +206,8 @@ impl<P: Protocol> Pending<P> {
             | Self::DiskNews { node }
             | Self::Alarm { node }
             | Self::Worked { node, .. } => Some(*node),
-            Self::Fault(_) => None,
+            Self::Notice(notice) => Some(notice.node()),
+            Self::Fault(_) | Self::Errand(_) => None,
         }
     }
 }
@@ -311,6 +321,7 @@ where
                 stalled: 0,
                 troubles: 0,
             },
+            oracle: None,
             at_start: Vec::new(),
             started: false,
             faults: 0,
@@ -331,6 +342,7 @@ where
         for node in (0..self.slots.len()).map(NodeId::from_index) {
             self.boot(node);
         }
+        self.found();
     }
 
     /// Gives a node a command at an instant to come, whichever life of it that finds.
@@ -364,6 +376,7 @@ where
                 self.act(*act);
             }
             Pending::Worked { node, turn } => self.worked(node, turn),
+            Pending::Errand(errand) => self.run_errand(errand),
             Pending::Alarm { node } => {
                 self.around.planned -= 1;
                 self.around.news.push_back((node, News::Alarm));
