@@ -1,7 +1,7 @@
 //! An algorithm's header, read as data: what stands at the top of its file is what `quorate explain` prints.
 //!
 //! A header is the file's `//!` comment: a title line, the idea, a table of rules, then paragraphs that begin
-//! with `Cost:`, `Assumes:`, `When it fails:` and, if need be, `Try:` or `Departs from the paper:`.
+//! with `Cost:`, `Assumes:`, `When it fails:` and, if need be, `Try:`, `Many names:`, `In views:` or `Departs from the paper:`.
 
 use alloc::string::String;
 use alloc::vec::Vec;

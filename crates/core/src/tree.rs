@@ -37,6 +37,23 @@ impl Tree {
         self.parent(one) == Some(other) || self.parent(other) == Some(one)
     }
 
+    /// The next node on the way from one member to another; nothing if they are the same or one is a stranger.
+    pub fn toward(&self, from: NodeId, to: NodeId) -> Option<NodeId> {
+        let (start, mut place) = (self.0.place_of(from)?, self.0.place_of(to)?);
+        if start == place {
+            return None;
+        }
+        // Climbs from the end of the way. Where that never comes to its start, the way begins by climbing as well.
+        while place > start {
+            let above = (place - 1) / 2;
+            if above == start {
+                return self.0.as_slice().get(place).copied();
+            }
+            place = above;
+        }
+        self.parent(from)
+    }
+
     /// How many edges are between the two members; nothing if one is a stranger.
     pub fn distance(&self, one: NodeId, other: NodeId) -> Option<u64> {
         let (mut one, mut other) = (self.0.place_of(one)?, self.0.place_of(other)?);
@@ -98,6 +115,22 @@ mod tests {
         assert_eq!(numbers(tree.children(members[0])), [7, 20]);
         assert_eq!(tree.distance(members[1], members[2]), Some(2));
         assert_eq!(Tree::of(Group::of_size(0)).root(), None);
+    }
+
+    #[test]
+    fn every_step_towards_a_member_is_over_an_edge_and_brings_us_nearer() {
+        for size in 0..=20 {
+            let group = Group::of_size(size);
+            let tree = Tree::of(group.clone());
+            for (from, to) in group.iter().flat_map(|from| group.iter().map(move |to| (from, to))) {
+                let next = tree.toward(from, to);
+                assert_eq!(next.is_none(), from == to, "from {from} to {to} of {size}");
+                let Some(next) = next else { continue };
+                assert!(tree.joins(from, next), "from {from} to {to} of {size} over {next}");
+                assert_eq!(tree.distance(next, to).map(|left| left + 1), tree.distance(from, to));
+            }
+            assert_eq!(tree.toward(NodeId::from_index(0), NodeId::from_index(size)), None);
+        }
     }
 
     #[test]

@@ -36,6 +36,9 @@
 //! Try: answered within 2T, by a grant or a denial; it is never queued. A try that was given up may still be in the way
 //! of the same node's next one.
 //!
+//! In views: a member reports where its user stands, and the coordinator its queue too. The lowest member of the new view
+//! coordinates: it rebuilds the holder and the queue from the reports, and whoever would be denied asks anew.
+//!
 //! Departs from the book: tickets are numbered, so that a grant which crosses a cancellation admits nobody and a
 //! ticket given back before it arrived is never granted.
 

@@ -123,8 +123,7 @@ impl<M> Consent<M> {
     pub(crate) fn begin(&mut self, me: NodeId, past: &Past) {
         *self = Self::new(me, past.group().clone());
         if let Some(access) = past.access(me) {
-            let stamp = Stamp { clock: past.inside_clock(), node: me };
-            self.phase = Phase::Inside(Claim { stamp, access });
+            self.phase = Phase::Inside(Claim { stamp: past.stamp_of(me), access });
         }
     }
 

@@ -29,11 +29,17 @@
 //! Try: answered within 2T, once something later came from everyone: admitted if it is first then, else denied. Until
 //! then it stands in the queue, so that a younger try may be denied because of one that is denied itself.
 //!
+//! In views: a member reports where its user stands and how old its request is. Everyone begins with a queue that has only
+//! the request of the one inside, and those who wait queue theirs anew, with new stamps in the old order.
+//!
 //! Departs from the paper: a release names the request that ends, so that a request can be given up. A reply names
 //! the one that it answers, which only those who count messages need. Replies and releases carry the largest fence
 //! known, from which the next entry's fence follows.
 
-use super::{Command, Cost, Event, Facts, Fairness, Floor, Links, Patience, Phase, Range, ServiceOrder, Wish};
+use super::{
+    Access, Command, Cost, Event, Facts, Fairness, Floor, Links, Past, Patience, Phase, Range, ServiceOrder, Standing,
+    Succession, Wish,
+};
 use crate::about::Profile;
 use crate::clock::{Clock, Stamp};
 use crate::describe::Describe;
@@ -317,6 +323,29 @@ impl OneOfMany for Lamport {
     fn raise(&mut self, floor: &Floor) {
         self.clock.witness(floor.clock);
         self.fence.raise(floor.fence);
+    }
+}
+
+impl Succession for Lamport {
+    fn standing(&self) -> Standing {
+        match &self.phase {
+            Phase::Idle => Standing::Idle,
+            Phase::Waiting(Waiting { stamp, patience, .. }) => {
+                Standing::Waiting { asked: stamp.clock, patience: *patience, access: Access::Exclusive }
+            }
+            Phase::Inside(_) => Standing::Inside(Access::Exclusive),
+        }
+    }
+
+    /// The request of the one inside is the first in every queue, until its release crosses it out.
+    fn begin(&mut self, me: NodeId, past: &Past) {
+        *self = Self::new(me, past.group().clone());
+        if let Some(stamp) = past.holder_stamp() {
+            self.queue.insert(stamp);
+            if stamp.node == me {
+                self.phase = Phase::Inside(stamp);
+            }
+        }
     }
 }
 

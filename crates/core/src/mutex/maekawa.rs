@@ -39,6 +39,10 @@
 //!
 //! Try: answered within 2T, by the first failure or by all votes; at once if our own vote is given.
 //!
+//! In views: a member reports where its user stands and how old its request is. Quorums are rebuilt for the members of the
+//! new view: in a grid, and in a plane only if there is one of just that size. The voters of the one inside begin with their
+//! votes given to it, and those who wait ask anew, with new stamps in the old order.
+//!
 //! Departs from the paper: every message names the request that it is about, so that releases may overtake requests,
 //! inquiries votes, and nothing late counts for the next request. As Sanders found, one that was first in a queue must be
 //! told when an older one comes before it, or it keeps other votes for ever. Votes carry the clock, so that whoever has
@@ -46,6 +50,7 @@
 //! largest fence known.
 
 mod facts;
+mod views;
 mod voter;
 
 pub use facts::{FACTS, facts};
@@ -91,6 +96,8 @@ struct Place {
     group: Group,
     quorum: Group,
     form: Form,
+    /// How quorums are made in the next view.
+    quorums: Quorums,
 }
 
 /// A request under way, and how it stands with the voters of the quorum.
@@ -206,13 +213,18 @@ impl Maekawa {
     /// A node of this group, idle, whose voters are its quorum of this kind.
     pub fn new(me: NodeId, group: Group, form: Form, quorums: Quorums) -> Self {
         let quorum = quorums.of(me, &group);
-        Self::with_quorum(me, group, form, quorum)
+        Self::at(Place { me, group, quorum, form, quorums })
     }
 
-    /// A node of this group, idle, with this quorum. It is for those who make quorums to see that they meet.
+    /// A node of this group, idle, with this quorum. It is for those who make quorums to see that they meet. In its next view
+    /// the group stands in a grid.
     pub fn with_quorum(me: NodeId, group: Group, form: Form, quorum: Group) -> Self {
+        Self::at(Place { me, group, quorum, form, quorums: Quorums::Grid })
+    }
+
+    fn at(place: Place) -> Self {
         Self {
-            place: Fixed::new(Place { me, group, quorum, form }),
+            place: Fixed::new(place),
             clock: Clock::default(),
             fence: Fence::default(),
             phase: Phase::Idle,

@@ -45,10 +45,13 @@
 //! Many names: a name is forgotten where the token is in the direction in which it began. So a node keeps the name of
 //! every token that stayed on its side of the tree.
 //!
+//! In views: a member reports where its user stands. The tree is rebuilt over the members of the new view, which has a token
+//! of its own: with the one inside, or else at the root, and every node begins with its direction. Those who wait queue anew.
+//!
 //! Departs from the paper: tries, giving up, and a token that carries the fence of the last entry.
 
 use super::token::{Hand, Token};
-use super::{Command, Cost, Event, Facts, Floor, Load, Patience, Phase, Range, Wish};
+use super::{Command, Cost, Event, Facts, Floor, Load, Past, Patience, Phase, Range, Standing, Succession, Wish};
 use crate::about::Profile;
 use crate::clock::Clock;
 use crate::describe::Describe;
@@ -369,6 +372,22 @@ impl OneOfMany for Raymond {
 
     fn raise(&mut self, floor: &Floor) {
         self.hand.raise(floor);
+    }
+}
+
+impl Succession for Raymond {
+    fn standing(&self) -> Standing {
+        self.phase.standing()
+    }
+
+    /// Every view has a tree and a token of its own, and every node knows its direction: to the one inside, else to the root.
+    fn begin(&mut self, me: NodeId, past: &Past) {
+        *self = Self::new(me, past.group().clone());
+        self.phase = Phase::of_view(me, past);
+        self.hand = Hand::of_view(me, past);
+        if let Some(holder) = past.holder() {
+            self.toward = self.place.tree.toward(me, holder).unwrap_or(me);
+        }
     }
 }
 

@@ -27,12 +27,14 @@
 //!
 //! Try: a try is a writer's, answered within 2T, by the first denial or by all replies.
 //!
+//! In views: as in `ricart-agrawala`; all readers who are inside stay.
+//!
 //! Departs from the paper: a reply names the request it answers and carries the clock and the largest fence known,
 //! as in `ricart-agrawala`. The fence of an entry is larger than those of all earlier entries that conflict with it;
 //! those of readers who are inside together may be equal.
 
 use super::consent::{Claim, Consent, Denial, Reply, Verdict};
-use super::{Access, Command, Event, Facts, Floor, Patience, Wish, ricart_agrawala};
+use super::{Access, Command, Event, Facts, Floor, Past, Patience, Standing, Succession, Wish, ricart_agrawala};
 use crate::about::Profile;
 use crate::clock::Stamp;
 use crate::describe::Describe;
@@ -232,6 +234,17 @@ impl OneOfMany for ReadersWriters {
 
     fn raise(&mut self, floor: &Floor) {
         self.consent.raise(floor);
+    }
+}
+
+impl Succession for ReadersWriters {
+    fn standing(&self) -> Standing {
+        self.consent.standing()
+    }
+
+    /// Those who wait ask all members anew, in the old order; who is inside to read answers readers at once.
+    fn begin(&mut self, me: NodeId, past: &Past) {
+        self.consent.begin(me, past);
     }
 }
 

@@ -25,6 +25,9 @@
 //!
 //! Try: answered within 2T, by the first denial or by all replies.
 //!
+//! In views: a member reports where its user stands and how old its request is. Whoever is inside defers the others as
+//! before, and those who wait ask all members of the new view, with new stamps in the old order.
+//!
 //! Departs from the paper: a reply names the request it answers (else the late reply to a cancelled request
 //! admits two) and carries the clock (else a node that heard of a request can stamp its own as older). Replies
 //! also carry the largest fence known, from which the next entry's fence follows.

@@ -27,7 +27,8 @@
 //! silence consent. A dead node is silent, so one that was idle stops nobody; a dead holder stops those whom it told to
 //! wait, and lets in whoever asks later, though it never left. So does one that restarts and has forgotten that it was
 //! inside; and since its clock begins again, its next request looks older than those it let pass, and two may be
-//! inside. A lost message does as much harm as a late one.
+//! inside. A lost message does as much harm as a late one. It cannot run in views: there silence is never evidence, and here
+//! the silence of one who is frozen or has yet to hear of the view would be a consent.
 //!
 //! Try: answered within 2T, by the first denial or by silence until the wait is over.
 //!

@@ -26,7 +26,8 @@
 //!
 //! When it fails: one dead node, even an idle one, stops everyone who asks from then on; nobody else enters
 //! wrongly. One that restarts counts from 0 again, which is the later number for some and the earlier one for others,
-//! so that two may enter. They may, too, where a message arrives twice. Lost messages stop those who wait for them.
+//! so that two may enter. They may, too, where a message arrives twice. Lost messages stop those who wait for them. It
+//! cannot run in views: there a resource must tell a late holder by its fence, and two entries of one view would have the same.
 //!
 //! Try: answered within 2T, by what stands in its way or by all replies; it holds up nobody who asks to enter.
 //!

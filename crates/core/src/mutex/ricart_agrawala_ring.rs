@@ -27,11 +27,17 @@
 //!
 //! Try: answered within nT, by a denial that comes straight from whoever is in its way, or by its coming back.
 //!
+//! In views: as in `ricart-agrawala`; the ring closes over the members of the new view, and requests that were on their way
+//! round the old one are sent round anew.
+//!
 //! Departs from the paper: a request carries the largest clock and the largest fence of all whom it has passed, as
 //! replies do in `ricart-agrawala`.
 
 use super::consent::{Claim, Consent, Denial, Reply, Verdict};
-use super::{Access, Command, Cost, Event, Facts, Fairness, Floor, Patience, Range, Wish, ricart_agrawala};
+use super::{
+    Access, Command, Cost, Event, Facts, Fairness, Floor, Past, Patience, Range, Standing, Succession, Wish,
+    ricart_agrawala,
+};
 use crate::about::Profile;
 use crate::clock::Stamp;
 use crate::describe::Describe;
@@ -236,6 +242,17 @@ impl OneOfMany for RicartAgrawalaRing {
 
     fn raise(&mut self, floor: &Floor) {
         self.consent.raise(floor);
+    }
+}
+
+impl Succession for RicartAgrawalaRing {
+    fn standing(&self) -> Standing {
+        self.consent.standing()
+    }
+
+    /// Those who wait send their requests round the new ring, in the old order.
+    fn begin(&mut self, me: NodeId, past: &Past) {
+        self.consent.begin(me, past);
     }
 }
 

@@ -34,6 +34,8 @@
 //! too if it has to let an older request pass whose node it need not have asked, even if that request was given up
 //! meanwhile.
 //!
+//! In views: as in `ricart-agrawala`. Permissions end with their view, so that everyone asks all members once more.
+//!
 //! Departs from the paper: a reply names the request it answers and carries the clock and the largest fence known,
 //! as in `ricart-agrawala`. One that comes too late for its request is no permission: its sender may have the reply to
 //! a request of its own by then.
@@ -41,7 +43,10 @@
 pub use super::ricart_agrawala::Message;
 
 use super::consent::{Claim, Consent, Denial, Reply, Verdict};
-use super::{Access, Case, Command, Cost, Event, Facts, Floor, Load, Patience, Range, Wish, ricart_agrawala};
+use super::{
+    Access, Case, Command, Cost, Event, Facts, Floor, Load, Past, Patience, Range, Standing, Succession, Wish,
+    ricart_agrawala,
+};
 use crate::about::Profile;
 use crate::clock::Stamp;
 use crate::effects::Effects;
@@ -247,6 +252,18 @@ impl OneOfMany for RoucairolCarvalho {
 
     fn raise(&mut self, floor: &Floor) {
         self.consent.raise(floor);
+    }
+}
+
+impl Succession for RoucairolCarvalho {
+    fn standing(&self) -> Standing {
+        self.consent.standing()
+    }
+
+    /// Nobody has a permission of a new view yet: what was given in an older one may have gone back there.
+    fn begin(&mut self, me: NodeId, past: &Past) {
+        self.consent.begin(me, past);
+        self.permissions.clear();
     }
 }
 

@@ -33,6 +33,9 @@
 //! Many names: a node that has heard of a request remembers it until it sees the token, and the token remembers all
 //! answers, so that only a name that nobody but the lowest member has used is ever forgotten.
 //!
+//! In views: a member reports where its user stands. Every view has a token of its own, with the one inside or else at the
+//! lowest member; a token of an older view is dropped. Those who wait ask anew.
+//!
 //! Departs from the book: a request takes a new number before it is sent. The book's `token[i] := C` notes the clock's
 //! reading without a tick, so that the next request bears that very number and is never seen. Numbers are a node's own
 //! count instead of a logical clock, since only numbers of the same node are compared. The token carries the fence of the

@@ -39,11 +39,17 @@
 //! only some nodes have heard of has no token yet. The form for many names, `TokenRing::on_call`, lets the token
 //! sleep at the lowest member instead (TR-8, TR-9).
 //!
+//! In views: a member reports where its user stands. The ring closes over the members of the new view, which has a token of
+//! its own: with the one inside, who keeps it until it leaves, or else at the lowest member, where it rests as in the
+//! beginning. A token of an older view is dropped.
+//!
 //! Departs from the book: the token says how far it has come since the last entry, so that it can rest, and so that a
 //! try can be denied; and it carries the fence of the last entry.
 
 use super::token::{Hand, Token};
-use super::{Command, Cost, Event, Facts, Fairness, Floor, Load, Patience, Phase, Range, Wish};
+use super::{
+    Command, Cost, Event, Facts, Fairness, Floor, Load, Past, Patience, Phase, Range, Standing, Succession, Wish,
+};
 use crate::about::Profile;
 use crate::bounds::Bounds;
 use crate::clock::Clock;
@@ -168,7 +174,7 @@ impl Protocol for TokenRing {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { .. } => self.begin(out),
+            Input::Start { .. } => self.set_out(out),
             Input::Command(command) => match self.phase.understand(command) {
                 Wish::Enter(patience, _) => self.want(patience, out),
                 Wish::GiveUp => self.give_up(out),
@@ -242,13 +248,6 @@ impl TokenRing {
 
     pub(crate) fn next(&self) -> NodeId {
         self.place.next
-    }
-
-    /// TR-5. The first round begins with a rest, so that one who asks in the beginning finds the token at home.
-    fn begin(&mut self, out: &mut Effects<'_, Self>) {
-        if self.hand.holds() {
-            self.rest(out);
-        }
     }
 
     /// TR-1, TR-8. A node with the token that is not inside lets it rest, or sleep.
@@ -432,6 +431,28 @@ impl OneOfMany for TokenRing {
 
     fn raise(&mut self, floor: &Floor) {
         self.hand.raise(floor);
+    }
+}
+
+impl Succession for TokenRing {
+    fn standing(&self) -> Standing {
+        self.phase.standing()
+    }
+
+    /// Every view has a ring and a token of its own. One that is with the one inside is in use.
+    fn begin(&mut self, me: NodeId, past: &Past) {
+        *self = Self::with_pace(me, past.group(), self.place.pace);
+        self.phase = Phase::of_view(me, past);
+        self.hand = Hand::of_view(me, past);
+        self.write(Lap { hops: 0, used: !self.phase.is_idle() });
+    }
+
+    /// TR-5. The first round begins with a rest, so that one who asks in the beginning finds the token at home. A token
+    /// in use does not rest.
+    fn set_out(&mut self, out: &mut Effects<'_, Self>) {
+        if self.hand.holds() && self.phase.is_idle() {
+            self.rest(out);
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! past; the rest is done here, once for all.
 
 use super::{Access, Command, Event, Floor, Patience};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stamp};
 use crate::effects::{Effect, Effects};
 use crate::fence::Fence;
 use crate::group::{Epoch, Group};
@@ -147,6 +147,16 @@ impl Past {
     /// What the requests of those inside are numbered or stamped with: smaller than everyone else's.
     pub const fn inside_clock(&self) -> Clock {
         self.floor.clock
+    }
+
+    /// The request of the one inside, where nobody shares: older than all others.
+    pub fn holder_stamp(&self) -> Option<Stamp> {
+        self.holder().map(|node| self.stamp_of(node))
+    }
+
+    /// The request of one who is inside.
+    pub(super) const fn stamp_of(&self, insider: NodeId) -> Stamp {
+        Stamp { clock: self.inside_clock(), node: insider }
     }
 
     /// What a member must not fall below. One who waits asks next with the number that everybody expects, and all others

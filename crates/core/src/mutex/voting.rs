@@ -35,6 +35,9 @@
 //!
 //! Try: one attempt, answered within 2T (sequential: 2nT).
 //!
+//! In views: a member reports where its user stands. The replicas are placed anew, as many as the new view has members, and
+//! more than half of them admit. The one inside begins with the votes of all, and those who wait begin a first attempt.
+//!
 //! Departs from the book: a vote names the request and the turn that it was asked for, so that votes, refusals and returns that
 //! come late say nothing about the next one. A voter takes a later request of the same node as proof that the
 //! earlier one is over. Votes and releases carry the largest fence known.
@@ -42,6 +45,7 @@
 mod bid;
 mod facts;
 mod placement;
+mod views;
 
 pub use bid::{Claim, Turn};
 pub use facts::{FACTS, facts};
@@ -61,6 +65,7 @@ use crate::protocol::{Input, Protocol};
 use crate::time::{Duration, Span, Time};
 use crate::wrap::OneOfMany;
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 use bid::{Bid, Standing};
 
@@ -69,6 +74,11 @@ pub const RESOURCE: &str = "plotter";
 
 /// However short messages take, those who compete must be able to miss each other.
 const LEAST_WAIT: Duration = Duration::from_micros(1);
+
+/// The unit of waits.
+fn unit(bounds: Bounds) -> Duration {
+    bounds.answer().max(LEAST_WAIT)
+}
 
 /// In which way votes are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,6 +106,8 @@ pub struct Voting {
 struct Place {
     me: NodeId,
     group: Group,
+    /// Whose replicas they are: that says who votes for them in the next view.
+    resource: String,
     /// Who votes for each replica.
     hosts: Vec<NodeId>,
     /// How many votes admit.
@@ -233,21 +245,18 @@ impl Voting {
     /// choose the number to see that it is more than half.
     pub fn with_votes(me: NodeId, group: Group, resource: &str, needed: usize, asks: Asks, bounds: Bounds) -> Self {
         let hosts = placement(resource, &group);
-        Self::with_hosts(me, group, hosts, needed, asks, bounds)
+        Self::at(Place { me, group, resource: resource.into(), hosts, needed, asks, answer: unit(bounds) })
     }
 
-    /// The same, with a voter chosen by hand for each replica.
+    /// The same, with a voter chosen by hand for each replica. In its next view the replicas are those of the usual resource.
     pub fn with_hosts(me: NodeId, group: Group, hosts: Vec<NodeId>, needed: usize, asks: Asks, bounds: Bounds) -> Self {
-        let ours = hosts.iter().enumerate().filter(|(_, host)| **host == me);
+        Self::at(Place { me, group, resource: RESOURCE.into(), hosts, needed, asks, answer: unit(bounds) })
+    }
+
+    fn at(place: Place) -> Self {
+        let ours = place.hosts.iter().enumerate().filter(|(_, host)| **host == place.me);
         let ballots = ours.map(|(index, _)| (Replica::from_index(index), Ballot::new())).collect();
-        let answer = bounds.answer().max(LEAST_WAIT);
-        Self {
-            place: Fixed::new(Place { me, group, hosts, needed, asks, answer }),
-            clock: Clock::default(),
-            fence: Fence::default(),
-            phase: Phase::Idle,
-            ballots,
-        }
+        Self { place: Fixed::new(place), clock: Clock::default(), fence: Fence::default(), phase: Phase::Idle, ballots }
     }
 
     /// What a node did in an earlier life is forgotten, but its numbers must not come again.

@@ -58,6 +58,11 @@ impl Voter {
         Self { ballot: Ballot::new(), inquired: false, queue: VecDeque::new(), void: BTreeSet::new() }
     }
 
+    /// It has voted for the one inside before anybody asks.
+    pub(super) fn begin(&mut self, inside: Stamp) {
+        self.ballot.give(inside);
+    }
+
     /// The request that has the vote.
     pub(super) const fn holder(&self) -> Option<Stamp> {
         self.ballot.holder()

@@ -73,6 +73,18 @@ impl Bid {
         Self { stamp, seats: vec![seat; replicas] }
     }
 
+    /// A request that has the vote of every replica.
+    pub(super) fn elected(stamp: Stamp, replicas: usize) -> Self {
+        let seat = Seat { standing: Standing::Voted, turn: Turn::default() };
+        Self { stamp, seats: vec![seat; replicas] }
+    }
+
+    /// What a replica has voted for, if it has for this one.
+    pub(super) fn vote_of(&self, replica: Replica) -> Option<Claim> {
+        let seat = self.seats.get(replica.index()).filter(|seat| seat.standing == Standing::Voted)?;
+        Some(Claim { stamp: self.stamp, turn: seat.turn })
+    }
+
     pub(super) fn count(&self, standing: Standing) -> usize {
         self.seats.iter().filter(|seat| seat.standing == standing).count()
     }
