@@ -18,6 +18,7 @@ use crate::spec::Spec;
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Medium, NodeId, Time};
 use quorate_registry::{AnyCodec, Entry, Erased, Family};
+use quorate_sim::Views;
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Moment, Observer};
 use quorate_sim::property::Verdict;
@@ -165,6 +166,11 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// How long a sync of the disk takes unless somebody says otherwise.
     fn usual_disk() -> Latency {
         Latency::Fixed(Duration::ZERO)
+    }
+
+    /// How nodes are let into views, if the simulator does that.
+    fn views(_spec: &Spec<Self>) -> Option<Views> {
+        None
     }
 
     /// Experiments that together try this algorithm as hard as it must bear: one of them unless the family knows more.

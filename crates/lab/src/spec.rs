@@ -199,6 +199,11 @@ impl<F: FamilyLab> Spec<F> {
         find(&self.algorithm).and_then(F::entry).is_some_and(F::copes_with_loss)
     }
 
+    /// Whether nothing goes wrong.
+    pub(crate) fn is_calm(&self) -> bool {
+        !self.can_lose() && self.random_faults.is_empty() && self.all_faults().next().is_none()
+    }
+
     /// The faults of the command line, then those of the script.
     pub(crate) fn all_faults(&self) -> impl Iterator<Item = &TimedFault> {
         self.faults.iter().chain(self.script.iter().flat_map(|script| &script.faults))

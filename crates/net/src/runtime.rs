@@ -126,7 +126,7 @@ impl<C> Handle<C> {
 
     /// Tells the node its group's new view. Frames carry its epoch from now on.
     pub fn view(&self, view: View) {
-        self.epoch.store(view.epoch.0, Ordering::Relaxed);
+        self.epoch.store(view.epoch().0, Ordering::Relaxed);
         let _ = self.letters.send(Letter::View(view));
     }
 
