@@ -7,6 +7,7 @@ use quorate_draw::scene::{Arrow, Breach, Head, Heading, Scene, Step, Tail};
 use quorate_draw::sketch::{Drawing, Options, Sketch};
 use quorate_draw::style::Theme;
 use quorate_draw::svg::{self, Clocks, Notes};
+use quorate_lab::mutex::ViewSettings;
 use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec, experiment};
 use quorate_sim::journal::Journal;
 use quorate_sim::moment::Moment;
@@ -165,6 +166,34 @@ fn no_text_lies_on_another_and_nothing_is_cut_off() {
                 let options = svg::Options { clocks, notes, ..svg::Options::default() };
                 check_layout(&svg::draw(&drawing, &options), &format!("seed {seed}, {clocks:?}, {notes:?}"));
             }
+        }
+    }
+}
+
+/// Members fall, stand still and are cut off, with leases that are short enough for a picture.
+fn in_views(seed: u64, fault: &str) -> Spec<Mutex> {
+    let mut spec = Spec::<Mutex>::new("token-request");
+    spec.nodes = 4;
+    spec.seed = seed;
+    spec.settings.entries = 4;
+    let (lease, keepalive) = ("30ms".parse().unwrap(), "6ms".parse().unwrap());
+    spec.settings.views = Some(ViewSettings { lease, keepalive, ..ViewSettings::default() });
+    spec.faults = vec![fault.parse().unwrap()];
+    spec.until = Some("150ms".parse().unwrap());
+    spec
+}
+
+const VIEW_FAULTS: [&str; 4] =
+    ["crash 2 at 9ms", "pause 1 at 5ms for 70ms", "cut 1,2 | 3,4 at 9ms for 60ms", "crash 3 at 9ms for 20ms"];
+
+#[test]
+fn no_text_lies_on_another_in_views_either() {
+    for (seed, fault) in (1..=8).zip(VIEW_FAULTS.iter().cycle()) {
+        let drawing = drawn(&in_views(seed, fault), Options::default());
+        for width in [700, svg::USUAL_WIDTH] {
+            let svg = svg::draw(&drawing, &svg::Options { width, ..svg::Options::default() });
+            check_layout(&svg, &format!("seed {seed}, {fault}, {width}"));
+            assert!(svg.contains("view 1: 1,2,3,4"), "seed {seed}, {fault}");
         }
     }
 }

@@ -55,8 +55,47 @@ pub struct Trace<F: FamilyLab, S: FnMut(&Line)> {
     roles: Roles<F::Command, F::Event>,
     open: Option<Line>,
     lines: u64,
-    /// The line in hand is a node's first start, which is shown only if it does something.
-    boot: bool,
+    /// Whether the line in hand is shown only if something comes of it.
+    hush: Hush,
+}
+
+/// What goes without saying.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Hush {
+    /// Nothing.
+    #[default]
+    No,
+    /// That a node starts for the first time, unless it does something.
+    Boot,
+    /// That a lease is renewed, unless a rule follows from it: it does so all the time.
+    Renewal,
+}
+
+impl Hush {
+    fn about<C>(input: &Taken<'_, C>) -> Self {
+        match input {
+            Taken::Start { incarnation: Incarnation::FIRST, blank: false } => Self::Boot,
+            Taken::Lease(_) => Self::Renewal,
+            Taken::Start { .. }
+            | Taken::Command(_)
+            | Taken::Message { .. }
+            | Taken::Timer(_)
+            | Taken::Saved(_)
+            | Taken::Suspect(_)
+            | Taken::Trust(_)
+            | Taken::DiskFull
+            | Taken::DiskFree
+            | Taken::View(_) => Self::No,
+        }
+    }
+
+    fn lets_pass(self, line: &Line) -> bool {
+        match self {
+            Self::No => true,
+            Self::Boot => line.parts.len() > 1,
+            Self::Renewal => line.parts.iter().any(|part| matches!(part.sort, Sort::Rule | Sort::Send)),
+        }
+    }
 }
 
 impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
@@ -71,7 +110,7 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
             roles: Roles::new(columns, F::stands),
             open: None,
             lines: 0,
-            boot: false,
+            hush: Hush::No,
         }
     }
 
@@ -84,8 +123,8 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
 
     /// Hands on the last line.
     pub fn finish(&mut self) {
-        let silent = std::mem::take(&mut self.boot);
-        if let Some(mut line) = self.open.take().filter(|line| !silent || line.parts.len() > 1) {
+        let hush = std::mem::take(&mut self.hush);
+        if let Some(mut line) = self.open.take().filter(|line| hush.lets_pass(line)) {
             line.columns = self.roles.all().collect();
             (self.sink)(&line);
         }
@@ -114,7 +153,7 @@ impl<F: FamilyLab, S: FnMut(&Line)> Observer<F::Command, F::Event> for Trace<F, 
                     let _ = write!(text, " (its clock: {})", millis(*now));
                 }
                 self.begin(*time, Some(*node), Sort::Input, text);
-                self.boot = matches!(input, Taken::Start { incarnation: Incarnation::FIRST, blank: false });
+                self.hush = Hush::about(input);
             }
             Moment::Effect { effect, .. } => {
                 if let Some((sort, text)) = words::effect(effect) {

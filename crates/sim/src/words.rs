@@ -26,6 +26,9 @@ pub enum Sort {
     World,
 }
 
+/// What members of a view tell each other at its beginning. It only controls, and may be sent for the first time all the same.
+pub const REPORT: &str = "report";
+
 /// What a node takes.
 pub fn input(input: &Taken<'_, impl Display>) -> String {
     match input {
@@ -66,8 +69,8 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
 fn transmission(sent: &Sent<'_>, to: &str) -> (Sort, String) {
     let kind = clean(sent.kind);
     match (sent.class, sent.parcel) {
-        (Class::Control, Some(_)) => (Sort::Control, format!("{kind} again → {to}")),
-        (Class::Control, None) => (Sort::Control, format!("{kind} → {to}")),
+        (Class::Control, Some(_)) if kind != REPORT => (Sort::Control, format!("{kind} again → {to}")),
+        (Class::Control, _) => (Sort::Control, format!("{kind} → {to}")),
         (Class::Algorithm | Class::Announcement, _) => (Sort::Send, format!("{kind} → {to}")),
     }
 }

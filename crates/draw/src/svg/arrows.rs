@@ -82,9 +82,10 @@ pub(super) struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
-    /// An acknowledgement is told by its line alone, or there would be more names than messages that matter.
+    /// A report is named once for all, and an acknowledgement is told by its line alone, or there would be more names than messages that matter.
     fn is_named(&self) -> bool {
-        self.arrow.class != Class::Control || self.arrow.again || self.arrow.copy
+        let is_report = self.arrow.report.is_some();
+        !is_report && (self.arrow.class != Class::Control || self.arrow.again || self.arrow.copy)
     }
 }
 

@@ -5,6 +5,7 @@ use super::axis::Axis;
 use super::sheet::Depth;
 use super::text::{bold, mono, shortened, width};
 use crate::scene::{Blow, Cause, Scene, Step};
+use std::borrow::Cow;
 
 /// Longer texts are cut; the whole one is told when the pointer rests on the step.
 const MOST_LETTERS: usize = 56;
@@ -50,7 +51,8 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
             Cause::Command | Cause::Membership | Cause::Start { again: true } => Some(step.input.as_str()),
             Cause::Start { again: false } | Cause::Message(_) | Cause::Timer | Cause::Disk => None,
         };
-        let told: Vec<&str> = asked.into_iter().chain(step.events.iter().map(String::as_str)).collect();
+        let events = step.events.iter().map(|event| brief(scene, event));
+        let told: Vec<_> = asked.map(Cow::Borrowed).into_iter().chain(events).collect();
         if !told.is_empty() {
             let class = match asked {
                 _ if step.loses => "mark",
@@ -72,6 +74,15 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
     }
     texts.sort_by(|one, other| one.left.total_cmp(&other.left));
     texts
+}
+
+/// An event as it stands beside a lane. Up to when it holds the line of the lease shows.
+fn brief<'a>(scene: &Scene, event: &'a str) -> Cow<'a, str> {
+    let shown = event.split_once(", until ").filter(|_| !scene.eras.is_empty());
+    match shown.and_then(|(before, after)| Some((before, after.split_once(" of its clock")?))) {
+        Some((before, (_, after))) => Cow::Owned(format!("{before}{after}")),
+        None => Cow::Borrowed(event),
+    }
 }
 
 /// The rules that were applied.

@@ -147,9 +147,10 @@ impl<'a> Lines<'a> {
         self.stands.get(lane).filter(|_| !is_over).map(|(_, role)| *role).unwrap_or_default()
     }
 
-    /// A node's line. What it does is told by its steps anyway, so that the line tells first that it does nothing.
+    /// A node's line. It tells first who is chosen: a member is so even while it gathers reports.
     fn line(&self, lane: usize, role: Role) -> char {
-        let still = self.stills.get(lane).copied().flatten().filter(|_| role != Role::Down);
+        let tells = !matches!(role, Role::Down | Role::Chosen);
+        let still = self.stills.get(lane).copied().flatten().filter(|_| tells);
         match (self.overs.get(lane), still) {
             (Some(true), _) => signs::OVER,
             (_, Some(still)) => signs::still(still),

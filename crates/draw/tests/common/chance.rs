@@ -28,11 +28,18 @@ pub(crate) fn act(nodes: u32) -> impl Strategy<Value = Act> {
         who().prop_map(Act::Timer),
         who().prop_map(Act::Saved),
     ];
+    let stays = collection::vec((who(), 0..2u64, 0..4u64), 0..4);
+    let membership = prop_oneof![
+        (who(), 0..5u64, stays).prop_map(|(who, epoch, stays)| Act::View(who, epoch, stays)),
+        (who(), -2..9i64).prop_map(|(who, millis)| Act::Lease(who, millis)),
+    ];
+    let rules = ["VW-1", "VW-2", "VW-3", "VW-5", "VW-6"].map(String::from).to_vec();
+    let rule = prop_oneof![sample::select(rules), hostile()];
     let effects = prop_oneof![
         (who(), hostile(), class).prop_map(|(to, kind, class)| Act::Send(to, kind, class)),
         (who(), hostile(), 0..4u64).prop_map(|(to, kind, number)| Act::Parcel(to, kind, number)),
         hostile().prop_map(Act::Multicast),
-        (hostile(), hostile()).prop_map(|(rule, text)| Act::Rule(rule, text)),
+        (rule, hostile()).prop_map(|(rule, text)| Act::Rule(rule, text)),
         told.prop_map(Act::Emit),
         (who(), 0..4u64).prop_map(|(from, number)| Act::Hand(from, number)),
         Just(Act::Set),
@@ -49,6 +56,7 @@ pub(crate) fn act(nodes: u32) -> impl Strategy<Value = Act> {
     prop_oneof![
         2 => (0..4i64).prop_map(Act::Wait),
         3 => steps,
+        2 => membership,
         4 => effects,
         4 => which().prop_map(Act::Deliver),
         1 => which().prop_map(Act::Hold),

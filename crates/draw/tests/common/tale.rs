@@ -1,6 +1,6 @@
 //! A tale: what nodes and the world do, one act after the other, told to any observer.
 
-use quorate_core::{Class, Group, Incarnation, NodeId, Parcel, Span, Time};
+use quorate_core::{Class, Epoch, Group, Incarnation, NodeId, Parcel, Span, Stay, Time, View};
 use quorate_sim::journal::{FORMAT, Header};
 use quorate_sim::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
 use quorate_sim::role::Role;
@@ -19,6 +19,10 @@ pub(crate) enum Act {
     Command(u32, String),
     /// A timer fires.
     Timer(u32),
+    /// A node takes the view of this number, in which these members have been since those views, in these lives.
+    View(u32, u64, Vec<(u32, u64, u64)>),
+    /// A node has a lease for so many milliseconds more.
+    Lease(u32, i64),
     /// The disk confirms.
     Saved(u32),
     /// One of the messages under way arrives, by its place among them; with a parcel it is handed on.
@@ -105,6 +109,17 @@ impl<O: Observer<String, String>> Tale<O> {
             }
             Act::Command(who, text) => self.input(node(*who), Taken::Command(text)),
             Act::Timer(who) => self.input(node(*who), Taken::Timer(&"tick")),
+            Act::View(who, epoch, members) => {
+                let stay = |(who, life, since): &(u32, u64, u64)| {
+                    (node(*who), Stay { incarnation: Incarnation(*life), since: Epoch(*since) })
+                };
+                let view = View::new(Epoch(*epoch), members.iter().map(stay));
+                self.input(node(*who), Taken::View(&view));
+            }
+            Act::Lease(who, millis) => {
+                let until = Time::from_nanos(self.time.nanos() + millis * 1_000_000);
+                self.input(node(*who), Taken::Lease(until));
+            }
             Act::Saved(who) => self.input(node(*who), Taken::Saved(1)),
             Act::Deliver(which) => self.deliver(*which, true),
             Act::Hold(which) => self.deliver(*which, false),
