@@ -157,7 +157,8 @@ fn the_first_report_to_a_view_is_named() {
 #[test]
 fn a_picture_explains_what_is_there_only() {
     let svg = svg::draw_scene(&scene_of(3, Window::default(), &tale()), &svg::Options::default());
-    let words = ["view 1: 1,2,3", "view 2: 2,3", ">lease<", ">frozen<", "not in the view", "its lease is over", "is lost"];
+    let words =
+        ["view 1: 1,2,3", "view 2: 2,3", ">lease<", ">frozen<", "not in the view", "its lease is over", "is lost"];
     for wanted in words {
         assert!(svg.contains(wanted), "no '{wanted}'");
     }
@@ -171,7 +172,9 @@ fn a_picture_explains_what_is_there_only() {
 
 #[test]
 fn a_terminal_tells_of_views_in_lines_and_words() {
-    check(&scene_of(3, Window::default(), &tale()), expect![[r#"
+    check(
+        &scene_of(3, Window::default(), &tale()),
+        expect![[r#"
         told-by-hand · 3 nodes · seed 1
            time  1         2         3
           0.000 ═│═════════│═════════│═  view 1 of 1,2,3
@@ -187,7 +190,8 @@ fn a_terminal_tells_of_views_in_lines_and_words() {
          51.000  ○         │         │   view 2 of 2,3 · VW-5 is out · LEAVES · VW-5 takes no part
         │ outside   █ inside   ┊ paused   ░ frozen   · not in the view   ▒ inside, but its lease is over
         ● sends   ○ ◙ sends nothing   ‖ stands still   ▸ goes on   times in milliseconds
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
