@@ -7,6 +7,7 @@
 
 mod gusts;
 mod slips;
+mod users;
 mod world;
 
 use super::Succession;
@@ -25,7 +26,8 @@ use crate::time::Duration;
 use core::fmt::Debug;
 use slips::Slip;
 use std::string::String;
-use world::{Tally, World};
+use users::Tally;
+use world::World;
 
 /// How many storms every algorithm stands.
 const STORMS: u64 = 2_000;

@@ -6,10 +6,11 @@
 
 use super::gusts::Gust;
 use super::slips::Slip;
+use super::users::{Account, Fences, Tally, User};
 use crate::effects::{Effect, Effects, Note, Sink};
 use crate::fence::Fence;
 use crate::group::Epoch;
-use crate::mutex::{Access, Command, Event, Facts, Links, Patience, Refusal, Report, Standing, Succession};
+use crate::mutex::{Access, Command, Event, Facts, Links, Report, Standing, Succession};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
 use crate::time::{Duration, Time};
@@ -42,30 +43,11 @@ pub(super) struct World<P: Succession> {
     views: Vec<View>,
     letters: Vec<Letter<Mail<P>>>,
     timers: Vec<(NodeId, ViewedTimer<P::Timer>)>,
-    /// The largest fences of entries so far: of those that share, and of those that do not.
-    shared_fence: Option<Fence>,
-    exclusive_fence: Option<Fence>,
+    fences: Fences,
     /// What came about, to see that a storm is one.
     pub(super) tally: Tally,
     /// What happened, if anybody wants to read it.
     trace: Option<String>,
-}
-
-/// How often what a storm is for came about.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    /// Entries in later views than the first.
-    pub(super) later_entries: u64,
-    /// Entries that went on in a view that their holder had not heard of before.
-    pub(super) kept: u64,
-    /// Entries that were lost.
-    pub(super) lost: u64,
-    /// Requests that waited when a view came which their node is in, in the same stay.
-    pub(super) waited: u64,
-    /// The same, in another stay or none.
-    pub(super) waited_outside: u64,
-    /// Views that somebody heard of without those between.
-    pub(super) skipped: u64,
 }
 
 /// A place for processes, one life after the other.
@@ -77,17 +59,7 @@ struct Node<P: Succession> {
     leased: Option<Time>,
     /// The latest view that this life was told of.
     known: Option<View>,
-    user: User,
-    /// What its user asked and has no answer to: to give up, or to leave.
-    asked: Option<Command>,
-}
-
-/// How a user stands, told by commands and events alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum User {
-    Outside,
-    Waiting(Patience, Access),
-    Inside(Access, Stay),
+    account: Account,
 }
 
 struct Letter<M> {
@@ -102,22 +74,6 @@ struct Letter<M> {
 struct Clerk<P: Succession> {
     effects: Vec<Effect<Viewed<P>>>,
     notes: Option<String>,
-}
-
-impl Tally {
-    /// A node hears of a view.
-    fn news(&mut self, user: User, before: Option<View>, view: &View, id: NodeId) {
-        let Some(before) = before else { return };
-        let stays = before.stay(id).is_some() && before.stay(id) == view.stay(id);
-        self.skipped += u64::from(view.epoch().0 > before.epoch().0 + 1);
-        match (user, stays) {
-            (User::Outside, _) => {}
-            (User::Inside(..), true) => self.kept += 1,
-            (User::Inside(..), false) => self.lost += 1,
-            (User::Waiting(..), true) => self.waited += 1,
-            (User::Waiting(..), false) => self.waited_outside += 1,
-        }
-    }
 }
 
 impl<P: Succession> Sink<Viewed<P>> for Clerk<P> {
@@ -139,14 +95,7 @@ where
 {
     /// So many nodes, all in the first view and with a lease.
     pub(super) fn new(nodes: usize, make: fn(NodeId) -> P, facts: Facts, slip: Option<Slip>, traced: bool) -> Self {
-        let node = |_| Node {
-            process: None,
-            life: Incarnation(0),
-            leased: None,
-            known: None,
-            user: User::Outside,
-            asked: None,
-        };
+        let node = |_| Node { process: None, life: Incarnation(0), leased: None, known: None, account: Account::IDLE };
         Self {
             make,
             facts,
@@ -156,8 +105,7 @@ where
             views: Vec::new(),
             letters: Vec::new(),
             timers: Vec::new(),
-            shared_fence: None,
-            exclusive_fence: None,
+            fences: Fences::default(),
             tally: Tally::default(),
             trace: traced.then(String::new),
         }
@@ -225,9 +173,8 @@ where
         self.tell_and_renew_all()?;
         for _ in 0..STEPS_IN_PEACE {
             self.now += Duration::from_nanos(1);
-            let inside =
-                self.nodes.iter().position(|node| matches!(node.user, User::Inside(..)) && node.asked.is_none());
-            let somebody_waits = self.nodes.iter().any(|node| node.user != User::Outside);
+            let inside = self.nodes.iter().position(|node| node.account.is_at_home());
+            let somebody_waits = self.nodes.iter().any(|node| !node.account.is_content());
             match inside {
                 Some(place) => self.command(place, Command::Release)?,
                 None if !self.letters.is_empty() => self.arrive(0)?,
@@ -235,7 +182,7 @@ where
                 None => break,
             }
         }
-        match self.nodes.iter().position(|node| node.user != User::Outside || node.asked.is_some()) {
+        match self.nodes.iter().position(|node| !node.account.is_content()) {
             Some(place) => Err(format!("{} waits for ever", NodeId::from_index(place))),
             None => Ok(()),
         }
@@ -294,10 +241,10 @@ where
         }
         let view = self.views[view].clone();
         let is_news = node.known.as_ref().is_none_or(|known| known.epoch() < view.epoch());
-        let loses = matches!(node.user, User::Inside(_, stay) if is_news && view.stay(id) != Some(stay));
+        let loses = matches!(node.account.user, User::Inside(_, stay) if is_news && view.stay(id) != Some(stay));
         if is_news {
             let before = node.known.replace(view.clone());
-            self.tally.news(node.user, before, &view, id);
+            self.tally.news(node.account.user, before, &view, id);
         }
         if self.slip == Some(Slip::WaitsForNobody) && is_news {
             self.forge_reports(id, &view)?;
@@ -308,8 +255,7 @@ where
             return Err(format!("{id} tells {} times that it lost its entry", lost.len()));
         }
         if loses {
-            self.nodes[place].user = User::Outside;
-            self.nodes[place].asked = None;
+            self.nodes[place].account.lose();
         }
         self.hear_all(id, others)
     }
@@ -351,7 +297,7 @@ where
         let id = NodeId::from_index(place);
         let node = &mut self.nodes[place];
         (node.process, node.leased, node.known) = (None, None, None);
-        (node.user, node.asked) = (User::Outside, None);
+        node.account = Account::IDLE;
         self.timers.retain(|(owner, _)| *owner != id);
     }
 
@@ -368,30 +314,15 @@ where
 
     fn ask(&mut self, place: usize, pick: usize) -> Result<(), String> {
         let node = &self.nodes[place];
-        if node.process.is_none() || node.asked.is_some() {
-            return Ok(());
+        match node.account.whim(pick).filter(|_| node.process.is_some()) {
+            Some(command) => self.command(place, command),
+            None => Ok(()),
         }
-        let command = match (node.user, pick % 4) {
-            (User::Outside, 0 | 1) => Command::Acquire,
-            (User::Outside, 2) => Command::Try,
-            (User::Outside, _) => Command::Share,
-            (User::Waiting(..), 0) => Command::Cancel,
-            (User::Inside(..), 0) => Command::Release,
-            (User::Waiting(..) | User::Inside(..), _) => return Ok(()),
-        };
-        self.command(place, command)
     }
 
     fn command(&mut self, place: usize, command: Command) -> Result<(), String> {
-        let node = &mut self.nodes[place];
-        match command {
-            Command::Acquire => node.user = User::Waiting(Patience::Wait, Access::Exclusive),
-            Command::Try => node.user = User::Waiting(Patience::Try, Access::Exclusive),
-            Command::Share => node.user = User::Waiting(Patience::Wait, Access::Shared),
-            Command::Cancel | Command::Release => node.asked = Some(command),
-        }
-        let id = NodeId::from_index(place);
-        self.take(id, Input::Command(command))
+        self.nodes[place].account.asks(command);
+        self.take(NodeId::from_index(place), Input::Command(command))
     }
 
     fn lose(&mut self, place: usize) {
@@ -477,63 +408,39 @@ where
     fn hear_all(&mut self, id: NodeId, events: Vec<Event>) -> Result<(), String> {
         events.into_iter().try_for_each(|event| self.hear(id, event))?;
         let node = &self.nodes[id.index()];
-        let is_inside = matches!(node.user, User::Inside(..));
         let standing = node.process.as_ref().map(|process| process.inner().standing());
-        if is_inside == matches!(standing, Some(Standing::Inside(_))) {
+        if node.account.is_inside() == matches!(standing, Some(Standing::Inside(_))) {
             Ok(())
         } else {
-            Err(format!("{id}, whose user is {:?}, is {standing:?}", node.user))
+            Err(format!("{id}, whose user is {:?}, is {standing:?}", node.account.user))
         }
     }
 
     fn hear(&mut self, id: NodeId, event: Event) -> Result<(), String> {
-        let node = &self.nodes[id.index()];
-        let (user, asked) = match (node.user, event, node.asked) {
-            (User::Waiting(_, access), Event::Entered { fence, until }, asked) if node.leased == Some(until) => {
-                let stay = self.admit(id, access, fence)?;
-                (User::Inside(access, stay), asked)
-            }
-            (User::Inside(..), Event::Extended { until }, asked) if node.leased == Some(until) => (node.user, asked),
-            (User::Waiting(Patience::Try, _), Event::Denied, asked) => (User::Outside, asked),
-            (User::Waiting(..), Event::Cancelled, Some(Command::Cancel))
-            | (User::Inside(..), Event::Left, Some(Command::Release)) => (User::Outside, None),
-            // Asked to give up while it was still, a node may be inside or denied before it takes that.
-            (User::Inside(..), Event::Refused(Refusal::AlreadyInside), Some(Command::Cancel))
-            | (User::Outside, Event::Refused(Refusal::NotWaiting), Some(Command::Cancel)) => (node.user, None),
-            (user, event, asked) => {
-                return Err(format!("{id}, which is {user:?} and asked for {asked:?}, says '{event}'"));
-            }
-        };
         let node = &mut self.nodes[id.index()];
-        (node.user, node.asked) = (user, asked);
-        Ok(())
+        let stay = node.known.as_ref().and_then(|known| known.stay(id));
+        match node.account.hear(event, stay, node.leased).map_err(|breach| format!("the user of {id} {breach}"))? {
+            Some((access, fence)) => self.admit(id, access, fence),
+            None => Ok(()),
+        }
     }
 
     /// Who enters is alone, unless all share, and has the largest fence.
-    fn admit(&mut self, id: NodeId, access: Access, fence: Fence) -> Result<Stay, String> {
+    fn admit(&mut self, id: NodeId, access: Access, fence: Fence) -> Result<(), String> {
         let access = if self.facts.shares { access } else { Access::Exclusive };
-        let counts = |place: &usize| match self.nodes[*place].user {
+        let in_its_way = |place: &usize| match self.nodes[*place].account.user {
             User::Inside(other, stay) => {
                 let conflicts = !self.facts.shares || access.conflicts(other);
                 conflicts && (self.stay_in_latest(*place) == Some(stay) || self.nodes[*place].leased.is_some())
             }
             User::Outside | User::Waiting(..) => false,
         };
-        if let Some(other) = (0..self.nodes.len()).find(counts) {
+        let mut others = (0..self.nodes.len()).filter(|place| *place != id.index());
+        if let Some(other) = others.find(in_its_way) {
             return Err(format!("{id} enters while {} is inside", NodeId::from_index(other)));
         }
         self.tally.later_entries += u64::from(fence.epoch > View::FIRST);
-        let (exclusive, shared) = (self.exclusive_fence, self.shared_fence);
-        let (kept, last) = match access {
-            Access::Exclusive => (&mut self.exclusive_fence, exclusive.max(shared)),
-            Access::Shared => (&mut self.shared_fence, exclusive),
-        };
-        *kept = (*kept).max(Some(fence));
-        if last.is_some_and(|last| fence <= last) {
-            return Err(format!("{id} enters with {fence} after {last:?}"));
-        }
-        let known = self.nodes[id.index()].known.as_ref().and_then(|known| known.stay(id));
-        known.ok_or_else(|| format!("{id} enters, but is in no view"))
+        self.fences.admit(access, fence).map_err(|breach| format!("{id} {breach}"))
     }
 
     fn note(&mut self, line: impl FnOnce() -> String) {
