@@ -244,6 +244,7 @@ const RUN_OPTIONS: [&str; 30] = [
     "requests",
     "form",
     "quorums",
+    "passing",
     "sequential",
 ];
 

@@ -404,9 +404,9 @@ impl TokenRingAcknowledged {
     /// and that is dead or this node itself.
     fn send_on(&mut self, cargo: Cargo, out: &mut Effects<'_, Self>) {
         if let Some(pass) = self.passing.begin(cargo) {
-            out.set_timer(Timer::Silence(pass.number), Span::exactly(self.place.answer));
             let cargo = cargo.moved(pass.hops, self.place.round);
-            return out.send(pass.to, Message::Pass { number: pass.number, cargo });
+            out.send(pass.to, Message::Pass { number: pass.number, cargo });
+            return out.set_timer(Timer::Silence(pass.number), Span::exactly(self.place.answer));
         }
         match cargo {
             Cargo::Token(token) => self.remain_alone(token, out),
@@ -450,16 +450,20 @@ impl TokenRingAcknowledged {
             self.watch = Watch::Asleep;
             return;
         }
-        self.be_patient(out);
         if self.passing.has_token() {
             self.watch = Watch::Awake;
-            return;
+            out.note("TA-8", format_args!("does not search: it still passes the token on"));
+            return self.be_patient(out);
         }
         let generation = Epoch(self.sought.max(self.seen.epoch).0.saturating_add(1));
         self.sought = generation;
         self.watch = Watch::Searching(generation);
         out.note("TA-8", format_args!("searches for the token, to make one of generation {generation}"));
         self.send_on(Cargo::Search(Search { starter: self.place.me, generation }), out);
+        // Where all others are dead, the search has ended already.
+        if self.watch != Watch::Asleep {
+            self.be_patient(out);
+        }
     }
 
     fn be_patient(&self, out: &mut Effects<'_, Self>) {

@@ -28,15 +28,16 @@ use quorate_core::mutex::quorum::Quorums;
 use quorate_core::mutex::voting::Asks;
 use quorate_core::mutex::{
     Central, Lamport, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaImplicit, RicartAgrawalaModulo,
-    RicartAgrawalaRing, RoucairolCarvalho, TokenRequest, TokenRing, central, lamport, raymond, readers_writers,
-    ricart_agrawala, ricart_agrawala_implicit, ricart_agrawala_modulo, ricart_agrawala_ring, roucairol_carvalho,
-    token_request, token_ring,
+    RicartAgrawalaRing, RoucairolCarvalho, TokenRequest, TokenRing, TokenRingAcknowledged, central, lamport, raymond,
+    readers_writers, ricart_agrawala, ricart_agrawala_implicit, ricart_agrawala_modulo, ricart_agrawala_ring,
+    roucairol_carvalho, token_request, token_ring, token_ring_acknowledged,
 };
 use quorate_core::mutex::{Maekawa, Voting, maekawa, voting};
 
 type Modulo = RicartAgrawalaModulo;
 type RequestRing = RicartAgrawalaRing;
 type Implicit = RicartAgrawalaImplicit;
+type Acknowledged = TokenRingAcknowledged;
 type First = RicartAgrawala1981;
 type Arbiter = Arbitrated<GrantBook>;
 type Patron = Arbitrated<Row>;
@@ -70,6 +71,9 @@ pub(super) fn algorithms() -> Vec<Entry> {
         }),
         mutex::<TokenRing>(&token_ring::FACTS, |me, around| {
             Erased::new(TokenRing::new(me, around.group.clone(), around.bounds))
+        }),
+        mutex::<Acknowledged>(&token_ring_acknowledged::FACTS, |me, around| {
+            Erased::new(Acknowledged::new(me, around.group.clone(), around.bounds))
         }),
         mutex::<TokenRequest>(&token_request::FACTS, |me, around| {
             Erased::new(TokenRequest::new(me, around.group.clone()))

@@ -73,10 +73,19 @@ impl Dice {
 
 /// What happens to a node at an instant.
 enum Occurrence {
-    Message { from: NodeId, message: Message },
-    Timer { timer: Timer, serial: u64 },
+    Message {
+        from: NodeId,
+        message: Message,
+    },
+    Timer {
+        timer: Timer,
+        serial: u64,
+    },
     /// Only if the user still has this request under way, or none if there have been as many.
-    Command { command: Command, request: u64 },
+    Command {
+        command: Command,
+        request: u64,
+    },
     Death,
 }
 
@@ -126,10 +135,8 @@ impl World {
 
     fn new(weather: Weather, seed: u64) -> Self {
         let group = Group::of_size(weather.nodes);
-        let bounds = Bounds {
-            message: Duration::from_nanos(MESSAGE),
-            processing: Duration::from_nanos(weather.processing),
-        };
+        let bounds =
+            Bounds { message: Duration::from_nanos(MESSAGE), processing: Duration::from_nanos(weather.processing) };
         let host = |me| Host {
             node: Node::new(me, group.clone(), bounds),
             alive: true,
@@ -179,7 +186,11 @@ impl World {
             }
             self.happen(node, stood, occurrence)?;
         }
-        if self.is_served() { Ok(()) } else { Err(format!("nothing happens, and {:?} wait", self.users(User::Waiting))) }
+        if self.is_served() {
+            Ok(())
+        } else {
+            Err(format!("nothing happens, and {:?} wait", self.users(User::Waiting)))
+        }
     }
 
     fn is_served(&self) -> bool {
