@@ -214,7 +214,7 @@ pub(crate) struct SweepArgs {
 }
 
 /// What describes one run, and so not a whole family.
-const RUN_OPTIONS: [&str; 30] = [
+const RUN_OPTIONS: [&str; 31] = [
     "algorithm",
     "nodes",
     "seed",

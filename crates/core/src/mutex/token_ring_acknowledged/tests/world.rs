@@ -92,16 +92,14 @@ enum Occurrence {
 struct Host {
     node: Node,
     alive: bool,
-    timers: BTreeMap<Number, (Timer, u64)>,
+    /// The timers that are set, by how they are written, and which of all settings each is.
+    timers: BTreeMap<String, u64>,
     /// Until when it is busy with what is in line.
     busy: u64,
     user: User,
     /// How many requests the user has made.
     requests: u64,
 }
-
-/// Timers by a key that is ordered.
-type Number = String;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum User {
@@ -121,8 +119,9 @@ pub(super) struct World {
     deaths_left: usize,
     /// From then on nobody dies and nobody asks.
     calm: u64,
+    is_hurried: bool,
     last: Option<Fence>,
-    pub(super) tally: Tally,
+    tally: Tally,
 }
 
 impl World {
@@ -147,6 +146,7 @@ impl World {
         };
         let mut dice = Dice(seed);
         let calm = 50 + dice.below(3_000);
+        let is_hurried = dice.one_in(3);
         let hosts = group.iter().map(host).collect();
         let mut world = Self {
             weather,
@@ -157,6 +157,7 @@ impl World {
             hosts,
             deaths_left: weather.deaths,
             calm,
+            is_hurried,
             last: None,
             tally: Tally::default(),
         };
@@ -263,8 +264,11 @@ impl World {
             Occurrence::Message { from, message } => Some(Input::Message { from, message }),
             Occurrence::Timer { timer, serial } => {
                 let key = format!("{timer:?}");
-                let is_set = host.timers.get(&key).is_some_and(|(_, set)| *set == serial);
-                is_set.then(|| host.timers.remove(&key).map(|_| Input::Timer(timer))).flatten()
+                if host.timers.get(&key) != Some(&serial) {
+                    return None;
+                }
+                host.timers.remove(&key);
+                Some(Input::Timer(timer))
             }
             Occurrence::Command { command, request } => {
                 let makes_sense = match command {
@@ -308,7 +312,7 @@ impl World {
                 }
                 Effect::SetTimer { timer, span } => {
                     let serial = self.planned + 1;
-                    self.hosts[node.index()].timers.insert(format!("{timer:?}"), (timer, serial));
+                    self.hosts[node.index()].timers.insert(format!("{timer:?}"), serial);
                     self.plan(self.now + span.earliest.nanos(), node, Occurrence::Timer { timer, serial });
                 }
                 Effect::CancelTimer(timer) => {
@@ -324,11 +328,11 @@ impl World {
         }
     }
 
-    /// Some runs have fast tokens and slow acknowledgements, so that a token comes round before these.
+    /// In a hurry, tokens are fast and acknowledgements slow, so that a token comes round before these.
     fn delay(&mut self, message: &Message) -> u64 {
         match message {
-            Message::Pass { .. } if self.calm % 3 == 0 => self.dice.below(2),
-            Message::Received(_) if self.calm % 3 == 0 => self.weather.slowest,
+            Message::Pass { .. } if self.is_hurried => self.dice.below(2),
+            Message::Received(_) if self.is_hurried => self.weather.slowest,
             Message::Pass { .. } | Message::Received(_) => self.dice.up_to(self.weather.slowest),
         }
     }
