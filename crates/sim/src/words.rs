@@ -59,7 +59,8 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
         Done::CancelTimer(timer) => (Sort::Control, format!("cancels timer {}", json(timer))),
         Done::Emit(event) => (Sort::Event, clean(&event.to_string()).into_owned()),
         Done::Rule { rule, text } => (Sort::Rule, format!("{} {}", clean(rule), clean(&text.to_string()))),
-        Done::Handed { .. } => return None,
+        // A rule says it in words.
+        Done::Handed { .. } | Done::Told(_) => return None,
     })
 }
 
