@@ -350,7 +350,7 @@ impl World {
 
     fn hear(&mut self, node: NodeId, event: Event) -> Result<(), String> {
         let user = match (self.hosts[node.index()].user, event) {
-            (User::Waiting, Event::Entered { fence }) => {
+            (User::Waiting, Event::Entered { fence, .. }) => {
                 self.admit(node, fence)?;
                 User::Inside
             }
