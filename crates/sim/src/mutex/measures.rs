@@ -231,10 +231,23 @@ pub struct ViewSummary {
     pub accepted: u64,
     /// How often it refused somebody whose time was over.
     pub refused: u64,
+    /// The longest time from a crash to the next entry, in nanoseconds, if somebody crashed and somebody entered after that.
+    pub recovery_ns: Option<u64>,
+    /// The last crash that nobody has entered after.
+    #[serde(skip)]
+    crashed: Option<Time>,
 }
 
 impl ViewSummary {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        match change(moment) {
+            Some((time, _, Change::Dies)) => self.crashed = self.crashed.or(Some(time)),
+            Some((time, _, Change::Enters { .. })) => {
+                let took = self.crashed.take().map(|crashed| time.since(crashed).nanos());
+                self.recovery_ns = self.recovery_ns.max(took);
+            }
+            Some(_) | None => {}
+        }
         if let Some((_, _, Told::View(view))) = told(moment) {
             self.epoch = self.epoch.max(view.epoch().0);
         }
