@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::{Duration, NodeId};
 use quorate_lab::compare::Book;
-use quorate_lab::mutex::Settings;
+use quorate_lab::mutex::{Keeper, Settings};
 use quorate_lab::{LabError, Mutex, Spec};
 use quorate_sim::metrics::Delay;
 use quorate_sim::moment::Moment;
@@ -119,6 +119,18 @@ impl Present for Mutex {
             readers: readers.unwrap_or_default(),
             views,
         })
+    }
+
+    /// Between processes there is no oracle: the members keep the membership themselves.
+    fn for_real(settings: &mut Settings) -> anyhow::Result<()> {
+        if let Some(views) = &mut settings.views {
+            anyhow::ensure!(
+                views.membership != Keeper::Impatient,
+                "Real processes keep their membership themselves, and wait for leases; leave --membership out."
+            );
+            views.membership = Keeper::Replica;
+        }
+        Ok(())
     }
 
     /// Everyone asks once, at once.
