@@ -110,14 +110,14 @@ impl Users for Contenders {
                 user.standing = Standing::Inside;
                 story.past.push(Past::Enters(packed(*fence), user.access));
             }
-            News::Told(Event::Left | Event::Denied | Event::Cancelled) => {
+            News::Told(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) => {
                 user.standing = Standing::Outside;
                 user.access = Access::Exclusive;
                 if waited {
                     story.past.push(Past::Ends);
                 }
             }
-            News::Told(Event::Refused(_)) => {}
+            News::Told(Event::Extended { .. } | Event::Refused(_)) => {}
             News::Crashed => {
                 user.standing = Standing::Stranded;
                 user.access = Access::Exclusive;

@@ -40,6 +40,11 @@ pub(crate) trait Present: FamilyLab {
     /// Changes settings for nodes that people speak to by hand: nobody else asks anything.
     fn by_hand(_settings: &mut Self::Settings) {}
 
+    /// Changes settings for real processes, which have nobody outside to rely on, or says what cannot be.
+    fn for_real(_settings: &mut Self::Settings) -> anyhow::Result<()> {
+        Ok(())
+    }
+
     /// A small run that shows what the algorithm does.
     fn example(algorithm: &str) -> Spec<Self>;
 

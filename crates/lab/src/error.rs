@@ -49,6 +49,23 @@ pub enum LabError {
         /// Which sizes there are.
         sizes: &'static str,
     },
+    /// The algorithm cannot go from one view to the next.
+    #[error("'{name}' cannot run in views: 'quorate explain {name}' says why. Without --views it runs as in the book.")]
+    NoViews {
+        /// The algorithm.
+        name: String,
+    },
+    /// No lease could be renewed in time.
+    #[error(
+        "A keepalive every {keepalive} is too late for leases that members trust for {trusted}: give a shorter --keepalive, or a \
+         longer --lease."
+    )]
+    LateKeepalive {
+        /// How long after a renewal the next one is asked for.
+        keepalive: quorate_sim::settings::Length,
+        /// For how long a lease is trusted.
+        trusted: quorate_sim::settings::Length,
+    },
     /// More nodes than an id can number.
     #[error("{nodes} nodes are too many: at most {most} fit.")]
     TooManyNodes {

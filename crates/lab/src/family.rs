@@ -18,6 +18,7 @@ use crate::spec::Spec;
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Medium, NodeId, Time};
 use quorate_registry::{AnyCodec, Entry, Erased, Family};
+use quorate_sim::Views;
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Moment, Observer};
 use quorate_sim::property::Verdict;
@@ -64,12 +65,17 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// What the algorithm is called, and where it is explained.
     fn profile(entry: &Self::Entry) -> &'static Profile;
 
-    /// How the algorithm's messages and disks become bytes.
-    fn codec(entry: &Self::Entry) -> AnyCodec;
+    /// How the messages and disks of the algorithm's nodes become bytes, as this experiment makes them.
+    fn codec(spec: &Spec<Self>, entry: &Self::Entry) -> AnyCodec;
 
     /// Whether the algorithm copes by itself with links that lose and repeat. Where it does not, reliable links are put
     /// under it unless the user wants none.
-    fn copes_with_loss(entry: &Self::Entry) -> bool;
+    fn copes_with_loss(spec: &Spec<Self>, entry: &Self::Entry) -> bool;
+
+    /// Whether nodes want to know when a peer's process is gone.
+    fn hears_of_deaths(_spec: &Spec<Self>) -> bool {
+        false
+    }
 
     /// Whether the algorithm needs links that keep the order of messages. Then they do.
     fn needs_fifo(_entry: &Self::Entry) -> bool {
@@ -165,6 +171,11 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// How long a sync of the disk takes unless somebody says otherwise.
     fn usual_disk() -> Latency {
         Latency::Fixed(Duration::ZERO)
+    }
+
+    /// How nodes are let into views, if the simulator does that.
+    fn views(_spec: &Spec<Self>) -> Option<Views> {
+        None
     }
 
     /// Experiments that together try this algorithm as hard as it must bear: one of them unless the family knows more.

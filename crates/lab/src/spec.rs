@@ -196,7 +196,12 @@ impl<F: FamilyLab> Spec<F> {
     }
 
     fn copes_with_loss(&self) -> bool {
-        find(&self.algorithm).and_then(F::entry).is_some_and(F::copes_with_loss)
+        find(&self.algorithm).and_then(F::entry).is_some_and(|entry| F::copes_with_loss(self, entry))
+    }
+
+    /// Whether nothing goes wrong.
+    pub(crate) fn is_calm(&self) -> bool {
+        !self.can_lose() && self.random_faults.is_empty() && self.all_faults().next().is_none()
     }
 
     /// The faults of the command line, then those of the script.

@@ -1,5 +1,7 @@
 //! Mutual exclusion on the command line.
 
+mod views;
+
 use super::{Basics, FamilyArgs, Options, Present};
 use crate::args::whole;
 use crate::paint;
@@ -8,7 +10,7 @@ use clap::{Args, ValueEnum};
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::{Duration, NodeId};
 use quorate_lab::compare::Book;
-use quorate_lab::mutex::Settings;
+use quorate_lab::mutex::{Keeper, Settings};
 use quorate_lab::{LabError, Mutex, Spec};
 use quorate_sim::metrics::Delay;
 use quorate_sim::moment::Moment;
@@ -16,6 +18,7 @@ use quorate_sim::mutex::{Change, MutexSummary, Pattern, change};
 use quorate_sim::property::Kind;
 use quorate_sim::settings::{Chance, Latency, NodeSet};
 use std::io::{self, Write};
+use views::ViewArgs;
 
 /// Options that only mutual exclusion understands.
 #[derive(Args)]
@@ -45,6 +48,8 @@ pub(crate) struct MutexArgs {
     /// How likely a request that waits its turn only reads, beside others who do.
     #[arg(long, value_name = "CHANCE")]
     readers: Option<Chance>,
+    #[command(flatten)]
+    views: ViewArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -66,7 +71,7 @@ impl From<WorkloadArg> for Pattern {
 
 impl Options for MutexArgs {
     fn given(&self) -> Option<&'static str> {
-        let Self { entries, workload, requesters, hold, think, tries, cancels, readers } = self;
+        let Self { entries, workload, requesters, hold, think, tries, cancels, readers, views } = self;
         let given = [
             (entries.is_some(), "entries"),
             (workload.is_some(), "workload"),
@@ -76,6 +81,7 @@ impl Options for MutexArgs {
             (tries.is_some(), "try"),
             (cancels.is_some(), "cancel"),
             (readers.is_some(), "readers"),
+            (views.settings().is_some(), "views"),
         ];
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
@@ -100,6 +106,7 @@ impl Present for Mutex {
 
     fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
         let MutexArgs { entries, workload, hold, think, tries, cancels, readers, .. } = args.mutex;
+        let views = args.mutex.views.settings();
         let usual = Settings::default();
         Ok(Settings {
             entries: entries.unwrap_or(usual.entries),
@@ -110,7 +117,20 @@ impl Present for Mutex {
             tries: tries.unwrap_or_default(),
             cancels: cancels.unwrap_or_default(),
             readers: readers.unwrap_or_default(),
+            views,
         })
+    }
+
+    /// Between processes there is no oracle: the members keep the membership themselves.
+    fn for_real(settings: &mut Settings) -> anyhow::Result<()> {
+        if let Some(views) = &mut settings.views {
+            anyhow::ensure!(
+                views.membership != Keeper::Impatient,
+                "Real processes keep their membership themselves, and wait for leases; leave --membership out."
+            );
+            views.membership = Keeper::Replica;
+        }
+        Ok(())
     }
 
     /// Everyone asks once, at once.
@@ -153,6 +173,12 @@ impl Present for Mutex {
             let promise =
                 if facts.order == ServiceOrder::HappenedBefore { "0: happened-before order" } else { "no promise" };
             table.row("out of order", count.to_string(), promise)?;
+        }
+        if let Some(views) = mutex.views {
+            table.row("last view", views.epoch.to_string(), "")?;
+            table.row("entries lost", views.lost.to_string(), "")?;
+            let refused = format!("{} times, refused {}", views.accepted, count(views.refused, "time"));
+            table.row("resource used", refused, "")?;
         }
         Ok(())
     }

@@ -95,11 +95,11 @@ impl Observer<Command, Event> for Ledger {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         let Some((time, node, change)) = change(moment) else { return };
         match change {
-            Change::Enters(_) => self.reads(time, node),
+            Change::Enters { .. } => self.reads(time, node),
             Change::Leaves => self.writes(time, node),
-            // Whoever goes down has not written: the customer has the money still.
-            Change::Dies => drop(self.open.remove(&node)),
-            Change::Asks(..) | Change::GivesUp => {}
+            // Whoever goes down or is out has not written: the customer has the money still.
+            Change::Dies | Change::Loses => drop(self.open.remove(&node)),
+            Change::Asks(..) | Change::Extends { .. } | Change::GivesUp => {}
         }
     }
 }

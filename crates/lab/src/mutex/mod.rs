@@ -1,9 +1,11 @@
 //! The mutual-exclusion family in the lab.
 
 mod users;
+mod views;
 mod weather;
 
 pub use users::Users;
+pub use views::{Keeper, ViewSettings};
 
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge, Place};
@@ -14,6 +16,7 @@ use quorate_core::about::Profile;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
 use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode, find};
+use quorate_sim::Views;
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::Moment;
 use quorate_sim::mutex::{
@@ -50,6 +53,9 @@ pub struct Settings {
     /// How likely a request that waits its turn only reads. Journals of earlier versions do not say.
     #[serde(default)]
     pub readers: Chance,
+    /// That the algorithm runs in views, and how, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub views: Option<ViewSettings>,
 }
 
 impl Default for Settings {
@@ -63,6 +69,7 @@ impl Default for Settings {
             tries: Chance::default(),
             cancels: Chance::default(),
             readers: Chance::default(),
+            views: None,
         }
     }
 }
@@ -103,13 +110,21 @@ impl FamilyLab for Mutex {
         &entry.facts.profile
     }
 
-    fn codec(entry: &MutexEntry) -> AnyCodec {
-        entry.codec
+    fn codec(spec: &Spec<Self>, entry: &MutexEntry) -> AnyCodec {
+        match (&spec.settings.views, &entry.views) {
+            (Some(ViewSettings { membership: Keeper::Replica, .. }), Some(views)) => views.member_codec,
+            (Some(_), Some(views)) => views.told.codec,
+            (Some(_) | None, _) => entry.codec,
+        }
     }
 
-    /// The book's links lose nothing.
-    fn copes_with_loss(_entry: &MutexEntry) -> bool {
-        false
+    /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
+    fn copes_with_loss(spec: &Spec<Self>, _entry: &MutexEntry) -> bool {
+        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
+    }
+
+    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
+        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
     }
 
     fn needs_fifo(entry: &MutexEntry) -> bool {
@@ -128,6 +143,9 @@ impl FamilyLab for Mutex {
         if let Err(sizes) = (entry.facts.fits)(spec.nodes) {
             return Err(LabError::NoSuchGroup { name: spec.algorithm.clone(), nodes: spec.nodes, sizes });
         }
+        if let Some(views) = &spec.settings.views {
+            views.validate(spec, entry)?;
+        }
         match spec.settings.requesters.iter().find(|node| node.index() >= spec.nodes) {
             Some(node) => Err(LabError::NoSuchRequester { node: *node, nodes: spec.nodes }),
             None => Ok(()),
@@ -139,7 +157,14 @@ impl FamilyLab for Mutex {
         entry: &'static MutexEntry,
     ) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
         let around = spec.surroundings();
-        spec.linked(move |me| (entry.make)(me, &around))
+        let views = spec.settings.views;
+        spec.linked(move |me| match (&views, &entry.views) {
+            (Some(views @ ViewSettings { membership: Keeper::Replica, .. }), Some(forms)) => {
+                (forms.member)(me, &around, views.terms())
+            }
+            (Some(_), Some(forms)) => (forms.told.make)(me, &around),
+            (Some(_) | None, _) => (entry.make)(me, &around),
+        })
     }
 
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
@@ -152,8 +177,8 @@ impl FamilyLab for Mutex {
         Some(command.name())
     }
 
-    fn scripted(_settings: &Settings) -> Settings {
-        Settings::default()
+    fn scripted(settings: &Settings) -> Settings {
+        Settings { views: settings.views, ..Settings::default() }
     }
 
     /// Fewer requests, by those who are left.
@@ -180,13 +205,17 @@ impl FamilyLab for Mutex {
         let case = Case { group: &spec.group(), load: Load::Some };
         let hops = (entry.facts.cost.client_delay)(&case).most.unwrap_or(2).max(2);
         let settled = spec.typical().times(hops) + spec.processing.typical().times(hops);
-        Measures::new(spec.nodes, keeper, settled)
+        let measures = Measures::new(spec.nodes, keeper, settled);
+        if spec.settings.views.is_some() { measures.with_views() } else { measures }
     }
 
     fn properties(spec: &Spec<Self>, entry: &MutexEntry, care: Care) -> Properties {
         let Settings { requesters, workload, entries, .. } = &spec.settings;
         let requesters = if requesters.is_empty() { spec.nodes } else { requesters.len() };
+        // What is promised of the order of requests is promised inside a view.
+        let is_upset = spec.settings.views.is_some() && !spec.is_calm();
         let overtaking = match entry.facts.fairness {
+            _ if is_upset => None,
             Fairness::None => None,
             Fairness::FromAsking(most) => Some(Promise { most: most(spec.nodes), from: From::Asking }),
             // Where links repeat and hold back, arriving is not being heard.
@@ -199,11 +228,12 @@ impl FamilyLab for Mutex {
             service: entry.facts.service != Service::Doubtful,
             shares: entry.facts.shares,
             order: match (entry.facts.order, care) {
-                _ if spec.nodes > MOST_ORDERED => OrderWatch::Ignored,
+                _ if spec.nodes > MOST_ORDERED || is_upset => OrderWatch::Ignored,
                 (ServiceOrder::HappenedBefore, _) => OrderWatch::Promised,
                 (ServiceOrder::Arrival | ServiceOrder::None, Care::Figures) => OrderWatch::Counted,
                 (ServiceOrder::Arrival | ServiceOrder::None, Care::Verdicts) => OrderWatch::Ignored,
             },
+            leases: spec.settings.views.is_some(),
             contention: !spec.is_scripted() && *workload != Pattern::Single && requesters > 1 && *entries > 1,
         };
         Properties::new(spec.nodes, expects)
@@ -215,14 +245,21 @@ impl FamilyLab for Mutex {
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
-        spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000))
+        let busy = spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000));
+        // Some faults must last for longer than a lease.
+        spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(6)))
     }
 
     /// A network that never falls quiet is not waited for: what it does when nobody wants in is no part of what was asked.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
         let restless = find(&spec.algorithm).and_then(Self::entry).is_some_and(|entry| entry.facts.restless);
-        Limits { settle: if restless { Duration::ZERO } else { usual.settle }, ..usual }
+        let ends_at_once = restless || spec.settings.views.is_some();
+        Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, ..usual }
+    }
+
+    fn views(spec: &Spec<Self>) -> Option<Views> {
+        spec.settings.views.and_then(|views| views.in_world())
     }
 
     fn weather(entry: &MutexEntry) -> Vec<Spec<Self>> {
@@ -230,7 +267,7 @@ impl FamilyLab for Mutex {
     }
 
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {
-        let Settings { entries, workload, requesters, hold, think, tries, cancels, readers } = &spec.settings;
+        let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views } = &spec.settings;
         let usual = Settings::default();
         let length = |name: &str, length: &Option<Latency>| {
             length.map(|length| Flag { place: Place::Times, text: format!("--{name} {length}") })
@@ -246,6 +283,7 @@ impl FamilyLab for Mutex {
             Flag::unless(tries.is_zero(), Place::Links, format!("--try {tries}")),
             Flag::unless(cancels.is_zero(), Place::Links, format!("--cancel {cancels}")),
             Flag::unless(readers.is_zero(), Place::Links, format!("--readers {readers}")),
+            views.map(|views| Flag { place: Place::Front, text: views.flags() }),
         ];
         flags.into_iter().flatten().collect()
     }
@@ -278,7 +316,8 @@ impl Judge<Command, Event> for Properties {
 
 fn demand(spec: &Spec<Mutex>) -> Demand {
     let typical = spec.typical();
-    let Settings { entries, workload, requesters, hold, think, tries, cancels, readers } = spec.settings.clone();
+    let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views: _ } =
+        spec.settings.clone();
     let requesters: Vec<_> = if requesters.is_empty() { spec.group().iter().collect() } else { requesters };
     let askers = entries.min(requesters.len() as u64);
     let usual_think = match workload {

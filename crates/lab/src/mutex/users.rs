@@ -53,7 +53,13 @@ impl Script {
             | News::Told(Event::Refused(Refusal::AlreadyWaiting | Refusal::AlreadyInside)) => {
                 open.pop_front();
             }
-            News::Told(Event::Left | Event::Lost | Event::Extended { .. } | Event::Refused(Refusal::NotInside | Refusal::NotWaiting)) | News::Alarm => {}
+            News::Told(
+                Event::Left
+                | Event::Lost
+                | Event::Extended { .. }
+                | Event::Refused(Refusal::NotInside | Refusal::NotWaiting),
+            )
+            | News::Alarm => {}
             News::Crashed | News::Restarted => open.retain(|asks| *asks > now),
         }
     }

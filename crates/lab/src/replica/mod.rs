@@ -251,11 +251,11 @@ impl FamilyLab for Replica {
         entry.profile
     }
 
-    fn codec(entry: &ReplicaEntry) -> AnyCodec {
+    fn codec(_spec: &Spec<Self>, entry: &ReplicaEntry) -> AnyCodec {
         entry.codec
     }
 
-    fn copes_with_loss(_entry: &ReplicaEntry) -> bool {
+    fn copes_with_loss(_spec: &Spec<Self>, _entry: &ReplicaEntry) -> bool {
         true
     }
 

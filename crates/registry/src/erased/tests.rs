@@ -48,7 +48,12 @@ impl Protocol for Keeper {
             Input::DiskFull => out.emit_ahead("has no room".into()),
             Input::DiskFree => out.emit_ahead("has room again".into()),
             Input::Timer(never) => match never {},
-            Input::Message { .. } | Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) | Input::Lease(_) => {}
+            Input::Message { .. }
+            | Input::Saved(_)
+            | Input::Suspect(_)
+            | Input::Trust(_)
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }

@@ -12,15 +12,9 @@ use quorate_core::fixtures::ricart_agrawala_ring::ThrowsAway;
 use quorate_core::fixtures::roucairol_carvalho::{AnyReply, AsksOnce};
 use quorate_core::fixtures::token_request::NoTick;
 use quorate_core::fixtures::token_ring::{Regenerates, Uncancelled};
-use quorate_core::fixtures::toys::arbiter::Arbitrated;
-use quorate_core::fixtures::toys::embrace::Embrace;
-use quorate_core::fixtures::toys::favourite::Row;
-use quorate_core::fixtures::toys::forgetful::GrantBook;
-use quorate_core::fixtures::toys::lease::Leased;
-use quorate_core::fixtures::toys::slip::Ring;
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::voting::{Forgetful, Half};
-use quorate_core::fixtures::{Flaw, NoLock, RicartAgrawala1981, Spoilt, no_lock};
+use quorate_core::fixtures::{Flaw, NoLock, RicartAgrawala1981, no_lock};
 use quorate_core::mutex::central::WhenBusy;
 use quorate_core::mutex::maekawa::Form;
 use quorate_core::mutex::quorum::Quorums;
@@ -37,9 +31,6 @@ type Modulo = RicartAgrawalaModulo;
 type RequestRing = RicartAgrawalaRing;
 type Implicit = RicartAgrawalaImplicit;
 type First = RicartAgrawala1981;
-type Arbiter = Arbitrated<GrantBook>;
-type Patron = Arbitrated<Row>;
-type Circle = Arbitrated<Ring>;
 
 /// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<Entry> {
@@ -52,34 +43,16 @@ pub(super) fn algorithms() -> Vec<Entry> {
             Central::when_busy(me, around.group.clone(), WhenBusy::DenyAndQueue)
         }),
         in_views(&lamport::FACTS, |me, around| Lamport::new(me, around.group.clone())),
-        in_views(&ricart_agrawala::FACTS, |me, around| {
-            RicartAgrawala::new(me, around.group.clone())
-        }),
-        in_views(&ricart_agrawala::BROADCAST, |me, around| {
-            RicartAgrawala::new(me, around.group.clone())
-        }),
-        in_views(&ricart_agrawala_ring::FACTS, |me, around| {
-            RequestRing::new(me, around.group.clone())
-        }),
-        mutex(&ricart_agrawala_implicit::FACTS, |me, around| {
-            Implicit::new(me, around.group.clone(), around.bounds)
-        }),
-        mutex(&ricart_agrawala_modulo::FACTS, |me, around| {
-            Modulo::new(me, around.group.clone())
-        }),
-        in_views(&token_ring::FACTS, |me, around| {
-            TokenRing::new(me, around.group.clone(), around.bounds)
-        }),
-        in_views(&token_request::FACTS, |me, around| {
-            TokenRequest::new(me, around.group.clone())
-        }),
+        in_views(&ricart_agrawala::FACTS, |me, around| RicartAgrawala::new(me, around.group.clone())),
+        in_views(&ricart_agrawala::BROADCAST, |me, around| RicartAgrawala::new(me, around.group.clone())),
+        in_views(&ricart_agrawala_ring::FACTS, |me, around| RequestRing::new(me, around.group.clone())),
+        mutex(&ricart_agrawala_implicit::FACTS, |me, around| Implicit::new(me, around.group.clone(), around.bounds)),
+        mutex(&ricart_agrawala_modulo::FACTS, |me, around| Modulo::new(me, around.group.clone())),
+        in_views(&token_ring::FACTS, |me, around| TokenRing::new(me, around.group.clone(), around.bounds)),
+        in_views(&token_request::FACTS, |me, around| TokenRequest::new(me, around.group.clone())),
         in_views(&raymond::FACTS, |me, around| Raymond::new(me, around.group.clone())),
-        in_views(&roucairol_carvalho::FACTS, |me, around| {
-            RoucairolCarvalho::new(me, around.group.clone())
-        }),
-        in_views(&readers_writers::FACTS, |me, around| {
-            ReadersWriters::new(me, around.group.clone())
-        }),
+        in_views(&roucairol_carvalho::FACTS, |me, around| RoucairolCarvalho::new(me, around.group.clone())),
+        in_views(&readers_writers::FACTS, |me, around| ReadersWriters::new(me, around.group.clone())),
         in_views(&maekawa::FACTS, |me, around| quorum(me, around, Form::DeadlockFree, Quorums::Grid)),
         in_views(const { &maekawa::facts(Form::DeadlockFree, Quorums::Plane) }, |me, around| {
             quorum(me, around, Form::DeadlockFree, Quorums::Plane)
@@ -97,100 +70,42 @@ pub(super) fn fixtures() -> Vec<Entry> {
         mutex(const { &Flaw::ClockOnly.facts() }, |me, around| flawed(me, around, Flaw::ClockOnly)),
         mutex(const { &Flaw::NodeOnly.facts() }, |me, around| flawed(me, around, Flaw::NodeOnly)),
         mutex(const { &Flaw::FirstOnly.facts() }, |me, around| flawed(me, around, Flaw::FirstOnly)),
-        mutex(const { &AnyReturnEnds::facts() }, |me, around| {
-            AnyReturnEnds::node(me, around.group.clone())
-        }),
-        mutex(const { &DeniesForEver::facts() }, |me, around| {
-            DeniesForEver::node(me, around.group.clone())
-        }),
-        mutex(const { &any_order_facts() }, |me, around| {
-            Lamport::new(me, around.group.clone())
-        }),
-        mutex(const { &CrossesOutFirst::facts() }, |me, around| {
-            CrossesOutFirst::node(me, around.group.clone())
-        }),
-        mutex(const { &Uncancelled::facts() }, |me, around| {
-            Uncancelled::node(me, around.group.clone(), around.bounds)
-        }),
-        mutex(const { &Regenerates::facts() }, |me, around| {
-            Regenerates::node(me, around.group.clone(), around.bounds)
-        }),
-        mutex(const { &NoTick::facts() }, |me, around| {
-            NoTick::node(me, around.group.clone())
-        }),
-        mutex(const { &ForgetsToAsk::facts() }, |me, around| {
-            ForgetsToAsk::node(me, around.group.clone())
-        }),
-        mutex(const { &Deaf::facts() }, |me, around| {
-            Deaf::node(me, around.group.clone())
-        }),
-        mutex(const { &ThrowsAway::facts() }, |me, around| {
-            ThrowsAway::node(me, around.group.clone())
-        }),
-        mutex(const { &KeepsSilent::facts() }, |me, around| {
-            KeepsSilent::node(me, around.group.clone(), around.bounds)
-        }),
-        mutex(const { &OneWay::facts() }, |me, around| {
-            OneWay::node(me, around.group.clone(), around.bounds)
-        }),
-        mutex(const { &AsksOnce::facts() }, |me, around| {
-            AsksOnce::node(me, around.group.clone())
-        }),
-        mutex(const { &AnyReply::facts() }, |me, around| {
-            AnyReply::node(me, around.group.clone())
-        }),
-        mutex(const { &AllAreReaders::facts() }, |me, around| {
-            AllAreReaders::node(me, around.group.clone())
-        }),
+        mutex(const { &AnyReturnEnds::facts() }, |me, around| AnyReturnEnds::node(me, around.group.clone())),
+        mutex(const { &DeniesForEver::facts() }, |me, around| DeniesForEver::node(me, around.group.clone())),
+        mutex(const { &any_order_facts() }, |me, around| Lamport::new(me, around.group.clone())),
+        mutex(const { &CrossesOutFirst::facts() }, |me, around| CrossesOutFirst::node(me, around.group.clone())),
+        mutex(const { &Uncancelled::facts() }, |me, around| Uncancelled::node(me, around.group.clone(), around.bounds)),
+        mutex(const { &Regenerates::facts() }, |me, around| Regenerates::node(me, around.group.clone(), around.bounds)),
+        mutex(const { &NoTick::facts() }, |me, around| NoTick::node(me, around.group.clone())),
+        mutex(const { &ForgetsToAsk::facts() }, |me, around| ForgetsToAsk::node(me, around.group.clone())),
+        mutex(const { &Deaf::facts() }, |me, around| Deaf::node(me, around.group.clone())),
+        mutex(const { &ThrowsAway::facts() }, |me, around| ThrowsAway::node(me, around.group.clone())),
+        mutex(const { &KeepsSilent::facts() }, |me, around| KeepsSilent::node(me, around.group.clone(), around.bounds)),
+        mutex(const { &OneWay::facts() }, |me, around| OneWay::node(me, around.group.clone(), around.bounds)),
+        mutex(const { &AsksOnce::facts() }, |me, around| AsksOnce::node(me, around.group.clone())),
+        mutex(const { &AnyReply::facts() }, |me, around| AnyReply::node(me, around.group.clone())),
+        mutex(const { &AllAreReaders::facts() }, |me, around| AllAreReaders::node(me, around.group.clone())),
         mutex(const { &maekawa::facts(Form::Plain, Quorums::Grid) }, |me, around| {
             quorum(me, around, Form::Plain, Quorums::Grid)
         }),
         mutex(const { &maekawa::facts(Form::Plain, Quorums::Plane) }, |me, around| {
             quorum(me, around, Form::Plain, Quorums::Plane)
         }),
-        mutex(const { &Untold::facts() }, |me, around| {
-            Untold::node(me, around.group.clone())
-        }),
-        mutex(const { &Hasty::facts() }, |me, around| {
-            Hasty::node(me, around.group.clone())
-        }),
+        mutex(const { &Untold::facts() }, |me, around| Untold::node(me, around.group.clone())),
+        mutex(const { &Hasty::facts() }, |me, around| Hasty::node(me, around.group.clone())),
         mutex(const { &Rows::facts() }, |me, around| Rows::node(me, around.group.clone())),
-        mutex(const { &Half::facts() }, |me, around| {
-            Half::node(me, around.group.clone(), around.bounds)
-        }),
-        mutex(const { &Forgetful::facts() }, |me, around| {
-            Forgetful::node(me, around.group.clone(), around.bounds)
-        }),
-        mutex(const { &Memory::Forgetful.facts() }, |me, around| {
-            Memory::Forgetful.node(me, around.group.clone())
-        }),
-        mutex(const { &Memory::Mindful.facts() }, |me, around| {
-            Memory::Mindful.node(me, around.group.clone())
-        }),
-        mutex(const { &Asking::Embrace.facts() }, |me, around| {
-            Asking::Embrace.node(me, around.group.clone())
-        }),
-        mutex(const { &Asking::Ordered.facts() }, |me, around| {
-            Asking::Ordered.node(me, around.group.clone())
-        }),
-        mutex(const { &Favour::Favourite.facts() }, |me, around| {
-            Favour::Favourite.node(me, around.group.clone())
-        }),
-        mutex(const { &Favour::Fair.facts() }, |me, around| {
-            Favour::Fair.node(me, around.group.clone())
-        }),
-        mutex(const { &Care::Slip.facts() }, |me, around| {
-            Care::Slip.node(me, around.group.clone())
-        }),
-        mutex(const { &Care::Tidy.facts() }, |me, around| {
-            Care::Tidy.node(me, around.group.clone())
-        }),
-        mutex(const { &Margin::Tick.facts() }, |me, around| {
-            Margin::Tick.node(me, around.group.clone())
-        }),
-        mutex(const { &Margin::Drift.facts() }, |me, around| {
-            Margin::Drift.node(me, around.group.clone())
-        }),
+        mutex(const { &Half::facts() }, |me, around| Half::node(me, around.group.clone(), around.bounds)),
+        mutex(const { &Forgetful::facts() }, |me, around| Forgetful::node(me, around.group.clone(), around.bounds)),
+        mutex(const { &Memory::Forgetful.facts() }, |me, around| Memory::Forgetful.node(me, around.group.clone())),
+        mutex(const { &Memory::Mindful.facts() }, |me, around| Memory::Mindful.node(me, around.group.clone())),
+        mutex(const { &Asking::Embrace.facts() }, |me, around| Asking::Embrace.node(me, around.group.clone())),
+        mutex(const { &Asking::Ordered.facts() }, |me, around| Asking::Ordered.node(me, around.group.clone())),
+        mutex(const { &Favour::Favourite.facts() }, |me, around| Favour::Favourite.node(me, around.group.clone())),
+        mutex(const { &Favour::Fair.facts() }, |me, around| Favour::Fair.node(me, around.group.clone())),
+        mutex(const { &Care::Slip.facts() }, |me, around| Care::Slip.node(me, around.group.clone())),
+        mutex(const { &Care::Tidy.facts() }, |me, around| Care::Tidy.node(me, around.group.clone())),
+        mutex(const { &Margin::Tick.facts() }, |me, around| Margin::Tick.node(me, around.group.clone())),
+        mutex(const { &Margin::Drift.facts() }, |me, around| Margin::Drift.node(me, around.group.clone())),
     ]
 }
 

@@ -1,8 +1,8 @@
 //! What the book's tables say about an entry, measured.
 
-use super::{Change, Properties, Standing, change};
+use super::{Change, Properties, Resource, Standing, change};
 use crate::metrics::{Delay, Messages, Samples};
-use crate::moment::{Moment, Observer};
+use crate::moment::{Done, Moment, Observer, Taken};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
 use serde::Serialize;
@@ -32,6 +32,9 @@ pub struct Measures {
     /// A leave with exactly one settled waiter.
     handover: Option<(Time, NodeId)>,
     overtaken_max: u64,
+    /// What views did to the group, if it has any.
+    views: Option<ViewSummary>,
+    resource: Resource,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +64,15 @@ impl Measures {
             sync_delay: Samples::default(),
             handover: None,
             overtaken_max: 0,
+            views: None,
+            resource: Resource::new(nodes),
         }
+    }
+
+    /// The same for a group that has views.
+    #[must_use]
+    pub fn with_views(self) -> Self {
+        Self { views: Some(ViewSummary::default()), ..self }
     }
 
     /// How many entries there were.
@@ -93,6 +104,11 @@ impl Measures {
             out_of_order: properties.out_of_order(),
             others: self.keeper.map(|_| share(self.entries - self.keeper_entries, messages.total() - own)),
             own: self.keeper.map(|_| share(self.keeper_entries, own)),
+            views: self.views.map(|views| ViewSummary {
+                accepted: self.resource.accepted,
+                refused: self.resource.refused,
+                ..views
+            }),
         }
     }
 
@@ -148,6 +164,10 @@ impl Measures {
 
 impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        if let Some(views) = &mut self.views {
+            views.observe(moment);
+            self.resource.observe(moment);
+        }
         let Some((time, node, change)) = change(moment) else { return };
         let Some(standing) = self.standings.get_mut(node.index()) else { return };
         let before = *standing;
@@ -194,6 +214,32 @@ pub struct MutexSummary {
     /// Entries of the node that keeps the lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own: Option<Share>,
+    /// What views did to the group, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub views: Option<ViewSummary>,
+}
+
+/// What views did to a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ViewSummary {
+    /// The number of the last view that anybody heard of.
+    pub epoch: u64,
+    /// How many entries ended because the group went on without their nodes.
+    pub lost: u64,
+    /// How often the resource was used by those inside.
+    pub accepted: u64,
+    /// How often it refused somebody whose time was over.
+    pub refused: u64,
+}
+
+impl ViewSummary {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        match moment {
+            Moment::Input { input: Taken::View(view), .. } => self.epoch = self.epoch.max(view.epoch().0),
+            Moment::Effect { effect: Done::Emit(Event::Lost), .. } => self.lost += 1,
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
+        }
+    }
 }
 
 /// Entries of some of the nodes.

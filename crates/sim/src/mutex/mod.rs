@@ -5,11 +5,13 @@
 mod measures;
 mod overtaking;
 mod properties;
+mod resource;
 mod workload;
 
-pub use measures::{Measures, MutexSummary, Share};
+pub use measures::{Measures, MutexSummary, Share, ViewSummary};
 pub use overtaking::{From, Promise};
 pub use properties::{Expectations, OrderWatch, Properties};
+pub use resource::Resource;
 pub use workload::{Demand, Pattern, Requests};
 
 use crate::moment::{Done, Happening, Moment, Taken};

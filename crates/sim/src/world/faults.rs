@@ -132,6 +132,7 @@ where
             self.miss(pending, Loss::Down);
         }
         self.close(node);
+        self.pass_the_word(node, true);
     }
 
     /// A node that is up already stays as it is.
@@ -149,6 +150,7 @@ where
         self.around.news.push_back((node, News::Restarted));
         self.boot(node);
         self.come_back(node);
+        self.pass_the_word(node, false);
     }
 
     /// The work under way is interrupted, and begins anew when the node goes on.

@@ -191,6 +191,7 @@ impl<P: Protocol> Host<P> {
             | Pending::Alarm { .. }
             | Pending::Worked { .. }
             | Pending::Notice(_)
+            | Pending::Obituary(_)
             | Pending::Errand(_)
             | Pending::Fault(_) => false,
         }

@@ -1,0 +1,76 @@
+//! Options of algorithms that run in views.
+
+use clap::{Args, ValueEnum};
+use quorate_core::membership::OnClose;
+use quorate_lab::mutex::{Keeper, ViewSettings};
+use quorate_sim::settings::{Length, Ppm};
+
+/// That an algorithm runs in views, and how.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct ViewArgs {
+    /// Run in views with leases, so that the group goes on without members that crash, stand still or are cut off.
+    #[arg(long)]
+    views: bool,
+    /// Who says who is in: an oracle that never fails, the members themselves by a replicated log, or an oracle that does not
+    /// wait for leases and so lets two in; oracle unless given.
+    #[arg(long, value_enum, value_name = "WHO", requires = "views")]
+    membership: Option<MembershipArg>,
+    /// How long a member's lease is; 2s unless given.
+    #[arg(long, value_name = "LENGTH", requires = "views")]
+    lease: Option<Length>,
+    /// How long after a renewal of its lease a member asks for the next one; 400ms unless given.
+    #[arg(long, value_name = "LENGTH", requires = "views")]
+    keepalive: Option<Length>,
+    /// How much faster or slower than true time clocks are taken to run at most; 500ppm unless given.
+    #[arg(long, value_name = "DRIFT", requires = "views")]
+    drift_bound: Option<Ppm>,
+    /// What is made of a member whose connection was closed: it is out at once, or when its lease has run out; evict unless given.
+    #[arg(long, value_enum, value_name = "WHAT", requires = "views")]
+    on_close: Option<OnCloseArg>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MembershipArg {
+    Oracle,
+    Impatient,
+    Replica,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum OnCloseArg {
+    Evict,
+    Lease,
+}
+
+impl ViewArgs {
+    /// The settings that these options describe, if they ask for views.
+    pub(crate) fn settings(&self) -> Option<ViewSettings> {
+        let usual = ViewSettings::default();
+        self.views.then(|| ViewSettings {
+            membership: self.membership.map_or(usual.membership, Keeper::from),
+            lease: self.lease.unwrap_or(usual.lease),
+            keepalive: self.keepalive.unwrap_or(usual.keepalive),
+            drift_bound: self.drift_bound.unwrap_or(usual.drift_bound),
+            on_close: self.on_close.map_or(usual.on_close, OnClose::from),
+        })
+    }
+}
+
+impl From<MembershipArg> for Keeper {
+    fn from(membership: MembershipArg) -> Self {
+        match membership {
+            MembershipArg::Oracle => Self::Oracle,
+            MembershipArg::Impatient => Self::Impatient,
+            MembershipArg::Replica => Self::Replica,
+        }
+    }
+}
+
+impl From<OnCloseArg> for OnClose {
+    fn from(on_close: OnCloseArg) -> Self {
+        match on_close {
+            OnCloseArg::Evict => Self::Evict,
+            OnCloseArg::Lease => Self::Lease,
+        }
+    }
+}

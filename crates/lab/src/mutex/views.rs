@@ -1,0 +1,100 @@
+//! Mutual exclusion in views: who keeps the membership, and on what terms.
+
+use super::Mutex;
+use crate::error::LabError;
+use crate::spec::Spec;
+use quorate_core::Duration;
+use quorate_core::membership::{OnClose, Terms};
+use quorate_registry::MutexEntry;
+use quorate_sim::Views;
+use quorate_sim::settings::{Length, Ppm};
+use serde::{Deserialize, Serialize};
+
+/// That an algorithm runs in views, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewSettings {
+    /// Who says who is in.
+    pub membership: Keeper,
+    /// How long a lease is.
+    pub lease: Length,
+    /// How long after a renewal the next one is asked for.
+    pub keepalive: Length,
+    /// How much faster or slower than true time a clock runs at most.
+    pub drift_bound: Ppm,
+    /// What is made of a connection that a member's kernel has closed.
+    pub on_close: OnClose,
+}
+
+/// Who says who is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keeper {
+    /// Somebody who never fails.
+    #[default]
+    Oracle,
+    /// Somebody who does not wait for leases to run out: wrong on purpose.
+    Impatient,
+    /// The members themselves, by a replicated log.
+    Replica,
+}
+
+impl Default for ViewSettings {
+    fn default() -> Self {
+        let Terms { lease, keepalive, drift_ppm, on_close } = Terms::default();
+        let drift_bound = i32::try_from(drift_ppm).ok().and_then(Ppm::new).unwrap_or_default();
+        Self {
+            membership: Keeper::default(),
+            lease: Length(lease),
+            keepalive: Length(keepalive),
+            drift_bound,
+            on_close,
+        }
+    }
+}
+
+impl ViewSettings {
+    /// On what terms members hold their leases.
+    pub fn terms(&self) -> Terms {
+        let Self { lease: Length(lease), keepalive: Length(keepalive), drift_bound, on_close, .. } = *self;
+        Terms { lease, keepalive, drift_ppm: drift_bound.parts().unsigned_abs(), on_close }
+    }
+
+    /// What the simulator must know.
+    pub(crate) fn in_world(&self) -> Option<Views> {
+        let views = |waits| Some(Views { terms: self.terms(), waits });
+        match self.membership {
+            Keeper::Oracle => views(true),
+            Keeper::Impatient => views(false),
+            Keeper::Replica => None,
+        }
+    }
+
+    /// Whether an algorithm can run like this.
+    pub(super) fn validate(&self, spec: &Spec<Mutex>, entry: &MutexEntry) -> Result<(), LabError> {
+        if entry.views.is_none() {
+            return Err(LabError::NoViews { name: spec.algorithm.clone() });
+        }
+        let terms = self.terms();
+        if terms.keepalive == Duration::ZERO || terms.keepalive >= terms.trusted() {
+            return Err(LabError::LateKeepalive { keepalive: self.keepalive, trusted: Length(terms.trusted()) });
+        }
+        Ok(())
+    }
+
+    /// The options of the command line that say this.
+    pub(super) fn flags(&self) -> String {
+        let usual = Self::default();
+        let mut text = String::from("--views");
+        let mut add = |is_usual: bool, flag: String| {
+            if !is_usual {
+                text += &flag;
+            }
+        };
+        add(self.membership == usual.membership, format!(" --membership {}", crate::spec::word(&self.membership)));
+        add(self.lease == usual.lease, format!(" --lease {}", self.lease));
+        add(self.keepalive == usual.keepalive, format!(" --keepalive {}", self.keepalive));
+        add(self.drift_bound == usual.drift_bound, format!(" --drift-bound {}", self.drift_bound));
+        add(self.on_close == usual.on_close, format!(" --on-close {}", crate::spec::word(&self.on_close)));
+        text
+    }
+}
