@@ -1,6 +1,6 @@
 //! One test a rule of the member.
 
-use crate::fleet::millis;
+use crate::fleet::{millis, node};
 use crate::stage::{Loses, Stage, everyone};
 use quorate_core::membership::{Request, Terms};
 use quorate_core::mutex::{Command, Event};
@@ -94,7 +94,7 @@ fn me_4_a_replica_that_was_behind_tells_the_latest_view() {
 #[test]
 fn me_4_who_learns_that_it_is_out_asks_at_once() {
     let mut stage = Stage::settled();
-    let [alive, mistaken] = stage.followers();
+    let ([alive, _], mistaken) = (stage.followers(), stage.leader().unwrap());
     stage.input(mistaken, Input::Suspect(alive));
     stage.until("removal", |stage| stage.view(alive).0 == 2);
     let length = stage.until("return", |stage| stage.node(alive).viewed().acts(stage.now));
@@ -133,14 +133,13 @@ fn me_6_the_leader_lets_time_pass_when_a_lease_is_overdue() {
 #[test]
 fn me_7_a_life_that_was_met_is_suspected_and_one_that_was_not_is_left_in_peace() {
     let mut stage = Stage::settled();
-    let [victim, witness] = stage.followers();
+    let ([victim, _], witness) = (stage.followers(), stage.leader().unwrap());
     stage.kill(victim);
     stage.input(witness, Input::Suspect(victim));
     let length = stage.until("removal", |stage| stage.view(witness).0 == 2);
     assert!(length < millis(50), "{length}");
-    // The next life speaks to everyone but the witness, who hears of its old connection only now.
-    stage.loses =
-        Box::new(move |from, to, letter| from == victim && to == witness && matches!(letter, Message::Inner(_)));
+    // The next life asks to be let in and says nothing else to the witness, who hears of the old connection only now.
+    stage.loses = Box::new(move |from, to, letter| from == victim && to == witness && letter.kind() != "ask");
     stage.boot(victim);
     stage.until("new life", |stage| stage.view(witness) == (3, vec![1, 2, 3]));
     stage.input(witness, Input::Suspect(victim));
@@ -150,6 +149,18 @@ fn me_7_a_life_that_was_met_is_suspected_and_one_that_was_not_is_left_in_peace()
     stage.run_for(1_000);
     stage.input(witness, Input::Suspect(victim));
     stage.until("removal", |stage| stage.view(witness).0 == 4);
+}
+
+#[test]
+fn me_7_who_has_not_begun_yet_is_not_taken_for_gone() {
+    let mut stage = Stage::new();
+    let late = node(3);
+    stage.kill(late);
+    stage.until("founding", |stage| stage.leader().is_some_and(|leader| stage.node(leader).viewed().view().is_some()));
+    let witness = stage.leader().unwrap();
+    stage.input(witness, Input::Suspect(late));
+    stage.run_for(1_000);
+    assert_eq!(stage.view(witness), (1, vec![1, 2, 3]));
 }
 
 #[test]
