@@ -42,6 +42,7 @@ pub fn input(input: &Taken<'_, impl Display>) -> String {
         Taken::DiskFull => "disk full".into(),
         Taken::DiskFree => "disk free".into(),
         Taken::View(view) => view.to_string(),
+        Taken::Lease(Time::NEVER) => "lease without end".into(),
         Taken::Lease(until) => format!("lease until {}", millis(*until)),
     }
 }
