@@ -3,7 +3,7 @@
 //! Every output (journal, trace, metrics, properties) is an [`Observer`]. It sees the same moments whether they
 //! come from the simulator as it runs or from a journal as it is read.
 
-use quorate_core::{Class, Describe, Group, Incarnation, NodeId, Parcel, Span, Time, View};
+use quorate_core::{Class, Describe, Group, Incarnation, NodeId, Parcel, Span, Time, Told, View};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -187,6 +187,8 @@ pub enum Done<'a, E> {
         /// Which one.
         parcel: Parcel,
     },
+    /// The part of a node that keeps the membership tells the rest of it something.
+    Told(Told<'a>),
 }
 
 /// A message that leaves.

@@ -42,6 +42,7 @@ pub fn input(input: &Taken<'_, impl Display>) -> String {
         Taken::DiskFull => "disk full".into(),
         Taken::DiskFree => "disk free".into(),
         Taken::View(view) => view.to_string(),
+        Taken::Lease(Time::NEVER) => "lease without end".into(),
         Taken::Lease(until) => format!("lease until {}", millis(*until)),
     }
 }
@@ -59,7 +60,8 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
         Done::CancelTimer(timer) => (Sort::Control, format!("cancels timer {}", json(timer))),
         Done::Emit(event) => (Sort::Event, clean(&event.to_string()).into_owned()),
         Done::Rule { rule, text } => (Sort::Rule, format!("{} {}", clean(rule), clean(&text.to_string()))),
-        Done::Handed { .. } => return None,
+        // A rule says it in words.
+        Done::Handed { .. } | Done::Told(_) => return None,
     })
 }
 

@@ -88,6 +88,11 @@ impl Options for MutexArgs {
 }
 
 impl MutexArgs {
+    /// Whether algorithms are to run in views.
+    pub(super) fn wants_views(&self) -> bool {
+        self.views.settings().is_some()
+    }
+
     /// A range of requesters that reaches beyond the group is refused before it is spelled out.
     fn requesters(&self, nodes: usize) -> Result<Vec<NodeId>, LabError> {
         let Some(requesters) = &self.requesters else { return Ok(Vec::new()) };

@@ -42,7 +42,7 @@ use quorate_core::about::About;
 use quorate_core::membership::{OnClose, Request, Suspicion};
 use quorate_core::wrap::{InViews, Reliable, Viewed};
 use quorate_core::{
-    Duration, Effect, Effects, Incarnation, Input, NodeId, Note, Order, Protocol, Sink, Span, Stay, Time, View,
+    Duration, Effect, Effects, Incarnation, Input, NodeId, Note, Order, Protocol, Sink, Span, Stay, Time, Told, View,
 };
 use std::collections::BTreeMap;
 
@@ -191,6 +191,7 @@ impl<P: InViews> Member<P> {
             self.lease = lease;
             if let (Some((_, asked)), Some(trusted)) = (lease, trusted) {
                 out.note("ME-5", format_args!("has a lease until {} of its clock", asked + trusted));
+                out.note_told(Told::Lease(asked + trusted));
                 self.pass(now, Input::Lease(asked + trusted), out);
             }
         }
@@ -204,6 +205,7 @@ impl<P: InViews> Member<P> {
         out.note("ME-4", format_args!("learns of {view}"));
         self.suspected.retain(|node, stay| view.stay(*node) == Some(*stay));
         self.view = Some(view.clone());
+        out.note_told(Told::View(&view));
         self.pass(now, Input::View(view), out);
     }
 

@@ -49,6 +49,8 @@ pub(super) enum EffectLine<B, S, T, E> {
     Emit(E),
     Rule { id: S, text: T },
     Handed { from: NodeId, parcel: Parcel },
+    View(View),
+    Lease(Time),
 }
 
 #[derive(Serialize, Deserialize)]

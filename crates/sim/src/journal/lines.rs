@@ -3,6 +3,7 @@
 use super::header::Header;
 use super::line::{EffectLine, InputLine, Manner, MulticastLine, SendLine, WorldLine};
 use crate::moment::{Body, Done, Happening, Moment, Observer, Sent, Taken};
+use quorate_core::Told;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::io::{self, Write};
@@ -120,6 +121,8 @@ impl Lines {
             Done::Emit(event) => EffectLine::Emit(*event),
             Done::Rule { rule, text } => EffectLine::Rule { id: *rule, text: Text(*text) },
             Done::Handed { from, parcel } => EffectLine::Handed { from: *from, parcel: *parcel },
+            Done::Told(Told::View(view)) => EffectLine::View((*view).clone()),
+            Done::Told(Told::Lease(until)) => EffectLine::Lease(*until),
         };
         self.json(&line);
     }

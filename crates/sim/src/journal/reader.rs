@@ -4,6 +4,7 @@ use super::header::{FORMAT, Header};
 use super::line::{EffectLine, InputLine, Manner, WorldLine};
 use crate::moment::{Done, Happening, Moment, Observer, Sent, Taken};
 use crate::words;
+use quorate_core::Told;
 use quorate_core::{Duration, NodeId, Span, Time};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -315,6 +316,8 @@ fn show_effect<C, E>(
         EffectLine::Emit(event) => show(Done::Emit(event)),
         EffectLine::Rule { id, text } => show(Done::Rule { rule: id, text: format_args!("{text}") }),
         EffectLine::Handed { from, parcel } => show(Done::Handed { from: *from, parcel: *parcel }),
+        EffectLine::View(view) => show(Done::Told(Told::View(view))),
+        EffectLine::Lease(until) => show(Done::Told(Told::Lease(*until))),
     }
 }
 

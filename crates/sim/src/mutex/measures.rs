@@ -2,9 +2,10 @@
 
 use super::{Change, Properties, Resource, Standing, change};
 use crate::metrics::{Delay, Messages, Samples};
-use crate::moment::{Done, Moment, Observer, Taken};
+use crate::moment::{Done, Moment, Observer};
+use crate::views::told;
 use quorate_core::mutex::{Command, Event};
-use quorate_core::{Duration, NodeId, Time};
+use quorate_core::{Duration, NodeId, Time, Told};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -234,10 +235,11 @@ pub struct ViewSummary {
 
 impl ViewSummary {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        match moment {
-            Moment::Input { input: Taken::View(view), .. } => self.epoch = self.epoch.max(view.epoch().0),
-            Moment::Effect { effect: Done::Emit(Event::Lost), .. } => self.lost += 1,
-            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
+        if let Some((_, _, Told::View(view))) = told(moment) {
+            self.epoch = self.epoch.max(view.epoch().0);
+        }
+        if let Moment::Effect { effect: Done::Emit(Event::Lost), .. } = moment {
+            self.lost += 1;
         }
     }
 }
