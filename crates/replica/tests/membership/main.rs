@@ -42,7 +42,7 @@ fn storm(seed: u64, nodes: usize) -> (Weather, Time) {
     weather.drift = (0..nodes).map(|_| dice.below(1_001) as i32 - 500).collect();
     let mut end = millis(2_000);
     for _ in 0..=dice.below(4) {
-        let at = millis(1_000) + dice.between(Duration::ZERO, millis(9_000));
+        let at = millis(200) + dice.between(Duration::ZERO, millis(9_000));
         let lasts = dice.between(millis(50), millis(5_000));
         let victim = NodeId::from_index(dice.below(nodes as u64) as usize);
         end = end.max(at + lasts);
@@ -96,6 +96,19 @@ fn nobody_is_inside_beside_another_and_everyone_is_served_in_the_end_with_a_toke
 #[test]
 fn nobody_is_inside_beside_another_and_everyone_is_served_in_the_end_by_consent() {
     weather_storms(2_000..2_100, RicartAgrawala::new);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let play = |seed| {
+        let (weather, over) = storm(seed, 3);
+        let mut fleet = fleet(weather, Central::new);
+        fleet.run_until(over);
+        (fleet.entries, fleet.world.events())
+    };
+    for seed in 0..5 {
+        assert_eq!(play(seed), play(seed));
+    }
 }
 
 /// How long the survivors of a kill stand still, if their kernels tell them of it.
