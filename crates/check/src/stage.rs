@@ -116,12 +116,7 @@ where
     }
 
     /// Boots every node, each with a clock of its own rate: the local states, and the messages under way.
-    pub(crate) fn begin(
-        &mut self,
-        tables: &mut Tables,
-        rates: &[i32],
-        founding: Option<Roll>,
-    ) -> (Vec<u32>, Vec<u32>) {
+    pub(crate) fn begin(&mut self, tables: &mut Tables, rates: &[i32], founding: Option<Roll>) -> (Vec<u32>, Vec<u32>) {
         let mut locals = Vec::new();
         let mut under_way = Vec::new();
         for (index, rate) in rates.iter().enumerate() {

@@ -20,13 +20,25 @@ fn probe() {
         for effort in [reduced(), plain()] {
             let begin = std::time::Instant::now();
             let findings = check(&central, &bounds(nodes, rounds), &effort);
-            eprintln!("{nodes} {rounds} {:?} {:?} {:?} {:?}", begin.elapsed(), findings.states, findings.past, findings.fair);
+            eprintln!(
+                "{nodes} {rounds} {:?} {:?} {:?} {:?}",
+                begin.elapsed(),
+                findings.states,
+                findings.past,
+                findings.fair
+            );
             eprintln!("{:?}", verdicts(&findings));
         }
         let token = group_of(nodes, |me, group| Viewed::new(me, TokenRequest::new(me, group)));
         let begin = std::time::Instant::now();
         let findings = check(&token, &bounds(nodes, rounds), &reduced());
-        eprintln!("token {nodes} {rounds} {:?} {:?} {:?} {:?}", begin.elapsed(), findings.states, findings.past, findings.fair);
+        eprintln!(
+            "token {nodes} {rounds} {:?} {:?} {:?} {:?}",
+            begin.elapsed(),
+            findings.states,
+            findings.past,
+            findings.fair
+        );
         eprintln!("{:?}", verdicts(&findings));
     }
     let _ = breach;
