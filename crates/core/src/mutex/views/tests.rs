@@ -127,10 +127,10 @@ fn a_token_in_use_does_not_rest_and_one_that_is_not_does() {
         let mut member = TokenRing::new(node(number), Group::of_size(3), bounds);
         let mut effects: Vec<Effect<TokenRing>> = Vec::new();
         member.resume(Time::ZERO, node(number), &view(), reports, &mut Effects::new(&mut effects));
-        (member.token().is_some(), effects.len())
+        (member.token().map(|token| token.label.used), effects.len())
     };
     let mut reports = reports();
-    assert_eq!([1, 2, 3].map(|number| begins(number, &reports)), [(true, 0), (false, 0), (false, 0)]);
+    assert_eq!([1, 2, 3].map(|number| begins(number, &reports)), [(Some(true), 0), (None, 0), (None, 0)]);
     reports.insert(node(1), report(Standing::Idle, 0, 0));
-    assert_eq!([1, 2, 3].map(|number| begins(number, &reports)), [(true, 1), (false, 0), (false, 0)]);
+    assert_eq!([1, 2, 3].map(|number| begins(number, &reports)), [(Some(false), 1), (None, 0), (None, 0)]);
 }
