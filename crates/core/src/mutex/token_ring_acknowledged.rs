@@ -486,6 +486,7 @@ impl TokenRingAcknowledged {
             if self.place.me > starter {
                 return out.note("TA-9", format_args!("stops the search of {starter}, which is lower"));
             }
+            out.note("TA-9", format_args!("ends its own search: {starter} is higher"));
             self.end_search(out);
         }
         out.note("TA-9", format_args!("passes the search of {starter} on"));

@@ -138,7 +138,7 @@ fn ta_9_of_two_who_search_at_once_the_higher_makes_the_token() {
             3 hears search from 2: received → 2; TA-9 stops the search of 2, which is lower
             2 hears received from 3: nothing
             3 timer: TA-3 takes 1 for dead, and skips it; search → 2
-            2 hears search from 3: received → 3; TA-9 passes the search of 3 on; search → 3
+            2 hears search from 3: received → 3; TA-9 ends its own search: 3 is higher; TA-9 passes the search of 3 on; search → 3
             3 hears received from 2: nothing
             3 hears search from 2: received → 2; TA-10 makes a new token: nobody has one; TA-10 keeps the token; ENTERS (fence 1.1)
             3 release: LEAVES; TA-4 passes the token on; token → 2
