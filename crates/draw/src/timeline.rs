@@ -45,7 +45,8 @@ pub(crate) fn timeline(scene: &Scene) -> Vec<Moment> {
     let breaches = (0..).zip(&scene.breaches);
     let breaches = breaches
         .filter_map(|(index, breach)| Some(Moment { place: seen(scene, breach)?, entry: Entry::Breach(index) }));
-    let mut moments: Vec<Moment> = breaches.chain(eras).chain(begins).chain(losses).chain(ends).chain(marks).chain(steps).collect();
+    let mut moments: Vec<Moment> =
+        breaches.chain(eras).chain(begins).chain(losses).chain(ends).chain(marks).chain(steps).collect();
     // Stable, so that what has the same key keeps the order of the scene.
     moments.sort_by_key(|moment| {
         let numbered = matches!(moment.entry, Entry::Step(_) | Entry::Mark(_));
