@@ -206,6 +206,8 @@ pub struct Sent<'a> {
     pub bytes: usize,
     /// The payload it carries a copy of.
     pub parcel: Option<Parcel>,
+    /// Whether the same was sent before.
+    pub again: bool,
     /// What it says.
     pub body: Body<'a>,
 }
@@ -221,6 +223,7 @@ impl<'a> Sent<'a> {
             on_behalf_of: message.on_behalf_of(),
             bytes: if sized { postcard::experimental::serialized_size(message).unwrap_or(0) } else { 0 },
             parcel: message.parcel(),
+            again: message.again(),
             body: message,
         }
     }

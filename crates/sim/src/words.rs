@@ -67,9 +67,9 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
 
 fn transmission(sent: &Sent<'_>, to: &str) -> (Sort, String) {
     let kind = clean(sent.kind);
-    match (sent.class, sent.parcel) {
-        (Class::Control, Some(_)) => (Sort::Control, format!("{kind} again → {to}")),
-        (Class::Control, None) => (Sort::Control, format!("{kind} → {to}")),
+    match (sent.class, sent.again) {
+        (Class::Control, true) => (Sort::Control, format!("{kind} again → {to}")),
+        (Class::Control, false) => (Sort::Control, format!("{kind} → {to}")),
         (Class::Algorithm | Class::Announcement, _) => (Sort::Send, format!("{kind} → {to}")),
     }
 }

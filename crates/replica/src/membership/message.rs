@@ -54,6 +54,13 @@ impl<M: Describe, R> Describe for Message<M, R> {
         }
     }
 
+    fn again(&self) -> bool {
+        match self {
+            Self::Replica { .. } | Self::Ask(_) => false,
+            Self::Inner(frame) => frame.again(),
+        }
+    }
+
     fn wrapped(&self) -> bool {
         match self {
             Self::Replica { .. } | Self::Ask(_) => false,

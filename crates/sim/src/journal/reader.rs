@@ -5,7 +5,7 @@ use super::line::{EffectLine, InputLine, Manner, WorldLine};
 use crate::moment::{Done, Happening, Moment, Observer, Sent, Taken};
 use crate::words;
 use quorate_core::Told;
-use quorate_core::{Duration, NodeId, Span, Time};
+use quorate_core::{Class, Duration, NodeId, Span, Time};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -329,6 +329,7 @@ fn sent<'a>(id: crate::moment::MessageId, manner: &'a Manner<String>, body: &'a 
         on_behalf_of: manner.on_behalf_of,
         bytes: manner.bytes,
         parcel: manner.parcel,
+        again: manner.class == Class::Control && manner.parcel.is_some() && !manner.first,
         body,
     }
 }
