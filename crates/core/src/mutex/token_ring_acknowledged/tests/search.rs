@@ -174,23 +174,38 @@ fn ta_9_a_search_skips_the_dead() {
     );
 }
 
-/// Node 1 is dead, and so is node 2 after it has started the search.
+/// Node 3 dies inside, and node 2 after it has started the search.
 #[test]
 fn ta_9_the_search_of_one_who_is_dead_goes_round_once() {
-    check(
+    check_group(
+        4,
         "
+        3 acquire
+        1 fires
+        1 > 2
+        2 > 1
+        2 > 3
+        3 > 2
         2 acquire
         2 fires
-        2 > 3
-        3 fires
-        3 fires
+        2 fires
+        2 > 4
+        4 > 1
+        1 fires
         ",
         expect![[r#"
+            3 acquire: TA-1 waits for the token
+            1 timer: TA-5 passes the token on; token → 2
+            2 hears token from 1: received → 1; TA-2 passes the token on; token → 3
+            1 hears received from 2: nothing
+            3 hears token from 2: received → 2; TA-2 keeps the token; ENTERS (fence 0.1)
+            2 hears received from 3: nothing
             2 acquire: TA-1 waits for the token
             2 timer: TA-8 searches for the token, to make one of generation 1; search → 3
-            3 hears search from 2: received → 2; TA-9 passes the search of 2 on; search → 1
-            3 timer: TA-3 takes 1 for dead, and skips it; search → 2
-            3 timer: TA-3 takes 2 for dead, and skips it; TA-3 drops the search of 2, which is dead
+            2 timer: TA-3 takes 3 for dead, and skips it; search → 4
+            4 hears search from 2: received → 2; TA-9 passes the search of 2 on; search → 1
+            1 hears search from 4: received → 4; TA-9 passes the search of 2 on; search → 2
+            1 timer: TA-3 takes 2 for dead, and skips it; TA-3 drops the search of 2, which is dead
         "#]],
     );
 }
