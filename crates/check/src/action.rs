@@ -13,6 +13,8 @@ pub(crate) enum Action {
     Duplicate(usize),
     /// Time passes.
     Advance,
+    /// The group goes on without a member: the next view is decided.
+    Remove(usize),
 }
 
 /// The largest group that is checked.
@@ -32,6 +34,7 @@ impl Action {
             Self::Lose(place) => (2, place),
             Self::Duplicate(place) => (3, place),
             Self::Advance => (4, 0),
+            Self::Remove(node) => (5, node),
         };
         (kind << KIND | rest) as u16
     }
@@ -43,7 +46,8 @@ impl Action {
             1 => Self::Own { node: rest >> 9, index: rest & 0x1ff },
             2 => Self::Lose(rest),
             3 => Self::Duplicate(rest),
-            _ => Self::Advance,
+            4 => Self::Advance,
+            _ => Self::Remove(rest),
         }
     }
 }

@@ -1,24 +1,15 @@
 //! Sets groups up: their nodes, and the states in which they can begin.
 
+use crate::budgets::Budgets;
 use crate::findings::Setup;
 use crate::local::Checked;
-use crate::past::FENCES;
+use crate::membership::Roll;
 use crate::stage::{Make, Stage};
-use crate::system::{Budgets, Judge, LOCALS, Memory, System};
+use crate::system::{Judge, Memory, System};
 use crate::tables::Tables;
 use crate::troupe::Troupe;
 use crate::users::Users;
 use std::sync::Arc;
-
-/// A state with room for memory of the past, of which there is none yet.
-pub(crate) fn with_memory(state: &[u32], nodes: usize, memory: Option<Memory>) -> Vec<u32> {
-    let mut words = state.to_vec();
-    if memory.is_some() {
-        let at = LOCALS + nodes;
-        words.splice(at..at, std::iter::repeat_n(0, nodes + FENCES + 1));
-    }
-    words
-}
 
 /// A group for a thread of its own.
 pub(crate) fn troupe<'a, P, U>(
@@ -37,7 +28,7 @@ where
     system.memory = memory;
     system.judges = judges.to_vec();
     system.watched = watched;
-    let initial = initial.iter().map(|(state, _)| with_memory(state, setup.nodes, memory)).collect();
+    let initial = initial.iter().map(|(state, _)| system.with_memory(state)).collect();
     Troupe { system, oracle: Box::new(stage), initial }
 }
 
@@ -55,6 +46,7 @@ where
         nodes: setup.nodes,
         fifo: setup.fifo,
         until: setup.timing.map(|timing| timing.until),
+        views: setup.views,
         memory: None,
         judges: Vec::new(),
         watched: 0,
@@ -66,16 +58,19 @@ where
         crashes: setup.crashes,
         restarts: setup.restarts,
         hasty_timers: setup.hasty_timers,
+        changes: setup.views.map_or(0, |views| views.changes),
     };
     let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
     let choices = if drift == 0 { 1 } else { 1_u32 << setup.nodes };
+    let founding = setup.views.map(|_| Roll::founding(setup.nodes));
     let mut initial = Vec::new();
     for choice in 0..choices {
         let rate = |node: usize| if choice >> node & 1 == 0 { drift } else { -drift };
         let rates: Vec<i32> = (0..setup.nodes).map(rate).collect();
-        let (locals, under_way) = stage.begin(&mut system.tables, &rates);
+        let (locals, under_way) = stage.begin(&mut system.tables, &rates, founding);
         let mut state = vec![budgets.pack(), 0];
         state.extend(locals);
+        state.extend(founding.map(|Roll(word)| word));
         for envelope in under_way {
             system.put_under_way(envelope, &mut state);
         }

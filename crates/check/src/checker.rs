@@ -2,7 +2,8 @@
 
 use crate::action::MOST_NODES;
 use crate::breadth::{Breach, End, Explored, Orders, Progress, Stops, explore};
-use crate::cast::{cast, troupe, with_memory};
+use crate::budgets::MOST_FAULTS;
+use crate::cast::{cast, troupe};
 use crate::depth::{Dug, dig};
 use crate::fair;
 use crate::findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup};
@@ -10,7 +11,7 @@ use crate::judgement::{Judgement, Open};
 use crate::local::Checked;
 use crate::play::{Counterexample, play};
 use crate::stage::{Make, Stage};
-use crate::system::{LOCALS, MOST_FAULTS, MOST_ORDERED, Memory, System};
+use crate::system::{LOCALS, MOST_ORDERED, Memory, System};
 use crate::tables::MoveKind;
 use crate::trail::{Guide, Step};
 use crate::troupe::Trace;
@@ -45,7 +46,11 @@ where
             nodes if nodes > MOST_NODES => return Err(CheckError::TooManyNodes { most: MOST_NODES }),
             _ => {}
         }
-        let faults = [setup.losses, setup.duplicates, setup.crashes, setup.restarts, setup.hasty_timers];
+        if setup.views.is_some() && setup.timing.is_some() {
+            return Err(CheckError::TimedViews);
+        }
+        let changes = setup.views.map_or(0, |views| views.changes);
+        let faults = [setup.losses, setup.duplicates, setup.crashes, setup.restarts, setup.hasty_timers, changes];
         if faults.iter().any(|budget| *budget > MOST_FAULTS) {
             return Err(CheckError::TooManyFaults { most: MOST_FAULTS });
         }
@@ -216,7 +221,7 @@ where
         self.system.judges = if memory.is_some() { Vec::new() } else { judgement.judges() };
         self.system.watched = judgement.watched();
         let states = self.initial.iter().map(|(state, _)| state);
-        states.map(|state| with_memory(state, self.setup.nodes, memory)).collect()
+        states.map(|state| self.system.with_memory(state)).collect()
     }
 
     fn retrace(&mut self, explored: &Explored, breach: Breach) -> Counterexample {
@@ -239,7 +244,7 @@ where
         let rates = self.initial.get(initial).map_or_else(Vec::new, |(_, rates)| rates.clone());
         // Time that passes is seen in what happens next.
         let timed = self.setup.timing.is_some();
-        Counterexample { steps, cycle, rates, timed }
+        Counterexample { steps, cycle, rates, timed, views: self.setup.views.is_some() }
     }
 
     /// What properties about the past need to remember, if any of them can be judged.

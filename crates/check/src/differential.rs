@@ -3,7 +3,7 @@
 //! The simulator judges a run by vector clocks and by all fences ever given. The checker judges it by a few bits beside
 //! the state. Every walk is played by real nodes before the simulator's judges.
 
-use crate::cast::{cast, with_memory};
+use crate::cast::cast;
 use crate::content::mix;
 use crate::findings::Setup;
 use crate::local::Checked;
@@ -30,6 +30,7 @@ const USERS: Contenders = Contenders {
     fences: true,
     order: true,
     service: Service::Certain,
+    views: false,
 };
 
 /// The names of the properties that some walk broke.
@@ -61,7 +62,7 @@ where
     let mut all = BTreeSet::new();
     for walk in 0..walks {
         let mut broken = BTreeSet::new();
-        let mut state = with_memory(&initial[0].0, setup.nodes, system.memory);
+        let mut state = system.with_memory(&initial[0].0);
         let mut steps = Vec::new();
         let mut guide = Guide::new(&mut system, &mut stage, &state);
         for step in 0..120 {
@@ -73,7 +74,7 @@ where
             steps.push(guide.take(&mut state, candidate));
             broken.extend(guide.lookup.system.broken(&state).map(|number| properties[usize::from(number)].name));
         }
-        let example = Counterexample { steps, cycle: None, rates: vec![0; setup.nodes], timed: false };
+        let example = Counterexample { steps, cycle: None, rates: vec![0; setup.nodes], timed: false, views: false };
         let order = if is_ordered { OrderWatch::Promised } else { OrderWatch::Ignored };
         let expects = Expectations { fences: true, order, ..Expectations::default() };
         let judged = play(&stage, &example, Properties::new(setup.nodes, expects)).expect("real nodes follow the walk");

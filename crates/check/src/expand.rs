@@ -1,7 +1,9 @@
 //! Everything that can happen next in a state.
 
 use crate::action::{Action, MOST_UNDER_WAY};
-use crate::system::{Budgets, LOCALS, System, envelope_of, spend_on_move};
+use crate::budgets::{Budgets, Price};
+use crate::membership::{Removal, Roll};
+use crate::system::{LOCALS, System, envelope_of};
 use crate::tables::{MoveKind, NOTHING, Tables};
 use quorate_core::Time;
 
@@ -44,6 +46,8 @@ impl Sight {
 pub(crate) trait Oracle {
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32;
     fn own(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32;
+    /// Numbers a view, and what its nodes are told of it.
+    fn view(&mut self, tables: &mut Tables, roll: Roll) -> u32;
     /// Whether a node had more moves to choose from than can be told apart.
     fn is_overrun(&self) -> bool;
 }
@@ -55,6 +59,7 @@ pub(crate) trait Lookup {
     fn delivery(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32>;
     fn own(&mut self, local: u32, number: u32, instant: u32) -> Option<u32>;
     fn instant(&mut self, time: Time) -> Option<u32>;
+    fn view(&mut self, roll: Roll) -> Option<u32>;
 }
 
 /// Looks up what is known, and learns nothing. Many threads may do so at once.
@@ -75,6 +80,9 @@ impl Lookup for Known<'_> {
     }
     fn instant(&mut self, time: Time) -> Option<u32> {
         self.0.tables.instant(time)
+    }
+    fn view(&mut self, roll: Roll) -> Option<u32> {
+        self.0.tables.view(roll)
     }
 }
 
@@ -108,6 +116,10 @@ impl Lookup for Learning<'_> {
     }
     fn instant(&mut self, time: Time) -> Option<u32> {
         Some(self.system.tables.learn_instant(time))
+    }
+    fn view(&mut self, roll: Roll) -> Option<u32> {
+        let tables = &mut self.system.tables;
+        Some(tables.view(roll).unwrap_or_else(|| self.oracle.view(tables, roll)))
     }
 }
 
@@ -155,6 +167,7 @@ pub(crate) fn expand<L: Lookup>(
     }
     expansion.deliveries(None)?;
     expansion.faults();
+    expansion.removals()?;
     expansion.advance()
 }
 
@@ -188,26 +201,14 @@ impl<L: Lookup> Expansion<'_, L> {
         for index in 0..u32::from(count) {
             let system = self.lookup.system();
             let offer = system.tables.moves[(first + index) as usize];
-            let hasty = system.is_hasty(offer.kind, self.state);
-            let enabled = match offer.kind {
-                MoveKind::Restart => budgets.restarts > 0,
-                MoveKind::Timer if hasty => budgets.hasty_timers > 0,
-                MoveKind::Timer => system.is_ready(first + index, instant),
-                MoveKind::Command | MoveKind::Sync | MoveKind::Crash => true,
-            };
+            let ready = offer.kind != MoveKind::Timer || system.is_ready(first + index, instant);
+            let price = system.price(offer.kind, node, self.state).filter(|_| ready);
             self.found.sight.obliged |= offer.obliged;
-            if !enabled {
-                continue;
-            }
-            self.found.sight.possible |= offer.kind != MoveKind::Crash;
+            let Some((price, left)) = price.and_then(|price| Some((price, budgets.after(price)?))) else { continue };
+            self.found.sight.possible |= !matches!(offer.kind, MoveKind::Crash | MoveKind::LeaseEnds);
             let outcome = self.lookup.own(local, first + index, instant).ok_or(Unknown)?;
             let action = Action::Own { node, index: index as usize };
-            let spends = match offer.kind {
-                MoveKind::Crash | MoveKind::Restart => true,
-                MoveKind::Timer => hasty,
-                MoveKind::Command | MoveKind::Sync => false,
-            };
-            let spent = if spends { spend_on_move(self.state[0], offer.kind, hasty).pack() } else { self.state[0] };
+            let spent = if price == Price::Nothing { self.state[0] } else { left.pack() };
             self.node_moves(action, outcome, spent, 0);
         }
         Ok(())
@@ -287,25 +288,46 @@ impl<L: Lookup> Expansion<'_, L> {
         }
         let body = self.lookup.system().body(self.state);
         for place in 0..self.state.len() - body {
+            // The membership has ways of its own, on which nothing is lost.
+            if self.lookup.system().is_news(self.state[body + place]) {
+                continue;
+            }
             if place > 0 && self.state[body + place] == self.state[body + place - 1] {
                 continue;
             }
             if budgets.losses > 0 {
-                self.fault(Action::Lose(place));
+                self.push(Action::Lose(place), NOTHING);
             }
             if budgets.duplicates > 0 {
-                self.fault(Action::Duplicate(place));
+                self.push(Action::Duplicate(place), NOTHING);
             }
         }
     }
 
-    fn fault(&mut self, action: Action) {
+    /// Views that lack one more member.
+    fn removals(&mut self) -> Result<(), Unknown> {
+        if self.lookup.system().views.is_none() {
+            return Ok(());
+        }
+        for node in 0..self.lookup.system().nodes {
+            let Some((removal, roll)) = self.lookup.system().removal(node, self.state) else { continue };
+            let due = removal == Removal::Due;
+            self.found.sight.obliged |= due;
+            self.found.sight.possible |= due;
+            let view = self.lookup.view(roll).ok_or(Unknown)?;
+            self.push(Action::Remove(node), view);
+        }
+        Ok(())
+    }
+
+    /// Something happens that no node takes as its input.
+    fn push(&mut self, action: Action, outcome: u32) {
         let system = self.lookup.system();
         self.found.words.clear();
-        system.succeed(self.state, action, NOTHING, &mut self.found.words);
+        system.succeed(self.state, action, outcome, &mut self.found.words);
         let fingerprint = system.fingerprint(&self.found.words);
         let action = action.pack();
-        self.found.candidates.push(Candidate { fingerprint, outcome: NOTHING, parent: self.parent, action });
+        self.found.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action });
     }
 
     /// Time passes to the next end of a timer's span, unless a timer must fire first.

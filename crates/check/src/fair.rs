@@ -6,6 +6,7 @@ use crate::action::Action;
 use crate::breadth::{End, Explored};
 use crate::expand::{Found, Known, Oracle, expand};
 use crate::liveness::{Fairness, Graph, cyclic_components, fair_cycle};
+use crate::membership::{Removal, removal_obligation};
 use crate::memory;
 use crate::stage::delivery_obligation;
 use crate::system::{LOCALS, System, envelope_of};
@@ -109,6 +110,11 @@ impl Chart {
                 let info = &system.tables.locals[*local as usize];
                 let moves = info.first_move as usize..info.first_move as usize + usize::from(info.moves);
                 self.due.extend(system.tables.move_details[moves].iter().filter_map(|offer| offer.obligation));
+            }
+            for node in 0..system.nodes {
+                if system.removal(node, state).is_some_and(|(removal, _)| removal == Removal::Due) {
+                    self.due.push(removal_obligation(node));
+                }
             }
             self.due[first..].sort_unstable();
             let mut kept = first;
@@ -216,7 +222,8 @@ impl Fairness for Debts<'_> {
         }
         let Some(candidate) = cache.1.candidates.get(edge) else { return false };
         let tables = &self.system.tables;
-        let own = match Action::unpack(candidate.action) {
+        let action = Action::unpack(candidate.action);
+        let own = match action {
             Action::Deliver(place) => {
                 let envelope = envelope_of(state[self.system.body(state) + place]);
                 Some(delivery_obligation(&tables.envelopes[envelope as usize]))
@@ -225,10 +232,13 @@ impl Fairness for Debts<'_> {
                 let first = tables.locals[state[LOCALS + node] as usize].first_move as usize;
                 tables.move_details[first + index].obligation
             }
+            Action::Remove(node) => Some(removal_obligation(node)),
             Action::Lose(_) | Action::Duplicate(_) | Action::Advance => None,
         };
         let sets = || {
-            candidate.outcome != NOTHING && tables.consequences[candidate.outcome as usize].sets.contains(&obligation)
+            matches!(action, Action::Deliver(_) | Action::Own { .. })
+                && candidate.outcome != NOTHING
+                && tables.consequences[candidate.outcome as usize].sets.contains(&obligation)
         };
         own == Some(obligation) || sets()
     }

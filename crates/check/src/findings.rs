@@ -1,6 +1,7 @@
 //! What a check is asked to do, and what it found.
 
 use crate::breadth::End;
+use crate::membership::Views;
 use crate::play::Counterexample;
 use crate::walk::Walks;
 use quorate_core::Time;
@@ -26,12 +27,24 @@ pub struct Setup {
     pub hasty_timers: u8,
     /// What time is like, where it counts. Else it stands still, and a timer fires at any time.
     pub timing: Option<Timing>,
+    /// How views change, if the group has views. Its nodes are then told of them, and of their leases.
+    pub views: Option<Views>,
 }
 
 impl Setup {
     /// A group of this size to which nothing happens.
     pub fn new(nodes: usize) -> Self {
-        Self { nodes, fifo: false, losses: 0, duplicates: 0, crashes: 0, restarts: 0, hasty_timers: 0, timing: None }
+        Self {
+            nodes,
+            fifo: false,
+            losses: 0,
+            duplicates: 0,
+            crashes: 0,
+            restarts: 0,
+            hasty_timers: 0,
+            timing: None,
+            views: None,
+        }
     }
 }
 
@@ -176,6 +189,8 @@ pub enum CheckError {
         /// How many can be counted.
         most: u8,
     },
+    /// Views were asked for, and time that counts.
+    TimedViews,
 }
 
 impl std::fmt::Display for CheckError {
@@ -185,6 +200,9 @@ impl std::fmt::Display for CheckError {
             Self::TooManyNodes { most } => {
                 write!(f, "Checking all orders of so many nodes is hopeless: at most {most} can be told apart.")
             }
+            Self::TimedViews => f.write_str(
+                "Views are checked without time: a lease may end at any moment, whatever its length. Leave --drift and --until out.",
+            ),
             Self::TooManyFaults { most } => write!(f, "Each kind of fault can happen at most {most} times in a check."),
         }
     }

@@ -1,7 +1,7 @@
 //! The checker: every order in which a small group can do what it does.
 //!
 //! A [`Checker`] has the same nodes that the simulator and the runtime drive. It explores all interleavings of
-//! deliveries, commands, timers, losses, crashes and restarts within bounds, and judges a family's properties: safety,
+//! deliveries, commands, timers, losses, crashes, restarts and changes of views within bounds, and judges a family's properties: safety,
 //! deadlock, and liveness under fair delivery. Every counterexample is played again by real nodes before an observer, so
 //! it becomes a journal like that of any run.
 //!
@@ -31,6 +31,7 @@
 
 mod action;
 mod breadth;
+mod budgets;
 mod cast;
 mod checker;
 mod content;
@@ -45,6 +46,7 @@ mod interner;
 mod judgement;
 mod liveness;
 mod local;
+mod membership;
 mod memory;
 pub mod mutex;
 mod parallel;
@@ -65,6 +67,7 @@ pub use breadth::{End, Progress};
 pub use checker::{Checker, Report};
 pub use findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup, Timing, Verdict};
 pub use local::Checked;
+pub use membership::Views;
 pub use play::Counterexample;
 pub use stage::Make;
 pub use tables::Past;

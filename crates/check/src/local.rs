@@ -1,5 +1,6 @@
 //! The local state of one node as the checker sees it: the protocol, what it runs on, and its user.
 
+use crate::membership::Lease;
 use quorate_core::{Describe, Durable, Incarnation, NodeId, Protocol, Time};
 use quorate_sim::world::Simulated;
 use quorate_sim::world::disk::Disk;
@@ -48,6 +49,8 @@ pub(crate) struct Local<P: Protocol, U> {
     pub(crate) disk: Disk<P>,
     /// How much faster than true time its clock runs, in millionths.
     pub(crate) rate: i32,
+    /// Whether it may act, where the group has views.
+    pub(crate) lease: Lease,
     pub(crate) user: U,
 }
 
@@ -71,6 +74,7 @@ impl<P: Checked, U: Clone> Clone for Local<P, U> {
             timers: self.timers.clone(),
             disk: self.disk.clone(),
             rate: self.rate,
+            lease: self.lease,
             user: self.user.clone(),
         }
     }
@@ -82,6 +86,7 @@ impl<P: Checked, U: Eq> PartialEq for Local<P, U> {
             && self.user == other.user
             && self.incarnation == other.incarnation
             && self.rate == other.rate
+            && self.lease == other.lease
             && self.timers == other.timers
             && self.protocol == other.protocol
             && self.disk == other.disk
@@ -96,6 +101,7 @@ impl<P: Checked, U: Hash> Hash for Local<P, U> {
         self.user.hash(state);
         self.incarnation.hash(state);
         self.rate.hash(state);
+        self.lease.hash(state);
         self.timers.hash(state);
         self.protocol.hash(state);
         self.disk.hash(state);

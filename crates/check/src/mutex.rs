@@ -24,6 +24,8 @@ pub struct Contenders {
     pub order: bool,
     /// Whether everyone must be served.
     pub service: Service,
+    /// The group has views, so that an answer may take its time: whoever asked to leave, or gave up, waits for it.
+    pub views: bool,
 }
 
 impl Default for Contenders {
@@ -38,6 +40,7 @@ impl Default for Contenders {
             fences: false,
             order: false,
             service: Service::Certain,
+            views: false,
         }
     }
 }
@@ -50,6 +53,8 @@ pub struct Contender {
     access: Access,
     /// How many requests it has left to make.
     left: Option<u8>,
+    /// It asked to leave, or gave up, and waits for the answer.
+    spoke: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,12 +78,13 @@ impl Users for Contenders {
     type User = Contender;
 
     fn begin(&self) -> Contender {
-        Contender { standing: Standing::Outside, access: Access::Exclusive, left: self.rounds }
+        Contender { standing: Standing::Outside, access: Access::Exclusive, left: self.rounds, spoke: false }
     }
 
     fn offers(&self, user: &Contender) -> Vec<Offer<Command>> {
         let offer = |command, obliged| Offer { command, obliged };
         match user.standing {
+            Standing::Waiting | Standing::Inside if user.spoke => Vec::new(),
             Standing::Outside if user.left == Some(0) => Vec::new(),
             Standing::Outside => {
                 let asks = [(true, Command::Acquire), (self.tries, Command::Try), (self.readers, Command::Share)];
@@ -92,6 +98,11 @@ impl Users for Contenders {
 
     fn hear(&self, user: &mut Contender, news: News<'_, Command, Event>, story: &mut Story) {
         let waited = user.standing == Standing::Waiting;
+        user.spoke = match news {
+            News::Commands(Command::Cancel | Command::Release) => self.views,
+            News::Told(Event::Extended { .. }) => user.spoke,
+            News::Commands(_) | News::Told(_) | News::Crashed | News::Restarted => false,
+        };
         match news {
             News::Commands(command @ (Command::Acquire | Command::Try | Command::Share)) => {
                 user.standing = Standing::Waiting;

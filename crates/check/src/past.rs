@@ -27,14 +27,24 @@ const KNOWN: u32 = 0xff;
 const AFTER: u32 = KNOWN << 8;
 
 /// How many words fences take.
-pub(crate) const FENCES: usize = 4;
+const FENCES: usize = 4;
 
 /// Set if the node's own request under way shares.
 const SHARES: u32 = 1 << 16;
 
 impl System {
     pub(crate) fn memory_at(&self) -> usize {
-        LOCALS + self.nodes
+        LOCALS + self.nodes + self.roll_len()
+    }
+
+    /// A state with room for memory of the past, of which there is none yet.
+    pub(crate) fn with_memory(&self, state: &[u32]) -> Vec<u32> {
+        let mut words = state.to_vec();
+        if self.memory.is_some() {
+            let at = self.memory_at();
+            words.splice(at..at, std::iter::repeat_n(0, self.nodes + FENCES + 1));
+        }
+        words
     }
 
     fn parcels_at(&self) -> usize {

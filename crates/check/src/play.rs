@@ -1,11 +1,12 @@
 //! Plays a counterexample with real nodes, so that observers see it as they see any run: a journal writes it down.
 
 use crate::local::{Checked, shown};
-use crate::stage::{Own, Stage};
+use crate::membership::Roll;
+use crate::stage::{Content, Own, Stage, VALID};
 use crate::tables::NOTHING;
 use crate::trail::{Act, Letter, Step};
 use crate::users::Users;
-use quorate_core::{Duration, Incarnation, NodeId, Time};
+use quorate_core::{Duration, Incarnation, NodeId, Time, View};
 use quorate_sim::moment::{Happening, Loss, MessageId, Observer, Taken};
 use quorate_sim::puppets::Puppets;
 
@@ -19,6 +20,8 @@ pub struct Counterexample {
     pub(crate) rates: Vec<i32>,
     /// Whether time counts.
     pub(crate) timed: bool,
+    /// Whether the group has views.
+    pub(crate) views: bool,
 }
 
 impl Counterexample {
@@ -105,6 +108,10 @@ where
         }
         for index in 0..self.example.rates.len() {
             self.take(index, &Taken::Start { incarnation: Incarnation::FIRST, blank: false })?;
+            if self.example.views {
+                self.take(index, &Taken::View(&Roll::founding(self.example.rates.len()).view()))?;
+                self.take(index, &Taken::Lease(VALID))?;
+            }
         }
         Ok(())
     }
@@ -112,6 +119,12 @@ where
     fn step(&mut self, step: &Step) -> Result<(), String> {
         self.time = if self.example.timed { step.time } else { self.time + Duration::from_millis(1) };
         match step.act {
+            Act::Deliver(letter) if let Some((view, to)) = self.news(letter) => {
+                self.take(to.index(), &Taken::View(&view))?;
+                self.compare(to, step)
+            }
+            // Nobody is there to be told.
+            Act::Drop(letter) if self.news(letter).is_some() => Ok(()),
             Act::Deliver(letter) => {
                 let (id, to) = self.find(letter)?;
                 self.take(to.index(), &Taken::Message { id, kind: "", wrapped: false, life: Incarnation::FIRST })?;
@@ -134,6 +147,7 @@ where
                 self.compare(NodeId::from_index(node), step)
             }
             Act::Advance => self.happen(&Happening::Changed { text: TIME }),
+            Act::Decide(roll) => self.happen(&Happening::Changed { text: &format!("{} is decided", roll.view()) }),
         }
     }
 
@@ -154,6 +168,16 @@ where
                 let incarnation = self.stage.local(step.after).incarnation;
                 self.take(node, &Taken::Start { incarnation, blank: false })
             }
+            Own::Lease { until } => self.take(node, &Taken::Lease(*until)),
+        }
+    }
+
+    /// The view that a node is told of in a step, if it is one.
+    fn news(&self, letter: Letter) -> Option<(View, NodeId)> {
+        let envelope = self.stage.envelope(letter.envelope);
+        match &envelope.content {
+            Content::Message(_) => None,
+            Content::View(view) => Some((view.clone(), envelope.to)),
         }
     }
 
@@ -162,7 +186,8 @@ where
         let wanted = self.stage.envelope(letter.envelope);
         self.puppets
             .under_way()
-            .filter(|(id, to, message)| id.sender == wanted.from && *to == wanted.to && **message == wanted.message)
+            .filter(|(id, to, _)| id.sender == wanted.from && *to == wanted.to)
+            .filter(|(_, _, message)| matches!(&wanted.content, Content::Message(wanted) if wanted == *message))
             .nth(letter.older)
             .map(|(id, to, _)| (id, to))
             .ok_or_else(|| format!("no such message of node {} is under way", wanted.from))

@@ -6,7 +6,7 @@
 //! - nobody else can send that node anything before it acts: this is found out by letting the others do all they can
 //!   while it stands still, and remembered;
 //! - no property can see what it does;
-//! - no fault budget is left, since faults anywhere draw on it, and time does not count;
+//! - no fault budget is left, since faults anywhere draw on it, no view is due, and time does not count;
 //! - it leads to a state that is still to be expanded: else all are followed, so that nobody is left out by runs that go
 //!   in circles.
 //!
@@ -16,9 +16,10 @@
 //! that is longer than the shortest.
 
 use crate::action::{Action, MOST_NODES};
+use crate::budgets::Budgets;
 use crate::content::mix;
 use crate::expand::{Candidate, Found, Lookup, Unknown, expand_node};
-use crate::system::{Budgets, LOCALS, System};
+use crate::system::{LOCALS, System};
 use crate::tables::{Beat, NOTHING};
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -95,7 +96,8 @@ impl Reducer {
     ) -> Result<bool, Unknown> {
         let system = lookup.system();
         let budgets = Budgets::unpack(state[0]);
-        if system.until.is_some() || budgets.any_faults() || budgets.hasty_timers > 0 {
+        let open = system.until.is_some() || budgets.any_faults() || budgets.hasty_timers > 0;
+        if open || system.awaits_view(state) {
             return Ok(false);
         }
         let Some(node) = self.who_goes_first(lookup, state, fingerprint, so_far, found)? else { return Ok(false) };
@@ -236,7 +238,7 @@ fn actor(system: &System, state: &[u32], action: u16) -> usize {
         Action::Deliver(place) | Action::Lose(place) | Action::Duplicate(place) => {
             usize::from(system.link(state[system.body(state) + place]).1)
         }
-        Action::Advance => system.nodes,
+        Action::Advance | Action::Remove(_) => system.nodes,
     }
 }
 

@@ -5,24 +5,34 @@ use crate::content::{content, mix};
 use crate::expand::Oracle;
 use crate::interner::Interner;
 use crate::local::{Armed, Checked, Local, reached, shown};
+use crate::membership::{Lease, Roll, herald};
 use crate::past;
 use crate::tables::{
     Beat, Cargo, Consequences, Deadline, EnvelopeInfo, LocalDetail, LocalInfo, MoveDetail, MoveKind, Outcome, Tables,
 };
 use crate::users::{News, Story, Users};
-use quorate_core::{Class, Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Time};
+use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Time, View};
 use quorate_sim::world::disk::Disk;
 use std::sync::Arc;
 
 /// Makes a node, at boot and at every restart.
 pub type Make<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
 
-/// A message on its way.
+/// Something on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Envelope<M> {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
-    pub(crate) message: M,
+    pub(crate) content: Content<M>,
+}
+
+/// What is on its way to a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Content<M> {
+    /// A message of another node.
+    Message(M),
+    /// A view that was decided.
+    View(View),
 }
 
 /// Something that a node can do by itself.
@@ -36,6 +46,10 @@ pub(crate) enum Own<C, T> {
         survivors: u64,
     },
     Restart,
+    /// The membership lets the node have its lease up to here.
+    Lease {
+        until: Time,
+    },
 }
 
 /// Something that a node of this protocol can do by itself.
@@ -58,6 +72,10 @@ pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Ev
 pub(crate) fn delivery_obligation(envelope: &EnvelopeInfo) -> u64 {
     mix(envelope.fingerprint ^ 0x6d65_7373)
 }
+
+/// A lease of which the end is not in sight, and one that has ended, where time stands still.
+pub(crate) const VALID: Time = Time::NEVER;
+const ENDED: Time = Time::ZERO;
 
 const OF_USER: u8 = 1;
 const OF_TIMER: u8 = 2;
@@ -98,7 +116,7 @@ where
     }
 
     /// Boots every node, each with a clock of its own rate: the local states, and the messages under way.
-    pub(crate) fn begin(&mut self, tables: &mut Tables, rates: &[i32]) -> (Vec<u32>, Vec<u32>) {
+    pub(crate) fn begin(&mut self, tables: &mut Tables, rates: &[i32], founding: Option<Roll>) -> (Vec<u32>, Vec<u32>) {
         let mut locals = Vec::new();
         let mut under_way = Vec::new();
         for (index, rate) in rates.iter().enumerate() {
@@ -110,13 +128,18 @@ where
                 timers: Vec::new(),
                 disk: Disk::default(),
                 rate: *rate,
+                lease: if founding.is_some() { Lease::Valid } else { Lease::Unneeded },
                 user: self.users.begin(),
             };
             let start = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
-            let step = self.step(local, Time::ZERO, Some(start), Story::default());
-            let sends = step.sends;
-            locals.push(self.number_local(tables, step.local));
-            under_way.extend(sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)));
+            let founding = founding.map(|roll| [Input::View(roll.view()), Input::Lease(VALID)]);
+            let mut local = local;
+            for input in std::iter::once(start).chain(founding.into_iter().flatten()) {
+                let step = self.step(local, Time::ZERO, Some(input), Story::default());
+                local = step.local;
+                under_way.extend(step.sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)));
+            }
+            locals.push(self.number_local(tables, local));
         }
         (locals, under_way)
     }
@@ -163,6 +186,7 @@ where
             }),
             Own::Crash { survivors } => {
                 local.protocol = None;
+                local.lease = local.lease.lost();
                 local.timers.clear();
                 local.disk.crash(*survivors);
                 self.users.hear(&mut local.user, News::Crashed, &mut story);
@@ -173,6 +197,10 @@ where
                 local.protocol = Some(self.make(local.node));
                 self.users.hear(&mut local.user, News::Restarted, &mut story);
                 Some(Input::Start { durable: local.disk.contents(), incarnation: local.incarnation })
+            }
+            Own::Lease { until } => {
+                local.lease = if *until == VALID { Lease::Valid } else { Lease::Over };
+                Some(Input::Lease(*until))
             }
         };
         self.step(local, time, input, story)
@@ -200,10 +228,13 @@ where
 
     fn number_envelope(&mut self, tables: &mut Tables, envelope: Envelope<P::Message>) -> u32 {
         let (from, to) = (envelope.from.index() as u8, envelope.to.index() as u8);
-        let message = &envelope.message;
-        let wrapped = message.wrapped();
-        let first_copy = message.class() != Class::Control;
-        let parcel = message.parcel().filter(|_| first_copy);
+        let message = match &envelope.content {
+            Content::Message(message) => Some(message),
+            Content::View(_) => None,
+        };
+        let wrapped = message.is_some_and(Describe::wrapped);
+        let first_copy = message.filter(|message| !message.again());
+        let parcel = first_copy.and_then(Describe::parcel);
         let parcel = parcel.map(|parcel| past::packed(envelope.from, envelope.to, parcel));
         let (number, fingerprint, new) = self.envelopes.intern(envelope);
         if new {
@@ -224,15 +255,19 @@ where
             latest: reached(armed.latest, local.rate),
         };
         let deadlines = if self.timed { local.timers.iter().map(deadline).collect() } else { Box::default() };
-        tables.local_details.push(LocalDetail { fingerprint, facet: self.users.facet(&local.user), deadlines });
+        // Whoever may not act is not inside, whatever its user has not heard yet, and is not owed anything.
+        let acts = local.lease.lets_act();
+        let facet = if acts { self.users.facet(&local.user) } else { 0 };
+        tables.local_details.push(LocalDetail { fingerprint, facet, deadlines });
         let moves = self.moves_of(local);
         let crashes = moves.iter().filter(|(own, _)| matches!(own, Own::Crash { .. })).count();
         let info = LocalInfo {
             first_move: self.moves.len() as u32,
             moves: moves.len().min(MOST_MOVES) as u16,
             crashes: crashes.min(MOST_MOVES) as u16,
-            waits: self.users.waits(&local.user),
+            waits: acts && self.users.waits(&local.user),
             up: local.protocol.is_some(),
+            leased: local.lease == Lease::Valid,
         };
         tables.locals.push(info);
         self.overflow |= moves.len() > MOST_MOVES;
@@ -267,6 +302,11 @@ where
         if local.disk.pending() > 0 {
             add(Own::Sync, Some(content(&(node, OF_DISK))), Time::ZERO);
         }
+        match local.lease {
+            Lease::Valid => add(Own::Lease { until: ENDED }, None, Time::ZERO),
+            Lease::Over => add(Own::Lease { until: VALID }, None, Time::ZERO),
+            Lease::Unneeded | Lease::Out => {}
+        }
         for survivors in 0..=local.disk.pending() {
             add(Own::Crash { survivors }, None, Time::ZERO);
         }
@@ -282,6 +322,8 @@ impl<C, T> Own<C, T> {
             Self::Sync => MoveKind::Sync,
             Self::Crash { .. } => MoveKind::Crash,
             Self::Restart => MoveKind::Restart,
+            Self::Lease { until: VALID } => MoveKind::LeaseRenewed,
+            Self::Lease { .. } => MoveKind::LeaseEnds,
         }
     }
 }
@@ -297,10 +339,26 @@ where
     U: Users<Command = P::Command, Event = P::Event>,
 {
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32 {
-        let Envelope { from, message, .. } = self.envelopes.get(envelope).clone();
-        let input = Input::Message { from, message };
-        let step = self.step(self.locals.get(local).clone(), time, Some(input), Story::default());
+        let Envelope { from, content, .. } = self.envelopes.get(envelope).clone();
+        let mut node = self.locals.get(local).clone();
+        let input = match content {
+            Content::Message(message) => Input::Message { from, message },
+            Content::View(view) => {
+                if view.stay(node.node).is_none_or(|stay| stay.incarnation != node.incarnation) {
+                    node.lease = node.lease.lost();
+                }
+                Input::View(view)
+            }
+        };
+        let step = self.step(node, time, Some(input), Story::default());
         self.conclude(tables, local, step)
+    }
+
+    fn view(&mut self, tables: &mut Tables, roll: Roll) -> u32 {
+        let from = herald(self.nodes, roll.epoch());
+        let letter = |to| Envelope { from, to: NodeId::from_index(to), content: Content::View(roll.view()) };
+        let letters = (0..self.nodes).map(|to| self.number_envelope(tables, letter(to))).collect();
+        tables.learn_view(roll, letters)
     }
 
     fn own(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32 {
@@ -362,7 +420,7 @@ where
             // What goes to nobody is never under way.
             if to.index() < self.nodes {
                 beats.push(Beat::Sent(sends.len() as u32));
-                sends.push(Envelope { from, to, message });
+                sends.push(Envelope { from, to, content: Content::Message(message) });
             }
         };
         match effect {
@@ -372,6 +430,10 @@ where
             Effect::SetTimer { timer, span } => {
                 let fingerprint = content(&timer);
                 local.timers.retain(|armed| armed.timer != timer);
+                // What is due at the end of time never comes.
+                if self.now + span.earliest == Time::NEVER {
+                    return;
+                }
                 sets.push(timer_obligation(from.index(), fingerprint));
                 let due = |length| if self.timed { self.now + length } else { Time::ZERO };
                 let (earliest, latest) = (due(span.earliest), due(span.latest));

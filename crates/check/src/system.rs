@@ -4,6 +4,7 @@
 //! word 0      what is left of the fault budgets
 //! word 1      the instant, where time counts
 //! next n      the local state of each node
+//! 1 more      the latest view, where the group has views
 //! some more   what properties about the past remember, where they are judged
 //! the rest    the messages under way: sorted, or by links in the order of sending where links keep it
 //! ```
@@ -12,42 +13,11 @@
 //! fingerprint is found by adding what it changes, without building the state.
 
 use crate::action::Action;
+use crate::budgets::{Budgets, Price};
 use crate::content::mix;
+use crate::membership::Views;
 use crate::tables::{MoveKind, NOTHING, Outcome, Tables};
 use quorate_core::Time;
-
-/// How much may still go wrong, each kind up to its bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Budgets {
-    pub(crate) losses: u8,
-    pub(crate) duplicates: u8,
-    pub(crate) crashes: u8,
-    pub(crate) restarts: u8,
-    /// How many timers may fire although messages are under way.
-    pub(crate) hasty_timers: u8,
-}
-
-/// No budget is larger.
-pub(crate) const MOST_FAULTS: u8 = 31;
-
-impl Budgets {
-    pub(crate) fn pack(self) -> u32 {
-        let Self { losses, duplicates, crashes, restarts, hasty_timers } = self;
-        [losses, duplicates, crashes, restarts, hasty_timers]
-            .into_iter()
-            .fold(0, |packed, budget| packed << 5 | u32::from(budget))
-    }
-
-    pub(crate) fn unpack(packed: u32) -> Self {
-        let at = |place: u32| (packed >> (5 * place)) as u8 & MOST_FAULTS;
-        Self { losses: at(4), duplicates: at(3), crashes: at(2), restarts: at(1), hasty_timers: at(0) }
-    }
-
-    /// Whether anything but a timer can still go wrong.
-    pub(crate) fn any_faults(self) -> bool {
-        self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.restarts > 0
-    }
-}
 
 /// What properties about the past remember, and which they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +40,8 @@ pub(crate) struct System {
     pub(crate) fifo: bool,
     /// Whether time counts, and until when.
     pub(crate) until: Option<Time>,
+    /// How views change, where the group has views.
+    pub(crate) views: Option<Views>,
     pub(crate) memory: Option<Memory>,
     /// Properties of states, with their numbers.
     pub(crate) judges: Vec<(u8, Judge)>,
@@ -96,7 +68,7 @@ impl System {
     /// Where the messages under way begin.
     #[inline]
     pub(crate) fn body(&self, state: &[u32]) -> usize {
-        LOCALS + self.nodes + self.memory_len(state)
+        self.memory_at() + self.memory_len(state)
     }
 
     /// Whether the fingerprint of a successor is the old one and what the outcome adds.
@@ -188,7 +160,9 @@ impl System {
                 let local = state[LOCALS + node];
                 let number = self.tables.locals[local as usize].first_move as usize + index;
                 let kind = self.tables.moves[number].kind;
-                out[start] = spend_on_move(state[0], kind, self.is_hasty(kind, state)).pack();
+                if let Some(price) = self.price(kind, node, state) {
+                    pay(price, &mut out[start]);
+                }
                 self.apply(node, 0, outcome, out, start)
             }
             Action::Lose(_) => {
@@ -207,6 +181,13 @@ impl System {
                 out[start + 1] = outcome;
                 0
             }
+            Action::Remove(node) => {
+                if let Some((removal, _)) = self.removal(node, state) {
+                    pay(removal.price(), &mut out[start]);
+                }
+                self.announce(outcome, out, start);
+                0
+            }
         }
     }
 
@@ -221,6 +202,23 @@ impl System {
     #[inline]
     pub(crate) fn is_hasty(&self, kind: MoveKind, state: &[u32]) -> bool {
         kind == MoveKind::Timer && self.until.is_none() && state.len() > self.body(state)
+    }
+
+    /// What a move of a node takes of the budgets; nothing at all if it cannot be made in this state.
+    pub(crate) fn price(&self, kind: MoveKind, node: usize, state: &[u32]) -> Option<Price> {
+        let is_leased = || self.tables.locals[state[LOCALS + node] as usize].leased;
+        Some(match kind {
+            MoveKind::Command | MoveKind::Sync => Price::Nothing,
+            MoveKind::Timer if self.is_hasty(kind, state) => Price::HastyTimer,
+            MoveKind::Timer => Price::Nothing,
+            // Of one whose lease has ended the group goes on without anyhow.
+            MoveKind::Crash if self.is_member(node, state) && is_leased() => Price::CrashOfMember,
+            MoveKind::Crash => Price::Crash,
+            MoveKind::Restart => Price::Restart,
+            MoveKind::LeaseEnds if self.is_member(node, state) => Price::Change,
+            MoveKind::LeaseRenewed if self.is_member(node, state) => Price::Nothing,
+            MoveKind::LeaseEnds | MoveKind::LeaseRenewed => return None,
+        })
     }
 
     fn apply(&self, node: usize, tag: u32, outcome: u32, out: &mut Vec<u32>, start: usize) -> u32 {
@@ -254,16 +252,11 @@ impl System {
     }
 }
 
-/// What is left of the budgets after a move.
-pub(crate) fn spend_on_move(budgets: u32, kind: MoveKind, hasty: bool) -> Budgets {
-    let mut budgets = Budgets::unpack(budgets);
-    match kind {
-        MoveKind::Crash => budgets.crashes = budgets.crashes.saturating_sub(1),
-        MoveKind::Restart => budgets.restarts = budgets.restarts.saturating_sub(1),
-        MoveKind::Timer if hasty => budgets.hasty_timers = budgets.hasty_timers.saturating_sub(1),
-        MoveKind::Timer | MoveKind::Command | MoveKind::Sync => {}
+/// Pays, if there is enough.
+fn pay(price: Price, budgets: &mut u32) {
+    if let Some(left) = Budgets::unpack(*budgets).after(price) {
+        *budgets = left.pack();
     }
-    budgets
 }
 
 impl System {
@@ -274,7 +267,7 @@ impl System {
             Action::Deliver(_) | Action::Own { .. } => {
                 outcome != NOTHING && self.tables.outcomes[outcome as usize].visible
             }
-            Action::Lose(_) | Action::Duplicate(_) | Action::Advance => false,
+            Action::Lose(_) | Action::Duplicate(_) | Action::Advance | Action::Remove(_) => false,
         }
     }
 }

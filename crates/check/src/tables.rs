@@ -4,6 +4,7 @@
 //! whole groups by looking numbers up, whatever collections an algorithm keeps its state in.
 
 use crate::interner::WordMap;
+use crate::membership::Roll;
 use quorate_core::Time;
 use quorate_core::mutex::Access;
 use std::collections::HashMap;
@@ -27,6 +28,8 @@ pub(crate) struct LocalInfo {
     /// Whether its user waits for something.
     pub(crate) waits: bool,
     pub(crate) up: bool,
+    /// Whether it has a lease that has not ended.
+    pub(crate) leased: bool,
 }
 
 /// The rest of it.
@@ -71,6 +74,8 @@ pub(crate) enum MoveKind {
     Sync,
     Crash,
     Restart,
+    LeaseEnds,
+    LeaseRenewed,
 }
 
 /// One message from one node to another.
@@ -160,6 +165,8 @@ pub(crate) struct Tables {
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) consequences: Vec<Consequences>,
     pub(crate) instants: Vec<Time>,
+    /// Views that were decided, each with what its nodes are told.
+    pub(crate) views: Vec<(Roll, Box<[u32]>)>,
     numbers_of_instants: HashMap<Time, u32>,
     deliveries: WordMap,
     timed_moves: WordMap,
@@ -177,6 +184,7 @@ impl Tables {
             outcomes: Vec::new(),
             consequences: Vec::new(),
             instants: vec![Time::ZERO],
+            views: Vec::new(),
             numbers_of_instants: HashMap::from([(Time::ZERO, 0)]),
             deliveries: WordMap::new(),
             timed_moves: WordMap::new(),
@@ -236,6 +244,16 @@ impl Tables {
             self.numbers_of_instants.insert(time, number);
             number
         })
+    }
+
+    /// The number of a view, if it has one. There are few.
+    pub(crate) fn view(&self, roll: Roll) -> Option<u32> {
+        self.views.iter().position(|(known, _)| *known == roll).map(|number| number as u32)
+    }
+
+    pub(crate) fn learn_view(&mut self, roll: Roll, letters: Box<[u32]>) -> u32 {
+        self.views.push((roll, letters));
+        self.views.len() as u32 - 1
     }
 
     /// Adds an outcome. Equal ones are not looked for: there are few.

@@ -2,6 +2,7 @@
 
 use crate::action::Action;
 use crate::expand::{Candidate, Found, Learning, Lookup, Oracle, expand};
+use crate::membership::Roll;
 use crate::system::{LOCALS, System, envelope_of};
 use crate::tables::{Beat, NOTHING, Past};
 use quorate_core::Time;
@@ -29,6 +30,8 @@ pub(crate) enum Act {
     Lose(Letter),
     Duplicate(Letter),
     Advance,
+    /// This view is decided.
+    Decide(Roll),
 }
 
 /// A message under way, of all those from its sender to its receiver that say the same.
@@ -100,13 +103,14 @@ impl<'a> Guide<'a> {
             Action::Lose(place) => (Act::Lose(self.letter(word(place))), None),
             Action::Duplicate(place) => (Act::Duplicate(self.letter(word(place))), None),
             Action::Advance => (Act::Advance, None),
+            Action::Remove(_) => (Act::Decide(system.tables.views[candidate.outcome as usize].0), None),
         };
         let mut next = Vec::new();
         system.succeed(state, action, candidate.outcome, &mut next);
         match action {
             Action::Deliver(place) | Action::Lose(place) => self.unfile(word(place)),
             Action::Duplicate(place) => self.file_copy(word(place)),
-            Action::Own { .. } | Action::Advance => {}
+            Action::Own { .. } | Action::Advance | Action::Remove(_) => {}
         }
         self.forget(candidate.outcome, concerned);
         *state = next;

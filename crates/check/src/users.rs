@@ -27,7 +27,7 @@ pub trait Users {
     /// Whether a user waits for something that must come.
     fn waits(&self, user: &Self::User) -> bool;
 
-    /// What properties of states see of a user.
+    /// What properties of states see of a user; zero if there is nothing to see, as of one whose node may not act.
     fn facet(&self, user: &Self::User) -> u64;
 
     /// The properties, each with its number as its place.

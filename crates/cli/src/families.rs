@@ -40,6 +40,11 @@ pub(crate) trait Present: FamilyLab {
     /// Changes settings for nodes that people speak to by hand: nobody else asks anything.
     fn by_hand(_settings: &mut Self::Settings) {}
 
+    /// Changes settings for real processes, which have nobody outside to rely on, or says what cannot be.
+    fn for_real(_settings: &mut Self::Settings) -> anyhow::Result<()> {
+        Ok(())
+    }
+
     /// A small run that shows what the algorithm does.
     fn example(algorithm: &str) -> Spec<Self>;
 
@@ -80,6 +85,11 @@ pub(crate) struct FamilyArgs {
 }
 
 impl FamilyArgs {
+    /// Whether algorithms are to run in views.
+    pub(crate) fn wants_views(&self) -> bool {
+        self.mutex.wants_views()
+    }
+
     /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
     pub(crate) fn refuse_others(&self, own: Family, algorithm: &str) -> anyhow::Result<()> {
         let groups: [(Family, &dyn Options); 3] =

@@ -3,11 +3,11 @@
 use crate::error::LabError;
 use crate::experiment::header;
 use crate::family::FamilyLab;
-use crate::mutex::{Mutex, Settings};
+use crate::mutex::{Keeper, Mutex, Settings, ViewSettings};
 use crate::spec::{LinkChoice, Spec, entry, shell_word, word};
 use quorate_check::mutex::Contenders;
 use quorate_check::{
-    CheckError, Checker, Counterexample, Effort, Findings, Report, Search, Setup, Timing, Verdict, Walks,
+    CheckError, Checker, Counterexample, Effort, Findings, Report, Search, Setup, Timing, Verdict, Views, Walks,
 };
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::{Duration, Time};
@@ -78,7 +78,9 @@ impl CheckSpec {
     fn spec(&self) -> Spec<Mutex> {
         let links = if self.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
         let entries = u64::from(self.rounds.unwrap_or(1)) * self.setup.nodes as u64;
-        let settings = Settings { entries, ..Settings::default() };
+        let membership = |views: Views| if views.waits { Keeper::Oracle } else { Keeper::Impatient };
+        let settings_of = |views| ViewSettings { membership: membership(views), ..ViewSettings::default() };
+        let settings = Settings { entries, views: self.setup.views.map(settings_of), ..Settings::default() };
         Spec { nodes: self.setup.nodes, links, settings, ..Spec::new(&self.algorithm) }
     }
 
@@ -90,14 +92,16 @@ impl CheckSpec {
             readers: self.readers,
             shares: entry.facts.shares,
             fences: entry.facts.fences,
-            order: entry.facts.order == ServiceOrder::HappenedBefore,
+            // What is promised of the order of requests is promised inside a view.
+            order: entry.facts.order == ServiceOrder::HappenedBefore && self.setup.views.is_none(),
             service: entry.facts.service,
+            views: self.setup.views.is_some(),
         }
     }
 
     /// The command that repeats this check.
     pub fn command(&self) -> String {
-        let Setup { nodes, fifo, losses, duplicates, crashes, restarts, hasty_timers, timing } = &self.setup;
+        let Setup { nodes, fifo, losses, duplicates, crashes, restarts, hasty_timers, timing, views } = &self.setup;
         let rounds = self.rounds.map_or_else(|| "unbounded".into(), |rounds| rounds.to_string());
         let mut words = vec![format!("quorate check {} --nodes {nodes} --rounds {rounds}", self.algorithm)];
         let mut flag = |differs: bool, text: String| {
@@ -109,6 +113,11 @@ impl CheckSpec {
         flag(self.cancels, "--cancel".into());
         flag(self.readers, "--readers".into());
         flag(*fifo, "--fifo".into());
+        if let Some(Views { changes, waits }) = views {
+            flag(true, "--views".into());
+            flag(*changes != Views::default().changes, format!("--changes {changes}"));
+            flag(!waits, format!("--membership {}", word(&Keeper::Impatient)));
+        }
         flag(*losses > 0, format!("--loss {losses}"));
         flag(*duplicates > 0, format!("--duplicate {duplicates}"));
         flag(*crashes > 0, format!("--crashes {crashes}"));

@@ -98,6 +98,9 @@ where
     if let Some(views) = F::views(spec) {
         world.keep_views(&views, spec.seed);
     }
+    if F::hears_of_deaths(spec) {
+        world.tell_deaths();
+    }
     let mut users = F::users(spec);
     world.start();
     let ending = run::run(&mut world, &mut users, F::limits(spec));

@@ -65,12 +65,17 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// What the algorithm is called, and where it is explained.
     fn profile(entry: &Self::Entry) -> &'static Profile;
 
-    /// How the algorithm's messages and disks become bytes.
-    fn codec(entry: &Self::Entry) -> AnyCodec;
+    /// How the messages and disks of the algorithm's nodes become bytes, as this experiment makes them.
+    fn codec(spec: &Spec<Self>, entry: &Self::Entry) -> AnyCodec;
 
     /// Whether the algorithm copes by itself with links that lose and repeat. Where it does not, reliable links are put
     /// under it unless the user wants none.
-    fn copes_with_loss(entry: &Self::Entry) -> bool;
+    fn copes_with_loss(spec: &Spec<Self>, entry: &Self::Entry) -> bool;
+
+    /// Whether nodes want to know when a peer's process is gone.
+    fn hears_of_deaths(_spec: &Spec<Self>) -> bool {
+        false
+    }
 
     /// Whether the algorithm needs links that keep the order of messages. Then they do.
     fn needs_fifo(_entry: &Self::Entry) -> bool {
@@ -176,6 +181,11 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// Experiments that together try this algorithm as hard as it must bear: one of them unless the family knows more.
     fn weather(entry: &Self::Entry) -> Vec<Spec<Self>> {
         vec![Spec::new(Self::profile(entry).name)]
+    }
+
+    /// The same for this algorithm in views, if it can run in them.
+    fn weather_in_views(_entry: &Self::Entry) -> Vec<Spec<Self>> {
+        Vec::new()
     }
 
     /// When a run is stopped although it could go on.

@@ -196,7 +196,7 @@ impl<F: FamilyLab> Spec<F> {
     }
 
     fn copes_with_loss(&self) -> bool {
-        find(&self.algorithm).and_then(F::entry).is_some_and(F::copes_with_loss)
+        find(&self.algorithm).and_then(F::entry).is_some_and(|entry| F::copes_with_loss(self, entry))
     }
 
     /// Whether nothing goes wrong.

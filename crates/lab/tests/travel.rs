@@ -185,7 +185,7 @@ fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     let traffic = Arc::new(Traffic::default());
     let make = F::maker(spec, entry);
     let traveller = {
-        let (traffic, codec) = (Arc::clone(&traffic), F::codec(entry));
+        let (traffic, codec) = (Arc::clone(&traffic), F::codec(spec, entry));
         move |me: NodeId| traveller::<F>(make(me), codec, Arc::clone(&traffic))
     };
     let mut world = World::new(&setup(spec), traveller, Writer::new(io::sink(), &header));

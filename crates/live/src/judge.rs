@@ -40,7 +40,7 @@ pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<J
     let input = BufReader::new(File::open(journal).map_err(failed(journal))?);
     let mut journal = Journal::open(input).map_err(LabError::from)?;
     let (mut read, Inputs(events)) = summarise_with::<F, _, _>(&mut journal, Inputs(0))?;
-    let saves = F::codec(read.spec.validate()?).saves();
+    let saves = F::codec(&read.spec, read.spec.validate()?).saves();
     read.verdicts.extend(promises(&gathered, saves));
     Ok(Judgement { gathered, read, trace_hash, events })
 }

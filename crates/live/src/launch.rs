@@ -40,7 +40,7 @@ pub(crate) struct Home<'a> {
 impl Launch {
     /// Processes of this experiment whose clocks show zero at `origin`.
     pub(crate) fn new<F: FamilyLab>(spec: &Spec<F>, home: Home<'_>, origin: i64) -> Result<Self, LiveError> {
-        let saves = F::codec(spec.validate()?).saves();
+        let saves = F::codec(spec, spec.validate()?).saves();
         let mut words = vec!["node".to_owned(), spec.algorithm.clone()];
         words.extend([format!("--nodes={}", spec.nodes), format!("--seed={}", spec.seed)]);
         for flag in F::flags(spec) {

@@ -54,6 +54,13 @@ pub(crate) enum GreetingError {
     Late,
 }
 
+impl GreetingError {
+    /// Whether the other machine says itself that nobody listens there.
+    pub(crate) fn is_refusal_of_kernel(&self) -> bool {
+        matches!(self, Self::Unreachable(error) if error.kind() == io::ErrorKind::ConnectionRefused)
+    }
+}
+
 /// Opens a connection to a peer, encrypted if that is how nodes speak here.
 pub(crate) async fn connect(context: &Context, peer: NodeId, address: &str) -> Result<Stream, GreetingError> {
     let stream = TcpStream::connect(address).await.map_err(GreetingError::Unreachable)?;

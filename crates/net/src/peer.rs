@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::frame::{Dial, Header, Hello, Refusal, Welcome};
 use crate::greeting::{self, GreetingError, Guest, Host, connect, greet, sentence};
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Letter};
 use crate::line::Line;
 use crate::link::Met;
 use crate::meeting::{Answer, Caller, Connection, Life, Meeting, Outcome};
@@ -29,6 +29,20 @@ pub(crate) struct Peer {
     pub(crate) inbox: Inbox,
     /// Why the last dial failed: the log says each thing once.
     pub(crate) last_complaint: String,
+    /// Where the node hears that this peer's process is gone, if it wants to know.
+    pub(crate) obituaries: Option<mpsc::UnboundedSender<Letter>>,
+    pub(crate) fame: Fame,
+}
+
+/// What the node was told of a peer's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fame {
+    /// It never met us.
+    Unknown,
+    /// It is there, as far as anybody knows.
+    Alive,
+    /// Nobody listens where it did.
+    Gone,
 }
 
 /// A connection that both sides hold to be theirs.
@@ -135,8 +149,33 @@ impl Peer {
 
     fn fail<T>(&mut self, dial: Dial, error: &GreetingError) -> Either<Option<T>> {
         self.meeting.failed(dial);
+        if error.is_refusal_of_kernel() {
+            self.is_gone();
+        }
         self.complain(error);
         Either::Done(None)
+    }
+
+    /// A kernel that refuses where a process listened says that this process is no more. Silence says nothing.
+    fn is_gone(&mut self) {
+        if self.fame == Fame::Alive {
+            self.fame = Fame::Gone;
+            self.tell_node(true);
+        }
+    }
+
+    fn is_alive(&mut self) {
+        if self.fame == Fame::Gone {
+            self.tell_node(false);
+        }
+        self.fame = Fame::Alive;
+    }
+
+    fn tell_node(&self, is_gone: bool) {
+        if let Some(obituaries) = &self.obituaries {
+            // Nobody listens only if the node has ended.
+            let _ = obituaries.send(Letter::Suspect(self.node, is_gone));
+        }
     }
 
     fn complain(&mut self, error: &GreetingError) {
@@ -213,6 +252,7 @@ impl Peer {
             }
         }
         self.last_complaint.clear();
+        self.is_alive();
         tracing::info!("Connected to node {node}, life {}.", header.incarnation);
         Some(())
     }

@@ -9,7 +9,7 @@ use crate::line::{Line, LinkStats};
 use crate::link::{Origin, Room};
 use crate::meeting::Meeting;
 use crate::node::{End, Worker};
-use crate::peer::Peer;
+use crate::peer::{Fame, Peer};
 use crate::post::{Lines, Post};
 use crate::settings::Settings;
 use quorate_core::{Codec, Durable, Incarnation, NodeId, View, WriteOf};
@@ -185,7 +185,8 @@ where
         let (drained, epoch) = (Arc::new(Notify::new()), Arc::new(AtomicU64::new(0)));
         let context = Arc::new(context(&settings, found.incarnation));
         let lines = Arc::new(lines(&settings, found.incarnation, &drained, &epoch));
-        let (peers, doors) = peers(&settings, &context, &lines, &inbox);
+        let obituaries = settings.tells_deaths.then(|| letter_sender.clone());
+        let (peers, doors) = peers(&settings, &context, &lines, &inbox, obituaries.as_ref());
         let post =
             Post::new(settings.me, codec, settings.overflow, settings.limits.message_bytes, Lines::clone(&lines));
         let mut worker = Worker {
@@ -281,7 +282,13 @@ fn lines(settings: &Settings, incarnation: Incarnation, drained: &Arc<Notify>, e
     settings.peers.keys().map(|peer| (*peer, Arc::new(line(*peer)))).collect()
 }
 
-fn peers(settings: &Settings, context: &Arc<Context>, lines: &Lines, inbox: &Inbox) -> (Vec<Peer>, Doors) {
+fn peers(
+    settings: &Settings,
+    context: &Arc<Context>,
+    lines: &Lines,
+    inbox: &Inbox,
+    obituaries: Option<&mpsc::UnboundedSender<Letter>>,
+) -> (Vec<Peer>, Doors) {
     let mut doors = Doors::new();
     let mut peers = Vec::new();
     for ((node, address), line) in settings.peers.iter().zip(lines.values()) {
@@ -296,6 +303,8 @@ fn peers(settings: &Settings, context: &Arc<Context>, lines: &Lines, inbox: &Inb
             guests,
             inbox: inbox.clone(),
             last_complaint: String::new(),
+            obituaries: obituaries.cloned(),
+            fame: Fame::Unknown,
         });
     }
     (peers, doors)

@@ -24,6 +24,9 @@ pub struct Settings {
     pub security: Security,
     /// What happens when more waits for a peer than a link holds.
     pub overflow: Overflow,
+    /// Whether the node is told that a peer's process is gone (`Input::Suspect`) once the peer's kernel refuses connections where it
+    /// listened, and that it is back (`Input::Trust`). Silence is never told.
+    pub tells_deaths: bool,
     /// How long and how much.
     pub limits: Limits,
 }

@@ -6,11 +6,13 @@ use crate::codec::AnyCodec;
 use crate::erased::{Erasable, ErasableWrite, Erased, Parts};
 use quorate_core::about::Profile;
 use quorate_core::election;
+use quorate_core::membership::Terms;
 use quorate_core::mutex;
 use quorate_core::wrap::Viewed;
 use quorate_core::{Bounds, Group, NodeId, WriteOf};
 use quorate_replica::election::{self as raft, RaftElection};
 use quorate_replica::fixtures::{Flaw as LogFlaw, Flawed};
+use quorate_replica::membership::{Member, Plan};
 use quorate_replica::once::Once;
 use quorate_replica::registers::Registers;
 use quorate_replica::{Replica, profile};
@@ -113,8 +115,22 @@ pub struct MutexEntry {
     /// How its messages and its disk become bytes.
     pub codec: AnyCodec,
     /// The same in views, if it can go from one to the next.
-    pub views: Option<MutexForm>,
+    pub views: Option<InViews>,
 }
+
+/// An algorithm in views.
+#[derive(Clone)]
+pub struct InViews {
+    /// Nodes that are told views and leases from outside.
+    pub told: MutexForm,
+    /// Makes nodes that keep the membership themselves, by a replicated log.
+    pub member: MemberMaker,
+    /// How the messages and disks of such nodes become bytes.
+    pub member_codec: AnyCodec,
+}
+
+/// Makes a node of a mutual exclusion whose group keeps its membership on these terms.
+pub type MemberMaker = Arc<dyn Fn(NodeId, &Surroundings, Terms) -> MutexNode + Send + Sync>;
 
 /// An algorithm inside something that changes its messages.
 #[derive(Clone)]
@@ -180,7 +196,15 @@ fn in_views<P>(
 where
     P: Erasable<Command = mutex::Command, Event = mutex::Event, Message: DeserializeOwned> + mutex::Succession,
 {
-    let views = form_of(move |me, around| Viewed::new(me, make(me, around)));
+    let member = move |me: NodeId, around: &Surroundings, terms: Terms| {
+        let plan = Plan { terms, ..Plan::new(&around.group, around.seed) };
+        Erased::opaque(Member::new(me, make(me, around), plan))
+    };
+    let views = InViews {
+        told: form_of(move |me, around| Viewed::new(me, make(me, around))),
+        member: Arc::new(member),
+        member_codec: AnyCodec::of::<Member<P>>(),
+    };
     let MutexForm { make, codec } = form_of(make);
     Entry::Mutex(MutexEntry { facts, make, codec, views: Some(views) })
 }

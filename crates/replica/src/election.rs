@@ -228,7 +228,12 @@ impl Protocol for RaftElection {
                     engine.saved(count);
                 }
             }
-            Input::DiskFull | Input::DiskFree | Input::Suspect(_) | Input::Trust(_) | Input::View(_) | Input::Lease(_) => {}
+            Input::DiskFull
+            | Input::DiskFree
+            | Input::Suspect(_)
+            | Input::Trust(_)
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
         self.settle(out);
     }

@@ -285,6 +285,15 @@ impl Engine {
         self.redraw();
     }
 
+    /// Follows nobody from now on, until it hears of a leader.
+    pub(crate) fn forget_leader(&mut self) {
+        let term = self.node.raft.term;
+        if self.node.raft.state == StateRole::Follower {
+            self.node.raft.become_follower(term, raft::INVALID_ID);
+        }
+        self.redraw();
+    }
+
     /// Hands the leadership on.
     pub(crate) fn transfer(&mut self, to: NodeId) {
         self.node.transfer_leader(id(to));

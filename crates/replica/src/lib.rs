@@ -16,6 +16,7 @@ mod guard;
 mod log;
 pub mod machine;
 pub mod members;
+pub mod membership;
 pub mod message;
 pub mod once;
 mod order;

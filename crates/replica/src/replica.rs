@@ -17,6 +17,7 @@
 //! RP-10  nothing on the disk     → take no part; knock, and wait for a snapshot that lets this very life in as a learner
 //! RP-11  the disk is full        → refuse commands, take no entries, offer the leadership around, answer queries from what is there
 //! RP-12  the leadership moved    → say of everything proposed here that its fate is unknown
+//! RP-13  the leader is gone      → if its process is seen to be gone, owe it no vote; under a lease its promise stands all the same
 //! ```
 //!
 //! Cost: with a leader, one round to a majority and one save there for all commands that wait: 2(n−1) messages, and heartbeats.
@@ -166,8 +167,9 @@ impl<S: StateMachine> Protocol for Replica<S> {
             Input::Saved(count) => self.with(now, out, |running, _| running.saved(count)),
             Input::DiskFull => self.with(now, out, |running, out| running.disk_full(out)),
             Input::DiskFree => self.with(now, out, |running, out| running.disk_free(out)),
+            Input::Suspect(node) => self.with(now, out, |running, out| running.miss(now, node, out)),
             // Raft has a detector of its own, and members of its own.
-            Input::Suspect(_) | Input::Trust(_) | Input::View(_) | Input::Lease(_) => Ok(()),
+            Input::Trust(_) | Input::View(_) | Input::Lease(_) => Ok(()),
         };
         if let Err(Halt(reason)) = outcome {
             if let State::Running(mut running) = std::mem::replace(&mut self.state, State::Halted) {

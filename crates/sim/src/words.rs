@@ -26,9 +26,6 @@ pub enum Sort {
     World,
 }
 
-/// What members of a view tell each other at its beginning. It only controls, and may be sent for the first time all the same.
-pub const REPORT: &str = "report";
-
 /// What a node takes.
 pub fn input(input: &Taken<'_, impl Display>) -> String {
     match input {
@@ -45,6 +42,7 @@ pub fn input(input: &Taken<'_, impl Display>) -> String {
         Taken::DiskFull => "disk full".into(),
         Taken::DiskFree => "disk free".into(),
         Taken::View(view) => view.to_string(),
+        Taken::Lease(Time::NEVER) => "lease without end".into(),
         Taken::Lease(until) => format!("lease until {}", millis(*until)),
     }
 }
@@ -62,15 +60,16 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
         Done::CancelTimer(timer) => (Sort::Control, format!("cancels timer {}", json(timer))),
         Done::Emit(event) => (Sort::Event, clean(&event.to_string()).into_owned()),
         Done::Rule { rule, text } => (Sort::Rule, format!("{} {}", clean(rule), clean(&text.to_string()))),
-        Done::Handed { .. } => return None,
+        // A rule says it in words.
+        Done::Handed { .. } | Done::Told(_) => return None,
     })
 }
 
 fn transmission(sent: &Sent<'_>, to: &str) -> (Sort, String) {
     let kind = clean(sent.kind);
-    match (sent.class, sent.parcel) {
-        (Class::Control, Some(_)) if kind != REPORT => (Sort::Control, format!("{kind} again → {to}")),
-        (Class::Control, _) => (Sort::Control, format!("{kind} → {to}")),
+    match (sent.class, sent.again) {
+        (Class::Control, true) => (Sort::Control, format!("{kind} again → {to}")),
+        (Class::Control, false) => (Sort::Control, format!("{kind} → {to}")),
         (Class::Algorithm | Class::Announcement, _) => (Sort::Send, format!("{kind} → {to}")),
     }
 }

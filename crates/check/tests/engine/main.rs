@@ -16,3 +16,4 @@ mod durable;
 mod liveness;
 mod reduction;
 mod reference;
+mod views;

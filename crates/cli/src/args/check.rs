@@ -3,8 +3,8 @@
 use super::{FormArgs, LinksArg, LocalCheck, PictureArgs, threads, whole};
 use crate::commands::local;
 use crate::memory::{self, Memory};
-use clap::Args;
-use quorate_check::{Effort, Search, Setup, Timing, Walks};
+use clap::{Args, ValueEnum};
+use quorate_check::{Effort, Search, Setup, Timing, Views, Walks};
 use quorate_core::Time;
 use quorate_lab::check::{CheckSpec, USUAL_HORIZON};
 use quorate_sim::settings::{Length, Ppm};
@@ -17,6 +17,7 @@ use std::str::FromStr;
     quorate check ricart-agrawala --nodes 3 --rounds 2\n  \
     quorate check ricart-agrawala-modulo --rounds unbounded\n  \
     quorate check central --crashes 1 --property exclusion\n  \
+    quorate check central --views --crashes 1\n  \
     quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal --svg broken.svg\n  \
     quorate check local\n\n\
     Faults are bounds, at most 31 of a kind: with --loss 2, every way to lose none, one or two messages is tried.\n\
@@ -49,6 +50,15 @@ pub(crate) struct CheckArgs {
     /// A request may be one that only reads, beside others who do.
     #[arg(long)]
     readers: bool,
+    /// The group has views: a member who crashes, or whose lease ends, is left out of the next one.
+    #[arg(long)]
+    views: bool,
+    /// How many members the group may go on without; one unless given.
+    #[arg(long, value_name = "NUMBER", requires = "views", value_parser = few)]
+    changes: Option<u8>,
+    /// Who says who is in: one who waits for leases to end, or one who does not and is wrong on purpose.
+    #[arg(long, value_enum, default_value = "oracle", requires = "views")]
+    membership: KeeperArg,
     /// Links keep the order of messages.
     #[arg(long)]
     fifo: bool,
@@ -140,6 +150,7 @@ impl CheckArgs {
                 restarts: self.restarts,
                 hasty_timers: self.hasty_timers,
                 timing: self.timing(),
+                views: self.views(),
             },
             effort: Effort {
                 search: self.search(),
@@ -159,6 +170,12 @@ impl CheckArgs {
             .then(|| Timing { drift_ppm: self.drift.unwrap_or(0), until: Time::ZERO + until.unwrap_or(USUAL_HORIZON) })
     }
 
+    fn views(&self) -> Option<Views> {
+        let usual = Views::default();
+        let changes = self.changes.unwrap_or(usual.changes);
+        self.views.then_some(Views { changes, waits: self.membership == KeeperArg::Oracle })
+    }
+
     fn search(&self) -> Search {
         match self.walks {
             Some(count) => Search::Walks(Walks { count, steps: self.steps, seed: self.seed }),
@@ -173,6 +190,13 @@ impl CheckArgs {
     fn is_up_to_chance(&self) -> bool {
         self.dfs || (self.walks.is_some() && self.first)
     }
+}
+
+/// Who says who is in.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KeeperArg {
+    Oracle,
+    Impatient,
 }
 
 /// How many requests each node makes, if there is an end to them.

@@ -103,6 +103,7 @@ impl LiveArgs {
                 )
             })?;
         }
+        F::for_real(&mut settings)?;
         let mut spec = quorate_live::spec::<F>(&algorithm, self.nodes, self.seed, settings);
         spec.validate()?;
         spec.faults = self.asked().chain(self.drawn(&spec)).collect();

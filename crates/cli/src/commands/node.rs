@@ -54,8 +54,9 @@ impl NodeArgs {
         }
         self.families.refuse_others(F::FAMILY, &self.algorithm)?;
         let me = NodeId::new(self.id).context("Nodes are numbered from 1; write for example --id 1.")?;
+        let kept = quorate_live::spec::<F>(&self.algorithm, 1, self.seed, self.settings::<F>(1)?);
         ensure!(
-            self.data.is_some() || !F::codec(entry).saves(),
+            self.data.is_some() || !F::codec(&kept, entry).saves(),
             "{} keeps promises on its disk, and a node that forgets them can break those of the whole group: give it a \
              folder with --data.",
             self.algorithm
@@ -65,13 +66,19 @@ impl NodeArgs {
         console.listening(listener.local_addr().map_err(unready)?);
         let peers = self.peers(me, &console)?;
         let nodes = peers.len() + 1;
+        let spec = quorate_live::spec::<F>(&self.algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
+        spec.validate()?;
+        Process { args: self, entry, me, spec, listener, peers, console }.run()
+    }
+
+    /// The settings of a group of this size, whose membership is real if it has one.
+    fn settings<F: Present>(&self, nodes: usize) -> anyhow::Result<F::Settings> {
         let mut settings = F::settings(&self.families, Basics { nodes, chaos: false })?;
         if self.peers != Peers::FromInput {
             F::by_hand(&mut settings);
         }
-        let spec = quorate_live::spec::<F>(&self.algorithm, nodes, self.seed, settings);
-        spec.validate()?;
-        Process { args: self, entry, me, spec, listener, peers, console }.run()
+        F::for_real(&mut settings)?;
+        Ok(settings)
     }
 }
 
@@ -95,7 +102,7 @@ impl<F: Present> Process<'_, F> {
         }
         let (tell, reports) = reports();
         let cluster = self.args.group.cluster(&self.args.algorithm);
-        let codec = F::codec(self.entry);
+        let codec = F::codec(&self.spec, self.entry);
         let opened = match &self.args.data {
             Some(folder) => disk::open(folder, self.args.begin(), cluster, self.me, codec, tell)?,
             None => Opened::nothing(self.args.life.map_or_else(life_by_the_clock, Incarnation)),
@@ -143,7 +150,7 @@ impl<F: Present> Process<'_, F> {
     {
         let Opened { found, disk, .. } = opened;
         let incarnation = found.incarnation;
-        let overflow = if F::copes_with_loss(self.entry) { Overflow::Drop } else { Overflow::End };
+        let overflow = if F::copes_with_loss(&self.spec, self.entry) { Overflow::Drop } else { Overflow::End };
         let settings = Settings {
             me: self.me,
             group: self.args.group.clone(),
@@ -152,6 +159,7 @@ impl<F: Present> Process<'_, F> {
             peers: self.peers,
             security,
             overflow,
+            tells_deaths: F::hears_of_deaths(&self.spec),
             limits: Limits::default(),
         };
         // The system's own dice: no two nodes of a group may wait for the same lengths.
@@ -164,7 +172,7 @@ impl<F: Present> Process<'_, F> {
             found,
             parts: Parts { me: self.me, clock, seed, disk, record },
             reports,
-            codec: F::codec(self.entry),
+            codec: F::codec(&self.spec, self.entry),
         };
         let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unready)?;
         let inside = tokio.enter();

@@ -242,6 +242,10 @@ impl<P: Succession> InViews for P {
     fn lost() -> Event {
         Event::Lost
     }
+
+    fn ends(command: &Command) -> bool {
+        *command == Command::Release
+    }
 }
 
 /// How one asks who wants in like this.
@@ -252,3 +256,8 @@ const fn command(patience: Patience, access: Access) -> Command {
         (Patience::Wait, Access::Shared) => Command::Share,
     }
 }
+
+#[cfg(test)]
+mod storm;
+#[cfg(test)]
+mod tests;

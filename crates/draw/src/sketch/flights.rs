@@ -34,8 +34,8 @@ impl Letter {
     /// A message of a member of this view, if it is in one; what it says is kept only if it is to be told.
     pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, told: bool) -> Self {
         let body = if told { Rc::from(&*shortened(&words::json(&sent.body), MOST_BODY)) } else { Rc::from("") };
-        let report = view.filter(|_| sent.class == Class::Control && sent.kind == words::REPORT);
-        let again = sent.class == Class::Control && sent.parcel.is_some() && report.is_none();
+        let again = sent.again;
+        let report = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
         let kind = Rc::from(&*shortened(&words::clean(sent.kind), MOST_KIND));
         Self { from, kind, class: sent.class, again, body, report }
     }

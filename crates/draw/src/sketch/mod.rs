@@ -326,7 +326,8 @@ impl<C: Display, E: Display> Sketch<C, E> {
             | Done::CancelTimer(_)
             | Done::Emit(_)
             | Done::Rule { .. }
-            | Done::Handed { .. } => {}
+            | Done::Handed { .. }
+            | Done::Told(_) => {}
         }
         if let Some(draft) = &mut self.draft {
             draft.add(effect);

@@ -4,7 +4,7 @@
 //! family and every algorithm.
 
 use crate::scene::{Era, Lease, Place, Scene, Span, Still, Stillness};
-use quorate_core::{Epoch, Incarnation, NodeId, Time, View};
+use quorate_core::{Epoch, Incarnation, NodeId, Time, Told, View};
 use quorate_sim::moment::{Done, Happening, Moment, Taken};
 use quorate_sim::role::Role;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +31,8 @@ pub(super) struct Views {
     begun: bool,
     /// Whether there is too much to draw.
     full: bool,
+    /// What the clock of the node shows whose step it is.
+    now: Time,
 }
 
 /// What is known of a node.
@@ -82,7 +84,7 @@ impl Views {
     /// The views of a group of which these nodes are shown.
     pub(super) fn new(shown: &[NodeId]) -> Self {
         let (members, eras, ends) = Default::default();
-        Self { shown: shown.to_vec(), members, eras, ends, begun: false, full: false }
+        Self { shown: shown.to_vec(), members, eras, ends, begun: false, full: false, now: Time::ZERO }
     }
 
     /// The latest view that a node has taken.
@@ -121,6 +123,7 @@ impl Views {
     pub(super) fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>, place: Place) {
         match moment {
             Moment::Input { time, now, node, input } => {
+                self.now = *now;
                 self.look_at_clock(*node, *time, *now, place);
                 match input {
                     Taken::Start { incarnation, .. } => self.start(*node, *incarnation, place),
@@ -135,6 +138,11 @@ impl Views {
                     | Taken::DiskFull
                     | Taken::DiskFree => {}
                 }
+            }
+            // A node that keeps the membership itself tells itself.
+            Moment::Effect { node, effect: Done::Told(Told::View(view)), .. } => self.take(*node, view, place),
+            Moment::Effect { node, effect: Done::Told(Told::Lease(until)), .. } => {
+                self.renew(*node, *until, self.now, place);
             }
             Moment::Effect { node, effect: Done::Rule { rule: BEGINS, .. }, .. } => self.begins(*node, place),
             Moment::Effect { node, effect: Done::Rule { rule: FREEZES, .. }, .. } => self.end_lease(*node, place),

@@ -41,7 +41,7 @@ impl Kinds {
             }
             kinds
         };
-        let own = kinds(|arrow| arrow.class != Class::Control || arrow.again);
+        let own = kinds(|arrow| arrow.class != Class::Control || (arrow.again && arrow.report.is_none()));
         let mut control = kinds(|arrow| arrow.class == Class::Control);
         control.retain(|kind| !own.contains(kind));
         let report = scene.arrows.iter().find(|arrow| arrow.report.is_some()).map(|arrow| arrow.kind.clone());
@@ -101,7 +101,7 @@ pub(super) fn place<'a>(scene: &'a Scene, sheet: &mut Sheet) -> (Vec<Drawn<'a>>,
     // Of all the reports to one view, the first that has room is named.
     let mut reported: BTreeSet<Epoch> = BTreeSet::new();
     for (index, drawn) in drawn.iter_mut().enumerate() {
-        let report = drawn.arrow.report.filter(|view| !reported.contains(view));
+        let report = drawn.arrow.report.filter(|view| !drawn.arrow.again && !reported.contains(view));
         if !drawn.is_named() && report.is_none() {
             continue;
         }

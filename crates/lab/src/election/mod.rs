@@ -69,11 +69,11 @@ impl FamilyLab for Election {
         &entry.facts.profile
     }
 
-    fn codec(entry: &ElectionEntry) -> AnyCodec {
+    fn codec(_spec: &Spec<Self>, entry: &ElectionEntry) -> AnyCodec {
         entry.codec
     }
 
-    fn copes_with_loss(entry: &ElectionEntry) -> bool {
+    fn copes_with_loss(_spec: &Spec<Self>, entry: &ElectionEntry) -> bool {
         entry.facts.tolerates_loss
     }
 

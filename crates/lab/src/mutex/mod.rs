@@ -1,5 +1,6 @@
 //! The mutual-exclusion family in the lab.
 
+mod upheaval;
 mod users;
 mod views;
 mod weather;
@@ -110,13 +111,21 @@ impl FamilyLab for Mutex {
         &entry.facts.profile
     }
 
-    fn codec(entry: &MutexEntry) -> AnyCodec {
-        entry.codec
+    fn codec(spec: &Spec<Self>, entry: &MutexEntry) -> AnyCodec {
+        match (&spec.settings.views, &entry.views) {
+            (Some(ViewSettings { membership: Keeper::Replica, .. }), Some(views)) => views.member_codec,
+            (Some(_), Some(views)) => views.told.codec,
+            (Some(_) | None, _) => entry.codec,
+        }
     }
 
-    /// The book's links lose nothing.
-    fn copes_with_loss(_entry: &MutexEntry) -> bool {
-        false
+    /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
+    fn copes_with_loss(spec: &Spec<Self>, _entry: &MutexEntry) -> bool {
+        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
+    }
+
+    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
+        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
     }
 
     fn needs_fifo(entry: &MutexEntry) -> bool {
@@ -149,11 +158,14 @@ impl FamilyLab for Mutex {
         entry: &'static MutexEntry,
     ) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
         let around = spec.surroundings();
-        let make = match (&spec.settings.views, &entry.views) {
-            (Some(_), Some(views)) => &views.make,
-            (Some(_) | None, _) => &entry.make,
-        };
-        spec.linked(move |me| make(me, &around))
+        let views = spec.settings.views;
+        spec.linked(move |me| match (&views, &entry.views) {
+            (Some(views @ ViewSettings { membership: Keeper::Replica, .. }), Some(forms)) => {
+                (forms.member)(me, &around, views.terms())
+            }
+            (Some(_), Some(forms)) => (forms.told.make)(me, &around),
+            (Some(_) | None, _) => (entry.make)(me, &around),
+        })
     }
 
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
@@ -253,6 +265,10 @@ impl FamilyLab for Mutex {
 
     fn weather(entry: &MutexEntry) -> Vec<Spec<Self>> {
         weather::weather(entry)
+    }
+
+    fn weather_in_views(entry: &MutexEntry) -> Vec<Spec<Self>> {
+        if entry.views.is_some() { upheaval::upheaval(entry) } else { Vec::new() }
     }
 
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {

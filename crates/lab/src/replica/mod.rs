@@ -214,7 +214,12 @@ fn ends_calm(spec: &Spec<Replica>) -> bool {
         }
         Fault::Cut(_) => followed(timed, &|later| matches!(later, Fault::Heal)),
         Fault::Disk { .. } | Fault::Link { .. } => timed.lasts.is_some(),
-        Fault::Restart { .. } | Fault::Resume { .. } | Fault::Heal | Fault::Skew { .. } | Fault::Drift { .. } => true,
+        Fault::Restart { .. }
+        | Fault::Resume { .. }
+        | Fault::Close { .. }
+        | Fault::Heal
+        | Fault::Skew { .. }
+        | Fault::Drift { .. } => true,
     };
     spec.loss.is_zero() && faults.iter().all(ends)
 }
@@ -251,11 +256,11 @@ impl FamilyLab for Replica {
         entry.profile
     }
 
-    fn codec(entry: &ReplicaEntry) -> AnyCodec {
+    fn codec(_spec: &Spec<Self>, entry: &ReplicaEntry) -> AnyCodec {
         entry.codec
     }
 
-    fn copes_with_loss(_entry: &ReplicaEntry) -> bool {
+    fn copes_with_loss(_spec: &Spec<Self>, _entry: &ReplicaEntry) -> bool {
         true
     }
 

@@ -32,8 +32,19 @@ pub(crate) enum Message {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Event {
-    Heard { from: NodeId, life: u64, number: u64 },
-    Answered { from: NodeId, question: u64 },
+    Heard {
+        from: NodeId,
+        life: u64,
+        number: u64,
+    },
+    Answered {
+        from: NodeId,
+        question: u64,
+    },
+    /// A peer's process is gone.
+    Gone(NodeId),
+    /// It is there again.
+    Back(NodeId),
 }
 
 impl Describe for Message {
@@ -67,13 +78,9 @@ impl Protocol for Chatter {
             Input::Message { from, message: Message::Answer(question) } => out.emit(Event::Answered { from, question }),
             Input::Message { from: _, message: Message::Favour { to, ballast } } => self.say(to, ballast, out),
             Input::Timer(never) => match never {},
-            Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Suspect(node) => out.emit(Event::Gone(node)),
+            Input::Trust(node) => out.emit(Event::Back(node)),
+            Input::Saved(_) | Input::DiskFull | Input::DiskFree | Input::View(_) | Input::Lease(_) => {}
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Dials that cross, and nodes that come back as another life.
 
+use crate::chatter::Event;
 use crate::log::Log;
 use crate::party::{Member, Party, Place, Style, addresses, node};
 use crate::proxy::{Proxy, connections};
+use crate::within;
 use quorate_net::tls::Security;
 use std::collections::BTreeMap;
 
@@ -89,4 +91,27 @@ async fn a_life_that_begins_anew_hears_nothing_of_the_one_before() {
     log.line(&["Node 3 is back as life 8", "messages to its life before were dropped"]).await;
     assert!(party.members[0].link(node(3)).outlived > 0);
     party.stop().await;
+}
+
+/// A place where nobody listens any more says that the process is gone; one that only stays silent says nothing.
+#[tokio::test]
+async fn a_process_that_is_gone_is_told_and_one_that_is_silent_is_not() {
+    let _log = Log::new();
+    let style = Style::default();
+    let mut party = Party::of_three(&style, Party::plain).await;
+    // Node 2's kernel still takes connections, as that of a stopped process does.
+    party.members.remove(1).crash().await;
+    // Of node 3 nothing is left.
+    party.members.remove(1).crash().await;
+    let place = party.places.pop().unwrap();
+    let address = place.address;
+    drop(place);
+    let one = &mut party.members[0];
+    let first = within("word of the one that is gone", one.news()).await;
+    assert_eq!(first, Event::Gone(node(3)));
+    let place = Place::at(address);
+    let young = Member::start(node(3), 1, &place, addresses(node(3), &party.places), Security::Plain, &style);
+    let next = within("word of its return", one.news()).await;
+    assert_eq!(next, Event::Back(node(3)));
+    young.crash().await;
 }

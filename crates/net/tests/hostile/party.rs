@@ -30,7 +30,12 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::at("127.0.0.1:0".parse().unwrap())
+    }
+
+    /// This very place, which is free again.
+    pub(crate) fn at(address: SocketAddr) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         Self { listener, address }
     }
@@ -86,6 +91,7 @@ impl Member {
             peers,
             security,
             overflow: style.overflow,
+            tells_deaths: true,
             limits: style.limits,
         };
         let (_, reports) = reports();
@@ -165,6 +171,15 @@ impl Member {
             *last = number;
         }
         event
+    }
+
+    /// The next thing that it tells of a peer's process.
+    pub(crate) async fn news(&mut self) -> Event {
+        loop {
+            if let event @ (Event::Gone(_) | Event::Back(_)) = self.next().await {
+                return event;
+            }
+        }
     }
 
     pub(crate) fn link(&self, peer: NodeId) -> LinkStats {

@@ -128,6 +128,15 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
+    /// RP-13. What was promised to it serves nobody any more. A lease is another thing: only its end is sure to end it.
+    pub(crate) fn miss(&mut self, now: Time, node: NodeId, out: &mut Out<'_, S>) {
+        if self.settings.reads == Reads::Quorum && self.role.leader == Some(node) && !self.role.leads {
+            out.note("RP-13", format_args!("owes nothing to {node}, which is gone"));
+            self.promised_until = now;
+            self.engine.forget_leader();
+        }
+    }
+
     /// The leader, if it was heard of lately. One that waits for its disk does not notice by itself that a leader is gone.
     fn known_leader(&self, now: Time) -> Option<NodeId> {
         self.role.leader.filter(|_| now < self.promised_until + self.settings.promise())

@@ -4,7 +4,7 @@ use super::overtaking::{Overtaking, Promise};
 use super::{Change, Standing, change};
 use crate::causality::Causality;
 use crate::clocks::Clocks;
-use crate::moment::{Moment, Observer};
+use crate::moment::{Moment, Observer, Taken};
 use crate::property::{Kind, Verdict, Violation};
 use quorate_core::mutex::{Access, Command, Event, Patience};
 use quorate_core::{Fence, NodeId, Time, VectorClock};
@@ -245,6 +245,16 @@ impl Properties {
         self.exclusion = Some(Violation { time, line: self.lines, since, text });
     }
 
+    /// A lease that is over when it is told of ends what it would have been valid for.
+    fn end_with_lease(&mut self, moment: &Moment<'_, Command, Event>) {
+        if let Moment::Input { now, node, input: Taken::Lease(until), .. } = moment
+            && until <= now
+            && let Some(state) = self.nodes.get_mut(node.index())
+        {
+            state.until = *until;
+        }
+    }
+
     fn check_fence(&mut self, time: Time, node: NodeId, fence: Fence) {
         let exclusive = self.access(node) == Access::Exclusive;
         if let Some(largest) = if exclusive { self.fence } else { self.exclusive_fence }
@@ -315,6 +325,7 @@ impl Observer<Command, Event> for Properties {
         if let Some(overtaking) = &mut self.overtaking {
             overtaking.watch(moment);
         }
+        self.end_with_lease(moment);
         let Some((time, node, change)) = change(moment) else { return };
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         let before = state.standing;

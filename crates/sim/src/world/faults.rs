@@ -62,6 +62,7 @@ where
             Fault::Disk { node, trouble: DiskTrouble::Fails } => {
                 return self.begin_failure(node, Failure { serial, lasts }, &text);
             }
+            Fault::Close { node } => self.close(node),
             Fault::Cut(cut) => self.around.network.cut(serial, cut),
             Fault::Heal => self.around.network.heal(),
             Fault::Skew { node, by } => self.set_clock(node, |clock, now| clock.skew(now, by.nanos())),
@@ -91,7 +92,12 @@ where
                 }
             }
             // The fault language gives these no end.
-            Fault::Restart { .. } | Fault::Resume { .. } | Fault::Heal | Fault::Skew { .. } | Fault::Drift { .. } => {}
+            Fault::Restart { .. }
+            | Fault::Resume { .. }
+            | Fault::Close { .. }
+            | Fault::Heal
+            | Fault::Skew { .. }
+            | Fault::Drift { .. } => {}
         }
     }
 
@@ -132,6 +138,7 @@ where
             self.miss(pending, Loss::Down);
         }
         self.close(node);
+        self.pass_the_word(node, true);
     }
 
     /// A node that is up already stays as it is.
@@ -149,6 +156,7 @@ where
         self.around.news.push_back((node, News::Restarted));
         self.boot(node);
         self.come_back(node);
+        self.pass_the_word(node, false);
     }
 
     /// The work under way is interrupted, and begins anew when the node goes on.

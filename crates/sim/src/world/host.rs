@@ -191,6 +191,7 @@ impl<P: Protocol> Host<P> {
             | Pending::Alarm { .. }
             | Pending::Worked { .. }
             | Pending::Notice(_)
+            | Pending::Obituary(_)
             | Pending::Errand(_)
             | Pending::Fault(_) => false,
         }
@@ -273,6 +274,7 @@ where
         let effect = match note {
             Note::Rule { rule, text } => Done::Rule { rule, text },
             Note::Handed { from, parcel } => Done::Handed { from, parcel },
+            Note::Told(told) => Done::Told(told),
         };
         self.tell(effect);
     }

@@ -77,6 +77,7 @@ where
             | Pending::Alarm { .. }
             | Pending::Worked { .. }
             | Pending::Notice(_)
+            | Pending::Obituary(_)
             | Pending::Errand(_)
             | Pending::Fault(_) => {}
         }
@@ -117,6 +118,7 @@ where
             }
             Pending::Start { node } => self.boot(node),
             Pending::Notice(notice) => self.hear_notice(*notice),
+            Pending::Obituary(obituary) => self.hear_obituary(&obituary),
             // These are no inputs.
             Pending::Worked { .. } | Pending::Alarm { .. } | Pending::Errand(_) | Pending::Fault(_) => {}
         }

@@ -10,6 +10,7 @@ mod faults;
 mod full_disk;
 mod host;
 mod intake;
+mod obituaries;
 mod oracle;
 
 use crate::dice::{Dice, Stream};
@@ -22,6 +23,7 @@ pub(crate) use directions::Told;
 use faults::Act;
 pub(crate) use host::Condition;
 use host::{Host, Stepper};
+use obituaries::Obituary;
 pub use oracle::Views;
 use oracle::{Errand, Notice, Oracle};
 use quorate_core::{Describe, Duration, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
@@ -63,6 +65,8 @@ pub struct World<P: Protocol, O> {
     around: Around<P, O>,
     /// Who says who is in, where nodes have views.
     oracle: Option<Box<Oracle>>,
+    /// Whether nodes hear that the process of another is gone.
+    tells_deaths: bool,
     /// Faults that hold before any node starts.
     at_start: Vec<Act>,
     started: bool,
@@ -166,6 +170,8 @@ enum Pending<P: Protocol> {
     Fault(Box<Act>),
     /// News from the oracle to a node.
     Notice(Box<Notice>),
+    /// A node hears of another's death or return.
+    Obituary(Obituary),
     /// Something that the oracle has to do.
     Errand(Errand),
 }
@@ -183,7 +189,9 @@ enum Rank {
 impl<P: Protocol> Pending<P> {
     fn rank(&self) -> Rank {
         match self {
-            Self::Message { .. } | Self::Worked { .. } | Self::Notice(_) | Self::Errand(_) => Rank::Message,
+            Self::Message { .. } | Self::Worked { .. } | Self::Notice(_) | Self::Obituary(_) | Self::Errand(_) => {
+                Rank::Message
+            }
             Self::Timer { .. } => Rank::Timer,
             Self::Command { .. } | Self::Alarm { .. } => Rank::Command,
             Self::Synced { .. } | Self::DiskNews { .. } => Rank::Disk,
@@ -207,6 +215,7 @@ impl<P: Protocol> Pending<P> {
             | Self::Alarm { node }
             | Self::Worked { node, .. } => Some(*node),
             Self::Notice(notice) => Some(notice.node()),
+            Self::Obituary(obituary) => Some(obituary.node),
             Self::Fault(_) | Self::Errand(_) => None,
         }
     }
@@ -322,6 +331,7 @@ where
                 troubles: 0,
             },
             oracle: None,
+            tells_deaths: false,
             at_start: Vec::new(),
             started: false,
             faults: 0,

@@ -424,7 +424,7 @@ impl<'a, P: Explored> Doing<'a, P> {
                     self.state.past.ends(self.node, &mut self.state.network);
                 }
             }
-            Event::Refused(_) => {}
+            Event::Refused(_) | Event::Extended { .. } | Event::Lost => {}
         }
     }
 }

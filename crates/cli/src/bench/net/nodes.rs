@@ -124,6 +124,7 @@ fn settings(me: NodeId, other: NodeId, address: &str, security: Security) -> any
         peers: BTreeMap::from([(other, address.to_owned())]),
         security,
         overflow: Overflow::End,
+        tells_deaths: false,
         limits: Limits::default(),
     })
 }

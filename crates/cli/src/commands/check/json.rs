@@ -2,8 +2,9 @@
 
 use super::{main_pass, rate};
 use crate::picture::Picture;
-use quorate_check::{End, Pass, Verdict};
+use quorate_check::{End, Pass, Verdict, Views};
 use quorate_lab::check::{CheckRun, CheckSpec};
+use quorate_lab::mutex::Keeper;
 use quorate_sim::property::Kind;
 use serde::Serialize;
 
@@ -12,6 +13,8 @@ pub(super) struct Report<'a> {
     algorithm: &'a str,
     nodes: usize,
     rounds: Rounds,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    views: Option<Changes>,
     complete: bool,
     end: &'static str,
     /// Random walks do not tell states apart.
@@ -40,6 +43,19 @@ pub(super) struct Report<'a> {
 enum Rounds {
     Counted(u8),
     Word(&'static str),
+}
+
+/// How the group's views change.
+#[derive(Serialize)]
+struct Changes {
+    changes: u8,
+    membership: Keeper,
+}
+
+impl From<Views> for Changes {
+    fn from(Views { changes, waits }: Views) -> Self {
+        Self { changes, membership: if waits { Keeper::Oracle } else { Keeper::Impatient } }
+    }
 }
 
 /// One of the further searches.
@@ -94,6 +110,7 @@ impl<'a> Report<'a> {
             algorithm: &spec.algorithm,
             nodes: spec.setup.nodes,
             rounds: spec.rounds.map_or(Rounds::Word("unbounded"), Rounds::Counted),
+            views: spec.setup.views.map(Changes::from),
             complete: run.is_complete(),
             end: if findings.end == End::Complete && !run.is_complete() { "not-judged" } else { word(findings.end) },
             states,

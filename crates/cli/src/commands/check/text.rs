@@ -7,7 +7,7 @@ use crate::output::{name, output};
 use crate::paint;
 use crate::picture::{self, Picture};
 use crate::report::{count, grouped, property, steps};
-use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Walks};
+use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Views, Walks};
 use quorate_core::Time;
 use quorate_lab::Mutex;
 use quorate_lab::check::{CheckRun, CheckSpec, draw_command, replay_command};
@@ -105,6 +105,9 @@ fn heading(spec: &CheckSpec) -> String {
         faults(&spec.setup),
         format!("{links} {order}links"),
     ];
+    if let Some(Views { waits, .. }) = spec.setup.views {
+        parts.push(if waits { "in views" } else { "in views, by an impatient membership" }.into());
+    }
     if let Some(Timing { drift_ppm, .. }) = spec.setup.timing {
         parts.push(format!("clocks off by {drift_ppm}ppm"));
     }
@@ -113,13 +116,15 @@ fn heading(spec: &CheckSpec) -> String {
 
 /// What may go wrong, and how often at most.
 fn faults(setup: &Setup) -> String {
-    let Setup { losses, duplicates, crashes, restarts, hasty_timers, .. } = *setup;
+    let Setup { losses, duplicates, crashes, restarts, hasty_timers, views, .. } = *setup;
+    let changes = views.map_or(0, |views| views.changes);
     let kinds = [
         (losses, "loss", "losses"),
         (duplicates, "duplicate", "duplicates"),
         (crashes, "crash", "crashes"),
         (restarts, "restart", "restarts"),
         (hasty_timers, "hasty timer", "hasty timers"),
+        (changes, "change of the view", "changes of the view"),
     ];
     let told = kinds.iter().filter(|(bound, _, _)| *bound > 0);
     let told: Vec<_> =

@@ -24,8 +24,9 @@
 //!
 //! Cost: no message in a view. A change of the view costs n−1 reports of every member who was in before, which count as control.
 //!
-//! Assumes: each view has one list of members, whoever is told of it; leases are as above; what a message names as its sender is true.
-//! Members of a view can reach each other, or else a later view comes.
+//! Assumes: each view has one list of members, whoever is told of it; leases are as above, and a member is told of one only after the
+//! view in which its stay began; what a message names as its sender is true. Members of a view can reach each other, or else a later view
+//! comes.
 //!
 //! When it fails: with clocks that drift beyond the bound, or a service that does not wait, two may be inside; the fence at the resource
 //! then still refuses the older one, since the view's number is part of it.
@@ -85,6 +86,11 @@ pub trait InViews: Protocol<Durable = ()> {
 
     /// What the user is told when what it had is over, because the group went on without it.
     fn lost() -> Self::Event;
+
+    /// Whether this asks for the end of what the user has, so that its loss is an answer.
+    fn ends(_command: &Self::Command) -> bool {
+        false
+    }
 }
 
 /// A member of a group with views.
@@ -227,12 +233,15 @@ impl<P: InViews> Viewed<P> {
         Work::Gathering(reports)
     }
 
-    /// VW-5. Our stay ended when our lease did, whenever we learn of it.
+    /// VW-5. Our stay ended when our lease did, whenever we learn of it. Who has asked to leave an entry that is over has left.
     fn leave(&mut self, view: &View, out: &mut Effects<'_, Self>) {
         out.note("VW-5", format_args!("is out: {view} goes on without it"));
         if self.inner.holds() {
             out.emit(P::lost());
             self.inner.forget(*self.place);
+            if let Some(place) = self.asked.iter().position(P::ends) {
+                self.asked.remove(place);
+            }
         }
         self.until = None;
         out.cancel_timer(ViewedTimer::Lease);
@@ -283,10 +292,7 @@ impl<P: InViews> Viewed<P> {
         if !self.acts(now) {
             return;
         }
-        // VW-8. Nobody may learn of anything later from us before they learn of this.
-        while let Some(command) = self.asked.pop_front() {
-            self.pass(now, Input::Command(command), out);
-        }
+        self.answer(now, out);
         let Some(present) = self.view.as_ref().map(View::epoch) else { return };
         let (due, later) = core::mem::take(&mut self.held).into_iter().partition(|held| held.epoch() == present);
         self.held = later;
@@ -299,6 +305,13 @@ impl<P: InViews> Viewed<P> {
                 Held::Letter { envelope: Envelope { content: Content::Report(_), .. }, .. } => {}
                 Held::Alarm { timer, .. } => self.pass(now, Input::Timer(timer), out),
             }
+        }
+    }
+
+    /// VW-8. Nobody may learn of anything later from us before they learn of this.
+    fn answer(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        while let Some(command) = self.asked.pop_front() {
+            self.pass(now, Input::Command(command), out);
         }
     }
 

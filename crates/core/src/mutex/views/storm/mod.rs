@@ -1,0 +1,211 @@
+//! A storm over views for every algorithm that can go from one to the next: members crash, restart, freeze, are put out and let
+//! in again, while their users ask and letters arrive in any order.
+//!
+//! At every moment at most one is inside among those who are still members (or several who only read), fences grow, whoever is
+//! inside and stays a member keeps its entry, and who is put out is told so once. When the storm is over, everyone who waits is
+//! served.
+
+mod gusts;
+mod slips;
+mod users;
+mod world;
+
+use super::Succession;
+use crate::bounds::Bounds;
+use crate::group::Group;
+use crate::mutex::central::{DENY_AND_QUEUE_FACTS, DENY_FACTS, WhenBusy};
+use crate::mutex::quorum::Quorums;
+use crate::mutex::voting::Asks;
+use crate::mutex::{
+    Central, Facts, Lamport, Maekawa, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaRing, RoucairolCarvalho,
+    TokenRequest, TokenRing, Voting, central, lamport, maekawa, raymond, readers_writers, ricart_agrawala,
+    ricart_agrawala_ring, roucairol_carvalho, token_request, token_ring, voting,
+};
+use crate::node::NodeId;
+use crate::time::Duration;
+use core::fmt::Debug;
+use slips::Slip;
+use std::string::String;
+use users::Tally;
+use world::World;
+
+/// How many storms every algorithm stands.
+const STORMS: u64 = 2_000;
+
+const BOUNDS: Bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
+
+/// A node alone, until its first view says otherwise.
+fn alone(me: NodeId) -> Group {
+    Group::from_iter([me])
+}
+
+/// The storm of this seed, and how somebody broke its word in it.
+fn strike<P>(seed: u64, make: fn(NodeId) -> P, facts: Facts, slip: Option<Slip>) -> Result<(), String>
+where
+    P: Succession,
+    P::Message: Debug,
+    P::Timer: Debug,
+{
+    let (nodes, gusts) = gusts::of_seed(seed);
+    World::new(nodes, make, facts, slip, false).sail(&gusts)
+}
+
+fn stands<P>(make: fn(NodeId) -> P, facts: Facts)
+where
+    P: Succession,
+    P::Message: Debug,
+    P::Timer: Debug,
+{
+    let Some(seed) = (0..STORMS).find(|seed| strike(*seed, make, facts, None).is_err()) else { return };
+    let (nodes, gusts) = gusts::of_seed(seed);
+    let sinks = |gusts: &[_]| World::new(nodes, make, facts, None, false).sail(gusts).is_err();
+    let gusts = gusts::smallest(gusts, sinks);
+    let wreck = World::new(nodes, make, facts, None, true).sail(&gusts).expect_err("a storm does the same each time");
+    panic!("the storm of seed {seed} over {nodes} nodes sinks {}: {wreck}", facts.profile.name);
+}
+
+/// The storms find this slip in the world around this algorithm, and somebody enters who must not.
+fn finds<P>(slip: Slip, make: fn(NodeId) -> P, facts: Facts)
+where
+    P: Succession,
+    P::Message: Debug,
+    P::Timer: Debug,
+{
+    let breach = (0..STORMS).find_map(|seed| strike(seed, make, facts, Some(slip)).err());
+    let breach = breach.unwrap_or_else(|| panic!("{} stands every storm in which {slip:?}", facts.profile.name));
+    assert!(breach.contains(" enters "), "{slip:?} leads to something else: {breach}");
+}
+
+#[test]
+fn storms_are_rough() {
+    let mut total = [0; 6];
+    for seed in 0..STORMS {
+        let (nodes, gusts) = gusts::of_seed(seed);
+        let mut world = World::new(nodes, |me| RicartAgrawala::new(me, alone(me)), ricart_agrawala::FACTS, None, false);
+        assert_eq!(world.sail(&gusts), Ok(()), "seed {seed}");
+        let Tally { later_entries, kept, lost, waited, waited_outside, skipped } = world.tally;
+        for (sum, count) in total.iter_mut().zip([later_entries, kept, lost, waited, waited_outside, skipped]) {
+            *sum += count;
+        }
+    }
+    assert!(total.iter().all(|count| *count > STORMS / 4), "{total:?}");
+}
+
+#[test]
+fn central_stands_every_storm_over_views() {
+    stands(|me| Central::new(me, alone(me)), central::FACTS);
+}
+
+#[test]
+fn central_that_denies_stands_every_storm_over_views() {
+    stands(|me| Central::when_busy(me, alone(me), WhenBusy::deny(&BOUNDS)), DENY_FACTS);
+}
+
+#[test]
+fn central_that_denies_and_queues_stands_every_storm_over_views() {
+    stands(|me| Central::when_busy(me, alone(me), WhenBusy::DenyAndQueue), DENY_AND_QUEUE_FACTS);
+}
+
+#[test]
+fn lamport_stands_every_storm_over_views() {
+    stands(|me| Lamport::new(me, alone(me)), lamport::FACTS);
+}
+
+#[test]
+fn ricart_agrawala_stands_every_storm_over_views() {
+    stands(|me| RicartAgrawala::new(me, alone(me)), ricart_agrawala::FACTS);
+}
+
+#[test]
+fn ricart_agrawala_ring_stands_every_storm_over_views() {
+    stands(|me| RicartAgrawalaRing::new(me, alone(me)), ricart_agrawala_ring::FACTS);
+}
+
+#[test]
+fn roucairol_carvalho_stands_every_storm_over_views() {
+    stands(|me| RoucairolCarvalho::new(me, alone(me)), roucairol_carvalho::FACTS);
+}
+
+#[test]
+fn readers_writers_stands_every_storm_over_views() {
+    stands(|me| ReadersWriters::new(me, alone(me)), readers_writers::FACTS);
+}
+
+#[test]
+fn token_ring_stands_every_storm_over_views() {
+    stands(|me| TokenRing::new(me, alone(me), BOUNDS), token_ring::FACTS);
+}
+
+#[test]
+fn token_ring_on_call_stands_every_storm_over_views() {
+    stands(|me| TokenRing::on_call(me, alone(me)), token_ring::FACTS);
+}
+
+#[test]
+fn token_request_stands_every_storm_over_views() {
+    stands(|me| TokenRequest::new(me, alone(me)), token_request::FACTS);
+}
+
+#[test]
+fn raymond_stands_every_storm_over_views() {
+    stands(|me| Raymond::new(me, alone(me)), raymond::FACTS);
+}
+
+#[test]
+fn maekawa_stands_every_storm_over_views() {
+    stands(|me| Maekawa::new(me, alone(me), maekawa::Form::DeadlockFree, Quorums::Grid), maekawa::FACTS);
+}
+
+#[test]
+fn maekawa_in_a_plane_stands_every_storm_over_views() {
+    let facts = maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane);
+    stands(|me| Maekawa::new(me, alone(me), maekawa::Form::DeadlockFree, Quorums::Plane), facts);
+}
+
+#[test]
+fn voting_stands_every_storm_over_views() {
+    stands(|me| Voting::new(me, alone(me), Asks::All, BOUNDS), voting::FACTS);
+}
+
+#[test]
+fn voting_one_by_one_stands_every_storm_over_views() {
+    stands(|me| Voting::new(me, alone(me), Asks::Sequential, BOUNDS), voting::facts(Asks::Sequential));
+}
+
+#[test]
+fn a_storm_finds_members_who_begin_without_the_reports_of_all() {
+    finds(Slip::WaitsForNobody, |me| Central::new(me, alone(me)), central::FACTS);
+    finds(Slip::WaitsForNobody, |me| TokenRequest::new(me, alone(me)), token_request::FACTS);
+    finds(Slip::WaitsForNobody, |me| Lamport::new(me, alone(me)), lamport::FACTS);
+}
+
+#[test]
+fn a_storm_finds_reports_that_forget_who_is_inside() {
+    finds(Slip::ForgetsInsiders, |me| Central::new(me, alone(me)), central::FACTS);
+    finds(Slip::ForgetsInsiders, |me| Raymond::new(me, alone(me)), raymond::FACTS);
+    finds(
+        Slip::ForgetsInsiders,
+        |me| Maekawa::new(me, alone(me), maekawa::Form::DeadlockFree, Quorums::Grid),
+        maekawa::FACTS,
+    );
+}
+
+#[test]
+fn a_storm_finds_members_who_listen_to_older_views() {
+    finds(Slip::HearsOldViews, |me| TokenRequest::new(me, alone(me)), token_request::FACTS);
+    finds(Slip::HearsOldViews, |me| TokenRing::new(me, alone(me), BOUNDS), token_ring::FACTS);
+    finds(Slip::HearsOldViews, |me| Raymond::new(me, alone(me)), raymond::FACTS);
+}
+
+#[test]
+fn a_storm_finds_a_service_that_does_not_wait_for_the_end_of_a_lease() {
+    finds(Slip::EvictsTooEarly, |me| Central::new(me, alone(me)), central::FACTS);
+    finds(Slip::EvictsTooEarly, |me| RicartAgrawala::new(me, alone(me)), ricart_agrawala::FACTS);
+}
+
+/// So whoever drives a member tells it of a lease only after the view in which its stay began.
+#[test]
+fn a_storm_finds_leases_for_stays_that_a_member_does_not_know_of() {
+    finds(Slip::RenewsUnknownStays, |me| Central::new(me, alone(me)), central::FACTS);
+    finds(Slip::RenewsUnknownStays, |me| TokenRing::new(me, alone(me), BOUNDS), token_ring::FACTS);
+}

@@ -1,1 +1,0 @@
-//! One member of a group, told views and leases by hand.

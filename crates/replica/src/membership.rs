@@ -1,0 +1,295 @@
+//! Who is in a group, kept by a replicated log; and a node that has both, a replica of that log and a member of the group.
+//!
+//! [`GroupMembership`] is the state machine: core's [`Membership`], whose time is the log's. [`Member`] is the node.
+
+mod desk;
+mod member;
+mod message;
+mod plan;
+
+pub use member::{Member, about};
+pub use message::{Message, Timer};
+pub use plan::Plan;
+
+use crate::machine::{At, LogTime, StateMachine};
+use crate::version::{Format, FormatError};
+use quorate_core::membership::{Answer, Membership, Request, Terms};
+use quorate_core::{Duration, Epoch, Group, Never, NodeId, Stay, Time, View};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+const MEMBERSHIP: Format = Format { what: "group membership", version: 1 };
+
+/// The membership of one group in a log: nothing at first, and from its founding on views and leases in log time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupMembership(Option<Founded>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Founded {
+    /// When, in log time. The membership counts from here.
+    founded: LogTime,
+    /// The log time of the last change.
+    latest: LogTime,
+    membership: Membership,
+    /// When members asked for the leases they have, each on its own clock.
+    asked: BTreeMap<NodeId, (Stay, Time)>,
+}
+
+/// What the log says about a group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// The group begins with these members, on these terms. A group that has begun does not begin again.
+    Found {
+        /// Who, each in its first life.
+        members: Group,
+        /// On which terms.
+        terms: Terms,
+    },
+    /// Somebody asks something.
+    Ask(Ask),
+}
+
+/// A request, and when it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Ask {
+    /// What is asked.
+    pub request: Request,
+    /// When, on the clock of the node that asks. A lease that comes of it counts from here.
+    pub asked: Time,
+}
+
+impl Ask {
+    /// The node whose request it is; nobody's is the passing of time.
+    pub const fn asker(&self) -> Option<NodeId> {
+        match self.request {
+            Request::Join { node, .. } | Request::Renew { node, .. } | Request::Leave { node, .. } => Some(node),
+            Request::Suspect { by, .. } => Some(by),
+            Request::Tick => None,
+        }
+    }
+}
+
+impl GroupMembership {
+    /// The number of the present view; nothing before the founding.
+    pub fn epoch(&self) -> Option<Epoch> {
+        self.0.as_ref().map(|founded| founded.membership.epoch())
+    }
+
+    /// The present view; nothing before the founding.
+    pub fn view(&self) -> Option<View> {
+        self.0.as_ref().map(|founded| founded.membership.view())
+    }
+
+    /// The membership itself; nothing before the founding.
+    pub fn membership(&self) -> Option<&Membership> {
+        self.0.as_ref().map(|founded| &founded.membership)
+    }
+
+    /// The latest instant of its own clock at which a member asked for a lease that it got in its present stay.
+    pub fn asked(&self, node: NodeId) -> Option<(Stay, Time)> {
+        self.0.as_ref()?.asked.get(&node).copied()
+    }
+
+    /// The log time of the last change.
+    pub fn latest(&self) -> LogTime {
+        self.0.as_ref().map_or(LogTime::ZERO, |founded| founded.latest)
+    }
+
+    /// The log time at which the next lease runs out.
+    pub fn next_expiry(&self) -> Option<LogTime> {
+        let Founded { founded, membership, .. } = self.0.as_ref()?;
+        Some(founded.after(membership.next_expiry()?))
+    }
+
+    /// A second founding changes nothing: two leaders may both have thought that theirs is the first.
+    fn found(&mut self, at: LogTime, members: &Group, terms: Terms) -> Answer {
+        if self.0.is_none() {
+            let membership = Membership::founding(members, terms);
+            self.0 = Some(Founded { founded: at, latest: at, membership, asked: BTreeMap::new() });
+        }
+        Answer::Noted
+    }
+}
+
+impl Founded {
+    fn apply(&mut self, at: LogTime, Ask { request, asked }: Ask) -> Answer {
+        self.latest = at;
+        let since: Duration = at.since(self.founded);
+        let answer = match request {
+            Request::Suspect { by, .. } if !self.is_in(by) => self.membership.apply(since, Request::Tick),
+            Request::Join { .. }
+            | Request::Renew { .. }
+            | Request::Leave { .. }
+            | Request::Suspect { .. }
+            | Request::Tick => self.membership.apply(since, request),
+        };
+        if let (Request::Join { node, .. } | Request::Renew { node, .. }, Answer::In(stay)) = (request, answer) {
+            self.note(node, stay, asked);
+        }
+        self.forget_the_departed();
+        answer
+    }
+
+    /// Who is out accuses nobody. So of two whose connection broke, the one that is heard first stays.
+    fn is_in(&self, node: NodeId) -> bool {
+        self.membership.view().members().contains(node)
+    }
+
+    /// Requests may arrive in another order than they were made in, and the lease is as long as the latest of them makes it.
+    fn note(&mut self, node: NodeId, stay: Stay, asked: Time) {
+        let noted = self.asked.entry(node).or_insert((stay, asked));
+        *noted = if noted.0 == stay { (stay, noted.1.max(asked)) } else { (stay, asked) };
+    }
+
+    fn forget_the_departed(&mut self) {
+        let view = self.membership.view();
+        self.asked.retain(|node, (stay, _)| view.stay(*node) == Some(*stay));
+    }
+}
+
+impl StateMachine for GroupMembership {
+    type Command = Change;
+    type Query = Never;
+    type Answer = Answer;
+
+    fn apply(&mut self, at: At, command: &Change) -> Answer {
+        match (command, &mut self.0) {
+            (Change::Found { members, terms }, _) => self.found(at.time, members, *terms),
+            (Change::Ask(ask), Some(founded)) => founded.apply(at.time, *ask),
+            (Change::Ask(_), None) => Answer::Out,
+        }
+    }
+
+    fn query(&self, _at: At, query: &Never) -> Answer {
+        match *query {}
+    }
+
+    fn command_words(command: &Change) -> String {
+        match command {
+            Change::Found { members, .. } => format!("found the group of {members}"),
+            Change::Ask(Ask { request, .. }) => match request {
+                Request::Join { node, incarnation } => format!("let life {incarnation} of {node} in"),
+                Request::Renew { node, .. } => format!("renew the lease of {node}"),
+                Request::Leave { node, .. } => format!("let {node} go"),
+                Request::Suspect { node, by, .. } => format!("{by} suspects {node}"),
+                Request::Tick => "let time pass".into(),
+            },
+        }
+    }
+
+    fn answer_words(answer: &Answer) -> String {
+        match answer {
+            Answer::In(stay) => format!("in, since view {}", stay.since),
+            Answer::Out => "out".into(),
+            Answer::Noted => "noted".into(),
+        }
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        MEMBERSHIP.write(self)
+    }
+
+    fn restore(bytes: &[u8]) -> Result<Self, FormatError> {
+        MEMBERSHIP.read(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ask, Change, GroupMembership};
+    use crate::machine::{At, LogTime, StateMachine};
+    use quorate_core::membership::{Answer, Request, Suspicion, Terms};
+    use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Stay, Time};
+
+    const FIRST: Stay = Stay { incarnation: Incarnation::FIRST, since: Epoch(1) };
+
+    fn at(millis: u64) -> At {
+        At { index: 1, time: LogTime::ZERO.after(Duration::from_millis(millis)) }
+    }
+
+    fn clock(millis: i64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    fn ask(request: Request, asked: i64) -> Change {
+        Change::Ask(Ask { request, asked: clock(asked) })
+    }
+
+    fn node(number: usize) -> NodeId {
+        NodeId::from_index(number - 1)
+    }
+
+    fn renew(number: usize, asked: i64) -> Change {
+        ask(Request::Renew { node: node(number), stay: FIRST }, asked)
+    }
+
+    fn founded_at(millis: u64) -> GroupMembership {
+        let mut group = GroupMembership::default();
+        let found = Change::Found { members: Group::of_size(3), terms: Terms::default() };
+        group.apply(at(millis), &found);
+        group
+    }
+
+    fn members(group: &GroupMembership) -> Vec<u32> {
+        group.view().map(|view| view.members().iter().map(NodeId::number).collect()).unwrap_or_default()
+    }
+
+    #[test]
+    fn before_its_founding_a_group_has_no_view_and_lets_nobody_in() {
+        let mut group = GroupMembership::default();
+        let join = ask(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 0);
+        assert_eq!(group.apply(at(1), &join), Answer::Out);
+        assert_eq!((group.view(), group.next_expiry()), (None, None));
+    }
+
+    #[test]
+    fn leases_count_from_the_founding_and_a_group_is_founded_once() {
+        let mut group = founded_at(10_000);
+        assert_eq!(group.next_expiry(), Some(at(12_000).time));
+        group.apply(at(11_000), &renew(2, 5));
+        group.apply(at(11_500), &Change::Found { members: Group::of_size(5), terms: Terms::default() });
+        group.apply(at(11_999), &ask(Request::Tick, 0));
+        assert_eq!(members(&group), [1, 2, 3]);
+        group.apply(at(12_000), &ask(Request::Tick, 0));
+        assert_eq!((members(&group), group.epoch()), ([2].into(), Some(Epoch(2))));
+    }
+
+    #[test]
+    fn a_lease_counts_from_the_latest_request_of_the_present_stay() {
+        let mut group = founded_at(0);
+        assert_eq!(group.asked(node(1)), None, "nobody asked");
+        group.apply(at(1), &renew(1, 70));
+        group.apply(at(2), &renew(1, 60));
+        assert_eq!(group.asked(node(1)), Some((FIRST, clock(70))));
+        group.apply(at(5_000), &renew(1, 80));
+        assert_eq!(group.asked(node(1)), None, "its stay is over");
+        let join = ask(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 50);
+        assert_eq!(group.apply(at(5_001), &join), Answer::In(Stay { since: Epoch(3), ..FIRST }));
+        assert_eq!(group.asked(node(1)), Some((Stay { since: Epoch(3), ..FIRST }, clock(50))));
+    }
+
+    #[test]
+    fn of_two_who_accuse_each_other_the_first_one_stays() {
+        let mut group = founded_at(0);
+        let accuse = |by, of| {
+            let (node, by) = (node(of), node(by));
+            ask(Request::Suspect { node, stay: FIRST, by, why: Suspicion::Closed }, 0)
+        };
+        group.apply(at(1), &accuse(2, 1));
+        group.apply(at(1), &accuse(1, 2));
+        assert_eq!(members(&group), [2, 3]);
+    }
+
+    #[test]
+    fn a_snapshot_reads_as_it_was_and_a_newer_one_is_refused() {
+        let mut group = founded_at(7);
+        group.apply(at(9), &renew(3, -4));
+        group.apply(at(9), &ask(Request::Leave { node: node(1), stay: FIRST }, 1));
+        let mut bytes = group.snapshot();
+        assert_eq!(GroupMembership::restore(&bytes), Ok(group));
+        assert_eq!(GroupMembership::restore(&GroupMembership::default().snapshot()), Ok(GroupMembership::default()));
+        bytes[0] = 2;
+        assert!(GroupMembership::restore(&bytes).is_err());
+    }
+}
