@@ -218,3 +218,30 @@ pub fn render(line: &Line, paint: impl Fn(Ink, &str) -> String) -> String {
 pub fn plain(_ink: Ink, text: &str) -> String {
     text.to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Trace;
+    use crate::mutex::Mutex;
+    use quorate_core::mutex::Event;
+    use quorate_core::{NodeId, Time};
+    use quorate_sim::moment::{Done, Moment, Observer, Taken};
+
+    #[test]
+    fn that_a_lease_goes_on_is_told_only_where_a_rule_follows_from_it() {
+        let mut told = Vec::new();
+        let mut trace = Trace::<Mutex, _>::new(1, |line| told.push((line.number, line.parts.len())));
+        let (time, node) = (Time::ZERO, NodeId::from_index(0));
+        for rule in [None, Some("VW-6")] {
+            trace.observe(&Moment::Input { time, now: time, node, input: Taken::Lease(Time::NEVER) });
+            if let Some(rule) = rule {
+                let text = format_args!("has a lease again");
+                trace.observe(&Moment::Effect { time, node, effect: Done::Rule { rule, text } });
+            }
+            let effect = Done::Emit(&Event::Extended { until: Time::NEVER });
+            trace.observe(&Moment::Effect { time, node, effect });
+        }
+        trace.finish();
+        assert_eq!(told, [(2, 3)], "the first one counts, and is not shown");
+    }
+}

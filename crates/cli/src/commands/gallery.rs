@@ -107,7 +107,7 @@ fn algorithms() -> Vec<Piece> {
 
 /// What else there is to see.
 fn scenes() -> Vec<Piece> {
-    let scenes: [(_, _, _, &[&str]); 4] = [
+    let scenes: [(_, _, _, &[&str]); 5] = [
         (
             "reliable",
             "A cut and a crash",
@@ -127,6 +127,32 @@ fn scenes() -> Vec<Piece> {
                 "cut 1 | 2 at 3ms for 12ms",
                 "--fault",
                 "crash 3 at 5ms for 15ms",
+            ],
+        ),
+        (
+            "views",
+            "A view without the holder",
+            "Node 1 stands still while it has the token, for longer than its lease. The group waits until that lease has run \
+             out, reports to each other what is left, and goes on in a view without it. When node 1 goes on, its entry is \
+             over, and it is let in again.",
+            &[
+                "sim",
+                "token-request",
+                "--views",
+                "--lease",
+                "30ms",
+                "--keepalive",
+                "8ms",
+                "--latency",
+                "fixed:2ms",
+                "--workload",
+                "all",
+                "--entries",
+                "3",
+                "--hold",
+                "fixed:10ms",
+                "--fault",
+                "pause 1 at 5ms for 45ms",
             ],
         ),
         (
