@@ -80,15 +80,15 @@ fn one_that_fails() {
         The shortest way to break 'exclusion':
               time   1  2  3
              1.000   ·  · [?]  acquire · RA-1 asks everyone with (1, 3) · request → 1,2
-             2.000  [?] ·  ?   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
-             3.000   ?  · [?]  request from 1 · RA-2 lets (1, 1) pass · reply → 1
-             4.000   ? [·] ?   request from 1 · RA-2 lets (1, 1) pass · reply → 1
-             5.000  [?] ·  ?   reply from 2
-             6.000   ? [·] ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
-             7.000  [?] ·  ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
-             8.000   ?  · [?]  reply from 1
-             9.000   ?  · [█]  reply from 2 · RA-3 has every reply · ENTERS (fence 0.0)
-            10.000  [█] ·  █   reply from 3 · RA-3 has every reply · ENTERS (fence 0.0)
+             2.000   · [?] ?   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
+             3.000   · [?] ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
+             4.000  [·] ?  ?   request from 2 · RA-2 lets (1, 2) pass · reply → 2
+             5.000   ·  ? [?]  reply from 2
+             6.000   ·  ? [?]  request from 2 · RA-2 lets (1, 2) pass · reply → 2
+             7.000   · [?] ?   reply from 1
+             8.000  [·] ?  ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
+             9.000   ·  ? [█]  reply from 1 · RA-3 has every reply · ENTERS (fence 0.0)
+            10.000   · [█] █   reply from 3 · RA-3 has every reply · ENTERS (fence 0.0)
                     · outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   times in milliseconds
 
         To see it again: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --trace broken.journal && quorate replay broken.journal --steps
