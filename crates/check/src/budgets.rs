@@ -38,14 +38,7 @@ impl Budgets {
 
     pub(crate) fn unpack(packed: u32) -> Self {
         let at = |place: u32| (packed >> (5 * place)) as u8 & MOST_FAULTS;
-        Self {
-            changes: at(5),
-            losses: at(4),
-            duplicates: at(3),
-            crashes: at(2),
-            restarts: at(1),
-            hasty_timers: at(0),
-        }
+        Self { changes: at(5), losses: at(4), duplicates: at(3), crashes: at(2), restarts: at(1), hasty_timers: at(0) }
     }
 
     /// Whether anything but a timer can still go wrong.

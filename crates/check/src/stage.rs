@@ -11,7 +11,7 @@ use crate::tables::{
     Beat, Cargo, Consequences, Deadline, EnvelopeInfo, LocalDetail, LocalInfo, MoveDetail, MoveKind, Outcome, Tables,
 };
 use crate::users::{News, Story, Users};
-use quorate_core::{Class, Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Time, View};
+use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Time, View};
 use quorate_sim::world::disk::Disk;
 use std::sync::Arc;
 
@@ -116,12 +116,7 @@ where
     }
 
     /// Boots every node, each with a clock of its own rate: the local states, and the messages under way.
-    pub(crate) fn begin(
-        &mut self,
-        tables: &mut Tables,
-        rates: &[i32],
-        founding: Option<Roll>,
-    ) -> (Vec<u32>, Vec<u32>) {
+    pub(crate) fn begin(&mut self, tables: &mut Tables, rates: &[i32], founding: Option<Roll>) -> (Vec<u32>, Vec<u32>) {
         let mut locals = Vec::new();
         let mut under_way = Vec::new();
         for (index, rate) in rates.iter().enumerate() {
@@ -238,7 +233,7 @@ where
             Content::View(_) => None,
         };
         let wrapped = message.is_some_and(Describe::wrapped);
-        let first_copy = message.filter(|message| message.class() != Class::Control);
+        let first_copy = message.filter(|message| !message.again());
         let parcel = first_copy.and_then(Describe::parcel);
         let parcel = parcel.map(|parcel| past::packed(envelope.from, envelope.to, parcel));
         let (number, fingerprint, new) = self.envelopes.intern(envelope);

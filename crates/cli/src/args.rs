@@ -184,9 +184,10 @@ pub(crate) struct SimArgs {
     quorate sweep ricart-agrawala-clock-only --seeds 1000 --svg broken.svg\n  \
     quorate sweep raft --nodes 5 --seeds 1000 --random-faults crash=1,cut=1\n  \
     quorate sweep replica --nodes 5 --seeds 100 --chaos\n  \
-    quorate sweep --family mutex --seeds 1000\n\n\
+    quorate sweep --family mutex --seeds 1000\n  \
+    quorate sweep --family mutex --views --seeds 1000\n\n\
     A sweep of a family takes every algorithm of it through the same bad weather: long tails, any order of messages, tries, \
-    users who give up. Each algorithm gets --seeds seeds in all.",
+    users who give up; in views also crashes, pauses, partitions, drift and loss. Each algorithm gets --seeds seeds in all.",
     mut_arg("algorithm", |algorithm| algorithm.required(false).required_unless_present("family")))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
@@ -214,7 +215,7 @@ pub(crate) struct SweepArgs {
 }
 
 /// What describes one run, and so not a whole family.
-const RUN_OPTIONS: [&str; 30] = [
+const RUN_OPTIONS: [&str; 36] = [
     "algorithm",
     "nodes",
     "seed",
@@ -238,12 +239,18 @@ const RUN_OPTIONS: [&str; 30] = [
     "tries",
     "cancels",
     "readers",
+    "membership",
+    "lease",
+    "keepalive",
+    "drift_bound",
+    "on_close",
     "starters",
     "chaos",
     "when_busy",
     "requests",
     "form",
     "quorums",
+    "passing",
     "sequential",
 ];
 

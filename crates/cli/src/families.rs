@@ -85,6 +85,11 @@ pub(crate) struct FamilyArgs {
 }
 
 impl FamilyArgs {
+    /// Whether algorithms are to run in views.
+    pub(crate) fn wants_views(&self) -> bool {
+        self.mutex.wants_views()
+    }
+
     /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
     pub(crate) fn refuse_others(&self, own: Family, algorithm: &str) -> anyhow::Result<()> {
         let groups: [(Family, &dyn Options); 3] =

@@ -24,6 +24,11 @@ pub trait Describe {
         None
     }
 
+    /// Whether the same was sent before.
+    fn again(&self) -> bool {
+        false
+    }
+
     /// Whether causality travels by parcels: then the arrival of a message alone tells the protocol nothing,
     /// and only a handed parcel does.
     fn wrapped(&self) -> bool {

@@ -3,7 +3,8 @@
 use crate::group::Group;
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Protocol, WriteOf};
-use crate::time::Span;
+use crate::time::{Span, Time};
+use crate::view::View;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
@@ -73,6 +74,17 @@ pub enum Note<'a> {
         /// Which of the sender's parcels it is.
         parcel: Parcel,
     },
+    /// The part of a node that keeps the membership tells the rest of it something.
+    Told(Told<'a>),
+}
+
+/// What a node learns of its membership.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'a> {
+    /// A view.
+    View(&'a View),
+    /// It may act in its view up to this instant of its clock.
+    Lease(Time),
 }
 
 /// The identity of a payload on a link, whatever number of copies of it the network carries.
@@ -165,6 +177,11 @@ impl<'a, P: Protocol> Effects<'a, P> {
     /// Notes for the journal that a wrapper hands a parcel on.
     pub fn note_handed(&mut self, from: NodeId, parcel: Parcel) {
         self.sink.note(Note::Handed { from, parcel });
+    }
+
+    /// Notes for the journal what the part of a node that keeps the membership tells the rest.
+    pub fn note_told(&mut self, told: Told<'_>) {
+        self.sink.note(Note::Told(told));
     }
 
     /// Passes on a note that came from further inside.

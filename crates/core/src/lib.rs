@@ -61,7 +61,7 @@ pub use bounds::Bounds;
 pub use clock::{Clock, Stamp, VectorClock};
 pub use codec::{Codec, Malformed};
 pub use describe::{Class, Describe, Medium};
-pub use effects::{Effect, Effects, Note, Order, Parcel, Sink};
+pub use effects::{Effect, Effects, Note, Order, Parcel, Sink, Told};
 pub use fence::Fence;
 pub use fixed::Fixed;
 pub use group::{Epoch, Group, majority};

@@ -3,7 +3,11 @@
 //! Every text in it comes from a journal or from an algorithm and has gone through
 //! [`clean`](quorate_sim::words::clean): it has no control characters, and may have anything else.
 
-use quorate_core::{Class, NodeId, Time};
+mod views;
+
+pub use views::{Era, Lease, Still, Stillness};
+
+use quorate_core::{Class, Epoch, NodeId, Time};
 use quorate_sim::moment::{Loss, MessageId};
 use quorate_sim::role::Role;
 use quorate_sim::words::Sort;
@@ -29,6 +33,8 @@ pub struct Scene {
     pub arrows: Vec<Arrow>,
     /// What is wrong with the network, the clocks or the disks for a while, in the order of beginnings.
     pub bands: Vec<Band>,
+    /// The views that somebody acts in, in their order; none if the group has no views.
+    pub eras: Vec<Era>,
     /// Which properties do not hold, where that was seen first.
     pub breaches: Vec<Breach>,
     /// What there is beyond what is shown.
@@ -68,6 +74,10 @@ pub struct Lane {
     pub node: NodeId,
     /// How it stands, one span after the other without gaps from `Scene::from` to `Scene::to`.
     pub spans: Vec<Span>,
+    /// For how long it may act in its group, if that has views.
+    pub leases: Vec<Lease>,
+    /// While it does nothing in its group, if that has views.
+    pub stills: Vec<Still>,
 }
 
 /// How a node stands for a while.
@@ -77,6 +87,8 @@ pub struct Span {
     pub role: Role,
     /// How it stands under that: a node may stand still while it is inside.
     pub standing: Role,
+    /// Whether it is so only as far as the node knows: it was chosen, and its lease is over.
+    pub over: bool,
     /// Since when, and since which of the scene's moments, so that things at one instant keep their order.
     pub from: Place,
     /// Until when.
@@ -112,6 +124,8 @@ pub struct Step {
     pub rules: Vec<(String, String)>,
     /// What it told its user.
     pub events: Vec<String>,
+    /// Whether that is that what it had is over, because the group went on without it.
+    pub loses: bool,
     /// All that it did in words, sends included, in order.
     pub parts: Vec<(Sort, String)>,
     /// Whether a message left with it.
@@ -189,6 +203,8 @@ pub struct Arrow {
     pub copy: bool,
     /// What it says, shortened if it is long.
     pub body: String,
+    /// The view that it reports to, if it is what a member brings along from the views before.
+    pub report: Option<Epoch>,
     /// The index of the sender's lane.
     pub from: usize,
     /// The index of the receiver's lane.

@@ -7,6 +7,8 @@ use crate::scene::{Breach, Head, Place, Scene};
 pub(crate) enum Entry {
     /// A property does not hold from now on.
     Breach(usize),
+    /// Somebody acts in a view for the first time.
+    View(usize),
     /// A band begins.
     Begins(usize),
     /// A message will never arrive, as is known now.
@@ -38,10 +40,13 @@ pub(crate) fn timeline(scene: &Scene) -> Vec<Moment> {
         Head::Lost { at, .. } => Some(Moment { place: at, entry: Entry::Lost(index) }),
         Head::Step(_) | Head::Open => None,
     });
+    let eras = (0..).zip(&scene.eras).filter(|(_, era)| era.from.time >= scene.from);
+    let eras = eras.map(|(index, era)| Moment { place: era.from, entry: Entry::View(index) });
     let breaches = (0..).zip(&scene.breaches);
     let breaches = breaches
         .filter_map(|(index, breach)| Some(Moment { place: seen(scene, breach)?, entry: Entry::Breach(index) }));
-    let mut moments: Vec<Moment> = breaches.chain(begins).chain(losses).chain(ends).chain(marks).chain(steps).collect();
+    let mut moments: Vec<Moment> =
+        breaches.chain(eras).chain(begins).chain(losses).chain(ends).chain(marks).chain(steps).collect();
     // Stable, so that what has the same key keeps the order of the scene.
     moments.sort_by_key(|moment| {
         let numbered = matches!(moment.entry, Entry::Step(_) | Entry::Mark(_));
@@ -63,6 +68,7 @@ fn rank(scene: &Scene, entry: Entry) -> u8 {
         Entry::Begins(_) => 2,
         Entry::Lost(_) => 3,
         Entry::Ends(_) => 4,
-        Entry::Mark(_) | Entry::Step(_) => 5,
+        Entry::View(_) => 5,
+        Entry::Mark(_) | Entry::Step(_) => 6,
     }
 }

@@ -333,6 +333,7 @@ where
         self.host.tell(match note {
             Note::Rule { rule, text } => Done::Rule { rule, text },
             Note::Handed { from, parcel } => Done::Handed { from, parcel },
+            Note::Told(told) => Done::Told(told),
         });
     }
 }

@@ -183,6 +183,11 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         vec![Spec::new(Self::profile(entry).name)]
     }
 
+    /// The same for this algorithm in views, if it can run in them.
+    fn weather_in_views(_entry: &Self::Entry) -> Vec<Spec<Self>> {
+        Vec::new()
+    }
+
     /// When a run is stopped although it could go on.
     fn limits(spec: &Spec<Self>) -> Limits {
         spec.usual_limits()

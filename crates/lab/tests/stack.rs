@@ -77,7 +77,9 @@ where
                         world.command(world.time(), id, command(&name, Command::Acquire));
                     }
                 }
-                Event::Denied | Event::Cancelled | Event::Refused(_) => panic!("seed {seed}: {event}"),
+                Event::Extended { .. } | Event::Lost | Event::Denied | Event::Cancelled | Event::Refused(_) => {
+                    panic!("seed {seed}: {event}")
+                }
             }
         }
     }

@@ -141,6 +141,7 @@ pub fn option(timed: &TimedFault) -> Option<String> {
         Fault::Cut(cut) => Some(format!("--cut \"{cut} @ {when}\"")),
         Fault::Restart { .. }
         | Fault::Resume { .. }
+        | Fault::Close { .. }
         | Fault::Heal
         | Fault::Disk { .. }
         | Fault::Skew { .. }
@@ -209,6 +210,7 @@ fn both_ends(timed: &TimedFault, networks: Networks) -> Result<[Act; 2], Schedul
         Fault::Cut(cut) => Ok([Act::Sever(cut.clone()), Act::Mend(cut.clone())]),
         Fault::Restart { .. }
         | Fault::Resume { .. }
+        | Fault::Close { .. }
         | Fault::Heal
         | Fault::Disk { .. }
         | Fault::Skew { .. }
@@ -224,6 +226,7 @@ fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
         Fault::Restart { .. }
         | Fault::Resume { .. }
         | Fault::Cut(_)
+        | Fault::Close { .. }
         | Fault::Heal
         | Fault::Disk { .. }
         | Fault::Skew { .. }

@@ -76,6 +76,9 @@ impl Describe for AnyMessage {
     fn parcel(&self) -> Option<Parcel> {
         self.0.parcel()
     }
+    fn again(&self) -> bool {
+        self.0.again()
+    }
     fn wrapped(&self) -> bool {
         self.0.wrapped()
     }

@@ -306,6 +306,39 @@ fn rp_11_a_full_replica_takes_no_leadership_and_refuses_what_it_cannot_answer() 
     assert_eq!(stage.read(2), Ok(Some(1)));
 }
 
+/// Who leads two ticks after the leader's process is gone and another stands for election at once.
+fn leaders_after_a_kill(reads: Reads, is_told: bool) -> Vec<u32> {
+    let settings = Settings { reads, ..Settings::new(members(&[1, 2, 3], &[])) };
+    let mut stage = Stage::with(3, settings);
+    stage.elect(1);
+    stage.ticks(4);
+    stage.actors.remove(&1);
+    for survivor in [2, 3].into_iter().filter(|_| is_told) {
+        stage.take(survivor, Input::Suspect(node(1)));
+    }
+    stage.campaign(2);
+    stage.leaders()
+}
+
+#[test]
+fn rp_13_who_is_seen_to_be_gone_is_owed_no_vote_but_under_leases() {
+    assert_eq!(leaders_after_a_kill(Reads::Quorum, true), [2]);
+    assert_eq!(leaders_after_a_kill(Reads::Quorum, false), [0; 0]);
+    assert_eq!(leaders_after_a_kill(Reads::Lease, true), [0; 0]);
+}
+
+#[test]
+fn rp_13_a_leader_that_is_said_to_be_gone_and_is_not_is_followed_again() {
+    let mut stage = Stage::new(3, &[1, 2, 3]);
+    stage.elect(1);
+    stage.take(2, Input::Suspect(node(1)));
+    stage.take(1, Input::Suspect(node(1)));
+    stage.ticks(6);
+    assert_eq!(stage.leaders(), [1]);
+    assert!(stage.write(1, 7));
+    assert_eq!(stage.read(2), Ok(Some(7)));
+}
+
 #[test]
 fn rp_5_one_that_was_taken_out_refuses_queries() {
     let mut stage = Stage::new(3, &[1, 2, 3]);

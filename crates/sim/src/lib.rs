@@ -25,6 +25,7 @@ pub mod replay;
 pub mod role;
 pub mod run;
 pub mod settings;
+pub mod views;
 pub mod words;
 pub mod world;
 

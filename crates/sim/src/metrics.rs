@@ -134,7 +134,8 @@ impl<C, E> Observer<C, E> for Messages {
             | Done::CancelTimer(_)
             | Done::Emit(_)
             | Done::Rule { .. }
-            | Done::Handed { .. } => {}
+            | Done::Handed { .. }
+            | Done::Told(_) => {}
         }
     }
 }

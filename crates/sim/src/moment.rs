@@ -3,7 +3,7 @@
 //! Every output (journal, trace, metrics, properties) is an [`Observer`]. It sees the same moments whether they
 //! come from the simulator as it runs or from a journal as it is read.
 
-use quorate_core::{Class, Describe, Group, Incarnation, NodeId, Parcel, Span, Time, View};
+use quorate_core::{Class, Describe, Group, Incarnation, NodeId, Parcel, Span, Time, Told, View};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -187,6 +187,8 @@ pub enum Done<'a, E> {
         /// Which one.
         parcel: Parcel,
     },
+    /// The part of a node that keeps the membership tells the rest of it something.
+    Told(Told<'a>),
 }
 
 /// A message that leaves.
@@ -204,6 +206,8 @@ pub struct Sent<'a> {
     pub bytes: usize,
     /// The payload it carries a copy of.
     pub parcel: Option<Parcel>,
+    /// Whether the same was sent before.
+    pub again: bool,
     /// What it says.
     pub body: Body<'a>,
 }
@@ -219,6 +223,7 @@ impl<'a> Sent<'a> {
             on_behalf_of: message.on_behalf_of(),
             bytes: if sized { postcard::experimental::serialized_size(message).unwrap_or(0) } else { 0 },
             parcel: message.parcel(),
+            again: message.again(),
             body: message,
         }
     }

@@ -246,6 +246,7 @@ where
         self.tell(match note {
             Note::Rule { rule, text } => Done::Rule { rule, text },
             Note::Handed { from, parcel } => Done::Handed { from, parcel },
+            Note::Told(told) => Done::Told(told),
         });
     }
 }

@@ -60,15 +60,16 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
         Done::CancelTimer(timer) => (Sort::Control, format!("cancels timer {}", json(timer))),
         Done::Emit(event) => (Sort::Event, clean(&event.to_string()).into_owned()),
         Done::Rule { rule, text } => (Sort::Rule, format!("{} {}", clean(rule), clean(&text.to_string()))),
-        Done::Handed { .. } => return None,
+        // A rule says it in words.
+        Done::Handed { .. } | Done::Told(_) => return None,
     })
 }
 
 fn transmission(sent: &Sent<'_>, to: &str) -> (Sort, String) {
     let kind = clean(sent.kind);
-    match (sent.class, sent.parcel) {
-        (Class::Control, Some(_)) => (Sort::Control, format!("{kind} again → {to}")),
-        (Class::Control, None) => (Sort::Control, format!("{kind} → {to}")),
+    match (sent.class, sent.again) {
+        (Class::Control, true) => (Sort::Control, format!("{kind} again → {to}")),
+        (Class::Control, false) => (Sort::Control, format!("{kind} → {to}")),
         (Class::Algorithm | Class::Announcement, _) => (Sort::Send, format!("{kind} → {to}")),
     }
 }

@@ -20,6 +20,9 @@ pub(crate) struct FormArgs {
     /// Which quorums 'maekawa' has: rows and columns of a grid, or the lines of a projective plane.
     #[arg(long, value_enum, value_name = "KIND")]
     quorums: Option<Quorums>,
+    /// How 'token-ring' passes its token: trusting that the next one is alive, or acknowledged, so that the dead are skipped.
+    #[arg(long, value_enum, value_name = "WAY")]
+    passing: Option<Passing>,
     /// 'voting' asks one replica after the other instead of all at once.
     #[arg(long)]
     sequential: bool,
@@ -52,6 +55,12 @@ enum Quorums {
     Plane,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum Passing {
+    Trusting,
+    Acknowledged,
+}
+
 impl FormArgs {
     /// The name of the form that is meant of the algorithm of this name. A name that nobody knows is left as it is: those
     /// who look it up complain better.
@@ -77,12 +86,13 @@ impl FormArgs {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        let Self { when_busy, requests, form, quorums, sequential } = self;
+        let Self { when_busy, requests, form, quorums, passing, sequential } = self;
         let options = [
             ("when-busy", when_busy.map(word)),
             ("requests", requests.map(word)),
             ("form", form.map(word)),
             ("quorums", quorums.map(word)),
+            ("passing", passing.map(word)),
             ("asks", sequential.then(|| "sequential".to_owned())),
         ];
         options.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()

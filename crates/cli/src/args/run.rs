@@ -87,6 +87,11 @@ impl RunArgs {
         Ok(entry(&self.form.resolve(self.subject())?)?)
     }
 
+    /// Whether algorithms are to run in views.
+    pub(crate) fn wants_views(&self) -> bool {
+        self.families.wants_views()
+    }
+
     /// What stands in the place of the algorithm.
     pub(crate) fn subject(&self) -> &str {
         self.algorithm.as_deref().unwrap_or_default()

@@ -16,7 +16,7 @@ use quorate_sim::metrics::Delay;
 use quorate_sim::moment::Moment;
 use quorate_sim::mutex::{Change, MutexSummary, Pattern, change};
 use quorate_sim::property::Kind;
-use quorate_sim::settings::{Chance, Latency, NodeSet};
+use quorate_sim::settings::{Chance, Latency, Length, NodeSet};
 use std::io::{self, Write};
 use views::ViewArgs;
 
@@ -88,6 +88,11 @@ impl Options for MutexArgs {
 }
 
 impl MutexArgs {
+    /// Whether algorithms are to run in views.
+    pub(super) fn wants_views(&self) -> bool {
+        self.views.settings().is_some()
+    }
+
     /// A range of requesters that reaches beyond the group is refused before it is spelled out.
     fn requesters(&self, nodes: usize) -> Result<Vec<NodeId>, LabError> {
         let Some(requesters) = &self.requesters else { return Ok(Vec::new()) };
@@ -179,6 +184,9 @@ impl Present for Mutex {
             table.row("entries lost", views.lost.to_string(), "")?;
             let refused = format!("{} times, refused {}", views.accepted, count(views.refused, "time"));
             table.row("resource used", refused, "")?;
+            if let Some(nanos) = views.recovery_ns {
+                table.row("next entry after a crash", Length(Duration::from_nanos(nanos)).to_string(), "")?;
+            }
         }
         Ok(())
     }

@@ -32,6 +32,8 @@ mod node;
 mod record;
 mod run;
 mod shrink;
+#[cfg(target_os = "linux")]
+mod views;
 mod violations;
 mod voting_risk;
 mod xml;

@@ -23,6 +23,7 @@ mod storm;
 mod token;
 pub mod token_request;
 pub mod token_ring;
+pub mod token_ring_acknowledged;
 mod views;
 pub mod voting;
 
@@ -42,6 +43,7 @@ pub use roucairol_carvalho::RoucairolCarvalho;
 pub use token::Token;
 pub use token_request::TokenRequest;
 pub use token_ring::TokenRing;
+pub use token_ring_acknowledged::TokenRingAcknowledged;
 pub use views::{Past, Report, Standing, Succession, Waiter};
 pub use voting::Voting;
 

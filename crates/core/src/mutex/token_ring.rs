@@ -29,7 +29,8 @@
 //! not happened-before order: at most n−1 others enter between a request and its entry.
 //!
 //! When it fails: a dead node, even an idle one, keeps the token that comes to it, and everyone who waits waits for
-//! ever. So does a lost token. If the lowest member restarts, it brings a second token, and two may be inside.
+//! ever. So does a lost token. If the lowest member restarts, it brings a second token, and two may be inside. The form
+//! `--passing acknowledged` skips the dead and replaces a lost token, in the synchronous model.
 //!
 //! Try: answered when the token comes, since nobody knows where it is: after n+1 T and whatever time others spend inside
 //! on its way. The token tells whether one of the others was inside since it was last here: then somebody may have been
@@ -48,7 +49,8 @@
 
 use super::token::{Hand, Token};
 use super::{
-    Command, Cost, Event, Facts, Fairness, Floor, Load, Past, Patience, Phase, Range, Standing, Succession, Wish,
+    Choice, Command, Cost, Event, Facts, Fairness, Floor, Load, Past, Patience, Phase, Range, Standing, Succession,
+    Wish,
 };
 use crate::about::Profile;
 use crate::bounds::Bounds;
@@ -63,8 +65,12 @@ use crate::time::{Duration, Span, Time};
 use crate::wrap::OneOfMany;
 
 /// What the book says of it.
-pub const FACTS: Facts =
-    Facts { fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1), restless: true, ..Facts::new(PROFILE, COST) };
+pub const FACTS: Facts = Facts {
+    fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1),
+    restless: true,
+    form: &[passing("trusting", true)],
+    ..Facts::new(PROFILE, COST)
+};
 
 const PROFILE: Profile = Profile {
     name: "token-ring",
@@ -92,6 +98,11 @@ const COST: Cost = Cost {
     client_delay: |case| if case.peers() == 0 { Range::exactly(0) } else { Range::between(0, case.nodes() + 1) },
     sync_delay: |case| Range::between(1, case.peers().max(1)),
 };
+
+/// How the token is passed, which chooses among the forms of this algorithm.
+pub(super) const fn passing(value: &'static str, usual: bool) -> Choice {
+    Choice { of: PROFILE.name, option: "passing", value, usual }
+}
 
 /// One node of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -259,3 +259,5 @@ const fn command(patience: Patience, access: Access) -> Command {
 
 #[cfg(test)]
 mod storm;
+#[cfg(test)]
+mod tests;

@@ -108,6 +108,9 @@ impl<'a> Story<'a> {
         for index in earlier.into_iter().take(MOST_EARLIER) {
             self.band_begins(index, None);
         }
+        for era in self.scene.eras.iter().filter(|era| era.from.time < self.scene.from) {
+            self.note_over_all(&[format!("{} goes on", era.view)]);
+        }
         for (index, lane) in self.lanes.iter().enumerate() {
             self.stand(index, lane.spans.first().map(|span| span.role).unwrap_or_default());
         }
@@ -183,6 +186,11 @@ impl<'a> Story<'a> {
             Entry::Breach(breach) => {
                 if let Some(breach) = self.scene.breaches.get(breach) {
                     self.note_over_all(&[self.timed(moment.place.time, &format!("✗ {}", breach.text))]);
+                }
+            }
+            Entry::View(era) => {
+                if let Some(era) = self.scene.eras.get(era) {
+                    self.note_over_all(&[self.timed(moment.place.time, &era.view.to_string())]);
                 }
             }
             Entry::Begins(band) => self.band_begins(band, Some((index, moments))),

@@ -200,7 +200,8 @@ impl Survey {
             | Done::CancelTimer(_)
             | Done::Emit(_)
             | Done::Rule { .. }
-            | Done::Handed { .. } => {}
+            | Done::Handed { .. }
+            | Done::Told(_) => {}
         }
     }
 

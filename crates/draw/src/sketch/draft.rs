@@ -1,5 +1,6 @@
 //! A step in hand, which may still do something.
 
+use super::views::{BEGINS, LET_IN, OUT};
 use crate::scene::{Cause, Place, Step};
 use quorate_core::{Incarnation, NodeId};
 use quorate_sim::moment::{Done, Taken};
@@ -18,6 +19,19 @@ pub(super) struct Draft {
     events: Vec<String>,
     parts: Vec<(Sort, String)>,
     sends: bool,
+    loses: bool,
+    sort: News,
+}
+
+/// What is new about a step besides what it does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum News {
+    /// A lease, which the line of the lease shows.
+    Lease,
+    /// A view, which the picture shows where it begins.
+    View,
+    /// That something happens at all.
+    Step,
 }
 
 impl Draft {
@@ -30,20 +44,44 @@ impl Draft {
             Taken::Saved(_) | Taken::DiskFull | Taken::DiskFree => Cause::Disk,
             Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) | Taken::Lease(_) => Cause::Membership,
         };
+        let sort = match input {
+            Taken::Lease(_) => News::Lease,
+            Taken::View(_) => News::View,
+            Taken::Start { .. }
+            | Taken::Command(_)
+            | Taken::Message { .. }
+            | Taken::Timer(_)
+            | Taken::Saved(_)
+            | Taken::Suspect(_)
+            | Taken::Trust(_)
+            | Taken::DiskFull
+            | Taken::DiskFree => News::Step,
+        };
         let (rules, events, parts) = Default::default();
-        Self { node, cause, line, place, input: words::input(input), rules, events, parts, sends: false }
+        let input = words::input(input);
+        Self { node, cause, line, place, input, rules, events, parts, sends: false, loses: false, sort }
     }
 
     pub(super) fn add<E: Display>(&mut self, effect: &Done<'_, E>) {
         let Some((sort, text)) = words::effect(effect) else { return };
+        // When a lease ends the picture shows, and its timer is nothing else.
+        if let Done::SetTimer { timer, .. } | Done::CancelTimer(timer) = effect
+            && self.sort != News::Step
+            && words::json(timer) == "lease"
+        {
+            return;
+        }
         match effect {
             Done::Rule { rule, text } => {
                 let (rule, text) = (words::clean(rule), text.to_string());
                 self.rules.push((rule.into_owned(), words::clean(&text).into_owned()));
             }
-            Done::Emit(_) => self.events.push(text.clone()),
+            Done::Emit(_) => {
+                self.loses |= self.rules.last().is_some_and(|(rule, _)| rule == OUT);
+                self.events.push(text.clone());
+            }
             Done::Send { .. } | Done::Multicast { .. } => self.sends = true,
-            Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) | Done::Handed { .. } => {}
+            Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) | Done::Handed { .. } | Done::Told(_) => {}
         }
         self.parts.push((sort, text));
     }
@@ -54,8 +92,16 @@ impl Draft {
         inner && !self.sends && self.parts.iter().all(|(sort, _)| *sort == Sort::Control)
     }
 
+    /// Whether it shows in the lines of the leases and views anyway: a lease that goes on, or the first view of a group,
+    /// which all members begin in without a word to each other.
+    pub(super) fn is_plain(&self, founding: bool) -> bool {
+        let without_saying = |rule: &str| founding && [LET_IN, BEGINS].contains(&rule);
+        let membership = self.sort != News::Step;
+        membership && !self.sends && !self.loses && self.rules.iter().all(|(rule, _)| without_saying(rule))
+    }
+
     pub(super) fn finish(self, lane: usize, role: Role, logical: u64, vector: Option<Vec<u64>>) -> Step {
-        let Self { cause, line, place, input, rules, events, parts, sends, .. } = self;
-        Step { line, place, lane, cause, input, rules, events, parts, sends, role, logical, vector }
+        let Self { cause, line, place, input, rules, events, parts, sends, loses, .. } = self;
+        Step { line, place, lane, cause, input, rules, events, loses, parts, sends, role, logical, vector }
     }
 }

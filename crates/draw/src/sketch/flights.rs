@@ -3,7 +3,7 @@
 use super::lanes::Lanes;
 use crate::lettering::shortened;
 use crate::scene::{Arrow, Head, Tail};
-use quorate_core::{Class, NodeId};
+use quorate_core::{Class, Epoch, NodeId};
 use quorate_sim::moment::{MessageId, Sent};
 use quorate_sim::words;
 use std::collections::HashMap;
@@ -27,14 +27,17 @@ pub(super) struct Letter {
     class: Class,
     again: bool,
     body: Rc<str>,
+    report: Option<Epoch>,
 }
 
 impl Letter {
-    /// A message; what it says is kept only if it is to be told.
-    pub(super) fn new(from: NodeId, sent: &Sent<'_>, told: bool) -> Self {
+    /// A message of a member of this view, if it is in one; what it says is kept only if it is to be told.
+    pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, told: bool) -> Self {
         let body = if told { Rc::from(&*shortened(&words::json(&sent.body), MOST_BODY)) } else { Rc::from("") };
-        let again = sent.class == Class::Control && sent.parcel.is_some();
-        Self { from, kind: Rc::from(&*shortened(&words::clean(sent.kind), MOST_KIND)), class: sent.class, again, body }
+        let again = sent.again;
+        let report = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
+        let kind = Rc::from(&*shortened(&words::clean(sent.kind), MOST_KIND));
+        Self { from, kind, class: sent.class, again, body, report }
     }
 }
 
@@ -47,6 +50,7 @@ pub(super) struct Flight {
     class: Class,
     again: bool,
     body: Rc<str>,
+    report: Option<Epoch>,
     /// Where it begins, if that is shown.
     pub(super) tail: Option<Tail>,
     /// Its arrow, if it has one already.
@@ -59,16 +63,18 @@ pub(super) struct Flight {
 
 impl Flight {
     pub(super) fn new(to: NodeId, letter: &Letter, tail: Option<Tail>) -> Self {
-        let Letter { from, kind, class, again, body } = letter;
+        let Letter { from, kind, class, again, body, report } = letter;
+        let (from, class, again, report) = (*from, *class, *again, *report);
         let (kind, body) = (Rc::clone(kind), Rc::clone(body));
-        Self { from: *from, to, kind, class: *class, again: *again, body, tail, arrow: None, copies: 1, landed: false }
+        Self { from, to, kind, class, again, body, report, tail, arrow: None, copies: 1, landed: false }
     }
 
     /// Its arrow, if both of its ends have lanes.
     pub(super) fn arrow(&self, lanes: &Lanes, id: MessageId, tail: Tail, head: Head) -> Option<Arrow> {
         let (from, to) = (lanes.index(self.from)?, lanes.index(self.to)?);
         let (kind, body) = (self.kind.to_string(), self.body.to_string());
-        Some(Arrow { id, kind, class: self.class, again: self.again, copy: false, body, from, to, tail, head })
+        let Self { class, again, report, .. } = *self;
+        Some(Arrow { id, kind, class, again, copy: false, body, report, from, to, tail, head })
     }
 }
 

@@ -74,12 +74,19 @@ impl Lanes {
 
     pub(super) fn finish(self, from: Place, to: Place) -> Vec<Lane> {
         let lanes = self.nodes.into_iter().zip(self.first).zip(self.changes);
-        lanes.map(|((node, first), changes)| Lane { node, spans: spans(first, &changes, from, to) }).collect()
+        lanes.map(|((node, first), changes)| lane(node, spans(first, &changes, from, to))).collect()
     }
 }
 
+fn lane(node: NodeId, spans: Vec<Span>) -> Lane {
+    Lane { node, spans, leases: Vec::new(), stills: Vec::new() }
+}
+
 fn spans(first: Stand, changes: &[(Place, Stand)], from: Place, to: Place) -> Vec<Span> {
-    let span = |stand: Stand, from: Place| Span { role: stand.role, standing: stand.standing, from, to };
+    let span = |stand: Stand, from: Place| {
+        let Stand { role, standing } = stand;
+        Span { role, standing, over: false, from, to }
+    };
     let mut spans = vec![span(first, from)];
     for (place, stand) in changes {
         if let Some(last) = spans.last_mut() {

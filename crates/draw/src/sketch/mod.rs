@@ -8,6 +8,7 @@ mod clocks;
 mod draft;
 mod flights;
 mod lanes;
+mod views;
 
 use crate::Window;
 use crate::overview::{Overview, Survey};
@@ -23,6 +24,7 @@ use quorate_sim::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Ta
 use quorate_sim::role::{Roles, Stands};
 use quorate_sim::words;
 use std::fmt::Display;
+use views::Views;
 
 /// What to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +80,7 @@ pub struct Sketch<C, E> {
     clocks: Clocks,
     lanes: Lanes,
     bands: Bands,
+    views: Views,
     flights: Flights,
     survey: Survey,
     /// The step in hand, if it is in the window.
@@ -103,6 +106,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
             clocks: Clocks::new(header.nodes, header.live.is_some()),
             roles: Roles::new(header.nodes, stands),
             bands: Bands::default(),
+            views: Views::new(&members),
             flights: Flights::default(),
             draft: None,
             line: 1,
@@ -134,6 +138,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         scene.bands = self.bands.finish();
         scene.arrows = self.flights.finish();
         scene.lanes = self.lanes.finish(Place { time: from, order: 0 }, Place { time: to, order: count });
+        self.views.finish(&mut scene);
         // Whoever was asked for is shown.
         if self.options.window.nodes.is_empty() {
             lanes::drop_idle(&mut scene);
@@ -162,6 +167,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         let window = &self.options.window;
         if window.is_before(time) {
             self.scene.beyond.before += 1;
+            self.views.pass(self.place(time));
             return;
         }
         let after = window.is_after(time);
@@ -170,6 +176,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
             self.scene.beyond.after += 1;
         } else {
             self.last = Some(self.last.map_or(time, |last| last.max(time)));
+            self.views.pass(self.place(time));
         }
         self.check_size();
     }
@@ -178,6 +185,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
     fn begin_window(&mut self) {
         if !std::mem::replace(&mut self.begun, true) {
             self.lanes.begin(|node| Stand::of(&self.roles, node));
+            self.views.begin();
         }
     }
 
@@ -187,7 +195,11 @@ impl<C: Display, E: Display> Sketch<C, E> {
         let node = draft.node;
         let Some(lane) = self.lanes.index(node) else { return };
         let stand = Stand::of(&self.roles, node);
-        if draft.is_quiet() && !self.options.quiet && self.lanes.stand(lane) == stand {
+        let is_new = self.options.quiet || self.lanes.stand(lane) != stand;
+        if !is_new && draft.is_plain(self.views.is_founding(node)) {
+            return;
+        }
+        if !is_new && draft.is_quiet() {
             // That every node boots goes without saying.
             self.scene.beyond.quiet += u64::from(draft.cause != Cause::Start { again: false });
             return;
@@ -206,6 +218,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
             self.scene.marks = Vec::new();
             self.flights = Flights::default();
             self.lanes.forget();
+            self.views.forget();
         }
     }
 
@@ -253,7 +266,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
             return;
         }
         let tail = self.options.window.shows(time).then_some(Tail::Step(self.scene.steps.len()));
-        let letter = Letter::new(from, sent, tail.is_some());
+        let letter = Letter::new(from, sent, self.views.of(from), tail.is_some());
         for (to, id) in to {
             if self.lanes.index(to).is_none() {
                 self.scene.beyond.messages += u64::from(tail.is_some());
@@ -313,7 +326,8 @@ impl<C: Display, E: Display> Sketch<C, E> {
             | Done::CancelTimer(_)
             | Done::Emit(_)
             | Done::Rule { .. }
-            | Done::Handed { .. } => {}
+            | Done::Handed { .. }
+            | Done::Told(_) => {}
         }
         if let Some(draft) = &mut self.draft {
             draft.add(effect);
@@ -331,6 +345,9 @@ impl<C: Display, E: Display> Observer<C, E> for Sketch<C, E> {
         self.clocks.observe(moment);
         if self.options.window.shows(time) {
             self.survey.observe(moment, &self.roles);
+        }
+        if !self.options.window.is_after(time) {
+            self.views.observe(moment, self.place(time));
         }
         match moment {
             Moment::Input { time, node, input, .. } => self.input(*time, *node, input),

@@ -7,10 +7,10 @@ use super::text::{bold, shortened};
 use crate::lettering::Escaped;
 use crate::scene::{Arrow, Head, Scene, Tail};
 use crate::style::SERIES;
-use quorate_core::Class;
+use quorate_core::{Class, Epoch};
 use quorate_sim::moment::Loss;
 use quorate_sim::words::millis;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const LETTERS: f64 = 12.5;
 /// Longer names are cut.
@@ -26,6 +26,8 @@ pub(super) struct Kinds {
     own: Vec<String>,
     /// Those that only control.
     control: Vec<String>,
+    /// What members of a view report by.
+    report: Option<String>,
 }
 
 impl Kinds {
@@ -42,7 +44,8 @@ impl Kinds {
         let own = kinds(|arrow| arrow.class != Class::Control || arrow.again);
         let mut control = kinds(|arrow| arrow.class == Class::Control);
         control.retain(|kind| !own.contains(kind));
-        Self { own, control }
+        let report = scene.arrows.iter().find(|arrow| arrow.report.is_some()).map(|arrow| arrow.kind.clone());
+        Self { own, control, report }
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -57,7 +60,13 @@ impl Kinds {
 
     /// How a kind's line looks in the legend.
     pub(super) fn manner(&self, kind: &str) -> &'static str {
-        if self.own.iter().any(|known| known == kind) { "arrow" } else { "control" }
+        if self.own.iter().any(|known| known == kind) {
+            "arrow"
+        } else if self.report.as_deref() == Some(kind) {
+            "report"
+        } else {
+            "control"
+        }
     }
 }
 
@@ -88,8 +97,11 @@ pub(super) fn place<'a>(scene: &'a Scene, sheet: &mut Sheet) -> (Vec<Drawn<'a>>,
     let mut drawn: Vec<Drawn<'a>> = scene.arrows.iter().enumerate().filter_map(ends).collect();
     let segments = Segments::new(drawn.iter().map(|drawn| (drawn.from, drawn.to)).collect());
     let mut missing = 0;
+    // Of all the reports to one view, the first that has room is named.
+    let mut reported: BTreeSet<Epoch> = BTreeSet::new();
     for (index, drawn) in drawn.iter_mut().enumerate() {
-        if !drawn.is_named() {
+        let report = drawn.arrow.report.filter(|view| !reported.contains(view));
+        if !drawn.is_named() && report.is_none() {
             continue;
         }
         let name = name(drawn.arrow);
@@ -101,7 +113,9 @@ pub(super) fn place<'a>(scene: &'a Scene, sheet: &mut Sheet) -> (Vec<Drawn<'a>>,
                 sheet.reach = sheet.reach.max(area.right);
                 sheet.boxes.take(area);
                 drawn.label = Some(at);
+                reported.extend(report);
             }
+            None if report.is_some() => {}
             None => missing += 1,
         }
     }
@@ -211,6 +225,7 @@ pub(super) fn draw(canvas: &mut Canvas, whole: &Scene, numbers: &[usize], kinds:
     for Drawn { arrow, number, from, to, .. } in drawn {
         let colour = kinds.colour(&arrow.kind);
         let manner = match (arrow.copy, arrow.again, arrow.class) {
+            (false, false, Class::Control) if arrow.report.is_some() => "report",
             (true, _, _) => "copy",
             (false, true, _) => "repeat",
             (false, false, Class::Control) => "control",

@@ -3,8 +3,9 @@
 use super::canvas::{Anchor, Canvas};
 use super::sheet::{BAND_ROW, Sheet};
 use super::text::{bold, shortened};
-use crate::scene::{Blow, Scene};
-use quorate_sim::words::millis;
+use super::views;
+use crate::scene::{Blow, Era, Scene};
+use quorate_sim::words::{self, millis};
 
 const LETTERS: f64 = 12.5;
 
@@ -14,6 +15,8 @@ enum Sort {
     Cut,
     Odd,
     Breach,
+    /// A view, in one of two tints.
+    View(bool),
 }
 
 impl Sort {
@@ -23,6 +26,8 @@ impl Sort {
             Self::Cut => ("cut", "edge", "band"),
             Self::Odd => ("odd", "odd-edge", "odd-band"),
             Self::Breach => ("cut", "breach", "breach-name"),
+            Self::View(false) => ("view-one", "view-edge", "view"),
+            Self::View(true) => ("view-other", "view-edge", "view"),
         }
     }
 }
@@ -38,10 +43,16 @@ pub(super) struct Sign {
     title: String,
 }
 
+impl Sign {
+    fn is_view(&self) -> bool {
+        matches!(self.sort, Sort::View(_))
+    }
+}
+
 /// Gives every band a row, so that no two names meet; and how many rows there are.
 pub(super) fn place(scene: &Scene, sheet: &Sheet) -> (Vec<Sign>, usize) {
     let axis = &sheet.axis;
-    let mut signs: Vec<Sign> = Vec::new();
+    let mut signs: Vec<Sign> = scene.eras.iter().map(|era| view(scene, sheet, era)).collect();
     for band in &scene.bands {
         let from = if band.from.time < scene.from { axis.left - 24.0 } else { axis.at(band.from) };
         let to = band.to.map_or(axis.right + 12.0, |place| axis.at(place)).max(from + 4.0);
@@ -70,7 +81,9 @@ pub(super) fn place(scene: &Scene, sheet: &Sheet) -> (Vec<Sign>, usize) {
     signs.sort_by(|one, other| one.from.total_cmp(&other.from));
     let mut ends: Vec<f64> = Vec::new();
     for sign in &mut signs {
-        let end = (sign.from + bold(&sign.text, LETTERS)).max(sign.to.unwrap_or_default()) + 12.0;
+        // The next view begins where one ends.
+        let lasts = sign.to.filter(|_| !sign.is_view()).unwrap_or_default();
+        let end = (sign.from + bold(&sign.text, LETTERS)).max(lasts) + 12.0;
         let free = ends.iter().position(|taken| *taken <= sign.from);
         sign.row = free.unwrap_or(ends.len());
         match ends.get_mut(sign.row) {
@@ -81,13 +94,30 @@ pub(super) fn place(scene: &Scene, sheet: &Sheet) -> (Vec<Sign>, usize) {
     (signs, ends.len())
 }
 
+fn view(scene: &Scene, sheet: &Sheet, era: &Era) -> Sign {
+    let axis = &sheet.axis;
+    // A view is everywhere from its first instant to its last one.
+    let from = if era.from.order == 0 { axis.left - 24.0 } else { axis.at(era.from) };
+    let to = era.to.map_or(axis.right + 12.0, |place| axis.at(place)).max(from);
+    let title = format!("{}, acted in from {} ms on", era.view, millis(scene.shown(era.from.time)));
+    let sort = Sort::View(era.view.epoch().0.is_multiple_of(2));
+    Sign { text: shortened(&words::clean(&era.name()), 60), from, to: Some(to), sort, row: 0, title }
+}
+
 /// How far to the right the names reach.
 pub(super) fn reach(signs: &[Sign]) -> f64 {
     signs.iter().map(|sign| sign.from + bold(&sign.text, LETTERS)).fold(0.0, f64::max)
 }
 
 /// Draws the bands below everything else.
-pub(super) fn draw(canvas: &mut Canvas, sheet: &Sheet, signs: &[Sign], rows: usize) {
+pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet, signs: &[Sign], rows: usize) {
+    let (views, others): (Vec<&Sign>, Vec<&Sign>) = signs.iter().partition(|sign| sign.is_view());
+    draw_signs(canvas, sheet, &views, rows);
+    views::draw_holes(canvas, scene, sheet);
+    draw_signs(canvas, sheet, &others, rows);
+}
+
+fn draw_signs(canvas: &mut Canvas, sheet: &Sheet, signs: &[&Sign], rows: usize) {
     let bottom = sheet.bottom;
     for sign in signs {
         let y = sheet.top - (rows - sign.row) as f64 * BAND_ROW;
@@ -95,7 +125,9 @@ pub(super) fn draw(canvas: &mut Canvas, sheet: &Sheet, signs: &[Sign], rows: usi
         canvas.titled("lasting", &sign.title, |canvas| {
             if let Some(to) = sign.to {
                 canvas.rectangle(area, (sign.from, y + 18.0), (to - sign.from, bottom - y - 18.0), 0.0);
-                canvas.line(edge, (to, y + 4.0), (to, bottom));
+                if !sign.is_view() {
+                    canvas.line(edge, (to, y + 4.0), (to, bottom));
+                }
             }
             canvas.line(edge, (sign.from, y + 4.0), (sign.from, bottom));
             canvas.text(band, (sign.from + 5.0, y + 14.0), Anchor::Start, &sign.text);

@@ -8,6 +8,8 @@ use std::fmt::{self, Display, Write};
 #[derive(Default)]
 pub(super) struct Canvas {
     body: String,
+    /// Whether there are views, which need a style of their own.
+    views: bool,
 }
 
 /// A coordinate, with one decimal place at most.
@@ -33,6 +35,11 @@ pub(super) enum Anchor {
 }
 
 impl Canvas {
+    /// Makes room in the style for views.
+    pub(super) fn has_views(&mut self, views: bool) {
+        self.views = views;
+    }
+
     /// Adds markup as it is.
     pub(super) fn raw(&mut self, markup: fmt::Arguments<'_>) {
         // Writing into memory cannot fail.
@@ -78,10 +85,11 @@ impl Canvas {
         let (width, height) = (Number(width.ceil()), Number(height.ceil()));
         let (name, description) = (Escaped(name), Escaped(description));
         let (variables, body) = (variables(theme), self.body);
+        let (view_style, view_patterns) = if self.views { (VIEW_STYLE, VIEW_PATTERNS) } else { ("", "") };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} \
              {height}\" role=\"img\" aria-label=\"{name}\">\n<title>{name}</title>\n<desc>{description}</desc>\n<style>\
-             {variables}\n{STYLE}text{{font-family:{SANS}}}.mono{{font-family:{MONO}}}</style>\n{PATTERNS}\
+             {variables}\n{STYLE}{view_style}text{{font-family:{SANS}}}.mono{{font-family:{MONO}}}</style>\n{PATTERNS}{view_patterns}\
              <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n{body}</svg>\n"
         )
     }
@@ -127,6 +135,20 @@ path{fill:none}\
 .legend{font-size:12.5px}.legend-rule{font-size:12.5px;font-weight:600}.foot{font-size:12px;fill:var(--faint)}\
 .bar{fill:var(--series-1)}.bar-control{fill:var(--rule)}.bar-lost{fill:var(--alarm)}.groove{fill:var(--panel)}\
 g.step:hover circle,g.arrow-group:hover path{stroke-width:3.2}\n";
+
+const VIEW_PATTERNS: &str = "<defs>\
+<pattern id=\"ice\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">\
+<path class=\"ice-stripe\" d=\"M0 0V5\"/></pattern></defs>\n";
+
+const VIEW_STYLE: &str = "\
+.view-one{fill:var(--follow);fill-opacity:.13}.view-other{fill:var(--series-4);fill-opacity:.08}\
+.view{font-size:12.5px;font-weight:600}.view-edge{stroke:var(--faint);stroke-opacity:.6}.hole{fill:var(--paper)}\
+.outside{stroke:var(--faint);stroke-width:1.2;stroke-dasharray:2 5}\
+.lease{stroke:var(--series-8);stroke-width:2}.lease-left{stroke:var(--series-8);stroke-width:1.6;stroke-dasharray:2 3}\
+.lease-end{stroke:var(--series-8);stroke-width:2}\
+.frozen{fill:url(#ice);stroke:var(--series-8);stroke-opacity:.5;stroke-width:1}.ice-stripe{stroke:var(--series-8);stroke-opacity:.4;stroke-width:2}\
+.frozen-word{font-size:11px;font-weight:600;fill:var(--series-8);paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}\
+.over{fill:var(--chosen);fill-opacity:.28}.report{stroke-width:1.2;stroke-opacity:.75}\n";
 
 #[cfg(test)]
 mod tests {

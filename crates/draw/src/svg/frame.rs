@@ -74,7 +74,7 @@ impl<'a> Frame<'a> {
     /// Draws it; returns how high it is.
     pub(super) fn draw(&self, canvas: &mut Canvas, whole: &Scene, kinds: &Kinds) -> f64 {
         let Self { row, scene, sheet, signs, rows, arrows, .. } = self;
-        bands::draw(canvas, sheet, signs, *rows);
+        bands::draw(canvas, scene, sheet, signs, *rows);
         let bottom = self.times(canvas);
         lanes::draw(canvas, scene, sheet);
         for text in &sheet.texts {

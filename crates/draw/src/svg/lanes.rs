@@ -5,6 +5,7 @@ use super::canvas::{Anchor, Canvas, Number};
 use super::notes::vector;
 use super::sheet::{MARGIN, RIBBON, Sheet};
 use super::text::bold;
+use super::views;
 use crate::scene::{Blow, Cause, Lane, Place, Scene, Span, Step};
 use quorate_sim::role::Role;
 use quorate_sim::words::millis;
@@ -21,6 +22,9 @@ pub(super) fn class(role: Role) -> Option<&'static str> {
     }
 }
 
+/// The class of a ribbon of a node that was chosen and whose lease is over.
+pub(super) const OVER: &str = "over";
+
 /// Draws every node's name, line and ribbon.
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
     for (number, (lane, y)) in scene.lanes.iter().zip(&sheet.lanes).enumerate() {
@@ -32,18 +36,20 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
             let begin = if index == 0 { sheet.axis.left - 24.0 } else { sheet.axis.at(span.from) };
             let (from, to) = (begin, end(scene, sheet, span.to));
             let line = if span.role == Role::Down { "gone" } else { "lane" };
-            if to > from {
+            for (from, to, is_outside) in views::parts(scene, sheet, lane, (from, to)) {
+                let line = if is_outside && span.role != Role::Down { "outside" } else { line };
                 canvas.line(line, (from, *y), (to, *y));
             }
             if to > from {
                 ribbon(canvas, scene, lane, &dots, span, (from, to), *y);
             }
         }
+        views::draw_lane(canvas, scene, sheet, lane, &dots, *y);
     }
 }
 
 /// Where a span ends; the last one reaches over the edge.
-fn end(scene: &Scene, sheet: &Sheet, to: Place) -> f64 {
+pub(super) fn end(scene: &Scene, sheet: &Sheet, to: Place) -> f64 {
     let last = scene.steps.len() + scene.marks.len();
     if to.order >= last { sheet.axis.right + 12.0 } else { sheet.axis.at(to) }
 }
@@ -51,17 +57,20 @@ fn end(scene: &Scene, sheet: &Sheet, to: Place) -> f64 {
 fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], span: &Span, (from, to): (f64, f64), y: f64) {
     // A node that stands still is what it was before, under the stripes.
     let under = (span.role == Role::Paused).then_some(span.standing);
+    let class = |role: Role| if role == Role::Chosen && span.over { Some(OVER) } else { class(role) };
     let classes: Vec<_> = under.into_iter().chain([span.role]).filter_map(class).collect();
     if classes.is_empty() {
         return;
     }
-    let title = format!("node {}: {}", lane.node, scene.heading.words(span.role));
+    let but = if span.over { ", but its lease is over" } else { "" };
+    let title = format!("node {}: {}{but}", lane.node, scene.heading.words(span.role));
     canvas.titled("stand", &title, |canvas| {
         for class in classes {
             canvas.rectangle(class, (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
         }
         let words = scene.heading.words(Role::Chosen);
         if under.unwrap_or(span.role) == Role::Chosen
+            && !span.over
             && let Some(middle) = gap(dots, from, to, bold(words, 12.0) + 18.0)
         {
             canvas.text("inside", (middle, y + 4.0), Anchor::Middle, words);
@@ -70,7 +79,7 @@ fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], span: &
 }
 
 /// The middle of the widest gap between dots, if so much fits into it.
-fn gap(dots: &[f64], from: f64, to: f64, wide: f64) -> Option<f64> {
+pub(super) fn gap(dots: &[f64], from: f64, to: f64, wide: f64) -> Option<f64> {
     let inner = dots.iter().copied().filter(|dot| from < *dot && *dot < to);
     let edges: Vec<f64> = std::iter::once(from).chain(inner).chain([to]).collect();
     let gaps = edges.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
@@ -87,6 +96,7 @@ pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
             Cause::Command => canvas.circle("asked", at, 5.2),
             Cause::Start { .. } => triangle(canvas, at),
             Cause::Message(_) => canvas.circle("dot", at, 5.0),
+            Cause::Membership if step.loses => cross(canvas, at, 5.5),
             Cause::Timer | Cause::Disk | Cause::Membership => canvas.circle("tick", at, 4.4),
         });
     }

@@ -2,10 +2,11 @@
 
 use super::arrows::{Kinds, cross};
 use super::canvas::{Anchor, Canvas, Number};
-use super::lanes::{class, triangle};
+use super::lanes::{OVER, class, triangle};
 use super::sheet::MARGIN;
 use super::text::{shortened, width, wrapped};
-use crate::scene::{Arrow, Blow, Cause, Head, Scene};
+use super::views::lease_class;
+use crate::scene::{Arrow, Blow, Cause, Head, Scene, Stillness};
 use quorate_core::Class;
 use quorate_sim::role::Role;
 use std::collections::BTreeSet;
@@ -26,6 +27,11 @@ enum Sign {
     Repeat,
     Copy,
     Control,
+    Over,
+    Lease(bool),
+    Frozen,
+    Outside,
+    Loses,
 }
 
 /// Draws the legend from this height on, in this width; returns where it ends.
@@ -104,7 +110,25 @@ fn signs(scene: &Scene, kinds: &Kinds) -> Vec<(Sign, String)> {
     add(arrows(|arrow| arrow.copy), Sign::Copy, "a copy that the network made");
     let shared = |arrow: &Arrow| arrow.class == Class::Control && !arrow.again && kinds.manner(&arrow.kind) == "arrow";
     add(scene.arrows.iter().any(shared), Sign::Control, "control message");
+    signs.extend(view_signs(scene));
     signs
+}
+
+/// Those of views and leases.
+fn view_signs(scene: &Scene) -> Vec<(Sign, String)> {
+    let leases = |used: bool| scene.lanes.iter().flat_map(|lane| &lane.leases).any(|lease| lease.used == used);
+    let stills = |why: Stillness| scene.lanes.iter().flat_map(|lane| &lane.stills).any(|still| still.why == why);
+    let over = scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.over);
+    let chosen = scene.heading.words(Role::Chosen);
+    let signs = [
+        (leases(true), Sign::Lease(true), "lease".to_owned()),
+        (leases(false), Sign::Lease(false), "lease of a node that is down".to_owned()),
+        (stills(Stillness::Frozen), Sign::Frozen, "frozen: no lease, or reports are missing".to_owned()),
+        (stills(Stillness::Outside), Sign::Outside, Stillness::Outside.words().to_owned()),
+        (over, Sign::Over, format!("{chosen}, but its lease is over")),
+        (scene.steps.iter().any(|step| step.loses), Sign::Loses, "what it had is lost".to_owned()),
+    ];
+    signs.into_iter().filter(|(there, _, _)| *there).map(|(_, sign, words)| (sign, words)).collect()
 }
 
 fn swatch(canvas: &mut Canvas, sign: &Sign, (x, y): (f64, f64)) {
@@ -135,5 +159,16 @@ fn swatch(canvas: &mut Canvas, sign: &Sign, (x, y): (f64, f64)) {
         Sign::Repeat => stroke(canvas, "repeat", "faint"),
         Sign::Copy => stroke(canvas, "copy", "faint"),
         Sign::Control => stroke(canvas, "control", "faint"),
+        Sign::Over => {
+            canvas.rectangle(OVER, (x, y - 6.5), (26.0, 13.0), 3.0);
+            canvas.line("lane", (x, y), (x + 26.0, y));
+        }
+        Sign::Lease(used) => canvas.line(lease_class(*used), (x, y), (x + 26.0, y)),
+        Sign::Frozen => {
+            canvas.line("lane", (x, y), (x + 26.0, y));
+            canvas.rectangle("frozen", (x, y - 6.5), (26.0, 13.0), 3.0);
+        }
+        Sign::Outside => canvas.line("outside", (x, y), (x + 26.0, y)),
+        Sign::Loses => cross(canvas, middle, 5.5),
     }
 }

@@ -43,12 +43,20 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
     for step in steps(scene, lane) {
         let x = axis.of(step.place.order);
         let asked = match step.cause {
+            // Who is in a view stands above all lanes.
+            Cause::Membership if !scene.eras.is_empty() && step.input.starts_with("view ") => {
+                step.input.split(" of ").next()
+            }
             Cause::Command | Cause::Membership | Cause::Start { again: true } => Some(step.input.as_str()),
             Cause::Start { again: false } | Cause::Message(_) | Cause::Timer | Cause::Disk => None,
         };
         let told: Vec<&str> = asked.into_iter().chain(step.events.iter().map(String::as_str)).collect();
         if !told.is_empty() {
-            let class = if asked.is_some() { "label" } else { "event" };
+            let class = match asked {
+                _ if step.loses => "mark",
+                Some(_) => "label",
+                None => "event",
+            };
             texts.push(Beside::new(class, &told.join(" · "), x, 12.5, MOST_LETTERS));
         }
     }

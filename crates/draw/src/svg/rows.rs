@@ -1,6 +1,6 @@
 //! Breaks a long scene into rows, as music is broken into lines.
 
-use crate::scene::{Arrow, Band, Cause, Head, Lane, Mark, Place, Scene, Span, Step, Tail};
+use crate::scene::{Arrow, Band, Cause, Era, Head, Lane, Lease, Mark, Place, Scene, Span, Step, Still, Tail};
 use quorate_core::Time;
 use quorate_sim::moment::Loss;
 use std::ops::Range;
@@ -76,6 +76,7 @@ impl<'a> Part<'a> {
                 .collect(),
             arrows,
             bands: self.scene.bands.iter().filter_map(|band| self.band(band)).collect(),
+            eras: self.scene.eras.iter().filter_map(|era| self.era(era)).collect(),
             breaches: breaches.cloned().collect(),
             beyond: self.scene.beyond,
         };
@@ -89,19 +90,46 @@ impl<'a> Part<'a> {
     }
 
     fn lane(&self, lane: &Lane) -> Lane {
-        let touches = |span: &&Span| span.from.order < self.orders.end && span.to.order >= self.orders.start;
-        let spans = lane.spans.iter().filter(touches);
-        let moved = |span: &Span| Span { from: self.place(span.from), to: self.place(span.to), ..*span };
-        Lane { node: lane.node, spans: spans.map(moved).collect() }
+        // How a node stands at one instant behind all others is told nowhere else than by what is over then.
+        let touches = |span: &&Span| {
+            let begins = span.from.order < self.orders.end || (span.over && self.is_last);
+            begins && span.to.order >= self.orders.start
+        };
+        let span = |span: &Span| Span { from: self.place(span.from), to: self.place(span.to), ..*span };
+        let lease = |lease: &Lease| self.part(lease.from, lease.to).map(|(from, to)| Lease { from, to, ..*lease });
+        let still = |still: &Still| self.part(still.from, still.to).map(|(from, to)| Still { from, to, ..*still });
+        Lane {
+            node: lane.node,
+            spans: lane.spans.iter().filter(touches).map(span).collect(),
+            leases: lane.leases.iter().filter_map(lease).collect(),
+            stills: lane.stills.iter().filter_map(still).collect(),
+        }
+    }
+
+    /// The part of something that is in this row.
+    fn part(&self, from: Place, to: Place) -> Option<(Place, Place)> {
+        let (from, end) = self.lasting(from, Some(to))?;
+        Some((from, end.unwrap_or_else(|| self.place(to))))
+    }
+
+    fn era(&self, era: &Era) -> Option<Era> {
+        let (from, to) = self.lasting(era.from, era.to)?;
+        Some(Era { view: era.view.clone(), from, to })
+    }
+
+    /// The part of what lasts that is in this row; where it ends, if it does.
+    fn lasting(&self, from: Place, to: Option<Place>) -> Option<(Place, Option<Place>)> {
+        let ended = to.is_some_and(|to| to.order < self.orders.start);
+        if ended || from.order >= self.orders.end && !self.is_last {
+            return None;
+        }
+        let to = to.filter(|to| self.is_last || to.order < self.orders.end).map(|to| self.place(to));
+        Some((self.place(from), to))
     }
 
     fn band(&self, band: &Band) -> Option<Band> {
-        let ended = band.to.is_some_and(|to| to.order < self.orders.start);
-        if ended || band.from.order >= self.orders.end && !self.is_last {
-            return None;
-        }
-        let to = band.to.filter(|to| self.is_last || to.order < self.orders.end).map(|to| self.place(to));
-        Some(Band { from: self.place(band.from), to, ..band.clone() })
+        let (from, to) = self.lasting(band.from, band.to)?;
+        Some(Band { from, to, ..band.clone() })
     }
 
     /// The messages that begin or end here, and the place of each in the whole scene.

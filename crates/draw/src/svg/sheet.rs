@@ -22,6 +22,9 @@ const ROW: f64 = 16.0;
 /// A row of bands above the lanes.
 pub(super) const BAND_ROW: f64 = 21.0;
 
+/// The line of a lease, below its lane.
+const LEASES: f64 = 6.0;
+
 /// How much is told below each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
@@ -47,6 +50,8 @@ pub(super) struct Sheet {
     pub(super) boxes: Boxes,
     /// How far to the right anything reaches.
     pub(super) reach: f64,
+    /// How much leases take below each lane.
+    leases: f64,
 }
 
 /// A text beside a lane.
@@ -79,6 +84,7 @@ impl Sheet {
             top,
             bottom: top,
             boxes: Boxes::default(),
+            leases: if scene.eras.is_empty() { 0.0 } else { LEASES },
         };
         for lane in 0..scene.lanes.len() {
             let clock_texts = if clocks { notes::clocks(scene, lane, options.clocks, &sheet.axis) } else { Vec::new() };
@@ -98,9 +104,11 @@ impl Sheet {
         let (below_rows, below_levels) = packed(&below, 4);
         let gap = if self.lanes.is_empty() { 14.0 } else { between };
         let y = self.bottom + gap + RIBBON + (clock_levels + above_levels) as f64 * ROW;
-        self.boxes.take(Area { left: 0.0, right: self.axis.right + 30.0, top: y - RIBBON, bottom: y + RIBBON });
+        let bottom = y + RIBBON + self.leases;
+        self.boxes.take(Area { left: 0.0, right: self.axis.right + 30.0, top: y - RIBBON, bottom });
         let up = |level: usize| y - RIBBON - 5.0 - level as f64 * ROW;
-        let down = |level: usize| y + RIBBON + 14.0 + level as f64 * ROW;
+        let leases = self.leases;
+        let down = |level: usize| y + RIBBON + leases + 14.0 + level as f64 * ROW;
         let lead_up = |x: f64, level: usize| (level > 0).then(|| ((x, y - RIBBON), (x, up(level) + 3.0)));
         let lead_down = |x: f64, level: usize| (level > 0).then(|| ((x, y + RIBBON), (x, down(level) - 11.0)));
         self.place(clocks, clock_rows, |x, level| (up(level), lead_up(x, level)));
@@ -110,7 +118,7 @@ impl Sheet {
         });
         self.place(below, below_rows, |x, level| (down(level), lead_down(x, level)));
         self.lanes.push(y);
-        self.bottom = y + RIBBON + below_levels as f64 * ROW + 6.0;
+        self.bottom = y + RIBBON + leases + below_levels as f64 * ROW + 6.0;
     }
 
     /// Puts texts into their rows; those that found none are missing.

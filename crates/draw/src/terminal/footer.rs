@@ -5,7 +5,7 @@ use super::text::width;
 use super::{Ink, Page};
 use crate::overview::ROLES;
 use crate::plural::counted;
-use crate::scene::{Beyond, Blow, Head, Scene, Tail};
+use crate::scene::{Beyond, Blow, Head, Scene, Stillness, Tail};
 use quorate_sim::role::Role;
 
 pub(super) fn write(page: &mut Page<'_>, scene: &Scene) {
@@ -55,6 +55,15 @@ fn items(scene: &Scene) -> Vec<String> {
     let mut items: Vec<_> = named.map(|(sign, words)| format!("{sign} {words}")).collect();
     if stands(&Role::Down) {
         items.push(format!("no line: {}", scene.heading.words(Role::Down)));
+    }
+    let stills = || scene.lanes.iter().flat_map(|lane| &lane.stills);
+    for why in [Stillness::Frozen, Stillness::Outside] {
+        if stills().any(|still| still.why == why) {
+            items.push(format!("{} {}", signs::still(why), why.words()));
+        }
+    }
+    if scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.over) {
+        items.push(format!("{} {}, but its lease is over", signs::OVER, scene.heading.words(Role::Chosen)));
     }
     let steps = |sign: &char| scene.steps.iter().any(|step| signs::step(step) == *sign);
     let mut add_steps = |signs: &[char], text: &str| {

@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::row::Row;
 use super::signs;
 use super::text::width;
-use crate::scene::{Arrow, Cause, Head, Lane, Mark, Scene, Step, Tail};
+use crate::scene::{Arrow, Cause, Head, Lane, Mark, Place, Scene, Step, Stillness, Tail};
 use crate::timeline::{Entry, Moment};
 use quorate_core::Class;
 use quorate_sim::role::Role;
@@ -34,6 +34,10 @@ pub(super) struct Lines<'a> {
     layout: &'a Layout,
     /// How each lane's node stands, and which of its spans that is.
     stands: Vec<(usize, Role)>,
+    /// Which of each lane's nodes do nothing in their group, and why.
+    stills: Vec<Option<Stillness>>,
+    /// Whether what each lane's node has is over without its knowledge.
+    overs: Vec<bool>,
     /// The bands that last.
     lasting: Vec<usize>,
     /// The time that was told last.
@@ -45,20 +49,26 @@ impl<'a> Lines<'a> {
         let role = |lane: &Lane| lane.spans.first().map_or(Role::Idle, |span| span.role);
         let stands = scene.lanes.iter().map(|lane| (0, role(lane))).collect();
         let lasting = (0..).zip(&scene.bands).filter(|(_, band)| band.from.time < scene.from);
-        Self { scene, layout, stands, lasting: lasting.map(|(index, _)| index).collect(), told: None }
+        let lasting = lasting.map(|(index, _)| index).collect();
+        let (stills, overs) = (vec![None; scene.lanes.len()], vec![false; scene.lanes.len()]);
+        let mut lines = Self { scene, layout, stands, stills, overs, lasting, told: None };
+        lines.go_on(Place { time: scene.from, order: 0 }, false);
+        lines
     }
 
     /// How everything stands as the picture begins, where nothing that follows would tell: what goes on already, or that
     /// nothing happens at all.
     pub(super) fn opening(&self, is_empty: bool) -> Option<Line> {
+        let eras = self.scene.eras.iter().filter(|era| era.from.time < self.scene.from);
+        let eras = eras.map(|era| (Ink::Heading, format!("{} goes on", era.view)));
         let bands = self.lasting.iter().filter_map(|band| self.scene.bands.get(*band));
-        let words: Vec<_> = bands.map(|band| (Ink::Alarm, format!("{} goes on", band.text))).collect();
+        let words: Vec<_> = eras.chain(bands.map(|band| (Ink::Alarm, format!("{} goes on", band.text)))).collect();
         (is_empty || !words.is_empty()).then(|| Line { row: self.lanes(), words })
     }
 
     /// The line of what happens next.
     pub(super) fn next(&mut self, moment: &Moment) -> Line {
-        self.go_on(moment.place.order, matches!(moment.entry, Entry::Step(_) | Entry::Mark(_)));
+        self.go_on(moment.place, matches!(moment.entry, Entry::Step(_) | Entry::Mark(_)));
         let row = self.background(moment);
         match moment.entry {
             Entry::Step(step) => match self.scene.steps.get(step) {
@@ -73,6 +83,7 @@ impl<'a> Lines<'a> {
                 Some(arrow) => self.lost(row, arrow),
                 None => Line { row, words: Vec::new() },
             },
+            Entry::View(era) => self.view(row, era),
             Entry::Breach(breach) => self.breach(row, breach),
             Entry::Begins(band) => self.edge(row, band, true),
             Entry::Ends(band) => self.edge(row, band, false),
@@ -87,15 +98,22 @@ impl<'a> Lines<'a> {
         Line { row, words: vec![(Ink::Faint, text)] }
     }
 
-    /// Takes note of how nodes stand after so many steps and marks.
-    fn go_on(&mut self, order: usize, itself: bool) {
+    /// Takes note of how nodes stand at a place, where a step or mark itself counts.
+    fn go_on(&mut self, at: Place, itself: bool) {
+        let begun = |from: Place| from.order < at.order || (itself && from.order == at.order);
         for (lane, (index, role)) in self.scene.lanes.iter().zip(&mut self.stands) {
             while let Some(span) = lane.spans.get(*index + 1)
-                && (span.from.order < order || (itself && span.from.order == order))
+                && begun(span.from)
             {
                 *index += 1;
                 *role = span.role;
             }
+        }
+        for ((lane, still), over) in self.scene.lanes.iter().zip(&mut self.stills).zip(&mut self.overs) {
+            // By the time, since these begin where nothing else needs to happen.
+            let lasts = |from: Place, to: Place| from <= at && at < to;
+            *still = lane.stills.iter().find(|still| lasts(still.from, still.to)).map(|still| still.why);
+            *over = lane.spans.iter().any(|span| span.over && lasts(span.from, span.to));
         }
     }
 
@@ -117,10 +135,26 @@ impl<'a> Lines<'a> {
                 row.sign(column, Ink::Alarm, '┃');
             }
         }
-        for (column, (_, role)) in self.layout.lanes.iter().zip(&self.stands) {
-            row.sign(*column, Ink::Role(*role), signs::line(*role));
+        for (lane, (column, (_, role))) in self.layout.lanes.iter().zip(&self.stands).enumerate() {
+            row.sign(*column, Ink::Role(*role), self.line(lane, *role));
         }
         row
+    }
+
+    /// How a node stands, as others see it: who has what is over has nothing.
+    fn role(&self, lane: usize) -> Role {
+        let is_over = self.overs.get(lane).copied().unwrap_or_default();
+        self.stands.get(lane).filter(|_| !is_over).map(|(_, role)| *role).unwrap_or_default()
+    }
+
+    /// A node's line. What it does is told by its steps anyway, so that the line tells first that it does nothing.
+    fn line(&self, lane: usize, role: Role) -> char {
+        let still = self.stills.get(lane).copied().flatten().filter(|_| role != Role::Down);
+        match (self.overs.get(lane), still) {
+            (Some(true), _) => signs::OVER,
+            (_, Some(still)) => signs::still(still),
+            (_, None) => signs::line(role),
+        }
     }
 
     fn step(&self, mut row: Row, step: &Step) -> Line {
@@ -147,7 +181,7 @@ impl<'a> Lines<'a> {
         let sign = signs::blow(mark.what);
         match mark.lane.and_then(|lane| self.layout.lane(lane)) {
             Some(column) => row.sign(column, Ink::Alarm, sign),
-            None => self.rule_off(&mut row, sign),
+            None => self.rule_off(&mut row, Ink::Alarm, sign),
         }
         Line { row, words: vec![(Ink::Part(Sort::World), mark.text.clone())] }
     }
@@ -162,8 +196,14 @@ impl<'a> Lines<'a> {
         Line { row, words: vec![(Ink::Part(Sort::World), text)] }
     }
 
+    fn view(&self, mut row: Row, era: usize) -> Line {
+        self.rule_off(&mut row, Ink::Heading, signs::VIEW);
+        let text = self.scene.eras.get(era).map(|era| era.view.to_string()).unwrap_or_default();
+        Line { row, words: vec![(Ink::Heading, text)] }
+    }
+
     fn breach(&self, mut row: Row, breach: usize) -> Line {
-        self.rule_off(&mut row, signs::BREACH);
+        self.rule_off(&mut row, Ink::Alarm, signs::BREACH);
         let text = self.scene.breaches.get(breach).map(|breach| breach.text.clone()).unwrap_or_default();
         Line { row, words: vec![(Ink::Alarm, format!("{} {text}", signs::LOST))] }
     }
@@ -173,7 +213,7 @@ impl<'a> Lines<'a> {
         if begins {
             self.lasting.push(band);
         }
-        self.rule_off(&mut row, signs::EDGE);
+        self.rule_off(&mut row, Ink::Alarm, signs::EDGE);
         if let Some(column) = self.layout.bar(band) {
             for between in column..self.layout.lanes.first().copied().unwrap_or_default() {
                 if !self.is_taken(between) {
@@ -188,10 +228,10 @@ impl<'a> Lines<'a> {
     }
 
     /// Draws a line across, behind all lanes.
-    fn rule_off(&self, row: &mut Row, sign: char) {
+    fn rule_off(&self, row: &mut Row, ink: Ink, sign: char) {
         if let (Some(first), Some(last)) = (self.layout.lanes.first(), self.layout.lanes.last()) {
             for column in (first.saturating_sub(1)..last + 2).filter(|column| !self.is_taken(*column)) {
-                row.sign(column, Ink::Alarm, sign);
+                row.sign(column, ink, sign);
             }
         }
     }
@@ -224,14 +264,14 @@ impl<'a> Lines<'a> {
         for column in first..=last {
             row.sign(column, ink, shaft);
         }
-        for (column, (_, role)) in self.layout.lanes.iter().zip(&self.stands) {
+        for (lane, column) in self.layout.lanes.iter().enumerate() {
             if (first..=last).contains(column) {
-                row.sign(*column, Ink::Role(*role), signs::crossing(*role, shaft));
+                let role = self.role(lane);
+                row.sign(*column, Ink::Role(role), signs::crossing(role, shaft));
             }
         }
-        if let Some((_, role)) = self.stands.get(arrow.from) {
-            row.sign(from, Ink::Role(*role), signs::branch(*role, right));
-        }
+        let role = self.role(arrow.from);
+        row.sign(from, Ink::Role(role), signs::branch(role, right));
         match end {
             End::Here => row.sign(tip, ink, signs::head(right, false)),
             End::Open => row.sign(tip, ink, signs::head(right, true)),

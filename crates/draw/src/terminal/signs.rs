@@ -1,6 +1,6 @@
 //! The signs of the picture.
 
-use crate::scene::{Arrow, Blow, Cause, Step};
+use crate::scene::{Arrow, Blow, Cause, Step, Stillness};
 use quorate_sim::role::Role;
 
 /// A node's line while it stands like this.
@@ -14,6 +14,17 @@ pub(super) fn line(role: Role) -> char {
         Role::Down => ' ',
     }
 }
+
+/// A node's line while it does nothing in its group.
+pub(super) fn still(still: Stillness) -> char {
+    match still {
+        Stillness::Frozen => '░',
+        Stillness::Outside => '·',
+    }
+}
+
+/// A node's line while it has what is over without its knowledge.
+pub(super) const OVER: char = '▒';
 
 /// A node's line where an arrow goes off to the right, or else to the left.
 pub(super) fn branch(role: Role, right: bool) -> char {
@@ -43,6 +54,9 @@ pub(super) const OLD_SHAFT: char = '╌';
 pub(super) const LOST: char = '✗';
 /// What a cut or the like is made of where it begins or ends.
 pub(super) const EDGE: char = '╍';
+
+/// What is drawn across all lanes where somebody acts in a view for the first time.
+pub(super) const VIEW: char = '═';
 
 /// What is drawn across all lanes where a property is seen not to hold.
 pub(super) const BREACH: char = '━';

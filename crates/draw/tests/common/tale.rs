@@ -157,7 +157,16 @@ impl<O: Observer<String, String>> Tale<O> {
 
     fn send(&mut self, to: NodeId, kind: &str, class: Class, parcel: Option<Parcel>) {
         let Some(id) = self.next_id(1) else { return };
-        let sent = Sent { id, kind, class, on_behalf_of: None, bytes: 1, parcel, body: &kind };
+        let sent = Sent {
+            id,
+            kind,
+            class,
+            on_behalf_of: None,
+            bytes: 1,
+            parcel,
+            again: class == Class::Control && parcel.is_some(),
+            body: &kind,
+        };
         self.effect(Done::Send { to, sent });
         self.under_way.push(Letter { id, to, kind: kind.into(), parcel });
     }
@@ -166,7 +175,7 @@ impl<O: Observer<String, String>> Tale<O> {
         let group = Group::of_size(self.nodes);
         let Some(id) = self.next_id(self.nodes as u64 - 1) else { return };
         let class = Class::Algorithm;
-        let sent = Sent { id, kind, class, on_behalf_of: None, bytes: 1, parcel: None, body: &kind };
+        let sent = Sent { id, kind, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &kind };
         self.effect(Done::Multicast { to: &group, sent });
         for (to, id) in quorate_sim::moment::receivers(&group, id) {
             self.under_way.push(Letter { id, to, kind: kind.into(), parcel: None });

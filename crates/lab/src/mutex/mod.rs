@@ -1,5 +1,6 @@
 //! The mutual-exclusion family in the lab.
 
+mod upheaval;
 mod users;
 mod views;
 mod weather;
@@ -264,6 +265,10 @@ impl FamilyLab for Mutex {
 
     fn weather(entry: &MutexEntry) -> Vec<Spec<Self>> {
         weather::weather(entry)
+    }
+
+    fn weather_in_views(entry: &MutexEntry) -> Vec<Spec<Self>> {
+        if entry.views.is_some() { upheaval::upheaval(entry) } else { Vec::new() }
     }
 
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {

@@ -214,7 +214,12 @@ fn ends_calm(spec: &Spec<Replica>) -> bool {
         }
         Fault::Cut(_) => followed(timed, &|later| matches!(later, Fault::Heal)),
         Fault::Disk { .. } | Fault::Link { .. } => timed.lasts.is_some(),
-        Fault::Restart { .. } | Fault::Resume { .. } | Fault::Heal | Fault::Skew { .. } | Fault::Drift { .. } => true,
+        Fault::Restart { .. }
+        | Fault::Resume { .. }
+        | Fault::Close { .. }
+        | Fault::Heal
+        | Fault::Skew { .. }
+        | Fault::Drift { .. } => true,
     };
     spec.loss.is_zero() && faults.iter().all(ends)
 }

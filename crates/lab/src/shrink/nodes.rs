@@ -82,6 +82,7 @@ impl Gone {
             Fault::Disk { node, trouble } => Fault::Disk { node: self.node(*node)?, trouble: *trouble },
             Fault::Skew { node, by } => Fault::Skew { node: self.node(*node)?, by: *by },
             Fault::Drift { node, by } => Fault::Drift { node: self.node(*node)?, by: *by },
+            Fault::Close { node } => Fault::Close { node: self.node(*node)? },
             Fault::Heal => Fault::Heal,
             Fault::Cut(cut) => {
                 let mut sides = cut.sides().iter().map(|side| self.side(side));

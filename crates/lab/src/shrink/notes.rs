@@ -279,7 +279,7 @@ impl<F: FamilyLab> Notes<F> {
             Done::CancelTimer(timer) => {
                 self.timers.cancel(node, *timer, self.clock.now, &mut self.script.directions);
             }
-            Done::Emit(_) | Done::Rule { .. } | Done::Handed { .. } => {}
+            Done::Emit(_) | Done::Rule { .. } | Done::Handed { .. } | Done::Told(_) => {}
         }
     }
 
@@ -375,7 +375,7 @@ impl<F: FamilyLab> Notes<F> {
                 self.timers.jumps(*node, 0);
                 true
             }
-            Fault::Cut(_) | Fault::Heal => true,
+            Fault::Cut(_) | Fault::Close { .. } | Fault::Heal => true,
             Fault::Crash { .. } | Fault::Restart { .. } | Fault::Pause { .. } | Fault::Resume { .. } => false,
         };
         if is_told {

@@ -21,15 +21,16 @@ use quorate_core::mutex::quorum::Quorums;
 use quorate_core::mutex::voting::Asks;
 use quorate_core::mutex::{
     Central, Lamport, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaImplicit, RicartAgrawalaModulo,
-    RicartAgrawalaRing, RoucairolCarvalho, TokenRequest, TokenRing, central, lamport, raymond, readers_writers,
-    ricart_agrawala, ricart_agrawala_implicit, ricart_agrawala_modulo, ricart_agrawala_ring, roucairol_carvalho,
-    token_request, token_ring,
+    RicartAgrawalaRing, RoucairolCarvalho, TokenRequest, TokenRing, TokenRingAcknowledged, central, lamport, raymond,
+    readers_writers, ricart_agrawala, ricart_agrawala_implicit, ricart_agrawala_modulo, ricart_agrawala_ring,
+    roucairol_carvalho, token_request, token_ring, token_ring_acknowledged,
 };
 use quorate_core::mutex::{Maekawa, Voting, maekawa, voting};
 
 type Modulo = RicartAgrawalaModulo;
 type RequestRing = RicartAgrawalaRing;
 type Implicit = RicartAgrawalaImplicit;
+type Acknowledged = TokenRingAcknowledged;
 type First = RicartAgrawala1981;
 
 /// The algorithms, in the order in which lists show them.
@@ -49,6 +50,7 @@ pub(super) fn algorithms() -> Vec<Entry> {
         mutex(&ricart_agrawala_implicit::FACTS, |me, around| Implicit::new(me, around.group.clone(), around.bounds)),
         mutex(&ricart_agrawala_modulo::FACTS, |me, around| Modulo::new(me, around.group.clone())),
         in_views(&token_ring::FACTS, |me, around| TokenRing::new(me, around.group.clone(), around.bounds)),
+        mutex(&token_ring_acknowledged::FACTS, |me, around| Acknowledged::new(me, around.group.clone(), around.bounds)),
         in_views(&token_request::FACTS, |me, around| TokenRequest::new(me, around.group.clone())),
         in_views(&raymond::FACTS, |me, around| Raymond::new(me, around.group.clone())),
         in_views(&roucairol_carvalho::FACTS, |me, around| RoucairolCarvalho::new(me, around.group.clone())),

@@ -42,7 +42,7 @@ use quorate_core::about::About;
 use quorate_core::membership::{OnClose, Request, Suspicion};
 use quorate_core::wrap::{InViews, Reliable, Viewed};
 use quorate_core::{
-    Duration, Effect, Effects, Incarnation, Input, NodeId, Note, Order, Protocol, Sink, Span, Stay, Time, View,
+    Duration, Effect, Effects, Incarnation, Input, NodeId, Note, Order, Protocol, Sink, Span, Stay, Time, Told, View,
 };
 use std::collections::BTreeMap;
 
@@ -191,6 +191,7 @@ impl<P: InViews> Member<P> {
             self.lease = lease;
             if let (Some((_, asked)), Some(trusted)) = (lease, trusted) {
                 out.note("ME-5", format_args!("has a lease until {} of its clock", asked + trusted));
+                out.note_told(Told::Lease(asked + trusted));
                 self.pass(now, Input::Lease(asked + trusted), out);
             }
         }
@@ -204,6 +205,7 @@ impl<P: InViews> Member<P> {
         out.note("ME-4", format_args!("learns of {view}"));
         self.suspected.retain(|node, stay| view.stay(*node) == Some(*stay));
         self.view = Some(view.clone());
+        out.note_told(Told::View(&view));
         self.pass(now, Input::View(view), out);
     }
 
@@ -227,10 +229,11 @@ impl<P: InViews> Member<P> {
         }
     }
 
-    /// ME-7. What is known of a process that was here before says nothing about the one that took its place.
+    /// ME-7. What is known of a process that was here before says nothing about the one that took its place; and where nobody
+    /// listens, somebody may just be about to begin.
     fn suspect(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
-        let met = self.met.get(&node).copied().unwrap_or(Incarnation::FIRST);
-        let stay = self.view.as_ref().and_then(|view| view.stay(node)).filter(|stay| stay.incarnation == met);
+        let met = self.met.get(&node);
+        let stay = self.view.as_ref().and_then(|view| view.stay(node)).filter(|stay| Some(&stay.incarnation) == met);
         if let Some(stay) = stay.filter(|_| node != self.me) {
             out.note("ME-7", format_args!("suspects {node}, whose process is gone"));
             self.suspected.insert(node, stay);
@@ -239,6 +242,11 @@ impl<P: InViews> Member<P> {
         if self.leader == Some(node) {
             self.miss(now, node, out);
         }
+    }
+
+    fn meet(&mut self, peer: NodeId, life: Incarnation) {
+        let met = self.met.entry(peer).or_insert(life);
+        *met = life.max(*met);
     }
 
     fn accuse(&mut self, now: Time, out: &mut Effects<'_, Self>) {
@@ -267,7 +275,7 @@ impl<P: InViews> Member<P> {
     /// The replica takes an input; what it tells is for us alone.
     fn replicate(&mut self, now: Time, input: Input<Replica<GroupMembership>>, out: &mut Effects<'_, Self>) {
         let mut told = Vec::new();
-        let mut wings = Wings { told: &mut told, out };
+        let mut wings = Wings { life: self.life, told: &mut told, out };
         self.replica.step(now, input, &mut Effects::new(&mut wings));
         for event in told {
             self.learn(now, event, out);
@@ -316,13 +324,13 @@ impl<P: InViews> Protocol for Member<P> {
         match input {
             Input::Start { durable, incarnation } => self.start(now, durable, incarnation, out),
             Input::Command(command) => self.pass(now, Input::Command(command), out),
-            Input::Message { from, message: Message::Replica(message) } => {
+            Input::Message { from, message: Message::Replica { life, message } } => {
+                self.meet(from, life);
                 self.replicate(now, Input::Message { from, message }, out);
             }
             Input::Message { from, message: Message::Ask(ask) } => self.hear(now, from, ask, out),
             Input::Message { from, message: Message::Inner(message) } => {
-                let met = self.met.entry(from).or_default();
-                *met = message.pair().mine.max(*met);
+                self.meet(from, message.pair().mine);
                 self.pass(now, Input::Message { from, message }, out);
             }
             Input::Timer(Timer::Replica(timer)) => self.replicate(now, Input::Timer(timer), out),
@@ -346,16 +354,20 @@ impl<P: InViews> Protocol for Member<P> {
 
 /// Where the effects of the replica go.
 struct Wings<'a, 'b, P: InViews> {
+    life: Incarnation,
     told: &'a mut Vec<Event<GroupMembership>>,
     out: &'a mut Effects<'b, Member<P>>,
 }
 
 impl<P: InViews> Sink<Replica<GroupMembership>> for Wings<'_, '_, P> {
     fn effect(&mut self, effect: Effect<Replica<GroupMembership>>) {
+        let life = self.life;
         self.out.put(match effect {
-            Effect::Send { to, message, order } => Effect::Send { to, message: Message::Replica(message), order },
+            Effect::Send { to, message, order } => {
+                Effect::Send { to, message: Message::Replica { life, message }, order }
+            }
             Effect::Multicast { to, message, order } => {
-                Effect::Multicast { to, message: Message::Replica(message), order }
+                Effect::Multicast { to, message: Message::Replica { life, message }, order }
             }
             Effect::Save(write) => Effect::Save(write),
             Effect::SetTimer { timer, span } => Effect::SetTimer { timer: Timer::Replica(timer), span },

@@ -4,7 +4,7 @@ use super::Ask;
 use crate::message::Message as ReplicaMessage;
 use crate::replica::Timer as ReplicaTimer;
 use quorate_core::wrap::{Envelope, Frame, ReliableTimer, ViewedTimer};
-use quorate_core::{Class, Describe, NodeId, Parcel};
+use quorate_core::{Class, Describe, Incarnation, NodeId, Parcel};
 use serde::{Deserialize, Serialize};
 
 /// What members send each other.
@@ -12,7 +12,12 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 pub enum Message<M, R> {
     /// Between the replicas that keep the membership.
-    Replica(ReplicaMessage),
+    Replica {
+        /// Which life of the sender says it.
+        life: Incarnation,
+        /// What it says.
+        message: ReplicaMessage,
+    },
     /// To the one that leads them: put this into the log.
     Ask(Ask),
     /// Between the members, on reliable links.
@@ -22,7 +27,7 @@ pub enum Message<M, R> {
 impl<M: Describe, R> Describe for Message<M, R> {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Replica(message) => message.kind(),
+            Self::Replica { message, .. } => message.kind(),
             Self::Ask(_) => "ask",
             Self::Inner(frame) => frame.kind(),
         }
@@ -30,28 +35,35 @@ impl<M: Describe, R> Describe for Message<M, R> {
 
     fn class(&self) -> Class {
         match self {
-            Self::Replica(_) | Self::Ask(_) => Class::Control,
+            Self::Replica { .. } | Self::Ask(_) => Class::Control,
             Self::Inner(frame) => frame.class(),
         }
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
-            Self::Replica(_) | Self::Ask(_) => None,
+            Self::Replica { .. } | Self::Ask(_) => None,
             Self::Inner(frame) => frame.on_behalf_of(),
         }
     }
 
     fn parcel(&self) -> Option<Parcel> {
         match self {
-            Self::Replica(_) | Self::Ask(_) => None,
+            Self::Replica { .. } | Self::Ask(_) => None,
             Self::Inner(frame) => frame.parcel(),
+        }
+    }
+
+    fn again(&self) -> bool {
+        match self {
+            Self::Replica { .. } | Self::Ask(_) => false,
+            Self::Inner(frame) => frame.again(),
         }
     }
 
     fn wrapped(&self) -> bool {
         match self {
-            Self::Replica(_) | Self::Ask(_) => false,
+            Self::Replica { .. } | Self::Ask(_) => false,
             Self::Inner(frame) => frame.wrapped(),
         }
     }

@@ -49,6 +49,8 @@ pub(super) enum EffectLine<B, S, T, E> {
     Emit(E),
     Rule { id: S, text: T },
     Handed { from: NodeId, parcel: Parcel },
+    View(View),
+    Lease(Time),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,6 +82,9 @@ pub(super) struct Manner<S> {
     pub(super) bytes: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parcel: Option<Parcel>,
+    /// Written where it is not clear from the rest: a control message with a parcel is a repetition unless this says otherwise.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) first: bool,
 }
 
 /// An act of the world.

@@ -3,6 +3,7 @@
 use super::header::Header;
 use super::line::{EffectLine, InputLine, Manner, MulticastLine, SendLine, WorldLine};
 use crate::moment::{Body, Done, Happening, Moment, Observer, Sent, Taken};
+use quorate_core::{Class, Told};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::io::{self, Write};
@@ -120,6 +121,8 @@ impl Lines {
             Done::Emit(event) => EffectLine::Emit(*event),
             Done::Rule { rule, text } => EffectLine::Rule { id: *rule, text: Text(*text) },
             Done::Handed { from, parcel } => EffectLine::Handed { from: *from, parcel: *parcel },
+            Done::Told(Told::View(view)) => EffectLine::View((*view).clone()),
+            Done::Told(Told::Lease(until)) => EffectLine::Lease(*until),
         };
         self.json(&line);
     }
@@ -158,8 +161,9 @@ impl Lines {
 }
 
 fn manner<'a>(sent: &Sent<'a>) -> Manner<&'a str> {
-    let Sent { kind, class, on_behalf_of, bytes, parcel, .. } = *sent;
-    Manner { kind, class, on_behalf_of, bytes, parcel }
+    let Sent { kind, class, on_behalf_of, bytes, parcel, again, .. } = *sent;
+    let first = class == Class::Control && parcel.is_some() && !again;
+    Manner { kind, class, on_behalf_of, bytes, parcel, first }
 }
 
 /// A text that is put together only as it is written.

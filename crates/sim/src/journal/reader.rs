@@ -4,7 +4,8 @@ use super::header::{FORMAT, Header};
 use super::line::{EffectLine, InputLine, Manner, WorldLine};
 use crate::moment::{Done, Happening, Moment, Observer, Sent, Taken};
 use crate::words;
-use quorate_core::{Duration, NodeId, Span, Time};
+use quorate_core::Told;
+use quorate_core::{Class, Duration, NodeId, Span, Time};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -315,6 +316,8 @@ fn show_effect<C, E>(
         EffectLine::Emit(event) => show(Done::Emit(event)),
         EffectLine::Rule { id, text } => show(Done::Rule { rule: id, text: format_args!("{text}") }),
         EffectLine::Handed { from, parcel } => show(Done::Handed { from: *from, parcel: *parcel }),
+        EffectLine::View(view) => show(Done::Told(Told::View(view))),
+        EffectLine::Lease(until) => show(Done::Told(Told::Lease(*until))),
     }
 }
 
@@ -326,6 +329,7 @@ fn sent<'a>(id: crate::moment::MessageId, manner: &'a Manner<String>, body: &'a 
         on_behalf_of: manner.on_behalf_of,
         bytes: manner.bytes,
         parcel: manner.parcel,
+        again: manner.class == Class::Control && manner.parcel.is_some() && !manner.first,
         body,
     }
 }

@@ -2,9 +2,10 @@
 
 use super::{Change, Properties, Resource, Standing, change};
 use crate::metrics::{Delay, Messages, Samples};
-use crate::moment::{Done, Moment, Observer, Taken};
+use crate::moment::{Done, Moment, Observer};
+use crate::views::told;
 use quorate_core::mutex::{Command, Event};
-use quorate_core::{Duration, NodeId, Time};
+use quorate_core::{Duration, NodeId, Time, Told};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -230,14 +231,28 @@ pub struct ViewSummary {
     pub accepted: u64,
     /// How often it refused somebody whose time was over.
     pub refused: u64,
+    /// The longest time from a crash to the next entry, in nanoseconds, if somebody crashed and somebody entered after that.
+    pub recovery_ns: Option<u64>,
+    /// The last crash that nobody has entered after.
+    #[serde(skip)]
+    crashed: Option<Time>,
 }
 
 impl ViewSummary {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        match moment {
-            Moment::Input { input: Taken::View(view), .. } => self.epoch = self.epoch.max(view.epoch().0),
-            Moment::Effect { effect: Done::Emit(Event::Lost), .. } => self.lost += 1,
-            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
+        match change(moment) {
+            Some((time, _, Change::Dies)) => self.crashed = self.crashed.or(Some(time)),
+            Some((time, _, Change::Enters { .. })) => {
+                let took = self.crashed.take().map(|crashed| time.since(crashed).nanos());
+                self.recovery_ns = self.recovery_ns.max(took);
+            }
+            Some(_) | None => {}
+        }
+        if let Some((_, _, Told::View(view))) = told(moment) {
+            self.epoch = self.epoch.max(view.epoch().0);
+        }
+        if let Moment::Effect { effect: Done::Emit(Event::Lost), .. } = moment {
+            self.lost += 1;
         }
     }
 }

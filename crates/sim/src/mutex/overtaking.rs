@@ -112,7 +112,8 @@ impl Overtaking {
                 | Done::CancelTimer(_)
                 | Done::Emit(_)
                 | Done::Rule { .. }
-                | Done::Handed { .. } => {}
+                | Done::Handed { .. }
+                | Done::Told(_) => {}
             },
             Moment::Effect { .. } | Moment::World { .. } => {}
         }

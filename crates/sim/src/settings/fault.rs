@@ -47,6 +47,11 @@ pub enum Fault {
         /// What is wrong.
         trouble: DiskTrouble,
     },
+    /// `close 2`: somebody forges that the node's kernel has closed its connection to the membership.
+    Close {
+        /// The node.
+        node: NodeId,
+    },
     /// `cut 1,2 | 3`, `cut 1 > 2`: no message passes between the sides.
     Cut(Cut),
     /// `heal`: all cuts end.
@@ -167,6 +172,8 @@ pub enum FaultKind {
     Resume,
     /// A disk is full or fails.
     Disk,
+    /// A connection seems closed.
+    Close,
     /// Messages no longer pass.
     Cut,
     /// All cuts end.
@@ -181,12 +188,13 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// All of them, in the order in which help lists them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Crash,
         Self::Restart,
         Self::Pause,
         Self::Resume,
         Self::Disk,
+        Self::Close,
         Self::Cut,
         Self::Heal,
         Self::Skew,
@@ -202,6 +210,7 @@ impl FaultKind {
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Disk => "disk",
+            Self::Close => "close",
             Self::Cut => "cut",
             Self::Heal => "heal",
             Self::Skew => "skew",
@@ -218,6 +227,7 @@ impl FaultKind {
             Self::Pause => "pause NODE [at TIME] [for LENGTH]",
             Self::Resume => "resume NODE [at TIME]",
             Self::Disk => "disk NODE full (or fails) [at TIME] [for LENGTH]",
+            Self::Close => "close NODE [at TIME]",
             Self::Cut => "cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH]",
             Self::Heal => "heal [at TIME]",
             Self::Skew => "skew NODE by LENGTH [at TIME]",
@@ -232,7 +242,7 @@ impl FaultKind {
     pub const fn can_last(self) -> bool {
         match self {
             Self::Crash | Self::Pause | Self::Disk | Self::Cut | Self::Link => true,
-            Self::Restart | Self::Resume | Self::Heal | Self::Skew | Self::Drift => false,
+            Self::Restart | Self::Resume | Self::Close | Self::Heal | Self::Skew | Self::Drift => false,
         }
     }
 
@@ -251,6 +261,7 @@ impl Fault {
             Self::Pause { .. } => FaultKind::Pause,
             Self::Resume { .. } => FaultKind::Resume,
             Self::Disk { .. } => FaultKind::Disk,
+            Self::Close { .. } => FaultKind::Close,
             Self::Cut(_) => FaultKind::Cut,
             Self::Heal => FaultKind::Heal,
             Self::Skew { .. } => FaultKind::Skew,
@@ -272,6 +283,7 @@ impl Fault {
             | Self::Pause { node }
             | Self::Resume { node }
             | Self::Disk { node, .. }
+            | Self::Close { node }
             | Self::Skew { node, .. }
             | Self::Drift { node, .. } => Some(node),
             Self::Cut(_) | Self::Heal | Self::Link { .. } => None,
@@ -288,6 +300,7 @@ impl Fault {
             | Self::Pause { .. }
             | Self::Resume { .. }
             | Self::Disk { .. }
+            | Self::Close { .. }
             | Self::Heal
             | Self::Skew { .. }
             | Self::Drift { .. } => &[],
@@ -330,7 +343,7 @@ impl fmt::Display for Fault {
             Self::Crash { node, unsynced: Unsynced::Torn } => write!(f, " {node} torn"),
             Self::Crash { node, unsynced: Unsynced::Kept(count) } => write!(f, " {node} keeping {count}"),
             Self::Restart { node, disk: Disk::Blank } => write!(f, " {node} blank"),
-            Self::Pause { node } | Self::Resume { node } => write!(f, " {node}"),
+            Self::Pause { node } | Self::Resume { node } | Self::Close { node } => write!(f, " {node}"),
             Self::Disk { node, trouble } => write!(f, " {node} {}", trouble.name()),
             Self::Cut(cut) => write!(f, " {cut}"),
             Self::Heal => Ok(()),

@@ -52,6 +52,7 @@ fn read(clauses: &Clauses<'_>) -> Result<Fault, SettingError> {
         FaultKind::Pause => Fault::Pause { node: only_node(reader)? },
         FaultKind::Resume => Fault::Resume { node: only_node(reader)? },
         FaultKind::Disk => read_disk(reader)?,
+        FaultKind::Close => Fault::Close { node: only_node(reader)? },
         FaultKind::Heal => {
             reader.end(&[])?;
             Fault::Heal

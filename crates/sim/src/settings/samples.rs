@@ -91,6 +91,7 @@ pub(super) fn fault() -> impl Strategy<Value = Fault> {
         node().prop_map(|node| Fault::Pause { node }),
         node().prop_map(|node| Fault::Resume { node }),
         (node(), select(DiskTrouble::ALL.to_vec())).prop_map(|(node, trouble)| Fault::Disk { node, trouble }),
+        node().prop_map(|node| Fault::Close { node }),
         cut().prop_map(Fault::Cut),
         Just(Fault::Heal),
         (node(), any::<i64>()).prop_map(|(node, nanos)| Fault::Skew { node, by: Offset::from_nanos(nanos) }),

@@ -62,6 +62,7 @@ where
             Fault::Disk { node, trouble: DiskTrouble::Fails } => {
                 return self.begin_failure(node, Failure { serial, lasts }, &text);
             }
+            Fault::Close { node } => self.close(node),
             Fault::Cut(cut) => self.around.network.cut(serial, cut),
             Fault::Heal => self.around.network.heal(),
             Fault::Skew { node, by } => self.set_clock(node, |clock, now| clock.skew(now, by.nanos())),
@@ -91,7 +92,12 @@ where
                 }
             }
             // The fault language gives these no end.
-            Fault::Restart { .. } | Fault::Resume { .. } | Fault::Heal | Fault::Skew { .. } | Fault::Drift { .. } => {}
+            Fault::Restart { .. }
+            | Fault::Resume { .. }
+            | Fault::Close { .. }
+            | Fault::Heal
+            | Fault::Skew { .. }
+            | Fault::Drift { .. } => {}
         }
     }
 

@@ -274,6 +274,7 @@ where
         let effect = match note {
             Note::Rule { rule, text } => Done::Rule { rule, text },
             Note::Handed { from, parcel } => Done::Handed { from, parcel },
+            Note::Told(told) => Done::Told(told),
         };
         self.tell(effect);
     }

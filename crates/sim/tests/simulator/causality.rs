@@ -163,7 +163,12 @@ fn behind_reliable_links<O: Observer<Acts, String>>(stage: &Stage, observer: O) 
             FaultKind::Disk => {
                 fault.lasts.is_some() && matches!(fault.fault, Fault::Disk { trouble: DiskTrouble::Full, .. })
             }
-            FaultKind::Resume | FaultKind::Heal | FaultKind::Skew | FaultKind::Drift | FaultKind::Link => true,
+            FaultKind::Resume
+            | FaultKind::Close
+            | FaultKind::Heal
+            | FaultKind::Skew
+            | FaultKind::Drift
+            | FaultKind::Link => true,
         };
         if settles {
             world.schedule(fault.clone());

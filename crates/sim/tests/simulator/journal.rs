@@ -2,10 +2,10 @@
 
 use crate::common::{Acts, Puppet, Stage, chaos, header, multicast, node, send};
 use quorate_core::wrap::{Reliable, Retransmission};
-use quorate_core::{Epoch, Group, Time, View};
+use quorate_core::{Epoch, Group, Time, Told, View};
 use quorate_sim::World;
 use quorate_sim::journal::{Fingerprint, Header, Journal, JournalError, Writer};
-use quorate_sim::moment::{Moment, Observer, Taken};
+use quorate_sim::moment::{Done, Moment, Observer, Taken};
 use std::io::{BufReader, Read};
 
 /// The journal that comes of reading a journal.
@@ -48,21 +48,30 @@ fn a_wrappers_journal_writes_again_too() {
     assert!(rewritten(&journal) == journal);
 }
 
-/// The simulator has no failure detector and no views yet; the format has both. News of disks needs no disk.
+/// What a node learns of others and of its membership, from outside or from a part of its own.
 #[test]
 fn lines_that_no_simulation_needs_to_write_read_back() {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, &header(3));
-    let view = View { epoch: Epoch(4), members: Group::of_size(2) };
-    for input in [Taken::Suspect(node(2)), Taken::Trust(node(2)), Taken::DiskFull, Taken::DiskFree, Taken::View(&view)]
+    let view = View::new(Epoch(4), View::founding(Group::of_size(2)).stays());
+    let lease = Taken::Lease(Time::from_nanos(7));
+    for input in
+        [Taken::Suspect(node(2)), Taken::Trust(node(2)), Taken::DiskFull, Taken::DiskFree, Taken::View(&view), lease]
     {
         let moment: Moment<'_, Acts, String> =
             Moment::Input { time: Time::ZERO, now: Time::from_nanos(-5), node: node(1), input };
         writer.observe(&moment);
     }
-    assert_eq!(writer.finish().unwrap().1, 6);
+    for told in [Told::View(&view), Told::Lease(Time::from_nanos(-9))] {
+        let moment: Moment<'_, Acts, String> =
+            Moment::Effect { time: Time::ZERO, node: node(1), effect: Done::Told(told) };
+        writer.observe(&moment);
+    }
+    assert_eq!(writer.finish().unwrap().1, 7);
     let journal = String::from_utf8(bytes).unwrap();
-    assert!(journal.ends_with("\"clock\":-5,\"input\":{\"view\":{\"epoch\":4,\"members\":[1,2]}},\"effects\":[]}\n"));
+    let told = r#"{"epoch":4,"members":[[1,{"incarnation":0,"since":1}],[2,{"incarnation":0,"since":1}]]}"#;
+    let end = format!("\"input\":{{\"lease\":7}},\"effects\":[{{\"view\":{told}}},{{\"lease\":-9}}]}}\n");
+    assert!(journal.contains(&format!("\"input\":{{\"view\":{told}}}")) && journal.ends_with(&end), "{journal}");
     assert_eq!(rewritten(&journal), journal);
 }
 

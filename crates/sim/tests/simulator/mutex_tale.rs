@@ -82,6 +82,7 @@ impl<O: Observer<Command, Event>> Tale<O> {
             on_behalf_of: None,
             bytes: 1,
             parcel: None,
+            again: false,
             body: &(),
         };
         self.effect(millis, from, Done::Send { to: node(to), sent }).input(

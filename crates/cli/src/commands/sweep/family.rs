@@ -74,7 +74,10 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
         "A sweep of a family draws nothing: sweep the algorithm that fails alone, and draw that."
     );
     let others: &[Entry] = if args.fixtures { fixtures() } else { &[] };
-    let entries: Vec<_> = all().iter().chain(others).filter(|entry| entry.family() == family).collect();
+    let in_views = args.run.wants_views();
+    let is_meant = |entry: &&Entry| entry.family() == family && (!in_views || runs_in_views(entry));
+    let entries: Vec<_> = all().iter().chain(others).filter(is_meant).collect();
+    anyhow::ensure!(!entries.is_empty(), "No algorithm of the {family} family runs in views; leave --views out.");
     let threads = threads(args.threads, "sweep")?;
     let begin = Instant::now();
     let bar = ProgressBar::new(entries.len() as u64 * args.seeds);
@@ -102,6 +105,10 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     Ok(if holds && !complete { Verdict::Unfinished } else { Verdict::of(holds) })
 }
 
+fn runs_in_views(entry: &Entry) -> bool {
+    matches!(entry, Entry::Mutex(entry) if entry.views.is_some())
+}
+
 fn known(name: &str) -> anyhow::Result<Family> {
     let families = [Family::Mutex, Family::Election, Family::Replica];
     let found = families.into_iter().find(|family| family.name() == name);
@@ -124,7 +131,7 @@ impl Task for Through<'_> {
 
     fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Line> {
         let Self { args, threads, bar } = self;
-        let weather = F::weather(entry);
+        let weather = if args.run.wants_views() { F::weather_in_views(entry) } else { F::weather(entry) };
         let share = args.seeds.div_ceil(weather.len().max(1) as u64);
         let (mut total, mut failure, before) = (Summary::default(), None, bar.position());
         let (mut left, mut complete) = (args.seeds, true);

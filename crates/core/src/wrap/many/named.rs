@@ -41,6 +41,10 @@ impl<Name, M: Describe> Describe for Named<Name, M> {
         self.inner.parcel()
     }
 
+    fn again(&self) -> bool {
+        self.inner.again()
+    }
+
     fn wrapped(&self) -> bool {
         self.inner.wrapped()
     }

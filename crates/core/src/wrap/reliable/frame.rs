@@ -97,6 +97,10 @@ impl<M: Describe> Describe for Frame<M> {
         }
     }
 
+    fn again(&self) -> bool {
+        matches!(self, Self::Data { copy: Copy::Again, .. })
+    }
+
     fn wrapped(&self) -> bool {
         true
     }

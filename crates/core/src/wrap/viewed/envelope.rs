@@ -55,6 +55,13 @@ impl<M: Describe, R> Describe for Envelope<M, R> {
         }
     }
 
+    fn again(&self) -> bool {
+        match &self.content {
+            Content::Inner(message) => message.again(),
+            Content::Report(_) => false,
+        }
+    }
+
     fn wrapped(&self) -> bool {
         match &self.content {
             Content::Inner(message) => message.wrapped(),

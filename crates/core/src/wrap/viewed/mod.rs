@@ -292,10 +292,7 @@ impl<P: InViews> Viewed<P> {
         if !self.acts(now) {
             return;
         }
-        // VW-8. Nobody may learn of anything later from us before they learn of this.
-        while let Some(command) = self.asked.pop_front() {
-            self.pass(now, Input::Command(command), out);
-        }
+        self.answer(now, out);
         let Some(present) = self.view.as_ref().map(View::epoch) else { return };
         let (due, later) = core::mem::take(&mut self.held).into_iter().partition(|held| held.epoch() == present);
         self.held = later;
@@ -308,6 +305,13 @@ impl<P: InViews> Viewed<P> {
                 Held::Letter { envelope: Envelope { content: Content::Report(_), .. }, .. } => {}
                 Held::Alarm { timer, .. } => self.pass(now, Input::Timer(timer), out),
             }
+        }
+    }
+
+    /// VW-8. Nobody may learn of anything later from us before they learn of this.
+    fn answer(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        while let Some(command) = self.asked.pop_front() {
+            self.pass(now, Input::Command(command), out);
         }
     }
 

@@ -203,7 +203,9 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
                 | EffectLine::Cancel(_)
                 | EffectLine::Emit(_)
                 | EffectLine::Rule { .. }
-                | EffectLine::Handed { .. } => {}
+                | EffectLine::Handed { .. }
+                | EffectLine::View(_)
+                | EffectLine::Lease(_) => {}
             }
         }
         sent.into_iter().map(|(letter, to)| (letter, to, self.post.send(letter, to, step.time))).collect()

@@ -190,7 +190,9 @@ impl LifeSurvey {
                 | EffectLine::Cancel(_)
                 | EffectLine::Emit(_)
                 | EffectLine::Rule { .. }
-                | EffectLine::Handed { .. } => {}
+                | EffectLine::Handed { .. }
+                | EffectLine::View(_)
+                | EffectLine::Lease(_) => {}
             }
         }
         Ok(())

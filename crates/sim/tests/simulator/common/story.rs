@@ -38,7 +38,8 @@ impl Observer<Acts, String> for Story {
                     Taken::Trust(peer) => format!("trust {peer}"),
                     Taken::DiskFull => "disk full".into(),
                     Taken::DiskFree => "disk free".into(),
-                    Taken::View(view) => format!("view {}", view.epoch),
+                    Taken::View(view) => format!("view {}", view.epoch()),
+                    Taken::Lease(until) => format!("lease until {until}"),
                 };
                 let clock = if now == time { String::new() } else { format!(" (clock {now})") };
                 self.line(*time, format_args!("{node} < {input}{clock}"));
@@ -53,6 +54,7 @@ impl Observer<Acts, String> for Story {
                     Done::Emit(event) => format!("emit {event}"),
                     Done::Rule { text, .. } => text.to_string(),
                     Done::Handed { from, parcel } => format!("handed {from}.{}.{}", parcel.incarnation, parcel.number),
+                    Done::Told(told) => format!("{told:?}"),
                 };
                 self.line(*time, format_args!("{node} > {effect}"));
             }

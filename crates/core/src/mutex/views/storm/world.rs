@@ -170,7 +170,12 @@ where
     /// where nothing else happens, until nobody waits.
     fn rest(&mut self) -> Result<(), String> {
         self.commit(self.gone(), usize::MAX)?;
-        self.tell_and_renew_all()?;
+        // One hears of it after the other, and the later ones have letters from that view before they know of it.
+        for place in (0..self.nodes.len()).rev() {
+            self.tell(place, self.views.len() - 1)?;
+            self.renew(place)?;
+            (0..self.letters.len()).try_for_each(|_| self.arrive(0))?;
+        }
         for _ in 0..STEPS_IN_PEACE {
             self.now += Duration::from_nanos(1);
             let inside = self.nodes.iter().position(|node| node.account.is_at_home());

@@ -175,6 +175,7 @@ impl Sink<Subject> for Ear {
             Note::Handed { from, parcel: Parcel { incarnation, number } } => {
                 format!("parcel {incarnation}.{number} of {from}")
             }
+            Note::Told(told) => format!("{told:?}"),
         });
     }
 }

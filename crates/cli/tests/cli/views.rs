@@ -1,0 +1,69 @@
+//! Views between real processes: killed, stopped for longer than their leases, and cut off.
+
+use crate::run::{Run, run, run_in};
+use serde_json::Value;
+
+/// The run of a group to which all of it happens, in one go if networks can be cut here.
+#[track_caller]
+fn upheaval(algorithm: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let common = format!(
+        "run {algorithm} --nodes 5 --views --lease 1s --keepalive 200ms --entries 140 --hold fixed:10ms \
+         --think uniform:0ms..250ms --trace run.journal --json --kill 5@600ms --kill 1@1500ms..2s --stop 3@900ms..2600ms"
+    );
+    let cut = format!("{common} --namespaces --cut '2 | rest @ 2800ms..4300ms'");
+    let ended = match run_in(folder.path(), &cut) {
+        Run { code: Some(2), err, .. } => {
+            assert!(err.contains("--namespaces needs root, the program ip"), "{err}");
+            run_in(folder.path(), &common)
+        }
+        ended => ended,
+    };
+    let report: Value = ended.json(0);
+    let views = &report["mutex"]["views"];
+    assert!(views["epoch"].as_u64().unwrap() > 4, "{views}");
+    assert!(views["recovery_ns"].is_u64(), "somebody entered after a kill: {views}");
+    for property in report["properties"].as_array().unwrap() {
+        assert_eq!(property["holds"], true, "{property}");
+    }
+    // Whoever reads the journal again comes to the same.
+    let again = run_in(folder.path(), "replay run.journal --json").json(0);
+    assert_eq!(again["mutex"], report["mutex"]);
+    let picture = run_in(folder.path(), "draw run.journal --svg run.svg").ok(0);
+    assert!(picture.contains("run.svg"), "{picture}");
+    assert!(std::fs::read_to_string(folder.path().join("run.svg")).unwrap().contains("view 2"), "bands of views");
+}
+
+#[test]
+fn central_goes_on_without_those_who_are_killed_stopped_or_cut_off() {
+    upheaval("central");
+}
+
+#[test]
+fn ricart_agrawala_goes_on_without_those_who_are_killed_stopped_or_cut_off() {
+    upheaval("ricart-agrawala");
+}
+
+#[test]
+fn token_request_goes_on_without_those_who_are_killed_stopped_or_cut_off() {
+    upheaval("token-request");
+}
+
+#[test]
+fn maekawa_goes_on_without_those_who_are_killed_stopped_or_cut_off() {
+    upheaval("maekawa");
+}
+
+#[test]
+fn what_cannot_be_in_views_is_refused_with_a_reason() {
+    let silent = run("sim ricart-agrawala-implicit --views").complaint();
+    assert!(silent.contains("cannot run in views") && silent.contains("quorate explain"), "{silent}");
+    let late = run("sim central --views --lease 1s --keepalive 1s").complaint();
+    assert!(late.contains("--keepalive"), "{late}");
+    let alone = run("sim central --lease 1s");
+    assert!(alone.code == Some(2) && alone.err.contains("--views"), "{}", alone.err);
+    let impatient = run("run central --views --membership impatient").complaint();
+    assert!(impatient.contains("leave --membership out"), "{impatient}");
+    let election = run("sim raft --views").complaint();
+    assert!(election.contains("mutex"), "{election}");
+}

@@ -1,0 +1,89 @@
+//! How long a node waits for what, and how what it sends is counted.
+
+use super::super::{FACTS, Message, Timer, TokenRingAcknowledged};
+use super::BOUNDS;
+use crate::describe::{Class, Describe};
+use crate::effects::{Effect, Effects};
+use crate::mutex::{Command, Fairness, Model};
+use crate::protocol::{Input, Protocol};
+use crate::time::{Duration, Span, Time};
+use crate::{Group, NodeId};
+use std::vec::Vec;
+
+/// What node 1 or 2 of three does last.
+fn effects_of(place: usize, inputs: Vec<Input<TokenRingAcknowledged>>) -> Vec<Effect<TokenRingAcknowledged>> {
+    let mut node = TokenRingAcknowledged::new(NodeId::from_index(place), Group::of_size(3), BOUNDS);
+    let mut effects = Vec::new();
+    for input in inputs {
+        effects.clear();
+        node.step(Time::ZERO, input, &mut Effects::new(&mut effects));
+    }
+    effects
+}
+
+fn spans(effects: &[Effect<TokenRingAcknowledged>]) -> Vec<(Timer, Span)> {
+    let timer = |effect: &Effect<_>| match effect {
+        Effect::SetTimer { timer, span } => Some((*timer, *span)),
+        _ => None,
+    };
+    effects.iter().filter_map(timer).collect()
+}
+
+/// There and back, and whatever may be in line at both nodes. What comes exactly then comes in time.
+fn answer() -> Duration {
+    BOUNDS.message.times(2) + BOUNDS.processing.times(30) + Duration::from_nanos(1)
+}
+
+#[test]
+fn ta_3_silence_lasts_longer_than_any_acknowledgement_takes() {
+    let effects = effects_of(0, [Input::Timer(Timer::Rest)].into());
+    let [(Timer::Silence(_), span)] = spans(&effects)[..] else { panic!("{:?}", spans(&effects)) };
+    assert_eq!(span, Span::exactly(answer()));
+    assert!(answer() > BOUNDS.answer());
+}
+
+#[test]
+fn ta_5_the_token_rests_for_one_message_time() {
+    let start = Input::Start { durable: (), incarnation: crate::node::Incarnation::FIRST };
+    assert_eq!(spans(&effects_of(0, [start].into())), [(Timer::Rest, Span::exactly(BOUNDS.message))]);
+}
+
+/// At each of three members a search may wait for an answer in vain, and the token rests once on its way.
+#[test]
+fn ta_8_patience_lasts_longer_than_a_round_of_silence() {
+    let effects = effects_of(1, [Input::Command(Command::Acquire)].into());
+    assert_eq!(spans(&effects), [(Timer::Patience, Span::exactly(answer().times(4)))]);
+}
+
+#[test]
+fn what_finds_out_who_is_alive_is_counted_apart() {
+    let message = |effects: Vec<Effect<_>>| {
+        let mut sent = effects.into_iter().filter_map(|effect| match effect {
+            Effect::Send { message, .. } => Some(message),
+            _ => None,
+        });
+        sent.next().expect("a message")
+    };
+    let token: Message = message(effects_of(0, [Input::Timer(Timer::Rest)].into()));
+    let ask = [Input::Command(Command::Acquire), Input::Timer(Timer::Patience)];
+    let search: Message = message(effects_of(1, ask.into()));
+    let hear = Input::Message { from: NodeId::from_index(0), message: token };
+    let received: Message = message(effects_of(1, [hear].into()));
+    let counted = [token, search, received].map(|message| (message.kind(), message.class(), message.on_behalf_of()));
+    assert_eq!(
+        counted,
+        [
+            ("token", Class::Algorithm, None),
+            ("search", Class::Control, Some(NodeId::from_index(1))),
+            ("received", Class::Control, None)
+        ]
+    );
+}
+
+#[test]
+fn what_the_book_says_is_that_time_counts_and_that_each_death_may_cost_a_turn() {
+    assert_eq!(FACTS.model, Model::Synchronous);
+    assert!(FACTS.restless && FACTS.is_special() && FACTS.algorithm() == "token-ring");
+    let Fairness::FromAsking(most) = FACTS.fairness else { panic!("{:?}", FACTS.fairness) };
+    assert_eq!([1, 2, 3, 5].map(most), [0, 1, 3, 10]);
+}

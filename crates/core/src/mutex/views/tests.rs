@@ -1,0 +1,136 @@
+//! What reports add up to, and that every algorithm begins with that.
+
+use super::{Past, Report, Standing, Succession};
+use crate::clock::Clock;
+use crate::effects::{Effect, Effects};
+use crate::fence::Fence;
+use crate::group::{Epoch, Group};
+use crate::mutex::maekawa::Form;
+use crate::mutex::quorum::Quorums;
+use crate::mutex::{
+    Access, Command, Floor, Lamport, Maekawa, Patience, ReadersWriters, RicartAgrawala, RicartAgrawalaRing,
+    RoucairolCarvalho, TokenRing,
+};
+use crate::node::{Incarnation, NodeId};
+use crate::protocol::Input;
+use crate::time::Time;
+use crate::view::{Stay, View};
+use crate::wrap::InViews;
+use std::collections::BTreeMap;
+use std::vec::Vec;
+
+fn node(number: u32) -> NodeId {
+    NodeId::new(number).expect("a node's number")
+}
+
+fn report(standing: Standing, clock: u64, counter: u64) -> Report {
+    let fence = Fence { epoch: Epoch(3), counter };
+    Report { standing, floor: Floor { clock: Clock(clock), fence }, queue: Vec::new() }
+}
+
+const fn waiting(asked: u64) -> Standing {
+    Standing::Waiting { asked: Clock(asked), patience: Patience::Wait, access: Access::Exclusive }
+}
+
+/// View 4 of the nodes 1 to 3, all of whom were in before.
+fn view() -> View {
+    let stay = Stay { incarnation: Incarnation::FIRST, since: Epoch(1) };
+    View::new(Epoch(4), Group::of_size(3).iter().map(|node| (node, stay)))
+}
+
+/// Node 1 is inside, and node 3 has waited for longer than node 2.
+fn reports() -> BTreeMap<NodeId, Report> {
+    let inside = Standing::Inside(Access::Exclusive);
+    BTreeMap::from([
+        (node(1), report(inside, 6, 2)),
+        (node(2), report(waiting(7), 9, 5)),
+        (node(3), report(waiting(4), 8, 3)),
+    ])
+}
+
+fn order(past: &Past) -> Vec<(u32, Clock)> {
+    past.waiting().iter().map(|waiter| (waiter.node.number(), waiter.clock)).collect()
+}
+
+#[test]
+fn what_everyone_knows_is_the_most_that_anyone_reports() {
+    let past = Past::of(&view(), &reports());
+    assert_eq!(past.holder(), Some(node(1)));
+    assert_eq!(past.inside_clock(), Clock(9));
+    assert_eq!(order(&past), [(3, Clock(10)), (2, Clock(11))]);
+    let clocks = [1, 2, 3].map(|number| past.floor_of(node(number)).clock);
+    assert_eq!(clocks, [Clock(11), Clock(10), Clock(9)]);
+    assert_eq!(past.floor_of(node(1)).fence, Fence { epoch: Epoch(4), counter: 5 });
+}
+
+#[test]
+fn a_queue_that_somebody_kept_goes_before_age_and_names_nobody_who_does_not_wait() {
+    let mut reports = reports();
+    reports.insert(node(1), Report { queue: [node(9), node(1), node(2)].into(), ..report(waiting(1), 0, 0) });
+    let past = Past::of(&view(), &reports);
+    assert_eq!(order(&past), [(1, Clock(10)), (2, Clock(11)), (3, Clock(12))]);
+    assert_eq!(past.holder(), None);
+}
+
+#[test]
+fn a_view_without_reports_begins_with_nothing() {
+    let past = Past::of(&view(), &BTreeMap::new());
+    assert_eq!((past.holder(), past.waiting().len(), past.inside_clock()), (None, 0, Clock(0)));
+    assert_eq!(past.floor_of(node(2)).fence, Fence { epoch: Epoch(4), counter: 0 });
+}
+
+/// A member that waits, as it stands after it has begun anew with those reports.
+fn begun<P: Succession>(number: u32, make: impl Fn(NodeId, Group) -> P) -> Standing {
+    let me = node(number);
+    let mut member = make(me, Group::of_size(5));
+    let mut effects: Vec<Effect<P>> = Vec::new();
+    member.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut effects));
+    assert!(matches!(member.standing(), Standing::Waiting { .. }), "{me} waits before the view");
+    member.resume(Time::ZERO, me, &view(), &reports(), &mut Effects::new(&mut effects));
+    member.standing()
+}
+
+#[test]
+fn requests_are_made_again_in_the_order_of_their_age() {
+    fn keeps_order<P: Succession>(make: fn(NodeId, Group) -> P) {
+        assert_eq!(begun(3, make), waiting(10));
+        assert_eq!(begun(2, make), waiting(11));
+    }
+    keeps_order(RicartAgrawala::new);
+    keeps_order(RicartAgrawalaRing::new);
+    keeps_order(RoucairolCarvalho::new);
+    keeps_order(ReadersWriters::new);
+    keeps_order(Lamport::new);
+    keeps_order(|me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid));
+    keeps_order(|me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Plane));
+}
+
+#[test]
+fn readers_who_are_inside_stay_together() {
+    let reading = Standing::Inside(Access::Shared);
+    let mut reports = reports();
+    reports.insert(node(1), report(reading, 6, 2));
+    reports.insert(node(3), report(reading, 6, 2));
+    for number in [1, 3] {
+        let mut reader = ReadersWriters::new(node(number), Group::of_size(3));
+        let mut effects: Vec<Effect<ReadersWriters>> = Vec::new();
+        reader.resume(Time::ZERO, node(number), &view(), &reports, &mut Effects::new(&mut effects));
+        assert_eq!(reader.standing(), reading);
+        assert!(effects.is_empty());
+    }
+}
+
+#[test]
+fn a_token_in_use_does_not_rest_and_one_that_is_not_does() {
+    let begins = |number, reports: &BTreeMap<NodeId, Report>| {
+        let bounds = crate::Bounds { message: crate::Duration::from_millis(1), processing: crate::Duration::ZERO };
+        let mut member = TokenRing::new(node(number), Group::of_size(3), bounds);
+        let mut effects: Vec<Effect<TokenRing>> = Vec::new();
+        member.resume(Time::ZERO, node(number), &view(), reports, &mut Effects::new(&mut effects));
+        (member.token().map(|token| token.label.used), effects.len())
+    };
+    let mut reports = reports();
+    assert_eq!([1, 2, 3].map(|number| begins(number, &reports)), [(Some(true), 0), (None, 0), (None, 0)]);
+    reports.insert(node(1), report(Standing::Idle, 0, 0));
+    assert_eq!([1, 2, 3].map(|number| begins(number, &reports)), [(Some(false), 1), (None, 0), (None, 0)]);
+}

@@ -1,0 +1,350 @@
+//! The views and leases of a group, as its members take them.
+//!
+//! What is told here follows from what members take and from the notes of the rules by which they do so, so that it is the same for every
+//! family and every algorithm.
+
+use crate::scene::{Era, Lease, Place, Scene, Span, Still, Stillness};
+use quorate_core::{Epoch, Incarnation, NodeId, Time, Told, View};
+use quorate_sim::moment::{Done, Happening, Moment, Taken};
+use quorate_sim::role::Role;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The rule by which a member freezes.
+const FREEZES: &str = "VW-1";
+/// The rule by which a member stops in one view, or is let into its first one.
+pub(super) const LET_IN: &str = "VW-2";
+/// The rule by which a member begins in a view.
+pub(super) const BEGINS: &str = "VW-3";
+/// The rule by which a stay ends.
+pub(super) const OUT: &str = "VW-5";
+
+/// What is known of views.
+pub(super) struct Views {
+    /// The nodes that are shown.
+    shown: Vec<NodeId>,
+    members: BTreeMap<NodeId, Member>,
+    /// The views that somebody acts in; the last one is the present one.
+    eras: Vec<Era>,
+    /// When leases end, the next one first.
+    ends: BTreeSet<(Time, NodeId)>,
+    /// Whether the window has begun. What ended before it is forgotten.
+    begun: bool,
+    /// Whether there is too much to draw.
+    full: bool,
+    /// What the clock of the node shows whose step it is.
+    now: Time,
+}
+
+/// What is known of a node.
+#[derive(Default)]
+struct Member {
+    life: Incarnation,
+    down: bool,
+    /// The latest view that this life of it has taken.
+    view: Option<View>,
+    /// Whether it has begun in that.
+    acts: bool,
+    lease: Option<Held>,
+    leases: Vec<Lease>,
+    /// Why it did nothing from when on, or that it acts.
+    changes: Vec<(Place, Option<Stillness>)>,
+}
+
+/// A lease that is not over.
+struct Held {
+    from: Place,
+    /// Up to when, on its node's clock.
+    until: Time,
+    /// Up to when in truth, as far as can be told.
+    end: Time,
+    /// Whose it is.
+    life: Incarnation,
+    used: bool,
+}
+
+impl Member {
+    fn is_in(&self, node: NodeId, view: &View) -> bool {
+        view.stay(node).is_some_and(|stay| stay.incarnation == self.life)
+    }
+
+    /// Why it does nothing while others act in this view.
+    fn stillness(&self, node: NodeId, era: &View) -> Option<Stillness> {
+        let has_lease = self.lease.as_ref().is_some_and(|lease| lease.used);
+        if !self.is_in(node, era) {
+            Some(Stillness::Outside)
+        } else if self.down || (self.acts && has_lease) {
+            None
+        } else {
+            Some(Stillness::Frozen)
+        }
+    }
+}
+
+impl Views {
+    /// The views of a group of which these nodes are shown.
+    pub(super) fn new(shown: &[NodeId]) -> Self {
+        let (members, eras, ends) = Default::default();
+        Self { shown: shown.to_vec(), members, eras, ends, begun: false, full: false, now: Time::ZERO }
+    }
+
+    /// The latest view that a node has taken.
+    pub(super) fn of(&self, node: NodeId) -> Option<Epoch> {
+        self.members.get(&node)?.view.as_ref().map(View::epoch)
+    }
+
+    /// Whether that is the first one of its group.
+    pub(super) fn is_founding(&self, node: NodeId) -> bool {
+        let view = self.members.get(&node).and_then(|member| member.view.as_ref());
+        view.is_none_or(|view| view.epoch() == View::FIRST)
+    }
+
+    /// What is to come is shown.
+    pub(super) fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    /// Nothing will be drawn.
+    pub(super) fn forget(&mut self) {
+        self.full = true;
+        for member in self.members.values_mut() {
+            member.leases.clear();
+            member.changes.clear();
+        }
+    }
+
+    /// Leases end as time goes by, whether anybody takes note of it or not.
+    pub(super) fn pass(&mut self, place: Place) {
+        while let Some((end, node)) = self.ends.first().copied().filter(|(end, _)| *end <= place.time) {
+            self.ends.remove(&(end, node));
+            self.end_lease(node, Place { time: end, ..place });
+        }
+    }
+
+    pub(super) fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>, place: Place) {
+        match moment {
+            Moment::Input { time, now, node, input } => {
+                self.now = *now;
+                self.look_at_clock(*node, *time, *now, place);
+                match input {
+                    Taken::Start { incarnation, .. } => self.start(*node, *incarnation, place),
+                    Taken::View(view) => self.take(*node, view, place),
+                    Taken::Lease(until) => self.renew(*node, *until, *now, place),
+                    Taken::Command(_)
+                    | Taken::Message { .. }
+                    | Taken::Timer(_)
+                    | Taken::Saved(_)
+                    | Taken::Suspect(_)
+                    | Taken::Trust(_)
+                    | Taken::DiskFull
+                    | Taken::DiskFree => {}
+                }
+            }
+            // A node that keeps the membership itself tells itself.
+            Moment::Effect { node, effect: Done::Told(Told::View(view)), .. } => self.take(*node, view, place),
+            Moment::Effect { node, effect: Done::Told(Told::Lease(until)), .. } => {
+                self.renew(*node, *until, self.now, place);
+            }
+            Moment::Effect { node, effect: Done::Rule { rule: BEGINS, .. }, .. } => self.begins(*node, place),
+            Moment::Effect { node, effect: Done::Rule { rule: FREEZES, .. }, .. } => self.end_lease(*node, place),
+            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+                self.fall(*node, place);
+            }
+            Moment::Effect { .. } | Moment::World { .. } => {}
+        }
+    }
+
+    /// A clock that was set or drifts brings the end of its lease nearer, or puts it off.
+    fn look_at_clock(&mut self, node: NodeId, time: Time, now: Time, place: Place) {
+        let lease = self.members.get(&node).and_then(|member| member.lease.as_ref());
+        let Some((until, before)) = lease.filter(|lease| lease.used).map(|lease| (lease.until, lease.end)) else {
+            return;
+        };
+        let end = truly(until, time, now);
+        if end == before {
+            return;
+        }
+        self.ends.remove(&(before, node));
+        self.ends.insert((end, node));
+        if let Some(lease) = self.members.get_mut(&node).and_then(|member| member.lease.as_mut()) {
+            lease.end = end;
+        }
+        self.pass(place);
+    }
+
+    fn start(&mut self, node: NodeId, life: Incarnation, place: Place) {
+        // That everyone starts says nothing of views, and a group may have none.
+        if life == Incarnation::FIRST && !self.members.contains_key(&node) {
+            return;
+        }
+        self.fall(node, place);
+        let member = self.members.entry(node).or_default();
+        member.life = life;
+        member.down = false;
+        self.settle(node, place);
+    }
+
+    /// A node is down. Its lease is still waited for.
+    fn fall(&mut self, node: NodeId, place: Place) {
+        let Some(member) = self.members.get_mut(&node) else { return };
+        member.down = true;
+        member.acts = false;
+        member.view = None;
+        if let Some(lease) = member.lease.as_mut().filter(|lease| lease.used) {
+            let used = Lease { from: lease.from, to: place, used: true };
+            (lease.from, lease.used) = (place, false);
+            self.keep(node, used);
+        }
+        self.settle(node, place);
+    }
+
+    /// A member takes a view, and stops what it did in the one before.
+    fn take(&mut self, node: NodeId, view: &View, place: Place) {
+        let member = self.members.entry(node).or_default();
+        let known = member.view.as_ref();
+        if known.is_some_and(|known| view.epoch() <= known.epoch()) {
+            return;
+        }
+        let before = known.filter(|known| member.is_in(node, known)).and_then(|known| known.stay(node));
+        let after = Some(view).filter(|view| member.is_in(node, view)).and_then(|view| view.stay(node));
+        member.view = Some(view.clone());
+        member.acts = false;
+        if before.is_some() && before != after {
+            self.end_lease(node, place);
+        }
+        self.settle(node, place);
+    }
+
+    /// A lease that goes on is one.
+    fn renew(&mut self, node: NodeId, until: Time, now: Time, place: Place) {
+        let Some(member) = self.members.get_mut(&node) else { return };
+        if !member.view.as_ref().is_some_and(|view| member.is_in(node, view)) {
+            return;
+        }
+        let (life, end) = (member.life, truly(until, place.time, now));
+        match member.lease.as_mut().filter(|lease| lease.used) {
+            Some(lease) if until > now && until <= lease.until => return,
+            Some(lease) => {
+                self.ends.remove(&(lease.end, node));
+                (lease.until, lease.end) = (until, end);
+            }
+            None => {
+                self.end_lease(node, place);
+                if let Some(member) = self.members.get_mut(&node).filter(|_| until > now) {
+                    member.lease = Some(Held { from: place, until, end, life, used: true });
+                }
+            }
+        }
+        self.ends.insert((end, node));
+        self.pass(place);
+        self.settle(node, place);
+    }
+
+    fn end_lease(&mut self, node: NodeId, place: Place) {
+        let Some(lease) = self.members.get_mut(&node).and_then(|member| member.lease.take()) else { return };
+        self.ends.remove(&(lease.end, node));
+        let Held { from, used, .. } = lease;
+        self.keep(node, Lease { from, to: place.max(from), used });
+        self.settle(node, place);
+    }
+
+    fn keep(&mut self, node: NodeId, lease: Lease) {
+        if let Some(member) = self.members.get_mut(&node).filter(|_| self.begun && !self.full) {
+            member.leases.push(lease);
+        }
+    }
+
+    /// A member begins in its view, and may be the first one to do so.
+    fn begins(&mut self, node: NodeId, place: Place) {
+        let Some(member) = self.members.get_mut(&node) else { return };
+        member.acts = true;
+        let Some(view) = member.view.clone() else { return };
+        if self.eras.last().is_none_or(|era| era.view.epoch() < view.epoch()) {
+            self.open_era(view, place);
+        }
+        self.settle(node, place);
+    }
+
+    fn open_era(&mut self, view: View, place: Place) {
+        match self.eras.last_mut() {
+            Some(last) if self.begun && !self.full => last.to = Some(place),
+            Some(_) | None => self.eras.clear(),
+        }
+        // What nobody can use any more is not waited for once the group has gone on.
+        let gone = self.members.iter().filter(|(node, member)| {
+            let unused = member.lease.as_ref().filter(|lease| !lease.used);
+            unused.is_some_and(|lease| view.stay(**node).is_none_or(|stay| stay.incarnation != lease.life))
+        });
+        for node in gone.map(|(node, _)| *node).collect::<Vec<_>>() {
+            self.end_lease(node, place);
+        }
+        self.eras.push(Era { view, from: place, to: None });
+        for node in self.shown.clone() {
+            self.members.entry(node).or_default();
+            self.settle(node, place);
+        }
+    }
+
+    /// Takes note of whether a node acts from now on, and why not.
+    fn settle(&mut self, node: NodeId, place: Place) {
+        let (Some(era), Some(member)) = (self.eras.last(), self.members.get_mut(&node)) else { return };
+        let now = member.stillness(node, &era.view);
+        if member.changes.last().is_some_and(|(_, last)| *last == now) {
+            return;
+        }
+        if !self.begun || self.full {
+            member.changes.clear();
+        }
+        member.changes.push((place, now));
+    }
+
+    /// Puts all of it into the scene, whose lanes are there already.
+    pub(super) fn finish(mut self, scene: &mut Scene) {
+        let end = Place { time: scene.to, order: scene.steps.len() + scene.marks.len() };
+        self.pass(end);
+        for lane in &mut scene.lanes {
+            let Some(member) = self.members.get_mut(&lane.node) else { continue };
+            if let Some(Held { from, end: to, used, .. }) = member.lease.take() {
+                member.leases.push(Lease { from, to: Place { time: to, ..end }, used });
+            }
+            lane.stills = stills(&member.changes, end);
+            lane.leases = std::mem::take(&mut member.leases);
+            if !self.eras.is_empty() {
+                lane.spans = lane.spans.iter().flat_map(|span| judged(span, &lane.leases)).collect();
+            }
+        }
+        scene.eras = self.eras;
+    }
+}
+
+/// An instant of a node's clock, truly, as long as that goes as it should.
+fn truly(until: Time, time: Time, now: Time) -> Time {
+    Time::from_nanos(time.nanos().saturating_add(until.nanos().saturating_sub(now.nanos())))
+}
+
+fn stills(changes: &[(Place, Option<Stillness>)], end: Place) -> Vec<Still> {
+    let ends = changes.iter().skip(1).map(|(place, _)| *place).chain([end]);
+    let stills = changes.iter().zip(ends).filter_map(|((from, why), to)| Some(Still { why: (*why)?, from: *from, to }));
+    stills.filter(|still| still.from < still.to).collect()
+}
+
+/// A span in which a node was chosen, with the parts of it that no lease covers.
+fn judged(span: &Span, leases: &[Lease]) -> Vec<Span> {
+    let held = if span.role == Role::Paused { span.standing } else { span.role };
+    if held != Role::Chosen {
+        return vec![*span];
+    }
+    let mut parts = Vec::new();
+    let mut from = span.from;
+    let mut add = |from: &mut Place, to: Place, over: bool| {
+        if *from < to {
+            parts.push(Span { over, from: *from, to, ..*span });
+            *from = to;
+        }
+    };
+    for lease in leases.iter().filter(|lease| lease.used && lease.to > span.from && lease.from < span.to) {
+        add(&mut from, lease.from.min(span.to), true);
+        add(&mut from, lease.to.min(span.to), false);
+    }
+    add(&mut from, span.to, true);
+    if parts.is_empty() { vec![*span] } else { parts }
+}

@@ -1,0 +1,114 @@
+//! Everything that algorithms in views must bear: nodes that crash, restart and stand still for longer than their leases, clocks that
+//! drift as far as they may, links that lose and repeat, and partitions of every kind.
+
+use super::{Mutex, Settings, ViewSettings};
+use crate::chaos::FaultMix;
+use crate::spec::Spec;
+use quorate_core::Duration;
+use quorate_core::membership::OnClose;
+use quorate_registry::MutexEntry;
+use quorate_sim::mutex::Pattern;
+use quorate_sim::settings::{Chance, Latency, Length, Ppm};
+
+/// One kind of upheaval.
+struct Upheaval {
+    nodes: usize,
+    latency: Latency,
+    entries: u64,
+    /// How long a node stays inside at most: for some longer than a lease is trusted.
+    hold: Duration,
+    /// What goes wrong, in the words of `--random-faults`.
+    faults: &'static str,
+    on_close: OnClose,
+    /// How likely a message is lost, arrives twice, a request is a try or is given up, in percent.
+    loss: u32,
+    duplicate: u32,
+    tries: u32,
+    cancels: u32,
+}
+
+/// How long leases are. Messages take a few milliseconds, so that it is long.
+const LEASE: Duration = Duration::from_millis(100);
+const KEEPALIVE: Duration = Duration::from_millis(20);
+
+/// The experiments that together are all that this algorithm must bear in views.
+pub(super) fn upheaval(entry: &MutexEntry) -> Vec<Spec<Mutex>> {
+    upheavals().into_iter().map(|upheaval| upheaval.over(entry)).collect()
+}
+
+fn upheavals() -> [Upheaval; 6] {
+    let millis = Duration::from_millis;
+    let tail = Latency::LongTail { median: millis(2) };
+    let usual = Upheaval {
+        nodes: 5,
+        latency: Latency::Uniform { least: millis(1), most: millis(5) },
+        entries: 40,
+        hold: millis(10),
+        faults: "crash=2,pause=2,cut=2,deaf=1,drift=2",
+        on_close: OnClose::Evict,
+        loss: 5,
+        duplicate: 2,
+        tries: 10,
+        cancels: 10,
+    };
+    [
+        Upheaval { ..usual },
+        // Links that lose nothing: nothing but views repairs what a crash took along.
+        Upheaval { nodes: 3, latency: tail, faults: "crash=4", loss: 0, duplicate: 0, tries: 20, ..usual },
+        Upheaval { nodes: 4, faults: "cut=4,deaf=3", loss: 0, duplicate: 0, ..usual },
+        // Holders who sleep for longer than their leases.
+        Upheaval { hold: millis(80), faults: "pause=6,drift=3", on_close: OnClose::Lease, entries: 25, ..usual },
+        Upheaval { nodes: 3, faults: "crash=3,pause=2,drift=3", on_close: OnClose::Lease, loss: 0, ..usual },
+        Upheaval { nodes: 7, latency: tail, faults: "crash=3,cut=3,pause=2,deaf=2,drift=4", loss: 10, ..usual },
+    ]
+}
+
+impl Upheaval {
+    fn over(self, entry: &MutexEntry) -> Spec<Mutex> {
+        let percent = |share: u32| Chance::from_parts_per_billion(share * 10_000_000).unwrap_or_default();
+        let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
+        let views = ViewSettings {
+            lease: Length(LEASE),
+            keepalive: Length(KEEPALIVE),
+            // As far as the seed lets clocks drift.
+            drift_bound: Ppm::new(200_000).unwrap_or_default(),
+            on_close: self.on_close,
+            ..ViewSettings::default()
+        };
+        let settings = Settings {
+            entries: self.entries,
+            workload: Pattern::Random,
+            hold: Some(Latency::Uniform { least: Duration::from_millis(1), most: self.hold }),
+            // So that there is something to do for as long as things go wrong.
+            think: Some(Latency::Uniform { least: Duration::ZERO, most: LEASE }),
+            tries: percent(self.tries),
+            cancels: percent(self.cancels),
+            readers: percent(if entry.facts.shares { 50 } else { 0 }),
+            views: Some(views),
+            ..Settings::default()
+        };
+        let nodes = (self.nodes..=7 * self.nodes).find(fits).unwrap_or(self.nodes);
+        Spec {
+            nodes,
+            latency: self.latency,
+            loss: percent(self.loss),
+            duplicate: percent(self.duplicate),
+            random_faults: self.faults.parse::<FaultMix>().unwrap_or_default(),
+            settings,
+            ..Spec::new(entry.facts.profile.name)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::upheavals;
+    use crate::chaos::FaultMix;
+
+    #[test]
+    fn every_mix_of_faults_reads_back() {
+        for upheaval in upheavals() {
+            assert!(!upheaval.faults.parse::<FaultMix>().unwrap().is_empty());
+        }
+    }
+}
