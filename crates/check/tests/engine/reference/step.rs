@@ -3,7 +3,7 @@
 use super::views::{Club, Lease};
 use super::{Budgets, Carried, Debt, Edge, Explored, Network, Node, Past, Standing, State, World, Wrong};
 use quorate_core::mutex::{Command, Event};
-use quorate_core::{Class, Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Time};
+use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Time};
 use quorate_sim::world::disk::Disk;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -431,7 +431,7 @@ impl<'a, P: Explored> Doing<'a, P> {
         let from = NodeId::from_index(self.node);
         let known = self.state.past.known_to(self.node);
         // A wrapper sends a parcel again as control traffic; what its sender knew counts from the first time.
-        if let Some(parcel) = message.parcel().filter(|_| message.class() != Class::Control) {
+        if let Some(parcel) = message.parcel().filter(|_| !message.again()) {
             self.state.past.packs(from, to, parcel);
         }
         let known = if message.wrapped() { Default::default() } else { known };
