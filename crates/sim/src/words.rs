@@ -4,7 +4,7 @@
 //! character that would steer a terminal or turn the direction of a line is shown by its number.
 
 use crate::moment::{Body, Done, Happening, Sent, Taken};
-use quorate_core::{Class, Group, Time};
+use quorate_core::{Class, Duration, Group, Time};
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
@@ -47,6 +47,9 @@ pub fn input(input: &Taken<'_, impl Display>) -> String {
     }
 }
 
+/// Nobody watches a run for longer.
+const LIFETIME: Duration = Duration::from_secs(100 * 365 * 86_400);
+
 /// What a node does. A parcel that is handed on is no news to a person.
 pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
     Some(match effect {
@@ -56,6 +59,10 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
             transmission(sent, &others.to_string())
         }
         Done::Save(write) => (Sort::Control, format!("saves {}", json(write))),
+        // What waits for a lease without end is set, but nobody will see it fire.
+        Done::SetTimer { timer, span } if span.earliest > LIFETIME => {
+            (Sort::Control, format!("sets timer {} (without end)", json(timer)))
+        }
         Done::SetTimer { timer, span } => (Sort::Control, format!("sets timer {} ({span})", json(timer))),
         Done::CancelTimer(timer) => (Sort::Control, format!("cancels timer {}", json(timer))),
         Done::Emit(event) => (Sort::Event, clean(&event.to_string()).into_owned()),

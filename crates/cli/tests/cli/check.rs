@@ -80,15 +80,15 @@ fn one_that_fails() {
         The shortest way to break 'exclusion':
               time   1  2  3
              1.000   ·  · [?]  acquire · RA-1 asks everyone with (1, 3) · request → 1,2
-             2.000  [?] ·  ?   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
-             3.000   ?  · [?]  request from 1 · RA-2 lets (1, 1) pass · reply → 1
-             4.000   ? [·] ?   request from 1 · RA-2 lets (1, 1) pass · reply → 1
-             5.000  [?] ·  ?   reply from 2
-             6.000   ? [·] ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
-             7.000  [?] ·  ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
-             8.000   ?  · [?]  reply from 1
-             9.000   ?  · [█]  reply from 2 · RA-3 has every reply · ENTERS (fence 0.0)
-            10.000  [█] ·  █   reply from 3 · RA-3 has every reply · ENTERS (fence 0.0)
+             2.000   · [?] ?   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
+             3.000   · [?] ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
+             4.000  [·] ?  ?   request from 2 · RA-2 lets (1, 2) pass · reply → 2
+             5.000   ·  ? [?]  reply from 2
+             6.000   ·  ? [?]  request from 2 · RA-2 lets (1, 2) pass · reply → 2
+             7.000   · [?] ?   reply from 1
+             8.000  [·] ?  ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
+             9.000   ·  ? [█]  reply from 1 · RA-3 has every reply · ENTERS (fence 0.0)
+            10.000   · [█] █   reply from 3 · RA-3 has every reply · ENTERS (fence 0.0)
                     · outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   times in milliseconds
 
         To see it again: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --trace broken.journal && quorate replay broken.journal --steps
@@ -345,6 +345,11 @@ fn the_printed_command_repeats_every_setting() {
             "check central --nodes 2 --rounds 1 --crashes 2 --dfs",
             "central · 2 nodes · 1 round · at most 2 crashes · bare links",
         ),
+        (
+            "check central --nodes 2 --rounds 1 --views --changes 2 --membership impatient --crashes 1",
+            "central · 2 nodes · 1 round · at most 1 crash, 2 changes of the view · bare links · in views, by an \
+             impatient membership",
+        ),
     ] {
         let told = run(line).ok(1);
         assert_eq!(told.lines().next(), Some(heading));
@@ -352,6 +357,21 @@ fn the_printed_command_repeats_every_setting() {
         assert_eq!(command, format!("quorate {line}"));
         assert_eq!(timeless(&run(command).ok(1)), timeless(&told));
     }
+}
+
+#[test]
+fn one_in_views_holds_and_one_whose_membership_does_not_wait_fails() {
+    let told: Value = serde_json::from_str(&run("check central --nodes 2 --views --crashes 1 --json").ok(0)).unwrap();
+    assert_eq!(told["views"], serde_json::json!({ "changes": 1, "membership": "oracle" }));
+    assert_eq!(told["complete"], true);
+    let folder = tempfile::tempdir().unwrap();
+    let line = "check token-request --nodes 2 --views --membership impatient --property exclusion --trace rash.journal";
+    let told = run_in(folder.path(), line).ok(1);
+    assert!(told.contains("view 2 of 2 is decided") || told.contains("view 2 of 1 is decided"), "{told}");
+    let again = run_in(folder.path(), "replay rash.journal").ok(1);
+    assert!(again.contains("exclusion               FAILS"), "{again}");
+    let timed = run("check central --views --until 1s").complaint();
+    assert!(timed.contains("Views are checked without time"), "{timed}");
 }
 
 /// Types each line and compares all that is printed.

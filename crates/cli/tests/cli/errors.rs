@@ -41,9 +41,9 @@ fn algorithms() {
             $ quorate sim centrl
             error: There is no algorithm 'centrl'. Did you mean 'central'? 'quorate list' shows them all.
             $ quorate sim xyzzy
-            error: There is no algorithm 'xyzzy'. There are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, raft and replica; 'quorate list' tells more.
+            error: There is no algorithm 'xyzzy'. There are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-ring-acknowledged, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, raft and replica; 'quorate list' tells more.
             $ quorate sim ''
-            error: There is no algorithm ''. There are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, raft and replica; 'quorate list' tells more.
+            error: There is no algorithm ''. There are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-ring-acknowledged, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, raft and replica; 'quorate list' tells more.
             $ quorate explain ricart
             error: There is no algorithm 'ricart'. Did you mean 'ricart-agrawala'? 'quorate list' shows them all.
             $ quorate sweep Central
@@ -199,7 +199,7 @@ fn faults() {
             $ quorate sim central --fault 'crash 9 at 10ms'
             error: 'crash 9 at 10ms' names node 9, but there are only nodes 1 to 3.
             $ quorate sim central --fault 'crsh 2'
-            error: --fault: 'crsh' is not a fault; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link.
+            error: --fault: 'crsh' is not a fault; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link.
             $ quorate sim central --fault ''
             error: --fault: '' lacks a fault; write for example 'crash 2 at 10ms'.
             $ quorate sim central --fault 'crash'
@@ -237,7 +237,7 @@ fn scripts() {
             $ quorate sim central --script bytes
             error: The script bytes could not be read: stream did not contain valid UTF-8.
             $ quorate sim central --script misspelt
-            error: In the script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            error: In the script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
             $ quorate sim central --script stranger
             error: In the script stranger: Line 1: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
             $ quorate sim central --script unitless

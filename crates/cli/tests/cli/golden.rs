@@ -17,6 +17,7 @@ fn list() {
         ricart-agrawala-implicit   mutex     permission-based  an entry: (n−1)…3(n−1)         ricart-agrawala where silence means consent, if messages are never late
         ricart-agrawala-modulo     mutex     permission-based  an entry: 2(n−1)               ricart-agrawala with numbers modulo 2n−1: finitely many states
         token-ring                 mutex     token-based       an entry: 1…∞, full 1          one token goes round; whoever has it may enter
+        token-ring-acknowledged    mutex     token-based       an entry: 1…∞, full 1          a token ring that skips the dead and replaces a lost token, if messages are never late
         token-request              mutex     token-based       an entry: 0 or n               ask everyone for the token, which knows whose requests were answered
         raymond                    mutex     token-based       an entry: ≤ 2D, full ≈ 4       a token on a tree; each node knows in which direction it is
         roucairol-carvalho         mutex     permission-based  an entry: 0…2(n−1)             ricart-agrawala whose permissions last until their giver asks for one
@@ -134,6 +135,11 @@ fn explain_central() {
           Answered within 2T, by a grant or a denial; it is never queued. A try that was given up may still
           be in the way of the same node's next one.
 
+        In views
+          A member reports where its user stands, and the coordinator its queue too. The lowest member of
+          the new view coordinates: it rebuilds the holder and the queue from the reports, and whoever would
+          be denied asks anew.
+
         Departs from the book
           Tickets are numbered, so that a grant which crosses a cancellation admits nobody and a ticket
           given back before it arrived is never granted.
@@ -194,6 +200,11 @@ fn explain_ricart_agrawala() {
 
         Try
           Answered within 2T, by the first denial or by all replies.
+
+        In views
+          A member reports where its user stands and how old its request is. Whoever is inside defers the
+          others as before, and those who wait ask all members of the new view, with new stamps in the old
+          order.
 
         Departs from the paper
           A reply names the request it answers (else the late reply to a cancelled request admits two) and
@@ -294,7 +305,7 @@ fn demo() {
           sometimes   contention              happened
 
         Go on with   (or cargo run --release -- instead of quorate)
-          quorate list                                            the algorithms, 20 of them
+          quorate list                                            the algorithms, 21 of them
           quorate explain central                                 idea, rules, cost, failures
           quorate compare mutex --nodes 4,9,16                    all of them beside the book's figures
           quorate sim central --fault "crash 1 at 40ms"           break it

@@ -73,20 +73,21 @@ fn explain() {
         "explain central --json",
         0,
         &expect![[r#"
-        class: string
-        family: string
-        idea[]: string
-        name: string
-        rules[].id: string
-        rules[].text: string
-        sections.Assumes: string
-        sections.Cost: string
-        sections.Departs from the book: string
-        sections.Try: string
-        sections.When it fails: string
-        title: string
-        trace[]: string
-    "#]],
+            class: string
+            family: string
+            idea[]: string
+            name: string
+            rules[].id: string
+            rules[].text: string
+            sections.Assumes: string
+            sections.Cost: string
+            sections.Departs from the book: string
+            sections.In views: string
+            sections.Try: string
+            sections.When it fails: string
+            title: string
+            trace[]: string
+        "#]],
     );
     check(
         "explain ricart-agrawala-1981 --json",

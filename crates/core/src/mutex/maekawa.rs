@@ -40,8 +40,8 @@
 //! Try: answered within 2T, by the first failure or by all votes; at once if our own vote is given.
 //!
 //! In views: a member reports where its user stands and how old its request is. Quorums are rebuilt for the members of the
-//! new view: in a grid, and in a plane only if there is one of just that size. The voters of the one inside begin with their
-//! votes given to it, and those who wait ask anew, with new stamps in the old order.
+//! new view. A group in a plane falls back to a grid where there is no plane of just that size. The voters of the one inside
+//! begin with their votes given to it, and those who wait ask anew, with new stamps in the old order.
 //!
 //! Departs from the paper: every message names the request that it is about, so that releases may overtake requests,
 //! inquiries votes, and nothing late counts for the next request. As Sanders found, one that was first in a queue must be

@@ -10,7 +10,7 @@ use quorate_sim::journal::Journal;
 use std::collections::BTreeMap;
 
 /// Replays every counterexample, and tells what was broken how often.
-fn replay_all(run: &CheckRun, what: &str, seen: &mut BTreeMap<&'static str, usize>) {
+pub(crate) fn replay_all(run: &CheckRun, what: &str, seen: &mut BTreeMap<&'static str, usize>) {
     for (verdict, example) in run.broken() {
         let bytes = journal(run, example);
         let mut journal = Journal::open(&bytes[..]).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -12,3 +12,4 @@ mod common;
 mod fixtures;
 mod journals;
 mod toys;
+mod views;

@@ -8,19 +8,21 @@ mod explore;
 mod fair;
 mod past;
 mod step;
+mod views;
 
 pub(crate) use explore::{Seen, explore, explore_within};
 pub(crate) use fair::starves;
 
 use past::{Knowledge, Past};
 use quorate_check::mutex::Contenders;
-use quorate_check::{Checked, Setup, Timing};
+use quorate_check::{Checked, Setup, Timing, Views};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Incarnation, NodeId, Time};
 use quorate_sim::world::disk::Disk;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::Arc;
+use views::{Club, Lease};
 
 /// What is explored, and within which bounds.
 #[derive(Clone, Debug)]
@@ -87,6 +89,13 @@ impl Bounds {
         self
     }
 
+    /// The group has views, of which so many lack one more member, and its users know that answers take their time.
+    pub(crate) fn views(mut self, changes: u8, waits: bool) -> Self {
+        self.setup.views = Some(Views { changes, waits });
+        self.users.views = true;
+        self
+    }
+
     pub(crate) fn timing(mut self, drift_ppm: u32, until: Time) -> Self {
         self.setup.timing = Some(Timing { drift_ppm, until });
         self
@@ -119,6 +128,9 @@ struct Node<P: Explored> {
     disk: Disk<P>,
     standing: Standing,
     left: Option<u8>,
+    /// Its user asked to leave or gave up, and waits to hear of it.
+    spoke: bool,
+    lease: Lease,
 }
 
 /// A message under way by its number, with the requests that its sender knew of.
@@ -140,6 +152,7 @@ struct Budgets {
     crashes: u8,
     restarts: u8,
     hasty_timers: u8,
+    changes: u8,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -151,10 +164,16 @@ struct State<P: Explored> {
     /// How much too fast each clock runs, in millionths.
     rates: Vec<i32>,
     past: Past,
+    /// Who is in, where the group has views.
+    club: Option<Club>,
 }
 
 impl<P: Explored> State<P> {
     fn is_quiet(&self) -> bool {
+        self.club.as_ref().is_none_or(|club| club.news.is_empty()) && self.is_silent()
+    }
+
+    fn is_silent(&self) -> bool {
         match &self.network {
             Network::Bag(bag) => bag.is_empty(),
             Network::Links(links) => links.is_empty(),
@@ -162,11 +181,18 @@ impl<P: Explored> State<P> {
     }
 
     fn inside(&self) -> usize {
-        self.nodes.iter().filter(|node| node.standing == Standing::Inside).count()
+        self.nodes.iter().filter(|node| node.standing == Standing::Inside && node.acts()).count()
     }
 
     fn waits(&self, node: usize) -> bool {
-        self.nodes[node].standing == Standing::Waiting
+        self.nodes[node].standing == Standing::Waiting && self.nodes[node].acts()
+    }
+}
+
+impl<P: Explored> Node<P> {
+    /// Whoever has no lease is neither inside nor owed anything.
+    fn acts(&self) -> bool {
+        matches!(self.lease, Lease::None | Lease::Valid)
     }
 }
 
@@ -212,6 +238,10 @@ enum Debt {
     Leave(usize),
     Fire(usize, usize),
     Sync(usize),
+    /// To go on without a member.
+    Decide(usize),
+    /// To tell a node of a view.
+    Tell(u64, usize),
 }
 
 /// What a step does wrong by itself.

@@ -1,8 +1,9 @@
 //! Everything that can happen next in a state, and what comes of it.
 
+use super::views::{Club, Lease};
 use super::{Budgets, Carried, Debt, Edge, Explored, Network, Node, Past, Standing, State, World, Wrong};
 use quorate_core::mutex::{Command, Event};
-use quorate_core::{Class, Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Time};
+use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Time};
 use quorate_sim::world::disk::Disk;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -67,6 +68,8 @@ impl<P: Explored> World<P> {
             disk: Disk::default(),
             standing: Standing::Outside,
             left: users.rounds,
+            spoke: false,
+            lease: if setup.views.is_some() { Lease::Valid } else { Lease::None },
         };
         let network = if setup.fifo { Network::Links(BTreeMap::new()) } else { Network::Bag(BTreeMap::new()) };
         let budgets = Budgets {
@@ -75,14 +78,20 @@ impl<P: Explored> World<P> {
             crashes: setup.crashes,
             restarts: setup.restarts,
             hasty_timers: setup.hasty_timers,
+            changes: setup.views.map_or(0, |views| views.changes),
         };
+        let club = setup.views.map(|_| Club::founding(setup.nodes));
         let past = Past::new(setup.nodes, users.order, users.fences);
         let mut state =
-            State { nodes: (0..setup.nodes).map(node).collect(), network, budgets, now: Time::ZERO, rates, past };
+            State { nodes: (0..setup.nodes).map(node).collect(), network, budgets, now: Time::ZERO, rates, past, club };
         for index in 0..setup.nodes {
             let durable = P::Durable::default();
             let mut doing = Doing::new(self, &mut state, index);
             doing.step(Input::Start { durable, incarnation: Incarnation::FIRST });
+            if let Some(view) = doing.state.club.as_ref().map(Club::view) {
+                doing.step(Input::View(view));
+                doing.step(Input::Lease(Time::NEVER));
+            }
         }
         state
     }
@@ -95,6 +104,7 @@ impl<P: Explored> World<P> {
         }
         self.deliveries(state, &mut edges);
         self.faults(state, &mut edges);
+        self.club_edges(state, &mut edges);
         edges.extend(self.pass_time(state));
         edges
     }
@@ -139,10 +149,13 @@ impl<P: Explored> World<P> {
                 doing.sync();
             }));
         }
-        if state.budgets.crashes > 0 {
+        self.lease_edges(state, node, edges);
+        let change = state.costs_a_change(node);
+        if state.budgets.crashes > 0 && (!change || state.budgets.changes > 0) {
             for survivors in 0..=at.disk.pending() {
                 edges.push(self.edge(state, node, false, |doing| {
                     doing.state.budgets.crashes -= 1;
+                    doing.state.budgets.changes -= u8::from(change);
                     doing.crash(survivors);
                 }));
             }
@@ -152,6 +165,7 @@ impl<P: Explored> World<P> {
     fn offers(&self, node: &Node<P>) -> Vec<Command> {
         let users = self.bounds.users;
         match node.standing {
+            Standing::Waiting | Standing::Inside if node.spoke => vec![],
             Standing::Outside if node.left == Some(0) => vec![],
             Standing::Outside if users.tries => vec![Command::Acquire, Command::Try],
             Standing::Outside => vec![Command::Acquire],
@@ -161,7 +175,13 @@ impl<P: Explored> World<P> {
         }
     }
 
-    fn edge(&mut self, state: &State<P>, node: usize, regular: bool, act: impl FnOnce(&mut Doing<'_, P>)) -> Edge<P> {
+    pub(super) fn edge(
+        &mut self,
+        state: &State<P>,
+        node: usize,
+        regular: bool,
+        act: impl FnOnce(&mut Doing<'_, P>),
+    ) -> Edge<P> {
         let mut to = state.clone();
         let mut doing = Doing::new(self, &mut to, node);
         act(&mut doing);
@@ -230,10 +250,11 @@ impl<P: Explored> World<P> {
         let mut due: Vec<Debt> =
             state.network.distinct().iter().map(|((message, _), _)| Debt::Deliver(*message)).collect();
         for (index, node) in state.nodes.iter().enumerate() {
-            due.extend((node.standing == Standing::Inside).then_some(Debt::Leave(index)));
+            due.extend((node.standing == Standing::Inside && !node.spoke).then_some(Debt::Leave(index)));
             due.extend(node.timers.keys().map(|timer| Debt::Fire(index, *timer)));
             due.extend((node.disk.pending() > 0).then_some(Debt::Sync(index)));
         }
+        due.extend(state.due_of_club());
         due.sort_unstable();
         due.dedup();
         due
@@ -286,11 +307,11 @@ impl Network {
 }
 
 /// A transition in the making.
-struct Doing<'a, P: Explored> {
+pub(super) struct Doing<'a, P: Explored> {
     world: &'a mut World<P>,
-    state: &'a mut State<P>,
-    node: usize,
-    pays: Vec<Debt>,
+    pub(super) state: &'a mut State<P>,
+    pub(super) node: usize,
+    pub(super) pays: Vec<Debt>,
     wrong: Vec<Wrong>,
 }
 
@@ -299,7 +320,7 @@ impl<'a, P: Explored> Doing<'a, P> {
         Self { world, state, node, pays: Vec::new(), wrong: Vec::new() }
     }
 
-    fn at(&mut self) -> &mut Node<P> {
+    pub(super) fn at(&mut self) -> &mut Node<P> {
         &mut self.state.nodes[self.node]
     }
 
@@ -310,6 +331,8 @@ impl<'a, P: Explored> Doing<'a, P> {
             node.left = node.left.map(|left| left - 1);
             self.state.past.asks(self.node);
         }
+        let speaks = matches!(command, Command::Cancel | Command::Release);
+        self.at().spoke = speaks && self.world.bounds.users.views;
         self.step(Input::Command(command));
     }
 
@@ -335,6 +358,10 @@ impl<'a, P: Explored> Doing<'a, P> {
         node.timers.clear();
         node.disk.crash(survivors);
         node.standing = Standing::Down;
+        node.spoke = false;
+        if node.lease != Lease::None {
+            node.lease = Lease::Lost;
+        }
         if waited {
             self.state.past.ends(self.node, &mut self.state.network);
         }
@@ -350,7 +377,7 @@ impl<'a, P: Explored> Doing<'a, P> {
         self.step(Input::Start { durable, incarnation });
     }
 
-    fn step(&mut self, input: Input<P>) {
+    pub(super) fn step(&mut self, input: Input<P>) {
         let now = shown(self.state.now, self.state.rates[self.node]);
         let mut protocol = self.at().protocol.take().unwrap();
         let mut ears = Ears(Vec::new());
@@ -381,6 +408,10 @@ impl<'a, P: Explored> Doing<'a, P> {
                 let number = self.world.number_timer(&timer);
                 let timed = self.world.bounds.setup.timing.is_some();
                 let now = shown(self.state.now, self.state.rates[self.node]);
+                if now + span.earliest == Time::NEVER {
+                    self.at().timers.remove(&number);
+                    return;
+                }
                 let due = |length| if timed { now + length } else { Time::ZERO };
                 self.at().timers.insert(number, (due(span.earliest), due(span.latest)));
                 self.pays.push(Debt::Fire(self.node, number));
@@ -400,7 +431,7 @@ impl<'a, P: Explored> Doing<'a, P> {
         let from = NodeId::from_index(self.node);
         let known = self.state.past.known_to(self.node);
         // A wrapper sends a parcel again as control traffic; what its sender knew counts from the first time.
-        if let Some(parcel) = message.parcel().filter(|_| message.class() != Class::Control) {
+        if let Some(parcel) = message.parcel().filter(|_| !message.again()) {
             self.state.past.packs(from, to, parcel);
         }
         let known = if message.wrapped() { Default::default() } else { known };
@@ -410,6 +441,7 @@ impl<'a, P: Explored> Doing<'a, P> {
 
     fn tell(&mut self, event: Event) {
         let waited = self.at().standing == Standing::Waiting;
+        self.at().spoke &= matches!(event, Event::Extended { .. });
         match event {
             Event::Entered { fence, .. } => {
                 if !waited {
@@ -418,13 +450,13 @@ impl<'a, P: Explored> Doing<'a, P> {
                 self.at().standing = Standing::Inside;
                 self.state.past.enters(self.node, fence, &mut self.state.network, &mut self.wrong);
             }
-            Event::Left | Event::Denied | Event::Cancelled => {
+            Event::Left | Event::Lost | Event::Denied | Event::Cancelled => {
                 self.at().standing = Standing::Outside;
                 if waited {
                     self.state.past.ends(self.node, &mut self.state.network);
                 }
             }
-            Event::Refused(_) | Event::Extended { .. } | Event::Lost => {}
+            Event::Refused(_) | Event::Extended { .. } => {}
         }
     }
 }
