@@ -54,7 +54,11 @@ impl NodeArgs {
         }
         self.families.refuse_others(F::FAMILY, &self.algorithm)?;
         let me = NodeId::new(self.id).context("Nodes are numbered from 1; write for example --id 1.")?;
-        let kept = quorate_live::spec::<F>(&self.algorithm, 1, self.seed, self.settings::<F>(1)?);
+        let nodes = match &self.peers {
+            Peers::Known(peers) => peers.len() + 1,
+            Peers::FromInput => self.nodes.unwrap_or(1),
+        };
+        let kept = quorate_live::spec::<F>(&self.algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
         ensure!(
             self.data.is_some() || !F::codec(&kept, entry).saves(),
             "{} keeps promises on its disk, and a node that forgets them can break those of the whole group: give it a \

@@ -29,9 +29,18 @@ fn upheaval(algorithm: &str) {
     // Whoever reads the journal again comes to the same.
     let again = run_in(folder.path(), "replay run.journal --json").json(0);
     assert_eq!(again["mutex"], report["mutex"]);
-    let picture = run_in(folder.path(), "draw run.journal --svg run.svg").ok(0);
-    assert!(picture.contains("run.svg"), "{picture}");
-    assert!(std::fs::read_to_string(folder.path().join("run.svg")).unwrap().contains("view 2"), "bands of views");
+}
+
+/// Members that keep their membership themselves tell it to nobody but themselves, and still it is in the picture.
+#[test]
+fn views_of_members_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "sim central --views --membership replica --entries 6 --think uniform:0s..1s --fault 'crash 2 at 1s' \
+                --trace run.journal";
+    run_in(folder.path(), line).ok(0);
+    run_in(folder.path(), "draw run.journal --from 995ms --to 1100ms --svg run.svg").ok(0);
+    let picture = std::fs::read_to_string(folder.path().join("run.svg")).unwrap();
+    assert!(picture.contains("view 2: 1,3"), "bands of views");
 }
 
 #[test]
