@@ -312,8 +312,8 @@ mod tests {
             "drift 2 by",
         ];
         expect![[r#"
-            'crsh' is not a fault; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link.
-            'banana' is not a fault. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link.
+            'crsh' is not a fault; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link.
+            'banana' is not a fault. Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link.
             '' lacks a fault; write for example 'crash 2 at 10ms'.
             'at 5ms' lacks a fault; write for example 'crash 2 at 10ms'.
             'crash' lacks a node; write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].

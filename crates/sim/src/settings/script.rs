@@ -346,9 +346,9 @@ mod tests {
         ];
         let sentences = texts.map(|text| parse(text).unwrap_err().to_string() + "\n").concat();
         expect![[r#"
-            Line 3, 'crsh 2 at 5ms': 'crsh' is not a fault or a command; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
-            Line 1, 'acqire 2 at 5ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
-            Line 1: 'banana' is not a fault or a command. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            Line 3, 'crsh 2 at 5ms': 'crsh' is not a fault or a command; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            Line 1, 'acqire 2 at 5ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            Line 1: 'banana' is not a fault or a command. Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
             Line 1: 'acquire' lacks a node; write COMMAND NODE [at TIME].
             Line 1, 'acquire two at 5ms': 'two' is not a node's number; write for example 2.
             Line 1, 'acquire 2 3 at 5ms': '3' makes no sense in 'acquire 2 3'. Write COMMAND NODE [at TIME].
@@ -358,11 +358,11 @@ mod tests {
             Line 1: 'at 5ms' lacks a fault or a command; write for example 'crash 2 at 10ms'.
             Line 1: 'crash 2 at 5ms for' lacks a length after 'for'; write for example 'for 20ms'.
             Line 1, 'cut 1 | 1': '1 | 1' puts node 1 on two sides; leave it on one.
-            Line 2: 'heal\u{7}' is not a fault or a command; did you mean 'heal'? Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            Line 2: 'heal\u{7}' is not a fault or a command; did you mean 'heal'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
         "#]].assert_eq(&sentences);
         let without_commands = Script::parse("acquire 2", &[]).unwrap_err().to_string() + "\n";
         expect![[r#"
-            Line 1, 'acquire 2': 'acquire' is not a fault. Faults are crash, restart, pause, resume, disk, cut, heal, skew, drift, link. Directions are message, timer, sync.
+            Line 1, 'acquire 2': 'acquire' is not a fault. Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Directions are message, timer, sync.
         "#]].assert_eq(&without_commands);
     }
 
