@@ -45,8 +45,10 @@ fn shapes(entry: &Entry) -> Vec<CheckSpec> {
 fn counterexamples_replay_and_break_the_same_property() {
     let mut seen = BTreeMap::new();
     for entry in all().iter().chain(fixtures()).filter(|entry| entry.family() == Family::Mutex) {
+        // Of what is right nothing is to be replayed, so that one way through it is enough.
+        let ways: &[bool] = if entry.profile().flaw.is_some() { &[false, true] } else { &[true] };
         for mut spec in shapes(entry) {
-            for reduce in [false, true] {
+            for &reduce in ways {
                 spec.effort.reduce = reduce;
                 replay_all(&checked(&spec), &spec.command(), &mut seen);
             }
