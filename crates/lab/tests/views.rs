@@ -198,3 +198,22 @@ fn members_that_keep_their_membership_themselves_bear_it_too() {
         assert!(summary.failed == 0, "{algorithm}: {:?}", summary.first_failure);
     }
 }
+
+/// Word of the death of a life that comes when the next one is in already must not put that one out.
+#[test]
+fn late_word_of_a_death_ends_no_later_life() {
+    let views = ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() };
+    let settings = Settings {
+        entries: 40,
+        hold: Some(Latency::Fixed(Duration::from_millis(100))),
+        think: Some(Latency::Fixed(Duration::ZERO)),
+        views: Some(views),
+        ..Settings::default()
+    };
+    let latency = Latency::LongTail { median: Duration::from_millis(10) };
+    let faults: Vec<TimedFault> =
+        ["crash 2 at 1500ms for 15ms", "crash 2 at 2500ms for 15ms"].map(|fault| fault.parse().unwrap()).into();
+    let spec = Spec { nodes: 3, latency, settings, faults, ..Spec::<Mutex>::new("central") };
+    let summary = sweep::run(&Sweep { spec, seeds: 150, threads: 2, keep_going: false }, |_| true).unwrap();
+    assert!(summary.failed == 0, "{:?}", summary.first_failure);
+}

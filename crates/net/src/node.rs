@@ -202,7 +202,7 @@ where
             Next::Letter(Letter::Stop) => return false,
             Next::Letter(Letter::View(view)) => self.engine.view(view, &mut self.post),
             Next::Letter(Letter::Suspect(node, is_suspect)) => self.engine.suspect(node, is_suspect, &mut self.post),
-            Next::Parcel(parcel) => self.open(&parcel),
+            Next::Parcel(parcel) => return self.open_in_turn(&parcel),
             Next::Command(command) => self.engine.command(command, &mut self.post),
             Next::Own(number, message) => {
                 let sender = Sender { node: self.post.me, incarnation: self.incarnation, number };
@@ -211,6 +211,18 @@ where
             Next::Report(report) => self.engine.disk(report, &mut self.post),
             Next::Timer | Next::Drained => {}
         }
+        true
+    }
+
+    /// Word that a process is gone was given before anything that its next life says, and is taken before it: else it would be word of
+    /// that life. It may have come between the looks at the letters and at the parcels. Tells whether the node goes on.
+    fn open_in_turn(&mut self, parcel: &Parcel) -> bool {
+        while let Ok(letter) = self.letters.try_recv() {
+            if !self.take(Next::Letter(letter)) {
+                return false;
+            }
+        }
+        self.open(parcel);
         true
     }
 

@@ -89,6 +89,8 @@ struct Node {
     asked: Time,
     /// Up to when the entry holds, on the node's own clock.
     until: Time,
+    /// Who entered since, though this entry, which had lapsed, would not have let it.
+    succeeded_by: Option<NodeId>,
     /// What it knew, where order is watched.
     clock: VectorClock,
 }
@@ -100,6 +102,7 @@ impl Default for Node {
             access: Access::Exclusive,
             asked: Time::ZERO,
             until: Time::NEVER,
+            succeeded_by: None,
             clock: VectorClock::default(),
         }
     }
@@ -217,6 +220,7 @@ impl Properties {
             Standing::Outside | Standing::Inside => {}
         }
         self.check_exclusion(time, node, "entered");
+        self.succeed(node);
         self.check_fence(time, node, fence);
         self.check_order(time, node);
         self.check_overtaking(time, node);
@@ -243,6 +247,25 @@ impl Properties {
         let since = self.nodes.get(node.index()).map_or(time, |state| state.asked.min(first.asked));
         let text = format!("node {node} {came} while node {} was inside", NodeId::from_index(index));
         self.exclusion = Some(Violation { time, line: self.lines, since, text });
+    }
+
+    /// Whoever is inside beside a new entry that it excludes has lapsed, if all is well, and must not go on.
+    fn succeed(&mut self, node: NodeId) {
+        let access = self.access(node);
+        for (index, state) in self.nodes.iter_mut().enumerate() {
+            let is_passed = index != node.index() && state.standing == Standing::Inside;
+            if is_passed && access.conflicts(state.access) {
+                state.succeeded_by = Some(node);
+            }
+        }
+    }
+
+    /// An entry that lapsed goes on only if nobody was inside meanwhile, not even one who has left again.
+    fn check_succession(&mut self, time: Time, node: NodeId) {
+        let Some(state) = self.nodes.get(node.index()).filter(|_| self.exclusion.is_none()) else { return };
+        let Some(successor) = state.succeeded_by else { return };
+        let text = format!("node {node} went on inside after node {successor} had entered");
+        self.exclusion = Some(Violation { time, line: self.lines, since: state.asked, text });
     }
 
     /// A lease that is over when it is told of ends what it would have been valid for.
@@ -333,12 +356,13 @@ impl Observer<Command, Event> for Properties {
         match (before, change) {
             (Standing::Outside, Change::Asks(patience, access)) => self.asks(time, node, patience, access),
             (before, Change::Enters { fence, until }) => {
-                state.until = until;
+                (state.until, state.succeeded_by) = (until, None);
                 self.enters(time, node, before, fence);
             }
             (Standing::Inside, Change::Extends { until }) => {
                 state.until = until;
                 self.check_exclusion(time, node, "went on inside");
+                self.check_succession(time, node);
             }
             (Standing::Inside, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => self.inside -= 1,
             (Standing::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {

@@ -2,13 +2,15 @@
 
 use super::{Pending, Simulated, World};
 use crate::moment::{Observer, Taken};
-use quorate_core::{Input, NodeId, WriteOf};
+use quorate_core::{Incarnation, Input, NodeId, WriteOf};
 use serde::Serialize;
 
 /// What one node hears of another.
 pub(super) struct Obituary {
     pub(super) node: NodeId,
     of: NodeId,
+    /// Which life of it is gone or back.
+    life: Incarnation,
     is_gone: bool,
 }
 
@@ -29,17 +31,24 @@ where
             return;
         }
         let (latency, _) = self.around.network.usual();
+        let Some(life) = self.slots.get(of.index()).map(|slot| slot.host.incarnation()) else { return };
         for node in (0..self.slots.len()).map(NodeId::from_index).filter(|node| *node != of) {
             let network = &self.around.network;
             if !network.is_cut(of, node) && !network.is_cut(node, of) {
                 let at = self.around.time + self.around.node_dice.length(latency);
-                self.around.push(at, Pending::Obituary(Obituary { node, of, is_gone }));
+                self.around.push(at, Pending::Obituary(Obituary { node, of, life, is_gone }));
             }
         }
     }
 
+    /// What is refused is a dial, and between real processes a life that is gone is told before its successor can speak. So word that
+    /// comes so late that the next life has begun is no word any more: whoever dials by then is answered.
     pub(super) fn hear_obituary(&mut self, obituary: &Obituary) {
-        let Obituary { node, of, is_gone } = *obituary;
+        let Obituary { node, of, life, is_gone } = *obituary;
+        let present = self.slots.get(of.index()).map(|slot| slot.host.incarnation());
+        if present != Some(life) {
+            return;
+        }
         if is_gone {
             self.tell(node, Taken::Suspect(of));
             self.step(node, Input::Suspect(of));

@@ -45,6 +45,26 @@ impl<O: Observer<Command, Event>> Tale<O> {
         self.effect(millis, number, Done::Emit(&Event::entered(fence)))
     }
 
+    /// The entry comes with this fence, and holds up to an instant of the node's clock.
+    pub(crate) fn enters_until(self, millis: i64, number: u32, counter: u64, until: i64) -> Self {
+        let fence = Fence { epoch: Epoch(0), counter };
+        self.effect(millis, number, Done::Emit(&Event::Entered { fence, until: ms(until) }))
+    }
+
+    pub(crate) fn is_extended(self, millis: i64, number: u32, until: i64) -> Self {
+        self.effect(millis, number, Done::Emit(&Event::Extended { until: ms(until) }))
+    }
+
+    pub(crate) fn loses(self, millis: i64, number: u32) -> Self {
+        self.effect(millis, number, Done::Emit(&Event::Lost))
+    }
+
+    /// From here on the clock of a node runs at another rate.
+    pub(crate) fn drifts(mut self, millis: i64, fault: &str) -> Self {
+        self.observer.observe(&Moment::World { time: ms(millis), what: Happening::Changed { text: fault } });
+        self
+    }
+
     pub(crate) fn leaves(self, millis: i64, number: u32) -> Self {
         self.input(millis, number, Taken::Command(&Command::Release)).effect(millis, number, Done::Emit(&Event::Left))
     }

@@ -16,8 +16,8 @@
 //! VW-8  asked while we are still → keep the command, and take it before anything else once we act
 //! ```
 //!
-//! Why it is safe: the service commits a view without a member only after that member left, or its lease has run out by the service's
-//! clock, which is later than by the member's own. So whoever acts in an older view than the latest one that is acted in is a member of that
+//! Why it is safe: the service commits a view without a member only after that member left or died, or its lease has run out by the
+//! service's clock, which is later than by the member's own. So whoever acts in an older view than the latest one that is acted in is a member of that
 //! one too, and has sent it a report; and who has sent a report acts in no view before it any more. What the reports say is therefore
 //! all that is left of the views before: at most one of them says *inside* (or several who only read), and every member begins from the
 //! same reports.
@@ -26,7 +26,7 @@
 //!
 //! Assumes: each view has one list of members, whoever is told of it; leases are as above, and a member is told of one only after the
 //! view in which its stay began; what a message names as its sender is true. Members of a view can reach each other, or else a later view
-//! comes.
+//! comes: until then whoever lacks a report waits, and nothing here asks for that view.
 //!
 //! When it fails: with clocks that drift beyond the bound, or a service that does not wait, two may be inside; the fence at the resource
 //! then still refuses the older one, since the view's number is part of it.
