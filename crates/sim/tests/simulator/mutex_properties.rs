@@ -229,7 +229,7 @@ fn an_entry_that_lapsed_excludes_nobody_and_one_that_holds_does() {
     assert_eq!(breaches(&first().enters_until(10, 2, 2, 20).loses(12, 1).leaves(15, 2)), "");
     let early = first().enters_until(9, 2, 2, 20);
     assert!(breaches(&early).contains("9ms exclusion: node 2 entered while node 1 was inside"), "{}", breaches(&early));
-    let extended = first().is_extended(5, 1, 15).enters_until(10, 2, 2, 20);
+    let extended = first().stays_until(5, 1, 15).enters_until(10, 2, 2, 20);
     assert!(breaches(&extended).contains("node 2 entered while node 1 was inside"), "{}", breaches(&extended));
 }
 
@@ -243,11 +243,11 @@ fn what_counts_is_the_clock_of_the_one_inside() {
 #[test]
 fn a_lapsed_entry_goes_on_only_if_nobody_was_inside_meanwhile() {
     let lapsed = || leased().asks(0, 1).asks(0, 2).enters_until(1, 1, 1, 10);
-    assert_eq!(breaches(&lapsed().is_extended(15, 1, 25).leaves(20, 1).enters(21, 2, 2)), "");
-    let beside = lapsed().enters_until(11, 2, 2, 20).is_extended(15, 1, 25);
+    assert_eq!(breaches(&lapsed().stays_until(15, 1, 25).leaves(20, 1).enters(21, 2, 2)), "");
+    let beside = lapsed().enters_until(11, 2, 2, 20).stays_until(15, 1, 25);
     assert!(breaches(&beside).contains("node 1 went on inside while node 2 was inside"), "{}", breaches(&beside));
-    let after = lapsed().enters_until(11, 2, 2, 20).leaves(12, 2).is_extended(15, 1, 25);
+    let after = lapsed().enters_until(11, 2, 2, 20).leaves(12, 2).stays_until(15, 1, 25);
     assert!(breaches(&after).contains("node 1 went on inside after node 2 had entered"), "{}", breaches(&after));
     let again = lapsed().enters_until(11, 2, 2, 20).loses(12, 1).leaves(12, 2).asks(13, 1).enters_until(14, 1, 3, 20);
-    assert_eq!(breaches(&again.is_extended(15, 1, 25)), "");
+    assert_eq!(breaches(&again.stays_until(15, 1, 25)), "");
 }

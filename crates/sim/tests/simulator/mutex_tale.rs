@@ -51,7 +51,7 @@ impl<O: Observer<Command, Event>> Tale<O> {
         self.effect(millis, number, Done::Emit(&Event::Entered { fence, until: ms(until) }))
     }
 
-    pub(crate) fn is_extended(self, millis: i64, number: u32, until: i64) -> Self {
+    pub(crate) fn stays_until(self, millis: i64, number: u32, until: i64) -> Self {
         self.effect(millis, number, Done::Emit(&Event::Extended { until: ms(until) }))
     }
 
