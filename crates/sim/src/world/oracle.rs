@@ -284,6 +284,9 @@ where
                 self.tell(node, Taken::View(&view));
                 self.step(node, Input::View(view));
             }
+            // An answer that came too late renews nothing, and ends nothing.
+            News::Lease(until)
+                if self.slots.get(node.index()).is_some_and(|slot| until <= slot.host.now(self.around.time)) => {}
             News::Lease(until) => {
                 self.tell(node, Taken::Lease(until));
                 self.step(node, Input::Lease(until));
