@@ -50,7 +50,10 @@ pub enum LabError {
         sizes: &'static str,
     },
     /// The algorithm cannot go from one view to the next.
-    #[error("'{name}' cannot run in views: 'quorate explain {name}' says why. Without --views it runs as in the book.")]
+    #[error(
+        "'{name}' cannot run in views: it takes silence for an answer, or has no fences, or is wrong on purpose; 'quorate explain \
+         {name}' tells about it. Without --views it runs as in the book."
+    )]
     NoViews {
         /// The algorithm.
         name: String,
@@ -65,6 +68,20 @@ pub enum LabError {
         keepalive: quorate_sim::settings::Length,
         /// For how long a lease is trusted.
         trusted: quorate_sim::settings::Length,
+    },
+    /// Leases are renewed so often that nothing else happens.
+    #[error("A keepalive every {keepalive} leaves no time for anything else: give a --keepalive of {least} or more.")]
+    HastyKeepalive {
+        /// How long after a renewal the next one is asked for.
+        keepalive: quorate_sim::settings::Length,
+        /// The shortest one that makes sense.
+        least: quorate_sim::settings::Length,
+    },
+    /// A bound that has a direction.
+    #[error("--drift-bound {bound} has a direction, but clocks may be off either way: give {} instead.", unsigned(*bound))]
+    NegativeDriftBound {
+        /// The bound.
+        bound: quorate_sim::settings::Ppm,
     },
     /// More nodes than an id can number.
     #[error("{nodes} nodes are too many: at most {most} fit.")]
@@ -145,6 +162,10 @@ pub enum LabError {
         /// What the system says.
         reason: std::io::Error,
     },
+}
+
+fn unsigned(bound: quorate_sim::settings::Ppm) -> String {
+    format!("{}ppm", bound.parts().unsigned_abs())
 }
 
 fn only(nodes: usize) -> String {

@@ -186,6 +186,16 @@ impl<F: FamilyLab> Spec<F> {
         self.bound.map_or_else(|| most(self.latency), |Length(bound)| bound)
     }
 
+    /// How long a question and its answer take at most, if that has a bound. A node may be busy with others meanwhile.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        let bounded = |latency| match latency {
+            Latency::Fixed(_) | Latency::Uniform { .. } => Some(most(latency)),
+            Latency::LongTail { .. } => None,
+        };
+        let busy = bounded(self.processing)?.times(4 * self.nodes as u64);
+        Some(bounded(self.latency)?.times(2) + busy)
+    }
+
     /// Whether messages can be lost or repeated.
     fn can_lose(&self) -> bool {
         !self.loss.is_zero()

@@ -11,7 +11,7 @@ use quorate_lab::{FamilyLab, Mutex, Spec};
 use quorate_registry::{Entry, MutexEntry, all};
 use quorate_sim::mutex::Pattern;
 use quorate_sim::run::Ending;
-use quorate_sim::settings::{Latency, TimedFault};
+use quorate_sim::settings::{Latency, Length, TimedFault};
 
 /// Every algorithm that runs in views.
 fn in_views() -> impl Iterator<Item = &'static MutexEntry> {
@@ -216,4 +216,72 @@ fn late_word_of_a_death_ends_no_later_life() {
     let spec = Spec { nodes: 3, latency, settings, faults, ..Spec::<Mutex>::new("central") };
     let summary = sweep::run(&Sweep { spec, seeds: 150, threads: 2, keep_going: false }, |_| true).unwrap();
     assert!(summary.failed == 0, "{:?}", summary.first_failure);
+}
+
+fn replicas(algorithm: &str, fault: &str) -> Spec<Mutex> {
+    let settings = Settings {
+        entries: 60,
+        think: Some(Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(600) }),
+        views: Some(ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() }),
+        ..Settings::default()
+    };
+    Spec { settings, faults: vec![fault.parse().unwrap()], ..Spec::<Mutex>::new(algorithm) }
+}
+
+/// A full disk keeps a replica from learning of leases. It is removed, and let in again when there is room.
+#[test]
+fn a_full_disk_stops_its_own_member_alone() {
+    for algorithm in ["central", "ricart-agrawala", "token-ring"] {
+        let report = run(&replicas(algorithm, "disk 2 full at 600ms for 300s")).unwrap();
+        assert!(report.holds(), "{algorithm}: {:?}", report.verdicts);
+        let views = report.summary.views.as_ref().unwrap();
+        assert!(views.epoch >= 3, "{algorithm}: it was in all the time, or never again");
+    }
+}
+
+/// Users of a node that lost its disk wait for ever, and no others do.
+#[test]
+fn an_empty_disk_stops_its_own_member_alone() {
+    for algorithm in ["central", "ricart-agrawala", "token-ring"] {
+        let mut spec = replicas(algorithm, "crash 2 at 600ms");
+        spec.faults.push("restart 2 blank at 900ms".parse().unwrap());
+        let report = run(&spec).unwrap();
+        let served = report.verdicts.iter().find(|verdict| verdict.name == "served").unwrap();
+        let text = &served.violation.as_ref().unwrap().text;
+        assert!(text.starts_with("node 2 asked") && !text.contains("more wait"), "{algorithm}: {text}");
+    }
+}
+
+/// No lease can be renewed in time, so members freeze now and then and are overtaken, and that is nobody's fault.
+#[test]
+fn what_is_promised_inside_a_view_is_not_held_against_members_that_freeze() {
+    let hasty = |lease, keepalive| ViewSettings {
+        lease: Length(Duration::from_millis(lease)),
+        keepalive: Length(Duration::from_millis(keepalive)),
+        ..ViewSettings::default()
+    };
+    let judged = |views| {
+        let settings = Settings { views: Some(views), ..Settings::default() };
+        let report = run(&Spec { settings, ..Spec::<Mutex>::new("central") }).unwrap();
+        assert!(report.holds(), "{:?}", report.verdicts);
+        report.verdicts.iter().any(|verdict| verdict.name == "overtaking-bounded")
+    };
+    assert!(!judged(hasty(3, 1)));
+    assert!(judged(ViewSettings::default()));
+}
+
+#[test]
+fn terms_that_make_no_sense_are_refused_with_what_to_do() {
+    let refusal = |change: fn(&mut ViewSettings)| {
+        let mut views = ViewSettings::default();
+        change(&mut views);
+        let settings = Settings { views: Some(views), ..Settings::default() };
+        run(&Spec { settings, ..Spec::<Mutex>::new("central") }).unwrap_err().to_string()
+    };
+    let zero = refusal(|views| views.keepalive = Length(Duration::ZERO));
+    assert!(zero.contains("leaves no time") && zero.contains("10us"), "{zero}");
+    let negative = refusal(|views| views.drift_bound = "-5ppm".parse().unwrap());
+    assert!(negative.contains("give 5ppm instead"), "{negative}");
+    let late = refusal(|views| views.lease = views.keepalive);
+    assert!(late.contains("too late"), "{late}");
 }

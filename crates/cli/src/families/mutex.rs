@@ -193,8 +193,11 @@ impl Present for Mutex {
 
     fn not_judged(figures: &Figures<'_, Self>, out: &mut dyn Write) -> io::Result<()> {
         if figures.entry.facts.order == ServiceOrder::HappenedBefore && figures.summary.out_of_order.is_none() {
-            let why = paint::dim("not judged: the group is too large for vector clocks");
-            property(Kind::Always, "happened-before-order", &why, out)?;
+            let why = match figures.spec.settings.views {
+                Some(_) => "not judged: it is promised inside a view, and here views change or members freeze",
+                None => "not judged: the group is too large for vector clocks",
+            };
+            property(Kind::Always, "happened-before-order", &paint::dim(why), out)?;
         }
         Ok(())
     }

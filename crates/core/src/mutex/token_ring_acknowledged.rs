@@ -42,7 +42,8 @@
 //! the synchronous model does silence mean death. The member that was taken for dead is skipped from then on, and waits
 //! in vain, unless the acknowledgement comes after all. A second token goes round until it meets a node that has seen a
 //! younger one. A node that stands still for longer than the bound is taken for dead too. Nodes must not
-//! restart: the lowest member brings a second token, and others skip who was dead once.
+//! restart: the lowest member brings a second token, and others skip who was dead once. It cannot run in views: there silence is never
+//! evidence, and `token-ring` needs none to go on without the dead.
 //!
 //! Try: answered when the token comes, as in `token-ring`; if it is lost, when there is a new one.
 //!

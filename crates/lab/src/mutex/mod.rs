@@ -214,7 +214,7 @@ impl FamilyLab for Mutex {
         let Settings { requesters, workload, entries, .. } = &spec.settings;
         let requesters = if requesters.is_empty() { spec.nodes } else { requesters.len() };
         // What is promised of the order of requests is promised inside a view.
-        let is_upset = spec.settings.views.is_some() && !spec.is_calm();
+        let is_upset = spec.settings.views.is_some_and(|views| !views.is_steady(spec));
         let overtaking = match entry.facts.fairness {
             _ if is_upset => None,
             Fairness::None => None,
@@ -256,7 +256,12 @@ impl FamilyLab for Mutex {
         let usual = spec.usual_limits();
         let restless = find(&spec.algorithm).and_then(Self::entry).is_some_and(|entry| entry.facts.restless);
         let ends_at_once = restless || spec.settings.views.is_some();
-        Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, ..usual }
+        // Leases are renewed for ever, also of a group that no message can get through in time.
+        let patience = spec
+            .settings
+            .views
+            .map_or(usual.patience, |views| usual.patience.min(views.terms().lease.max(spec.typical()).times(200)));
+        Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, patience, ..usual }
     }
 
     fn views(spec: &Spec<Self>) -> Option<Views> {

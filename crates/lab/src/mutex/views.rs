@@ -10,6 +10,9 @@ use quorate_sim::Views;
 use quorate_sim::settings::{Length, Ppm};
 use serde::{Deserialize, Serialize};
 
+/// With shorter ones a run takes for ever.
+const LEAST_KEEPALIVE: Duration = Duration::from_micros(10);
+
 /// That an algorithm runs in views, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewSettings {
@@ -69,13 +72,27 @@ impl ViewSettings {
         }
     }
 
+    /// Whether members act from the beginning to the end: nothing goes wrong, and every lease is renewed in time. Where the members found
+    /// their group themselves, users ask before it stands.
+    pub(super) fn is_steady(&self, spec: &Spec<Mutex>) -> bool {
+        let terms = self.terms();
+        let renewed = spec.round_trip().is_some_and(|answer| terms.keepalive + answer < terms.trusted());
+        renewed && spec.is_calm() && self.membership != Keeper::Replica
+    }
+
     /// Whether an algorithm can run like this.
     pub(super) fn validate(&self, spec: &Spec<Mutex>, entry: &MutexEntry) -> Result<(), LabError> {
         if entry.views.is_none() {
             return Err(LabError::NoViews { name: spec.algorithm.clone() });
         }
+        if self.drift_bound.parts() < 0 {
+            return Err(LabError::NegativeDriftBound { bound: self.drift_bound });
+        }
         let terms = self.terms();
-        if terms.keepalive == Duration::ZERO || terms.keepalive >= terms.trusted() {
+        if terms.keepalive < LEAST_KEEPALIVE {
+            return Err(LabError::HastyKeepalive { keepalive: self.keepalive, least: Length(LEAST_KEEPALIVE) });
+        }
+        if terms.keepalive >= terms.trusted() {
             return Err(LabError::LateKeepalive { keepalive: self.keepalive, trusted: Length(terms.trusted()) });
         }
         Ok(())

@@ -7,7 +7,8 @@
 //! ```text
 //! ME-1  it leads, without a group   → found it: its members and the terms of their leases go into the log, and only the first time counts
 //! ME-2  a keepalive, another leader → ask the leader to renew our lease, or to let this life of ours in; the request carries the instant
-//!                                     of asking on our clock
+//!                                     of asking on our clock. Who learns nothing from its own replica for a lease's length keeps
+//!                                     silent, so that it is removed, and a life other than the first until it has learnt of a view
 //! ME-3  asked while it leads        → put the request of its sender into the log, unless a like one is under way; it is made again
 //! ME-4  a view is applied           → tell the protocol inside; if we are not in, or have no lease in it, ask at once
 //! ME-5  our request is applied      → we have a lease, which counts from the instant we asked
@@ -129,11 +130,22 @@ impl<P: InViews> Member<P> {
 
     fn keep_alive(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         out.set_timer(Timer::Keepalive, Span::exactly(self.plan.terms.keepalive));
-        self.attend(now, out);
+        if !self.is_behind(now) {
+            self.attend(now, out);
+        }
     }
 
-    /// ME-2.
+    /// ME-2. A replica whose disk is full, say, cannot tell us of the leases that its peers see renewed: in the view we would be frozen, and
+    /// everyone would wait for us. When nobody led for so long, we ask the next leader as soon as there is one.
+    fn is_behind(&self, now: Time) -> bool {
+        now.since(self.heard.1) > self.plan.terms.lease
+    }
+
+    /// ME-2. Whoever lost its disk never learns of a view, and if it were let in, everyone would wait for it in vain.
     fn attend(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        if self.view.is_none() && self.life != Incarnation::FIRST {
+            return;
+        }
         let node = self.me;
         let request = match self.stay() {
             Some(stay) => Request::Renew { node, stay },

@@ -25,6 +25,10 @@ impl Stage {
     }
 }
 
+fn everyone_but(absent: NodeId) -> Vec<u32> {
+    everyone().filter(|node| *node != absent).map(|node| node.number()).collect()
+}
+
 fn loses_nothing() -> Loses {
     Box::new(|_, _, _| false)
 }
@@ -55,6 +59,42 @@ fn me_2_who_is_out_is_let_in_again_and_a_new_life_in_the_place_of_the_old() {
     stage.until("new life", |stage| stage.node(silent).viewed().acts(stage.now));
     let view = stage.node(silent).viewed().view().unwrap();
     assert_eq!(view.stay(silent).map(|stay| stay.incarnation), Some(Incarnation(1)));
+}
+
+#[test]
+fn me_2_who_lost_its_disk_asks_for_nothing_and_nobody_waits_for_it() {
+    let mut stage = Stage::settled();
+    let [blank, other] = stage.followers();
+    stage.kill(blank);
+    stage.until("removal", |stage| stage.view(other).0 == 2);
+    stage.wipe(blank);
+    stage.boot(blank);
+    stage.run_for(10_000);
+    assert!(stage.view(other).0 == 2 && stage.node(other).viewed().acts(stage.now), "{:?}", stage.view(other));
+}
+
+#[test]
+fn me_2_whose_replica_cannot_follow_keeps_silent_and_is_removed_until_it_can() {
+    let mut stage = Stage::settled();
+    let [deaf, other] = stage.followers();
+    // Heartbeats arrive, so that it knows who leads; what is in the log does not.
+    stage.loses = Box::new(move |_, to, letter| to == deaf && letter.kind() == "append");
+    stage.until("removal", |stage| stage.view(other) == (2, everyone_but(deaf)));
+    stage.run_for(10_000);
+    assert_eq!(stage.view(other).0, 2, "it asked to be let in");
+    stage.loses = loses_nothing();
+    stage.until("return", |stage| stage.view(deaf) == (3, vec![1, 2, 3]));
+    stage.until("acts", |stage| stage.node(deaf).viewed().acts(stage.now));
+}
+
+#[test]
+fn me_2_after_a_silence_of_all_everyone_acts_again() {
+    let mut stage = Stage::settled();
+    stage.loses = Box::new(|_, _, _| true);
+    stage.run_for(15_000);
+    assert!(everyone().all(|node| !stage.node(node).viewed().acts(stage.now)));
+    stage.loses = loses_nothing();
+    stage.until("leases", |stage| everyone().all(|node| stage.node(node).viewed().acts(stage.now)));
 }
 
 #[test]

@@ -130,6 +130,11 @@ impl Stage {
         actor.life = actor.life.next();
     }
 
+    /// The node's disk is empty.
+    pub(crate) fn wipe(&mut self, node: NodeId) {
+        self.actors[node.index()].durable = Durable::default();
+    }
+
     pub(crate) fn command(&mut self, node: NodeId, command: Command) {
         self.input(node, Input::Command(command));
     }
