@@ -132,7 +132,7 @@ impl Stage {
 
     /// The node's disk is empty.
     pub(crate) fn wipe(&mut self, node: NodeId) {
-        self.actors[node.index()].durable = Durable::default();
+        self.actors[node.index()].durable = Durable { wiped: true, ..Durable::default() };
     }
 
     pub(crate) fn command(&mut self, node: NodeId, command: Command) {
