@@ -256,12 +256,7 @@ impl FamilyLab for Mutex {
         let usual = spec.usual_limits();
         let restless = find(&spec.algorithm).and_then(Self::entry).is_some_and(|entry| entry.facts.restless);
         let ends_at_once = restless || spec.settings.views.is_some();
-        // Leases are renewed for ever, also of a group that no message can get through in time.
-        let patience = spec
-            .settings
-            .views
-            .map_or(usual.patience, |views| usual.patience.min(views.terms().lease.max(spec.typical()).times(200)));
-        Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, patience, ..usual }
+        Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, ..usual }
     }
 
     fn views(spec: &Spec<Self>) -> Option<Views> {
