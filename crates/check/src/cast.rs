@@ -5,7 +5,7 @@ use crate::findings::Setup;
 use crate::local::Checked;
 use crate::membership::Roll;
 use crate::stage::{Make, Stage};
-use crate::system::{Judge, Memory, System};
+use crate::system::{Criterion, Memory, System};
 use crate::tables::Tables;
 use crate::troupe::Troupe;
 use crate::users::Users;
@@ -17,7 +17,7 @@ pub(crate) fn troupe<'a, P, U>(
     users: &U,
     setup: &Setup,
     memory: Option<Memory>,
-    judges: &[(u8, Judge)],
+    judges: &[(u8, Criterion)],
     watched: u32,
 ) -> Troupe<'a>
 where
@@ -40,13 +40,14 @@ where
     P: Checked,
     U: Users<Command = P::Command, Event = P::Event> + Clone,
 {
-    let timed = setup.timing.is_some();
-    let mut stage = Stage::new(Arc::clone(make), users.clone(), setup.nodes, timed);
+    let mut stage = Stage::new(Arc::clone(make), users.clone(), setup);
     let mut system = System {
         nodes: setup.nodes,
         fifo: setup.fifo,
         until: setup.timing.map(|timing| timing.until),
         views: setup.views,
+        deaths: setup.deaths,
+        accord: users.accord(),
         memory: None,
         judges: Vec::new(),
         watched: 0,
@@ -63,6 +64,7 @@ where
     let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
     let choices = if drift == 0 { 1 } else { 1_u32 << setup.nodes };
     let founding = setup.views.map(|_| Roll::founding(setup.nodes));
+    stage.number_obituaries(&mut system.tables);
     let mut initial = Vec::new();
     for choice in 0..choices {
         let rate = |node: usize| if choice >> node & 1 == 0 { drift } else { -drift };

@@ -98,19 +98,17 @@ where
 
     fn by_breadth(&mut self, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
         let orders = Self::orders(effort, judgement);
-        if judgement.any(|judged| {
-            matches!(judged, Judged::ByState(_) | Judged::ByStep | Judged::ByDeadlock | Judged::ByFairRuns)
-        }) {
+        if judgement.any(|judged| !judged.is_about_the_past()) {
             self.states_by_breadth(orders, judgement, report);
         }
         if !judgement.goes_on(effort) {
-            judgement.end(End::FirstBreach, about_the_past);
+            judgement.end(End::FirstBreach, Judged::is_about_the_past);
         } else if let Some(memory) = self.memory(judgement) {
             let begin = Instant::now();
             let orders = Orders { stops: Stops::default(), ..orders };
             let explored = self.explore(Some(memory), orders, Phase::Past, judgement, report);
             judgement.past = Some(pass(explored.end, explored.progress, explored.kept_bytes, begin));
-            judgement.end(explored.end, about_the_past);
+            judgement.end(explored.end, Judged::is_about_the_past);
         }
     }
 
@@ -118,8 +116,7 @@ where
         let begin = Instant::now();
         let explored = self.explore(None, orders, Phase::States, judgement, report);
         judgement.states = pass(explored.end, explored.progress, explored.kept_bytes, begin);
-        judgement
-            .end(explored.end, |judged| matches!(judged, Judged::ByState(_) | Judged::ByStep | Judged::ByDeadlock));
+        judgement.end(explored.end, Judged::is_seen_at_once);
         let Some(served) = judgement.number(|judged| matches!(judged, Judged::ByFairRuns)) else { return };
         if judgement.is_broken(served) {
             return;
@@ -257,7 +254,8 @@ where
             judgement.leave_open(property, Open::TooLarge);
             order = None;
         }
-        (fences.is_some() || order.is_some()).then_some(Memory { order, fences })
+        let results = judgement.number(|judged| matches!(judged, Judged::ByResults));
+        (fences.is_some() || order.is_some() || results.is_some()).then_some(Memory { order, fences, results })
     }
 
     fn by_depth(&mut self, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
@@ -267,7 +265,7 @@ where
         let dug = self.dig(None, judgement, orders, Phase::States, report);
         judgement.states = pass(dug.end, dug.progress, dug.kept_bytes, begin);
         self.retrace_all(&initial, &dug.breaches, judgement);
-        judgement.end(dug.end, |judged| matches!(judged, Judged::ByState(_) | Judged::ByStep | Judged::ByDeadlock));
+        judgement.end(dug.end, Judged::is_seen_at_once);
         if let Some(served) = orders.stops.end {
             if self.setup.timing.is_some() {
                 judgement.leave_open(served, Open::BoundedTime);
@@ -278,7 +276,7 @@ where
             }
         }
         if !judgement.goes_on(effort) {
-            judgement.end(End::FirstBreach, about_the_past);
+            judgement.end(End::FirstBreach, Judged::is_about_the_past);
         } else if let Some(memory) = self.memory(judgement) {
             let begin = Instant::now();
             let orders = Orders { stops: Stops::default(), ..orders };
@@ -286,7 +284,7 @@ where
             let dug = self.dig(Some(memory), judgement, orders, Phase::Past, report);
             judgement.past = Some(pass(dug.end, dug.progress, dug.kept_bytes, begin));
             self.retrace_all(&initial, &dug.breaches, judgement);
-            judgement.end(dug.end, about_the_past);
+            judgement.end(dug.end, Judged::is_about_the_past);
         }
     }
 
@@ -351,10 +349,6 @@ where
             judgement.break_by(property, example);
         }
     }
-}
-
-fn about_the_past(judged: &Judged) -> bool {
-    matches!(judged, Judged::ByFences | Judged::ByOrder)
 }
 
 /// The figures of a search that kept so many bytes.

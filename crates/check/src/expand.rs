@@ -22,7 +22,7 @@ pub(crate) struct Candidate {
 /// What a search looks for in a state besides its successors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sight {
-    /// Somebody waits.
+    /// Somebody waits, or all are astray.
     pub(crate) waits: bool,
     /// Something other than a fault can happen.
     pub(crate) possible: bool,
@@ -161,6 +161,7 @@ pub(crate) fn expand<L: Lookup>(
     found.breaches.clear();
     found.sight = Sight::default();
     let nodes = lookup.system().nodes;
+    found.sight.waits = lookup.system().is_astray(state);
     let mut expansion = Expansion { lookup, state, budgets: Budgets::unpack(state[0]), fingerprint, parent, found };
     for node in 0..nodes {
         expansion.own_moves(node)?;
@@ -209,7 +210,7 @@ impl<L: Lookup> Expansion<'_, L> {
             let outcome = self.lookup.own(local, first + index, instant).ok_or(Unknown)?;
             let action = Action::Own { node, index: index as usize };
             let spent = if price == Price::Nothing { self.state[0] } else { left.pack() };
-            self.node_moves(action, outcome, spent, 0);
+            self.node_moves(action, outcome, spent, 0, self.lookup.system().is_told_of(offer.kind));
         }
         Ok(())
     }
@@ -244,17 +245,17 @@ impl<L: Lookup> Expansion<'_, L> {
             } else {
                 NOTHING
             };
-            self.node_moves(Action::Deliver(place), outcome, self.state[0], taken);
+            self.node_moves(Action::Deliver(place), outcome, self.state[0], taken, false);
         }
         Ok(())
     }
 
-    /// A node takes an input: what it does is known by its number.
+    /// A node takes an input: what it does is known by its number. If others are told of it, more than that node changes.
     #[inline]
-    fn node_moves(&mut self, action: Action, outcome: u32, budgets: u32, taken: u64) {
+    fn node_moves(&mut self, action: Action, outcome: u32, budgets: u32, taken: u64, is_told: bool) {
         let system = self.lookup.system();
         let mut broken = 0;
-        let fingerprint = if system.is_additive() {
+        let fingerprint = if system.is_additive() && !is_told {
             let mut fingerprint = self.fingerprint.wrapping_sub(taken);
             if outcome != NOTHING {
                 fingerprint = fingerprint.wrapping_add(system.tables.outcomes[outcome as usize].delta);
@@ -345,7 +346,8 @@ impl<L: Lookup> Expansion<'_, L> {
                 next = Some(next.map_or(end, |next: Time| next.min(end)));
             }
         }
-        let Some(next) = next else { return Ok(()) };
+        let last_instants = system.last_instants(self.state).filter(|last| *last > now && *last <= until);
+        let Some(next) = last_instants.chain(next).min() else { return Ok(()) };
         // Time goes on beyond the horizon too, though nobody looks.
         self.found.sight.obliged = true;
         self.found.sight.possible = true;

@@ -2,7 +2,7 @@
 //!
 //! The search keeps no states, so they are gone through once more from the beginning, and this time their edges are kept.
 
-use crate::action::Action;
+use crate::action::{Action, MOST_NODES};
 use crate::breadth::{End, Explored};
 use crate::expand::{Found, Known, Oracle, expand};
 use crate::liveness::{Fairness, Graph, cyclic_components, fair_cycle};
@@ -43,8 +43,8 @@ pub(crate) fn search(
     };
     let bytes = charted.bytes() + explored.kept_bytes;
     let mut best: Option<(usize, Lasso)> = None;
-    for node in 0..system.nodes {
-        let waits = |state: u32| charted.waiting[state as usize] >> node & 1 == 1;
+    for cause in 0..=ASTRAY {
+        let waits = |state: u32| charted.waiting[state as usize] >> cause & 1 == 1;
         for component in cyclic_components(&charted.graph, waits) {
             let start = component[0];
             let Some(cycle) = fair_cycle(&charted.graph, &component, start, &charted.fairness(system)) else {
@@ -62,11 +62,14 @@ pub(crate) fn search(
     Searched { lasso: best.map(|(_, lasso)| lasso), end: End::Complete, bytes }
 }
 
+/// The bit for all nodes together, beside those of each.
+const ASTRAY: usize = MOST_NODES;
+
 /// The graph of all states, and of those in which somebody waits what they are.
 struct Chart {
     graph: Graph,
-    /// Which nodes wait in each state, one bit each.
-    waiting: Vec<u16>,
+    /// Which nodes wait in each state, one bit each, and whether all are astray.
+    waiting: Vec<u32>,
     /// The number of each state in the search.
     ids: Vec<crate::visited::StateId>,
     words: Vec<u32>,
@@ -86,7 +89,7 @@ impl Chart {
         self.graph.bytes() as u64
             + self.words.capacity() as u64 * 4
             + self.due.capacity() as u64 * 8
-            + self.waiting.capacity() as u64 * (2 + 4 + 8 + 8)
+            + self.waiting.capacity() as u64 * (4 + 4 + 8 + 8)
     }
 
     fn fairness<'a>(&'a self, system: &'a System) -> Debts<'a> {
@@ -95,9 +98,9 @@ impl Chart {
 
     /// Keeps what is needed of a state.
     fn add(&mut self, system: &System, state: &[u32]) {
-        let mut waiting = 0;
+        let mut waiting = u32::from(system.is_astray(state)) << ASTRAY;
         for (node, local) in state[LOCALS..LOCALS + system.nodes].iter().enumerate() {
-            waiting |= u16::from(system.tables.locals[*local as usize].waits) << node;
+            waiting |= u32::from(system.tables.locals[*local as usize].waits) << node;
         }
         self.waiting.push(waiting);
         if waiting != 0 {

@@ -1,6 +1,7 @@
 //! What a check is asked to do, and what it found.
 
 use crate::breadth::End;
+use crate::deaths::Deaths;
 use crate::membership::Views;
 use crate::play::Counterexample;
 use crate::walk::Walks;
@@ -29,6 +30,11 @@ pub struct Setup {
     pub timing: Option<Timing>,
     /// How views change, if the group has views. Its nodes are then told of them, and of their leases.
     pub views: Option<Views>,
+    /// Who is told when a node goes down, and when it is back.
+    pub deaths: Deaths,
+    /// Whether what is saved is durable at once. Where nobody restarts, a slow disk changes nothing but the order of things, and orders
+    /// that make no difference cost states.
+    pub prompt_disks: bool,
 }
 
 impl Setup {
@@ -44,6 +50,8 @@ impl Setup {
             hasty_timers: 0,
             timing: None,
             views: None,
+            deaths: Deaths::Untold,
+            prompt_disks: false,
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::breadth::End;
 use crate::findings::{Effort, Findings, Pass, Verdict};
 use crate::play::Counterexample;
-use crate::system::Judge;
+use crate::system::Criterion;
 use crate::users::{Judged, Property};
 use quorate_sim::property::Kind;
 
@@ -80,11 +80,17 @@ impl Judgement {
         self.number(judged).is_some()
     }
 
-    pub(crate) fn judges(&self) -> Vec<(u8, Judge)> {
+    pub(crate) fn judges(&self) -> Vec<(u8, Criterion)> {
         let wanted = (0_u8..).zip(&self.properties).zip(&self.wanted).filter(|(_, wanted)| **wanted);
         let judge = |((number, property), _): ((u8, &Property), &bool)| match property.judged {
-            Judged::ByState(judge) => Some((number, judge)),
-            Judged::ByStep | Judged::ByFences | Judged::ByOrder | Judged::ByDeadlock | Judged::ByFairRuns => None,
+            Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
+            Judged::ByTerms => Some((number, Criterion::Terms)),
+            Judged::ByStep
+            | Judged::ByFences
+            | Judged::ByOrder
+            | Judged::ByResults
+            | Judged::ByDeadlock
+            | Judged::ByFairRuns => None,
         };
         wanted.filter_map(judge).collect()
     }
@@ -139,9 +145,13 @@ impl Judgement {
             let holds = if example.is_some() { Some(false) } else { open.is_none().then_some(true) };
             let kind = match property.judged {
                 Judged::ByFairRuns => Kind::Eventually,
-                Judged::ByState(_) | Judged::ByStep | Judged::ByFences | Judged::ByOrder | Judged::ByDeadlock => {
-                    Kind::Always
-                }
+                Judged::ByState(_)
+                | Judged::ByStep
+                | Judged::ByFences
+                | Judged::ByOrder
+                | Judged::ByResults
+                | Judged::ByTerms
+                | Judged::ByDeadlock => Kind::Always,
             };
             let open = open.filter(|_| holds.is_none());
             verdicts.push(Verdict {

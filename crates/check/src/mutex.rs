@@ -2,8 +2,8 @@
 
 use crate::tables::Past;
 use crate::users::{Judged, News, Offer, Property, Story, Users};
-use quorate_core::Fence;
 use quorate_core::mutex::{Access, Command, Event, Service};
+use quorate_core::{Fence, NodeId};
 
 /// What the users of a mutual-exclusion algorithm do, and what is asked of it.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ impl Users for Contenders {
     type Event = Event;
     type User = Contender;
 
-    fn begin(&self) -> Contender {
+    fn begin(&self, _node: NodeId) -> Contender {
         Contender { standing: Standing::Outside, access: Access::Exclusive, left: self.rounds, spoke: false }
     }
 
@@ -101,6 +101,7 @@ impl Users for Contenders {
         user.spoke = match news {
             News::Commands(Command::Cancel | Command::Release) => self.views,
             News::Told(Event::Extended { .. }) => user.spoke,
+            News::Gone(_) | News::Back(_) => user.spoke,
             News::Commands(_) | News::Told(_) | News::Crashed | News::Restarted => false,
         };
         match news {
@@ -128,7 +129,7 @@ impl Users for Contenders {
                     story.past.push(Past::Ends);
                 }
             }
-            News::Told(Event::Extended { .. } | Event::Refused(_)) => {}
+            News::Told(Event::Extended { .. } | Event::Refused(_)) | News::Gone(_) | News::Back(_) => {}
             News::Crashed => {
                 user.standing = Standing::Stranded;
                 user.access = Access::Exclusive;

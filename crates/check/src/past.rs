@@ -3,8 +3,9 @@
 //! ```text
 //! n words   for each node the requests under way that it knows of, and those of them that its own came after
 //! 4 words   one more than the largest fence, in halves, and the same of those whose entries nobody shared
-//! 1 word    how many parcels are listed
-//! 2 each    a parcel that a link holds or carries, and the requests under way that it tells of
+//! 1 word    how many pairs are listed
+//! 2 each    a parcel that a link holds or carries, and the requests under way that it tells of;
+//!           or, in elections, an epoch and who was elected in it
 //! ```
 //!
 //! A request that happened before another one is known, directly or by hearsay, where the other one begins. So each node
@@ -47,7 +48,7 @@ impl System {
         words
     }
 
-    fn parcels_at(&self) -> usize {
+    fn pairs_at(&self) -> usize {
         self.memory_at() + self.nodes + FENCES
     }
 
@@ -55,7 +56,7 @@ impl System {
     pub(crate) fn memory_len(&self, state: &[u32]) -> usize {
         match self.memory {
             None => 0,
-            Some(_) => self.nodes + FENCES + 1 + 2 * state[self.parcels_at()] as usize,
+            Some(_) => self.nodes + FENCES + 1 + 2 * state[self.pairs_at()] as usize,
         }
     }
 
@@ -107,6 +108,13 @@ impl System {
                     }
                 }
                 Beat::Past(Past::Ends) => self.forget(memory, node, out, start),
+                Beat::Past(Past::Elects { epoch, leader }) => {
+                    if let Some(property) = memory.results
+                        && !self.is_the_one(*epoch, *leader, out, start)
+                    {
+                        broken |= 1 << property;
+                    }
+                }
             }
         }
         broken
@@ -121,28 +129,43 @@ impl System {
         if let Some(parcel) = cargo.parcel
             && known != 0
         {
-            let place = self.parcel_place(parcel, out, start);
-            out.splice(place..place, [parcel, known]);
-            out[start + self.parcels_at()] += 1;
+            let place = self.pair_place(parcel, out, start);
+            self.list(place, [parcel, known], out, start);
         }
         self.send(envelope, out, start);
     }
 
-    /// Where a parcel is listed, or would be.
-    fn parcel_place(&self, parcel: u32, out: &[u32], start: usize) -> usize {
-        let count = start + self.parcels_at();
+    /// Where a pair is listed that begins so, or would be.
+    fn pair_place(&self, first: u32, out: &[u32], start: usize) -> usize {
+        let count = start + self.pairs_at();
         let mut place = count + 1;
         let end = place + 2 * out[count] as usize;
-        while place < end && out[place] < parcel {
+        while place < end && out[place] < first {
             place += 2;
         }
         place
     }
 
+    fn list(&self, place: usize, pair: [u32; 2], out: &mut Vec<u32>, start: usize) {
+        out.splice(place..place, pair);
+        out[start + self.pairs_at()] += 1;
+    }
+
+    /// Whether this is the one who was elected in an epoch: the first of whom that is said.
+    fn is_the_one(&self, epoch: u32, leader: u32, out: &mut Vec<u32>, start: usize) -> bool {
+        let count = start + self.pairs_at();
+        let place = self.pair_place(epoch, out, start);
+        if place < count + 1 + 2 * out[count] as usize && out[place] == epoch {
+            return out[place + 1] == leader;
+        }
+        self.list(place, [epoch, leader], out, start);
+        true
+    }
+
     /// What a parcel that is handed on tells of.
     fn take_parcel(&self, parcel: u32, out: &mut Vec<u32>, start: usize) -> u32 {
-        let count = start + self.parcels_at();
-        let place = self.parcel_place(parcel, out, start);
+        let count = start + self.pairs_at();
+        let place = self.pair_place(parcel, out, start);
         if place >= count + 1 + 2 * out[count] as usize || out[place] != parcel {
             return 0;
         }
@@ -162,7 +185,7 @@ impl System {
             *knowledge &= !(1 << node | 1 << (node + 8));
         }
         out[at + node] &= KNOWN;
-        let count = start + self.parcels_at();
+        let count = start + self.pairs_at();
         let mut place = count + 1;
         while place < count + 1 + 2 * out[count] as usize {
             out[place + 1] &= !(1 << node);

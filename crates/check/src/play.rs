@@ -2,11 +2,11 @@
 
 use crate::local::{Checked, shown};
 use crate::membership::Roll;
-use crate::stage::{Content, Own, Stage, VALID};
+use crate::stage::{Content, Envelope, Own, Stage, VALID};
 use crate::tables::NOTHING;
 use crate::trail::{Act, Letter, Step};
 use crate::users::Users;
-use quorate_core::{Duration, Incarnation, NodeId, Time, View};
+use quorate_core::{Duration, Incarnation, NodeId, Time};
 use quorate_sim::moment::{Happening, Loss, MessageId, Observer, Taken};
 use quorate_sim::puppets::Puppets;
 
@@ -119,12 +119,9 @@ where
     fn step(&mut self, step: &Step) -> Result<(), String> {
         self.time = if self.example.timed { step.time } else { self.time + Duration::from_millis(1) };
         match step.act {
-            Act::Deliver(letter) if let Some((view, to)) = self.news(letter) => {
-                self.take(to.index(), &Taken::View(&view))?;
-                self.compare(to, step)
-            }
+            Act::Deliver(letter) if self.is_news(letter) => self.tell(letter, step),
             // Nobody is there to be told.
-            Act::Drop(letter) if self.news(letter).is_some() => Ok(()),
+            Act::Drop(letter) if self.is_news(letter) => Ok(()),
             Act::Deliver(letter) => {
                 let (id, to) = self.find(letter)?;
                 self.take(to.index(), &Taken::Message { id, kind: "", wrapped: false, life: Incarnation::FIRST })?;
@@ -172,13 +169,24 @@ where
         }
     }
 
-    /// The view that a node is told of in a step, if it is one.
-    fn news(&self, letter: Letter) -> Option<(View, NodeId)> {
-        let envelope = self.stage.envelope(letter.envelope);
-        match &envelope.content {
+    /// Whether a letter is no message of another node.
+    fn is_news(&self, letter: Letter) -> bool {
+        !matches!(self.stage.envelope(letter.envelope).content, Content::Message(_))
+    }
+
+    /// A node is told of a view, or of another's life; its user alone may be.
+    fn tell(&mut self, letter: Letter, step: &Step) -> Result<(), String> {
+        let Envelope { to, content, .. } = self.stage.envelope(letter.envelope);
+        let taken = match content {
             Content::Message(_) => None,
-            Content::View(view) => Some((view.clone(), envelope.to)),
+            Content::View(view) => Some(Taken::View(view)),
+            Content::Gone(other) => self.stage.tells_nodes().then_some(Taken::Suspect(*other)),
+            Content::Back(other) => self.stage.tells_nodes().then_some(Taken::Trust(*other)),
+        };
+        if let Some(taken) = taken {
+            self.take(to.index(), &taken)?;
         }
+        self.compare(*to, step)
     }
 
     /// The message under way that a step tells of.
@@ -198,7 +206,14 @@ where
             Clocks::Running => shown(self.time, self.example.rates.get(node).copied().unwrap_or(0)),
             Clocks::Stopped => Time::ZERO,
         };
-        self.puppets.take(self.time, now, NodeId::from_index(node), taken)
+        let id = NodeId::from_index(node);
+        self.puppets.take(self.time, now, id, taken)?;
+        while self.stage.has_prompt_disks()
+            && let Some(count) = self.puppets.unsynced(id)
+        {
+            self.puppets.take(self.time, now, id, &Taken::Saved(count))?;
+        }
+        Ok(())
     }
 
     fn happen(&mut self, what: &Happening<'_>) -> Result<(), String> {

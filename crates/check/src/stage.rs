@@ -2,16 +2,20 @@
 
 use crate::action::MOST_MOVES;
 use crate::content::{content, mix};
+use crate::deaths::{Deaths, crier};
 use crate::expand::Oracle;
+use crate::findings::Setup;
+use crate::hands::{Hands, Step};
 use crate::interner::Interner;
 use crate::local::{Armed, Checked, Local, reached, shown};
 use crate::membership::{Lease, Roll, herald};
 use crate::past;
 use crate::tables::{
-    Beat, Cargo, Consequences, Deadline, EnvelopeInfo, LocalDetail, LocalInfo, MoveDetail, MoveKind, Outcome, Tables,
+    Beat, Cargo, Consequences, Deadline, EnvelopeInfo, LocalDetail, LocalInfo, MoveDetail, MoveKind, NOTHING, Obituary,
+    Outcome, Tables,
 };
 use crate::users::{News, Story, Users};
-use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Time, View};
+use quorate_core::{Describe, Incarnation, Input, NodeId, Protocol, Time, View};
 use quorate_sim::world::disk::Disk;
 use std::sync::Arc;
 
@@ -33,6 +37,10 @@ pub(crate) enum Content<M> {
     Message(M),
     /// A view that was decided.
     View(View),
+    /// Word that the process of a node is gone.
+    Gone(NodeId),
+    /// Word that it is back.
+    Back(NodeId),
 }
 
 /// Something that a node can do by itself.
@@ -61,6 +69,8 @@ pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Ev
     users: U,
     nodes: usize,
     timed: bool,
+    deaths: Deaths,
+    prompt_disks: bool,
     locals: Interner<Local<P, U::User>>,
     envelopes: Interner<Envelope<P::Message>>,
     moves: Vec<OwnOf<P>>,
@@ -86,12 +96,14 @@ where
     P: Checked,
     U: Users<Command = P::Command, Event = P::Event>,
 {
-    pub(crate) fn new(make: Make<P>, users: U, nodes: usize, timed: bool) -> Self {
+    pub(crate) fn new(make: Make<P>, users: U, setup: &Setup) -> Self {
         Self {
             make,
             users,
-            nodes,
-            timed,
+            nodes: setup.nodes,
+            timed: setup.timing.is_some(),
+            deaths: setup.deaths,
+            prompt_disks: setup.prompt_disks && setup.restarts == 0,
             locals: Interner::new(),
             envelopes: Interner::new(),
             moves: Vec::new(),
@@ -109,6 +121,16 @@ where
 
     pub(crate) fn own_move(&self, number: u32) -> &OwnOf<P> {
         &self.moves[number as usize]
+    }
+
+    /// Whether nodes are told of deaths, and not only their users.
+    pub(crate) fn tells_nodes(&self) -> bool {
+        self.deaths == Deaths::ToNodes
+    }
+
+    /// Whether what is saved is durable at once.
+    pub(crate) fn has_prompt_disks(&self) -> bool {
+        self.prompt_disks
     }
 
     pub(crate) fn local(&self, number: u32) -> &Local<P, U::User> {
@@ -129,7 +151,7 @@ where
                 disk: Disk::default(),
                 rate: *rate,
                 lease: if founding.is_some() { Lease::Valid } else { Lease::Unneeded },
-                user: self.users.begin(),
+                user: self.users.begin(node),
             };
             let start = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
             let founding = founding.map(|roll| [Input::View(roll.view()), Input::Lease(VALID)]);
@@ -155,13 +177,14 @@ where
             step: Step { local, sends: Vec::new(), beats, sets: Vec::new(), story },
             nodes: self.nodes,
         };
-        if matches!(input, Some(Input::Saved(_))) {
-            while let Some(effect) = hands.step.local.disk.release() {
-                hands.carry_out(effect);
-            }
-        }
         if let (Some(protocol), Some(input)) = (&mut protocol, input) {
-            protocol.step(now, input, &mut Effects::new(&mut hands));
+            hands.give(protocol, input);
+            while self.prompt_disks
+                && let Some(count) = hands.step.local.disk.unsynced()
+            {
+                hands.step.local.disk.sync(count);
+                hands.give(protocol, Input::Saved(count));
+            }
         }
         let mut step = hands.step;
         step.local.protocol = protocol;
@@ -212,7 +235,7 @@ where
         let next = self.number_local(tables, local);
         let sends: Box<[u32]> = sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
         let (old, new) = (&tables.local_details[before as usize], &tables.local_details[next as usize]);
-        let visible = old.facet != new.facet || story.breach.is_some();
+        let visible = (old.facet, old.term) != (new.facet, new.term) || story.breach.is_some();
         let sent = sends.iter().map(|number| tables.envelopes[*number as usize].fingerprint);
         let delta = sent.fold(new.fingerprint.wrapping_sub(old.fingerprint), u64::wrapping_add);
         let receivers = sends.iter().fold(0, |nodes, number| nodes | 1 << tables.envelopes[*number as usize].to);
@@ -226,11 +249,28 @@ where
         tables.add_outcome(Outcome::new(delta, next, receivers, story.breach, visible), consequences)
     }
 
+    /// Numbers all that nodes can be told of each other's lives, where anybody is told.
+    pub(crate) fn number_obituaries(&mut self, tables: &mut Tables) {
+        if !self.deaths.are_told() {
+            return;
+        }
+        for of in (0..self.nodes).map(NodeId::from_index) {
+            for to in (0..self.nodes).map(NodeId::from_index) {
+                let mut letter = |content| match of == to {
+                    true => NOTHING,
+                    false => self.number_envelope(tables, Envelope { from: crier(of), to, content }),
+                };
+                let (gone, back) = (letter(Content::Gone(of)), letter(Content::Back(of)));
+                tables.obituaries.push(Obituary { gone, back });
+            }
+        }
+    }
+
     fn number_envelope(&mut self, tables: &mut Tables, envelope: Envelope<P::Message>) -> u32 {
         let (from, to) = (envelope.from.index() as u8, envelope.to.index() as u8);
         let message = match &envelope.content {
             Content::Message(message) => Some(message),
-            Content::View(_) => None,
+            Content::View(_) | Content::Gone(_) | Content::Back(_) => None,
         };
         let wrapped = message.is_some_and(Describe::wrapped);
         let first_copy = message.filter(|message| !message.again());
@@ -258,7 +298,9 @@ where
         // Whoever may not act is not inside, whatever its user has not heard yet, and is not owed anything.
         let acts = local.lease.lets_act();
         let facet = if acts { self.users.facet(&local.user) } else { 0 };
-        tables.local_details.push(LocalDetail { fingerprint, facet, deadlines });
+        let term = if acts && self.timed { self.users.term(&local.user) } else { None };
+        let term = term.map_or(Time::ZERO, |until| reached(until, local.rate));
+        tables.local_details.push(LocalDetail { fingerprint, facet, term, deadlines });
         let moves = self.moves_of(local);
         let crashes = moves.iter().filter(|(own, _)| matches!(own, Own::Crash { .. })).count();
         let info = LocalInfo {
@@ -329,7 +371,7 @@ impl<C, T> Own<C, T> {
 }
 
 /// The obligation that a timer that is set fires.
-fn timer_obligation(node: usize, fingerprint: u64) -> u64 {
+pub(crate) fn timer_obligation(node: usize, fingerprint: u64) -> u64 {
     content(&(node, OF_TIMER, fingerprint))
 }
 
@@ -341,16 +383,26 @@ where
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32 {
         let Envelope { from, content, .. } = self.envelopes.get(envelope).clone();
         let mut node = self.locals.get(local).clone();
+        let mut story = Story::default();
+        let is_told = self.tells_nodes();
         let input = match content {
-            Content::Message(message) => Input::Message { from, message },
+            Content::Message(message) => Some(Input::Message { from, message }),
             Content::View(view) => {
                 if view.stay(node.node).is_none_or(|stay| stay.incarnation != node.incarnation) {
                     node.lease = node.lease.lost();
                 }
-                Input::View(view)
+                Some(Input::View(view))
+            }
+            Content::Gone(other) => {
+                self.users.hear(&mut node.user, News::Gone(other), &mut story);
+                is_told.then_some(Input::Suspect(other))
+            }
+            Content::Back(other) => {
+                self.users.hear(&mut node.user, News::Back(other), &mut story);
+                is_told.then_some(Input::Trust(other))
             }
         };
-        let step = self.step(node, time, Some(input), Story::default());
+        let step = self.step(node, time, input, story);
         self.conclude(tables, local, step)
     }
 
@@ -368,83 +420,5 @@ where
 
     fn is_overrun(&self) -> bool {
         self.overflow
-    }
-}
-
-/// What a step did.
-struct Step<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
-    local: Local<P, U::User>,
-    sends: Vec<Envelope<P::Message>>,
-    beats: Vec<Beat>,
-    sets: Vec<u64>,
-    story: Story,
-}
-
-/// Carries out the effects of a step.
-struct Hands<'a, P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
-    users: &'a U,
-    nodes: usize,
-    timed: bool,
-    now: Time,
-    step: Step<P, U>,
-}
-
-impl<P, U> Sink<P> for Hands<'_, P, U>
-where
-    P: Checked,
-    U: Users<Command = P::Command, Event = P::Event>,
-{
-    fn effect(&mut self, effect: Effect<P>) {
-        if let Some(effect) = self.step.local.disk.admit(effect) {
-            self.carry_out(effect);
-        }
-    }
-
-    fn note(&mut self, note: Note<'_>) {
-        if let Note::Handed { from, parcel } = note {
-            let to = self.step.local.node;
-            self.step.beats.push(Beat::Handed(past::packed(from, to, parcel)));
-        }
-    }
-}
-
-impl<P, U> Hands<'_, P, U>
-where
-    P: Checked,
-    U: Users<Command = P::Command, Event = P::Event>,
-{
-    fn carry_out(&mut self, effect: Effect<P>) {
-        let Step { local, sends, beats, sets, story } = &mut self.step;
-        let from = local.node;
-        let mut send = |to: NodeId, message| {
-            // What goes to nobody is never under way.
-            if to.index() < self.nodes {
-                beats.push(Beat::Sent(sends.len() as u32));
-                sends.push(Envelope { from, to, content: Content::Message(message) });
-            }
-        };
-        match effect {
-            Effect::Send { to, message, .. } => send(to, message),
-            Effect::Multicast { to, message, .. } => to.others(from).for_each(|to| send(to, message.clone())),
-            Effect::Save(write) => local.disk.write(write),
-            Effect::SetTimer { timer, span } => {
-                let fingerprint = content(&timer);
-                local.timers.retain(|armed| armed.timer != timer);
-                // What is due at the end of time never comes.
-                if self.now + span.earliest == Time::NEVER {
-                    return;
-                }
-                sets.push(timer_obligation(from.index(), fingerprint));
-                let due = |length| if self.timed { self.now + length } else { Time::ZERO };
-                let (earliest, latest) = (due(span.earliest), due(span.latest));
-                local.timers.push(Armed { fingerprint, timer, earliest, latest });
-            }
-            Effect::CancelTimer(timer) => local.timers.retain(|armed| armed.timer != timer),
-            Effect::Emit { event, .. } => {
-                let told = story.past.len();
-                self.users.hear(&mut local.user, News::Told(&event), story);
-                beats.extend(story.past[told..].iter().copied().map(Beat::Past));
-            }
-        }
     }
 }

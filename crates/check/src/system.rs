@@ -12,11 +12,13 @@
 //! The fingerprint of a state is the sum of those of its words, each from its content and its place. So a transition's
 //! fingerprint is found by adding what it changes, without building the state.
 
-use crate::action::Action;
+use crate::action::{Action, MOST_NODES};
 use crate::budgets::{Budgets, Price};
 use crate::content::mix;
+use crate::deaths::Deaths;
 use crate::membership::Views;
 use crate::tables::{MoveKind, NOTHING, Outcome, Tables};
+use crate::users::Judge;
 use quorate_core::Time;
 
 /// What properties about the past remember, and which they are.
@@ -26,13 +28,21 @@ pub(crate) struct Memory {
     pub(crate) order: Option<u8>,
     /// The number of the property that fences grow.
     pub(crate) fences: Option<u8>,
+    /// The number of the property that there is one leader an epoch.
+    pub(crate) results: Option<u8>,
 }
 
 /// The largest group of which the order of requests is remembered: one bit a node in each message.
 pub(crate) const MOST_ORDERED: usize = 8;
 
-/// A property of states: whether it holds, by what the nodes show of themselves.
-pub(crate) type Judge = fn(&[u64]) -> bool;
+/// What a property of states asks of a state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Criterion {
+    /// That it holds by what the nodes show of themselves.
+    Facets(Judge),
+    /// That at most one node's term is not over.
+    Terms,
+}
 
 /// The group with its network.
 pub(crate) struct System {
@@ -42,9 +52,13 @@ pub(crate) struct System {
     pub(crate) until: Option<Time>,
     /// How views change, where the group has views.
     pub(crate) views: Option<Views>,
+    /// Who is told of deaths.
+    pub(crate) deaths: Deaths,
+    /// What all users must come to together.
+    pub(crate) accord: Option<Judge>,
     pub(crate) memory: Option<Memory>,
     /// Properties of states, with their numbers.
-    pub(crate) judges: Vec<(u8, Judge)>,
+    pub(crate) judges: Vec<(u8, Criterion)>,
     /// The properties that steps may break, one bit each; others are not looked at.
     pub(crate) watched: u32,
     pub(crate) tables: Tables,
@@ -131,12 +145,50 @@ impl System {
 
     /// The numbers of the properties of states that a state breaks.
     pub(crate) fn broken(&self, state: &[u32]) -> impl Iterator<Item = u8> + '_ {
-        let mut facets = [0; crate::action::MOST_NODES];
+        let facets = self.facets(state);
+        let is_contested = self.judges_terms() && self.terms(state) > 1;
+        let holds = move |criterion: &Criterion| match criterion {
+            Criterion::Facets(judge) => judge(&facets[..self.nodes]),
+            Criterion::Terms => !is_contested,
+        };
+        self.judges.iter().filter(move |(_, criterion)| !holds(criterion)).map(|(number, _)| *number)
+    }
+
+    /// What the nodes show of themselves.
+    fn facets(&self, state: &[u32]) -> [u64; MOST_NODES] {
+        let mut facets = [0; MOST_NODES];
         for (facet, local) in facets.iter_mut().zip(&state[LOCALS..LOCALS + self.nodes]) {
             *facet = self.tables.local_details[*local as usize].facet;
         }
-        let nodes = self.nodes;
-        self.judges.iter().filter(move |(_, judge)| !judge(&facets[..nodes])).map(|(number, _)| *number)
+        facets
+    }
+
+    fn judges_terms(&self) -> bool {
+        self.judges.iter().any(|(_, criterion)| matches!(criterion, Criterion::Terms))
+    }
+
+    /// How many terms are not over.
+    fn terms(&self, state: &[u32]) -> usize {
+        let now = self.tables.instants[state[1] as usize];
+        state[LOCALS..LOCALS + self.nodes].iter().filter(|local| self.term(**local) > now).count()
+    }
+
+    /// The true instant at which the term of a local state's user is over.
+    fn term(&self, local: u32) -> Time {
+        self.tables.local_details[local as usize].term
+    }
+
+    /// Whether there is something that all users must come to together, and it does not hold.
+    #[inline]
+    pub(crate) fn is_astray(&self, state: &[u32]) -> bool {
+        self.accord.is_some_and(|accord| !accord(&self.facets(state)[..self.nodes]))
+    }
+
+    /// The last instants of terms that are not over and that properties care for. Only there may the next one begin too early.
+    pub(crate) fn last_instants<'a>(&'a self, state: &'a [u32]) -> impl Iterator<Item = Time> + 'a {
+        let judged = self.judges_terms();
+        let locals = state[LOCALS..LOCALS + self.nodes].iter().filter(move |_| judged);
+        locals.map(|local| Time::from_nanos(self.term(*local).nanos().saturating_sub(1)))
     }
 
     /// Appends the words of the state that an action leads to. Tells which properties about the past that
@@ -163,7 +215,9 @@ impl System {
                 if let Some(price) = self.price(kind, node, state) {
                     pay(price, &mut out[start]);
                 }
-                self.apply(node, 0, outcome, out, start)
+                let broken = self.apply(node, 0, outcome, out, start);
+                self.pass_the_word(kind, node, out, start);
+                broken
             }
             Action::Lose(_) => {
                 let budgets = Budgets::unpack(state[0]);

@@ -37,6 +37,8 @@ pub(crate) struct LocalDetail {
     pub(crate) fingerprint: u64,
     /// What properties see of it.
     pub(crate) facet: u64,
+    /// The true instant at which its user's term is over; the beginning of time if it has none.
+    pub(crate) term: Time,
     /// When its timers may fire, in true time, where time counts.
     pub(crate) deadlines: Box<[Deadline]>,
 }
@@ -152,6 +154,20 @@ pub enum Past {
     Enters(u64, Access),
     /// It ends unserved.
     Ends,
+    /// Somebody is told who was elected.
+    Elects {
+        /// In which epoch.
+        epoch: u32,
+        /// Who, counted from 0.
+        leader: u32,
+    },
+}
+
+/// What one node can be told of the life of another, by the numbers of the letters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Obituary {
+    pub(crate) gone: u32,
+    pub(crate) back: u32,
 }
 
 /// Everything that is known so far.
@@ -167,6 +183,8 @@ pub(crate) struct Tables {
     pub(crate) instants: Vec<Time>,
     /// Views that were decided, each with what its nodes are told.
     pub(crate) views: Vec<(Roll, Box<[u32]>)>,
+    /// What each node can be told of the life of each, where nodes or users are told: by whom it is about and whom it is for.
+    pub(crate) obituaries: Vec<Obituary>,
     numbers_of_instants: HashMap<Time, u32>,
     deliveries: WordMap,
     timed_moves: WordMap,
@@ -185,6 +203,7 @@ impl Tables {
             consequences: Vec::new(),
             instants: vec![Time::ZERO],
             views: Vec::new(),
+            obituaries: Vec::new(),
             numbers_of_instants: HashMap::from([(Time::ZERO, 0)]),
             deliveries: WordMap::new(),
             timed_moves: WordMap::new(),

@@ -1,6 +1,7 @@
 //! The users of a group: what they may ask of their nodes, and what properties see of them.
 
 use crate::tables::Past;
+use quorate_core::{NodeId, Time};
 use std::fmt;
 use std::hash::Hash;
 
@@ -15,8 +16,8 @@ pub trait Users {
     /// Where one user stands.
     type User: Clone + Eq + Hash + fmt::Debug + Send + Sync;
 
-    /// Where every user stands at first.
-    fn begin(&self) -> Self::User;
+    /// Where a node's user stands at first.
+    fn begin(&self, node: NodeId) -> Self::User;
 
     /// What a user may do next.
     fn offers(&self, user: &Self::User) -> Vec<Offer<Self::Command>>;
@@ -29,6 +30,16 @@ pub trait Users {
 
     /// What properties of states see of a user; zero if there is nothing to see, as of one whose node may not act.
     fn facet(&self, user: &Self::User) -> u64;
+
+    /// What all users must come to together, by what they show, if there is such a thing. As long as it does not hold, it is waited for.
+    fn accord(&self) -> Option<Judge> {
+        None
+    }
+
+    /// Up to when a user holds what only one may hold at a time, by its node's own clock, if it does.
+    fn term(&self, _user: &Self::User) -> Option<Time> {
+        None
+    }
 
     /// The properties, each with its number as its place.
     fn properties(&self) -> Vec<Property>;
@@ -52,6 +63,10 @@ pub enum News<'a, C, E> {
     Crashed,
     /// Its node is back, and knows nothing of what was asked.
     Restarted,
+    /// The process of another node is gone, where users are told so.
+    Gone(NodeId),
+    /// It is back.
+    Back(NodeId),
 }
 
 /// What is kept of a step for properties.
@@ -62,6 +77,9 @@ pub struct Story {
     /// The number of the property that the step itself breaks.
     pub breach: Option<u8>,
 }
+
+/// Whether something holds in a state, by what the users show, one after the other.
+pub type Judge = fn(&[u64]) -> bool;
 
 /// One property of a family.
 #[derive(Clone, Copy, Debug)]
@@ -76,15 +94,37 @@ pub struct Property {
 #[derive(Clone, Copy, Debug)]
 pub enum Judged {
     /// By each state: by what the users show, one after the other.
-    ByState(fn(&[u64]) -> bool),
+    ByState(Judge),
     /// By each step alone, which says itself that it breaks it.
     ByStep,
     /// By the fences of entries, which must grow.
     ByFences,
     /// By the happened-before order of requests, which entries must keep.
     ByOrder,
+    /// By the results of elections, of which there must be one an epoch over all time.
+    ByResults,
+    /// By each state and the instant that it is: at most one user's term is not over.
+    ByTerms,
     /// By states in which nothing need happen though somebody waits.
     ByDeadlock,
-    /// By runs that go on for ever, or end, while somebody waits.
+    /// By runs that go on for ever, or end, while somebody waits, or while there is no accord.
     ByFairRuns,
+}
+
+impl Judged {
+    /// Whether only a search with memory of the past can judge it.
+    pub(crate) fn is_about_the_past(&self) -> bool {
+        match self {
+            Self::ByFences | Self::ByOrder | Self::ByResults => true,
+            Self::ByState(_) | Self::ByStep | Self::ByTerms | Self::ByDeadlock | Self::ByFairRuns => false,
+        }
+    }
+
+    /// Whether each state, or each step, can be judged by itself.
+    pub(crate) fn is_seen_at_once(&self) -> bool {
+        match self {
+            Self::ByState(_) | Self::ByStep | Self::ByTerms | Self::ByDeadlock => true,
+            Self::ByFences | Self::ByOrder | Self::ByResults | Self::ByFairRuns => false,
+        }
+    }
 }

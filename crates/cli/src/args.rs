@@ -1,9 +1,11 @@
 //! What users type.
 
 mod bank;
+mod berkeley;
 mod certs;
 mod check;
 mod compare;
+mod detector;
 mod draw;
 mod form;
 mod live;
@@ -15,9 +17,11 @@ mod shrink;
 mod voting_risk;
 
 pub(crate) use bank::BankArgs;
+pub(crate) use berkeley::BerkeleyArgs;
 pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
-pub(crate) use compare::{CompareArgs, FailurePlan, Heat, LeftOut, PicturePlan, Plan, Reality};
+pub(crate) use compare::{CompareArgs, ElectionPlan, FailurePlan, Heat, LeftOut, PicturePlan, Plan, Reality};
+pub(crate) use detector::DetectorSimArgs;
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs};
 pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;
@@ -143,7 +147,8 @@ pub(crate) struct ExplainArgs {
     quorate sim ricart-agrawala --loss 0.1 --fault \"cut 1 | 2,3 at 5ms for 20ms\" --trace run.journal\n  \
     quorate sim raft --nodes 5 --starters lowest --svg raft.svg\n  \
     quorate sim replica --nodes 5 --clients 4 --fault \"crash 1 at 500ms for 1s\"\n  \
-    quorate sim local --seed 2\n\n\
+    quorate sim local --seed 2\n  \
+    quorate sim detector --latency long-tail:2ms --loss 5% --svg detectors.svg\n\n\
     Faults:\n  crash 2 [torn] [at 10ms] [for 20ms]    restart 2 [blank] at 50ms\n  \
     pause 3 at 5ms for 20ms                resume 3 at 30ms\n  \
     cut 1,2 | 3 at 5ms for 20ms            cut 1 > 2 at 5ms            heal at 30ms\n  \
@@ -157,8 +162,8 @@ pub(crate) struct ExplainArgs {
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
-    subcommand_help_heading = "In one process",
-    subcommand_value_name = "local"
+    subcommand_help_heading = "Without an algorithm of a group",
+    subcommand_value_name = "local|detector|berkeley"
 )]
 pub(crate) struct SimArgs {
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 //! To add a family: a file here with its options and its [`Present`], its arm in [`of_family`], and its options in
 //! [`FamilyArgs`], where those of other families are refused.
 
+pub(crate) mod check;
 pub(crate) mod election;
 pub(crate) mod mutex;
 pub(crate) mod replica;
@@ -12,6 +13,7 @@ use clap::Args;
 use election::ElectionArgs;
 use mutex::MutexArgs;
 use quorate_core::Duration;
+use quorate_core::about::About;
 use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec};
 use quorate_registry::{Entry, Family};
 use quorate_sim::moment::Moment;
@@ -45,6 +47,11 @@ pub(crate) trait Present: FamilyLab {
         Ok(())
     }
 
+    /// What is around the algorithm and explained with it, because it is the same for several.
+    fn around(_entry: &Self::Entry) -> Option<Around> {
+        None
+    }
+
     /// A small run that shows what the algorithm does.
     fn example(algorithm: &str) -> Spec<Self>;
 
@@ -62,6 +69,13 @@ pub(crate) trait Present: FamilyLab {
 
     /// Whether a progress bar moves on.
     fn is_progress(moment: &Moment<'_, Self::Command, Self::Event>) -> bool;
+}
+
+/// What is around several algorithms, with rules of its own.
+pub(crate) struct Around {
+    /// What its rules are called.
+    pub(crate) title: &'static str,
+    pub(crate) about: About,
 }
 
 /// What a family's settings depend on beside its own options.

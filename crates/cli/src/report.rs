@@ -199,6 +199,14 @@ pub(crate) fn reading<F: Present>(read: &Replayed<F>, remark: &str) -> anyhow::R
     Ok(())
 }
 
+/// What the run broke of what its algorithm assumes, if anything: then no property that fails is a flaw of the algorithm.
+pub(crate) fn assumptions<F: Present>(spec: &Spec<F>, out: &mut impl Write) -> io::Result<()> {
+    for assumption in spec.broken_assumptions() {
+        writeln!(out, "\nThis run is outside of what {} assumes: that {assumption}.", spec.algorithm)?;
+    }
+    Ok(())
+}
+
 /// One line a property.
 pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result<()> {
     for verdict in verdicts {

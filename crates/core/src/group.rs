@@ -127,6 +127,11 @@ impl fmt::Display for Group {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Epoch(pub u64);
 
+impl Epoch {
+    /// No group counts so far. What claims to be later is a mistake or a lie, and nobody follows it.
+    pub const LARGEST: Self = Self(1 << 62);
+}
+
 impl fmt::Display for Epoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -31,6 +31,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod about;
+mod adapt;
 mod barrier;
 mod bounds;
 mod clock;
@@ -44,6 +45,7 @@ pub mod fixtures;
 mod group;
 pub mod local;
 pub mod membership;
+mod model;
 pub mod mutex;
 mod node;
 #[cfg(feature = "postcard")]

@@ -81,7 +81,7 @@ pub enum Input<P: Protocol> {
     Saved(u64),
     /// The failure detector takes this node for dead.
     Suspect(NodeId),
-    /// The failure detector takes it back.
+    /// The failure detector takes it back, or finds that it has begun another life.
     Trust(NodeId),
     /// The disk takes no more writes; what was saved since waits, and nothing is lost.
     DiskFull,

@@ -8,30 +8,47 @@
 //! 1 > 2 as 3           the oldest one arrives, but in the name of 3
 //! lose 1 > 2           the oldest one is lost
 //! 1 fires              the timer that node 1 set first, and that is still set, fires
+//! 1 suspects 2         the failure detector of node 1 takes node 2 for dead
+//! 1 trusts 2           it takes it back
 //! rest                 everything under way arrives, oldest first, until nothing is under way
 //! ```
 
 use crate::describe::Describe;
 use crate::effects::{Effect, Effects, Note, Sink};
 use crate::group::Group;
-use crate::mutex::{COMMANDS, Command, Event};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
 use crate::time::Time;
+use core::fmt::Display;
 use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
+/// What a script can ask of a node.
+pub(crate) trait Cue: Display + Sized {
+    /// The command of this name.
+    fn of_word(word: &str) -> Option<Self>;
+}
+
+impl Cue for crate::mutex::Command {
+    fn of_word(word: &str) -> Option<Self> {
+        crate::mutex::COMMANDS.into_iter().find(|known| known.name() == word)
+    }
+}
+
+impl Cue for crate::election::Command {
+    fn of_word(word: &str) -> Option<Self> {
+        crate::election::COMMANDS.into_iter().find(|known| known.name() == word)
+    }
+}
+
 /// Plays a script to a group of nodes and tells what each step did.
 pub(crate) fn rehearse<P>(nodes: usize, make: impl Fn(NodeId, Group) -> P, script: &str) -> String
 where
-    P: Protocol<Command = Command, Event = Event>,
-    P::Message: Describe,
+    P: Protocol<Command: Cue, Event: Display, Message: Describe>,
 {
     let mut stage = Stage::new(nodes, make);
-    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        stage.play(line);
-    }
+    stage.rehearse(script);
     stage.trace
 }
 
@@ -77,10 +94,7 @@ struct Prompter<P: Protocol> {
     said: Vec<String>,
 }
 
-impl<P: Protocol<Event = Event>> Sink<P> for Prompter<P>
-where
-    P::Message: Describe,
-{
+impl<P: Protocol<Event: Display, Message: Describe>> Sink<P> for Prompter<P> {
     fn effect(&mut self, effect: Effect<P>) {
         match &effect {
             Effect::Send { to, message, .. } => self.said.push(format!("{} → {to}", message.kind())),
@@ -100,8 +114,7 @@ where
 
 impl<P> Stage<P>
 where
-    P: Protocol<Command = Command, Event = Event>,
-    P::Message: Describe,
+    P: Protocol<Command: Cue, Event: Display, Message: Describe>,
 {
     /// A group of so many nodes, each of which has booted. What they say of that is not in the trace.
     pub(crate) fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P) -> Self {
@@ -116,6 +129,20 @@ where
         stage
     }
 
+    /// A node boots again with this disk, in the next life after its first. The trace tells of it.
+    pub(crate) fn boot_again(&mut self, node: NodeId, fresh: P, durable: P::Durable) -> Vec<P::Event> {
+        self.nodes[node.index()] = fresh;
+        let boot = Input::Start { durable, incarnation: Incarnation::FIRST.next() };
+        self.step(node, &format!("{node} boots again"), boot)
+    }
+
+    /// Plays a script to them.
+    pub(crate) fn rehearse(&mut self, script: &str) {
+        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            self.play(line);
+        }
+    }
+
     /// How many messages are under way.
     pub(crate) fn under_way(&self) -> usize {
         self.under_way.len()
@@ -127,19 +154,19 @@ where
     }
 
     /// Asks something of a node. Returns what it tells its user.
-    pub(crate) fn command(&mut self, node: NodeId, command: Command) -> Vec<Event> {
+    pub(crate) fn command(&mut self, node: NodeId, command: P::Command) -> Vec<P::Event> {
         self.step(node, &format!("{node} {command}"), Input::Command(command))
     }
 
     /// Lets the message at this place arrive. Returns who heard it and what it tells its user.
-    pub(crate) fn deliver(&mut self, place: usize) -> (NodeId, Vec<Event>) {
+    pub(crate) fn deliver(&mut self, place: usize) -> (NodeId, Vec<P::Event>) {
         let Letter { from, to, message, .. } = self.under_way.remove(place);
         let cue = format!("{to} hears {} from {from}", message.kind());
         (to, self.step(to, &cue, Input::Message { from, message }))
     }
 
     /// Lets the timer at this place fire. Returns whose it is and what that node tells its user.
-    pub(crate) fn fire(&mut self, place: usize) -> (NodeId, Vec<Event>) {
+    pub(crate) fn fire(&mut self, place: usize) -> (NodeId, Vec<P::Event>) {
         let Armed { node, timer, .. } = self.timers.remove(place);
         (node, self.step(node, &format!("{node} timer"), Input::Timer(timer)))
     }
@@ -207,12 +234,19 @@ where
                 let place = self.timers.iter().position(|armed| armed.node == node).expect("a timer that is set");
                 self.fire(place);
             }
+            [node, "suspects", other] => self.detect(number(node), "suspects", Input::Suspect(number(other))),
+            [node, "trusts", other] => self.detect(number(node), "trusts", Input::Trust(number(other))),
             [node, command] => {
-                let command = COMMANDS.into_iter().find(|known| known.name() == command).expect("a command");
-                self.command(number(node), command);
+                self.command(number(node), P::Command::of_word(command).expect("a command"));
             }
             _ => panic!("the script says '{line}', which is not in its language"),
         }
+    }
+
+    fn detect(&mut self, node: NodeId, verb: &str, input: Input<P>) {
+        let (Input::Suspect(other) | Input::Trust(other)) = &input else { return };
+        let cue = format!("{node} {verb} {other}");
+        self.step(node, &cue, input);
     }
 
     /// Where the messages from one node to another are, oldest first. There is at least one.
@@ -224,7 +258,7 @@ where
         places
     }
 
-    fn step(&mut self, node: NodeId, cue: &str, input: Input<P>) -> Vec<Event> {
+    fn step(&mut self, node: NodeId, cue: &str, input: Input<P>) -> Vec<P::Event> {
         let mut prompter = Prompter { effects: Vec::new(), said: Vec::new() };
         self.nodes[node.index()].step(Time::ZERO, input, &mut Effects::new(&mut prompter));
         let said = if prompter.said.is_empty() { "nothing".into() } else { prompter.said.join("; ") };

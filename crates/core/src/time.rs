@@ -19,6 +19,17 @@ impl Time {
     /// Later than anything that will happen.
     pub const NEVER: Self = Self(i64::MAX);
 
+    /// Later than anything that will happen, for what is left out where it is written down.
+    #[cfg(feature = "serde")]
+    pub(crate) const fn never() -> Self {
+        Self::NEVER
+    }
+
+    /// Whether it is later than anything that will happen.
+    pub const fn is_never(&self) -> bool {
+        self.0 == Self::NEVER.0
+    }
+
     /// The instant that many nanoseconds after the clock's zero.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)

@@ -131,7 +131,8 @@ fn messages(entry: &Entry) -> Vec<Example> {
             kinds(nodes, |_| vec![mutex::Command::Acquire, mutex::Command::Release])
         }
         Entry::Election(entry) => {
-            let nodes = group.iter().map(|node| (entry.make)(node, &surroundings)).collect();
+            let plan = std::sync::Arc::new(election::Plan::new(group.len(), bounds));
+            let nodes = group.iter().map(|node| (entry.make)(node, &plan)).collect();
             kinds(nodes, |place| vec![election::Command::Campaign; usize::from(place == 0)])
         }
         Entry::Replica(entry) => {

@@ -1,37 +1,64 @@
 //! Checks an algorithm by name: every order of a small group, and what breaks written down as a journal.
+//!
+//! A family whose algorithms can be checked tells what its users may do and what is asked of it ([`CheckedFamily`]); the rest is
+//! written once.
+
+mod election;
+mod mutex;
+
+pub use election::Ballots;
+pub use mutex::Requests;
 
 use crate::error::LabError;
 use crate::experiment::header;
-use crate::family::FamilyLab;
-use crate::mutex::{Keeper, Mutex, Settings, ViewSettings};
+use crate::family::{FamilyLab, NodeOf};
+use crate::mutex::{Keeper, Mutex};
 use crate::spec::{LinkChoice, Spec, entry, shell_word, word};
-use quorate_check::mutex::Contenders;
 use quorate_check::{
-    CheckError, Checker, Counterexample, Effort, Findings, Report, Search, Setup, Timing, Verdict, Views, Walks,
+    CheckError, Checker, Counterexample, Deaths, Effort, Findings, Report, Search, Setup, Timing, Users, Verdict,
+    Views, Walks,
 };
-use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::{Duration, Time};
-use quorate_registry::{Entry, Family, MutexEntry, MutexNode};
+use quorate_registry::{Entry, Family, find};
 use quorate_sim::journal::{Header, Writer};
 use quorate_sim::moment::Observer;
 use quorate_sim::settings::Length;
 use std::fmt;
+use std::hash::Hash;
 use std::io::Write;
 use std::sync::Arc;
 
+/// A family whose algorithms can be checked.
+pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
+    /// What its users may do, and how the group is set up for it, beyond what all families share.
+    type Habits: Clone + fmt::Debug + Default + PartialEq;
+    /// Its users, with the properties that are judged by them.
+    type Crowd: Users<Command = Self::Command, Event = Self::Event> + Clone + Sync;
+
+    /// What the family adds to the run that a counterexample is one of.
+    fn run_settings(check: &CheckSpec<Self>) -> Self::Settings;
+
+    /// The users of a check.
+    fn crowd(check: &CheckSpec<Self>, entry: &Self::Entry) -> Self::Crowd;
+
+    /// Whom a check tells of deaths.
+    fn deaths(_check: &CheckSpec<Self>) -> Deaths {
+        Deaths::Untold
+    }
+
+    /// The options of the command line that bring these habits about.
+    fn habit_flags(check: &CheckSpec<Self>) -> Vec<String>;
+}
+
 /// What to check, in the words of the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckSpec {
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckSpec<F: CheckedFamily = Mutex> {
     /// The algorithm's name.
     pub algorithm: String,
-    /// How many requests each node makes; without end if not given.
+    /// How often each node's user asks, or starts; without end if not given.
     pub rounds: Option<u8>,
-    /// A request may be a try.
-    pub tries: bool,
-    /// A request may be given up.
-    pub cancels: bool,
-    /// A request may be one that only reads.
-    pub readers: bool,
+    /// What users may do besides.
+    pub habits: F::Habits,
     /// Whether a reliable-link layer is put under the algorithm.
     pub links: LinkChoice,
     /// The group, and what may happen to it.
@@ -43,15 +70,13 @@ pub struct CheckSpec {
 /// How far time is followed unless said otherwise.
 pub const USUAL_HORIZON: Duration = Duration::from_secs(3);
 
-impl CheckSpec {
-    /// A check of three nodes of this algorithm, one request each, with nothing going wrong.
+impl<F: CheckedFamily> CheckSpec<F> {
+    /// A check of three nodes of this algorithm, one round each, with nothing going wrong.
     pub fn new(algorithm: &str) -> Self {
         Self {
             algorithm: algorithm.to_owned(),
             rounds: Some(1),
-            tries: false,
-            cancels: false,
-            readers: false,
+            habits: F::Habits::default(),
             links: LinkChoice::Auto,
             setup: Setup::new(3),
             effort: Effort {
@@ -70,48 +95,44 @@ impl CheckSpec {
         match self.links {
             LinkChoice::Bare => false,
             LinkChoice::Reliable => true,
-            LinkChoice::Auto => self.setup.losses > 0 || self.setup.duplicates > 0,
+            LinkChoice::Auto => (self.setup.losses > 0 || self.setup.duplicates > 0) && !self.copes_with_loss(),
         }
     }
 
-    /// The run that a counterexample is one of, as a journal's header tells it.
-    fn spec(&self) -> Spec<Mutex> {
-        let links = if self.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
-        let entries = u64::from(self.rounds.unwrap_or(1)) * self.setup.nodes as u64;
-        let membership = |views: Views| if views.waits { Keeper::Oracle } else { Keeper::Impatient };
-        let settings_of = |views| ViewSettings { membership: membership(views), ..ViewSettings::default() };
-        let settings = Settings { entries, views: self.setup.views.map(settings_of), ..Settings::default() };
-        Spec { nodes: self.setup.nodes, links, settings, ..Spec::new(&self.algorithm) }
+    fn copes_with_loss(&self) -> bool {
+        let spec = Spec { settings: F::run_settings(self), ..Spec::new(&self.algorithm) };
+        find(&self.algorithm).and_then(F::entry).is_some_and(|entry| F::copes_with_loss(&spec, entry))
     }
 
-    fn users(&self, entry: &MutexEntry) -> Contenders {
-        Contenders {
-            rounds: self.rounds,
-            tries: self.tries,
-            cancels: self.cancels,
-            readers: self.readers,
-            shares: entry.facts.shares,
-            fences: entry.facts.fences,
-            // What is promised of the order of requests is promised inside a view.
-            order: entry.facts.order == ServiceOrder::HappenedBefore && self.setup.views.is_none(),
-            service: entry.facts.service,
-            views: self.setup.views.is_some(),
+    /// The run that a counterexample is one of, as a journal's header tells it.
+    fn spec(&self) -> Spec<F> {
+        let links = if self.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
+        Spec { nodes: self.setup.nodes, links, settings: F::run_settings(self), ..Spec::new(&self.algorithm) }
+    }
+
+    /// The group as the checker takes it.
+    fn group(&self, entry: &F::Entry) -> Setup {
+        let setup = &self.setup;
+        // Where nobody dies there is nothing to tell, and where nobody comes back nobody misses what was not saved.
+        Setup {
+            fifo: setup.fifo || F::needs_fifo(entry),
+            deaths: if setup.crashes > 0 { F::deaths(self) } else { Deaths::Untold },
+            prompt_disks: setup.restarts == 0,
+            ..setup.clone()
         }
     }
 
     /// The command that repeats this check.
     pub fn command(&self) -> String {
-        let Setup { nodes, fifo, losses, duplicates, crashes, restarts, hasty_timers, timing, views } = &self.setup;
+        let Setup { nodes, fifo, losses, duplicates, crashes, restarts, hasty_timers, timing, views, .. } = &self.setup;
         let rounds = self.rounds.map_or_else(|| "unbounded".into(), |rounds| rounds.to_string());
         let mut words = vec![format!("quorate check {} --nodes {nodes} --rounds {rounds}", self.algorithm)];
+        words.extend(F::habit_flags(self));
         let mut flag = |differs: bool, text: String| {
             if differs {
                 words.push(text);
             }
         };
-        flag(self.tries, "--try".into());
-        flag(self.cancels, "--cancel".into());
-        flag(self.readers, "--readers".into());
         flag(*fifo, "--fifo".into());
         if let Some(Views { changes, waits }) = views {
             flag(true, "--views".into());
@@ -159,25 +180,24 @@ pub fn draw_command(file: &str) -> String {
 }
 
 /// A check that was run.
-pub struct CheckRun {
+pub struct CheckRun<F: CheckedFamily = Mutex> {
     /// What it found.
     pub findings: Findings,
-    checker: Checker<MutexNode, Contenders>,
-    spec: Spec<Mutex>,
+    checker: Checker<NodeOf<F>, F::Crowd>,
+    spec: Spec<F>,
     command: String,
 }
 
 /// Runs a check.
-pub fn run(check: &CheckSpec, report: Report<'_>) -> Result<CheckRun, LabError> {
-    let entry = checkable(&check.algorithm)?;
+pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result<CheckRun<F>, LabError> {
+    let entry = checkable::<F>(&check.algorithm)?;
     if check.rounds == Some(0) {
         return Err(LabError::NoRounds);
     }
     let spec = check.spec();
     spec.validate()?;
-    let make = Arc::new(Mutex::maker(&spec, entry));
-    let setup = Setup { fifo: check.setup.fifo || Mutex::needs_fifo(entry), ..check.setup.clone() };
-    let mut checker = Checker::new(make, check.users(entry), setup)?;
+    let make = Arc::new(F::maker(&spec, entry));
+    let mut checker = Checker::new(make, F::crowd(check, entry), check.group(entry))?;
     if let Some(wanted) = &check.effort.properties {
         let known = checker.properties();
         if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
@@ -189,15 +209,15 @@ pub fn run(check: &CheckSpec, report: Report<'_>) -> Result<CheckRun, LabError> 
 }
 
 /// The algorithm, if the checker can go through its states. Nothing of it was made or copied before that is known.
-fn checkable(name: &str) -> Result<&'static MutexEntry, LabError> {
+fn checkable<F: CheckedFamily>(name: &str) -> Result<&'static F::Entry, LabError> {
     let entry = entry(name)?;
-    match entry {
-        Entry::Mutex(mutex) if mutex.facts.profile.checkable => Ok(mutex),
-        Entry::Mutex(_) | Entry::Election(_) | Entry::Replica(_) => {
-            let why = if entry.profile().checkable { Unchecked::Family(entry.family()) } else { Unchecked::Opaque };
-            Err(LabError::NotCheckable { name: name.to_owned(), why })
-        }
-    }
+    F::entry(entry).filter(|_| entry.profile().checkable).ok_or_else(|| uncheckable(entry))
+}
+
+/// The complaint that an algorithm cannot be checked.
+pub fn uncheckable(entry: &Entry) -> LabError {
+    let why = if entry.profile().checkable { Unchecked::Family(entry.family()) } else { Unchecked::Opaque };
+    LabError::NotCheckable { name: entry.name().to_owned(), why }
 }
 
 /// Why an algorithm cannot be checked.
@@ -218,14 +238,18 @@ impl fmt::Display for Unchecked {
     }
 }
 
-impl CheckRun {
+impl<F: CheckedFamily> CheckRun<F> {
     /// The run that counterexamples are runs of.
-    pub fn spec(&self) -> &Spec<Mutex> {
+    pub fn spec(&self) -> &Spec<F> {
         &self.spec
     }
 
     /// Shows a counterexample to an observer.
-    pub fn show<O: Observer<Command, Event>>(&self, example: &Counterexample, observer: O) -> Result<O, LabError> {
+    pub fn show<O: Observer<F::Command, F::Event>>(
+        &self,
+        example: &Counterexample,
+        observer: O,
+    ) -> Result<O, LabError> {
         self.checker.play(example, observer).map_err(LabError::Play)
     }
 

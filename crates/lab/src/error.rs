@@ -102,6 +102,74 @@ pub enum LabError {
         /// How many nodes there are.
         nodes: usize,
     },
+    /// An option of elections of another kind.
+    #[error("--{option} means nothing to '{name}': it is for elections {of}.")]
+    ForeignOption {
+        /// The option.
+        option: &'static str,
+        /// The algorithm.
+        name: &'static str,
+        /// What kind of elections it is for.
+        of: &'static str,
+    },
+    /// A lease that is over before anybody can answer.
+    #[error(
+        "A master may trust its lease for {trusted}, and an answer takes up to {answer}: nobody could ever lead. Use a longer \
+         --master-lease or a smaller --master-drift-bound."
+    )]
+    LeaseTooShort {
+        /// For how long it may be trusted.
+        trusted: quorate_sim::settings::Length,
+        /// How long an answer takes.
+        answer: quorate_sim::settings::Length,
+    },
+    /// Starters that are down from the start.
+    #[error("Nobody starts: --starters {starters} names only nodes that are down from the start.")]
+    NobodyStarts {
+        /// Who was to start.
+        starters: String,
+    },
+    /// An order that is not one of all nodes.
+    #[error("--order {order} does not name each of the {nodes} nodes once; write for example {}.", order_of(*nodes))]
+    NoSuchOrder {
+        /// The order.
+        order: String,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// More attributes than nodes, or fewer.
+    #[error("--attribute gives {given} numbers, but there are {nodes} nodes; give each node one.")]
+    NotEveryAttribute {
+        /// How many there are.
+        given: usize,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// Ids that are too short or too long.
+    #[error("--id-bits {bits} makes no ids; they have from 1 to 64 bits.")]
+    NoSuchIds {
+        /// How long they are to be.
+        bits: u32,
+    },
+    /// More bits reserved than there are.
+    #[error("--reserved-bits {reserved} is more than an id has; give at most {bits}, or more --id-bits.")]
+    TooManyReserved {
+        /// How many are to name the region.
+        reserved: u32,
+        /// How many there are.
+        bits: u32,
+    },
+    /// A load that no division into regions keeps.
+    #[error(
+        "--load-bound {load} cannot be kept: with {bits} bits, more nodes than that share one id. Give more --id-bits or a \
+         larger bound."
+    )]
+    NoSuchLoad {
+        /// The bound.
+        load: usize,
+        /// How long ids are.
+        bits: u32,
+    },
     /// A starter that does not exist.
     #[error("--starters names node {node}, but {}.", only(*nodes))]
     NoSuchStarter {
@@ -109,6 +177,20 @@ pub enum LabError {
         node: quorate_core::NodeId,
         /// How many nodes there are.
         nodes: usize,
+    },
+    /// Heartbeats without a pause.
+    #[error("A heartbeat every 0ms leaves no time for anything else: give it some, such as --heartbeat 50ms.")]
+    NoHeartbeat,
+    /// Everyone would be suspected all the time.
+    #[error(
+        "A silence of {silence} is shorter than a heartbeat, which comes every {period}: everyone would be suspected before each of them. \
+         Give a longer --silence, or a shorter --heartbeat."
+    )]
+    HastySilence {
+        /// For how long a node may be silent.
+        silence: quorate_sim::settings::Length,
+        /// From one heartbeat to the next.
+        period: quorate_sim::settings::Length,
     },
     /// A group of replicas that makes no sense.
     #[error(transparent)]
@@ -166,6 +248,13 @@ pub enum LabError {
 
 fn unsigned(bound: quorate_sim::settings::Ppm) -> String {
     format!("{}ppm", bound.parts().unsigned_abs())
+}
+
+fn order_of(nodes: usize) -> String {
+    match nodes {
+        0..=9 => (1..=nodes).rev().map(|number| number.to_string()).collect::<Vec<_>>().join(","),
+        _ => "random".into(),
+    }
 }
 
 fn only(nodes: usize) -> String {

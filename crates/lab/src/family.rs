@@ -92,6 +92,11 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         Medium::Unicast
     }
 
+    /// What the algorithm assumes and this experiment breaks, each as a sentence without its end. A property that fails then is no flaw.
+    fn broken_assumptions(_spec: &Spec<Self>, _entry: &Self::Entry) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Whether what the family adds to the experiment makes sense. The rest of it does.
     fn validate(spec: &Spec<Self>, entry: &Self::Entry) -> Result<(), LabError>;
 

@@ -17,9 +17,11 @@
 //! ```
 
 pub mod bank;
+pub mod berkeley;
 mod chaos;
 pub mod check;
 pub mod compare;
+pub mod detector;
 pub mod election;
 mod error;
 pub mod experiment;

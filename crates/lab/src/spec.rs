@@ -205,6 +205,17 @@ impl<F: FamilyLab> Spec<F> {
             || self.directions().iter().any(Direction::is_unreliable)
     }
 
+    /// Whether messages can be lost or repeated for good: no layer sends them again or sorts them out.
+    pub(crate) fn loses_unrepaired(&self, faults: &[TimedFault]) -> bool {
+        !self.is_reliable() && (self.can_lose() || faults.iter().any(|timed| loses_messages(&timed.fault)))
+    }
+
+    /// What the algorithm assumes and this experiment breaks.
+    pub fn broken_assumptions(&self) -> Vec<&'static str> {
+        let own = find(&self.algorithm).and_then(F::entry);
+        own.map_or_else(Vec::new, |entry| F::broken_assumptions(self, entry))
+    }
+
     fn copes_with_loss(&self) -> bool {
         find(&self.algorithm).and_then(F::entry).is_some_and(|entry| F::copes_with_loss(self, entry))
     }

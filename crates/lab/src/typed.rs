@@ -69,6 +69,9 @@ mod tests {
     fn a_campaign_can_be_typed() {
         assert!(Election::command("campaign", ME, 1).is_ok() && Election::command("\"campaign\"", ME, 1).is_ok());
         let told = Election::command("elect me", ME, 1).unwrap_err();
-        assert_eq!(told, "'elect' means nothing here. Type campaign, or the command in JSON as a journal has it.");
+        assert_eq!(
+            told,
+            "'elect' means nothing here. Type campaign or resign, or the command in JSON as a journal has it."
+        );
     }
 }

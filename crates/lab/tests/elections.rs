@@ -18,7 +18,7 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
 }
 
 fn raft(nodes: usize, starters: &str) -> Spec<Election> {
-    Spec { nodes, settings: Settings { starters: parsed(starters) }, ..Spec::new("raft") }
+    Spec { nodes, settings: Settings { starters: parsed(starters), ..Settings::default() }, ..Spec::new("raft") }
 }
 
 fn run(spec: &Spec<Election>) -> Outcome<Election> {
@@ -209,7 +209,7 @@ fn what_is_said_of_another_family_is_refused() {
 #[test]
 fn an_engine_that_cannot_be_copied_cannot_be_checked() {
     let mut reports = 0;
-    let Err(error) = check::run(&CheckSpec::new("raft"), &mut |_, _| {
+    let Err(error) = check::run(&CheckSpec::<Election>::new("raft"), &mut |_, _| {
         reports += 1;
         true
     }) else {

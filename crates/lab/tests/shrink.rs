@@ -3,7 +3,7 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quorate_check::{Search, Walks};
-use quorate_lab::check::{self, CheckSpec};
+use quorate_lab::check::{self, CheckSpec, Requests};
 use quorate_lab::shrink::{self, End, Figures, Request, ShrinkError, Shrunk, TRIES};
 use quorate_lab::{FamilyLab, LabError, LinkChoice, Mutex, Replica, Spec, experiment};
 use quorate_registry::Family;
@@ -136,7 +136,10 @@ fn counterexamples_of_the_checker_become_scripts() {
     assert!(order.after.events <= 12);
     is_documented(&row(&order, "the checker"));
     let walks = |seed| {
-        let mut spec = CheckSpec { cancels: true, ..checked("ricart-agrawala-1981", 3, 3) };
+        let mut spec = CheckSpec {
+            habits: Requests { cancels: true, ..Requests::default() },
+            ..checked("ricart-agrawala-1981", 3, 3)
+        };
         spec.effort.search = Search::Walks(Walks { count: 200, steps: 1_000, seed });
         spec
     };

@@ -241,10 +241,16 @@ impl Peer {
         let node = self.node;
         match self.line.meet(header, knows) {
             Ok(Met::First | Met::Again) => {}
-            Ok(Met::Reborn { dropped }) => tracing::info!(
-                "Node {node} is back as life {}; {dropped} messages to its life before were dropped.",
-                header.incarnation
-            ),
+            Ok(Met::Reborn { dropped }) => {
+                tracing::info!(
+                    "Node {node} is back as life {}; {dropped} messages to its life before were dropped.",
+                    header.incarnation
+                );
+                // It was away for so short a time that nobody missed it.
+                if self.fame == Fame::Alive {
+                    self.tell_node(false);
+                }
+            }
             Err(error) => {
                 tracing::warn!("{error}");
                 self.meeting.lost(connection);

@@ -176,7 +176,7 @@ pub(crate) fn take<P>(
 }
 
 /// A driver that mixes up two algorithms is at fault, not the node; the trace shows it.
-fn foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, what: &str) {
+pub(crate) fn foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, what: &str) {
     out.note("foreign", format_args!("ignores a {what} of another algorithm"));
 }
 

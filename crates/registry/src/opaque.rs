@@ -98,11 +98,12 @@ mod tests {
             match input {
                 Input::Command(Command::Campaign) => {
                     self.1 = (self.0)(self.1);
-                    out.emit(Event::Elected { leader: NodeId::from_index(0), epoch: Epoch(self.1) });
+                    out.emit(Event::elected(NodeId::from_index(0), Epoch(self.1)));
                 }
                 Input::Message { message, .. } => match message {},
                 Input::Timer(never) => match never {},
-                Input::Start { .. }
+                Input::Command(Command::Resign)
+                | Input::Start { .. }
                 | Input::Saved(_)
                 | Input::Suspect(_)
                 | Input::Trust(_)
@@ -150,7 +151,7 @@ mod tests {
         let start = Input::Start { durable: Default::default(), incarnation: Incarnation::FIRST };
         node.step(Time::ZERO, start, &mut Effects::new(&mut Heard::default()));
         let epochs: Vec<_> = (0..3).map(|_| campaign(&mut node).events).collect();
-        let elected = |epoch| vec![Event::Elected { leader: NodeId::from_index(0), epoch: Epoch(epoch) }];
+        let elected = |epoch| vec![Event::elected(NodeId::from_index(0), Epoch(epoch))];
         assert_eq!(epochs, [elected(1), elected(2), elected(3)]);
     }
 

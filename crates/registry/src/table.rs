@@ -1,5 +1,6 @@
 //! The table: one line an algorithm.
 
+mod elections;
 mod mutual_exclusion;
 
 use crate::codec::AnyCodec;
@@ -10,7 +11,6 @@ use quorate_core::membership::Terms;
 use quorate_core::mutex;
 use quorate_core::wrap::Viewed;
 use quorate_core::{Bounds, Group, NodeId, WriteOf};
-use quorate_replica::election::{self as raft, RaftElection};
 use quorate_replica::fixtures::{Flaw as LogFlaw, Flawed};
 use quorate_replica::membership::{Member, Plan};
 use quorate_replica::once::Once;
@@ -149,7 +149,7 @@ pub struct ElectionEntry {
     /// What the book says of it.
     pub facts: &'static election::Facts,
     /// Makes a node.
-    pub make: fn(NodeId, &Surroundings) -> ElectionNode,
+    pub make: fn(NodeId, &Arc<election::Plan>) -> ElectionNode,
     /// How its messages and its disk become bytes.
     pub codec: AnyCodec,
 }
@@ -219,7 +219,7 @@ where
 }
 
 /// The line of an election whose nodes are of type `P` before they are erased.
-const fn election<P>(facts: &'static election::Facts, make: fn(NodeId, &Surroundings) -> ElectionNode) -> Entry
+const fn election<P>(facts: &'static election::Facts, make: fn(NodeId, &Arc<election::Plan>) -> ElectionNode) -> Entry
 where
     P: Parts<Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,
@@ -238,15 +238,14 @@ where
 
 static ALGORITHMS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let mut entries = mutual_exclusion::algorithms();
-    entries.push(election::<RaftElection>(&raft::FACTS, |me, around| {
-        Erased::opaque(RaftElection::new(me, around.group.clone(), around.seed, around.bounds))
-    }));
+    entries.extend(elections::algorithms());
     entries.push(replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings))));
     entries
 });
 
 static FIXTURES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let mut entries = mutual_exclusion::fixtures();
+    entries.extend(elections::fixtures());
     entries.extend([
         replica::<WrongLog>(const { &LogFlaw::EarlyAck.profile() }, |me, settings| {
             spoilt(me, settings, LogFlaw::EarlyAck)

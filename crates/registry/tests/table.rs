@@ -3,6 +3,7 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quorate_core::election::Bounds;
+use quorate_core::election::Plan;
 use quorate_core::{Duration, Group, NodeId};
 use quorate_registry::{Entry, Surroundings, all, find, fixtures};
 use quorate_replica::{Members, Settings};
@@ -34,7 +35,7 @@ fn can_be_copied(entry: &Entry) -> bool {
         }
         Entry::Election(entry) => {
             let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
-            let node = (entry.make)(me, &Surroundings { group, seed: 1, bounds });
+            let node = (entry.make)(me, &Plan::new(3, bounds).into());
             node == node.clone()
         }
         Entry::Replica(entry) => {

@@ -33,29 +33,28 @@ use crate::members::{Configuration, Members};
 use crate::message::Message;
 use crate::registers::Registers;
 use quorate_core::about::Profile;
-use quorate_core::election::{Bounds, Command, Cost, Event, Facts, Refusal, Tally};
+use quorate_core::election::{Book, Command, Cost, Counts, Event, Facts, Plan, Refusal, Shape};
 use quorate_core::{Class, Describe, Duration, Effects, Epoch, Group, Input, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// The line of the book's table.
-pub const FACTS: Facts = Facts {
-    profile: Profile {
-        name: "raft",
-        class: "by majority",
-        summary: "a majority of saved votes in a term makes a leader",
-        source: include_str!("election.rs"),
-        flaw: None,
-        checkable: false,
+pub const FACTS: Facts = Facts { tolerates_loss: true, ..Facts::new(PROFILE, Shape::Votes, COST) };
+
+const PROFILE: Profile = Profile {
+    name: "raft",
+    class: "by majority",
+    summary: "a majority of saved votes in a term makes a leader",
+    source: include_str!("election.rs"),
+    flaw: None,
+    checkable: false,
+};
+
+const COST: Cost = Cost {
+    formula: "2(n−1) + (n−1)",
+    book: |case| {
+        let lone = case.dead == 0 && case.starting.is_one();
+        lone.then(|| Book::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
     },
-    cost: Cost {
-        formula: "2(n−1) + (n−1)",
-        messages: |nodes| {
-            let others = nodes.saturating_sub(1) as u64;
-            Tally { election: 2 * others, announcement: others }
-        },
-        exact: true,
-    },
-    tolerates_loss: true,
 };
 
 /// One node of a group that elects a leader as raft does.
@@ -110,7 +109,8 @@ const ELECTION_TICKS: usize = 5;
 
 impl RaftElection {
     /// One node of a group. Nodes of one group share the seed, from which their waits follow.
-    pub fn new(me: NodeId, group: Group, seed: u64, bounds: Bounds) -> Self {
+    pub fn new(me: NodeId, plan: &Plan) -> Self {
+        let Plan { group, seed, bounds, .. } = plan.clone();
         let tick = (bounds.message + bounds.processing).times(4);
         let role = Role { leads: false, leader: None, term: 0 };
         Self { me, group, seed, tick, engine: None, role, is_ticking: false }
@@ -152,6 +152,12 @@ impl RaftElection {
         }
     }
 
+    /// The textbook's raft knows no handover.
+    fn resign(&self, out: &mut Effects<'_, Self>) {
+        let leads = self.engine.as_ref().is_some_and(|engine| engine.leads());
+        out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
+    }
+
     /// RF-2, RF-3 and RF-4 are raft's own.
     fn hear(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         let Some(engine) = &mut self.engine else { return };
@@ -191,7 +197,7 @@ impl RaftElection {
         }
         if let Some(leader) = leader.filter(|_| (leader, term) != (before.leader, before.term)) {
             out.note(if leader == self.me { "RF-3" } else { "RF-4" }, format_args!("{leader} leads in term {term}"));
-            out.emit(Event::Elected { leader, epoch });
+            out.emit(Event::elected(leader, epoch));
         }
         self.rest_or_wait(out);
     }
@@ -221,6 +227,7 @@ impl Protocol for RaftElection {
         match input {
             Input::Start { durable, incarnation: _ } => self.start(durable),
             Input::Command(Command::Campaign) => self.campaign(out),
+            Input::Command(Command::Resign) => self.resign(out),
             Input::Message { from, message: Counted(message) } => self.hear(from, message, out),
             Input::Timer(Timer::Tick) => self.tick(),
             Input::Saved(count) => {

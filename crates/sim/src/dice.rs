@@ -21,6 +21,10 @@ pub enum Stream {
     Faults = 5,
     /// How long it takes to the membership and back, and how its clock drifts.
     Membership = 6,
+    /// How nodes sit round a ring.
+    Seating = 7,
+    /// What elections compare.
+    Attributes = 8,
 }
 
 /// A seeded stream of chance.

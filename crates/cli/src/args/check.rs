@@ -1,13 +1,20 @@
 //! What users type after `quorate check`.
 
+mod requests;
+
 use super::{FormArgs, LinksArg, LocalCheck, PictureArgs, threads, whole};
 use crate::commands::local;
+use crate::families::check::Check;
+use crate::families::election::ElectionArgs;
+use crate::families::{Options, means_nothing};
 use crate::memory::{self, Memory};
-use clap::{Args, ValueEnum};
-use quorate_check::{Effort, Search, Setup, Timing, Views, Walks};
+use clap::Args;
+use quorate_check::{Effort, Search, Setup, Timing, Walks};
 use quorate_core::Time;
 use quorate_lab::check::{CheckSpec, USUAL_HORIZON};
+use quorate_registry::Family;
 use quorate_sim::settings::{Length, Ppm};
+use requests::RequestArgs;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -18,6 +25,7 @@ use std::str::FromStr;
     quorate check ricart-agrawala-modulo --rounds unbounded\n  \
     quorate check central --crashes 1 --property exclusion\n  \
     quorate check central --views --crashes 1\n  \
+    quorate check bully --nodes 3 --crashes 1\n  \
     quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal --svg broken.svg\n  \
     quorate check local\n\n\
     Faults are bounds, at most 31 of a kind: with --loss 2, every way to lose none, one or two messages is tried.\n\
@@ -38,27 +46,9 @@ pub(crate) struct CheckArgs {
     /// How many nodes there are, numbered from 1.
     #[arg(long, default_value = "3", value_parser = few)]
     nodes: u8,
-    /// How many requests each node makes: up to 255, or unbounded.
+    /// How many requests each node makes, or how many elections each starter starts: up to 255, or unbounded.
     #[arg(long, default_value = "1")]
     rounds: Rounds,
-    /// A request may be a try, which is denied rather than made to wait.
-    #[arg(long = "try")]
-    tries: bool,
-    /// A request may be given up.
-    #[arg(long = "cancel")]
-    cancels: bool,
-    /// A request may be one that only reads, beside others who do.
-    #[arg(long)]
-    readers: bool,
-    /// The group has views: a member who crashes, or whose lease ends, is left out of the next one.
-    #[arg(long)]
-    views: bool,
-    /// How many members the group may go on without; one unless given.
-    #[arg(long, value_name = "NUMBER", requires = "views", value_parser = few)]
-    changes: Option<u8>,
-    /// Who says who is in: one who waits for leases to end, or one who does not and is wrong on purpose.
-    #[arg(long, value_enum, default_value = "oracle", requires = "views")]
-    membership: KeeperArg,
     /// Links keep the order of messages.
     #[arg(long)]
     fifo: bool,
@@ -123,23 +113,34 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     form: FormArgs,
     #[command(flatten)]
+    pub(crate) requests: RequestArgs,
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
+    /// How often each leader may be asked to resign.
+    #[arg(long, value_name = "NUMBER", value_parser = few, help_heading = "Options of elections")]
+    pub(crate) resign: Option<u8>,
+    #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }
 
 impl CheckArgs {
-    /// The check that these arguments describe.
-    pub(crate) fn spec(&self) -> anyhow::Result<CheckSpec> {
-        anyhow::ensure!(self.walks != Some(0), "A check by random walks needs at least one: --walks 1000.");
-        anyhow::ensure!(self.steps > 0, "A random walk needs at least one step: --steps 1000.");
+    /// The algorithm that is meant, as the registry calls it.
+    pub(crate) fn algorithm(&self) -> anyhow::Result<String> {
         let algorithm = self.algorithm.as_deref().unwrap_or_default();
         local::refuse(algorithm)?;
+        self.form.resolve(algorithm)
+    }
+
+    /// The check of an algorithm that these arguments describe.
+    pub(crate) fn spec<F: Check>(&self, algorithm: &str) -> anyhow::Result<CheckSpec<F>> {
+        anyhow::ensure!(self.walks != Some(0), "A check by random walks needs at least one: --walks 1000.");
+        anyhow::ensure!(self.steps > 0, "A random walk needs at least one step: --steps 1000.");
+        self.refuse_others(F::FAMILY, algorithm)?;
         let Rounds(rounds) = self.rounds;
         Ok(CheckSpec {
-            algorithm: self.form.resolve(algorithm)?,
+            algorithm: algorithm.to_owned(),
             rounds,
-            tries: self.tries,
-            cancels: self.cancels,
-            readers: self.readers,
+            habits: F::habits(self)?,
             links: self.links.into(),
             setup: Setup {
                 nodes: self.nodes.into(),
@@ -150,7 +151,8 @@ impl CheckArgs {
                 restarts: self.restarts,
                 hasty_timers: self.hasty_timers,
                 timing: self.timing(),
-                views: self.views(),
+                views: self.requests.views(),
+                ..Setup::new(self.nodes.into())
             },
             effort: Effort {
                 search: self.search(),
@@ -170,10 +172,15 @@ impl CheckArgs {
             .then(|| Timing { drift_ppm: self.drift.unwrap_or(0), until: Time::ZERO + until.unwrap_or(USUAL_HORIZON) })
     }
 
-    fn views(&self) -> Option<Views> {
-        let usual = Views::default();
-        let changes = self.changes.unwrap_or(usual.changes);
-        self.views.then_some(Views { changes, waits: self.membership == KeeperArg::Oracle })
+    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
+    fn refuse_others(&self, own: Family, algorithm: &str) -> anyhow::Result<()> {
+        let resign = self.resign.map(|_| "resign");
+        let given = [(Family::Mutex, self.requests.given()), (Family::Election, self.election.given().or(resign))];
+        let mut others = given.into_iter().filter(|(family, _)| *family != own);
+        match others.find_map(|(family, given)| Some((family, given?))) {
+            Some((family, option)) => Err(means_nothing(option, family, algorithm, own)),
+            None => Ok(()),
+        }
     }
 
     fn search(&self) -> Search {
@@ -190,13 +197,6 @@ impl CheckArgs {
     fn is_up_to_chance(&self) -> bool {
         self.dfs || (self.walks.is_some() && self.first)
     }
-}
-
-/// Who says who is in.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum KeeperArg {
-    Oracle,
-    Impatient,
 }
 
 /// How many requests each node makes, if there is an end to them.

@@ -1,8 +1,11 @@
 //! What users type after `quorate compare`.
 
+mod elections;
 mod field;
 mod sizes;
 
+pub(crate) use elections::ElectionPlan;
+use elections::StartArg;
 pub(crate) use field::LeftOut;
 
 use super::draw::ThemeArg;
@@ -25,7 +28,8 @@ use std::path::{Path, PathBuf};
     quorate compare mutex --nodes 4,9,16,25,49 --svg mutex.svg\n  \
     quorate compare mutex --algorithms central,ricart-agrawala --nodes 2-16 --workload all --json\n  \
     quorate compare mutex --algorithms central --nodes 3 --entries 20 --real\n  \
-    quorate compare mutex --failures\n\n\
+    quorate compare mutex --failures\n  \
+    quorate compare election --nodes 4,8 --starters one,all\n\n\
     The book's figures are for groups without faults, and its delays are in message times (T). In the simulator every \
     message takes 1 ms, so delays come out in T. Real delays are in milliseconds, and part of each is the machine's own.\n\n\
     Workloads go from idle to saturated: single (one node asks alone), pair (two take turns), random:LOAD (everyone asks at \
@@ -34,10 +38,11 @@ use std::path::{Path, PathBuf};
     time as well, a load of 50%, which is meant by random alone, keeps most algorithms busy all the time.\n\n\
     --failures lets a node fail in the simulator while another is inside and a third one waits, at many instants, and tells \
     whether the others go on, stop, or are unsafe (two inside).\n\n\
+    Elections are counted over all orders in which up to 8 nodes can sit round a ring, and over samples of larger rings.\n\n\
     Exit codes: 0 all is well, 1 a property fails or a figure is not the book's although it must be, 2 the command is \
     wrong or a process failed, 3 somebody interrupted it.")]
 pub(crate) struct CompareArgs {
-    /// Whose algorithms are compared; so far this is mutex.
+    /// Whose algorithms are compared: mutex or election.
     family: String,
     /// Which algorithms, such as central,ricart-agrawala; all of the family unless given.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -46,7 +51,7 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     forms: bool,
     /// How many nodes the groups have, such as 4,9,16 or 2-16; 4,9,16,25,49 unless given (with --real 4,9, with
-    /// --failures 5).
+    /// --failures 5, elections 4,8,16,32,64).
     #[arg(long, value_name = "SIZES", value_parser = sizes)]
     nodes: Option<Sizes>,
     /// How many requests there are in each run, all nodes together; 100 unless given.
@@ -56,6 +61,12 @@ pub(crate) struct CompareArgs {
     /// --real single,random,all).
     #[arg(long, value_name = "WORKLOADS", value_delimiter = ',')]
     workload: Vec<Traffic>,
+    /// Who starts elections: one node (each in turn), the lowest, the highest, all; one,all unless given.
+    #[arg(long, value_enum, value_name = "WHO", value_delimiter = ',')]
+    starters: Vec<StartArg>,
+    /// How many orders of a large ring are sampled; 200 unless given. Of rings of up to 8 nodes all are tried.
+    #[arg(long, value_parser = whole::<u64>)]
+    samples: Option<u64>,
     /// What all chance follows from that is not in the machine.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
@@ -148,7 +159,7 @@ const FEWEST_TO_FAIL: usize = 3;
 impl CompareArgs {
     /// What these arguments ask for. Every mistake is found before anything runs.
     pub(crate) fn plan(&self) -> anyhow::Result<Plan> {
-        known_family(&self.family)?;
+        self.mutex_only()?;
         let entries = self.entries.unwrap_or(USUAL_ENTRIES);
         anyhow::ensure!(entries > 0, "A comparison in which nobody enters shows nothing: use --entries 100.");
         let traffics = self.traffics()?;
@@ -168,7 +179,7 @@ impl CompareArgs {
 
     /// What these arguments ask for, where they ask about failures.
     pub(crate) fn failure_plan(&self) -> anyhow::Result<FailurePlan> {
-        known_family(&self.family)?;
+        self.mutex_only()?;
         let sizes = self.nodes.as_ref().map(|sizes| sizes.0.as_slice());
         let smallest = sizes.and_then(|sizes| sizes.iter().min()).copied().unwrap_or(FAILURE_SIZE);
         anyhow::ensure!(
@@ -190,6 +201,22 @@ impl CompareArgs {
             inquiries.extend(own.into_iter().map(|nodes| Inquiry { seed: self.seed, ..Inquiry::of(entry, nodes) }));
         }
         Ok(FailurePlan { inquiries, left_out, seed: self.seed })
+    }
+
+    /// Whether elections are compared.
+    pub(crate) fn is_of_elections(&self) -> bool {
+        self.family == Family::Election.name()
+    }
+
+    fn mutex_only(&self) -> anyhow::Result<()> {
+        known_family(&self.family)?;
+        let given = [("starters", !self.starters.is_empty()), ("samples", self.samples.is_some())];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => {
+                anyhow::bail!("--{option} means nothing to mutual exclusion; it is for 'quorate compare election'.")
+            }
+            None => Ok(()),
+        }
     }
 
     fn contenders(&self) -> anyhow::Result<Vec<&'static MutexEntry>> {
@@ -240,10 +267,11 @@ fn known_family(name: &str) -> anyhow::Result<()> {
         return Ok(());
     }
     let quoted = name.escape_debug();
-    let can = "So far the algorithms of the mutex family can be compared: 'quorate compare mutex'";
+    let can = "The algorithms of two families can be compared: 'quorate compare mutex' and 'quorate compare election'";
     match find(name) {
-        Some(entry) if entry.family() == Family::Mutex => anyhow::bail!(
-            "'{quoted}' is an algorithm, and a family is compared: 'quorate compare mutex --algorithms {quoted}'."
+        Some(entry) if entry.family() != Family::Replica => anyhow::bail!(
+            "'{quoted}' is an algorithm, and a family is compared: 'quorate compare {} --algorithms {quoted}'.",
+            entry.family()
         ),
         _ if families.contains(&name) => anyhow::bail!("There is no comparison of the {quoted} family yet. {can}."),
         _ => match nearest(name, families) {

@@ -1,6 +1,6 @@
 //! What users type after `quorate sim local` and `quorate check local`: nothing about nodes and networks.
 
-use super::whole;
+use super::{BerkeleyArgs, DetectorSimArgs, whole};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use quorate_core::local::{LOCKINGS, Locking};
@@ -10,6 +10,10 @@ use quorate_core::local::{LOCKINGS, Locking};
 pub(crate) enum LocalSim {
     /// Run counter++ beside counter-- in one process, in an order that the seed chooses.
     Local(LocalSimArgs),
+    /// Watch a leader at work: it keeps the clocks of its group together, until it crashes and the next one goes on.
+    Berkeley(BerkeleyArgs),
+    /// Measure failure detectors: how soon they notice a crash, against how often they suspect the living.
+    Detector(DetectorSimArgs),
 }
 
 /// What `quorate check` goes through that is no algorithm of a group.

@@ -1,7 +1,7 @@
 //! What to run: what users type after `quorate sim` and `quorate sweep`.
 
 use super::{FormArgs, LinksArg, whole};
-use crate::commands::local;
+use crate::commands::{detector, local};
 use crate::families::{Basics, FamilyArgs, Present, means_nothing};
 use crate::output::name;
 use clap::Args;
@@ -84,6 +84,7 @@ impl RunArgs {
     /// The algorithm that is to run.
     pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
         local::refuse(self.subject())?;
+        detector::refuse(self.subject())?;
         Ok(entry(&self.form.resolve(self.subject())?)?)
     }
 

@@ -8,6 +8,7 @@ use crate::report::grouped;
 use crate::{memory, paint, report};
 use anyhow::Context;
 use quorate_check::{Effort, Search, Setup};
+use quorate_lab::Mutex;
 use quorate_lab::check::{self, CheckSpec};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -241,7 +242,7 @@ impl Turn {
 
 /// One search by our own checker.
 fn turn(search: BenchSearch, threads: usize) -> anyhow::Result<Turn> {
-    let usual = CheckSpec::new(ALGORITHM);
+    let usual = CheckSpec::<Mutex>::new(ALGORITHM);
     let spec = CheckSpec {
         rounds: Some(ROUNDS),
         setup: Setup::new(NODES),

@@ -5,6 +5,7 @@ mod text;
 
 use super::local;
 use crate::args::{CheckArgs, LocalCheck};
+use crate::families::check::Check;
 use crate::interrupt;
 use crate::memory::Memory;
 use crate::output::name;
@@ -15,7 +16,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use quorate_check::{Findings, Pass, Phase, Progress, Search};
 use quorate_lab::check::{self, CheckRun, CheckSpec, replay_command};
 use quorate_lab::experiment::header;
-use quorate_lab::{LabError, Mutex};
+use quorate_lab::{Election, LabError, Mutex, entry};
+use quorate_registry::Entry;
 use quorate_sim::journal::Header;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -32,14 +34,24 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
     if let Some(LocalCheck::Local(args)) = &args.local {
         return local::check(args);
     }
-    let spec = args.spec()?;
+    let algorithm = args.algorithm()?;
+    match entry(&algorithm)? {
+        Entry::Mutex(_) => check_one::<Mutex>(args, &algorithm),
+        Entry::Election(_) => check_one::<Election>(args, &algorithm),
+        entry @ Entry::Replica(_) => Err(check::uncheckable(entry).into()),
+    }
+}
+
+/// Checks an algorithm of this family.
+fn check_one<F: Check>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<Verdict> {
+    let spec: CheckSpec<F> = args.spec(algorithm)?;
     let (speaks, trace) = (args.json.then_some("json"), args.trace.as_deref());
     args.picture.check(&Company { speaks, trace, ..Company::default() })?;
     if let Some(path) = trace {
         ensure_writable("journal", path)?;
     }
     interrupt::watch();
-    let mut meter = Meter::new(&spec);
+    let mut meter = Meter::new(spec.effort.search);
     let run = check::run(&spec, &mut |phase, progress| {
         meter.show(phase, progress);
         !interrupt::came()
@@ -67,18 +79,22 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
 }
 
 /// Draws the shortest counterexample, if there is one and that is wanted.
-fn pictures(spec: &CheckSpec, run: &CheckRun, args: &CheckArgs) -> anyhow::Result<anyhow::Result<Vec<Picture>>> {
+fn pictures<F: Check>(
+    spec: &CheckSpec<F>,
+    run: &CheckRun<F>,
+    args: &CheckArgs,
+) -> anyhow::Result<anyhow::Result<Vec<Picture>>> {
     let Some((_, example)) = run.broken().first().copied().filter(|_| args.picture.is_wanted()) else {
         return Ok(Ok(Vec::new()));
     };
     let header = Header { found_by: Some(spec.command()), ..header(run.spec())? };
-    let play = |easel: &mut Easel<'_, Mutex>| Ok(run.show(example, easel).map(drop)?);
-    let ((), pictures) = picture::draw::<Mutex, _>(&args.picture, &header, play)?;
+    let play = |easel: &mut Easel<'_, F>| Ok(run.show(example, easel).map(drop)?);
+    let ((), pictures) = picture::draw::<F, _>(&args.picture, &header, play)?;
     Ok(pictures)
 }
 
 /// Writes the shortest counterexample down, if there is one.
-fn write<'a>(run: &CheckRun, path: &'a Path) -> anyhow::Result<Option<Written<'a>>> {
+fn write<'a, F: Check>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Result<Option<Written<'a>>> {
     let Some((_, example)) = run.broken().first().copied() else { return Ok(None) };
     let failed = |error: io::Error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
     let file = File::create(path).map_err(failed)?;
@@ -93,7 +109,7 @@ fn write<'a>(run: &CheckRun, path: &'a Path) -> anyhow::Result<Option<Written<'a
 const NAMELESS: &str = "broken.journal";
 
 /// The command that shows the shortest counterexample again, if there is one.
-fn replay(spec: &CheckSpec, run: &CheckRun, written: Option<&Written<'_>>) -> Option<String> {
+fn replay<F: Check>(spec: &CheckSpec<F>, run: &CheckRun<F>, written: Option<&Written<'_>>) -> Option<String> {
     run.findings.is_broken().then(|| match written {
         Some(written) => replay_command(&written.path.to_string_lossy()),
         None => spec.command_with_trace(NAMELESS),
@@ -123,11 +139,11 @@ struct Meter {
 }
 
 impl Meter {
-    fn new(spec: &CheckSpec) -> Self {
+    fn new(search: Search) -> Self {
         let bar = ProgressBar::new_spinner();
         let style = ProgressStyle::with_template("  {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        let walks = matches!(spec.effort.search, Search::Walks(_));
+        let walks = matches!(search, Search::Walks(_));
         Self { bar, walks, phase: Phase::States, begin: Instant::now() }
     }
 

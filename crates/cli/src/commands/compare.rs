@@ -1,6 +1,7 @@
 //! `quorate compare`: algorithms side by side, simulated and between real processes, beside the book.
 
 mod complaints;
+mod elections;
 mod failures;
 mod grid;
 mod json;
@@ -130,6 +131,9 @@ impl Comparison<'_> {
 }
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Verdict> {
+    if args.is_of_elections() {
+        return elections::run(&args.election_plan()?, args.json);
+    }
     if args.failures {
         return failures::run(&args.failure_plan()?, args.json);
     }

@@ -2,7 +2,7 @@
 
 use crate::Verdict;
 use crate::args::ExplainArgs;
-use crate::families::{Present, Task, of_family};
+use crate::families::{Around, Present, Task, of_family};
 use crate::output::output;
 use crate::picture::{self, Company, Easel, Picture};
 use crate::{paint, report};
@@ -26,6 +26,9 @@ struct Report<'a> {
     flaw: Option<&'a str>,
     idea: &'a [String],
     rules: Vec<Rule<'a>>,
+    /// Those of what is around it, where that is the same for several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rules_around: Vec<Rule<'a>>,
     sections: std::collections::BTreeMap<&'a str, &'a str>,
     trace: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -48,7 +51,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
 impl Task for &ExplainArgs {
     type Output = anyhow::Result<Verdict>;
     fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
-        explain::<F>(self, F::profile(entry))
+        explain::<F>(self, F::profile(entry), F::around(entry))
     }
 }
 
@@ -61,7 +64,7 @@ pub(crate) struct Example<'a> {
     pub(crate) command: String,
 }
 
-fn explain<F: Present>(args: &ExplainArgs, profile: &Profile) -> anyhow::Result<Verdict> {
+fn explain<F: Present>(args: &ExplainArgs, profile: &Profile, around: Option<Around>) -> anyhow::Result<Verdict> {
     let spec = F::example(profile.name);
     let pictures = pictures(&spec, args)?;
     if args.picture.takes_stdout() {
@@ -77,44 +80,63 @@ fn explain<F: Present>(args: &ExplainArgs, profile: &Profile) -> anyhow::Result<
         lines.push(legend);
     }
     let example = Example { title: F::EXAMPLE, lines, command: format!("{} --steps", spec.command("sim")) };
-    tell(args, profile, Some(F::FAMILY), &example, &pictures)
+    let subject = Subject { profile, family: Some(F::FAMILY), around };
+    tell(args, &subject, &example, &pictures)
+}
+
+/// What is explained.
+struct Subject<'a> {
+    profile: &'a Profile,
+    family: Option<Family>,
+    around: Option<Around>,
 }
 
 /// Explains what is of no family and has no picture.
 pub(crate) fn plainly(args: &ExplainArgs, profile: &Profile, example: &Example<'_>) -> anyhow::Result<Verdict> {
-    tell(args, profile, None, example, &[])
+    tell(args, &Subject { profile, family: None, around: None }, example, &[])
 }
 
 fn tell(
     args: &ExplainArgs,
-    profile: &Profile,
-    family: Option<Family>,
+    subject: &Subject<'_>,
     example: &Example<'_>,
     pictures: &[Picture],
 ) -> anyhow::Result<Verdict> {
+    let Subject { profile, family, around } = subject;
     let about = profile.about();
     if args.json {
         report::json(&Report {
             name: profile.name,
-            family,
+            family: *family,
             class: profile.class,
             title: &about.title,
             flaw: profile.flaw,
             idea: &about.idea,
-            rules: about.rules.iter().map(|rule| Rule { id: &rule.id, text: &rule.text }).collect(),
+            rules: listed(&about.rules),
+            rules_around: around.as_ref().map_or_else(Vec::new, |around| listed(&around.about.rules)),
             sections: about.sections.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect(),
             trace: &example.lines,
             pictures,
         })?;
     } else if args.markdown {
-        page(profile.name, &about, example)?;
+        page(profile.name, &about, around.as_ref(), example)?;
     } else {
-        print(profile, &about, example, pictures)?;
+        print(profile, &about, around.as_ref(), example, pictures)?;
     }
     Ok(Verdict::Holds)
 }
 
-fn print(profile: &Profile, about: &About, example: &Example<'_>, pictures: &[Picture]) -> anyhow::Result<()> {
+fn listed(rules: &[quorate_core::about::Rule]) -> Vec<Rule<'_>> {
+    rules.iter().map(|rule| Rule { id: &rule.id, text: &rule.text }).collect()
+}
+
+fn print(
+    profile: &Profile,
+    about: &About,
+    around: Option<&Around>,
+    example: &Example<'_>,
+    pictures: &[Picture],
+) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "{}   {}", paint::bold(profile.name), about.title)?;
     if let Some(flaw) = profile.flaw {
@@ -123,11 +145,15 @@ fn print(profile: &Profile, about: &About, example: &Example<'_>, pictures: &[Pi
     for paragraph in &about.idea {
         writeln!(out, "\n{}", wrapped(paragraph, 0))?;
     }
-    if !about.rules.is_empty() {
-        writeln!(out, "\n{}", paint::bold("Rules"))?;
-        for rule in &about.rules {
+    let around = around.map(|around| (around.title, &around.about.rules));
+    for (title, rules) in [("Rules", &about.rules)].into_iter().chain(around).filter(|(_, rules)| !rules.is_empty()) {
+        writeln!(out, "\n{}", paint::bold(title))?;
+        let id = rules.iter().map(|rule| rule.id.len()).max().unwrap_or_default().max(4) + 2;
+        for rule in rules {
             let (when, then) = rule.text.split_once('→').unwrap_or((&rule.text, ""));
-            writeln!(out, "  {:<6}{:<28}→ {}", rule.id, when.trim(), wrapped(then.trim(), 38))?;
+            let when = when.split_whitespace().collect::<Vec<_>>().join(" ");
+            let gap = if when.chars().count() > 28 { format!("\n{:1$}", "", id + 30) } else { String::new() };
+            writeln!(out, "  {:<id$}{when:<28}{gap}→ {}", rule.id, wrapped(then.trim(), id + 32))?;
         }
     }
     for (name, text) in &about.sections {
@@ -158,16 +184,19 @@ fn pictures<F: Present>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Ve
 }
 
 /// The page in docs/algorithms.
-fn page(name: &str, about: &About, example: &Example<'_>) -> anyhow::Result<()> {
+fn page(name: &str, about: &About, around: Option<&Around>, example: &Example<'_>) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "# {name}\n\n{}", about.title)?;
     for paragraph in &about.idea {
         writeln!(out, "\n{}", wrapped(paragraph, 0))?;
     }
-    writeln!(out, "\n## Rules\n\n| rule | when | then |\n|---|---|---|")?;
-    for rule in &about.rules {
-        let (when, then) = rule.text.split_once('→').unwrap_or((&rule.text, ""));
-        writeln!(out, "| {} | {} | {} |", rule.id, when.trim(), then.trim())?;
+    let around = around.map(|around| (around.title, &around.about.rules));
+    for (title, rules) in [("Rules", &about.rules)].into_iter().chain(around) {
+        writeln!(out, "\n## {title}\n\n| rule | when | then |\n|---|---|---|")?;
+        for rule in rules {
+            let (when, then) = rule.text.split_once('→').unwrap_or((&rule.text, ""));
+            writeln!(out, "| {} | {} | {} |", rule.id, when.trim(), then.trim())?;
+        }
     }
     for (section, text) in &about.sections {
         writeln!(out, "\n## {section}\n\n{}", wrapped(&sentence(text), 0))?;

@@ -1,10 +1,12 @@
 //! One file a command.
 
 pub(crate) mod bank;
+pub(crate) mod berkeley;
 pub(crate) mod certs;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod demo;
+pub(crate) mod detector;
 pub(crate) mod draw;
 pub(crate) mod explain;
 pub(crate) mod gallery;

@@ -1,6 +1,6 @@
 //! `quorate sim`: one run.
 
-use super::local;
+use super::{berkeley, detector, local};
 use crate::Verdict;
 use crate::args::{LocalSim, SimArgs};
 use crate::families::{Present, Task, of_family};
@@ -26,6 +26,9 @@ use std::path::Path;
 struct Report<'a, F: FamilyLab> {
     #[serde(flatten)]
     run: RunReport<'a, F>,
+    /// What the algorithm assumes and the run breaks, where a property fails.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    broken_assumptions: Vec<&'static str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pictures: &'a [Picture],
 }
@@ -33,6 +36,8 @@ struct Report<'a, F: FamilyLab> {
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
     match &args.local {
         Some(LocalSim::Local(args)) => local::sim(args),
+        Some(LocalSim::Berkeley(args)) => berkeley::run(args),
+        Some(LocalSim::Detector(args)) => detector::sim(args),
         None => of_family(args.run.entry()?, args),
     }
 }
@@ -67,7 +72,8 @@ fn simulate<F: Present>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Res
             judged: outcome.verdicts[..].into(),
             measured: Measured::<F>(&outcome.summary),
         };
-        report::json(&Report { run, pictures: drawn })?;
+        let broken_assumptions = if outcome.holds() { Vec::new() } else { spec.broken_assumptions() };
+        report::json(&Report { run, broken_assumptions, pictures: drawn })?;
     } else if !args.picture.takes_stdout() {
         print(&spec, entry, &outcome, args, drawn)?;
     }
@@ -116,6 +122,7 @@ fn print<F: Present>(
         writeln!(out, "  {}", paint::dim(&picture.line()))?;
     }
     if let Some(breach) = outcome.breaches().next() {
+        report::assumptions(spec, &mut out)?;
         if !args.steps {
             report::story(spec, breach, &mut out)?;
         }
@@ -179,7 +186,8 @@ struct Progress<F: Present> {
 impl<F: Present> Progress<F> {
     fn new(goal: u64) -> Self {
         let bar = ProgressBar::new(goal);
-        let style = ProgressStyle::with_template(&format!("  {{bar:30}} {{pos}}/{{len}} {}, {{elapsed}}", F::PROGRESS));
+        let style =
+            ProgressStyle::with_template(&format!("  {{bar:30}} {{pos}}/{{len}} {}, {{msg}}{{elapsed}}", F::PROGRESS));
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self { family: PhantomData, bar, moments: 0, reached: 0 }
     }
@@ -191,6 +199,7 @@ impl<F: Present> Observer<F::Command, F::Event> for Progress<F> {
         self.moments += 1;
         if self.moments.is_multiple_of(1 << 18) {
             self.bar.set_position(self.reached);
+            self.bar.set_message(format!("{:.1} million moments, ", self.moments as f64 / 1e6));
         }
     }
 }

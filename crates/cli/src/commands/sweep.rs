@@ -48,6 +48,9 @@ struct Failure {
     seed: u64,
     property: &'static str,
     text: String,
+    /// What the algorithm assumes and the run breaks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    broken_assumptions: Vec<&'static str>,
     replay: String,
 }
 
@@ -144,6 +147,7 @@ fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64, pi
         seed: *seed,
         property: verdict.name,
         text: verdict.violation.as_ref().map(|violation| violation.text.clone()).unwrap_or_default(),
+        broken_assumptions: with_seed(spec, *seed).broken_assumptions(),
         replay: with_seed(spec, *seed).command("sim"),
     });
     Report {
@@ -192,6 +196,7 @@ fn print<F: Present>(
     if let (Some((seed, breach)), Some(Again { spec, outcome, pictures })) = (&summary.first_failure, failure) {
         let text = breach.violation.as_ref().map(|violation| violation.text.as_str()).unwrap_or_default();
         writeln!(out, "\nSeed {seed} breaks '{}': {text}.", breach.name)?;
+        report::assumptions(spec, &mut out)?;
         if let Some(breach) = outcome.breaches().next() {
             report::story(spec, breach, &mut out)?;
         }

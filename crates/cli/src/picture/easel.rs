@@ -8,7 +8,7 @@ use crate::output::{name, output};
 use crate::report::grouped;
 use anyhow::{anyhow, bail, ensure};
 use quorate_core::Time;
-use quorate_core::wrap::{about_reliable, about_viewed};
+use quorate_core::wrap::{about_reliable, about_viewed, about_watched};
 use quorate_draw::scene::{Breach, Heading};
 use quorate_draw::shiviz::Shiviz;
 use quorate_draw::sketch::{Drawing, MOST_ARROWS, MOST_LANES, MOST_STEPS, Options, Sketch};
@@ -236,7 +236,7 @@ fn heading<F: Present>(header: &Header) -> anyhow::Result<Heading> {
     // the rules of the right one.
     let family =
         quorate_registry::all().iter().filter(|entry| entry.family() == F::FAMILY).map(|entry| entry.profile().about());
-    let abouts = [profile.about(), about_reliable(), about_viewed()].into_iter().chain(family);
+    let abouts = [profile.about(), about_reliable(), about_viewed(), about_watched()].into_iter().chain(family);
     let mut rules: Vec<(String, String)> = Vec::new();
     for rule in abouts.flat_map(|about| about.rules) {
         if rules.iter().all(|(known, _)| *known != rule.id) {

@@ -252,7 +252,7 @@ fn mistakes_are_told_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let lines = [
         "compare central",
-        "compare election",
+        "compare replica",
         "compare mutx",
         "compare xyzzy",
         "compare mutex --nodes 1",
@@ -284,12 +284,12 @@ fn mistakes_are_told_before_anything_runs() {
     expect![[r#"
         $ quorate compare central
         error: 'central' is an algorithm, and a family is compared: 'quorate compare mutex --algorithms central'.
-        $ quorate compare election
-        error: There is no comparison of the election family yet. So far the algorithms of the mutex family can be compared: 'quorate compare mutex'.
+        $ quorate compare replica
+        error: There is no comparison of the replica family yet. The algorithms of two families can be compared: 'quorate compare mutex' and 'quorate compare election'.
         $ quorate compare mutx
-        error: There is no family 'mutx'. Did you mean 'mutex'? So far the algorithms of the mutex family can be compared: 'quorate compare mutex'.
+        error: There is no family 'mutx'. Did you mean 'mutex'? The algorithms of two families can be compared: 'quorate compare mutex' and 'quorate compare election'.
         $ quorate compare xyzzy
-        error: There is no family 'xyzzy'. So far the algorithms of the mutex family can be compared: 'quorate compare mutex'.
+        error: There is no family 'xyzzy'. The algorithms of two families can be compared: 'quorate compare mutex' and 'quorate compare election'.
         $ quorate compare mutex --nodes 1
         error: --nodes: A comparison needs at least two nodes: alone, nobody sends anything.
         $ quorate compare mutex --nodes 2,x

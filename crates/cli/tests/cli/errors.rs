@@ -41,9 +41,9 @@ fn algorithms() {
             $ quorate sim centrl
             error: There is no algorithm 'centrl'. Did you mean 'central'? 'quorate list' shows them all.
             $ quorate sim xyzzy
-            error: There is no algorithm 'xyzzy'. There are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-ring-acknowledged, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, raft and replica; 'quorate list' tells more.
+            error: There is no algorithm 'xyzzy'. There are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-ring-acknowledged, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, mutex-by-election, chang-roberts, lelann, ring-list, hirschberg-sinclair, franklin, peterson, bully, invitation, majority-lease, raft, super-peer, by-mutex, consensus-by-election and replica; 'quorate list' tells more.
             $ quorate sim ''
-            error: There is no algorithm ''. There are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-ring-acknowledged, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, raft and replica; 'quorate list' tells more.
+            error: There is no algorithm ''. There are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-ring-acknowledged, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, mutex-by-election, chang-roberts, lelann, ring-list, hirschberg-sinclair, franklin, peterson, bully, invitation, majority-lease, raft, super-peer, by-mutex, consensus-by-election and replica; 'quorate list' tells more.
             $ quorate explain ricart
             error: There is no algorithm 'ricart'. Did you mean 'ricart-agrawala'? 'quorate list' shows them all.
             $ quorate sweep Central
@@ -314,7 +314,7 @@ fn usage() {
             error: the subcommand 'again' cannot be used with '<ALGORITHM>'
 
             Usage: quorate sim [OPTIONS] <ALGORITHM>
-                   quorate sim <local>
+                   quorate sim <local|detector|berkeley>
 
             For more information, try '--help'.
             $ quorate sim central --node 4

@@ -26,8 +26,21 @@ fn list() {
         maekawa-plane              mutex     quorum-based      an entry: ≤5(K−1)              ask a line of a projective plane; younger ones give votes back
         voting                     mutex     quorum-based      an entry: 2nk+n                ask all replicas' voters at once; a majority of votes admits, else back off
         voting-sequential          mutex     quorum-based      an entry: 2mk+m                ask the replicas' voters one by one until a majority has voted
+        mutex-by-election          mutex     by reduction      an entry: 3n−2 … n(n+1)/2 + 2(n−1)whoever wins an election among those who want in enters
         local                      –         shared memory     an entry: 0                    counter++ beside counter-- in one process, and the locks that end the race
+        chang-roberts              election  on a ring         an election: 2n … n(n+1)/2+n   the greatest rank alone comes all the way round
+        lelann                     election  on a ring         an election: n²                everyone sends its rank round, and everyone sees them all
+        ring-list                  election  on a ring         an election: 2n a starter      one message collects the ranks of all who are up
+        hirschberg-sinclair        election  on a ring         an election: ≤ 8n(1+⌈log₂ n⌉)  probes of doubling reach on both sides
+        franklin                   election  on a ring         an election: ≤ 2n(⌊log₂ n⌋+1)  rounds of local maxima, heard on both sides
+        peterson                   election  on a ring         an election: ≤ 2n⌊log₂ n⌋+n    rounds of local maxima, heard on one side
+        bully                      election  among all         an election: n−2 … n²−n−1      ask everyone who ranks higher; whoever meets with silence leads
+        invitation                 election  among all         an election: 3(n−1)            groups that meet merge under the higher coordinator; each part of a cut network has its own
+        majority-lease             election  by majority       an election: 2(n−1) + (n−1)    a majority of saved votes makes a master for the length of a lease, which it renews
         raft                       election  by majority       an election: 2(n−1) + (n−1)    a majority of saved votes in a term makes a leader
+        super-peer                 election  by region         an election: 2 for each of the M−S peers of S super-peersthe first peer of each region of an overlay leads it
+        by-mutex                   election  by reduction      an election: 2(n−1) + (n−1)    whoever gets into a critical section leads, and stays inside
+        consensus-by-election      election  by reduction      an election: as chang-roberts, + (n−1)what the elected one proposes is decided
         replica                    replica   replicated log    –                              a leader's log on a majority's disks, and one state machine on all members
 
         quorate explain NAME tells all about one; quorate sim NAME runs it.
@@ -76,6 +89,16 @@ fn list_of_fixtures() {
         toy-tidy                               mutex     centralised       an entry: 3, own 0             nothing: it is the correct twin of toy-slip
         toy-lease                              mutex     centralised       an entry: 3, own 0             a lease leaves no margin for clocks that drift
         toy-lease-margin                       mutex     centralised       an entry: 3, own 0             nothing: it is the correct twin of toy-lease
+        chang-roberts-passes-all               election  on a ring         an election: 2n … n(n+1)/2+n   a node that takes part passes on lesser ranks too, and every starter's comes round
+        lelann-any-order                       election  on a ring         an election: n²                a node is done when its own rank is back, though that may have overtaken a greater one
+        ring-list-first                        election  on a ring         an election: 2n a starter      a starter takes the first on its list for the winner, which is itself
+        hirschberg-sinclair-one-sided          election  on a ring         an election: ≤ 8n(1+⌈log₂ n⌉)  one reply counts for two, though somebody greater may be on the other side
+        peterson-any-order                     election  on a ring         an election: ≤ 2n⌊log₂ n⌋+n    its links do not keep the order that it needs
+        peterson-forgetful                     election  on a ring         an election: ≤ 2n⌊log₂ n⌋+n    epochs are not saved, and one that boots again elects another leader in an old one
+        bully-hasty                            election  among all         an election: n−2 … n²−n−1      a node declares itself as soon as it has asked, and waits for no answer
+        bully-unasking                         election  among all         an election: n−2 … n²−n−1      a node that boots again takes over without asking which epochs were used meanwhile
+        majority-lease-forgetful               election  by majority       an election: 2(n−1) + (n−1)    a voter that starts again forgets its promise, and votes for another
+        majority-lease-trusting                election  by majority       an election: 2(n−1) + (n−1)    a master trusts its lease for all of it, from the arrival of the votes, as if clocks never drifted
         replica-early-ack                      replica   replicated log    –                              acknowledges what is not on its disk yet, so a crash forgets it
         replica-local-read                     replica   replicated log    –                              answers queries without asking a majority, so they may be stale
         replica-forgotten-vote                 replica   replicated log    –                              does not save for whom it voted, so a restarted voter votes twice
@@ -305,7 +328,7 @@ fn demo() {
           sometimes   contention              happened
 
         Go on with   (or cargo run --release -- instead of quorate)
-          quorate list                                            the algorithms, 21 of them
+          quorate list                                            the algorithms, 34 of them
           quorate explain central                                 idea, rules, cost, failures
           quorate compare mutex --nodes 4,9,16                    all of them beside the book's figures
           quorate sim central --fault "crash 1 at 40ms"           break it

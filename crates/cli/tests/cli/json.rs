@@ -59,6 +59,7 @@ fn list() {
             [].client_delay: string
             [].family: string
             [].flaw: string
+            [].messages_per_election: string
             [].messages_per_entry: string
             [].name: string
             [].summary: string

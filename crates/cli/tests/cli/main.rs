@@ -10,13 +10,16 @@
 mod bank;
 #[cfg(unix)]
 mod bench;
+mod berkeley;
 mod certs;
 mod check;
 mod commands;
 #[cfg(target_os = "linux")]
 mod compare;
+mod detectors;
 mod documents;
 mod draw;
+mod elections;
 mod errors;
 mod failures;
 mod families;

@@ -3,6 +3,7 @@
 use crate::about::Profile;
 use crate::describe::Medium;
 use crate::group::Group;
+use crate::model::{Links, Model};
 use crate::node::NodeId;
 use core::fmt;
 
@@ -233,24 +234,6 @@ pub enum Service {
     Likely,
     /// Not always: those who wait for each other may wait for ever.
     Doubtful,
-}
-
-/// What an algorithm asks of links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Links {
-    /// Nothing but that everything arrives.
-    AnyOrder,
-    /// What one node sends another arrives in the order in which it was sent.
-    Fifo,
-}
-
-/// What an algorithm asks of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
-    /// Nothing: things take as long as they take.
-    Asynchronous,
-    /// That nothing takes longer than the [`Bounds`](crate::Bounds) say. Else two may be inside.
-    Synchronous,
 }
 
 /// An option that chooses among the forms of an algorithm, such as `--when-busy deny`.

@@ -9,6 +9,7 @@ mod consent;
 mod facts;
 pub mod lamport;
 pub mod maekawa;
+pub mod mutex_by_election;
 mod phase;
 pub mod quorum;
 pub mod raymond;
@@ -27,11 +28,13 @@ pub mod token_ring_acknowledged;
 mod views;
 pub mod voting;
 
+pub use crate::model::{Links, Model};
 pub use central::Central;
 pub use consent::{Denial, Reply};
-pub use facts::{Case, Choice, Cost, Facts, Fairness, Links, Load, Model, Range, Service, ServiceOrder};
+pub use facts::{Case, Choice, Cost, Facts, Fairness, Load, Range, Service, ServiceOrder};
 pub use lamport::Lamport;
 pub use maekawa::Maekawa;
+pub use mutex_by_election::MutexByElection;
 pub use phase::{Phase, Wish};
 pub use raymond::Raymond;
 pub use readers_writers::ReadersWriters;
@@ -100,7 +103,7 @@ pub enum Event {
         /// Larger than the fence of every earlier entry.
         fence: Fence,
         /// Up to when the entry holds, on this node's own clock. Textbook entries hold until they end.
-        #[cfg_attr(feature = "serde", serde(default = "for_ever", skip_serializing_if = "is_for_ever"))]
+        #[cfg_attr(feature = "serde", serde(default = "Time::never", skip_serializing_if = "Time::is_never"))]
         until: Time,
     },
     /// The entry holds for longer: up to this instant of this node's own clock.
@@ -125,16 +128,6 @@ impl Event {
     pub const fn entered(fence: Fence) -> Self {
         Self::Entered { fence, until: Time::NEVER }
     }
-}
-
-#[cfg(feature = "serde")]
-const fn for_ever() -> Time {
-    Time::NEVER
-}
-
-#[cfg(feature = "serde")]
-fn is_for_ever(until: &Time) -> bool {
-    *until == Time::NEVER
 }
 
 impl fmt::Display for Event {

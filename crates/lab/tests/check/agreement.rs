@@ -2,7 +2,7 @@
 
 use crate::common::{checked, is_sample, is_small, journal, rounds_of_two, spec};
 use quorate_check::{Findings, Pass, Search};
-use quorate_lab::check::{CheckRun, CheckSpec};
+use quorate_lab::check::{CheckRun, CheckSpec, Requests};
 use quorate_registry::{Family, all, fixtures};
 
 /// Every algorithm and many fixtures, in groups small enough to be searched many times over.
@@ -14,7 +14,10 @@ fn specs() -> Vec<CheckSpec> {
             specs.push(spec(entry.name(), 3, 1));
         }
         if is_small(entry, 2) {
-            specs.push(CheckSpec { tries: true, cancels: true, ..spec(entry.name(), 2, rounds_of_two(entry)) });
+            specs.push(CheckSpec {
+                habits: Requests { tries: true, cancels: true, readers: false },
+                ..spec(entry.name(), 2, rounds_of_two(entry))
+            });
             let mut crashes = spec(entry.name(), 2, 1);
             (crashes.setup.crashes, crashes.setup.restarts, crashes.setup.losses) = (1, 1, 1);
             specs.push(crashes);
@@ -65,7 +68,10 @@ fn breadth_first_does_not_depend_on_its_threads() {
 /// A level of this one is wide enough for all threads to have work.
 #[test]
 fn a_wide_search_does_not_depend_on_its_threads() {
-    let spec = CheckSpec { cancels: true, ..spec("ricart-agrawala-clock-only", 3, 1) };
+    let spec = CheckSpec {
+        habits: Requests { cancels: true, ..Requests::default() },
+        ..spec("ricart-agrawala-clock-only", 3, 1)
+    };
     for reduce in [false, true] {
         let alone = everything(&with(&spec, Search::Breadth, 1, reduce));
         for threads in [2, 3] {

@@ -3,7 +3,7 @@
 use crate::common::{checked, is_sample, is_small, journal, rounds_of_two, spec, timed};
 use quorate_check::Search;
 use quorate_core::Duration;
-use quorate_lab::check::{CheckRun, CheckSpec};
+use quorate_lab::check::{CheckRun, CheckSpec, Requests};
 use quorate_lab::{LinkChoice, Mutex, replay};
 use quorate_registry::{Entry, Family, all, fixtures};
 use quorate_sim::journal::Journal;
@@ -29,7 +29,8 @@ pub(crate) fn replay_all(run: &CheckRun, what: &str, seen: &mut BTreeMap<&'stati
 /// The shapes of groups that show everything that fixtures do wrong.
 fn shapes(entry: &Entry) -> Vec<CheckSpec> {
     let (name, rounds) = (entry.name(), rounds_of_two(entry));
-    let cancels = CheckSpec { cancels: true, tries: true, ..spec(name, 2, rounds) };
+    let cancels =
+        CheckSpec { habits: Requests { tries: true, cancels: true, readers: false }, ..spec(name, 2, rounds) };
     let mut fifo = spec(name, 3, 1);
     fifo.setup.fifo = true;
     let mut lossy = spec(name, 2, rounds);
@@ -65,7 +66,8 @@ fn counterexamples_of_depth_first_search_and_random_walks_replay_too() {
     let walks = Search::Walks(quorate_check::Walks { count: 100, steps: 80, seed: 3 });
     for entry in fixtures().iter().filter(|entry| is_small(entry, 3)) {
         for search in [Search::Depth, walks] {
-            let mut spec = CheckSpec { cancels: true, ..spec(entry.name(), 3, 1) };
+            let mut spec =
+                CheckSpec { habits: Requests { cancels: true, ..Requests::default() }, ..spec(entry.name(), 3, 1) };
             spec.effort.search = search;
             replay_all(&checked(&spec), &spec.command(), &mut seen);
         }

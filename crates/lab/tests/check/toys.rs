@@ -4,7 +4,7 @@ use crate::common::{broken, checked, example, spec, timed, verdict};
 use quorate_check::Counterexample;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId};
-use quorate_lab::check::{CheckRun, CheckSpec};
+use quorate_lab::check::{CheckRun, CheckSpec, Requests};
 use quorate_sim::moment::{Done, Happening, Moment, Observer, Taken};
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn groups(toy: &str) -> impl Iterator<Item = CheckSpec> + '_ {
 fn stands(toy: &str) {
     for spec in groups(toy) {
         for cancels in [false, true] {
-            let spec = CheckSpec { cancels, ..spec.clone() };
+            let spec = CheckSpec { habits: Requests { cancels, ..Requests::default() }, ..spec.clone() };
             let run = checked(&spec);
             assert!(run.is_complete(), "{}", spec.command());
             assert_eq!(broken(&run), [], "{}", spec.command());

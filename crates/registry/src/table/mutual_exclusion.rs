@@ -2,6 +2,7 @@
 
 use super::{Entry, Surroundings, in_views, mutex};
 use quorate_core::NodeId;
+use quorate_core::election::ChangRoberts;
 use quorate_core::fixtures::central::{AnyReturnEnds, DeniesForEver};
 use quorate_core::fixtures::lamport::{CrossesOutFirst, any_order_facts};
 use quorate_core::fixtures::maekawa::{Hasty, Rows, Untold};
@@ -25,13 +26,14 @@ use quorate_core::mutex::{
     readers_writers, ricart_agrawala, ricart_agrawala_implicit, ricart_agrawala_modulo, ricart_agrawala_ring,
     roucairol_carvalho, token_request, token_ring, token_ring_acknowledged,
 };
-use quorate_core::mutex::{Maekawa, Voting, maekawa, voting};
+use quorate_core::mutex::{Maekawa, MutexByElection, Voting, maekawa, mutex_by_election, voting};
 
 type Modulo = RicartAgrawalaModulo;
 type RequestRing = RicartAgrawalaRing;
 type Implicit = RicartAgrawalaImplicit;
 type Acknowledged = TokenRingAcknowledged;
 type First = RicartAgrawala1981;
+type ByElection = MutexByElection<ChangRoberts>;
 
 /// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<Entry> {
@@ -61,6 +63,7 @@ pub(super) fn algorithms() -> Vec<Entry> {
         }),
         in_views(&voting::FACTS, |me, around| votes(me, around, Asks::All)),
         in_views(const { &voting::facts(Asks::Sequential) }, |me, around| votes(me, around, Asks::Sequential)),
+        mutex(&mutex_by_election::FACTS, |me, around| ByElection::new(me, around.group.clone(), around.bounds)),
     ]
 }
 

@@ -21,49 +21,90 @@ pub enum Belief {
     Down,
 }
 
+/// What a group comes to in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expectation {
+    /// Everyone knows the same leader, of the same run.
+    #[default]
+    OneForAll,
+    /// Everyone knows a leader who takes itself for one. There may be several.
+    OneForEach,
+}
+
 /// What every node knows. A change costs no more in a large group than in a small one.
 #[derive(Clone, Debug)]
 pub struct Agreement {
+    expectation: Expectation,
     beliefs: Vec<Belief>,
     live: usize,
     /// How many live nodes know of each leader.
     followers: BTreeMap<(Epoch, NodeId), usize>,
+    /// How many live nodes know of each leader, whatever the run.
+    flocks: Vec<usize>,
+    /// How many of these know one who takes itself for a leader.
+    led: usize,
 }
 
 impl Agreement {
-    /// A group of this size in which everyone is up and nobody knows anything.
+    /// A group of this size in which everyone is up and nobody knows anything, and which is to agree on one leader.
     pub fn new(nodes: usize) -> Self {
-        Self { beliefs: vec![Belief::Unaware; nodes], live: nodes, followers: BTreeMap::new() }
+        Self {
+            expectation: Expectation::OneForAll,
+            beliefs: vec![Belief::Unaware; nodes],
+            live: nodes,
+            followers: BTreeMap::new(),
+            flocks: vec![0; nodes],
+            led: 0,
+        }
+    }
+
+    /// The same group, which is to come to this.
+    #[must_use]
+    pub fn expecting(self, expectation: Expectation) -> Self {
+        Self { expectation, ..self }
     }
 
     /// Takes a change into account.
     pub fn change(&mut self, node: NodeId, change: Change) {
         let Some(before) = self.beliefs.get(node.index()).copied() else { return };
         let after = match (before, change) {
-            (belief, Change::Campaigns) => belief,
-            (_, Change::Begins(_) | Change::Boots) => Belief::Unaware,
-            (_, Change::Learns { leader, epoch }) => Belief::Knows { leader, epoch },
+            (belief, Change::Campaigns | Change::Extends { .. }) => belief,
+            (_, Change::Begins(_) | Change::Boots | Change::Ends) => Belief::Unaware,
+            (_, Change::Learns { leader, epoch, until: _ }) => Belief::Knows { leader, epoch },
             (_, Change::Dies) => Belief::Down,
         };
-        self.forget(before);
-        match after {
+        self.forget(node, before);
+        if let Some(belief) = self.beliefs.get_mut(node.index()) {
+            *belief = after;
+        }
+        self.remember(node, after);
+    }
+
+    fn remember(&mut self, node: NodeId, belief: Belief) {
+        match belief {
             Belief::Unaware => self.live += 1,
             Belief::Knows { leader, epoch } => {
                 self.live += 1;
                 *self.followers.entry((epoch, leader)).or_default() += 1;
+                if let Some(flock) = self.flocks.get_mut(leader.index()) {
+                    *flock += 1;
+                    let flock = *flock;
+                    self.led += if leader == node { flock } else { usize::from(self.leads(leader)) };
+                }
             }
             Belief::Down => {}
         }
-        if let Some(belief) = self.beliefs.get_mut(node.index()) {
-            *belief = after;
-        }
     }
 
-    fn forget(&mut self, belief: Belief) {
+    fn forget(&mut self, node: NodeId, belief: Belief) {
         match belief {
             Belief::Unaware => self.live -= 1,
             Belief::Knows { leader, epoch } => {
                 self.live -= 1;
+                if let Some(flock) = self.flocks.get(leader.index()).copied() {
+                    self.led -= if leader == node { flock } else { usize::from(self.leads(leader)) };
+                    self.flocks[leader.index()] = flock - 1;
+                }
                 if let Some(count) = self.followers.get_mut(&(epoch, leader)) {
                     *count -= 1;
                     if *count == 0 {
@@ -81,9 +122,28 @@ impl Agreement {
         (followers == self.live && self.is_live(leader)).then_some((leader, epoch))
     }
 
-    /// Whether nothing is left to agree on: all live nodes know one live leader, or nobody lives.
+    /// Whether nothing is left to agree on: all live nodes know one live leader, or a leader each who leads, or nobody lives.
     pub fn is_reached(&self) -> bool {
-        self.live == 0 || self.leader().is_some()
+        match self.expectation {
+            Expectation::OneForAll => self.live == 0 || self.leader().is_some(),
+            Expectation::OneForEach => self.led == self.live,
+        }
+    }
+
+    /// Whether a node is up and takes itself for a leader.
+    pub fn leads(&self, node: NodeId) -> bool {
+        matches!(self.belief(node), Belief::Knows { leader, .. } if leader == node) && node.index() < self.beliefs.len()
+    }
+
+    /// Those who take themselves for leaders, in the order of their numbers, and how many others know each of them.
+    pub fn leaders(&self) -> impl Iterator<Item = (NodeId, usize)> + '_ {
+        let flocks = self.flocks.iter().enumerate().map(|(index, flock)| (NodeId::from_index(index), *flock));
+        flocks.filter(|(node, _)| self.leads(*node)).map(|(node, flock)| (node, flock.saturating_sub(1)))
+    }
+
+    /// What a node knows.
+    pub fn belief(&self, node: NodeId) -> Belief {
+        self.beliefs.get(node.index()).copied().unwrap_or_default()
     }
 
     /// Whether a node is up.
@@ -115,6 +175,11 @@ impl Agreement {
             Belief::Knows { leader, epoch } => Some((node, leader, epoch)),
             Belief::Unaware | Belief::Down => None,
         });
+        if self.expectation == Expectation::OneForEach {
+            let (node, leader, epoch) = known.find(|(_, leader, _)| !self.leads(*leader))?;
+            let stands = if self.is_live(leader) { "takes itself for none" } else { "is down" };
+            return Some(format!("node {node} knows leader {leader} (epoch {epoch}), which {stands}"));
+        }
         let (node, leader, epoch) = known.next()?;
         Some(match known.find(|(_, other, later)| (*other, *later) != (leader, epoch)) {
             Some((other_node, other, later)) => format!(

@@ -1,8 +1,8 @@
 //! What the book's tables say about an election, measured.
 
-use super::{Agreement, Change, change};
+use super::{Agreement, Change, Crowd, Expectation, SuperPeers, change};
 use crate::moment::{Done, Moment, Observer, Sent};
-use quorate_core::election::{Command, Event};
+use quorate_core::election::{Command, Event, Overlay};
 use quorate_core::{Class, Duration, Epoch, NodeId, Time};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -18,6 +18,8 @@ pub struct Measures {
     epochs: BTreeSet<Epoch>,
     election: u64,
     announcement: u64,
+    /// Who moves from one leader to another, where peers sit in an overlay.
+    crowd: Option<Crowd>,
 }
 
 impl Measures {
@@ -30,13 +32,27 @@ impl Measures {
             epochs: BTreeSet::new(),
             election: 0,
             announcement: 0,
+            crowd: None,
         }
+    }
+
+    /// What the group is to come to, if that is not one leader for all.
+    #[must_use]
+    pub fn expecting(self, expectation: Expectation) -> Self {
+        Self { agreement: self.agreement.expecting(expectation), ..self }
+    }
+
+    /// Measures too who moves in this overlay.
+    #[must_use]
+    pub fn among(self, overlay: Overlay) -> Self {
+        Self { crowd: Some(Crowd::new(overlay)), ..self }
     }
 
     /// The measures as a report, with times in this unit.
     pub fn summary(&self, unit: Duration, unit_name: &'static str) -> ElectionSummary {
         let leader = self.agreement.leader();
-        let length = leader.and(self.agreed).zip(self.begin).map(|(agreed, begin)| agreed.since(begin));
+        let agreed = self.agreed.filter(|_| self.agreement.is_reached());
+        let length = agreed.zip(self.begin).map(|(agreed, begin)| agreed.since(begin));
         ElectionSummary {
             leader: leader.map(|(leader, _)| leader),
             epoch: leader.map(|(_, epoch)| epoch),
@@ -45,6 +61,7 @@ impl Measures {
             rounds: self.epochs.len() as u64,
             time: length.map(|length| length.nanos() as f64 / unit.nanos().max(1) as f64),
             time_unit: unit_name,
+            super_peers: self.crowd.as_ref().map(|crowd| crowd.summary(&self.agreement)),
         }
     }
 
@@ -73,9 +90,12 @@ impl Observer<Command, Event> for Measures {
         if let Change::Begins(epoch) | Change::Learns { epoch, .. } = change {
             self.epochs.insert(epoch);
         }
-        let before = self.agreement.leader();
+        if let Some(crowd) = &mut self.crowd {
+            crowd.observe(node, change, &self.agreement);
+        }
+        let before = (self.agreement.is_reached(), self.agreement.leader());
         self.agreement.change(node, change);
-        if self.agreement.leader() != before {
+        if (self.agreement.is_reached(), self.agreement.leader()) != before {
             self.agreed = Some(time);
         }
     }
@@ -98,4 +118,7 @@ pub struct ElectionSummary {
     pub time: Option<f64>,
     /// What the time is measured in: `T`, one message time, under fixed latency; else `ms`.
     pub time_unit: &'static str,
+    /// The leaders of an overlay, where there are several on purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub super_peers: Option<SuperPeers>,
 }

@@ -5,15 +5,20 @@
 mod agreement;
 mod measures;
 mod properties;
+mod reigns;
+mod seating;
 mod starters;
+mod super_peers;
 #[cfg(test)]
 mod tests;
 mod workload;
 
-pub use agreement::{Agreement, Belief};
+pub use agreement::{Agreement, Belief, Expectation};
 pub use measures::{ElectionSummary, Measures};
 pub use properties::Properties;
+pub use seating::{Attribute, Seating};
 pub use starters::Starters;
+pub use super_peers::{Crowd, SuperPeers};
 pub use workload::Campaigns;
 
 use crate::moment::{Done, Happening, Moment, Taken};
@@ -33,7 +38,16 @@ pub enum Change {
         leader: NodeId,
         /// In which run.
         epoch: Epoch,
+        /// Up to when that one may act as leader, on its own clock, if it is this node.
+        until: Time,
     },
+    /// It may lead for longer.
+    Extends {
+        /// Up to when, on its own clock.
+        until: Time,
+    },
+    /// It knows of no leader any more.
+    Ends,
     /// It went down, with whatever it knew.
     Dies,
     /// It boots, for the first time or again.
@@ -46,7 +60,8 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
         Moment::Input { time, node, input, .. } => match input {
             Taken::Command(Command::Campaign) => Some((*time, *node, Change::Campaigns)),
             Taken::Start { .. } => Some((*time, *node, Change::Boots)),
-            Taken::Message { .. }
+            Taken::Command(Command::Resign)
+            | Taken::Message { .. }
             | Taken::Timer(_)
             | Taken::Saved(_)
             | Taken::Suspect(_)
@@ -68,7 +83,9 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
 fn told(event: &Event) -> Option<Change> {
     match *event {
         Event::Began { epoch } => Some(Change::Begins(epoch)),
-        Event::Elected { leader, epoch } => Some(Change::Learns { leader, epoch }),
+        Event::Elected { leader, epoch, until } => Some(Change::Learns { leader, epoch, until }),
+        Event::Extended { until } => Some(Change::Extends { until }),
+        Event::Ended { .. } => Some(Change::Ends),
         Event::Refused(_) => None,
     }
 }

@@ -1,6 +1,7 @@
 //! What every election promises.
 
-use super::{Agreement, Change, change};
+use super::reigns::Reigns;
+use super::{Agreement, Change, Expectation, change};
 use crate::moment::{Moment, Observer};
 use crate::property::{Kind, Verdict, Violation};
 use quorate_core::election::{Command, Event};
@@ -18,12 +19,16 @@ pub struct Properties {
     /// Whose user started a run that is not over yet.
     starter: Option<NodeId>,
     contested: bool,
+    /// Whether anybody has asked for a leader or taken part in a run.
+    has_begun: bool,
     /// When the last thing happened.
     end: Time,
     /// How many steps and acts of the world there were.
     lines: u64,
     one_leader: Option<Violation>,
     epochs_grow: Option<Violation>,
+    /// Who leads by a lease, where the algorithm promises that no two do.
+    reigns: Option<Reigns>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,11 +60,25 @@ impl Properties {
             winners: BTreeMap::new(),
             starter: None,
             contested: false,
+            has_begun: false,
             end: Time::ZERO,
             lines: 0,
             one_leader: None,
             epochs_grow: None,
+            reigns: None,
         }
+    }
+
+    /// Whether leaders lead by leases: then no two may at any instant.
+    #[must_use]
+    pub fn with_leases(self, leases: bool) -> Self {
+        Self { reigns: leases.then(|| Reigns::new(self.nodes.len())), ..self }
+    }
+
+    /// What the group is to come to, if that is not one leader for all.
+    #[must_use]
+    pub fn expecting(self, expectation: Expectation) -> Self {
+        Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
     /// When the last thing happened.
@@ -76,11 +95,10 @@ impl Properties {
             violation: breach.clone(),
         };
         let torn = self.disagreement();
-        let mut verdicts = vec![
-            always("one-leader-an-epoch", &self.one_leader),
-            always("epochs-grow", &self.epochs_grow),
-            Verdict { name: "agreed", kind: Kind::Eventually, holds: torn.is_none(), violation: torn },
-        ];
+        let mut verdicts =
+            vec![always("one-leader-an-epoch", &self.one_leader), always("epochs-grow", &self.epochs_grow)];
+        verdicts.extend(self.reigns.iter().map(|reigns| always("one-master", reigns.breach())));
+        verdicts.push(Verdict { name: "agreed", kind: Kind::Eventually, holds: torn.is_none(), violation: torn });
         if self.contest {
             verdicts.push(Verdict { name: "contested", kind: Kind::Sometimes, holds: self.contested, violation: None });
         }
@@ -88,6 +106,10 @@ impl Properties {
     }
 
     fn disagreement(&self) -> Option<Violation> {
+        if !self.has_begun {
+            // Nobody has asked for a leader.
+            return None;
+        }
         let obstacle = self.agreement.obstacle()?;
         let since = self.nodes.iter().map(|node| node.since).max().unwrap_or(self.end);
         Some(Violation { time: self.end, line: self.lines, since, text: format!("{obstacle} at the end") })
@@ -145,16 +167,20 @@ impl Observer<Command, Event> for Properties {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         self.end = moment.time();
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
+        if let Some(reigns) = &mut self.reigns {
+            reigns.observe(moment, self.lines);
+        }
         let Some((time, node, change)) = change(moment) else { return };
         self.agreement.change(node, change);
+        self.has_begun |= matches!(change, Change::Campaigns | Change::Begins(_) | Change::Learns { .. });
         match change {
             Change::Campaigns => self.campaigns(node),
             Change::Begins(epoch) => self.begins(time, node, epoch),
-            Change::Learns { leader, epoch } => self.learns(time, node, leader, epoch),
+            Change::Learns { leader, epoch, until: _ } => self.learns(time, node, leader, epoch),
             Change::Boots => self.boots(node),
-            Change::Dies => {}
+            Change::Dies | Change::Extends { .. } | Change::Ends => {}
         }
-        if self.agreement.leader().is_some() {
+        if self.agreement.is_reached() {
             self.starter = None;
         }
     }

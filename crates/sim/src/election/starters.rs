@@ -2,6 +2,7 @@
 
 use crate::settings::{NodeSet, SettingError};
 use quorate_core::NodeId;
+use quorate_core::election::{Ranking, Ring};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -10,14 +11,14 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Starters {
-    /// The one with the lowest number.
+    /// The one that ranks lowest: by its number, unless there is an attribute.
     Lowest,
-    /// The one with the highest number.
+    /// The one that ranks highest.
     Highest,
     /// Everyone, all at once.
     #[default]
     All,
-    /// The one that comes after the highest on the ring.
+    /// The one that comes after the highest on the ring, from where a message has the longest way to it.
     SuccessorOfHighest,
     /// These, all at once.
     Named(NodeSet),
@@ -33,11 +34,22 @@ const WORDS: [(&str, Starters); 4] = [
 
 impl Starters {
     /// Those who start, of these nodes that are up, in the order of their numbers.
-    pub fn among(&self, mut live: impl DoubleEndedIterator<Item = NodeId>) -> Vec<NodeId> {
+    pub fn among(&self, live: impl Iterator<Item = NodeId>, ring: &Ring, ranking: &Ranking) -> Vec<NodeId> {
         match self {
-            // A ring closes: after the highest comes the lowest.
-            Self::Lowest | Self::SuccessorOfHighest => live.next().into_iter().collect(),
-            Self::Highest => live.next_back().into_iter().collect(),
+            Self::Lowest => live.min_by_key(|node| ranking.of(*node)).into_iter().collect(),
+            Self::Highest => ranking.best(live).into_iter().collect(),
+            Self::SuccessorOfHighest => {
+                let live: Vec<_> = live.collect();
+                let highest = ranking.best(live.iter().copied());
+                let distance = |node: NodeId, from: NodeId| {
+                    let places = ring.place_of(node) + ring.len() - ring.place_of(from);
+                    (places + ring.len() - 1) % ring.len().max(1)
+                };
+                highest
+                    .and_then(|highest| live.into_iter().min_by_key(|node| distance(*node, highest)))
+                    .into_iter()
+                    .collect()
+            }
             Self::All => live.collect(),
             Self::Named(nodes) => live.filter(|node| nodes.contains(*node)).collect(),
         }
@@ -102,13 +114,15 @@ impl From<Starters> for String {
 mod tests {
     use super::Starters;
     use quorate_core::NodeId;
+    use quorate_core::election::{Prefer, Ranking, Ring};
 
     #[track_caller]
     fn starters(text: &str, live: &[u32]) -> Vec<u32> {
         let starters: Starters = text.parse().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(starters.to_string(), text);
         let live: Vec<_> = live.iter().filter_map(|number| NodeId::new(*number)).collect();
-        starters.among(live.into_iter()).into_iter().map(NodeId::number).collect()
+        let (ring, ranking) = (Ring::of_size(9), Ranking::default());
+        starters.among(live.into_iter(), &ring, &ranking).into_iter().map(NodeId::number).collect()
     }
 
     #[test]
@@ -122,6 +136,19 @@ mod tests {
         for words in ["lowest", "highest", "successor-of-highest", "all", "1"] {
             assert_eq!(starters(words, &[]), [0_u32; 0]);
         }
+    }
+
+    #[test]
+    fn ranks_and_seats_decide_who_is_lowest_and_who_comes_next() {
+        let nodes = |numbers: &[u32]| numbers.iter().filter_map(|number| NodeId::new(*number)).collect::<Vec<_>>();
+        let ring = Ring::of(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
+        let ranking = Ranking::by_attribute([9, 1, 5, 5], Prefer::Lowest);
+        let among = |starters: Starters, live: &[u32]| starters.among(nodes(live).into_iter(), &ring, &ranking);
+        assert_eq!(among(Starters::Highest, &[1, 2, 3, 4]), nodes(&[2]));
+        assert_eq!(among(Starters::Lowest, &[1, 2, 3, 4]), nodes(&[1]));
+        assert_eq!(among(Starters::SuccessorOfHighest, &[1, 2, 3, 4]), nodes(&[3]));
+        assert_eq!(among(Starters::SuccessorOfHighest, &[1, 3, 4]), nodes(&[1]));
+        assert_eq!(among(Starters::SuccessorOfHighest, &[4]), nodes(&[4]));
     }
 
     #[test]

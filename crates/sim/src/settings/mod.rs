@@ -4,6 +4,7 @@
 //! length    10ms   0.1ms   250us   3s   2m
 //! latency   fixed:1ms   uniform:1ms..5ms   long-tail:2ms
 //! chance    0.1   10%
+//! level     8   2.5
 //! fault     crash 2 at 10ms for 20ms   cut 1,2 | rest at 5ms   link 1 > 2 loss 50%
 //! direction message 3 of 1 > 2 takes 9ms   message 4 of 1 > 2 is lost   timer 5 of 2 takes 153ms
 //! script    one fault, command or direction a line, `#` before a comment
@@ -21,6 +22,7 @@ mod error;
 mod fault;
 mod latency;
 mod length;
+mod level;
 mod nearest;
 mod nodes;
 mod paths;
@@ -38,6 +40,7 @@ pub use error::SettingError;
 pub use fault::{Disk, DiskTrouble, Fault, FaultKind, LinkChange, TimedFault, Unsynced};
 pub use latency::Latency;
 pub use length::{Length, Offset};
+pub use level::Level;
 pub use nearest::nearest;
 pub use nodes::{NodeSet, Side};
 pub use paths::{Cut, Links};
@@ -63,4 +66,4 @@ macro_rules! stored_as_text {
     )+};
 }
 
-stored_as_text!(Chance, Fault, Latency, Length, Offset, Ppm, Script, TimedFault);
+stored_as_text!(Chance, Fault, Latency, Length, Level, Offset, Ppm, Script, TimedFault);

@@ -1,7 +1,9 @@
 //! Word of processes that are gone, where nodes want it: a kernel refuses connections where a process listened, and accepts them again.
 
+use super::host::Condition;
 use super::{Pending, Simulated, World};
 use crate::moment::{Observer, Taken};
+use crate::settings::Latency;
 use quorate_core::{Incarnation, Input, NodeId, WriteOf};
 use serde::Serialize;
 
@@ -32,12 +34,27 @@ where
         }
         let (latency, _) = self.around.network.usual();
         let Some(life) = self.slots.get(of.index()).map(|slot| slot.host.incarnation()) else { return };
-        for node in (0..self.slots.len()).map(NodeId::from_index).filter(|node| *node != of) {
-            let network = &self.around.network;
-            if !network.is_cut(of, node) && !network.is_cut(node, of) {
-                let at = self.around.time + self.around.node_dice.length(latency);
-                self.around.push(at, Pending::Obituary(Obituary { node, of, life, is_gone }));
+        let others: Vec<_> = (0..self.slots.len()).map(NodeId::from_index).filter(|node| *node != of).collect();
+        for node in &others {
+            self.send_word(Obituary { node: *node, of, life, is_gone }, latency);
+        }
+        if !is_gone {
+            // Whoever comes back dials everyone, and is refused where nobody listens.
+            for other in others {
+                let Some(host) = self.slots.get(other.index()).map(|slot| &slot.host) else { continue };
+                let (life, is_down) = (host.incarnation(), host.condition == Condition::Down);
+                if is_down {
+                    self.send_word(Obituary { node: of, of: other, life, is_gone: true }, latency);
+                }
             }
+        }
+    }
+
+    fn send_word(&mut self, obituary: Obituary, latency: Latency) {
+        let network = &self.around.network;
+        if !network.is_cut(obituary.of, obituary.node) && !network.is_cut(obituary.node, obituary.of) {
+            let at = self.around.time + self.around.node_dice.length(latency);
+            self.around.push(at, Pending::Obituary(obituary));
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{main_pass, rate};
 use crate::picture::Picture;
 use quorate_check::{End, Pass, Verdict, Views};
-use quorate_lab::check::{CheckRun, CheckSpec};
+use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily};
 use quorate_lab::mutex::Keeper;
 use quorate_sim::property::Kind;
 use serde::Serialize;
@@ -102,7 +102,12 @@ impl From<&Verdict> for Row {
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(spec: &'a CheckSpec, run: &CheckRun, replay: Option<String>, pictures: &'a [Picture]) -> Self {
+    pub(super) fn new<F: CheckedFamily>(
+        spec: &'a CheckSpec<F>,
+        run: &CheckRun<F>,
+        replay: Option<String>,
+        pictures: &'a [Picture],
+    ) -> Self {
         let findings = &run.findings;
         let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_pass(findings);
         let states = findings.walks.is_none().then_some(states);

@@ -2,6 +2,7 @@
 
 use super::{NAMELESS, Written, main_pass, rate, words};
 use crate::args::{CheckArgs, PictureArgs};
+use crate::families::check::Check;
 use crate::memory::Memory;
 use crate::output::{name, output};
 use crate::paint;
@@ -9,16 +10,15 @@ use crate::picture::{self, Picture};
 use crate::report::{count, grouped, property, steps};
 use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Views, Walks};
 use quorate_core::Time;
-use quorate_lab::Mutex;
 use quorate_lab::check::{CheckRun, CheckSpec, draw_command, replay_command};
 use quorate_lab::trace::{self, Trace};
 use quorate_sim::settings::Length;
 use std::io::{self, Write};
 
 /// Prints all of it, with the journal and the pictures that were written.
-pub(super) fn print(
-    spec: &CheckSpec,
-    run: &CheckRun,
+pub(super) fn print<F: Check>(
+    spec: &CheckSpec<F>,
+    run: &CheckRun<F>,
     args: &CheckArgs,
     written: Option<&Written<'_>>,
     pictures: &[Picture],
@@ -62,7 +62,12 @@ pub(super) fn print(
 }
 
 /// How to see the counterexample again, and how to draw it unless that was done.
-fn hints(spec: &CheckSpec, args: &CheckArgs, written: Option<&Written<'_>>, out: &mut impl Write) -> io::Result<()> {
+fn hints<F: Check>(
+    spec: &CheckSpec<F>,
+    args: &CheckArgs,
+    written: Option<&Written<'_>>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let (again, draw) = match written {
         Some(Written { path, .. }) => {
             let path = path.to_string_lossy();
@@ -78,30 +83,24 @@ fn hints(spec: &CheckSpec, args: &CheckArgs, written: Option<&Written<'_>>, out:
 }
 
 /// Whoever wants a picture of a counterexample is told that there is none.
-pub(super) fn tell_if_nothing(args: &PictureArgs, run: &CheckRun, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn tell_if_nothing<F: Check>(args: &PictureArgs, run: &CheckRun<F>, out: &mut impl Write) -> io::Result<()> {
     if args.is_wanted() && !run.findings.is_broken() {
         writeln!(out, "\nno property fails, so there is nothing to draw, and no file is touched")?;
     }
     Ok(())
 }
 
-fn heading(spec: &CheckSpec) -> String {
+fn heading<F: Check>(spec: &CheckSpec<F>) -> String {
     let rounds = match spec.rounds {
         Some(rounds) => count(rounds.into(), "round"),
         None => "rounds without end".into(),
-    };
-    let requests = match (spec.tries, spec.cancels) {
-        (false, false) => "",
-        (true, false) => " with tries",
-        (false, true) => " with cancels",
-        (true, true) => " with tries and cancels",
     };
     let order = if spec.setup.fifo { "FIFO " } else { "" };
     let links = if spec.is_reliable() { "reliable" } else { "bare" };
     let mut parts = vec![
         paint::bold(&spec.algorithm),
         count(spec.setup.nodes as u64, "node"),
-        format!("{rounds}{requests}"),
+        format!("{rounds}{}", F::in_rounds(spec)),
         faults(&spec.setup),
         format!("{links} {order}links"),
     ];
@@ -133,7 +132,7 @@ fn faults(setup: &Setup) -> String {
 }
 
 /// The figures of the searches.
-fn figures(spec: &CheckSpec, findings: &Findings, out: &mut impl Write) -> io::Result<()> {
+fn figures<F: Check>(spec: &CheckSpec<F>, findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     let mut row = |name: &str, figure: String, what: &str| {
         let what = if what.is_empty() { String::new() } else { format!("   {}", paint::dim(what)) };
         writeln!(out, "  {name:<24}{figure:>12}{what}")
@@ -194,9 +193,9 @@ fn judgement(verdict: &Verdict) -> String {
 }
 
 /// All steps of a counterexample.
-fn story(
-    spec: &CheckSpec,
-    run: &CheckRun,
+fn story<F: Check>(
+    spec: &CheckSpec<F>,
+    run: &CheckRun<F>,
     verdict: &Verdict,
     example: &Counterexample,
     out: &mut impl Write,
@@ -205,16 +204,16 @@ fn story(
     let shortest = spec.effort.search == Search::Breadth && example.cycle().is_none();
     let title = if shortest { "The shortest way" } else { "A way" };
     let mut lines = Vec::new();
-    let mut trace = run
-        .show(example, Trace::<Mutex, _>::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::ink))))?;
+    let mut trace =
+        run.show(example, Trace::<F, _>::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::ink))))?;
     trace.finish();
     drop(trace);
-    steps::<Mutex>(&format!("{title} to break '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
+    steps::<F>(&format!("{title} to break '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
     Ok(())
 }
 
 /// How far the check can be trusted: the last line.
-fn ending(spec: &CheckSpec, run: &CheckRun) -> String {
+fn ending<F: Check>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
     let findings = &run.findings;
     if let (Search::Walks(Walks { steps, .. }), Some(walks)) = (spec.effort.search, findings.walks) {
         let early = if findings.end == End::FirstBreach { ", up to the first breach" } else { "" };
@@ -238,7 +237,7 @@ fn ending(spec: &CheckSpec, run: &CheckRun) -> String {
 }
 
 /// What it means that a search came to its end.
-fn all_seen(spec: &CheckSpec, findings: &Findings) -> String {
+fn all_seen<F: Check>(spec: &CheckSpec<F>, findings: &Findings) -> String {
     let states = match spec.setup.timing {
         Some(Timing { until, .. }) => format!("every state reachable within {}", Length(until.since(Time::ZERO))),
         None => "every reachable state".into(),
@@ -256,7 +255,7 @@ fn hidden(findings: &Findings) -> String {
 }
 
 /// The properties that a search with memory of the past judges.
-const OF_THE_PAST: [&str; 2] = ["fences-grow", "happened-before-order"];
+const OF_THE_PAST: [&str; 3] = ["fences-grow", "happened-before-order", "one-leader-an-epoch"];
 
 /// The first search that did not finish.
 fn unfinished_pass(findings: &Findings) -> &Pass {

@@ -1,6 +1,7 @@
 //! Tales of elections told by hand, and elections that are wrong on purpose.
 
 mod agreement;
+mod reigns;
 mod tales;
 mod toys;
 

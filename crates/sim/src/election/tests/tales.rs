@@ -1,11 +1,11 @@
 //! Tales told by hand to the properties and measures.
 
 use super::{ms, node};
-use crate::election::{Measures, Properties};
+use crate::election::{Expectation, Measures, Properties};
 use crate::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken};
 use crate::property::Verdict;
-use quorate_core::election::{Command, Event, Refusal};
-use quorate_core::{Class, Duration, Epoch, Group, Incarnation};
+use quorate_core::election::{Command, Event, Overlay, Refusal};
+use quorate_core::{Class, Duration, Epoch, Group, Incarnation, NodeId};
 
 /// Tells an observer what happens. Times are in milliseconds.
 struct Tale<O>(O);
@@ -30,7 +30,7 @@ impl<O: Observer<Command, Event>> Tale<O> {
     }
 
     fn learns(self, millis: i64, number: u32, leader: u32, epoch: u64) -> Self {
-        self.effect(millis, number, Done::Emit(&Event::Elected { leader: node(leader), epoch: Epoch(epoch) }))
+        self.effect(millis, number, Done::Emit(&Event::elected(node(leader), Epoch(epoch))))
     }
 
     fn boots(self, millis: i64, number: u32) -> Self {
@@ -131,6 +131,48 @@ fn a_leader_that_is_down_leads_nobody() {
     fails(&tale(), "agreed", "everyone knows leader 1 (epoch 1), which is down at the end");
     fails(&tale().boots(3, 1), "agreed", "node 1 knows no leader at the end");
     assert_eq!(judged(&tale().dies(3, 2).dies(3, 3)).0, [], "where nobody lives, nobody disagrees");
+}
+
+/// Nodes 1 and 2 lead, and 3 follows one of them.
+#[test]
+fn where_there_are_several_on_purpose_each_must_know_one_who_leads() {
+    let split = || {
+        let tale = Tale(Properties::new(3, false).expecting(Expectation::OneForEach));
+        tale.learns(1, 1, 1, 4).learns(1, 2, 2, 5)
+    };
+    fails(&split(), "agreed", "node 3 knows no leader at the end");
+    assert_eq!(judged(&split().learns(2, 3, 2, 8)).0, [], "the run does not matter");
+    let text = "node 3 knows leader 2 (epoch 5), which takes itself for none at the end";
+    fails(&split().learns(2, 3, 2, 5).learns(3, 2, 1, 7), "agreed", text);
+    let text = "node 3 knows leader 2 (epoch 5), which is down at the end";
+    fails(&split().learns(2, 3, 2, 5).dies(3, 2), "agreed", text);
+    fails(&split().learns(2, 3, 1, 5), "one-leader-an-epoch", "node 3 takes 1 for the leader of epoch 5, and node 2 2");
+}
+
+/// Where ids have one bit, all of which is reserved, nodes of a region share one id, and the lowest number leads it.
+#[test]
+fn moves_are_counted_with_those_that_had_to_be() {
+    let overlay = Overlay::new(6, 3, 1, 0);
+    let tale = Tale(Measures::new(6).expecting(Expectation::OneForEach).among(overlay.clone()));
+    let everyone = Group::of_size(6);
+    let first = overlay.super_peer(node(6), |_| false);
+    let next = overlay.super_peer(node(6), |other| other == first);
+    let others: Vec<_> = everyone.others(first).map(NodeId::number).collect();
+    let tale = (1..=6).fold(tale, |tale, number| tale.boots(0, number).learns(1, number, first.number(), 6));
+    let told = |tale: &Tale<Measures>| {
+        let summary = tale.0.summary(Duration::from_millis(1), "T");
+        let peers = summary.super_peers.expect("super-peers");
+        (peers.count, peers.largest_load, peers.moved, peers.must_move, summary.time.is_some())
+    };
+    assert_eq!(told(&tale), (1, 5, 0, 0, false), "nobody has begun anything");
+    let tale = tale.dies(2, first.number());
+    assert_eq!(told(&tale), (0, 0, 0, 5, false));
+    let tale = others.iter().fold(tale, |tale, number| tale.learns(3, *number, next.number(), 12));
+    assert_eq!(told(&tale), (1, 4, 5, 5, false));
+    let tale = tale.boots(4, first.number()).learns(4, first.number(), first.number(), 18);
+    assert_eq!(told(&tale), (2, 4, 5, 10, false), "whoever comes does not move");
+    let last = others.iter().copied().find(|number| *number != next.number()).expect("one that leads nobody");
+    assert_eq!(told(&tale.dies(5, last)), (2, 3, 5, 10, false), "and moves nobody when it goes unless it leads");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::election::{Campaigns, Measures, Properties, Starters};
 use crate::run::{Ending, Limits, run};
 use crate::settings::{Latency, Script, TimedFault};
 use crate::{Setup, Wire, World};
-use quorate_core::election::{Command, Event};
+use quorate_core::election::{Command, Event, Ranking, Ring};
 use quorate_core::{Class, Describe, Duration, Effects, Epoch, Group, Input, Never, NodeId, Protocol, Time};
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ impl Describe for Crown {
 impl Toy {
     fn crown(&mut self, Crown { leader, epoch }: Crown, out: &mut Effects<'_, Self>) {
         self.epoch = epoch;
-        out.emit(Event::Elected { leader, epoch: Epoch(epoch) });
+        out.emit(Event::elected(leader, Epoch(epoch)));
     }
 }
 
@@ -73,6 +73,7 @@ impl Protocol for Toy {
                 }
                 self.crown(crown, out);
             }
+            Input::Command(Command::Resign) => {}
             Input::Message { message, .. } => {
                 if message.epoch >= self.epoch || self.flaw != Flaw::None {
                     self.crown(message, out);
@@ -124,7 +125,7 @@ fn play(flaw: Flaw, users: Campaigns, faults: &[&str]) -> Told {
 const NOTICE: Duration = Duration::from_millis(7);
 
 fn start(who: Starters) -> Campaigns {
-    Campaigns::new(4, who, NOTICE)
+    Campaigns::new(who, Ring::of_size(4), Ranking::default(), NOTICE)
 }
 
 #[test]

@@ -1,0 +1,160 @@
+//! `quorate sim berkeley`: a leader at work, which keeps the clocks of its group together.
+
+use crate::args::{BerkeleyArgs, PicturePlan};
+use crate::output::{name, output};
+use crate::report::{self, count, grouped};
+use crate::{Verdict, paint};
+use quorate_core::{Duration, Group, Time};
+use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
+use quorate_lab::berkeley::{self, Milestone, Report, RoundSeen, Scenario, What};
+use quorate_live::write_whole;
+use quorate_sim::settings::Length;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// What was asked, and what came of it, as `--json` prints it.
+#[derive(Serialize)]
+struct Told<'a> {
+    scenario: &'static str,
+    #[serde(flatten)]
+    asked: &'a Scenario,
+    /// How far two clocks can be apart after a round.
+    uncertainty_ns: Duration,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+pub(crate) fn run(args: &BerkeleyArgs) -> anyhow::Result<Verdict> {
+    let scenario = args.scenario();
+    scenario.validate()?;
+    let picture = args.picture()?;
+    let report = berkeley::run(&scenario)?;
+    if args.json {
+        let uncertainty_ns = scenario.uncertainty();
+        report::json(&Told { scenario: "berkeley", asked: &scenario, uncertainty_ns, report: &report })?;
+    } else if picture.as_ref().is_none_or(|picture| picture.path.is_some()) {
+        print(&scenario, &report)?;
+    }
+    if let Some(wanted) = &picture {
+        draw(&scenario, &report, wanted, args.json)?;
+    }
+    Ok(Verdict::Holds)
+}
+
+fn print(scenario: &Scenario, report: &Report) -> io::Result<()> {
+    let mut out = output();
+    writeln!(out, "{} · {}\n", paint::bold("berkeley"), conditions(scenario))?;
+    let head = format!("  {:<56}{:>12}{:>12}", "how far clocks are apart", "at", "spread");
+    writeln!(out, "{}", paint::bold(&head))?;
+    for Milestone { at, spread, what } in &report.milestones {
+        writeln!(out, "  {:<56}{:>12}{:>12}", in_words(what), at.to_string(), spread.to_string())?;
+    }
+    writeln!(out, "\n  {:<12}{}", "elections", elections(report))?;
+    let taken = count(report.rounds.len() as u64, "average");
+    writeln!(out, "  {:<12}{taken}; after one, clocks are at most {} apart", "rounds", scenario.uncertainty())?;
+    let messages = report.messages;
+    let (rounds, elections) = (grouped(messages.rounds), grouped(messages.elections));
+    writeln!(out, "  {:<12}{rounds} of rounds, {elections} of elections", "messages")?;
+    let lines = left_out(&report.rounds);
+    if lines.is_empty() {
+        writeln!(out, "  {:<12}nobody", "left out")?;
+    }
+    for (place, line) in lines.iter().enumerate() {
+        writeln!(out, "  {:<12}{line}", if place == 0 { "left out" } else { "" })?;
+    }
+    Ok(())
+}
+
+fn conditions(scenario: &Scenario) -> String {
+    let Scenario { nodes, seed, latency, skew, drift, every, .. } = scenario;
+    let (nodes, skew, every) = (count(*nodes as u64, "node"), Length(*skew), Length(*every));
+    format!("{nodes} · seed {seed} · {latency} · clocks off by up to {skew} and {drift} · a round every {every}")
+}
+
+fn in_words(what: &What) -> String {
+    match what {
+        What::Begins => "before anything".into(),
+        What::Elected { leader, epoch, without: None } => format!("node {leader} is elected in epoch {epoch}"),
+        What::Elected { leader, epoch, without: Some(without) } => {
+            format!("after {without} without a leader, {leader} is elected in epoch {epoch}")
+        }
+        What::FirstRound { leader, .. } => format!("after the first round of node {leader}"),
+        What::Crashes { node, led: true } => format!("node {node}, the leader, crashes"),
+        What::Crashes { node, led: false } => format!("node {node} crashes"),
+        What::Returns { node } => format!("node {node} is back, with its own clock"),
+        What::Ends => "at the end".into(),
+    }
+}
+
+fn elections(report: &Report) -> String {
+    let elected = report.milestones.iter().filter_map(|Milestone { at, what, .. }| match what {
+        What::Elected { leader, epoch, .. } => Some(format!("node {leader} in epoch {epoch} at {at}")),
+        What::Begins | What::FirstRound { .. } | What::Crashes { .. } | What::Returns { .. } | What::Ends => None,
+    });
+    let elected: Vec<_> = elected.collect();
+    if elected.is_empty() { "nobody was elected".into() } else { elected.join(", ") }
+}
+
+/// Who did not count, a line for each stretch of rounds in which these were the same.
+fn left_out(rounds: &[RoundSeen]) -> Vec<String> {
+    let same = |one: &RoundSeen, other: &RoundSeen| {
+        (one.round.epoch, &one.far, &one.silent) == (other.round.epoch, &other.far, &other.silent)
+    };
+    let stretches = rounds.chunk_by(same).filter(|stretch| stretch.first().is_some_and(|round| !is_full(round)));
+    stretches.filter_map(|stretch| Some(stretch_in_words(stretch.first()?, stretch.last()?))).collect()
+}
+
+fn is_full(round: &RoundSeen) -> bool {
+    round.far.is_empty() && round.silent.is_empty()
+}
+
+fn stretch_in_words(first: &RoundSeen, last: &RoundSeen) -> String {
+    let (from, to) = (first.round.number, last.round.number);
+    let rounds = if from == to { format!("round {from}") } else { format!("rounds {from} to {to}") };
+    let reasons = [(&first.far, "too far off"), (&first.silent, "no answer")];
+    let said = reasons.into_iter().filter(|(nodes, _)| !nodes.is_empty()).map(|(nodes, why)| because(nodes, why));
+    format!("{} ({rounds} of node {})", said.collect::<Vec<_>>().join(", "), first.leader)
+}
+
+fn because(nodes: &Group, why: &str) -> String {
+    format!("{}{nodes}: {why}", if nodes.len() == 1 { "node " } else { "nodes " })
+}
+
+fn draw(scenario: &Scenario, report: &Report, wanted: &PicturePlan, is_quiet: bool) -> anyhow::Result<()> {
+    let svg = figure(scenario, report).svg(wanted.theme)?;
+    let Some(path) = &wanted.path else {
+        let mut out = output();
+        out.write_all(svg.as_bytes())?;
+        return Ok(out.flush()?);
+    };
+    let failed = |error: io::Error| anyhow::anyhow!("The picture {} could not be written: {error}.", name(path));
+    write_whole(path, failed, |out| out.write_all(svg.as_bytes()).map_err(failed))?;
+    if !is_quiet {
+        writeln!(output(), "\n  {}", paint::dim(&format!("picture: {}", name(path))))?;
+    }
+    Ok(())
+}
+
+/// The spread over time, with what the round trip leaves open as a line, and marks where nodes crash and leaders begin.
+fn figure(scenario: &Scenario, report: &Report) -> Figure {
+    let point = |at: Time, spread: Duration| Point::new(at.nanos() as f64 / 1e9, spread.nanos() as f64 / 1e6);
+    let end = scenario.length.nanos() as f64 / 1e9;
+    let limit = scenario.uncertainty().nanos() as f64 / 1e6;
+    let spread = Series::new("spread of the clocks")
+        .points(report.samples.iter().map(|sample| point(sample.at, sample.spread)))
+        .joined()
+        .formula("what a round can leave", [(0.0, limit), (end, limit)]);
+    let marked = |name: &str, is_it: fn(&What) -> bool| {
+        let own = report.milestones.iter().filter(|milestone| is_it(&milestone.what));
+        Series::new(name).points(own.map(|milestone| point(milestone.at, milestone.spread).ring()))
+    };
+    let marks = [
+        marked("a leader is elected", |what| matches!(what, What::Elected { .. })),
+        marked("the leader crashes", |what| matches!(what, What::Crashes { led: true, .. })),
+        marked("a node is back", |what| matches!(what, What::Returns { .. })),
+    ];
+    let plot = Plot::new("").x(Axis::linear("time").unit("s")).y(Axis::log("spread").unit("ms")).with(spread);
+    let plot = marks.into_iter().filter(|series| !series.points.is_empty()).fold(plot, Plot::with);
+    let key = Key { solid: String::new(), ring: String::new(), formula: String::new(), ..Key::default() };
+    Figure::new("A leader keeps clocks together").subtitle(conditions(scenario)).key(key).with(plot)
+}

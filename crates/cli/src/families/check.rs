@@ -1,0 +1,43 @@
+//! What a family whose algorithms can be checked adds to `quorate check`.
+
+use super::Present;
+use crate::args::CheckArgs;
+use quorate_lab::check::{Ballots, CheckSpec, CheckedFamily, Requests};
+use quorate_lab::{Election, Mutex};
+
+/// A family that can be checked, as people see it.
+pub(crate) trait Check: Present + CheckedFamily {
+    /// What users may do, by the family's options.
+    fn habits(args: &CheckArgs) -> anyhow::Result<Self::Habits>;
+
+    /// What is said of it after the number of rounds.
+    fn in_rounds(spec: &CheckSpec<Self>) -> String;
+}
+
+impl Check for Mutex {
+    fn habits(args: &CheckArgs) -> anyhow::Result<Requests> {
+        Ok(args.requests.requests())
+    }
+
+    fn in_rounds(spec: &CheckSpec<Self>) -> String {
+        let words = match (spec.habits.tries, spec.habits.cancels) {
+            (false, false) => "",
+            (true, false) => " with tries",
+            (false, true) => " with cancels",
+            (true, true) => " with tries and cancels",
+        };
+        words.into()
+    }
+}
+
+impl Check for Election {
+    fn habits(args: &CheckArgs) -> anyhow::Result<Ballots> {
+        Ok(Ballots { settings: args.election.settings()?, resignations: args.resign.unwrap_or(0) })
+    }
+
+    fn in_rounds(spec: &CheckSpec<Self>) -> String {
+        let Ballots { settings, resignations } = &spec.habits;
+        let resigns = if *resignations > 0 { ", leaders may resign" } else { "" };
+        format!(" (starters: {}{resigns})", settings.starters)
+    }
+}

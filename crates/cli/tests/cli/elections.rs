@@ -1,0 +1,130 @@
+//! Elections on the command line: what they print, what they refuse, and how they run between real processes.
+
+use crate::run::run;
+use serde_json::Value;
+
+fn elections() -> Vec<String> {
+    let listed = run("list --json").json(0);
+    let own = listed.as_array().unwrap().iter().filter(|entry| entry["family"] == "election");
+    own.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn row<'a>(report: &'a Value, algorithm: &str, nodes: u64, starters: &str) -> &'a Value {
+    let is_it = |row: &&Value| row["algorithm"] == algorithm && row["nodes"] == nodes && row["starters"] == starters;
+    let rows = report["rows"].as_array().unwrap();
+    rows.iter().find(is_it).unwrap_or_else(|| panic!("no {algorithm} with {nodes}, {starters}"))
+}
+
+#[test]
+fn every_election_tells_its_result_in_json() {
+    for name in elections() {
+        let report = run(&format!("sim {name} --nodes 5 --starters lowest --latency fixed:1ms --json")).json(0);
+        let election = &report["election"];
+        for field in ["leader", "epoch", "election_messages", "announcement_messages", "rounds", "time"] {
+            assert!(election.get(field).is_some(), "{name} lacks {field}: {election}");
+        }
+        assert_eq!(report["family"], "election", "{name}");
+    }
+}
+
+#[test]
+fn the_worst_cases_of_the_book_come_out() {
+    let count = |line: &str| {
+        let report = run(&format!("sim {line} --latency fixed:1ms --json")).json(0);
+        let of = |field: &str| report["election"][field].as_u64().unwrap();
+        (of("leader"), of("election_messages") + of("announcement_messages"))
+    };
+    assert_eq!(count("chang-roberts --nodes 9 --starters successor-of-highest"), (9, 3 * 9 - 1));
+    assert_eq!(count("chang-roberts --nodes 9 --starters highest"), (9, 2 * 9));
+    assert_eq!(count("chang-roberts --nodes 3 --order 3,1,2 --starters 2 --prefer lowest"), (1, 8));
+    assert_eq!(count("bully --nodes 9 --fault 'crash 9' --starters lowest"), (8, 81 - 9 - 1));
+    assert_eq!(count("bully --nodes 9 --fault 'crash 9' --starters highest"), (8, 7));
+    assert_eq!(count("ring-list --nodes 7 --fault 'crash 7' --starters 2,5"), (6, 2 * 6 * 2));
+    assert_eq!(count("chang-roberts --nodes 4 --attribute 3,9,9,1 --starters 3 --announce multicast"), (3, 4 + 3));
+}
+
+#[test]
+fn elections_are_compared_with_the_book() {
+    let report = run("compare election --nodes 4,5 --json").json(0);
+    assert_eq!((&report["complete"], &report["holds"], &report["exact"]), (&true.into(), &true.into(), &true.into()));
+    let four = row(&report, "hirschberg-sinclair", 4, "all");
+    assert_eq!((four["min"].as_u64(), four["max"].as_u64(), four["runs"].as_u64()), (Some(28), Some(32), Some(6)));
+    let one = row(&report, "chang-roberts", 5, "one");
+    assert_eq!(one["expected"]["mean"].as_f64(), Some(12.0));
+    assert_eq!(one["mean"].as_f64(), Some(12.0));
+    let bully = row(&report, "bully", 5, "lowest");
+    assert_eq!((bully["dead"].as_u64(), bully["max"].as_u64()), (Some(1), Some(19)));
+    let sampled = run("compare election --algorithms peterson --nodes 20 --starters all --samples 30 --json").json(0);
+    let peterson = row(&sampled, "peterson", 20, "all");
+    assert!(peterson["confidence"].is_array() && peterson["exhaustive"] == false, "{peterson}");
+    let table = run("compare election --algorithms chang-roberts --nodes 4").out;
+    assert!(table.contains("= 8 / 9.50 / 11"), "{table}");
+}
+
+#[test]
+fn what_makes_no_sense_in_a_comparison_is_refused() {
+    for (line, part) in [
+        ("compare election --failures", "--failures means nothing where elections are compared"),
+        ("compare election --entries 5", "--entries means nothing where elections are compared"),
+        ("compare mutex --starters one", "--starters means nothing to mutual exclusion"),
+        ("compare election --samples 1", "A sample of one run says nothing"),
+        ("compare election --algorithms central", "'central' is of the mutex family"),
+        ("compare election --algorithms bully,bully", "names 'bully' twice"),
+        ("compare election --nodes 1", "at least two nodes"),
+        ("compare bully", "quorate compare election --algorithms bully"),
+    ] {
+        let told = run(line);
+        assert_eq!(told.code, Some(2), "{line}: {told:?}");
+        assert!(told.err.contains(part), "{line}: {}", told.err);
+    }
+}
+
+#[test]
+fn options_that_mean_nothing_to_an_election_are_refused() {
+    for (line, part) in [
+        ("sim bully --repair none", "--repair"),
+        ("sim raft --order 3,1,2", "--order"),
+        ("sim majority-lease --announce multicast", "--announce"),
+        ("sim chang-roberts --broadcast", "--broadcast"),
+        ("sim bully --master-lease 1s", "--master-lease"),
+        ("sim chang-roberts --nodes 3 --order 1,2", "--order 1,2 does not name each of the 3 nodes once"),
+        ("sim chang-roberts --nodes 3 --attribute 1,2", "give each node one"),
+        ("sim chang-roberts --order 1,x", "is not an order of the nodes"),
+    ] {
+        let told = run(line);
+        assert_eq!(told.code, Some(2), "{line}: {told:?}");
+        assert!(told.err.contains(part), "{line}: {}", told.err);
+    }
+}
+
+#[test]
+fn a_broken_assumption_is_named() {
+    let told = run("sim chang-roberts --nodes 5 --fault 'crash 5 at 3ms' --repair none");
+    assert_eq!(told.code, Some(1));
+    let sentence = "This run is outside of what chang-roberts assumes: that nobody dies while an election is under way";
+    assert!(told.out.contains(sentence), "{}", told.out);
+    let report = run("sim chang-roberts --nodes 5 --fault 'crash 5 at 3ms' --repair none --json").json(1);
+    assert_eq!(report["broken_assumptions"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn every_election_is_explained_with_its_rules() {
+    for name in elections() {
+        let told = run(&format!("explain {name}"));
+        assert_eq!(told.code, Some(0), "{name}");
+        for part in ["Rules", "Cost", "Assumes", "When it fails", "To run it yourself"] {
+            assert!(told.out.contains(part), "{name} lacks {part}");
+        }
+    }
+    assert!(run("explain peterson").out.contains("CI-12"));
+}
+
+/// A leader between real processes is killed; the kernel tells the others, and they elect the next.
+#[cfg(target_os = "linux")]
+#[test]
+fn real_processes_elect_again_when_their_leader_is_killed() {
+    for name in ["chang-roberts", "bully", "hirschberg-sinclair"] {
+        let report = run(&format!("run {name} --nodes 4 --kill 4@500ms --json")).json(0);
+        assert_eq!(report["election"]["leader"], 3, "{name}: {report}");
+    }
+}

@@ -1,0 +1,42 @@
+//! What the book says of the bully algorithm.
+
+use crate::about::Profile;
+use crate::election::{Book, Case, Cost, Counts, Facts, Model, Shape, Starting};
+
+/// The line of the book's table.
+pub const FACTS: Facts = Facts { model: Model::Synchronous, ..Facts::new(PROFILE, Shape::Bully, COST) };
+
+const PROFILE: Profile = Profile {
+    name: "bully",
+    class: "among all",
+    summary: "ask everyone who ranks higher; whoever meets with silence leads",
+    source: include_str!("../bully.rs"),
+    flaw: None,
+    checkable: true,
+};
+
+const COST: Cost = Cost { formula: "n−2 … n²−n−1", book };
+
+/// The dead one, if there is one, is the old leader, and n counts it.
+fn book(case: &Case) -> Option<Book> {
+    let n = (case.live + case.dead) as f64;
+    let (best, worst) = match (case.live, case.dead) {
+        (0, _) => return None,
+        (_, 0) => (n - 1.0, n * n - 1.0),
+        (_, 1) => (n - 2.0, n * n - n - 1.0),
+        _ => return None,
+    };
+    let counts = Counts::WithAnnouncement;
+    let ranges = |least: f64| Book { counts, least: Some(least), mean: None, most: Some(worst), tight: true };
+    Some(match (case.starting, case.dead) {
+        _ if case.live == 1 => Book::exactly(counts, best),
+        (Starting::Highest, _) => Book::exactly(counts, best),
+        (Starting::Lowest, 1) => Book::exactly(counts, worst),
+        // The highest declares as soon as it is asked, and whom it tells before the question arrives asks nobody.
+        (Starting::Lowest, _) => ranges(3.0 * (n - 1.0)),
+        (Starting::One, _) => ranges(best),
+        (Starting::Several(_), _) => Book::at_most(counts, worst),
+        // The highest of the living need not ask the dead one.
+        (Starting::All, _) => Book::exactly(counts, worst - case.dead as f64),
+    })
+}

@@ -1,0 +1,143 @@
+//! Chang and Roberts' election (1979).
+//!
+//! Whoever starts sends its rank round the ring. A node passes on what is greater than its own rank and puts its own in the place of what
+//! is less, once; what is less after that it throws away. So only the greatest rank comes all the way round, and its node has won.
+//!
+//! ```text
+//! CR-1  a node starts                      → take part, and send one's rank on
+//! CR-2  a greater rank arrives             → take part, and pass it on
+//! CR-3  a lesser rank arrives              → take part, and send one's own in its place; a node that takes part already drops it
+//! CR-4  one's own rank arrives             → it has been all the way round: one has won
+//! ```
+//!
+//! Cost: one starter: 2n messages at best, 3n−1 at worst, (5n−1)/2 on average, n of them the announcement. All start: 2n−1 at best,
+//! n(n+1)/2 at worst, n·H_n on average over all orders, and n for the announcement.
+//!
+//! Assumes: links lose nothing and repeat nothing; every node knows the next one that is up. No bound on time, and links need not keep order.
+//!
+//! When it fails: bare (`--repair none`), a node that dies in a run takes a message with it, and all wait for ever. With repair the run is
+//! done again without it under the next epoch, and a message of the old one, a dead winner's too, is thrown away wherever it turns up.
+
+use super::circuit::{Circuit, Contest, Side, Turn};
+use super::{Book, Case, Cost, Counts, Facts, Rank, Shape, Starting};
+use crate::about::Profile;
+use crate::describe::Describe;
+
+#[cfg(test)]
+mod tests;
+
+/// The line of the book's table.
+pub const FACTS: Facts = Facts::new(
+    Profile {
+        name: "chang-roberts",
+        class: "on a ring",
+        summary: "the greatest rank alone comes all the way round",
+        source: include_str!("chang_roberts.rs"),
+        flaw: None,
+        checkable: true,
+    },
+    Shape::Ring,
+    Cost { formula: "2n … n(n+1)/2+n", book },
+);
+
+fn book(case: &Case) -> Option<Book> {
+    let n = case.live as f64;
+    match case.starting {
+        Starting::Highest => Some(Book::exactly(Counts::WithAnnouncement, 2.0 * n)),
+        Starting::One => Some(Book {
+            counts: Counts::WithAnnouncement,
+            least: Some(2.0 * n),
+            mean: Some((5.0 * n - 1.0) / 2.0),
+            most: Some(3.0 * n - 1.0),
+            tight: true,
+        }),
+        // The lowest is one hop or more away from the highest.
+        Starting::Lowest => Some(Book {
+            counts: Counts::WithAnnouncement,
+            least: Some(2.0 * n + 1.0),
+            mean: Some(2.5 * n),
+            most: Some(3.0 * n - 1.0),
+            tight: true,
+        }),
+        Starting::Several(_) => None,
+        Starting::All => Some(Book {
+            counts: Counts::Election,
+            least: Some(2.0 * n - 1.0),
+            mean: Some(n * (1..=case.live).map(|number| 1.0 / number as f64).sum::<f64>()),
+            most: Some(n * (n + 1.0) / 2.0),
+            tight: true,
+        }),
+    }
+}
+
+/// One node of it.
+pub type ChangRoberts = Circuit<Candidacy>;
+
+/// A node's part in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Candidacy {
+    takes_part: bool,
+}
+
+/// A rank on its way round the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
+pub struct Claim(pub Rank);
+
+impl Describe for Claim {
+    fn kind(&self) -> &'static str {
+        "election"
+    }
+}
+
+impl Contest for Candidacy {
+    type Message = Claim;
+
+    /// CR-1.
+    fn start(&mut self, turn: &mut Turn<'_, '_, Self>) {
+        self.takes_part = true;
+        turn.note("CR-1", format_args!("sends its rank on"));
+        turn.onward(Claim(turn.rank()));
+    }
+
+    fn hear(&mut self, _from: Side, Claim(rank): Claim, turn: &mut Turn<'_, '_, Self>) {
+        let own = turn.rank();
+        if rank > own {
+            self.pass_on(rank, turn);
+        } else if rank < own {
+            self.replace(rank, turn);
+        } else {
+            win(rank, turn);
+        }
+    }
+
+    fn hops(members: usize) -> u64 {
+        3 * members as u64
+    }
+}
+
+impl Candidacy {
+    /// CR-2.
+    fn pass_on(&mut self, rank: Rank, turn: &mut Turn<'_, '_, Self>) {
+        self.takes_part = true;
+        turn.note("CR-2", format_args!("passes {rank} on"));
+        turn.onward(Claim(rank));
+    }
+
+    /// CR-3.
+    fn replace(&mut self, rank: Rank, turn: &mut Turn<'_, '_, Self>) {
+        if self.takes_part {
+            return turn.note("CR-3", format_args!("drops {rank}: a greater one is under way"));
+        }
+        self.takes_part = true;
+        turn.note("CR-3", format_args!("sends its own rank in place of {rank}"));
+        turn.onward(Claim(turn.rank()));
+    }
+}
+
+/// CR-4.
+fn win(own: Rank, turn: &mut Turn<'_, '_, Candidacy>) {
+    turn.note("CR-4", format_args!("its rank has been all the way round: it has won"));
+    turn.win(own);
+}

@@ -1,0 +1,73 @@
+//! Tests: the rules, and the cost over all orders.
+
+use super::{Candidacy, FACTS};
+use crate::election::circuit::bench::{Bench, try_all, usual};
+use crate::election::{Case, Starting};
+use alloc::vec;
+
+/// Nodes 1 and 2 of three start.
+fn two_start() -> Bench<Candidacy> {
+    let mut ring = Bench::new(usual(3));
+    ring.campaign(1);
+    ring.campaign(2);
+    ring
+}
+
+#[test]
+fn cr_1_whoever_starts_sends_its_rank_on() {
+    let ring = two_start();
+    assert_eq!(ring.who("CR-1"), [1, 2]);
+    assert_eq!(ring.wires.len(), 2);
+}
+
+#[test]
+fn cr_2_a_greater_rank_is_passed_on() {
+    let mut ring = two_start();
+    ring.settle();
+    assert_eq!(ring.who("CR-2"), [1, 2]);
+}
+
+#[test]
+fn cr_3_a_lesser_rank_is_replaced_once_and_then_dropped() {
+    let mut ring = two_start();
+    // 1 is replaced by nobody: 2 takes part already.
+    ring.deliver();
+    assert_eq!((ring.who("CR-3"), ring.wires.len()), (vec![2], 1));
+    // 2 is replaced by 3, which had not started.
+    ring.deliver();
+    assert_eq!((ring.who("CR-3"), ring.wires.len()), (vec![2, 3], 1));
+}
+
+#[test]
+fn cr_4_the_greatest_rank_alone_comes_round() {
+    let mut ring = two_start();
+    ring.settle();
+    assert_eq!(ring.who("CR-4"), [3]);
+    assert_eq!(ring.result(), Some((3, 1)));
+    assert_eq!(ring.counts, [5, 3, 0]);
+}
+
+#[test]
+fn the_cost_over_all_orders_is_the_books() {
+    for size in 1..=6 {
+        let mut spread = [(u64::MAX, 0, 0, 0), (u64::MAX, 0, 0, 0)];
+        try_all::<Candidacy>(size, |starters, election, announcement| {
+            let all = starters == size as usize && size > 1;
+            let (least, most, sum, count) = &mut spread[usize::from(all)];
+            let messages = if all { election } else { election + announcement };
+            (*least, *most) = ((*least).min(messages), (*most).max(messages));
+            (*sum, *count) = (*sum + messages, *count + 1);
+        });
+        for (starting, (least, most, sum, count)) in [Starting::One, Starting::All].into_iter().zip(spread) {
+            let Some(book) = (FACTS.cost.book)(&Case { live: size as usize, dead: 0, starting }) else { continue };
+            if count > 0 {
+                assert_eq!((book.least, book.most), (Some(least as f64), Some(most as f64)), "{size}, {starting:?}");
+                let mean = sum as f64 / count as f64;
+                assert!(
+                    book.mean.is_some_and(|expected| (expected - mean).abs() < 1e-9),
+                    "{size}, {starting:?}: {mean}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Tests: the rules of the circuit, with Chang and Roberts' contest in it.
+
+use super::bench::{Bench, node, usual};
+use super::{Body, Letter, Run, Side, Timer, about};
+use crate::election::chang_roberts::{Candidacy, Claim};
+use crate::election::{Announce, Command, Event, Plan, Ranking, Refusal, Repair};
+use crate::group::{Epoch, Group};
+use crate::protocol::Input;
+use alloc::vec;
+use alloc::vec::Vec;
+
+type Ring = Bench<Candidacy>;
+
+fn with(repair: Repair, size: usize) -> Ring {
+    Bench::new(Plan { repair, ..usual(size) })
+}
+
+fn claim(epoch: u64, without: &[u32], rank: u32) -> Letter<Claim> {
+    let without: Vec<_> = without.iter().map(|number| node(*number)).collect();
+    let message = Claim(Ranking::default().of(node(rank)));
+    Letter {
+        run: Run { epoch: Epoch(epoch), without },
+        number: None,
+        body: Body::Contest { from: Side::Before, message },
+    }
+}
+
+#[test]
+fn ci_1_a_campaign_begins_the_next_epoch() {
+    let mut ring = with(Repair::Detector, 4);
+    ring.campaign(2);
+    assert_eq!(ring.told[1], [Event::Began { epoch: Epoch(1) }]);
+    assert_eq!(ring.who("CI-1"), [2]);
+}
+
+#[test]
+fn ci_2_whoever_hears_of_a_later_epoch_takes_part_and_forgets_its_leader() {
+    let mut ring = with(Repair::Detector, 3);
+    ring.campaign(1);
+    ring.settle();
+    assert_eq!(ring.who("CI-2"), [2, 3]);
+    ring.campaign(3);
+    ring.deliver();
+    assert_eq!(ring.told[0].last(), Some(&Event::Began { epoch: Epoch(2) }));
+}
+
+#[test]
+fn ci_5_whoever_finds_the_winner_announces_it() {
+    let mut ring = with(Repair::Detector, 3);
+    ring.campaign(1);
+    ring.settle();
+    assert_eq!(ring.who("CI-5"), [3]);
+}
+
+#[test]
+fn ci_6_all_learn_the_winner_and_pass_it_on() {
+    let mut ring = with(Repair::Detector, 4);
+    ring.campaign(2);
+    ring.settle();
+    assert_eq!(ring.who("CI-6"), [1, 2, 3, 4]);
+    assert_eq!(ring.result(), Some((4, 1)));
+    assert_eq!(ring.counts, [6, 4, 0]);
+    ring.campaign(3);
+    ring.settle();
+    assert_eq!(ring.result(), Some((4, 2)));
+    assert!(ring.told.iter().all(|told| told.len() == 4), "each knows nothing at first, twice: {:?}", ring.told);
+}
+
+#[test]
+fn ci_1_a_node_has_one_run_at_a_time_and_nobody_resigns() {
+    let mut ring = with(Repair::Detector, 3);
+    ring.campaign(1);
+    ring.campaign(1);
+    assert_eq!(ring.told[0].last(), Some(&Event::Refused(Refusal::AlreadyRunning)));
+    ring.settle();
+    for (number, refusal) in [(3, Refusal::CannotResign), (1, Refusal::NotLeading)] {
+        ring.step(node(number), Input::Command(Command::Resign));
+        assert_eq!(ring.told[node(number).index()].last(), Some(&Event::Refused(refusal)));
+    }
+    assert_eq!(ring.result(), Some((3, 1)));
+}
+
+#[test]
+fn ci_12_whoever_is_late_hears_how_late_and_begins_a_later_epoch() {
+    let mut ring = with(Repair::Detector, 3);
+    for _ in 0..5 {
+        ring.campaign(1);
+        ring.settle();
+    }
+    ring.crash(2);
+    for other in [1, 3] {
+        ring.suspect(other, 2);
+    }
+    ring.campaign(1);
+    ring.settle();
+    assert_eq!(ring.result(), Some((3, 6)));
+    // It has slept through the sixth epoch.
+    ring.restart(2);
+    assert_eq!(ring.told[1].last(), Some(&Event::Began { epoch: Epoch(6) }));
+    for other in [1, 3] {
+        ring.trust(other, 2);
+    }
+    ring.settle();
+    let (leader, epoch) = ring.result().unwrap_or_default();
+    assert!(leader == 3 && epoch > 6, "{leader} in {epoch}");
+}
+
+#[test]
+fn ci_3_bare_a_late_message_is_dropped_without_a_word() {
+    let mut ring = with(Repair::None, 3);
+    ring.campaign(1);
+    ring.settle();
+    ring.campaign(1);
+    ring.settle();
+    let before = ring.counts;
+    ring.step(node(2), Input::Message { from: node(1), message: claim(1, &[], 1) });
+    assert!(ring.wires.is_empty());
+    assert_eq!(ring.counts, before);
+}
+
+#[test]
+fn ci_4_two_runs_of_one_epoch_that_leave_out_others_make_room_for_the_next() {
+    let mut ring = with(Repair::Detector, 4);
+    ring.suspect(1, 4);
+    ring.campaign(1);
+    ring.campaign(3);
+    ring.settle();
+    assert_eq!(ring.result(), None, "neither run passes those who take part in the other");
+    // Node 1 is wrong, and told so before it tries again.
+    ring.step(node(1), Input::Trust(node(4)));
+    ring.settle();
+    let (leader, epoch) = ring.result().unwrap_or_default();
+    assert!(leader == 4 && epoch > 1, "{leader} in {epoch}");
+}
+
+#[test]
+fn ci_4_a_run_with_a_dead_member_is_done_again_after_a_moment() {
+    let mut ring = with(Repair::Detector, 3);
+    ring.crash(3);
+    ring.suspect(2, 3);
+    ring.campaign(1);
+    ring.settle();
+    assert_eq!(ring.result(), None);
+    ring.fire(2, Timer::Dispute);
+    ring.settle();
+    assert_eq!(ring.result(), Some((2, 2)));
+}
+
+#[test]
+fn ci_7_a_member_that_dies_in_a_run_is_left_out_of_the_next() {
+    let mut ring = with(Repair::Detector, 5);
+    (1..=5).for_each(|number| ring.campaign(number));
+    ring.deliver();
+    ring.crash(5);
+    ring.settle();
+    assert_eq!(ring.result(), None, "the highest rank is lost with its node");
+    (1..=4).for_each(|number| ring.suspect(number, 5));
+    ring.settle();
+    assert_eq!(ring.result(), Some((4, 2)));
+}
+
+#[test]
+fn ci_7_a_leader_that_dies_is_followed_by_another_without_anybody_asking() {
+    let mut ring = with(Repair::Detector, 4);
+    ring.campaign(1);
+    ring.settle();
+    ring.crash(4);
+    ring.suspect(2, 4);
+    ring.settle();
+    (1..=3).for_each(|number| ring.suspect(number, 4));
+    ring.settle();
+    assert_eq!(ring.result().map(|(leader, _)| leader), Some(3));
+}
+
+#[test]
+fn ci_7_bare_nobody_listens_to_a_detector() {
+    let mut ring = with(Repair::None, 3);
+    ring.campaign(1);
+    ring.settle();
+    ring.crash(3);
+    (1..=2).for_each(|number| ring.suspect(number, 3));
+    assert!(ring.wires.is_empty());
+}
+
+#[test]
+fn ci_11_one_that_is_back_takes_part_again_and_wins_by_its_rank() {
+    let mut ring = with(Repair::Detector, 4);
+    ring.campaign(1);
+    ring.settle();
+    ring.crash(4);
+    (1..=3).for_each(|number| ring.suspect(number, 4));
+    ring.settle();
+    assert_eq!(ring.result().map(|(leader, _)| leader), Some(3));
+    ring.restart(4);
+    ring.settle();
+    (1..=3).for_each(|number| ring.trust(number, 4));
+    ring.settle();
+    assert_eq!(ring.result().map(|(leader, _)| leader), Some(4));
+}
+
+#[test]
+fn ci_8_a_short_absence_in_a_run_is_got_over() {
+    let mut ring = with(Repair::Detector, 3);
+    ring.campaign(1);
+    ring.crash(2);
+    ring.deliver();
+    ring.restart(2);
+    (0..2).for_each(|_| ring.deliver());
+    for other in [1, 3] {
+        ring.trust(other, 2);
+    }
+    ring.settle();
+    assert_eq!(ring.result().map(|(leader, _)| leader), Some(3));
+}
+
+#[test]
+fn ci_9_a_neighbour_that_does_not_acknowledge_is_left_out_and_told_so() {
+    let mut ring = with(Repair::Timeout, 4);
+    ring.crash(4);
+    ring.campaign(3);
+    ring.settle();
+    ring.fire(3, Timer::Hop(1));
+    let to_the_dead = ring
+        .wires
+        .iter()
+        .filter(|(_, to, letter)| *to == node(4) && letter.body == Body::Behind { is_over: false })
+        .count();
+    assert_eq!(to_the_dead, 1);
+    ring.settle();
+    assert_eq!(ring.result(), Some((3, 2)));
+    assert!(ring.timers.iter().all(Vec::is_empty), "nobody waits for anything: {:?}", ring.timers);
+}
+
+#[test]
+fn ci_12_one_that_was_left_out_by_mistake_is_heard() {
+    let mut ring = with(Repair::Timeout, 4);
+    ring.crash(4);
+    ring.campaign(3);
+    ring.settle();
+    ring.down[3] = false;
+    ring.fire(3, Timer::Hop(1));
+    ring.settle();
+    assert_eq!(ring.result().map(|(leader, _)| leader), Some(4));
+}
+
+#[test]
+fn ci_10_a_run_that_takes_too_long_is_done_again() {
+    let mut ring = with(Repair::Timeout, 3);
+    ring.campaign(1);
+    // The next one takes the message, acknowledges it, and passes nothing on.
+    ring.deliver();
+    ring.wires.retain(|(_, to, _)| *to == node(1));
+    ring.settle();
+    ring.fire(1, Timer::Run);
+    ring.settle();
+    assert_eq!(ring.result(), Some((3, 2)));
+}
+
+#[test]
+fn a_run_that_names_strangers_or_the_receiver_itself_as_dead_changes_nothing() {
+    for without in [&[9][..], &[2], &[3, 1], &[1, 1]] {
+        let mut ring = with(Repair::Detector, 3);
+        ring.step(node(2), Input::Message { from: node(1), message: claim(1, without, 1) });
+        assert!(ring.told[1].is_empty() && ring.wires.is_empty(), "{without:?}");
+    }
+}
+
+#[test]
+fn the_largest_epoch_is_no_reason_to_stop() {
+    let mut ring = with(Repair::Detector, 3);
+    ring.step(node(2), Input::Message { from: node(1), message: claim(u64::MAX, &[], 1) });
+    ring.step(node(2), Input::Suspect(node(3)));
+    ring.campaign(2);
+    assert!(!ring.told[1].is_empty());
+}
+
+#[test]
+fn those_who_are_down_from_the_start_are_skipped() {
+    for repair in [Repair::None, Repair::Timeout, Repair::Detector] {
+        for announce in [Announce::Ring, Announce::Multicast] {
+            let absent: Group = vec![node(2), node(5)].into();
+            let mut ring: Ring = Bench::new(Plan { repair, announce, absent, ..usual(5) });
+            ring.campaign(1);
+            ring.settle();
+            assert_eq!(ring.result(), Some((4, 1)));
+            assert_eq!(ring.counts[0], 5, "{repair:?}");
+            assert_eq!(ring.counts[1], if announce == Announce::Ring { 3 } else { 2 });
+        }
+    }
+}
+
+#[test]
+fn alone_a_node_elects_itself() {
+    for repair in [Repair::None, Repair::Timeout, Repair::Detector] {
+        let mut ring = with(repair, 1);
+        ring.campaign(1);
+        ring.settle();
+        assert_eq!(ring.result(), Some((1, 1)));
+    }
+}
+
+#[test]
+fn the_rules_can_be_explained() {
+    let ids: Vec<_> = about().rules.iter().map(|rule| rule.id.clone()).collect();
+    assert_eq!(ids.first().map(|id| &**id), Some("CI-1"));
+    assert_eq!(ids.len(), 12, "{ids:?}");
+}

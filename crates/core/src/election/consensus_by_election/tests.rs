@@ -1,0 +1,167 @@
+//! The rules of consensus by election, and decisions in any order of messages.
+
+use super::{ConsensusByElection, ConsensusByRing, Decision};
+use crate::bounds::Bounds;
+use crate::election::{Command, Event, HirschbergSinclair, Plan, Prefer, Ranking};
+use crate::group::{Epoch, Group};
+use crate::node::NodeId;
+use crate::rehearsal::{Stage, rehearse};
+use crate::time::Duration;
+use alloc::sync::Arc;
+use expect_test::{Expect, expect};
+use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
+use std::vec::Vec;
+
+fn plan(group: &Group, ranking: Ranking) -> Arc<Plan> {
+    let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
+    Arc::new(Plan { ranking, ..Plan::new(group.len(), bounds) })
+}
+
+fn numbered(me: NodeId, group: Group) -> ConsensusByRing {
+    ConsensusByRing::of_plan(me, &plan(&group, Ranking::default()))
+}
+
+/// Node 2 ranks highest and proposes 70.
+fn with_attributes(me: NodeId, group: Group) -> ConsensusByRing {
+    ConsensusByRing::of_plan(me, &plan(&group, Ranking::by_attribute([40, 70, 5], Prefer::Highest)))
+}
+
+fn check(script: &str, trace: Expect) {
+    trace.assert_eq(&rehearse(3, numbered, script));
+}
+
+#[test]
+fn ce_1_commands_and_messages_are_the_elections() {
+    check(
+        "
+        1 campaign
+        1 campaign
+        1 resign
+        1 > 2
+        ",
+        expect![[r#"
+            1 campaign: CI-1 begins epoch 1; CR-1 sends its rank on; election → 2; knows no leader (epoch 1)
+            1 campaign: refused: it takes part in a run that is already under way
+            1 resign: refused: it does not lead
+            2 hears election from 1: CI-2 takes part in epoch 1; CR-3 sends its own rank in place of 1; election → 3; knows no leader (epoch 1)
+        "#]],
+    );
+}
+
+#[test]
+fn ce_2_the_leader_decides_for_its_own_proposal() {
+    let mut stage = Stage::new(3, with_attributes);
+    let two = NodeId::from_index(1);
+    stage.command(two, Command::Campaign);
+    while stage.under_way() > 0 {
+        stage.deliver(0);
+    }
+    assert!(stage.trace.contains("CE-2 decides 70 in epoch 1; decided → all"), "{}", stage.trace);
+    for node in &stage.nodes {
+        assert_eq!(node.decision(), Some(Decision { epoch: Epoch(1), value: 70 }));
+    }
+}
+
+/// A later leader knows of the decision, and may not decide anew.
+#[test]
+fn ce_2_what_is_decided_stays_decided_in_later_epochs() {
+    let mut stage = Stage::new(3, numbered);
+    stage.nodes[2].held = Some(Decision { epoch: Epoch(0), value: 9 });
+    stage.command(NodeId::from_index(0), Command::Campaign);
+    while stage.under_way() > 0 {
+        stage.deliver(0);
+    }
+    for node in &stage.nodes {
+        assert_eq!(node.decision(), Some(Decision { epoch: Epoch(1), value: 9 }));
+    }
+}
+
+#[test]
+fn ce_3_a_decision_is_held_unless_a_later_one_is() {
+    let mut stage = Stage::new(3, numbered);
+    let three = NodeId::from_index(2);
+    stage.command(three, Command::Campaign);
+    while stage.under_way() > 1 || stage.nodes.iter().any(|node| node.decision().is_none()) {
+        stage.deliver(0);
+    }
+    let later = Decision { epoch: Epoch(5), value: 3 };
+    stage.nodes[0].held = Some(later);
+    stage.command(three, Command::Campaign);
+    while stage.under_way() > 0 {
+        stage.deliver(0);
+    }
+    assert_eq!(stage.nodes[0].decision(), Some(later));
+    assert_eq!(stage.nodes[1].decision(), Some(Decision { epoch: Epoch(2), value: 3 }));
+}
+
+/// At node 1 the decision comes first, at node 2 the announcement.
+#[test]
+fn ce_4_who_is_elected_is_told_when_the_decision_is_known_too() {
+    check(
+        "
+        3 campaign
+        3 > 1
+        1 > 2
+        2 > 3
+        3 > 1 last
+        3 > 1
+        1 > 2
+        3 > 2
+        rest
+        ",
+        expect![[r#"
+            3 campaign: CI-1 begins epoch 1; CR-1 sends its rank on; election → 1; knows no leader (epoch 1)
+            1 hears election from 3: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2; knows no leader (epoch 1)
+            2 hears election from 1: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3; knows no leader (epoch 1)
+            3 hears election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → 1; CE-2 decides 3 in epoch 1; decided → all; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            1 hears decided from 3: CE-3 3 is decided in epoch 1
+            1 hears elected from 3: elected → 2; CI-6 learns that 3 has won; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            2 hears elected from 1: elected → 3; CI-6 learns that 3 has won
+            2 hears decided from 3: CE-3 3 is decided in epoch 1; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            3 hears elected from 2: CI-6 the announcement has been all the way round
+        "#]],
+    );
+}
+
+proptest! {
+    /// All decide the same, one value for all epochs, whoever campaigns and however often. Any election will do, this one too.
+    #[test]
+    fn one_value_is_decided_in_whatever_order_messages_arrive(
+        nodes in 1..=5_usize,
+        campaigns in prop::collection::vec((any::<bool>(), 0..40_usize), 1..60),
+    ) {
+        let attributes: Vec<u64> = (0..nodes as u64).map(|number| number * 7 % 5).collect();
+        let ranking = Ranking::by_attribute(attributes, Prefer::Highest);
+        let make = |me, group: Group| {
+            let plan = plan(&group, ranking.clone());
+            ConsensusByElection::new(me, &plan, HirschbergSinclair::new(me, Arc::clone(&plan)))
+        };
+        let mut stage = Stage::new(nodes, make);
+        let mut told = Vec::new();
+        let begin = [(true, 0)];
+        for (is_campaign, which) in begin.into_iter().chain(campaigns) {
+            if is_campaign {
+                stage.command(NodeId::from_index(which % nodes), Command::Campaign);
+            } else if stage.under_way() > 0 {
+                let (node, events) = stage.deliver(which % stage.under_way());
+                told.extend(events.into_iter().map(|event| (node, event)));
+            }
+        }
+        while stage.under_way() > 0 {
+            let (node, events) = stage.deliver(0);
+            told.extend(events.into_iter().map(|event| (node, event)));
+        }
+        let decision = stage.nodes[0].decision();
+        prop_assert!(decision.is_some(), "{}", stage.trace);
+        let best = ranking.best(Group::of_size(nodes).iter());
+        prop_assert_eq!(decision.map(|held| held.value), best.and_then(|best| ranking.attribute(best)));
+        for node in &stage.nodes {
+            prop_assert_eq!(node.decision(), decision, "{} differs:\n{}", node.me, &stage.trace);
+            let last = told.iter().rev().find(|(who, _)| *who == node.me).map(|(_, event)| *event);
+            prop_assert!(
+                matches!(last, Some(Event::Elected { leader, .. }) if Some(leader) == best),
+                "{} ends with {last:?}:\n{}", node.me, &stage.trace
+            );
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What is to be said of the cost of the invitation algorithm.
+
+use crate::about::Profile;
+use crate::election::{Book, Case, Cost, Counts, Facts, Shape, Splits};
+
+/// The line of the book's table.
+pub const FACTS: Facts =
+    Facts { splits: Splits::WhileCut, tolerates_loss: true, ..Facts::new(PROFILE, Shape::Groups, COST) };
+
+const PROFILE: Profile = Profile {
+    name: "invitation",
+    class: "among all",
+    summary: "groups that meet merge under the higher coordinator; each part of a cut network has its own",
+    source: include_str!("../invitation.rs"),
+    flaw: None,
+    checkable: true,
+};
+
+const COST: Cost = Cost { formula: "3(n−1)", book };
+
+/// Whoever starts, and whoever is dead.
+fn book(case: &Case) -> Option<Book> {
+    Some(Book::exactly(Counts::WithAnnouncement, 3.0 * case.live.checked_sub(1)? as f64))
+}

@@ -1,0 +1,122 @@
+//! What nodes of the invitation algorithm say, wait for and remember.
+
+use crate::describe::{Class, Describe};
+use crate::group::Epoch;
+use crate::node::NodeId;
+use crate::protocol::Durable;
+
+/// What nodes send each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Message {
+    /// I coordinate a group. Do you?
+    Check {
+        /// The largest epoch that the sender was in.
+        floor: Epoch,
+    },
+    /// To a higher one: I do.
+    Found {
+        /// The largest epoch that the sender was in.
+        floor: Epoch,
+    },
+    /// Join this group. It comes from the group's coordinator, or from that of the receiver, which joins too.
+    Invitation {
+        /// Whose group.
+        leader: NodeId,
+        /// Its epoch.
+        epoch: Epoch,
+    },
+    /// To a coordinator: I join.
+    Accept {
+        /// The group's epoch.
+        epoch: Epoch,
+    },
+    /// From a coordinator: you are in, and I lead.
+    Ready {
+        /// The group's epoch.
+        epoch: Epoch,
+    },
+    /// To a coordinator: do you still lead this group?
+    Query {
+        /// The group's epoch.
+        epoch: Epoch,
+    },
+    /// From a coordinator: I do.
+    Here {
+        /// The group's epoch.
+        epoch: Epoch,
+    },
+    /// From whoever was a coordinator: I do not.
+    Gone {
+        /// The group's epoch.
+        epoch: Epoch,
+    },
+}
+
+impl Message {
+    /// The epoch that it speaks of.
+    pub(super) const fn epoch(&self) -> Epoch {
+        match self {
+            Self::Check { floor } | Self::Found { floor } => *floor,
+            Self::Invitation { epoch, .. }
+            | Self::Accept { epoch }
+            | Self::Ready { epoch }
+            | Self::Query { epoch }
+            | Self::Here { epoch }
+            | Self::Gone { epoch } => *epoch,
+        }
+    }
+}
+
+impl Describe for Message {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Check { .. } => "check",
+            Self::Found { .. } => "found",
+            Self::Invitation { .. } => "invitation",
+            Self::Accept { .. } => "accept",
+            Self::Ready { .. } => "ready",
+            Self::Query { .. } => "query",
+            Self::Here { .. } => "here",
+            Self::Gone { .. } => "gone",
+        }
+    }
+
+    fn class(&self) -> Class {
+        match self {
+            Self::Invitation { .. } | Self::Accept { .. } => Class::Algorithm,
+            Self::Ready { .. } => Class::Announcement,
+            Self::Check { .. } | Self::Found { .. } | Self::Query { .. } | Self::Here { .. } | Self::Gone { .. } => {
+                Class::Control
+            }
+        }
+    }
+}
+
+/// What a node waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Timer {
+    /// Answers of others who coordinate.
+    Found,
+    /// The invitation of a higher one.
+    Invitation,
+    /// The news that the group is ready.
+    Ready,
+    /// The next look after the group.
+    Watch,
+}
+
+/// The largest epoch of a group that a node formed or was in, as its disk knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Within(pub Epoch);
+
+impl Durable for Within {
+    type Write = Epoch;
+    fn apply(&mut self, epoch: Epoch) {
+        self.0 = self.0.max(epoch);
+    }
+}

@@ -1,0 +1,24 @@
+//! The line of the book's table.
+
+use crate::about::Profile;
+use crate::election::{Book, Cost, Counts, Facts, Shape};
+
+/// What the book says of it.
+pub const FACTS: Facts = Facts { tolerates_loss: true, leases: true, ..Facts::new(PROFILE, Shape::Votes, COST) };
+
+const PROFILE: Profile = Profile {
+    name: "majority-lease",
+    class: "by majority",
+    summary: "a majority of saved votes makes a master for the length of a lease, which it renews",
+    source: include_str!("../majority_lease.rs"),
+    flaw: None,
+    checkable: true,
+};
+
+const COST: Cost = Cost {
+    formula: "2(n−1) + (n−1)",
+    book: |case| {
+        let lone = case.dead == 0 && case.starting.is_one();
+        lone.then(|| Book::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
+    },
+};

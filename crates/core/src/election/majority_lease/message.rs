@@ -1,0 +1,120 @@
+//! What nodes say to each other, and what they wait for.
+
+use crate::describe::{Class, Describe};
+use crate::group::Epoch;
+use crate::node::NodeId;
+use crate::time::Time;
+
+/// What nodes send each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Message {
+    /// Vote for me, and promise me a lease.
+    Request {
+        /// In which term.
+        term: Epoch,
+        /// When this was asked, on the sender's own clock: the answer says it back.
+        asked: Time,
+    },
+    /// You have my vote and my promise.
+    Vote {
+        /// In which term.
+        term: Epoch,
+        /// Which request this answers.
+        asked: Time,
+    },
+    /// You have not.
+    Denied {
+        /// In which term.
+        term: Epoch,
+        /// Which request this answers.
+        asked: Time,
+        /// The latest term that is known here.
+        latest: Epoch,
+    },
+    /// I lead.
+    Leads {
+        /// In which term.
+        term: Epoch,
+    },
+    /// I still lead; promise me another lease.
+    Renew {
+        /// In which term.
+        term: Epoch,
+        /// When this was asked, on the sender's own clock.
+        asked: Time,
+    },
+    /// I promise.
+    Renewed {
+        /// In which term.
+        term: Epoch,
+        /// Which renewal this answers.
+        asked: Time,
+    },
+    /// You lead in a term that is over here.
+    Outdated {
+        /// The latest term that is known here.
+        latest: Epoch,
+    },
+    /// I am through with all terms up to this one: your promise is over.
+    Release {
+        /// Up to which.
+        term: Epoch,
+        /// Who is to campaign now.
+        successor: Option<NodeId>,
+    },
+}
+
+impl Message {
+    /// The latest term that it speaks of.
+    pub(super) const fn latest(&self) -> Epoch {
+        match *self {
+            Self::Request { term, .. }
+            | Self::Vote { term, .. }
+            | Self::Leads { term }
+            | Self::Renew { term, .. }
+            | Self::Renewed { term, .. }
+            | Self::Release { term, .. } => term,
+            Self::Denied { latest, .. } | Self::Outdated { latest } => latest,
+        }
+    }
+}
+
+impl Describe for Message {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Request { .. } => "request",
+            Self::Vote { .. } => "vote",
+            Self::Denied { .. } => "denied",
+            Self::Leads { .. } => "leads",
+            Self::Renew { .. } => "renew",
+            Self::Renewed { .. } => "renewed",
+            Self::Outdated { .. } => "outdated",
+            Self::Release { .. } => "release",
+        }
+    }
+
+    fn class(&self) -> Class {
+        match self {
+            Self::Request { .. } | Self::Vote { .. } | Self::Denied { .. } => Class::Algorithm,
+            Self::Leads { .. } => Class::Announcement,
+            Self::Renew { .. } | Self::Renewed { .. } | Self::Outdated { .. } | Self::Release { .. } => Class::Control,
+        }
+    }
+}
+
+/// What a node waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Timer {
+    /// The end of the lease that it leads or follows by.
+    Lapse,
+    /// The time to ask for another lease.
+    Renew,
+    /// The time by which votes should have come.
+    Votes,
+    /// The time to campaign, if there is no leader by then.
+    Stand,
+}

@@ -1,0 +1,116 @@
+//! What an election compares: a node's rank, which is another thing than its address.
+
+use crate::node::NodeId;
+use alloc::sync::Arc;
+use core::fmt;
+
+/// How a node stands in an election. The greatest rank wins.
+///
+/// It is the node's attribute (its free disk space, the inverse of its load), and among equals its number. Where the lowest is
+/// preferred, both count the other way round.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Rank {
+    merit: u64,
+    /// The node's number, negative where the lowest is preferred.
+    turn: i64,
+}
+
+impl Rank {
+    /// Whose rank it is.
+    pub fn node(self) -> NodeId {
+        NodeId::from_index((self.turn.unsigned_abs() as usize).saturating_sub(1))
+    }
+}
+
+impl fmt::Debug for Rank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank({} of {:?})", self.merit, self.node())
+    }
+}
+
+impl fmt::Display for Rank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.node().fmt(f)
+    }
+}
+
+/// Which end of the order wins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Prefer {
+    /// The highest attribute, and among equals the highest number.
+    #[default]
+    Highest,
+    /// The lowest attribute, and among equals the lowest number.
+    Lowest,
+}
+
+/// How all nodes of a group rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Ranking {
+    /// Each node's attribute, in the order of their numbers. Without any, numbers alone decide.
+    attributes: Arc<[u64]>,
+    prefer: Prefer,
+}
+
+impl Ranking {
+    /// By number alone.
+    pub fn by_number(prefer: Prefer) -> Self {
+        Self { attributes: Arc::default(), prefer }
+    }
+
+    /// By these attributes, in the order of the nodes' numbers. A node without one has the attribute 0.
+    pub fn by_attribute(attributes: impl Into<Arc<[u64]>>, prefer: Prefer) -> Self {
+        Self { attributes: attributes.into(), prefer }
+    }
+
+    /// How a node ranks.
+    pub fn of(&self, node: NodeId) -> Rank {
+        let attribute = self.attributes.get(node.index()).copied().unwrap_or_default();
+        let number = i64::from(node.number());
+        match self.prefer {
+            Prefer::Highest => Rank { merit: attribute, turn: number },
+            Prefer::Lowest => Rank { merit: !attribute, turn: -number },
+        }
+    }
+
+    /// A node's attribute, where there are any.
+    pub fn attribute(&self, node: NodeId) -> Option<u64> {
+        let attribute = self.attributes.get(node.index()).copied().unwrap_or_default();
+        (!self.attributes.is_empty()).then_some(attribute)
+    }
+
+    /// Who of these ranks highest.
+    pub fn best(&self, nodes: impl Iterator<Item = NodeId>) -> Option<NodeId> {
+        nodes.max_by_key(|node| self.of(*node))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Prefer, Ranking};
+    use crate::group::Group;
+
+    #[track_caller]
+    fn winner(attributes: &[u64], prefer: Prefer) -> u32 {
+        let ranking = Ranking::by_attribute(attributes, prefer);
+        for node in Group::of_size(4).iter() {
+            assert_eq!(ranking.of(node).node(), node);
+        }
+        ranking.best(Group::of_size(4).iter()).map_or(0, |node| node.number())
+    }
+
+    #[test]
+    fn attributes_decide_and_among_equals_numbers() {
+        let numbers = Ranking::by_number(Prefer::Lowest);
+        assert_eq!(Group::of_size(1).iter().find_map(|node| numbers.attribute(node)), None);
+        assert_eq!(winner(&[], Prefer::Highest), 4);
+        assert_eq!(winner(&[], Prefer::Lowest), 1);
+        assert_eq!(winner(&[7, 9, 9, 1], Prefer::Highest), 3);
+        assert_eq!(winner(&[7, 1, 1, 9], Prefer::Lowest), 2);
+        assert_eq!(winner(&[5], Prefer::Highest), 1);
+        assert_eq!(winner(&[u64::MAX, u64::MAX], Prefer::Lowest), 3);
+    }
+}

@@ -1,0 +1,125 @@
+//! The order in which nodes sit round a ring.
+
+use crate::group::Group;
+use crate::node::NodeId;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Nodes 1 to n in a circle. Clones share one list.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ring {
+    size: usize,
+    /// Who sits where, unless everyone sits in the order of their numbers.
+    seats: Option<Arc<Seats>>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Seats {
+    order: Vec<NodeId>,
+    /// The place of each node in that order.
+    places: Vec<u32>,
+}
+
+impl Ring {
+    /// The nodes 1 to `size` in the order of their numbers.
+    pub const fn of_size(size: usize) -> Self {
+        Self { size, seats: None }
+    }
+
+    /// Nodes in this order. Nothing unless it names each of the nodes 1 to n once.
+    pub fn of(order: Vec<NodeId>) -> Option<Self> {
+        let size = order.len();
+        let mut places = vec![u32::MAX; size];
+        for (place, node) in (0_u32..).zip(&order) {
+            let seat = places.get_mut(node.index()).filter(|seat| **seat == u32::MAX)?;
+            *seat = place;
+        }
+        Some(Self { size, seats: Some(Arc::new(Seats { order, places })) })
+    }
+
+    /// How many sit round it.
+    pub const fn len(&self) -> usize {
+        self.size
+    }
+
+    /// Whether nobody does.
+    pub const fn is_empty(&self) -> bool {
+        self.size == 0
+    }
+
+    /// Who sits at this place, counted round and round from 0.
+    pub fn at(&self, place: usize) -> NodeId {
+        let place = place % self.size.max(1);
+        let seated = self.seats.as_ref().and_then(|seats| seats.order.get(place).copied());
+        seated.unwrap_or(NodeId::from_index(place))
+    }
+
+    /// Where a node sits.
+    pub fn place_of(&self, node: NodeId) -> usize {
+        match &self.seats {
+            Some(seats) => seats.places.get(node.index()).map_or(0, |place| *place as usize),
+            None => node.index(),
+        }
+    }
+
+    /// The next one after a node who is not left out; the node itself if there is no other.
+    pub fn after(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
+        let place = self.place_of(node);
+        let others = (1..self.size).map(|step| self.at(place + step));
+        first_of(others, left_out).unwrap_or(node)
+    }
+
+    /// The next one before a node who is not left out; the node itself if there is no other.
+    pub fn before(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
+        let place = self.place_of(node);
+        let others = (1..self.size).map(|step| self.at(place + self.size - step));
+        first_of(others, left_out).unwrap_or(node)
+    }
+
+    /// All who sit round it.
+    pub fn group(&self) -> Group {
+        Group::of_size(self.size)
+    }
+}
+
+fn first_of(mut nodes: impl Iterator<Item = NodeId>, left_out: &[NodeId]) -> Option<NodeId> {
+    nodes.find(|node| !left_out.contains(node))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ring;
+    use crate::node::NodeId;
+    use alloc::vec::Vec;
+
+    fn nodes(numbers: &[u32]) -> Vec<NodeId> {
+        numbers.iter().filter_map(|number| NodeId::new(*number)).collect()
+    }
+
+    #[track_caller]
+    fn neighbours(ring: &Ring, node: u32, left_out: &[u32]) -> (u32, u32) {
+        let node = NodeId::from_index(node as usize - 1);
+        let left_out = nodes(left_out);
+        (ring.before(node, &left_out).number(), ring.after(node, &left_out).number())
+    }
+
+    #[test]
+    fn everyone_has_a_neighbour_on_each_side_who_is_not_left_out() {
+        let ring = Ring::of_size(4);
+        assert_eq!(neighbours(&ring, 1, &[]), (4, 2));
+        assert_eq!(neighbours(&ring, 4, &[1, 2]), (3, 3));
+        assert_eq!(neighbours(&ring, 2, &[1, 3, 4]), (2, 2));
+        assert_eq!(neighbours(&Ring::of_size(1), 1, &[]), (1, 1));
+    }
+
+    #[test]
+    fn a_given_order_is_kept_and_must_name_everyone_once() {
+        let ring = Ring::of(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
+        assert_eq!(neighbours(&ring, 1, &[]), (3, 4));
+        assert_eq!(neighbours(&ring, 3, &[2]), (4, 1));
+        for wrong in [&[1, 1][..], &[2], &[1, 3], &[0, 1, 3]] {
+            assert_eq!(Ring::of(nodes(wrong)), None, "{wrong:?}");
+        }
+    }
+}

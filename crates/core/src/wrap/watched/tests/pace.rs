@@ -1,0 +1,156 @@
+//! The figures of pace: beside the paper's formula in floating point, and at their ends.
+
+use crate::time::{Duration, Time};
+use crate::wrap::Threshold;
+use crate::wrap::watched::pace::{MOST_GAPS, Pace};
+use proptest::prelude::*;
+use std::string::ToString;
+use std::vec::Vec;
+
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// A pace that has seen these gaps and nothing else, if they fill the window.
+fn after(gaps: &[u64]) -> Pace {
+    let mut pace = Pace::new(Time::ZERO, PERIOD);
+    let mut now = Time::ZERO;
+    pace.learn(now, 0, Duration::from_nanos(u64::MAX), gaps.len());
+    for (number, gap) in (1..).zip(gaps) {
+        now += Duration::from_nanos(*gap);
+        pace.learn(now, number, Duration::from_nanos(u64::MAX), gaps.len());
+    }
+    pace
+}
+
+/// −log₁₀ of the normal tail, by a continued fraction far out and by a series near the middle: nothing of the table is in it.
+fn phi(deviations: f64) -> f64 {
+    let density = (-deviations * deviations / 2.0).exp() / (2.0 * core::f64::consts::PI).sqrt();
+    let tail = if deviations < 3.0 {
+        let (mut term, mut sum) = (deviations, deviations);
+        for step in 1..200 {
+            term *= deviations * deviations / f64::from(2 * step + 1);
+            sum += term;
+        }
+        0.5 - density * sum
+    } else {
+        let fraction = (1..400).rev().fold(deviations, |rest, step| deviations + f64::from(step) / rest);
+        density / fraction
+    };
+    -tail.log10()
+}
+
+#[test]
+fn the_formula_is_the_normal_tail() {
+    // From a table of the normal distribution.
+    for (deviations, tail) in [(1.0, 0.158_655_25), (2.0, 0.022_750_13), (4.0, 3.167_124e-5), (6.0, 9.865_876e-10)] {
+        assert!((phi(deviations) + f64::log10(tail)).abs() < 1e-6, "{deviations}");
+    }
+}
+
+#[test]
+fn the_table_is_the_tail_of_the_paper() {
+    let mut thousandths = Threshold::LEAST.thousandths();
+    while let Some(threshold) = Threshold::from_thousandths(thousandths) {
+        let found = phi(threshold.deviations() as f64 / 1_000.0);
+        let wanted = f64::from(thousandths) / 1_000.0;
+        assert!((found - wanted).abs() < 0.02, "{threshold}: {found}");
+        thousandths += 10;
+    }
+    assert_eq!(Threshold::MOST.to_string(), "20");
+}
+
+#[test]
+fn levels_and_thresholds_are_each_others_inverse() {
+    for thousandths in (Threshold::LEAST.thousandths()..Threshold::MOST.thousandths()).step_by(37) {
+        let threshold = Threshold::from_thousandths(thousandths).expect("a threshold");
+        let level = Threshold::reached(threshold.deviations());
+        assert!(level.abs_diff(thousandths) <= 10, "{threshold}: {level}");
+    }
+    assert_eq!(Threshold::reached(0), 0);
+    assert_eq!(Threshold::reached(u64::MAX), Threshold::MOST.thousandths());
+}
+
+#[test]
+fn thresholds_print_as_people_write_them() {
+    let printed =
+        [500, 8_000, 12_250].map(|thousandths| Threshold::from_thousandths(thousandths).expect("one").to_string());
+    assert_eq!(printed, ["0.5", "8", "12.25"]);
+    assert_eq!(Threshold::from_thousandths(499), None);
+    assert_eq!(Threshold::from_thousandths(20_001), None);
+}
+
+#[test]
+fn a_window_forgets_what_is_older() {
+    let mut gaps: Vec<_> = core::iter::repeat_n(900_000_000, 50).collect();
+    gaps.extend(core::iter::repeat_n(100_000_000, 8));
+    let mut pace = Pace::new(Time::ZERO, PERIOD);
+    let mut now = Time::ZERO;
+    for (number, gap) in (0..).zip(gaps) {
+        now += Duration::from_nanos(gap);
+        pace.learn(now, number, Duration::from_secs(9), 8);
+        assert!(pace.len() <= 8);
+    }
+    assert_eq!((pace.len(), pace.mean(), pace.deviation(PERIOD)), (8, 100_000_000, 10_000_000));
+}
+
+#[test]
+fn memory_is_bounded_whatever_window_is_asked_for() {
+    let mut pace = Pace::new(Time::ZERO, PERIOD);
+    for number in 0..5_000_u64 {
+        pace.learn(Time::ZERO + PERIOD.times(number), number, PERIOD.times(9), usize::MAX);
+    }
+    assert_eq!(pace.len(), MOST_GAPS);
+}
+
+/// An outage counts as twice what was allowed; and a network that is slow for good is believed in the end.
+#[test]
+fn one_outage_makes_nobody_blind_and_many_are_believed() {
+    let mut pace = after(&[100_000_000; 20]);
+    let hour = Duration::from_secs(3_600);
+    let allowed = pace.allowed(Threshold::USUAL, PERIOD);
+    let mut now = Time::ZERO + PERIOD.times(20) + hour;
+    pace.learn(now, 21, allowed, 20);
+    let after_one = pace.allowed(Threshold::USUAL, PERIOD);
+    assert!(after_one < allowed.times(4), "{allowed} became {after_one}");
+    let slow = PERIOD.times(50);
+    for number in 22..200 {
+        let allowed = pace.allowed(Threshold::USUAL, PERIOD);
+        now += slow;
+        pace.learn(now, number, allowed, 20);
+    }
+    assert!(pace.allowed(Threshold::USUAL, PERIOD) > slow);
+}
+
+proptest! {
+    /// Mean, deviation, patience and level, beside the same in floating point.
+    #[test]
+    fn whole_numbers_come_to_what_the_paper_has(
+        gaps in prop::collection::vec(1_000_000_u64..1_000_000_000, 2..60),
+        thousandths in 500_u32..20_000,
+    ) {
+        let pace = after(&gaps);
+        let count = gaps.len() as f64;
+        let mean = gaps.iter().map(|gap| *gap as f64).sum::<f64>() / count;
+        let variance = gaps.iter().map(|gap| (*gap as f64 - mean).powi(2)).sum::<f64>() / count;
+        let deviation = variance.sqrt().max(10_000_000.0);
+        prop_assert!((pace.mean() as f64 - mean).abs() <= 1.0);
+        prop_assert!((pace.deviation(PERIOD) as f64 - deviation).abs() <= 2.0);
+        let threshold = Threshold::from_thousandths(thousandths).expect("a threshold");
+        let allowed = pace.allowed(threshold, PERIOD);
+        let reached = phi((allowed.nanos() as f64 - mean) / deviation);
+        prop_assert!((reached - f64::from(thousandths) / 1_000.0).abs() < 0.02, "{reached} for {threshold}");
+        prop_assert!(pace.level(allowed, PERIOD).abs_diff(thousandths) <= 10);
+    }
+
+    /// Nothing that a peer does makes a sum overflow.
+    #[test]
+    fn no_gap_is_too_long(gaps in prop::collection::vec(0_u64..=u64::MAX, 1..200), window in 0_usize..3_000, period in 0_u64..=u64::MAX) {
+        let mut pace = Pace::new(Time::ZERO, Duration::from_nanos(period));
+        let mut now = Time::from_nanos(i64::MIN);
+        for (number, gap) in (0..).zip(gaps) {
+            now += Duration::from_nanos(gap);
+            pace.learn(now, number, Duration::from_nanos(u64::MAX), window);
+            pace.allowed(Threshold::MOST, Duration::from_nanos(period));
+            pace.level(Duration::from_nanos(gap), Duration::from_nanos(period));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! How sure an accrual detector has to be: φ, and where the normal tail is as thin as that.
+
+use core::fmt;
+
+/// The level φ of suspicion at which a peer is taken for dead, in thousandths: 8 means that a living peer is silent for so long once
+/// in 10⁸ times, if its heartbeats go on to come as they did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
+pub struct Threshold(u32);
+
+/// Where the normal tail is 10^−φ, in thousandths of the deviation: for φ of 0.5, 0.75, 1 and so on up to 20.
+const DEVIATIONS: [u64; 79] = [
+    478, 924, 1_282, 1_587, 1_857, 2_102, 2_326, 2_535, 2_730, 2_915, 3_090, 3_257, 3_417, 3_571, 3_719, 3_862, 4_000,
+    4_135, 4_265, 4_392, 4_515, 4_636, 4_753, 4_868, 4_981, 5_091, 5_199, 5_305, 5_409, 5_512, 5_612, 5_711, 5_808,
+    5_904, 5_998, 6_091, 6_182, 6_272, 6_361, 6_449, 6_536, 6_621, 6_706, 6_790, 6_872, 6_954, 7_034, 7_114, 7_193,
+    7_271, 7_349, 7_425, 7_501, 7_576, 7_651, 7_724, 7_797, 7_870, 7_941, 8_012, 8_083, 8_153, 8_222, 8_291, 8_359,
+    8_427, 8_494, 8_560, 8_627, 8_692, 8_757, 8_822, 8_886, 8_950, 9_013, 9_076, 9_139, 9_201, 9_262,
+];
+const FIRST: u32 = 500;
+const STEP: u32 = 250;
+
+impl Threshold {
+    /// The lowest there is: silence is suspicious as soon as it is longer than usual.
+    pub const LEAST: Self = Self(FIRST);
+    /// The highest there is.
+    pub const MOST: Self = Self(FIRST + STEP * (DEVIATIONS.len() as u32 - 1));
+    /// What is usual for groups on one network.
+    pub const USUAL: Self = Self(8_000);
+
+    /// So many thousandths, if there is such a level.
+    pub const fn from_thousandths(thousandths: u32) -> Option<Self> {
+        if thousandths < Self::LEAST.0 || thousandths > Self::MOST.0 { None } else { Some(Self(thousandths)) }
+    }
+
+    /// It in thousandths.
+    pub const fn thousandths(self) -> u32 {
+        self.0
+    }
+
+    /// By how many deviations, in thousandths, a silence is longer than usual when it is reached. Between two places of the table
+    /// it is taken to lie on a line.
+    pub(super) fn deviations(self) -> u64 {
+        let beyond = self.0.saturating_sub(FIRST);
+        let (place, rest) = ((beyond / STEP) as usize, u64::from(beyond % STEP));
+        let last = DEVIATIONS[DEVIATIONS.len() - 1];
+        let at = |place: usize| DEVIATIONS.get(place).copied().unwrap_or(last);
+        at(place) + (at(place + 1) - at(place)) * rest / u64::from(STEP)
+    }
+
+    /// Which level is reached by a silence that is so many thousandths of a deviation longer than usual: nothing to speak of below
+    /// the lowest, and the highest beyond it.
+    pub(super) fn reached(deviations: u64) -> u32 {
+        let above = DEVIATIONS.partition_point(|known| *known <= deviations);
+        let (Some(&low), Some(&high)) =
+            (above.checked_sub(1).and_then(|place| DEVIATIONS.get(place)), DEVIATIONS.get(above))
+        else {
+            return if above == 0 { 0 } else { Self::MOST.0 };
+        };
+        let part = (deviations - low) * u64::from(STEP) / (high - low);
+        // Both are small: there are 79 places, and the part is less than a step.
+        FIRST + STEP * (above as u32 - 1) + part as u32
+    }
+}
+
+impl Default for Threshold {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = alloc::format!("{:03}", self.0 % 1_000);
+        let digits = digits.trim_end_matches('0');
+        let point = if digits.is_empty() { "" } else { "." };
+        f.pad(&alloc::format!("{}{point}{digits}", self.0 / 1_000))
+    }
+}

@@ -1,0 +1,219 @@
+//! What must hold of detectors whatever the seed, and how they are counted.
+
+use super::watcher::Watcher;
+use super::{Conditions, DetectorError, Heard, Quality, measure, usual_silences, usual_thresholds};
+use quorate_core::wrap::{Detector, Threshold};
+use quorate_core::{Bounds, Duration, Incarnation, NodeId, Time};
+use quorate_sim::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_sim::settings::{Latency, Length};
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn short(nodes: usize, seed: u64) -> Conditions {
+    Conditions { seed, crashes: 4, length: Duration::from_secs(60), ..Conditions::new(nodes) }
+}
+
+fn bounds(conditions: &Conditions) -> Bounds {
+    let most = |latency: Latency| latency.bound().unwrap_or(Duration::ZERO);
+    Bounds { message: most(conditions.latency), processing: most(conditions.processing) }
+}
+
+/// Completeness and accuracy at once: in the synchronous model everyone who dies is suspected in time, and nobody else ever is.
+#[test]
+fn a_fixed_bound_is_perfect_in_the_synchronous_model() {
+    for seed in 0..40 {
+        for processing in [Latency::Fixed(Duration::ZERO), Latency::Uniform { least: ms(0), most: ms(1) }] {
+            let nodes = 2 + (seed % 5) as usize;
+            let conditions = Conditions { processing, ..short(nodes, seed) };
+            let period = conditions.period();
+            let detector = Detector::perfect(period, &bounds(&conditions), nodes);
+            let quality = measure(&conditions, detector).unwrap();
+            let Quality { detections, missed, mistakes, detection_most, .. } = quality;
+            assert_eq!((missed, mistakes), (0, 0), "seed {seed}, {nodes} nodes");
+            assert_eq!(detections, 4 * (nodes as u64 - 1), "seed {seed}");
+            let Detector::FixedBound { bound, .. } = detector else { unreachable!("it has a bound") };
+            // A sign that left just before the crash arrives a bound later, and then the wait begins.
+            let slack = bounds(&conditions).processing.times(nodes as u64);
+            assert!(detection_most <= period + bound + bound + slack, "seed {seed}: noticed after {detection_most}");
+        }
+    }
+}
+
+/// The bound of the model is sharp: a little less, and the living are suspected.
+#[test]
+fn a_bound_that_is_too_short_makes_mistakes() {
+    let conditions = Conditions { latency: Latency::Uniform { least: ms(1), most: ms(5) }, ..short(3, 7) };
+    let period = conditions.period();
+    let mistakes = |bound| measure(&conditions, Detector::FixedBound { period, bound }).unwrap().mistakes;
+    assert!(mistakes(ms(1)) > 100);
+    assert_eq!(mistakes(ms(5)), 0);
+}
+
+#[test]
+fn nobody_who_is_dead_is_trusted_for_long_whatever_is_lost() {
+    for seed in 0..20 {
+        let conditions =
+            Conditions { loss: "20%".parse().unwrap(), latency: Latency::LongTail { median: ms(2) }, ..short(4, seed) };
+        let period = conditions.period();
+        for detector in
+            [Detector::FixedBound { period, bound: period.times(2) }, Detector::accrual(period, Threshold::USUAL)]
+        {
+            let quality = measure(&conditions, detector).unwrap();
+            assert_eq!((quality.missed, quality.detections), (0, 12), "seed {seed}, {detector:?}");
+        }
+    }
+}
+
+/// The whole point: whoever waits longer is wrong less often.
+#[test]
+fn patience_buys_accuracy_by_either_rule() {
+    let conditions = Conditions { loss: "5%".parse().unwrap(), length: Duration::from_secs(300), ..short(4, 3) };
+    let period = conditions.period();
+    let fixed = usual_silences(period)
+        .into_iter()
+        .map(|silence| Detector::FixedBound { period, bound: Duration::from_nanos(silence.nanos() - period.nanos()) });
+    let accrual = usual_thresholds().into_iter().map(|threshold| Detector::accrual(period, threshold));
+    for detectors in [fixed.collect::<Vec<_>>(), accrual.collect()] {
+        let found: Vec<_> = detectors.iter().map(|detector| measure(&conditions, *detector).unwrap()).collect();
+        let (first, last) = (&found[0], &found[found.len() - 1]);
+        assert!(first.detection_mean() < last.detection_mean(), "{first:?}, {last:?}");
+        assert!(first.mistakes > 20 * (last.mistakes + 1), "{first:?}, {last:?}");
+        let falling = found.windows(2).all(|pair| pair[0].mistakes + 5 >= pair[1].mistakes);
+        assert!(falling, "{:?}", found.iter().map(|quality| quality.mistakes).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_same_seed_measures_the_same() {
+    let conditions = Conditions { loss: "10%".parse().unwrap(), ..short(3, 5) };
+    let detector = Detector::accrual(conditions.period(), Threshold::USUAL);
+    assert_eq!(measure(&conditions, detector), measure(&conditions, detector));
+    let other = Conditions { seed: 6, ..conditions.clone() };
+    assert_ne!(measure(&conditions, detector), measure(&other, detector));
+}
+
+#[test]
+fn a_pause_is_a_mistake_of_those_who_suspect_and_no_crash() {
+    let faults = vec!["pause 2 at 30s for 5s".parse().unwrap()];
+    let conditions = Conditions { crashes: 0, faults, ..short(3, 1) };
+    let detector = Detector::perfect(conditions.period(), &bounds(&conditions), 3);
+    let quality = measure(&conditions, detector).unwrap();
+    assert_eq!((quality.mistakes, quality.detections, quality.missed), (2, 0, 0));
+    let lasted = quality.mistake_mean().unwrap();
+    assert!(lasted > ms(4_800) && lasted < ms(5_100), "{lasted}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_with_a_sentence() {
+    let told = |conditions: Conditions| {
+        measure(&conditions, Detector::accrual(ms(50), Threshold::USUAL)).unwrap_err().to_string()
+    };
+    assert_eq!(told(Conditions::new(1)), "1 node has nobody to watch: detectors need at least --nodes 2.");
+    assert!(told(Conditions::new(1_001)).contains("at most 1000"));
+    assert!(
+        told(Conditions { heartbeat: Some(Length(Duration::ZERO)), ..Conditions::new(3) }).contains("--heartbeat 50ms")
+    );
+    assert!(told(Conditions { length: ms(10), ..Conditions::new(3) }).contains("too short for 20 crashes"));
+    let faults = vec!["crash 9 at 1s".parse().unwrap()];
+    assert!(matches!(
+        measure(&Conditions { faults, ..Conditions::new(3) }, Detector::accrual(ms(50), Threshold::USUAL)),
+        Err(DetectorError::Setting(_))
+    ));
+}
+
+/// A tale told by hand, in milliseconds.
+struct Tale(Watcher);
+
+impl Tale {
+    fn new(nodes: u32) -> Self {
+        (1..=nodes).fold(Self(Watcher::new(nodes as usize)), |tale, node| tale.boots(0, node))
+    }
+
+    fn boots(mut self, millis: i64, node: u32) -> Self {
+        let input = Taken::Start { incarnation: Incarnation(1), blank: false };
+        self.0.observe(&Moment::Input { time: at(millis), now: at(millis), node: number(node), input });
+        self
+    }
+
+    fn dies(mut self, millis: i64, node: u32) -> Self {
+        let what = Happening::Crashed { node: number(node), lost_writes: 0 };
+        self.0.observe(&Moment::World { time: at(millis), what });
+        self
+    }
+
+    fn hears(mut self, millis: i64, node: u32, heard: Heard) -> Self {
+        self.0.observe(&Moment::Effect { time: at(millis), node: number(node), effect: Done::Emit(&heard) });
+        self
+    }
+
+    fn suspects(self, millis: i64, node: u32, of: u32) -> Self {
+        self.hears(millis, node, Heard::Suspect(number(of)))
+    }
+
+    fn trusts(self, millis: i64, node: u32, of: u32) -> Self {
+        self.hears(millis, node, Heard::Trust(number(of)))
+    }
+
+    /// Detections with their mean, what was missed, mistakes with their mean.
+    fn ends(self, millis: i64) -> (u64, Option<Duration>, u64, u64, Option<Duration>) {
+        let quality = self.0.finish(at(millis));
+        let Quality { detections, missed, mistakes, .. } = quality;
+        (detections, quality.detection_mean(), missed, mistakes, quality.mistake_mean())
+    }
+}
+
+fn at(millis: i64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+fn number(number: u32) -> NodeId {
+    NodeId::new(number).unwrap()
+}
+
+#[test]
+fn a_crash_is_noticed_when_it_is_suspected_for_good() {
+    let tale = Tale::new(3).dies(10, 3).suspects(25, 1, 3).trusts(27, 1, 3).suspects(50, 1, 3).suspects(30, 2, 3);
+    assert_eq!(tale.ends(100), (2, Some(ms(30)), 0, 0, None));
+}
+
+#[test]
+fn a_crash_that_is_noticed_by_the_return_alone_was_missed() {
+    let tale = Tale::new(2).dies(10, 2).boots(20, 2).suspects(22, 1, 2).trusts(22, 1, 2);
+    assert_eq!(tale.ends(100), (0, None, 1, 0, None));
+}
+
+#[test]
+fn who_is_back_and_not_trusted_yet_is_no_mistake() {
+    let tale = Tale::new(2).dies(10, 2).suspects(15, 1, 2).boots(20, 2).trusts(24, 1, 2);
+    assert_eq!(tale.ends(100), (1, Some(ms(5)), 0, 0, None));
+}
+
+#[test]
+fn a_mistake_lasts_until_it_is_taken_back_or_becomes_true() {
+    let taken_back = Tale::new(2).suspects(10, 1, 2).trusts(14, 1, 2);
+    assert_eq!(taken_back.ends(100), (0, None, 0, 1, Some(ms(4))));
+    let became_true = Tale::new(2).suspects(10, 1, 2).dies(16, 2).boots(50, 2).trusts(52, 1, 2);
+    assert_eq!(became_true.ends(100), (1, Some(ms(0)), 0, 1, Some(ms(6))));
+    let died_wrong = Tale::new(2).suspects(10, 1, 2).dies(13, 1);
+    assert_eq!(died_wrong.ends(100), (0, None, 1, 1, Some(ms(3))));
+    let lasts = Tale::new(2).suspects(10, 1, 2);
+    assert_eq!(lasts.ends(100), (0, None, 0, 1, Some(ms(90))));
+}
+
+#[test]
+fn who_boots_after_a_death_has_nothing_to_notice() {
+    let tale = Tale::new(3).dies(5, 1).suspects(9, 2, 1).dies(10, 3).boots(20, 1).suspects(25, 2, 3).suspects(40, 1, 3);
+    let (detections, _, missed, mistakes, _) = tale.ends(100);
+    // Node 2 noticed the death of 3, and that of 1 before it was back.
+    assert_eq!((detections, missed, mistakes), (2, 0, 0));
+}
+
+#[test]
+fn rates_are_of_the_time_that_nodes_were_up() {
+    let quality = Tale::new(2).suspects(0, 1, 2).trusts(900, 1, 2).dies(1_800, 2).0.finish(at(3_600));
+    // Node 1 was up for 3.6 seconds and node 2 for 1.8.
+    assert_eq!(quality.mistakes_per_node_hour(), Some(1.0 / (5.4 / 3_600.0)));
+    assert_eq!(quality.accuracy(), Some(0.75));
+}

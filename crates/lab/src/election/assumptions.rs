@@ -1,0 +1,137 @@
+//! What an election assumes, and which of it an experiment breaks: a run outside of that proves nothing against the algorithm.
+
+use super::{Detector, Election, Settings, plan};
+use crate::family::FamilyLab;
+use crate::spec::Spec;
+use quorate_core::election::{Model, Repair, Shape, Splits};
+use quorate_core::{Bounds, Duration, NodeId};
+use quorate_registry::ElectionEntry;
+use quorate_sim::settings::{Disk, Fault, Latency, Length, LinkChange, TimedFault};
+use std::collections::BTreeMap;
+
+/// The assumptions that this experiment breaks, each as a sentence without its end.
+pub(super) fn broken(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'static str> {
+    let facts = entry.facts;
+    let faults = all_faults(spec);
+    let is_ring = facts.shape == Shape::Ring;
+    let is_bully = facts.shape == Shape::Bully;
+    let needs_majority = facts.splits != Splits::WhileCut && !is_bully;
+    let is_timed = facts.model == Model::Synchronous || is_ring && spec.settings.repair == Repair::Timeout;
+    let survives = facts.survives && (!is_ring || spec.settings.repair != Repair::None);
+    let listens = match facts.shape {
+        Shape::Ring => spec.settings.repair == Repair::Detector,
+        Shape::Bully | Shape::Groups | Shape::Regions => true,
+        Shape::Votes => false,
+    };
+    let is_later_crash = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. }) && timed.at > Duration::ZERO;
+    let judged = [
+        (!facts.tolerates_loss && spec.loses_unrepaired(&faults), "links lose nothing and repeat nothing"),
+        (is_timed && is_late(spec, &faults), "nothing takes longer than nodes are told"),
+        (!survives && faults.iter().any(is_later_crash), "nobody dies while an election is under way"),
+        (needs_majority && is_outvoted(spec, &faults, Duration::ZERO), "more than half of the group is up at any time"),
+        (
+            is_bully && is_outvoted(spec, &faults, memory(spec)),
+            "more than half of the group stays up throughout any three message times",
+        ),
+        (is_cut(&faults) && !facts.tolerates_loss && facts.splits == Splits::Never, "the group is not cut in two"),
+        (listens && is_deaf(spec) && faults.iter().any(is_later_crash), "a detector tells of every death"),
+        (listens && is_hasty(spec), "a detector suspects nobody who lives"),
+        (facts.splits == Splits::WhileCut && never_heals(&faults), "cuts heal in the end"),
+        (facts.leases && drifts(spec, &faults), "clocks drift by no more than nodes are told"),
+        (facts.leases && jumps(&faults), "clocks do not jump"),
+        (faults.iter().any(forgets), "disks keep what they confirmed"),
+    ];
+    judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
+}
+
+/// Everything that goes wrong, whoever chose it.
+fn all_faults(spec: &Spec<Election>) -> Vec<TimedFault> {
+    let random = spec.random_faults.draw(spec.seed, spec.nodes, Election::fault_window(spec));
+    spec.all_faults().cloned().chain(random).chain(Election::own_faults(spec)).collect()
+}
+
+/// Whether something may take longer than the bounds that nodes know.
+fn is_late(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
+    let bound = plan(spec).bounds.message;
+    let exceeds = |latency: Latency| match latency {
+        Latency::Fixed(length) => length > bound,
+        Latency::Uniform { most, .. } => most > bound,
+        Latency::LongTail { .. } => true,
+    };
+    let delays = |timed: &TimedFault| match &timed.fault {
+        Fault::Pause { .. } => true,
+        Fault::Cut(_) => spec.is_reliable(),
+        Fault::Link { change: LinkChange::Latency(latency), .. } => exceeds(*latency),
+        _ => false,
+    };
+    // What is lost and sent again is late.
+    let repeats = spec.is_reliable() && !spec.loss.is_zero();
+    exceeds(spec.latency) || repeats || faults.iter().any(delays)
+}
+
+/// How long bullies take to remember a result that was declared: three messages, to nodes that are busy with others.
+fn memory(spec: &Spec<Election>) -> Duration {
+    let Bounds { message, processing } = plan(spec).bounds;
+    (message + processing.times(4 * spec.nodes as u64)).times(3)
+}
+
+/// Whether half of the group or more is down at some time in a span of this length.
+fn is_outvoted(spec: &Spec<Election>, faults: &[TimedFault], span: Duration) -> bool {
+    let before = |at: Duration| Duration::from_nanos(at.nanos().saturating_sub(span.nanos()));
+    let mut changes: Vec<(Duration, bool, NodeId)> = Vec::new();
+    for TimedFault { at, fault, lasts } in faults {
+        match fault {
+            Fault::Crash { node, .. } => {
+                changes.push((before(*at), true, *node));
+                changes.extend(lasts.map(|lasts| (*at + lasts, false, *node)));
+            }
+            Fault::Restart { node, .. } => changes.push((*at, false, *node)),
+            _ => {}
+        }
+    }
+    changes.sort_unstable();
+    // A node may go down for a second time within a span.
+    let mut down: BTreeMap<NodeId, usize> = BTreeMap::new();
+    changes.into_iter().any(|(_, goes_down, node)| {
+        let times = down.entry(node).or_default();
+        *times = if goes_down { *times + 1 } else { times.saturating_sub(1) };
+        2 * down.values().filter(|times| **times > 0).count() >= spec.nodes
+    })
+}
+
+/// Whether nobody is told of deaths.
+fn is_deaf(spec: &Spec<Election>) -> bool {
+    spec.settings.detector == Detector::None
+}
+
+/// Whether heartbeats may take longer than silence is allowed to last.
+fn is_hasty(spec: &Spec<Election>) -> bool {
+    let Settings { detector, silence, .. } = &spec.settings;
+    let least = super::detector::period(spec) + plan(spec).bounds.message;
+    *detector == Detector::Heartbeat && silence.is_some_and(|Length(silence)| silence < least)
+}
+
+fn never_heals(faults: &[TimedFault]) -> bool {
+    let heals = |cut: &TimedFault| {
+        let healed = |other: &TimedFault| matches!(other.fault, Fault::Heal) && other.at > cut.at;
+        cut.lasts.is_some() || faults.iter().any(healed)
+    };
+    faults.iter().any(|timed| matches!(timed.fault, Fault::Cut(_)) && !heals(timed))
+}
+
+fn is_cut(faults: &[TimedFault]) -> bool {
+    faults.iter().any(|timed| matches!(timed.fault, Fault::Cut(_)))
+}
+
+fn drifts(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
+    let bound = plan(spec).tenure.drift_ppm;
+    faults.iter().any(|timed| matches!(timed.fault, Fault::Drift { by, .. } if by.parts().unsigned_abs() > bound))
+}
+
+fn jumps(faults: &[TimedFault]) -> bool {
+    faults.iter().any(|timed| matches!(timed.fault, Fault::Skew { .. }) && timed.at > Duration::ZERO)
+}
+
+fn forgets(timed: &TimedFault) -> bool {
+    matches!(timed.fault, Fault::Restart { disk: Disk::Blank, .. })
+}

@@ -1,0 +1,95 @@
+//! Who tells the nodes of an election that another one is dead.
+
+use super::{Election, Settings};
+use crate::error::LabError;
+use crate::spec::Spec;
+use quorate_core::wrap::{self, Watched};
+use quorate_core::{Duration, NodeId};
+use quorate_registry::{ElectionNode, Erased};
+use quorate_sim::settings::{Length, Level};
+use serde::{Deserialize, Serialize};
+
+/// Who tells nodes that another one is dead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Detector {
+    /// Somebody who knows: the simulator, or the kernel of a machine on which a process is gone.
+    #[default]
+    Oracle,
+    /// Heartbeats with a fixed bound.
+    Heartbeat,
+    /// Heartbeats, and what a node's own pace makes unlikely.
+    Accrual,
+    /// Nobody.
+    None,
+}
+
+impl Detector {
+    /// Whether nodes send heartbeats.
+    pub const fn beats(self) -> bool {
+        matches!(self, Self::Heartbeat | Self::Accrual)
+    }
+}
+
+/// In message times: from one heartbeat to the next, unless given.
+const PERIOD: u64 = 10;
+
+/// What watches each node's peers, if anything does.
+pub(super) fn watch(spec: &Spec<Election>) -> Option<wrap::Detector> {
+    let Settings { detector, silence, threshold, .. } = &spec.settings;
+    let period = period(spec);
+    match detector {
+        Detector::Oracle | Detector::None => None,
+        Detector::Heartbeat => Some(match silence {
+            Some(Length(silence)) => {
+                let bound = Duration::from_nanos(silence.nanos().saturating_sub(period.nanos()));
+                wrap::Detector::FixedBound { period, bound }
+            }
+            None => wrap::Detector::perfect(period, &spec.surroundings().bounds, spec.nodes),
+        }),
+        Detector::Accrual => {
+            let Level(threshold) = threshold.unwrap_or_default();
+            Some(wrap::Detector::accrual(period, threshold))
+        }
+    }
+}
+
+/// From one heartbeat to the next; nothing where there are none.
+pub(super) fn period(spec: &Spec<Election>) -> Duration {
+    let Settings { detector, heartbeat, .. } = &spec.settings;
+    match heartbeat {
+        _ if !detector.beats() => Duration::ZERO,
+        Some(Length(period)) => *period,
+        None => spec.typical().times(PERIOD),
+    }
+}
+
+/// Puts the detector around nodes. It is outside of reliable links, if there are any: a heartbeat that was lost is not sent again.
+pub(super) fn watched<M>(
+    spec: &Spec<Election>,
+    make: M,
+) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<M>
+where
+    M: Fn(NodeId) -> ElectionNode + Send + Sync + 'static,
+{
+    let (detector, group) = (watch(spec), spec.group());
+    move |me| match detector {
+        Some(detector) => Erased::around(Watched::new(me, group.clone(), make(me), detector)),
+        None => make(me),
+    }
+}
+
+/// Whether heartbeats come, and before they are missed.
+pub(super) fn validate(spec: &Spec<Election>) -> Result<(), LabError> {
+    let Settings { detector, heartbeat, silence, .. } = &spec.settings;
+    if let (true, Some(Length(Duration::ZERO))) = (detector.beats(), heartbeat) {
+        return Err(LabError::NoHeartbeat);
+    }
+    let period = period(spec);
+    match silence {
+        Some(silence) if *detector == Detector::Heartbeat && silence.0 < period => {
+            Err(LabError::HastySilence { silence: *silence, period: Length(period) })
+        }
+        Some(_) | None => Ok(()),
+    }
+}

@@ -1,0 +1,41 @@
+//! The overlay of an experiment, where each region has its own leader.
+
+use super::{Election, Settings};
+use crate::error::LabError;
+use crate::spec::Spec;
+use quorate_core::election::{MOST_BITS, Overlay, USUAL_BITS};
+
+/// Where nodes sit in an overlay. Where no number of bits keeps the bound, which is refused before, all name the region.
+pub fn overlay(spec: &Spec<Election>) -> Overlay {
+    let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
+    let (usual_bits, usual_reserved) = USUAL_BITS;
+    let bits = id_bits.unwrap_or(usual_bits);
+    let overlay = Overlay::new(spec.nodes, spec.seed, bits, reserved_bits.unwrap_or(usual_reserved));
+    match load_bound {
+        Some(load) => bounded(spec, &overlay, *load).unwrap_or_else(|| overlay.reserving(bits)),
+        None => overlay,
+    }
+}
+
+fn bounded(spec: &Spec<Election>, overlay: &Overlay, load: usize) -> Option<Overlay> {
+    let absent = super::absent(spec);
+    overlay.bounded(load, |node| absent.contains(node))
+}
+
+/// Whether there is such an overlay.
+pub(super) fn check(spec: &Spec<Election>) -> Result<(), LabError> {
+    let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
+    let bits = id_bits.unwrap_or(USUAL_BITS.0);
+    if !(1..=MOST_BITS).contains(&bits) {
+        return Err(LabError::NoSuchIds { bits });
+    }
+    if let Some(reserved) = reserved_bits.filter(|reserved| *reserved > bits) {
+        return Err(LabError::TooManyReserved { reserved, bits });
+    }
+    match load_bound {
+        Some(load) if bounded(spec, &Overlay::new(spec.nodes, spec.seed, bits, 0), *load).is_none() => {
+            Err(LabError::NoSuchLoad { load: *load, bits })
+        }
+        Some(_) | None => Ok(()),
+    }
+}

@@ -1,0 +1,147 @@
+//! Crashes and recoveries of anyone at any moment, as far as elections must bear them: more than half of the group stays up.
+//!
+//! An election may count on a majority not only at each instant, but throughout a few message times: what was said is heard by then, and
+//! what was heard is remembered. So outages are drawn with a margin around them, and with it less than half of the group is out at a time.
+
+use super::Election;
+use crate::family::FamilyLab;
+use crate::spec::Spec;
+use quorate_core::election::Shape;
+use quorate_core::{Bounds, Duration, NodeId};
+use quorate_registry::find;
+use quorate_sim::dice::{Dice, Stream};
+use quorate_sim::settings::{Fault, TimedFault, Unsynced};
+
+/// Keeps these draws apart from those of other faults that the seed chooses.
+const SALT: u64 = 0x000E_1EC7_104E;
+
+/// In round trips: how long before and after an outage no majority may depend on the node that is out.
+const MARGIN: u64 = 3;
+
+/// One that does not fit is drawn again so often.
+const ATTEMPTS: u64 = 8;
+
+/// One node's outage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Outage {
+    node: NodeId,
+    at: Duration,
+    lasts: Duration,
+}
+
+impl Outage {
+    /// Whether both concern a common instant, if each is longer by this at both ends.
+    fn meets(&self, other: &Self, margin: Duration) -> bool {
+        let end = |outage: &Self| outage.at + outage.lasts + margin.times(2);
+        self.at <= end(other) && other.at <= end(self)
+    }
+}
+
+/// The crashes of a seed, each with its recovery: as many as the settings ask for, or fewer if no more fit.
+pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
+    let margin = round_trip(spec).times(if counts_members(spec) { 0 } else { MARGIN });
+    let mut dice = Dice::new(spec.seed ^ SALT, Stream::Faults);
+    // Some are spread, and some come so close together that one strikes while others are not yet got over.
+    let window = Election::fault_window(spec).nanos() >> (2 * dice.below(3));
+    let window = Duration::from_nanos(window).max(round_trip(spec).times(MARGIN));
+    let mut outages: Vec<Outage> = Vec::new();
+    for _ in 0..spec.settings.upheaval {
+        let fitting =
+            (0..ATTEMPTS).map(|_| one(spec, window, &mut dice)).find(|outage| fits(spec, outage, &outages, margin));
+        outages.extend(fitting);
+    }
+    outages.into_iter().map(fault).collect()
+}
+
+/// Whether only a run with a majority in it elects anybody: then it is enough that one is up at every instant.
+fn counts_members(spec: &Spec<Election>) -> bool {
+    find(&spec.algorithm).and_then(Election::entry).is_some_and(|entry| entry.facts.shape == Shape::Ring)
+}
+
+/// The shortest are over before anybody notices, and the longest after everyone has got used to them.
+fn one(spec: &Spec<Election>, window: Duration, dice: &mut Dice) -> Outage {
+    let node = NodeId::from_index(dice.below(spec.nodes as u64) as usize);
+    let least = Duration::from_nanos(1);
+    let at = dice.between(least, window);
+    let most = match dice.below(3) {
+        0 => round_trip(spec),
+        1 => round_trip(spec).times(6),
+        _ => window,
+    };
+    Outage { node, at, lasts: dice.between(least, most) }
+}
+
+/// Whether the node is up long enough between this outage and its others, and a majority is up all the time. Outages that meet the same one
+/// may not meet each other; so this is stricter than need be, and simple.
+fn fits(spec: &Spec<Election>, outage: &Outage, others: &[Outage], margin: Duration) -> bool {
+    let mut meeting = others.iter().filter(|other| outage.meets(other, margin));
+    let down_from_the_start = super::absent(spec).len();
+    let room = spec.nodes.saturating_sub(1) / 2;
+    let others: Vec<_> = meeting.by_ref().map(|other| other.node).collect();
+    !others.contains(&outage.node) && down_from_the_start + others.len() < room
+}
+
+/// How long a question and its answer take at most, at a node that is asked by everyone.
+fn round_trip(spec: &Spec<Election>) -> Duration {
+    let Bounds { message, processing } = spec.surroundings().bounds;
+    message.times(2) + processing.times(4 * spec.nodes as u64)
+}
+
+fn fault(Outage { node, at, lasts }: Outage) -> TimedFault {
+    TimedFault { at, fault: Fault::Crash { node, unsynced: Unsynced::Torn }, lasts: Some(lasts) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Election, draw, round_trip};
+    use crate::election::Settings;
+    use crate::spec::Spec;
+    use quorate_core::{Duration, NodeId};
+    use quorate_sim::settings::TimedFault;
+
+    fn spec(nodes: usize, upheaval: u64, seed: u64) -> Spec<Election> {
+        Spec { nodes, seed, settings: Settings { upheaval, ..Settings::default() }, ..Spec::new("raft") }
+    }
+
+    fn is_out(outage: &TimedFault, instant: Duration) -> bool {
+        let end = outage.lasts.map(|lasts| outage.at + lasts);
+        outage.at <= instant && end.is_some_and(|end| instant <= end)
+    }
+
+    /// At every beginning of an outage, where the most are down, and for three message times from there.
+    #[test]
+    fn more_than_half_stay_up_throughout() {
+        let mut drawn = 0;
+        for (nodes, seed) in (3..=9).flat_map(|nodes| (0..200).map(move |seed| (nodes, seed))) {
+            let spec = spec(nodes, 6, seed);
+            let outages = draw(&spec);
+            drawn += outages.len();
+            for outage in &outages {
+                let later = outage.at + round_trip(&spec).times(2);
+                let ever = |other: &&TimedFault| {
+                    is_out(other, outage.at) || is_out(other, later) || (outage.at..later).contains(&other.at)
+                };
+                let out: Vec<_> = outages.iter().filter(ever).filter_map(|other| other.fault.node()).collect();
+                assert!(2 * out.len() < nodes, "{nodes} nodes, seed {seed}: {out:?} are out");
+                outage.validate(nodes).unwrap();
+            }
+        }
+        assert!(drawn > 3_000, "{drawn}");
+    }
+
+    #[test]
+    fn everyone_has_their_turn_and_nobody_is_hurt_where_one_is_half() {
+        let victims = |nodes| {
+            let all = (0..300).flat_map(move |seed| draw(&spec(nodes, 3, seed)));
+            all.filter_map(|outage| outage.fault.node()).collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(victims(5), (0..5).map(NodeId::from_index).collect());
+        assert!(victims(2).is_empty() && victims(1).is_empty());
+    }
+
+    #[test]
+    fn who_is_down_from_the_start_counts() {
+        let faults = vec!["crash 5".parse().unwrap(), "crash 4".parse().unwrap()];
+        assert!((0..50).all(|seed| draw(&Spec { faults: faults.clone(), ..spec(5, 3, seed) }).is_empty()));
+    }
+}

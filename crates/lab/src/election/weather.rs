@@ -1,0 +1,92 @@
+//! What elections must bear: messages that take as long as they like and overtake each other, any number of starters, any seats and ranks,
+//! and crashes and recoveries of anyone at any moment.
+
+use super::{Detector, Election, Settings};
+use crate::spec::Spec;
+use quorate_core::Duration;
+use quorate_core::election::{Model, Prefer, Repair, Shape};
+use quorate_registry::ElectionEntry;
+use quorate_sim::election::{Attribute, Seating, Starters};
+use quorate_sim::settings::Latency;
+
+/// One kind of weather.
+#[derive(Clone)]
+struct Weather {
+    nodes: usize,
+    latency: Latency,
+    starters: Starters,
+    prefer: Prefer,
+    /// Whether seats and attributes are random.
+    is_mixed: bool,
+    /// How long a node is busy with an input at most.
+    busy: Duration,
+    /// How many crashes and recoveries there are.
+    upheaval: u64,
+}
+
+/// The experiments that together are bad weather for this election.
+pub(super) fn weather(entry: &ElectionEntry) -> Vec<Spec<Election>> {
+    let repairs: &[Repair] = match entry.facts.shape {
+        Shape::Ring => &[Repair::Detector, Repair::Timeout],
+        Shape::Bully | Shape::Groups | Shape::Votes | Shape::Regions => &[Repair::Detector],
+    };
+    let each = |repair: &Repair| weathers().map(|weather| weather.over(entry, *repair));
+    let mut specs: Vec<_> = repairs.iter().flat_map(each).collect();
+    if entry.facts.shape == Shape::Ring {
+        specs.extend([Detector::Heartbeat, Detector::Accrual].map(|detector| beating(entry, detector)));
+    }
+    specs
+}
+
+/// Under a detector that only listens.
+fn beating(entry: &ElectionEntry, detector: Detector) -> Spec<Election> {
+    let settings = Settings { detector, upheaval: 4, order: Seating::Random, ..Settings::default() };
+    let latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(50) };
+    Spec { nodes: 5, latency, settings, ..Spec::new(entry.facts.profile.name) }
+}
+
+fn weathers() -> [Weather; 6] {
+    let millis = Duration::from_millis;
+    let usual = Weather {
+        nodes: 5,
+        latency: Latency::LongTail { median: millis(2) },
+        starters: Starters::All,
+        prefer: Prefer::Highest,
+        is_mixed: false,
+        busy: Duration::ZERO,
+        upheaval: 0,
+    };
+    let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
+    [
+        Weather { nodes: 8, is_mixed: true, ..usual.clone() },
+        Weather { nodes: 3, upheaval: 3, ..usual.clone() },
+        Weather { upheaval: 4, latency: wide, is_mixed: true, ..usual.clone() },
+        Weather { nodes: 4, upheaval: 2, starters: Starters::Lowest, prefer: Prefer::Lowest, ..usual.clone() },
+        Weather { nodes: 7, upheaval: 6, busy: millis(1), is_mixed: true, ..usual.clone() },
+        Weather { nodes: 9, upheaval: 8, starters: Starters::Highest, ..usual },
+    ]
+}
+
+impl Weather {
+    fn over(self, entry: &ElectionEntry, repair: Repair) -> Spec<Election> {
+        let Self { nodes, latency, starters, prefer, is_mixed, busy, upheaval } = self;
+        let upheaval = if entry.facts.survives { upheaval } else { 0 };
+        let is_timed = entry.facts.model == Model::Synchronous || repair == Repair::Timeout;
+        let latency = match latency {
+            // Whoever relies on a bound is told one that holds.
+            Latency::LongTail { median } if is_timed => {
+                Latency::Uniform { least: Duration::ZERO, most: median.times(10) }
+            }
+            latency => latency,
+        };
+        let ranks = entry.facts.shape != Shape::Votes || entry.facts.leases;
+        let attribute = if is_mixed && ranks { Attribute::Random } else { Attribute::Id };
+        let prefer = if ranks { prefer } else { Prefer::Highest };
+        let order = if is_mixed && entry.facts.shape == Shape::Ring { Seating::Random } else { Seating::Numbers };
+        let processing = Latency::Uniform { least: Duration::ZERO, most: busy };
+        let settings = Settings { starters, prefer, order, attribute, upheaval, repair, ..Settings::default() };
+        let usual = Spec::new(entry.facts.profile.name);
+        let processing = if busy == Duration::ZERO { usual.processing } else { processing };
+        Spec { nodes, latency, processing, settings, ..usual }
+    }
+}
