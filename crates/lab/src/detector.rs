@@ -9,7 +9,7 @@
 //! use quorate_core::wrap::Detector;
 //! use quorate_lab::detector::{Conditions, measure};
 //!
-//! let conditions = Conditions { length: Duration::from_secs(60), ..Conditions::new(3) };
+//! let conditions = Conditions { length: Duration::from_secs(120), ..Conditions::new(3) };
 //! let period = conditions.period();
 //! let quality = measure(&conditions, Detector::FixedBound { period, bound: conditions.latency.typical() })?;
 //! assert_eq!((quality.mistakes, quality.missed), (0, 0)); // perfect, since nothing takes longer than the bound
