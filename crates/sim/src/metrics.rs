@@ -135,7 +135,8 @@ impl<C, E> Observer<C, E> for Messages {
             | Done::Emit(_)
             | Done::Rule { .. }
             | Done::Handed { .. }
-            | Done::Told(_) => {}
+            | Done::Told(_)
+            | Done::HoldBack { .. } => {}
         }
     }
 }

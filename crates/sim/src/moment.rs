@@ -189,6 +189,13 @@ pub enum Done<'a, E> {
     },
     /// The part of a node that keeps the membership tells the rest of it something.
     Told(Told<'a>),
+    /// What waits in the node's hold-back queue has changed.
+    HoldBack {
+        /// How many messages wait now.
+        count: usize,
+        /// Which.
+        names: fmt::Arguments<'a>,
+    },
 }
 
 /// A message that leaves.

@@ -68,7 +68,7 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
         Done::Emit(event) => (Sort::Event, clean(&event.to_string()).into_owned()),
         Done::Rule { rule, text } => (Sort::Rule, format!("{} {}", clean(rule), clean(&text.to_string()))),
         // A rule says it in words.
-        Done::Handed { .. } | Done::Told(_) => return None,
+        Done::Handed { .. } | Done::Told(_) | Done::HoldBack { .. } => return None,
     })
 }
 

@@ -45,7 +45,7 @@ impl Pending {
                 self.sent.extend(receivers(to, sent.id).map(|(to, id)| (to, id, sent.parcel)));
             }
             Done::Handed { from, parcel } => self.handed.push((*from, *parcel)),
-            Done::Told(_) => {}
+            Done::Told(_) | Done::HoldBack { .. } => {}
             Done::Emit(_) | Done::Rule { .. } => self.seen = true,
             Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) => {}
         }

@@ -81,7 +81,7 @@ impl Draft {
                 self.events.push(text.clone());
             }
             Done::Send { .. } | Done::Multicast { .. } => self.sends = true,
-            Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) | Done::Handed { .. } | Done::Told(_) => {}
+            Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) | Done::Handed { .. } | Done::Told(_) | Done::HoldBack { .. } => {}
         }
         self.parts.push((sort, text));
     }

@@ -327,7 +327,8 @@ impl<C: Display, E: Display> Sketch<C, E> {
             | Done::Emit(_)
             | Done::Rule { .. }
             | Done::Handed { .. }
-            | Done::Told(_) => {}
+            | Done::Told(_)
+            | Done::HoldBack { .. } => {}
         }
         if let Some(draft) = &mut self.draft {
             draft.add(effect);

@@ -279,7 +279,7 @@ impl<F: FamilyLab> Notes<F> {
             Done::CancelTimer(timer) => {
                 self.timers.cancel(node, *timer, self.clock.now, &mut self.script.directions);
             }
-            Done::Emit(_) | Done::Rule { .. } | Done::Handed { .. } | Done::Told(_) => {}
+            Done::Emit(_) | Done::Rule { .. } | Done::Handed { .. } | Done::Told(_) | Done::HoldBack { .. } => {}
         }
     }
 

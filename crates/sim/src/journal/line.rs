@@ -49,6 +49,7 @@ pub(super) enum EffectLine<B, S, T, E> {
     Emit(E),
     Rule { id: S, text: T },
     Handed { from: NodeId, parcel: Parcel },
+    Waiting { count: usize, names: T },
     View(View),
     Lease(Time),
 }

@@ -121,6 +121,7 @@ impl Lines {
             Done::Emit(event) => EffectLine::Emit(*event),
             Done::Rule { rule, text } => EffectLine::Rule { id: *rule, text: Text(*text) },
             Done::Handed { from, parcel } => EffectLine::Handed { from: *from, parcel: *parcel },
+            Done::HoldBack { count, names } => EffectLine::Waiting { count: *count, names: Text(*names) },
             Done::Told(Told::View(view)) => EffectLine::View((*view).clone()),
             Done::Told(Told::Lease(until)) => EffectLine::Lease(*until),
         };

@@ -316,6 +316,9 @@ fn show_effect<C, E>(
         EffectLine::Emit(event) => show(Done::Emit(event)),
         EffectLine::Rule { id, text } => show(Done::Rule { rule: id, text: format_args!("{text}") }),
         EffectLine::Handed { from, parcel } => show(Done::Handed { from: *from, parcel: *parcel }),
+        EffectLine::Waiting { count, names } => {
+            show(Done::HoldBack { count: *count, names: format_args!("{names}") });
+        }
         EffectLine::View(view) => show(Done::Told(Told::View(view))),
         EffectLine::Lease(until) => show(Done::Told(Told::Lease(*until))),
     }
