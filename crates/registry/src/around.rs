@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn boot(node: &mut ElectionNode, durable: AnyDurable) -> Vec<Effect<ElectionNode>> {
-        step(node, Input::Start { durable, incarnation: Incarnation(3) })
+        step(node, Input::Start { durable, incarnation: Incarnation::FIRST })
     }
 
     fn sent(effects: Vec<Effect<ElectionNode>>) -> Vec<AnyMessage> {

@@ -42,6 +42,13 @@ mod tests {
     fn mistakes_in_a_level() {
         let texts = ["", "φ8", "-1", "0.4", "20.001", "1.2345", "99999999999999999999"];
         expect![[r#"
+            '' is not a level of suspicion in thousandths; write for example 8 or 2.5.
+            'φ8' is not a level of suspicion in thousandths; write for example 8 or 2.5.
+            '-1' is not a level of suspicion in thousandths; write for example 8 or 2.5.
+            '0.4' does not fit: a level of suspicion is from 0.5 to 20.
+            '20.001' does not fit: a level of suspicion is from 0.5 to 20.
+            '1.2345' is not a level of suspicion in thousandths; write for example 8 or 2.5.
+            '99999999999999999999' is not a level of suspicion in thousandths; write for example 8 or 2.5.
         "#]]
         .assert_eq(&texts.map(sentence::<Level>).concat());
     }
