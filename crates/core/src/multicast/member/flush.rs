@@ -383,6 +383,10 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
         matches!(command, Command::Leave { .. })
     }
 
+    fn departs(event: &Event) -> bool {
+        event.departs()
+    }
+
     /// Nothing: its user keeps what it was told to wait with, and asks again when the view begins.
     fn keeps(&self) -> usize {
         0

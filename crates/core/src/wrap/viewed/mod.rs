@@ -92,6 +92,11 @@ pub trait InViews: Protocol<Durable = ()> {
         false
     }
 
+    /// Whether this tells the user that the node has nothing more to do in its group, so that it asks to be let out.
+    fn departs(_event: &Self::Event) -> bool {
+        false
+    }
+
     /// How many commands are kept until it acts.
     fn keeps(&self) -> usize {
         usize::MAX
