@@ -47,11 +47,7 @@ impl Loading {
     }
 
     /// MC-11. Asks the first of those who have the state, from where the bytes end. This is how a load goes on after a break, too.
-    pub(super) fn ask<O: Ordering, S: State>(
-        &mut self,
-        donors: VecDeque<NodeId>,
-        out: &mut Effects<'_, Member<O, S>>,
-    ) {
+    pub(super) fn ask<O: Ordering, S: State>(&mut self, donors: VecDeque<NodeId>, out: &mut Effects<'_, Member<O, S>>) {
         self.donors = donors;
         self.ask_on(out);
     }
