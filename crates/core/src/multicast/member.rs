@@ -232,7 +232,7 @@ impl<O: Ordering, S: State> Member<O, S> {
             // Whoever sends all others their messages sends its own when it has a place for it.
             Route::Via(_) => {}
             Route::ToAll if chapter.members().len() > 1 => {
-                out.multicast(chapter.members(), Message::Letter(letter, None))
+                out.multicast(chapter.members(), Message::Letter(letter, None));
             }
             Route::ToAll => {}
         }

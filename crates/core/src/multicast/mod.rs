@@ -17,6 +17,8 @@ mod payload;
 mod plan;
 pub mod sequencer;
 mod state;
+#[cfg(test)]
+mod tests;
 mod told;
 pub mod unordered;
 
