@@ -46,6 +46,7 @@ mod group;
 pub mod local;
 pub mod membership;
 mod model;
+pub mod multicast;
 pub mod mutex;
 mod node;
 #[cfg(feature = "postcard")]
