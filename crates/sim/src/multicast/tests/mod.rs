@@ -2,8 +2,11 @@
 
 mod brute;
 mod decks;
+mod measures;
 mod planted;
 mod random;
+mod toys;
+mod users;
 
 use super::{Promises, Properties, Property};
 use crate::moment::{Done, Happening, Moment, Observer, Taken};
