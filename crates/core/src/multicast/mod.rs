@@ -16,6 +16,7 @@ mod ordering;
 mod payload;
 mod plan;
 pub mod sequencer;
+mod several;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ pub use ordering::{Desk, Ordering, Partial, Route, Survey};
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
 pub use sequencer::Sequencer;
+pub use several::{Addressed, Several};
 pub use state::{Board, State};
 pub use told::Told;
 pub use unordered::Unordered;
