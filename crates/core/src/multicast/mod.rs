@@ -6,6 +6,8 @@
 //! with an [`Ordering`] inside that says what may be delivered next.
 
 pub mod causal;
+#[cfg(test)]
+mod drill;
 mod facts;
 pub mod fifo;
 mod hold_back;
