@@ -22,7 +22,7 @@ use quorate_sim::multicast::{Demand, Measures, MulticastSummary, Pattern, Promis
 use quorate_sim::property::Verdict;
 use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
-use quorate_sim::settings::{Latency, NodeSet};
+use quorate_sim::settings::Latency;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub struct Settings {
     /// What carries messages to all.
     pub medium: Carrier,
     /// Several groups, each with these members; one of everyone if empty.
-    pub groups: Vec<NodeSet>,
+    pub groups: Vec<Group>,
     /// How many members leave.
     pub leaves: usize,
     /// How many bytes of the state a newcomer is sent at a time.
@@ -170,7 +170,7 @@ impl FamilyLab for Multicast {
         if *window == 0 {
             return Err(LabError::NoWindow);
         }
-        if let Some(node) = groups.iter().filter_map(NodeSet::highest).find(|node| node.index() >= spec.nodes) {
+        if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
             return Err(LabError::NoSuchSender { node, nodes: spec.nodes });
         }
         match senders.iter().find(|node| node.index() >= spec.nodes) {
@@ -341,7 +341,7 @@ fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
         return vec![(GroupId::ONLY, spec.group())];
     }
     let named = (1..=u16::MAX).map(GroupId).zip(&spec.settings.groups);
-    named.map(|(id, members)| (id, members.iter().collect())).collect()
+    named.map(|(id, members)| (id, members.clone())).collect()
 }
 
 /// The same where observers must be told, because no view tells them.
