@@ -262,7 +262,7 @@ fn reality(tls: bool) -> anyhow::Result<Reality> {
 
 /// Whoever names an algorithm or another family is told what can be compared.
 fn known_family(name: &str) -> anyhow::Result<()> {
-    let families = [Family::Mutex, Family::Election, Family::Replica].map(Family::name);
+    let families = Family::ALL.map(Family::name);
     if name == Family::Mutex.name() {
         return Ok(());
     }
