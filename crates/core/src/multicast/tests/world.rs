@@ -293,9 +293,11 @@ impl<O: Ordering> World<O> {
         }
     }
 
-    /// Nothing happens any more but what must.
+    /// Nothing happens any more but what must: whoever is in the last view has a last word there.
     pub(in crate::multicast) fn peace(&mut self) {
         self.decide(&[], &[]);
+        self.rest();
+        self.members().into_iter().for_each(|life| self.say(life));
         self.rest();
     }
 
