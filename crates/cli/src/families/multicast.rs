@@ -2,7 +2,7 @@
 
 mod args;
 
-pub(crate) use args::MulticastArgs;
+pub(crate) use args::{MediumArg, MulticastArgs};
 
 use super::{Around, Basics, FamilyArgs, Present, views};
 use crate::paint;

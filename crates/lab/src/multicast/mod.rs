@@ -1,6 +1,7 @@
 //! The multicast family in the lab.
 
 mod book;
+pub mod survey;
 mod users;
 mod weather;
 
@@ -365,20 +366,22 @@ fn static_groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
 
 /// How each group is set up.
 pub(crate) fn plans(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Vec<Arc<Plan>> {
+    groups(spec).into_iter().map(|(id, members)| Arc::new(plan(spec, entry, id, members))).collect()
+}
+
+/// How a group of these members is set up.
+fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Group) -> Plan {
     let settings = &spec.settings;
-    let plan = |(id, members): (GroupId, Group)| {
-        let usual = Plan::new(members);
-        Arc::new(Plan {
-            id,
-            window: Window { messages: settings.window, ..usual.window },
-            relay: settings.relay || entry.facts.relays,
-            delivery: settings.delivery,
-            sequencing: settings.sequencing,
-            piece: settings.piece,
-            ..usual
-        })
-    };
-    groups(spec).into_iter().map(plan).collect()
+    let usual = Plan::new(members);
+    Plan {
+        id,
+        window: Window { messages: settings.window, ..usual.window },
+        relay: settings.relay || entry.facts.relays,
+        delivery: settings.delivery,
+        sequencing: settings.sequencing,
+        piece: settings.piece,
+        ..usual
+    }
 }
 
 /// What is promised in this experiment. A sender that dies leaves members that disagree, unless its messages are passed on or a view settles
