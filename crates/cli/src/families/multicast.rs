@@ -18,8 +18,7 @@ use quorate_sim::settings::{Latency, Length};
 use std::io::{self, Write};
 
 /// How long the example's messages take: so different that some overtake others.
-const EXAMPLE_LATENCY: Latency =
-    Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(9) };
+const EXAMPLE_LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(9) };
 /// With this seed the example holds something back in every order.
 const EXAMPLE_SEED: u64 = 1;
 
@@ -65,7 +64,11 @@ impl Present for Multicast {
             summary.delay.as_ref().map_or_else(|| "–".to_owned(), |delay| in_unit(value(delay)))
         };
         table.row("delay of a delivery", delay(|delay| delay.mean), "")?;
-        table.row("  the slowest", delay(|delay| delay.max), &cost.map(|cost| slowest(spec, &cost)).unwrap_or_default())?;
+        table.row(
+            "  the slowest",
+            delay(|delay| delay.max),
+            &cost.map(|cost| slowest(spec, &cost)).unwrap_or_default(),
+        )?;
         table.row("held back at most", summary.held_back_max.to_string(), "")?;
         table.row("sent again", summary.retransmitted.to_string(), "")?;
         table.row("senders told to wait", summary.waits.to_string(), &format!("window {}", spec.settings.window))?;

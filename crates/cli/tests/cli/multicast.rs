@@ -17,7 +17,9 @@ fn every_multicast_tells_its_figures_in_json() {
     for name in multicasts() {
         let report = run(&format!("sim {name} --nodes 4 --senders 1-3 --messages 20 --json")).json(0);
         let multicast = &report["multicast"];
-        for field in ["sent", "delivered", "messages_per_multicast", "held_back_max", "retransmitted", "waits", "slowest"] {
+        for field in
+            ["sent", "delivered", "messages_per_multicast", "held_back_max", "retransmitted", "waits", "slowest"]
+        {
             assert!(multicast.get(field).is_some(), "{name} lacks {field}: {multicast}");
         }
         for field in ["mean", "max"] {
@@ -119,7 +121,12 @@ fn the_bulletin_board_shows_what_orders_are_good_for() {
     for (script, property, weak, strong) in [
         ("bulletin-order", "fifo", &["basic", "reliable"][..], &["fifo", "causal", "fifo-total", "fifo-isis"][..]),
         ("bulletin-replies", "causal", &["basic", "fifo"], &["causal", "causal-total", "causal-isis"]),
-        ("bulletin-numbers", "total", &["basic", "fifo", "causal"], &["sequencer", "isis", "causal-total", "fifo-isis"]),
+        (
+            "bulletin-numbers",
+            "total",
+            &["basic", "fifo", "causal"],
+            &["sequencer", "isis", "causal-total", "fifo-isis"],
+        ),
     ] {
         for algorithm in weak {
             let verdict = judged(algorithm, script, property);
@@ -134,7 +141,9 @@ fn the_bulletin_board_shows_what_orders_are_good_for() {
 
 #[test]
 fn what_is_not_promised_is_told_and_is_no_failure() {
-    let line = format!("sim fifo --nodes 3 --latency fixed:1ms --script {SCENARIOS}/bulletin-replies.script --judge causal,fifo");
+    let line = format!(
+        "sim fifo --nodes 3 --latency fixed:1ms --script {SCENARIOS}/bulletin-replies.script --judge causal,fifo"
+    );
     let printed = run(&line).ok(0);
     let told = printed.lines().find(|line| line.contains("causal") && line.contains("not promised")).unwrap();
     assert!(told.contains("broken"), "{told}");

@@ -28,9 +28,9 @@ mod nodes;
 mod paths;
 mod rate;
 mod read_fault;
+mod said;
 #[cfg(test)]
 mod samples;
-mod said;
 mod script;
 #[cfg(test)]
 mod tests;

@@ -333,7 +333,8 @@ mod tests {
 
     #[test]
     fn a_command_may_say_something() {
-        let story = "send 1 \"Re: # at 5ms \\\"quoted\\\"\" at 3ms # a comment \" here\nsend 2\nSEND 3 \"\"\nleave 2 at 9ms";
+        let story =
+            "send 1 \"Re: # at 5ms \\\"quoted\\\"\" at 3ms # a comment \" here\nsend 2\nSEND 3 \"\"\nleave 2 at 9ms";
         let script = Script::parse(story, &SPEAKING).unwrap();
         let said: Vec<_> = script.commands.iter().map(|command| (command.name(), command.text())).collect();
         let text = "Re: # at 5ms \"quoted\"";

@@ -58,7 +58,9 @@ impl CompareArgs {
             anyhow::bail!("--{option} means nothing where elections are compared; it is for 'quorate compare mutex'.");
         }
         if let Some(option) = self.multicast_option() {
-            anyhow::bail!("--{option} means nothing where elections are compared; it is for 'quorate compare multicast'.");
+            anyhow::bail!(
+                "--{option} means nothing where elections are compared; it is for 'quorate compare multicast'."
+            );
         }
         let sizes = self.nodes.as_ref().map_or(USUAL_SIZES.to_vec(), |sizes| sizes.0.clone());
         let samples = self.samples.unwrap_or(USUAL_SAMPLES);

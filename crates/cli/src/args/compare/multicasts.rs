@@ -32,7 +32,9 @@ impl CompareArgs {
             ("samples", self.samples.is_some(), "election"),
         ];
         if let Some((option, _, family)) = foreign.into_iter().find(|(_, is_given, _)| *is_given) {
-            anyhow::bail!("--{option} means nothing where multicasts are compared; it is for 'quorate compare {family}'.");
+            anyhow::bail!(
+                "--{option} means nothing where multicasts are compared; it is for 'quorate compare {family}'."
+            );
         }
         let sizes = self.nodes.as_ref().map_or(USUAL_SIZES.to_vec(), |sizes| sizes.0.clone());
         let medium = self.medium.map_or(Carrier::Unicast, Carrier::from);

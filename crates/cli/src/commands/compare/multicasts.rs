@@ -186,11 +186,17 @@ fn table(plan: &MulticastPlan, rows: &[Row]) -> anyhow::Result<()> {
         writeln!(out, "{}", text.trim_end())?;
         last = name;
     }
-    let legend = format!("{SAME} exactly the book's   T: one message time   slowest: until the last member has delivered");
+    let legend =
+        format!("{SAME} exactly the book's   T: one message time   slowest: until the last member has delivered");
     writeln!(out, "\n  {}", paint::dim(&legend))?;
     for row in rows.iter().filter(|row| !row.is_right()) {
         let again = row.found.measured().map(|measured| measured.again.as_str()).collect::<Vec<_>>().join("\n  ");
-        writeln!(out, "\n{} with {} nodes is not as the book says. To see it:\n  {again}", row.name(), row.survey.nodes)?;
+        writeln!(
+            out,
+            "\n{} with {} nodes is not as the book says. To see it:\n  {again}",
+            row.name(),
+            row.survey.nodes
+        )?;
     }
     if rows.len() < plan.surveys.len() {
         writeln!(out, "\nNot finished: {} of {} lines came to their end.", rows.len(), plan.surveys.len())?;

@@ -118,7 +118,10 @@ fn known(name: &str) -> anyhow::Result<Family> {
     found.ok_or_else(|| {
         let close = nearest(name, Family::ALL.map(Family::name));
         let hint = close.map(|close| format!(" Did you mean '{close}'?")).unwrap_or_default();
-        anyhow::anyhow!("There is no family '{}'.{hint} Families are mutex, election, multicast and replica.", name.escape_debug())
+        anyhow::anyhow!(
+            "There is no family '{}'.{hint} Families are mutex, election, multicast and replica.",
+            name.escape_debug()
+        )
     })
 }
 
