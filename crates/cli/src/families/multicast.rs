@@ -19,8 +19,8 @@ use std::io::{self, Write};
 
 /// How long the example's messages take: so different that some overtake others.
 const EXAMPLE_LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(9) };
-/// With this seed the example holds something back in every order.
-const EXAMPLE_SEED: u64 = 1;
+/// With this seed something is held back in every order that holds anything back.
+const EXAMPLE_SEED: u64 = 6;
 
 impl Present for Multicast {
     const EXAMPLE: &'static str = "Three nodes say something; a message takes 1 to 9 ms";
@@ -47,7 +47,7 @@ impl Present for Multicast {
 
     /// A few messages that cross.
     fn example(algorithm: &str) -> Spec<Self> {
-        let settings = Settings { messages: 3, ..Settings::default() };
+        let settings = Settings { messages: 4, ..Settings::default() };
         Spec { latency: EXAMPLE_LATENCY, seed: EXAMPLE_SEED, settings, ..Spec::new(algorithm) }
     }
 
