@@ -266,11 +266,11 @@ impl FamilyLab for Multicast {
         spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(4)))
     }
 
-    /// In views the network never falls quiet, since leases are renewed.
+    /// In views the network never falls quiet, since leases are renewed. It is given the time that the last view needs to begin.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
-        let settle = if spec.settings.views.is_some() { Duration::ZERO } else { usual.settle };
-        Limits { settle, ..usual }
+        let settle = spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300));
+        Limits { settle: settle.unwrap_or(usual.settle), ..usual }
     }
 
     fn views(spec: &Spec<Self>) -> Option<Views> {

@@ -342,9 +342,9 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
         self.show_queue(before, out);
     }
 
-    /// Its user hears what is said, until it is out.
+    /// Its user hears what is said, until it has left or is out.
     fn holds(&self) -> bool {
-        !matches!(self.stage, Stage::Outside | Stage::Retired)
+        self.leaving != Leaving::Left && !matches!(self.stage, Stage::Outside | Stage::Retired)
     }
 
     /// A member that asked to leave has left.

@@ -13,7 +13,7 @@ fn via(nodes: usize) -> Plan {
 
 fn places(places: &[(u64, (usize, u64))]) -> Places<()> {
     let places = places.iter().map(|(number, (sender, count))| (*number, id(*sender, *count)));
-    Places { places: places.collect(), inner: () }
+    Places { places: places.collect(), delivered: 0, inner: () }
 }
 
 #[test]
