@@ -374,8 +374,8 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
         matches!(command, Command::Leave { .. })
     }
 
-    fn departs(event: &Event) -> bool {
-        event.departs()
+    fn departs(&self) -> bool {
+        self.leaving == Leaving::Left
     }
 
     /// Its user may have been told to wait meanwhile.
