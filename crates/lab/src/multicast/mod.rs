@@ -244,7 +244,7 @@ impl FamilyLab for Multicast {
     }
 
     fn properties(spec: &Spec<Self>, entry: &MulticastEntry, _care: Care) -> Properties {
-        let properties = Properties::new(spec.nodes, promises(spec, entry));
+        let properties = Properties::new(spec.nodes, promises(spec, entry)).patient(settling(spec).unwrap_or_default());
         static_groups(spec)
             .into_iter()
             .fold(properties, |properties, (group, members)| properties.among(group, members))
@@ -269,8 +269,7 @@ impl FamilyLab for Multicast {
     /// In views the network never falls quiet, since leases are renewed. It is given the time that the last view needs to begin.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
-        let settle = spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300));
-        Limits { settle: settle.unwrap_or(usual.settle), ..usual }
+        Limits { settle: settling(spec).unwrap_or(usual.settle), ..usual }
     }
 
     fn views(spec: &Spec<Self>) -> Option<Views> {
@@ -333,6 +332,11 @@ impl Judge<Command, Event> for Properties {
     fn end(&self) -> Time {
         self.end()
     }
+}
+
+/// How long a view may take to begin everywhere, the state of newcomers included.
+fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
+    spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
 }
 
 /// The groups and who is in them.
