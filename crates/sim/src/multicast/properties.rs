@@ -114,6 +114,13 @@ impl Properties {
         self.found().verdict(property)
     }
 
+    /// What was watched although nobody promises it, and what came of it, if the run ends here.
+    pub fn not_promised(&self) -> Vec<Verdict> {
+        let found = self.found();
+        let other = Property::ALL.into_iter().filter(|property| !self.promised.has(*property));
+        other.filter_map(|property| found.verdict(property)).collect()
+    }
+
     /// How often a property that was watched was breached, if the run ends here: deliveries for orders and integrity, pairs of nodes
     /// for the total order, messages for the rest.
     pub fn breaches(&self, property: Property) -> u64 {

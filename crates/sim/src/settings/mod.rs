@@ -30,6 +30,7 @@ mod rate;
 mod read_fault;
 #[cfg(test)]
 mod samples;
+mod said;
 mod script;
 #[cfg(test)]
 mod tests;
