@@ -1,0 +1,18 @@
+//! The multicast family in the simulator: who sends, what is measured, what must hold.
+//!
+//! All of it is written once for the family. It sees commands and events, never an algorithm.
+
+mod asked;
+mod breaches;
+mod chapter;
+mod groups;
+mod message;
+mod numbers;
+mod order;
+mod promises;
+mod properties;
+#[cfg(test)]
+mod tests;
+
+pub use promises::{Promises, Property};
+pub use properties::Properties;
