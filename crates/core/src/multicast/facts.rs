@@ -39,19 +39,24 @@ pub struct Book {
     pub messages_of_sequencer: u64,
     /// After how many message times the last member delivers.
     pub slowest: u64,
+    /// After how many of them if the sequencer itself is the sender.
+    pub slowest_of_sequencer: u64,
 }
 
 impl Book {
     /// Every member sends this many messages, one way or another, and everyone delivers after so many message times.
     pub const fn of(messages: u64, slowest: u64) -> Self {
-        Self { messages, messages_of_sequencer: messages, slowest }
+        Self { messages, messages_of_sequencer: messages, slowest, slowest_of_sequencer: slowest }
     }
 
-    /// What sending to all costs, passed on or not.
+    fn others(plan: &Plan) -> u64 {
+        (plan.members.len() as u64).saturating_sub(1)
+    }
+
+    /// What sending to all costs. If messages are passed on, each member but the sender sends them to all others too.
     pub fn spread(plan: &Plan) -> u64 {
-        let members = plan.members.len() as u64;
-        let others = members.saturating_sub(1);
-        if plan.relay { members * others } else { others }
+        let others = Self::others(plan);
+        if plan.relay { others + others * others } else { others }
     }
 
     /// What an order costs in which messages only wait for each other.
@@ -61,28 +66,39 @@ impl Book {
 
     /// What an order costs that a sequencer makes.
     pub fn sequenced(plan: &Plan) -> Self {
-        let others = (plan.members.len() as u64).saturating_sub(1);
-        let spread = Self::spread(plan);
+        let (others, spread) = (Self::others(plan), Self::spread(plan));
         let book = match plan.sequencing {
-            Sequencing::ToAll => Self::of(spread + others, 2),
-            Sequencing::Via => Self { messages: spread + 1, messages_of_sequencer: spread, slowest: 2 },
+            Sequencing::ToAll => Self { slowest_of_sequencer: 1, ..Self::of(spread + others, 2) },
+            Sequencing::Via => {
+                // The sender has its message already when it comes to it, and does not pass it on.
+                let passed_on = if plan.relay { others * others.saturating_sub(1) } else { 0 };
+                Self {
+                    messages: 1 + others + passed_on,
+                    messages_of_sequencer: spread,
+                    slowest: 2,
+                    slowest_of_sequencer: 1,
+                }
+            }
         };
         book.when(plan)
     }
 
     /// What an order costs that all members agree on.
     pub fn agreed(plan: &Plan) -> Self {
-        let others = (plan.members.len() as u64).saturating_sub(1);
-        Self::of(Self::spread(plan) + 2 * others, 3).when(plan)
+        Self::of(Self::spread(plan) + 2 * Self::others(plan), 3).when(plan)
     }
 
-    /// A group of one is told at once; and who waits until everyone holds a message waits for one message more.
+    /// A group of one sends nothing and is told at once; and who waits until everyone holds a message waits for one message more.
     fn when(self, plan: &Plan) -> Self {
-        let slowest = match plan.delivery {
-            _ if plan.members.len() < 2 => 0,
-            Delivery::Prompt => self.slowest,
-            Delivery::Uniform => self.slowest + 1,
-        };
-        Self { slowest, messages: self.messages.min(if plan.members.len() < 2 { 0 } else { u64::MAX }), ..self }
+        if plan.members.len() < 2 {
+            return Self::of(0, 0);
+        }
+        match plan.delivery {
+            Delivery::Prompt => self,
+            Delivery::Uniform => {
+                let slowest_of_sequencer = self.slowest_of_sequencer + 1;
+                Self { slowest: self.slowest + 1, slowest_of_sequencer, ..self }
+            }
+        }
     }
 }

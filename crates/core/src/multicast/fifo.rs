@@ -16,12 +16,26 @@
 //!
 //! When it fails: as basic multicast; passing on or views mend it.
 
-use super::{Desk, HoldBack, MessageId, Ordering, Plan, Survey};
+use super::{Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, unordered};
+use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
 use crate::protocol::Never;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+
+/// What the book says of it.
+pub const FACTS: Facts = Facts {
+    profile: Profile {
+        name: "fifo",
+        class: "partial order",
+        summary: "numbered messages: what one member sends is delivered in the order in which it was sent",
+        source: include_str!("fifo.rs"),
+        ..unordered::FACTS.profile
+    },
+    order: Promise { fifo: true, causal: false, total: false },
+    ..unordered::FACTS
+};
 
 /// The order of each sender's own messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -88,3 +102,12 @@ impl Ordering for Fifo {
         settled.into_iter().filter(|id| survey.held.contains_key(id) && follows(id)).collect()
     }
 }
+
+impl Partial for Fifo {
+    fn precedes((earlier, ()): (MessageId, &()), (later, ()): (MessageId, &()), _members: &Group) -> bool {
+        earlier.sender == later.sender && earlier.number < later.number
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -94,12 +94,18 @@ impl<T> HoldBack<T> {
     /// Whether it was received, whatever became of it since.
     pub fn has(&self, id: MessageId) -> bool {
         self.entry(id).is_some()
-            || (id.view == self.view && self.stock(id.sender).is_some_and(|stock| id.number <= stock.forgotten))
+            || ((id.group, id.view) == (self.group, self.view)
+                && self.stock(id.sender).is_some_and(|stock| id.number <= stock.forgotten))
     }
 
     /// Whether it was received and waits.
     pub fn waits(&self, id: MessageId) -> bool {
         self.entry(id).is_some_and(|entry| !entry.delivered)
+    }
+
+    /// Whether it was received and has left the queue for its user.
+    pub fn is_delivered(&self, id: MessageId) -> bool {
+        self.has(id) && !self.waits(id)
     }
 
     /// What came with it for its order, while it is kept.

@@ -231,7 +231,9 @@ impl<O: Ordering, S: State> Member<O, S> {
             Route::Via(node) if node != me => out.send(node, Message::Letter(letter, None)),
             // Whoever sends all others their messages sends its own when it has a place for it.
             Route::Via(_) => {}
-            Route::ToAll if chapter.members().len() > 1 => out.multicast(chapter.members(), Message::Letter(letter, None)),
+            Route::ToAll if chapter.members().len() > 1 => {
+                out.multicast(chapter.members(), Message::Letter(letter, None));
+            }
             Route::ToAll => {}
         }
         chapter.queue.receive(id, tag, payload);
@@ -289,7 +291,7 @@ impl<O: Ordering, S: State> Member<O, S> {
         let Letter { id, tag, payload } = letter;
         if chapter.queue.receive(id, tag.clone(), payload.clone()) {
             // Whoever sends everything to all anyway passes nothing on.
-            if relays && chapter.members().len() > 2 && chapter.order.route() != Route::Via(me) {
+            if relays && chapter.order.route() != Route::Via(me) {
                 out.note("MC-2", format_args!("passes {id} on to all others"));
                 out.multicast(chapter.view.members(), Message::Letter(Letter { id, tag, payload }, None));
             }

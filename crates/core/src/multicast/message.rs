@@ -102,12 +102,9 @@ impl<T, W: Describe> Describe for Message<T, W> {
         match self {
             Self::Letter(letter, _) | Self::Remainder(letter) => Some(letter.id.sender),
             Self::Word(word) => word.on_behalf_of(),
-            Self::Held(_)
-            | Self::Drain(_)
-            | Self::Complete
-            | Self::Ask { .. }
-            | Self::Piece(_)
-            | Self::Loaded(_) => None,
+            Self::Held(_) | Self::Drain(_) | Self::Complete | Self::Ask { .. } | Self::Piece(_) | Self::Loaded(_) => {
+                None
+            }
         }
     }
 }

@@ -5,26 +5,34 @@
 //! service is written once for all of them. They are one [`Member`] each, which receives, relays, counts and goes from view to view,
 //! with an [`Ordering`] inside that says what may be delivered next.
 
-pub mod member;
+pub mod causal;
 mod facts;
-mod fifo;
+pub mod fifo;
 mod hold_back;
+pub mod isis;
+pub mod member;
 mod message;
 mod ordering;
 mod payload;
 mod plan;
+pub mod sequencer;
 mod state;
+#[cfg(test)]
+mod tests;
 mod told;
-mod unordered;
+pub mod unordered;
 
+pub use causal::Causal;
 pub use facts::{Book, Facts, Promise};
 pub use fifo::Fifo;
 pub use hold_back::{HoldBack, Stock};
+pub use isis::Isis;
 pub use member::{Member, Report};
 pub use message::{Letter, Message, MessageOf, Piece};
-pub use ordering::{Desk, Ordering, Route, Survey};
+pub use ordering::{Desk, Ordering, Partial, Route, Survey};
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
+pub use sequencer::Sequencer;
 pub use state::{Board, State};
 pub use told::Told;
 pub use unordered::Unordered;

@@ -38,13 +38,7 @@ pub trait Ordering: Clone + fmt::Debug + Eq + Hash {
     fn received(&mut self, id: MessageId, queue: &HoldBack<Self::Tag>, desk: &mut dyn Desk<Self::Word>);
 
     /// A member tells something.
-    fn heard(
-        &mut self,
-        from: NodeId,
-        word: Self::Word,
-        queue: &HoldBack<Self::Tag>,
-        desk: &mut dyn Desk<Self::Word>,
-    );
+    fn heard(&mut self, from: NodeId, word: Self::Word, queue: &HoldBack<Self::Tag>, desk: &mut dyn Desk<Self::Word>);
 
     /// Which of those that wait in the queue may be delivered now. Asked again and again until there is none.
     fn next(&self, queue: &HoldBack<Self::Tag>) -> Option<MessageId>;
@@ -67,6 +61,12 @@ pub trait Ordering: Clone + fmt::Debug + Eq + Hash {
 
     /// What is left of an order that was settled before when some of it is held by nobody any more.
     fn prune(settled: Vec<MessageId>, survey: &Survey<Self>) -> Vec<MessageId>;
+}
+
+/// An order that says only which messages wait for which. Orders that are the same for all are built on top of one.
+pub trait Partial: Ordering<Word = Never> {
+    /// Whether of two messages of these members, with what travelled with them, the first is delivered before the second everywhere.
+    fn precedes(earlier: (MessageId, &Self::Tag), later: (MessageId, &Self::Tag), members: &Group) -> bool;
 }
 
 /// The way of a message to all.
@@ -95,8 +95,13 @@ impl<O: Ordering> Survey<O> {
         self.floor.get(&sender).copied().unwrap_or(0)
     }
 
-    /// The same without what was known of places, for the order inside another one.
-    pub fn without_notes<I: Ordering<Tag = O::Tag>>(&self, notes: impl Fn(&O::Notes) -> I::Notes) -> Survey<I> {
+    /// The members whose messages these are.
+    pub fn members(&self) -> Group {
+        self.floor.keys().copied().collect()
+    }
+
+    /// The same for the order inside another one, with what that one knows of places.
+    pub fn inside<I: Ordering<Tag = O::Tag>>(&self, notes: impl Fn(&O::Notes) -> I::Notes) -> Survey<I> {
         let notes = self.notes.iter().map(|(node, known)| (*node, notes(known))).collect();
         Survey { held: self.held.clone(), floor: self.floor.clone(), notes }
     }

@@ -16,12 +16,40 @@
 //!
 //! When it fails: without passing on, a sender that dies midway leaves members that disagree, unless a view change settles it.
 
-use super::{Desk, HoldBack, MessageId, Ordering, Plan, Survey};
+use super::{Book, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey};
+use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
 use crate::protocol::Never;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+
+/// What the book says of it if nobody passes anything on. Beside this are [`RELIABLE_FACTS`].
+pub const FACTS: Facts = Facts {
+    profile: Profile {
+        name: "basic",
+        class: "unordered",
+        summary: "the sender sends to all; whoever receives delivers",
+        source: include_str!("unordered.rs"),
+        flaw: None,
+        checkable: true,
+    },
+    order: Promise { fifo: false, causal: false, total: false },
+    relays: false,
+    sequences: false,
+    book: Book::local,
+};
+
+/// What the book says of it if everybody passes on what it receives.
+pub const RELIABLE_FACTS: Facts = Facts {
+    profile: Profile {
+        name: "reliable",
+        summary: "whoever receives a message passes it on, so that all get it although its sender dies midway",
+        ..FACTS.profile
+    },
+    relays: true,
+    ..FACTS
+};
 
 /// No order: first received, first delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -76,3 +104,12 @@ impl Ordering for Unordered {
         settled.into_iter().filter(|id| survey.held.contains_key(id)).collect()
     }
 }
+
+impl Partial for Unordered {
+    fn precedes(_earlier: (MessageId, &()), _later: (MessageId, &()), _members: &Group) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -152,9 +152,7 @@ impl<'a, O: Ordering> Tally<'a, O> {
     fn donors(&self, boundary: Epoch, next: Epoch) -> impl Iterator<Item = NodeId> + '_ {
         self.reports.iter().filter_map(move |(node, report)| {
             let will_begin = report.next.as_ref().is_some_and(|next| next.view == self.begun);
-            let keeps = report.keeps.contains(&boundary)
-                || boundary == next
-                || (will_begin && boundary == self.begun);
+            let keeps = report.keeps.contains(&boundary) || boundary == next || (will_begin && boundary == self.begun);
             (report.wants.is_none() && report.begun.is_some() && keeps).then_some(*node)
         })
     }
@@ -162,12 +160,7 @@ impl<'a, O: Ordering> Tally<'a, O> {
 
 impl<O: Ordering, S: State> Member<O, S> {
     /// MC-8. Begins to settle what is left of the view before.
-    fn settle(
-        &mut self,
-        view: &View,
-        reports: &BTreeMap<NodeId, Report<O>>,
-        out: &mut Effects<'_, Self>,
-    ) {
+    fn settle(&mut self, view: &View, reports: &BTreeMap<NodeId, Report<O>>, out: &mut Effects<'_, Self>) {
         let me = self.me();
         let Some(tally) = Tally::of(reports) else { return self.found(view, out) };
         self.catch_up(tally.begun, out);
@@ -321,9 +314,7 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
         let keeps = self.archive.boundaries();
         match &self.stage {
             Stage::Outside | Stage::Retired => Report { begun: None, next: None, settled: None, wants, keeps },
-            Stage::Inside(chapter) => {
-                Report { begun: Some(chapter.report()), next: None, settled: None, wants, keeps }
-            }
+            Stage::Inside(chapter) => Report { begun: Some(chapter.report()), next: None, settled: None, wants, keeps },
             Stage::Flushing(flush) => {
                 let settled = Settled { before: flush.next.view.epoch(), order: flush.order.clone() };
                 Report {

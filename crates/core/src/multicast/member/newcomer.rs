@@ -47,11 +47,7 @@ impl Loading {
     }
 
     /// MC-11. Asks the first of those who have the state, from where the bytes end. This is how a load goes on after a break, too.
-    pub(super) fn ask<O: Ordering, S: State>(
-        &mut self,
-        donors: VecDeque<NodeId>,
-        out: &mut Effects<'_, Member<O, S>>,
-    ) {
+    pub(super) fn ask<O: Ordering, S: State>(&mut self, donors: VecDeque<NodeId>, out: &mut Effects<'_, Member<O, S>>) {
         self.donors = donors;
         self.ask_on(out);
     }
@@ -61,6 +57,17 @@ impl Loading {
         let offset = self.bytes.len() as u64;
         out.note("MC-11", format_args!("asks {donor} for the state, from byte {offset} on"));
         out.send(*donor, Message::Ask { boundary: self.boundary, offset, digest: self.digest });
+    }
+
+    /// MC-11. What was delivered before the view at whose beginning the state is wanted is part of that state.
+    fn hold(&mut self, item: Item) {
+        let view = match &item {
+            Item::Letter(id, _) => id.view,
+            Item::View(view) => view.epoch(),
+        };
+        if view >= self.boundary {
+            self.backlog.push_back(item);
+        }
     }
 
     /// MC-11. Pieces of another state than the one begun with start it over. Says whether all is there.
@@ -210,7 +217,7 @@ impl<O: Ordering, S: State> Member<O, S> {
     pub(super) fn announce(&mut self, item: Item, out: &mut Effects<'_, Self>) {
         let group = self.plan().id;
         match (&mut self.footing, item) {
-            (Footing::Loading(loading), item) => loading.backlog.push_back(item),
+            (Footing::Loading(loading), item) => loading.hold(item),
             (Footing::Firm(state), Item::Letter(id, payload)) => {
                 state.apply(id, &payload);
                 if let Some(chapter) = self.chapter() {

@@ -166,7 +166,7 @@ impl<P: InViews> Protocol for Viewed<P> {
             Input::Timer(ViewedTimer::Lease) => self.freeze(now, out),
             Input::Message { from, message } => self.hold(Held::Letter { from, envelope: message }, out),
             Input::Timer(ViewedTimer::Inner(epoch, timer)) => self.hold(Held::Alarm { epoch, timer }, out),
-            Input::Command(command) => self.ask(command, out),
+            Input::Command(command) => self.ask(now, command, out),
             // Nothing is saved, and in a view nobody is suspected.
             Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::DiskFull | Input::DiskFree => {}
         }
@@ -318,9 +318,9 @@ impl<P: InViews> Viewed<P> {
         }
     }
 
-    /// VW-8. No more is kept than the protocol inside has room for.
-    fn ask(&mut self, command: P::Command, out: &mut Effects<'_, Self>) {
-        let is_full = self.asked.len() >= self.inner.keeps();
+    /// VW-8. No more is kept than the protocol inside has room for; who acts takes it at once.
+    fn ask(&mut self, now: Time, command: P::Command, out: &mut Effects<'_, Self>) {
+        let is_full = !self.acts(now) && self.asked.len() >= self.inner.keeps();
         match is_full.then(|| self.inner.refused(&command)).flatten() {
             Some(event) => out.emit(event),
             None => self.asked.push_back(command),
