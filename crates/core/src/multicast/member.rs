@@ -34,6 +34,8 @@
 mod chapter;
 mod flush;
 mod newcomer;
+#[cfg(test)]
+mod tests;
 
 pub use chapter::Holdings;
 pub use flush::{Report, Settled};
@@ -335,8 +337,8 @@ impl<O: Ordering, S: State> Member<O, S> {
     fn deliver(&mut self, out: &mut Effects<'_, Self>) {
         let is_uniform = self.plan().delivery == Delivery::Uniform;
         while let Stage::Inside(chapter) = &mut self.stage {
-            let next = chapter.order.next(&chapter.queue);
-            let Some(id) = next.filter(|id| !is_uniform || chapter.is_stable(*id)) else { return };
+            let is_ready = |id| !is_uniform || chapter.is_stable(id);
+            let Some(id) = chapter.order.next_of(&chapter.queue, &is_ready) else { return };
             let Some(payload) = chapter.release(id) else { return };
             self.announce(Item::Letter(id, payload), out);
         }

@@ -6,6 +6,8 @@
 //! with an [`Ordering`] inside that says what may be delivered next.
 
 pub mod causal;
+#[cfg(test)]
+mod drill;
 mod facts;
 pub mod fifo;
 mod hold_back;
@@ -16,6 +18,7 @@ mod ordering;
 mod payload;
 mod plan;
 pub mod sequencer;
+mod several;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -33,6 +36,7 @@ pub use ordering::{Desk, Ordering, Partial, Route, Survey};
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
 pub use sequencer::Sequencer;
+pub use several::{Addressed, Several};
 pub use state::{Board, State};
 pub use told::Told;
 pub use unordered::Unordered;
@@ -194,6 +198,13 @@ pub enum Event {
     },
     /// The command made no sense now; nothing changed.
     Refused(Refusal),
+}
+
+impl Event {
+    /// Whether the node has nothing more to do in its only group, and asks to be let out.
+    pub const fn departs(&self) -> bool {
+        matches!(self, Self::Left { group: GroupId::ONLY })
+    }
 }
 
 impl fmt::Display for Event {

@@ -6,6 +6,7 @@ mod asked;
 mod breaches;
 mod chapter;
 mod groups;
+mod measures;
 mod message;
 mod numbers;
 mod order;
@@ -13,6 +14,10 @@ mod promises;
 mod properties;
 #[cfg(test)]
 mod tests;
+mod transit;
+mod workload;
 
+pub use measures::{Measures, MulticastSummary, Receiver, ViewSummary};
 pub use promises::{Promises, Property};
 pub use properties::Properties;
+pub use workload::{Demand, Pattern, Senders};

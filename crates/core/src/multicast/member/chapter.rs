@@ -73,8 +73,11 @@ impl<O: Ordering> Chapter<O> {
     /// user is slow, or has no state yet, slows the senders down. Says whether there is anything new.
     pub(super) fn ripen(&mut self, me: NodeId, room: u64) -> bool {
         let mut is_new = false;
+        // What is next for everyone must not wait for room: nothing else makes any.
+        let head = self.order.next(&self.queue);
         for (place, sender) in self.members().clone().iter().enumerate() {
             let most = self.heard.get(place).copied().unwrap_or(0).saturating_add(room);
+            let most = head.filter(|head| head.sender == sender).map_or(most, |head| most.max(head.number));
             let Some(ripe) = self.ripe.get_mut(place) else { continue };
             while *ripe < most {
                 let id = self.queue.id(sender, *ripe + 1);

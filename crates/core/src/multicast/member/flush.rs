@@ -374,6 +374,15 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
         matches!(command, Command::Leave { .. })
     }
 
+    fn departs(event: &Event) -> bool {
+        event.departs()
+    }
+
+    /// Its user may have been told to wait meanwhile.
+    fn thaw(&mut self, _now: Time, out: &mut Effects<'_, Self>) {
+        self.progress(out);
+    }
+
     /// Nothing: its user keeps what it was told to wait with, and asks again when the view begins.
     fn keeps(&self) -> usize {
         0

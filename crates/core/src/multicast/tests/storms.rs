@@ -44,10 +44,11 @@ fn plans(facts: &Facts) -> impl Iterator<Item = Plan> {
     })
 }
 
-pub(super) const CLIMATES: [Climate; 3] = [
-    Climate { steps: 300, crashes: 2, joins: 0, leaves: 1, evictions: 0 },
-    Climate { steps: 500, crashes: 3, joins: 4, leaves: 1, evictions: 1 },
-    Climate { steps: 900, crashes: 6, joins: 8, leaves: 2, evictions: 3 },
+pub(super) const CLIMATES: [Climate; 4] = [
+    Climate { steps: 300, crashes: 2, joins: 0, leaves: 1, evictions: 0, views: 0 },
+    Climate { steps: 500, crashes: 3, joins: 4, leaves: 1, evictions: 1, views: 0 },
+    Climate { steps: 900, crashes: 6, joins: 8, leaves: 2, evictions: 3, views: 0 },
+    Climate { steps: 500, crashes: 4, joins: 2, leaves: 0, evictions: 0, views: 30 },
 ];
 
 fn weathers<O: Ordering>(facts: &Facts) {
