@@ -317,7 +317,8 @@ impl<L: Lookup> Expansion<'_, L> {
     fn may_be_cut_short(&self, at: usize, is_copy: bool) -> bool {
         let (system, word) = (self.lookup.system(), self.state[at]);
         let is_last = || self.state.get(at + 1).is_none_or(|next| system.link(*next) != system.link(word));
-        let counts = system.is_cut_short(word, self.state) && system.is_up(usize::from(system.link(word).1), self.state);
+        let counts =
+            system.is_cut_short(word, self.state) && system.is_up(usize::from(system.link(word).1), self.state);
         counts && if system.fifo { is_last() } else { !is_copy }
     }
 

@@ -17,24 +17,34 @@ use quorate_sim::multicast::{Promises, Property as Promised};
 #[derive(Clone, Debug)]
 pub struct Senders {
     senders: Group,
-    /// How many messages each of them has.
+    /// How many messages they have together.
     messages: u8,
     promises: Promises,
 }
 
 impl Senders {
-    /// These users each send so many messages, and so much is promised of them. The members keep a [`Board`] together.
+    /// These users have so many messages together, the first ones one more if they cannot be shared out evenly; and so much is
+    /// promised of them. The members keep a [`Board`] together.
     pub fn new(senders: Group, messages: u8, promises: Promises) -> Result<Self, CheckError> {
-        let all = senders.len().saturating_mul(usize::from(messages));
-        if all > MOST_MESSAGES || all + usize::from(messages) > MOST_ROOM {
+        let all = usize::from(messages);
+        let most_of_one = all.div_ceil(senders.len().max(1));
+        if all > MOST_MESSAGES || all + most_of_one > MOST_ROOM {
             return Err(CheckError::TooManyMessages { most: MOST_MESSAGES, of_one: MOST_ROOM / 2 });
         }
         Ok(Self { senders, messages, promises })
     }
 
-    /// The messages of the senders before this one.
+    /// How many messages a user has: its share.
+    fn share(&self, node: NodeId) -> u8 {
+        let Some(place) = self.senders.iter().position(|sender| sender == node) else { return 0 };
+        let count = self.senders.len();
+        let (each, rest) = (usize::from(self.messages) / count, usize::from(self.messages) % count);
+        (each + usize::from(place < rest)) as u8
+    }
+
+    /// How many messages the senders before this one have.
     fn before(&self, node: NodeId) -> u8 {
-        self.senders.iter().filter(|sender| *sender < node).map(|_| self.messages).sum()
+        self.senders.iter().filter(|sender| *sender < node).map(|sender| self.share(sender)).sum()
     }
 
     /// What a sender says: its number, and a letter that says which of its messages it is.
@@ -44,10 +54,7 @@ impl Senders {
 
     /// Which of all messages this is, if any user would send it, from 1.
     fn number(&self, id: MessageId, payload: &Payload) -> Option<u8> {
-        if !self.senders.contains(id.sender) {
-            return None;
-        }
-        let place = (0..self.messages).find(|place| Self::payload(id.sender, *place) == *payload)?;
+        let place = (0..self.share(id.sender)).find(|place| Self::payload(id.sender, *place) == *payload)?;
         Some(self.before(id.sender) + place + 1)
     }
 }
@@ -128,7 +135,7 @@ impl Users for Senders {
         Sender {
             node,
             standing: Standing::Free,
-            messages: if self.senders.contains(node) { self.messages } else { 0 },
+            messages: self.share(node),
             sent: 0,
             view: if self.promises.views { Epoch(0) } else { View::FIRST },
             board: Board::default(),

@@ -272,7 +272,8 @@ impl System {
 
     /// Whether a message under way to a node that is up may still be lost so.
     pub(crate) fn may_cut_short(&self, state: &[u32]) -> bool {
-        let is_open = |word: &u32| self.is_cut_short(*word, state) && self.is_up(usize::from(self.link(*word).1), state);
+        let is_open =
+            |word: &u32| self.is_cut_short(*word, state) && self.is_up(usize::from(self.link(*word).1), state);
         self.cut_short && state[self.body(state)..].iter().any(is_open)
     }
 

@@ -124,12 +124,9 @@ impl Judged {
     pub(crate) fn is_about_the_past(&self) -> bool {
         match self {
             Self::ByFences | Self::ByOrder | Self::ByResults => true,
-            Self::ByState(_)
-            | Self::ByEnds(_)
-            | Self::ByStep
-            | Self::ByTerms
-            | Self::ByDeadlock
-            | Self::ByFairRuns => false,
+            Self::ByState(_) | Self::ByEnds(_) | Self::ByStep | Self::ByTerms | Self::ByDeadlock | Self::ByFairRuns => {
+                false
+            }
         }
     }
 

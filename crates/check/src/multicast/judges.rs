@@ -215,3 +215,99 @@ pub(super) fn delivered(facets: &[u64]) -> bool {
     let views = all(facets).filter(|shown| shown.is_gone()).count();
     survivors(facets).all(|shown| sent & !heard(shown) == 0 && (!shown.has_views() || shown.later_views() == views))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::memoir::Said::{self, Astray, Begins, Delivers, Foreign, Sends};
+    use super::super::memoir::{GONE, Memoir, VIEWED};
+    use super::{
+        agreement, causal, delivered, fifo, integrity, total_of_all, total_of_survivors, uniform, validity,
+        view_synchrony,
+    };
+
+    /// What a user shows that has so many messages to send.
+    fn shows(messages: u8, story: &[Said]) -> u64 {
+        let mut memoir = Memoir::default();
+        story.iter().for_each(|said| memoir.add(*said));
+        memoir.shown(messages, false, false)
+    }
+
+    fn gone(shown: u64) -> u64 {
+        shown | GONE
+    }
+
+    fn in_views(shown: u64) -> u64 {
+        shown | VIEWED
+    }
+
+    #[test]
+    fn nothing_is_told_twice_or_unsent_or_made_up() {
+        let sender = shows(1, &[Sends, Delivers(1)]);
+        assert!(integrity(&[sender, shows(0, &[Delivers(1)])]));
+        assert!(!integrity(&[sender, shows(0, &[Delivers(1), Delivers(1)])]));
+        assert!(!integrity(&[sender, shows(0, &[Delivers(2)])]));
+        assert!(!integrity(&[shows(1, &[]), shows(0, &[Delivers(1)])]));
+        assert!(!integrity(&[sender, shows(0, &[Foreign])]));
+        assert!(integrity(&[gone(sender), shows(0, &[Delivers(1)])]), "the dead have sent what they sent");
+    }
+
+    #[test]
+    fn the_order_of_each_sender_is_kept_without_gaps() {
+        let senders = [shows(2, &[Sends, Sends]), shows(1, &[Sends])];
+        let told = |story: &[Said]| fifo(&[senders[0], senders[1], shows(0, story)]);
+        assert!(told(&[Delivers(3), Delivers(1), Delivers(2)]));
+        assert!(told(&[Delivers(1), Delivers(3)]));
+        assert!(!told(&[Delivers(2), Delivers(1)]));
+        assert!(!told(&[Delivers(2)]), "what is missing cannot come any more");
+    }
+
+    #[test]
+    fn what_was_heard_comes_before_what_was_said_then() {
+        let (first, reply) = (shows(1, &[Sends, Delivers(1)]), shows(1, &[Delivers(1), Sends, Delivers(2)]));
+        let told = |story: &[Said]| causal(&[first, reply, shows(0, story)]);
+        assert!(told(&[Delivers(1), Delivers(2)]));
+        assert!(!told(&[Delivers(2), Delivers(1)]));
+        assert!(!told(&[Delivers(2)]));
+        assert!(causal(&[first, shows(1, &[Sends, Delivers(1)]), shows(0, &[Delivers(2), Delivers(1)])]), "unheard");
+        let third = shows(1, &[Delivers(2), Sends]);
+        assert!(!causal(&[first, reply, third]), "it heard the reply alone");
+    }
+
+    #[test]
+    fn two_agree_on_the_order_of_two() {
+        let senders = [shows(1, &[Sends]), shows(1, &[Sends])];
+        let (one, other) = (shows(0, &[Delivers(1), Delivers(2)]), shows(0, &[Delivers(2), Delivers(1)]));
+        let both = |one, other| [senders[0], senders[1], one, other];
+        assert!(total_of_survivors(&both(one, one)));
+        assert!(!total_of_survivors(&both(one, other)));
+        assert!(total_of_survivors(&both(one, shows(0, &[Delivers(2)]))), "one of them may be missing");
+        assert!(total_of_survivors(&both(one, gone(other))) && !total_of_all(&both(one, gone(other))));
+        let went_on = gone(shows(0, &[Delivers(2), Delivers(1), Begins(0)]));
+        assert!(!total_of_survivors(&both(one, went_on)), "it survived that view");
+    }
+
+    #[test]
+    fn survivors_hear_the_same_and_themselves() {
+        let (sender, hears, deaf) = (shows(1, &[Sends, Delivers(1)]), shows(0, &[Delivers(1)]), shows(0, &[]));
+        assert!(agreement(&[sender, hears]) && !agreement(&[sender, deaf]));
+        assert!(agreement(&[gone(sender), deaf]) && !uniform(&[gone(sender), deaf]));
+        assert!(uniform(&[gone(sender), hears]) && uniform(&[gone(sender), gone(deaf)]));
+        assert!(!validity(&[shows(1, &[Sends]), hears]) && validity(&[gone(shows(1, &[Sends])), hears]));
+        assert!(!delivered(&[sender, deaf]) && delivered(&[gone(sender), deaf]));
+    }
+
+    #[test]
+    fn those_who_begin_a_view_have_heard_the_same() {
+        let (hears, deaf) = (shows(0, &[Delivers(1), Begins(0)]), shows(0, &[Begins(0), Delivers(1)]));
+        assert!(view_synchrony(&[hears, hears]) && !view_synchrony(&[hears, deaf]));
+        assert!(!view_synchrony(&[hears, gone(deaf)]), "it was there when the view began");
+        assert!(view_synchrony(&[hears, shows(0, &[])]), "not yet");
+        assert!(!view_synchrony(&[shows(0, &[Astray])]));
+    }
+
+    #[test]
+    fn each_death_makes_a_view() {
+        let (here, there) = (in_views(shows(0, &[])), in_views(shows(0, &[Begins(0)])));
+        assert!(delivered(&[here, here]) && !delivered(&[here, gone(here)]) && delivered(&[there, gone(here)]));
+    }
+}

@@ -23,8 +23,8 @@ const SENDS: u64 = 13;
 /// Those after the first one.
 const VIEWS: [u64; 2] = [14, 15];
 
-const GONE: u64 = 1;
-const VIEWED: u64 = 2;
+pub(super) const GONE: u64 = 1;
+pub(super) const VIEWED: u64 = 2;
 
 /// One thing that a user did or heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@
 )]
 
 mod orders;
+mod slips;
 
 use quorate_check::multicast::Senders;
 use quorate_check::{Checked, Checker, Effort, Findings, Search, Setup, Views};
@@ -26,13 +27,15 @@ fn search() -> Effort {
 /// More than any of these groups has.
 const MOST_STATES: u64 = 3_000_000;
 
-/// A group under test: who sends how much, and what may happen.
+/// A group under test: who sends how much in all, and what may happen.
 #[derive(Clone, Debug)]
 struct Case {
     nodes: usize,
     senders: usize,
     messages: u8,
     crashes: u8,
+    /// Whether they may come in the middle of a sending.
+    cut_short: bool,
     fifo: bool,
     plan: Plan,
     promises: Promises,
@@ -47,6 +50,7 @@ impl Case {
             senders,
             messages,
             crashes: 0,
+            cut_short: true,
             fifo: false,
             plan: Plan { board: 0, ..Plan::new(Group::of_size(nodes)) },
             promises: Promises::RELIABLE,
@@ -54,10 +58,15 @@ impl Case {
         }
     }
 
+    /// The same in views.
+    fn in_views(self) -> Self {
+        Self { promises: Promises { views: true, ..self.promises }, ..self }
+    }
+
     fn setup(&self) -> Setup {
         Setup {
             crashes: self.crashes,
-            cut_short: true,
+            cut_short: self.cut_short,
             fifo: self.fifo,
             views: self.promises.views.then_some(Views { changes: self.crashes, waits: true }),
             ..Setup::new(self.nodes)
@@ -73,7 +82,11 @@ impl Case {
     {
         let plan = Arc::new(self.plan.clone());
         let member = move |me| Member::<O, Board>::new(me, Arc::clone(&plan));
-        if self.promises.views { self.check_nodes(move |me| Viewed::new(me, member(me))) } else { self.check_nodes(member) }
+        if self.promises.views {
+            self.check_nodes(move |me| Viewed::new(me, member(me)))
+        } else {
+            self.check_nodes(member)
+        }
     }
 
     /// Checks, and plays every counterexample before the simulator's judges, which must agree.
