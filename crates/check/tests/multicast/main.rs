@@ -25,7 +25,7 @@ fn search() -> Effort {
 }
 
 /// More than any of these groups has.
-const MOST_STATES: u64 = 3_000_000;
+const MOST_STATES: u64 = 8_000_000;
 
 /// A group under test: who sends how much in all, and what may happen.
 #[derive(Clone, Debug)]

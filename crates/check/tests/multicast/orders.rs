@@ -1,7 +1,7 @@
 //! The orders of the book: each keeps what it promises, whatever happens in whichever order.
 
 use crate::{Case, broken};
-use quorate_check::Findings;
+use quorate_check::{Effort, Findings, Search};
 use quorate_core::multicast::{Causal, Delivery, Fifo, Isis, Plan, Sequencer, Sequencing, Unordered};
 use quorate_sim::multicast::Promises;
 
@@ -99,5 +99,58 @@ fn without_views_a_dead_member_stops_what_waits_for_it_and_nothing_comes_out_of_
         assert!(broken.iter().all(|name| ["agreement", "validity", "delivered"].contains(name)), "{name}: {broken:?}");
         let stops = ["sequencer", "via the sequencer", "isis", "fifo-total", "causal-total"].contains(&name);
         assert_eq!(broken.contains(&"validity"), stops, "{name}");
+    }
+}
+
+/// Orders that make no difference may be left out, and states searched deep first.
+#[test]
+fn other_searches_come_to_the_same_verdicts() {
+    for crashes in [0, 1] {
+        let case = Case { crashes, ..Case::new(3, 2, 2) };
+        let full = Case { effort: Effort { reduce: false, ..case.effort.clone() }, ..case.clone() };
+        let deep = Case { effort: Effort { search: Search::Depth, ..case.effort.clone() }, ..case.clone() };
+        let searches = check_all(&case).into_iter().zip(check_all(&full)).zip(check_all(&deep));
+        for (((name, reduced), (_, full)), (_, deep)) in searches {
+            assert_eq!(broken(&reduced), broken(&full), "{name}");
+            for verdict in deep.verdicts.iter().filter(|verdict| verdict.holds.is_some()) {
+                let is_broken = verdict.holds == Some(false);
+                assert_eq!(is_broken, broken(&full).contains(&verdict.name), "{name}: {}", verdict.name);
+            }
+        }
+    }
+}
+
+/// The figures of `docs/checking.md`: three nodes, of which one may crash.
+#[test]
+#[ignore = "takes minutes"]
+fn figures() {
+    let fifo = |case: Case| Case { fifo: true, ..case };
+    let views = |senders, messages| Case { crashes: 1, ..fifo(Case::new(3, senders, messages).in_views()) };
+    let uniform = |case: Case| {
+        let plan = Plan { delivery: Delivery::Uniform, ..case.plan.clone() };
+        Case { plan, promises: Promises { uniform: true, ..case.promises }, ..case }
+    };
+    let relayed = |case: Case| Case { plan: Plan { relay: true, ..case.plan.clone() }, ..case };
+    for (what, case) in [
+        ("in views, 1 sender, 2 messages", views(1, 2)),
+        ("in views, 2 senders, 2 messages", views(2, 2)),
+        ("in views on links that reorder, 2 senders, 2 messages", Case { fifo: false, ..views(2, 2) }),
+        ("in views, 2 senders, 3 messages", views(2, 3)),
+        ("in views, uniform, 2 senders, 2 messages", uniform(views(2, 2))),
+        ("nobody dies, 3 senders, 3 messages", Case::new(3, 3, 3)),
+        ("without views, passed on, 2 senders, 2 messages", Case { crashes: 1, ..relayed(Case::new(3, 2, 2)) }),
+    ] {
+        println!("{what}");
+        for (name, findings) in check_all(&case) {
+            let (states, fair) = (&findings.states, findings.fair.map_or(0.0, |fair| fair.seconds));
+            let wrong: Vec<_> = findings
+                .verdicts
+                .iter()
+                .filter(|verdict| verdict.holds != Some(true))
+                .map(|v| (v.name, v.holds))
+                .collect();
+            let seconds = states.seconds + fair;
+            println!("| `{name}` | {} | {} | {seconds:.1} | {wrong:?}", states.states, states.generated);
+        }
     }
 }
