@@ -389,12 +389,16 @@ fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Gr
     }
 }
 
-/// What is promised in this experiment. A sender that dies leaves members that disagree, unless its messages are passed on or a view settles
-/// what it left behind; and without views, whoever waits for a dead member waits for ever.
+/// What is promised in this experiment.
 fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
+    promises_of(spec, entry, !spec.can_stop())
+}
+
+/// What is promised, if nobody dies or somebody may. A sender that dies leaves members that disagree, unless its messages are passed on or a
+/// view settles what it left behind; and without views, whoever waits for a dead member waits for ever.
+pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_whole: bool) -> Promises {
     let settings = &spec.settings;
     let views = settings.views.is_some();
-    let is_whole = !spec.can_stop();
     let agrees = views || settings.relay || entry.facts.relays || is_whole;
     let finishes = views || is_whole || !waits_for_others(spec, entry);
     let order = entry.facts.order;
@@ -404,7 +408,8 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
         causal: order.causal,
         total: order.total,
         agreement: agrees && finishes,
-        uniform: settings.delivery == Delivery::Uniform,
+        validity: finishes,
+        uniform: settings.delivery == Delivery::Uniform && finishes,
         delivered: agrees && finishes,
         views,
         contention: !spec.is_scripted()
