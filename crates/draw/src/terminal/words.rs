@@ -102,7 +102,7 @@ mod tests {
 
     fn sent<'a>(to: usize, kind: &'a str, class: Class) -> Done<'a, String> {
         let id = MessageId { sender: NodeId::from_index(0), number: to as u64 };
-        let sent = Sent { id, kind, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &1 };
+        let sent = Sent { id, kind, label: None, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &1 };
         Done::Send { to: NodeId::from_index(to), sent }
     }
 

@@ -175,6 +175,7 @@ impl<O: Observer<String, String>> Tale<O> {
         let sent = Sent {
             id,
             kind,
+            label: None,
             class,
             on_behalf_of: None,
             bytes: 1,
@@ -190,7 +191,7 @@ impl<O: Observer<String, String>> Tale<O> {
         let group = Group::of_size(self.nodes);
         let Some(id) = self.next_id(self.nodes as u64 - 1) else { return };
         let class = Class::Algorithm;
-        let sent = Sent { id, kind, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &kind };
+        let sent = Sent { id, kind, label: None, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &kind };
         self.effect(Done::Multicast { to: &group, sent });
         for (to, id) in quorate_sim::moment::receivers(&group, id) {
             self.under_way.push(Letter { id, to, kind: kind.into(), parcel: None });
