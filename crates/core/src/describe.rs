@@ -47,7 +47,9 @@ pub trait Describe {
 pub enum Medium {
     /// As many messages as there are receivers.
     Unicast,
-    /// One message that everyone hears, as on a shared cable.
+    /// One message that those hear whom it is for.
+    Multicast,
+    /// One message that everyone hears, as on a shared cable; those whom it is not for drop it.
     Broadcast,
 }
 

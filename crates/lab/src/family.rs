@@ -88,7 +88,7 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     }
 
     /// What carries the algorithm's messages to all.
-    fn medium(_entry: &Self::Entry) -> Medium {
+    fn medium(_spec: &Spec<Self>, _entry: &Self::Entry) -> Medium {
         Medium::Unicast
     }
 

@@ -83,7 +83,7 @@ impl Messages {
                 *handled += 1;
             }
         }
-        if self.medium == Medium::Broadcast {
+        if self.medium != Medium::Unicast {
             copies = copies.min(1);
         }
         // A journal may say anything about sizes.

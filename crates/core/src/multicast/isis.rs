@@ -201,6 +201,13 @@ impl<N> Standings<N> {
     }
 }
 
+impl<I> Isis<I> {
+    /// What was not delivered, by what we know of places, agreed or not.
+    pub fn line(&self) -> impl Iterator<Item = MessageId> + '_ {
+        self.line.iter().map(|(_, id)| *id)
+    }
+}
+
 impl<I: Partial> Isis<I> {
     /// IS-1.
     fn propose(&mut self, queue: &HoldBack<I::Tag>, desk: &mut dyn Desk<Word>) {
@@ -291,8 +298,7 @@ impl<I: Partial> Ordering for Isis<I> {
 
     /// IS-4.
     fn next(&self, _queue: &HoldBack<I::Tag>) -> Option<MessageId> {
-        let (_, id) = self.line.first()?;
-        self.is_placed(*id).then_some(*id)
+        self.line().next().filter(|id| self.is_placed(*id))
     }
 
     /// IS-4.

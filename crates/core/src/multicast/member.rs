@@ -34,6 +34,8 @@
 mod chapter;
 mod flush;
 mod newcomer;
+#[cfg(test)]
+mod tests;
 
 pub use chapter::Holdings;
 pub use flush::{Report, Settled};

@@ -6,6 +6,8 @@
 //! with an [`Ordering`] inside that says what may be delivered next.
 
 pub mod causal;
+#[cfg(test)]
+mod drill;
 mod facts;
 pub mod fifo;
 mod hold_back;
@@ -16,6 +18,7 @@ mod ordering;
 mod payload;
 mod plan;
 pub mod sequencer;
+mod several;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -33,6 +36,7 @@ pub use ordering::{Desk, Ordering, Partial, Route, Survey, Tag};
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
 pub use sequencer::Sequencer;
+pub use several::{Addressed, Several};
 pub use state::{Board, State};
 pub use told::Told;
 pub use unordered::Unordered;

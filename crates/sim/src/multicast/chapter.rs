@@ -268,8 +268,12 @@ impl Chapter {
         };
         let (with, without) = if has(node, *key) { (node, other) } else { (other, node) };
         let id = key.named(self.group, self.view);
+        let view = self.view;
         breaches.note(Property::ViewSynchrony, now, message.sent, || {
-            format!("nodes {with} and {without} go together from view {} into view {into}, and only node {with} has delivered {id}", self.view)
+            format!(
+                "nodes {with} and {without} go together from view {view} into view {into}, \
+                 and only node {with} has delivered {id}"
+            )
         });
     }
 

@@ -190,6 +190,7 @@ impl Observer<Command, Event> for Measures {
                 Done::Emit(event) => self.told(*time, *node, event),
                 Done::Send { to, sent } => self.is_sent(*node, std::iter::once(*to), sent),
                 Done::Multicast { to, sent } => self.is_sent(*node, to.iter(), sent),
+                Done::HoldBack { count, .. } => self.held_back(*node, *count as u64),
                 Done::Save(_)
                 | Done::SetTimer { .. }
                 | Done::CancelTimer(_)

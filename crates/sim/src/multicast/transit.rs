@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug)]
 pub(super) struct Transit {
     nodes: usize,
-    /// Those who have been down. Without views nobody waits for them any more.
+    /// Those who have been down. Where there are no views they are no members any more.
     dead: BTreeSet<NodeId>,
     /// Those who are down.
     down: BTreeSet<NodeId>,
-    /// Who may still deliver something in a view. Where nothing is said, everyone who was never down may.
+    /// Who may still deliver something in a view.
     members: BTreeMap<(GroupId, Epoch), BTreeSet<NodeId>>,
     messages: BTreeMap<MessageId, Letter>,
 }
@@ -50,9 +50,8 @@ impl Transit {
     /// Whether somebody has still to deliver something: what one sent who is there, or left in good order; and, if the dead are to be
     /// honoured, what they sent and one who is there has delivered.
     pub(super) fn is_owed(&self, honours_the_dead: bool) -> bool {
-        let is_there = |id: &MessageId, node: &NodeId| match self.members.get(&(id.group, id.view)) {
-            Some(members) => members.contains(node),
-            None => !self.dead.contains(node),
+        let is_there = |id: &MessageId, node: &NodeId| {
+            self.members.get(&(id.group, id.view)).is_some_and(|members| members.contains(node))
         };
         self.messages
             .iter()
@@ -98,7 +97,15 @@ impl Transit {
         self.down.remove(&node);
     }
 
+    /// In a group that has no views, everyone is in its only one who was never down.
+    fn found(&mut self, group: GroupId) {
+        let (nodes, dead) = (self.nodes, &self.dead);
+        let members = || (0..nodes).map(NodeId::from_index).filter(|node| !dead.contains(node)).collect();
+        self.members.entry((group, View::FIRST)).or_insert_with(members);
+    }
+
     fn letter(&mut self, time: Time, id: MessageId) -> &mut Letter {
+        self.found(id.group);
         let letter = || Letter { sent: time, is_told: false, is_safe: true, by: BTreeSet::new() };
         self.messages.entry(id).or_insert_with(letter)
     }
@@ -116,13 +123,10 @@ impl Transit {
 
     fn forget(&mut self, id: MessageId) {
         let Some(letter) = self.messages.get(&id).filter(|letter| letter.is_told) else { return };
-        let is_done = match self.members.get(&(id.group, id.view)) {
-            Some(members) => letter.by.len() >= members.len() && members.is_subset(&letter.by),
-            None => {
-                let has = |node: NodeId| self.dead.contains(&node) || letter.by.contains(&node);
-                letter.by.len() + self.dead.len() >= self.nodes && (0..self.nodes).map(NodeId::from_index).all(has)
-            }
-        };
+        let is_done = self
+            .members
+            .get(&(id.group, id.view))
+            .is_none_or(|members| letter.by.len() >= members.len() && members.is_subset(&letter.by));
         if is_done {
             self.messages.remove(&id);
         }
@@ -153,6 +157,9 @@ impl Transit {
     }
 
     fn quits(&mut self, node: NodeId, group: Option<GroupId>) {
+        if let Some(group) = group {
+            self.found(group);
+        }
         for ((of, _), members) in &mut self.members {
             if group.is_none_or(|group| group == *of) {
                 members.remove(&node);

@@ -119,6 +119,8 @@ fn causal<O: Ordering>(world: &World<O>) -> Result<(), String> {
                     causes.insert(*id, before.clone());
                     before.insert(*id);
                 }
+                // What it heard in a stay that is over, the others need not have.
+                Event::Out { .. } => before.clear(),
                 _ => {}
             }
         }

@@ -18,40 +18,40 @@ use std::string::String;
 use std::vec::Vec;
 
 /// A node in one of its lives.
-pub(super) type Life = (NodeId, Incarnation);
+pub(in crate::multicast) type Life = (NodeId, Incarnation);
 
 type Node<O> = Viewed<Member<O, Board>>;
 
 /// What a seed may do.
 #[derive(Clone, Debug)]
-pub(super) struct Climate {
-    pub(super) steps: usize,
-    pub(super) crashes: usize,
-    pub(super) joins: usize,
-    pub(super) leaves: usize,
-    pub(super) evictions: usize,
+pub(in crate::multicast) struct Climate {
+    pub(in crate::multicast) steps: usize,
+    pub(in crate::multicast) crashes: usize,
+    pub(in crate::multicast) joins: usize,
+    pub(in crate::multicast) leaves: usize,
+    pub(in crate::multicast) evictions: usize,
 }
 
-pub(super) struct World<O: Ordering> {
+pub(in crate::multicast) struct World<O: Ordering> {
     plan: Arc<Plan>,
-    pub(super) nodes: BTreeMap<Life, Node<O>>,
+    pub(in crate::multicast) nodes: BTreeMap<Life, Node<O>>,
     /// What each life told its user.
-    pub(super) logs: BTreeMap<Life, Vec<Event>>,
-    pub(super) dead: BTreeSet<Life>,
+    pub(in crate::multicast) logs: BTreeMap<Life, Vec<Event>>,
+    pub(in crate::multicast) dead: BTreeSet<Life>,
     links: BTreeMap<(Life, Life), VecDeque<<Node<O> as Protocol>::Message>>,
     /// The latest view that was decided, and what each node has still to hear.
-    pub(super) view: View,
+    pub(in crate::multicast) view: View,
     news: BTreeMap<Life, VecDeque<View>>,
     said: u64,
     dice: Dice,
     /// The most that anybody ever kept.
-    pub(super) most_kept: usize,
+    pub(in crate::multicast) most_kept: usize,
 }
 
-pub(super) struct Dice(u64);
+pub(in crate::multicast) struct Dice(u64);
 
 impl Dice {
-    pub(super) fn roll(&mut self, sides: usize) -> usize {
+    pub(in crate::multicast) fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -65,7 +65,7 @@ impl Dice {
 
 impl<O: Ordering> World<O> {
     /// A group of so many founders, of which the last few are not in yet.
-    pub(super) fn new(plan: Plan, seed: u64) -> Self {
+    pub(in crate::multicast) fn new(plan: Plan, seed: u64) -> Self {
         let founders = plan.members.clone();
         let plan = Arc::new(plan);
         let mut world = Self {
@@ -94,7 +94,7 @@ impl<O: Ordering> World<O> {
         self.input(life, Input::Start { durable: (), incarnation: life.1 });
     }
 
-    pub(super) fn input(&mut self, life: Life, input: Input<Node<O>>) {
+    pub(in crate::multicast) fn input(&mut self, life: Life, input: Input<Node<O>>) {
         let Some(node) = self.nodes.get_mut(&life) else { return };
         let mut effects = Vec::new();
         node.step(Time::ZERO, input, &mut Effects::new(&mut effects));
@@ -119,7 +119,7 @@ impl<O: Ordering> World<O> {
         }
     }
 
-    pub(super) fn up(&self) -> Vec<Life> {
+    pub(in crate::multicast) fn up(&self) -> Vec<Life> {
         self.nodes.keys().copied().filter(|life| !self.dead.contains(life)).collect()
     }
 
@@ -133,7 +133,7 @@ impl<O: Ordering> World<O> {
         links.map(|(ends, _)| *ends).collect()
     }
 
-    pub(super) fn arrive(&mut self, (from, to): (Life, Life)) {
+    pub(in crate::multicast) fn arrive(&mut self, (from, to): (Life, Life)) {
         if let Some(message) = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front) {
             self.input(to, Input::Message { from: from.0, message });
         }
@@ -142,6 +142,11 @@ impl<O: Ordering> World<O> {
     /// The next thing that a node hears of the service, perhaps past something that it never hears of.
     fn inform(&mut self, life: Life) {
         let skips = self.dice.roll(4) == 0;
+        self.tell(life, skips);
+    }
+
+    /// The next view that a node hears of, or the latest one.
+    pub(in crate::multicast) fn tell(&mut self, life: Life, skips: bool) {
         let Some(news) = self.news.get_mut(&life) else { return };
         let Some(first) = news.pop_front() else { return };
         let view = if skips { news.drain(..).next_back().unwrap_or(first) } else { first };
@@ -152,14 +157,14 @@ impl<O: Ordering> World<O> {
         }
     }
 
-    pub(super) fn say(&mut self, life: Life) {
+    pub(in crate::multicast) fn say(&mut self, life: Life) {
         self.said += 1;
         let text = format!("{} of {}", self.said, life.0);
         self.input(life, Input::Command(Command::send(Payload::from(text))));
     }
 
     /// What it had sent is lost from some point on, on each link another one.
-    pub(super) fn crash(&mut self, life: Life) {
+    pub(in crate::multicast) fn crash(&mut self, life: Life) {
         self.dead.insert(life);
         self.news.remove(&life);
         for ((from, _), link) in &mut self.links {
@@ -169,8 +174,20 @@ impl<O: Ordering> World<O> {
         }
     }
 
+    /// It dies, and all that it had under way is lost.
+    pub(in crate::multicast) fn cut(&mut self, life: Life) {
+        self.crash(life);
+        self.links.retain(|(from, _), _| *from != life);
+    }
+
+    /// A node that was never there comes in with the next view.
+    pub(in crate::multicast) fn join(&mut self, life: Life) {
+        self.boot(life);
+        self.decide(&[life], &[]);
+    }
+
     /// The service decides the next view: who is dead is out, and these come and go.
-    pub(super) fn decide(&mut self, joins: &[Life], leaves: &[Life]) {
+    pub(in crate::multicast) fn decide(&mut self, joins: &[Life], leaves: &[Life]) {
         let epoch = Epoch(self.view.epoch().0 + 1);
         let gone = |life: &Life| self.dead.contains(life) || leaves.contains(life);
         let stays = self.view.stays().map(|(node, stay)| (node, stay));
@@ -191,7 +208,7 @@ impl<O: Ordering> World<O> {
     }
 
     /// Lets the seed have its say.
-    pub(super) fn storm(&mut self, climate: &Climate) {
+    pub(in crate::multicast) fn storm(&mut self, climate: &Climate) {
         let mut left = climate.clone();
         for _ in 0..climate.steps {
             let up = self.up();
@@ -277,30 +294,40 @@ impl<O: Ordering> World<O> {
     }
 
     /// Nothing happens any more but what must.
-    pub(super) fn peace(&mut self) {
+    pub(in crate::multicast) fn peace(&mut self) {
         self.decide(&[], &[]);
+        self.rest();
+    }
+
+    /// Everything under way arrives, and everyone hears what there is to hear.
+    pub(in crate::multicast) fn rest(&mut self) {
         for _ in 0..1_000_000 {
-            let informed: Vec<_> =
-                self.news.iter().filter(|(_, news)| !news.is_empty()).map(|(life, _)| *life).collect();
-            let busy = self.busy();
-            let choice = self.dice.roll(informed.len() + busy.len());
-            if let Some(life) = informed.get(choice) {
-                self.inform(*life);
-            } else if let Some(ends) = busy.get(choice - informed.len()) {
-                self.arrive(*ends);
-            } else {
+            if !self.step() {
                 return;
             }
         }
         panic!("there is no end of messages");
     }
 
+    /// Something that is under way arrives, if anything is.
+    pub(in crate::multicast) fn step(&mut self) -> bool {
+        let informed: Vec<_> = self.news.iter().filter(|(_, news)| !news.is_empty()).map(|(life, _)| *life).collect();
+        let busy = self.busy();
+        let choice = self.dice.roll(informed.len() + busy.len());
+        if let Some(life) = informed.get(choice) {
+            self.inform(*life);
+        } else if let Some(ends) = choice.checked_sub(informed.len()).and_then(|place| busy.get(place)) {
+            self.arrive(*ends);
+        }
+        !informed.is_empty() || !busy.is_empty()
+    }
+
     /// What each of those is who are in the last view.
-    pub(super) fn members(&self) -> Vec<Life> {
+    pub(in crate::multicast) fn members(&self) -> Vec<Life> {
         self.view.stays().map(|(node, stay)| (node, stay.incarnation)).collect()
     }
 
-    pub(super) fn story(&self) -> String {
+    pub(in crate::multicast) fn story(&self) -> String {
         let mut story = String::new();
         for (life, log) in &self.logs {
             let fate = if self.dead.contains(life) { " (dead)" } else { "" };
@@ -312,7 +339,7 @@ impl<O: Ordering> World<O> {
         story + &format!("in the end: {}\n", self.view)
     }
 
-    pub(super) const fn group(&self) -> &Group {
+    pub(in crate::multicast) const fn group(&self) -> &Group {
         self.view.members()
     }
 }

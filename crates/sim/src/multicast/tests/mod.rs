@@ -48,7 +48,7 @@ enum Act {
 fn tell(observer: &mut impl Observer<Command, Event>, acts: &[Act]) {
     let mut time = Time::ZERO;
     for act in acts {
-        time = time + Duration::from_millis(1);
+        time += Duration::from_millis(1);
         tell_act(observer, time, act);
     }
 }

@@ -7,7 +7,7 @@ use quorate_core::multicast::{GroupId, MessageId};
 use quorate_core::{Epoch, Incarnation, NodeId, Stay, View};
 use std::collections::{BTreeMap, BTreeSet};
 
-const SEEDS: u64 = 20_000;
+const SEEDS: u64 = 8_000;
 
 /// In which order nodes like to deliver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
