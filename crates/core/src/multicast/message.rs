@@ -99,12 +99,9 @@ impl<T: Tag, W: Describe> Describe for Message<T, W> {
             Self::Letter(letter, word) => word.as_ref().and_then(Describe::label).or(Some(letter)),
             Self::Remainder(letter) => Some(letter),
             Self::Word(word) => word.label(),
-            Self::Held(_)
-            | Self::Drain(_)
-            | Self::Complete
-            | Self::Ask { .. }
-            | Self::Piece(_)
-            | Self::Loaded(_) => None,
+            Self::Held(_) | Self::Drain(_) | Self::Complete | Self::Ask { .. } | Self::Piece(_) | Self::Loaded(_) => {
+                None
+            }
         }
     }
 
