@@ -78,12 +78,19 @@ fn the_example_of_vector_clocks_shows_what_waits() {
 #[test]
 fn a_terminal_and_a_sequence_diagram_tell_of_what_waits() {
     let scene = scene_of(3, Window::default(), &example());
-    let text = draw(&scene, &Options { width: 110, ..Options::default() }, plain);
+    let text = draw(&scene, &Options { width: Some(140), ..Options::default() }, &plain);
     assert!(text.contains("holds back 2#1") && text.contains("holds back nothing"), "{text}");
     assert!(text.contains("2#1 (1,1,0)"), "{text}");
     let text = mermaid::draw(&scene);
     let lines: Vec<_> = text.lines().filter(|line| line.contains("n2->>") || line.contains("holds")).collect();
-    expect![].assert_debug_eq(&lines);
+    expect![[r#"
+        [
+            "    n2->>n3: 2#35;1 (1,1,0)",
+            "    Note over n3: 11.000 ms · CA-1 2#35;1 waits: (0,0,0) lacks<br/>1#35;1<br/>holds back 2#35;1",
+            "    n2->>n1: 2#35;1 (1,1,0)",
+            "    Note over n3: 16.000 ms · CA-2 delivers 1#35;1: (0,0,0)<br/>becomes (1,0,0)<br/>DELIVERS 1#35;1 #34;m0#34;<br/>CA-2 delivers 2#35;1: (1,0,0) becomes (1,1,0)<br/>DELIVERS 2#35;1 #34;m1#34;<br/>holds back nothing",
+        ]
+    "#]].assert_debug_eq(&lines);
 }
 
 #[test]
@@ -98,7 +105,7 @@ fn what_is_delivered_as_it_comes_never_waits() {
 fn a_queue_changes_ends_with_its_node_and_goes_over_the_edges() {
     let acts = [
         vec![Act::Wait(1), Act::Timer(1), queue(1, "2#1"), Act::Timer(2), queue(1, "3#9")],
-        vec![Act::Wait(4), Act::Timer(1), queue(2, "2#1, 3#1"), Act::Wait(5), Act::Timer(3), Act::Wait(5)],
+        vec![Act::Wait(4), Act::Timer(1), queue(2, "2#1, 3#1"), Act::Wait(5), Act::Timer(3), told("y"), Act::Wait(5)],
         vec![Act::Crash(1), Act::Wait(5), Act::Start(1, 1), told("is back"), Act::Wait(5), Act::Timer(3), told("x")],
     ];
     let acts = acts.concat();

@@ -100,7 +100,8 @@ impl<'a> Part<'a> {
         let still = |still: &Still| self.part(still.from, still.to).map(|(from, to)| Still { from, to, ..*still });
         let queue = |queue: &Queue| {
             let (from, to) = self.part(queue.from, queue.to)?;
-            (from.order < to.order).then(|| Queue { from, to, ..queue.clone() })
+            // What ends with the first thing of a row was told in the row before.
+            (self.orders.start == 0 || to.order > 0).then(|| Queue { from, to, ..queue.clone() })
         };
         Lane {
             node: lane.node,
