@@ -150,12 +150,26 @@ pub enum Word {
     },
 }
 
+/// `4 for 2#1` is a proposal, and `2#1 at 4.3` what became of it.
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Proposal { id, number } => write!(f, "{number} for {id}"),
+            Self::Agreed { id, priority } => write!(f, "{id} at {priority}"),
+        }
+    }
+}
+
 impl Describe for Word {
     fn kind(&self) -> &'static str {
         match self {
             Self::Proposal { .. } => "proposal",
             Self::Agreed { .. } => "agreed",
         }
+    }
+
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {

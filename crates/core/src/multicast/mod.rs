@@ -32,7 +32,7 @@ pub use hold_back::{HoldBack, Stock};
 pub use isis::Isis;
 pub use member::{Member, Report};
 pub use message::{Letter, Message, MessageOf, Piece};
-pub use ordering::{Desk, Ordering, Partial, Route, Survey};
+pub use ordering::{Desk, Ordering, Partial, Route, Survey, Tag};
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
 pub use sequencer::Sequencer;

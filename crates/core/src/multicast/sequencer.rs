@@ -38,6 +38,7 @@ use crate::node::NodeId;
 use crate::protocol::Never;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use core::fmt;
 
 /// What the book says of it. Beside this are [`FIFO_FACTS`] and [`CAUSAL_FACTS`].
 pub const FACTS: Facts = Facts {
@@ -108,9 +109,20 @@ pub struct Place {
     pub id: MessageId,
 }
 
+/// `2#1 at 3`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.id, self.number)
+    }
+}
+
 impl Describe for Place {
     fn kind(&self) -> &'static str {
         "place"
+    }
+
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
