@@ -249,8 +249,7 @@ fn try_entry(entry: &Entry) {
             let mut views = Spec::<Multicast>::new(entry.name());
             let lease = ViewSettings { lease: Length(Duration::from_millis(100)), ..ViewSettings::default() };
             views.settings.views = Some(ViewSettings { keepalive: Length(Duration::from_millis(20)), ..lease });
-            views.faults =
-                ["crash 2 at 30ms", "restart 2 at 300ms"].map(|fault| fault.parse().unwrap()).into();
+            views.faults = ["crash 2 at 30ms", "restart 2 at 300ms"].map(|fault| fault.parse().unwrap()).into();
             travels(&views);
         }
         Family::Replica => {

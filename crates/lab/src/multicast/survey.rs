@@ -112,9 +112,8 @@ impl Found {
     pub fn is_exact(&self) -> bool {
         let is = |measured: Option<f64>, book: u64| measured == Some(book as f64);
         let book = self.cost.book;
-        let own_is = |own: &Measured| {
-            is(own.messages, book.messages_of_sequencer) && is(own.slowest, book.slowest_of_sequencer)
-        };
+        let own_is =
+            |own: &Measured| is(own.messages, book.messages_of_sequencer) && is(own.slowest, book.slowest_of_sequencer);
         is(self.others.messages, book.messages)
             && is(self.others.slowest, book.slowest)
             && self.own.as_ref().is_none_or(own_is)
@@ -143,7 +142,8 @@ mod tests {
     fn surveys(nodes: usize) -> Vec<Survey> {
         let mut surveys = Vec::new();
         for entry in all().iter().filter_map(Multicast::entry) {
-            let ways: &[_] = if entry.facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
+            let ways: &[_] =
+                if entry.facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
             for sequencing in ways.iter().copied() {
                 for relay in [false, true] {
                     for delivery in [Delivery::Prompt, Delivery::Uniform] {
@@ -189,7 +189,8 @@ mod tests {
     #[test]
     fn formulas_are_those_of_the_textbook() {
         let told = |name: &str, sequencing, relay| {
-            let entry = all().iter().filter_map(Multicast::entry).find(|entry| entry.facts.profile.name == name).unwrap();
+            let entry =
+                all().iter().filter_map(Multicast::entry).find(|entry| entry.facts.profile.name == name).unwrap();
             let found = is_the_books(&Survey { sequencing, relay, ..Survey::of(entry, 5) });
             (found.cost.formula, found.cost.book.messages, found.cost.book.slowest)
         };
