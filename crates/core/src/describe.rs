@@ -3,11 +3,17 @@
 use crate::effects::Parcel;
 use crate::node::NodeId;
 use crate::protocol::Never;
+use core::fmt;
 
 /// How a message presents itself to journals, metrics and diagrams.
 pub trait Describe {
     /// The name of its kind, in lower case: `request`, `reply`.
     fn kind(&self) -> &'static str;
+
+    /// What it is called in a picture, where its kind alone would not tell it from others: `2#1 (0,1,0)`.
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        None
+    }
 
     /// How it is counted.
     fn class(&self) -> Class {

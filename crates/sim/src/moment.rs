@@ -205,6 +205,8 @@ pub struct Sent<'a> {
     pub id: MessageId,
     /// Its kind.
     pub kind: &'a str,
+    /// What it is called in a picture, if its kind is not enough.
+    pub label: Option<&'a dyn fmt::Display>,
     /// How it is counted.
     pub class: Class,
     /// The node whose request it serves.
@@ -226,6 +228,7 @@ impl<'a> Sent<'a> {
         Self {
             id,
             kind: message.kind(),
+            label: message.label(),
             class: message.class(),
             on_behalf_of: message.on_behalf_of(),
             bytes: if sized { postcard::experimental::serialized_size(message).unwrap_or(0) } else { 0 },

@@ -21,7 +21,7 @@
 //! When it fails: as basic multicast; passing on or views mend it. A vector that is not of this group, or counts what was never sent, stops
 //! only the messages of the member that sent it, and none of the others'.
 
-use super::{Book, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, fifo};
+use super::{Book, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, Tag, fifo};
 use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
@@ -74,6 +74,12 @@ impl Causes {
     /// A number that grows from cause to effect.
     fn sum(&self) -> u64 {
         self.0.iter().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+}
+
+impl Tag for Causes {
+    fn words(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
     }
 }
 

@@ -150,12 +150,26 @@ pub enum Word {
     },
 }
 
+/// `4 for 2#1` is a proposal, and `2#1 at 4.3` what became of it.
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Proposal { id, number } => write!(f, "{number} for {id}"),
+            Self::Agreed { id, priority } => write!(f, "{id} at {priority}"),
+        }
+    }
+}
+
 impl Describe for Word {
     fn kind(&self) -> &'static str {
         match self {
             Self::Proposal { .. } => "proposal",
             Self::Agreed { .. } => "agreed",
         }
+    }
+
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
@@ -170,6 +184,7 @@ impl Describe for Word {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Standings<N> {
     /// Where each message stands that it knows of.
+    #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub standing: BTreeMap<MessageId, Standing>,
     /// The greatest number it has seen.
     pub greatest: u64,

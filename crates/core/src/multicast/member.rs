@@ -371,11 +371,11 @@ impl<O: Ordering, S: State> Member<O, S> {
         }
     }
 
-    /// MC-6.
+    /// MC-6. Its user has heard all that it sent itself. From then on it only helps the others, until they go on without it.
     fn depart(&mut self, out: &mut Effects<'_, Self>) {
         let (me, group) = (self.me(), self.plan().id);
         let Stage::Inside(chapter) = &self.stage else { return };
-        if self.leaving == Leaving::Asked && chapter.under_way(me).0 == 0 {
+        if self.leaving == Leaving::Asked && chapter.under_way(me).0 == 0 && chapter.heard_of(me) >= chapter.sent {
             self.leaving = Leaving::Left;
             out.note("MC-6", format_args!("leaves: everyone holds what it sent"));
             out.emit(Event::Left { group });

@@ -1,10 +1,11 @@
 //! What members of a group send each other.
 
-use super::{MessageId, Ordering, Payload};
+use super::{MessageId, Ordering, Payload, Tag};
 use crate::describe::{Class, Describe};
 use crate::group::Epoch;
 use crate::node::NodeId;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// What members of a group send each other: a letter is a multicast, and all else is about letters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,7 +70,15 @@ pub struct Piece {
 /// The messages of members whose order is this one.
 pub type MessageOf<O> = Message<<O as Ordering>::Tag, <O as Ordering>::Word>;
 
-impl<T, W: Describe> Describe for Message<T, W> {
+/// Its name, and what travels with it for its order if that is anything: `2#1 (0,1,0)`.
+impl<T: Tag> fmt::Display for Letter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.id.fmt(f)?;
+        self.tag.words().map_or(Ok(()), |words| write!(f, " {words}"))
+    }
+}
+
+impl<T: Tag, W: Describe> Describe for Message<T, W> {
     fn kind(&self) -> &'static str {
         match self {
             Self::Letter(..) => "letter",
@@ -81,6 +90,18 @@ impl<T, W: Describe> Describe for Message<T, W> {
             Self::Ask { .. } => "ask",
             Self::Piece(_) => "piece",
             Self::Loaded(_) => "loaded",
+        }
+    }
+
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        match self {
+            // A word that travels with a message names that too.
+            Self::Letter(letter, word) => word.as_ref().and_then(Describe::label).or(Some(letter)),
+            Self::Remainder(letter) => Some(letter),
+            Self::Word(word) => word.label(),
+            Self::Held(_) | Self::Drain(_) | Self::Complete | Self::Ask { .. } | Self::Piece(_) | Self::Loaded(_) => {
+                None
+            }
         }
     }
 

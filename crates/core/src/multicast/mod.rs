@@ -32,7 +32,7 @@ pub use hold_back::{HoldBack, Stock};
 pub use isis::Isis;
 pub use member::{Member, Report};
 pub use message::{Letter, Message, MessageOf, Piece};
-pub use ordering::{Desk, Ordering, Partial, Route, Survey};
+pub use ordering::{Desk, Ordering, Partial, Route, Survey, Tag};
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
 pub use sequencer::Sequencer;
@@ -198,13 +198,6 @@ pub enum Event {
     },
     /// The command made no sense now; nothing changed.
     Refused(Refusal),
-}
-
-impl Event {
-    /// Whether the node has nothing more to do in its only group, and asks to be let out.
-    pub const fn departs(&self) -> bool {
-        matches!(self, Self::Left { group: GroupId::ONLY })
-    }
 }
 
 impl fmt::Display for Event {

@@ -17,7 +17,7 @@ use core::hash::Hash;
 /// that one lets through.
 pub trait Ordering: Clone + fmt::Debug + Eq + Hash {
     /// What travels with a message.
-    type Tag: Clone + fmt::Debug + Eq + Hash;
+    type Tag: Tag + Clone + fmt::Debug + Eq + Hash;
     /// What members tell each other about places in the order, beside the messages.
     type Word: Clone + fmt::Debug + Eq + Hash + Describe;
     /// What a member knows of places in the order, as it tells the others when the view ends.
@@ -72,6 +72,19 @@ pub trait Ordering: Clone + fmt::Debug + Eq + Hash {
 pub trait Partial: Ordering<Word = Never> {
     /// Whether of two messages of these members, with what travelled with them, the first is delivered before the second everywhere.
     fn precedes(earlier: (MessageId, &Self::Tag), later: (MessageId, &Self::Tag), members: &Group) -> bool;
+}
+
+/// What travels with a message for its order.
+pub trait Tag {
+    /// How that looks beside the message's name, if there is anything to see.
+    fn words(&self) -> Option<&dyn fmt::Display>;
+}
+
+/// Nothing needs to travel with a message whose name says all.
+impl Tag for () {
+    fn words(&self) -> Option<&dyn fmt::Display> {
+        None
+    }
 }
 
 /// The way of a message to all.

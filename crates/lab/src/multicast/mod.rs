@@ -257,6 +257,7 @@ impl FamilyLab for Multicast {
     fn properties(spec: &Spec<Self>, entry: &MulticastEntry, _care: Care) -> Properties {
         let also = Promises::of(&spec.settings.judge);
         let properties = Properties::new(spec.nodes, promises(spec, entry)).watching(also);
+        let properties = properties.patient(settling(spec).unwrap_or_default());
         static_groups(spec)
             .into_iter()
             .fold(properties, |properties, (group, members)| properties.among(group, members))
@@ -279,11 +280,10 @@ impl FamilyLab for Multicast {
         spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(4)))
     }
 
-    /// In views the network never falls quiet, since leases are renewed.
+    /// In views the network never falls quiet, since leases are renewed. It is given the time that the last view needs to begin.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
-        let settle = if spec.settings.views.is_some() { Duration::ZERO } else { usual.settle };
-        Limits { settle, ..usual }
+        Limits { settle: settling(spec).unwrap_or(usual.settle), ..usual }
     }
 
     fn views(spec: &Spec<Self>) -> Option<Views> {
@@ -350,6 +350,11 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
+/// How long a view may take to begin everywhere, the state of newcomers included.
+fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
+    spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
+}
+
 /// The groups and who is in them.
 fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.groups.is_empty() {
@@ -384,12 +389,16 @@ fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Gr
     }
 }
 
-/// What is promised in this experiment. A sender that dies leaves members that disagree, unless its messages are passed on or a view settles
-/// what it left behind; and without views, whoever waits for a dead member waits for ever.
+/// What is promised in this experiment.
 fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
+    promises_of(spec, entry, !spec.can_stop())
+}
+
+/// What is promised, if nobody dies or somebody may. A sender that dies leaves members that disagree, unless its messages are passed on or a
+/// view settles what it left behind; and without views, whoever waits for a dead member waits for ever.
+pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_whole: bool) -> Promises {
     let settings = &spec.settings;
     let views = settings.views.is_some();
-    let is_whole = !spec.can_stop();
     let agrees = views || settings.relay || entry.facts.relays || is_whole;
     let finishes = views || is_whole || !waits_for_others(spec, entry);
     let order = entry.facts.order;
@@ -399,7 +408,8 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
         causal: order.causal,
         total: order.total,
         agreement: agrees && finishes,
-        uniform: settings.delivery == Delivery::Uniform,
+        validity: finishes,
+        uniform: settings.delivery == Delivery::Uniform && finishes,
         delivered: agrees && finishes,
         views,
         contention: !spec.is_scripted()

@@ -9,6 +9,7 @@ use quorate_core::{Class, Duration, NodeId, Span, Time};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use std::fmt::Display;
 use std::io::{BufRead, Read};
 
 /// Why a journal cannot be read. Nothing that was shown before is wrong.
@@ -324,10 +325,11 @@ fn show_effect<C, E>(
     }
 }
 
-fn sent<'a>(id: crate::moment::MessageId, manner: &'a Manner<String>, body: &'a Raw) -> Sent<'a> {
+fn sent<'a>(id: crate::moment::MessageId, manner: &'a Manner<String, String>, body: &'a Raw) -> Sent<'a> {
     Sent {
         id,
         kind: &manner.kind,
+        label: manner.label.as_ref().map(|label| label as &dyn Display),
         class: manner.class,
         on_behalf_of: manner.on_behalf_of,
         bytes: manner.bytes,

@@ -69,6 +69,11 @@ impl<O: Ordering> Chapter<O> {
         }
     }
 
+    /// How many of a member's messages the user was told of.
+    pub(super) fn heard_of(&self, sender: NodeId) -> u64 {
+        self.members().place_of(sender).and_then(|place| self.heard.get(place)).copied().unwrap_or(0)
+    }
+
     /// Counts what has become ripe. At most `room` messages of a sender are held that the user was not told of, so that a member whose
     /// user is slow, or has no state yet, slows the senders down. Says whether there is anything new.
     pub(super) fn ripen(&mut self, me: NodeId, room: u64) -> bool {
@@ -160,6 +165,7 @@ pub struct Holdings<O: Ordering> {
     /// Which view.
     pub view: crate::group::Epoch,
     /// What it keeps, with what travelled with it.
+    #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub held: BTreeMap<MessageId, O::Tag>,
     /// Up to which message of each sender everyone holds all.
     pub floor: BTreeMap<NodeId, u64>,

@@ -192,7 +192,7 @@ impl<O: Ordering> World<O> {
     pub(in crate::multicast) fn decide(&mut self, joins: &[Life], leaves: &[Life]) {
         let epoch = Epoch(self.view.epoch().0 + 1);
         let gone = |life: &Life| self.dead.contains(life) || leaves.contains(life);
-        let stays = self.view.stays().map(|(node, stay)| (node, stay));
+        let stays = self.view.stays();
         let stays = stays.filter(|(node, stay)| !gone(&(*node, stay.incarnation)));
         let mut stays: Vec<_> = stays.collect();
         stays.extend(joins.iter().map(|life| (life.0, Stay { incarnation: life.1, since: epoch })));

@@ -92,8 +92,8 @@ pub trait InViews: Protocol<Durable = ()> {
         false
     }
 
-    /// Whether this tells the user that the node has nothing more to do in its group, so that it asks to be let out.
-    fn departs(_event: &Self::Event) -> bool {
+    /// Whether the node has nothing more to do in its group, so that it asks to be let out, and never to be let in again.
+    fn departs(&self) -> bool {
         false
     }
 
