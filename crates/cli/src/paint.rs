@@ -37,6 +37,7 @@ pub(crate) fn ink(ink: Ink, text: &str) -> String {
         Ink::Part(Sort::Rule) => "36",
         Ink::Part(Sort::Send) => "33",
         Ink::Part(Sort::Control) => "2",
+        Ink::Part(Sort::Queue) => "34",
         Ink::Part(Sort::Event) => "1;32",
         Ink::Part(Sort::World) => "35",
     };

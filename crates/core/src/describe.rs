@@ -3,11 +3,17 @@
 use crate::effects::Parcel;
 use crate::node::NodeId;
 use crate::protocol::Never;
+use core::fmt;
 
 /// How a message presents itself to journals, metrics and diagrams.
 pub trait Describe {
     /// The name of its kind, in lower case: `request`, `reply`.
     fn kind(&self) -> &'static str;
+
+    /// What it is called in a picture, where its kind alone would not tell it from others: `2#1 (0,1,0)`.
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        None
+    }
 
     /// How it is counted.
     fn class(&self) -> Class {
@@ -41,7 +47,9 @@ pub trait Describe {
 pub enum Medium {
     /// As many messages as there are receivers.
     Unicast,
-    /// One message that everyone hears, as on a shared cable.
+    /// One message that those hear whom it is for.
+    Multicast,
+    /// One message that everyone hears, as on a shared cable; those whom it is not for drop it.
     Broadcast,
 }
 

@@ -76,6 +76,13 @@ pub enum Note<'a> {
     },
     /// The part of a node that keeps the membership tells the rest of it something.
     Told(Told<'a>),
+    /// What waits in a node's hold-back queue has changed.
+    HoldBack {
+        /// How many messages wait now.
+        count: usize,
+        /// Which.
+        names: fmt::Arguments<'a>,
+    },
 }
 
 /// What a node learns of its membership.
@@ -182,6 +189,11 @@ impl<'a, P: Protocol> Effects<'a, P> {
     /// Notes for the journal what the part of a node that keeps the membership tells the rest.
     pub fn note_told(&mut self, told: Told<'_>) {
         self.sink.note(Note::Told(told));
+    }
+
+    /// Notes for the journal what waits in the hold-back queue now.
+    pub fn note_hold_back(&mut self, count: usize, names: fmt::Arguments<'_>) {
+        self.sink.note(Note::HoldBack { count, names });
     }
 
     /// Passes on a note that came from further inside.

@@ -17,6 +17,11 @@ impl Group {
         Self((0..size).map(NodeId::from_index).collect())
     }
 
+    /// A group of nobody.
+    pub fn nobody() -> Self {
+        Self::of_size(0)
+    }
+
     /// How many members there are.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -46,10 +46,13 @@ mod group;
 pub mod local;
 pub mod membership;
 mod model;
+pub mod multicast;
 pub mod mutex;
 mod node;
 #[cfg(feature = "postcard")]
 pub mod packed;
+#[cfg(feature = "serde")]
+mod pairs;
 mod protocol;
 #[cfg(test)]
 mod rehearsal;

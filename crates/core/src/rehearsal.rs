@@ -42,6 +42,16 @@ impl Cue for crate::election::Command {
     }
 }
 
+impl Cue for crate::multicast::Command {
+    fn of_word(word: &str) -> Option<Self> {
+        match word {
+            "send" => Some(Self::send("x")),
+            "leave" => Some(Self::leave()),
+            _ => None,
+        }
+    }
+}
+
 /// Plays a script to a group of nodes and tells what each step did.
 pub(crate) fn rehearse<P>(nodes: usize, make: impl Fn(NodeId, Group) -> P, script: &str) -> String
 where

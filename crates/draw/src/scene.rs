@@ -3,8 +3,10 @@
 //! Every text in it comes from a journal or from an algorithm and has gone through
 //! [`clean`](quorate_sim::words::clean): it has no control characters, and may have anything else.
 
+mod queue;
 mod views;
 
+pub use queue::Queue;
 pub use views::{Era, Lease, Still, Stillness};
 
 use quorate_core::{Class, Epoch, NodeId, Time};
@@ -78,6 +80,8 @@ pub struct Lane {
     pub leases: Vec<Lease>,
     /// While it does nothing in its group, if that has views.
     pub stills: Vec<Still>,
+    /// What waits in its hold-back queue while that is not empty, in the order of beginnings.
+    pub queues: Vec<Queue>,
 }
 
 /// How a node stands for a while.
@@ -193,8 +197,10 @@ pub enum Blow {
 pub struct Arrow {
     /// Which transmission.
     pub id: MessageId,
-    /// Its name.
+    /// Its kind.
     pub kind: String,
+    /// What it is called, if its kind is not enough.
+    pub label: Option<String>,
     /// How it is counted.
     pub class: Class,
     /// Whether it repeats a parcel that was sent before.
@@ -213,6 +219,13 @@ pub struct Arrow {
     pub tail: Tail,
     /// Where it ends.
     pub head: Head,
+}
+
+impl Arrow {
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.kind)
+    }
 }
 
 /// Where a message begins.

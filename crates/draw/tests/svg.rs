@@ -1,6 +1,10 @@
 //! Space-time diagrams: what is drawn is there, is text, and is in nobody's way.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
+mod common;
+
+use common::{check_layout, parsed};
 use quorate_core::{NodeId, Time};
 use quorate_draw::Window;
 use quorate_draw::scene::{Arrow, Breach, Head, Heading, Scene, Step, Tail};
@@ -47,114 +51,6 @@ fn rough(seed: u64) -> Spec<Mutex> {
     ];
     spec.until = Some("90ms".parse().unwrap());
     spec
-}
-
-/// An element of an SVG with its text.
-struct Text {
-    class: String,
-    x: f64,
-    y: f64,
-    middle: bool,
-    text: String,
-}
-
-/// Goes through an SVG, and fails if it is not well-formed. Returns its size and all texts, with the rows' shifts in their
-/// places.
-fn parsed(svg: &str) -> ((f64, f64), Vec<Text>) {
-    let mut open: Vec<(String, f64)> = Vec::new();
-    let mut texts: Vec<Text> = Vec::new();
-    let mut size = None;
-    let mut rest = svg;
-    while let Some(start) = rest.find('<') {
-        let content = unescaped(&rest[..start]);
-        if let Some((name, _)) = open.last() {
-            if name == "text"
-                && let Some(text) = texts.last_mut()
-            {
-                text.text.push_str(&content);
-            }
-        } else {
-            assert!(content.trim().is_empty(), "text outside of everything: {content}");
-        }
-        let end = start + rest[start..].find('>').expect("a tag without an end");
-        let tag = &rest[start + 1..end];
-        rest = &rest[end + 1..];
-        if let Some(name) = tag.strip_prefix('/') {
-            let (expected, _) = open.pop().expect("a closing tag too many");
-            assert_eq!(name, expected);
-            continue;
-        }
-        let (name, attributes) = tag.trim_end_matches('/').split_once(' ').unwrap_or((tag.trim_end_matches('/'), ""));
-        let attributes = attributes_of(attributes);
-        let get = |name: &str| attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-        let number = |name: &str| get(name).map(|value| value.parse::<f64>().expect("a number"));
-        let shift = open.last().map_or(0.0, |(_, shift)| *shift)
-            + get("transform")
-                .and_then(|value| value.strip_prefix("translate(0 "))
-                .map_or(0.0, |y| y.trim_end_matches(')').parse().unwrap());
-        if name == "svg" {
-            size = Some((number("width").unwrap(), number("height").unwrap()));
-        }
-        if name == "text" {
-            let (x, y) = (number("x").unwrap(), number("y").unwrap() + shift);
-            let class = get("class").unwrap_or_default().to_owned();
-            texts.push(Text { class, x, y, middle: get("text-anchor") == Some("middle"), text: String::new() });
-        }
-        if !tag.ends_with('/') {
-            open.push((name.to_owned(), shift));
-        }
-    }
-    assert!(open.is_empty(), "{:?} are not closed", open.iter().map(|(name, _)| name).collect::<Vec<_>>());
-    (size.expect("no size"), texts)
-}
-
-fn attributes_of(text: &str) -> Vec<(String, String)> {
-    let mut attributes = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        let (name, after) = rest.split_once("=\"").unwrap_or_else(|| panic!("no attribute: {rest}"));
-        assert!(name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-:".contains(letter)), "{name}");
-        let (value, after) = after.split_once('"').expect("a value without an end");
-        attributes.push((name.to_owned(), unescaped(value)));
-        rest = after.trim();
-    }
-    attributes
-}
-
-fn unescaped(text: &str) -> String {
-    assert!(!text.chars().any(|letter| letter.is_control() && letter != '\n' && letter != '\t'), "{text:?}");
-    for entity in text.split('&').skip(1) {
-        let known = ["amp;", "lt;", "gt;", "quot;", "#39;"];
-        assert!(known.iter().any(|known| entity.starts_with(known)), "a bare & before {entity}");
-    }
-    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
-    text.replace("&amp;", "&")
-}
-
-/// Where a text is at least: no letters are narrower than this on the whole.
-fn area(text: &Text) -> (f64, f64, f64, f64) {
-    let size = match text.class.as_str() {
-        "title" => 20.0,
-        "node" => 15.0,
-        "clock mono" => 11.0,
-        _ => 11.5,
-    };
-    let width = text.text.chars().count() as f64 * size * 0.42;
-    let left = if text.middle { text.x - width / 2.0 } else { text.x };
-    (left, text.y - size * 0.7, left + width, text.y)
-}
-
-fn check_layout(svg: &str, what: &str) {
-    let ((width, height), texts) = parsed(svg);
-    for (index, text) in texts.iter().enumerate() {
-        let (left, top, right, bottom) = area(text);
-        assert!(left >= 0.0 && right <= width && top >= 0.0 && bottom <= height, "{what}: '{}' is cut off", text.text);
-        for other in &texts[..index] {
-            let (l, t, r, b) = area(other);
-            let meet = left < r && l < right && top < b && t < bottom;
-            assert!(!meet, "{what}: '{}' [{}] lies on '{}' [{}]", text.text, text.class, other.text, other.class);
-        }
-    }
 }
 
 #[test]

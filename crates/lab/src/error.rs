@@ -102,6 +102,29 @@ pub enum LabError {
         /// How many nodes there are.
         nodes: usize,
     },
+    /// A sender, or a member of a group, that does not exist.
+    #[error("--senders or --groups names node {node}, but {}.", only(*nodes))]
+    NoSuchSender {
+        /// The node.
+        node: quorate_core::NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// A way by a sequencer, without one.
+    #[error("'{name}' has no sequencer that messages could go by: leave --sequencing out.")]
+    NoSequencer {
+        /// The algorithm.
+        name: String,
+    },
+    /// Nobody could ever send.
+    #[error("With a --window of 0 nobody could send anything; --window 64 is usual.")]
+    NoWindow,
+    /// Nobody can leave a group that never changes.
+    #[error("A group without views never changes, and nobody can leave it: add --views.")]
+    NoWayOut,
+    /// A group that keeps its membership itself is the only one.
+    #[error("Members that keep their membership themselves are in one group: leave --groups out, or --membership.")]
+    SeveralGroupsOfReplicas,
     /// An option of elections of another kind.
     #[error("--{option} means nothing to '{name}': it is for elections {of}.")]
     ForeignOption {

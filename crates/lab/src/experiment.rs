@@ -127,7 +127,7 @@ impl<F: FamilyLab> Judges<F> {
     pub(crate) fn new(spec: &Spec<F>, entry: &'static F::Entry) -> Self {
         Self {
             spec: spec.clone(),
-            messages: Messages::on(F::medium(entry), spec.nodes),
+            messages: Messages::on(F::medium(spec, entry), spec.nodes),
             measures: F::measures(spec, entry),
             properties: F::properties(spec, entry, Care::Figures),
             stopped: None,

@@ -220,6 +220,14 @@ impl<F: FamilyLab> Spec<F> {
         find(&self.algorithm).and_then(F::entry).is_some_and(|entry| F::copes_with_loss(self, entry))
     }
 
+    /// Whether a node may stop, for a while or for good, or be cut off.
+    pub(crate) fn can_stop(&self) -> bool {
+        let stops = |timed: &TimedFault| {
+            matches!(timed.fault, Fault::Crash { .. } | Fault::Pause { .. } | Fault::Disk { .. } | Fault::Cut(_))
+        };
+        !self.random_faults.is_empty() || self.all_faults().any(stops)
+    }
+
     /// Whether nothing goes wrong.
     pub(crate) fn is_calm(&self) -> bool {
         !self.can_lose() && self.random_faults.is_empty() && self.all_faults().next().is_none()

@@ -67,6 +67,9 @@ impl Describe for AnyMessage {
     fn kind(&self) -> &'static str {
         self.0.kind()
     }
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        self.0.label()
+    }
     fn class(&self) -> Class {
         self.0.class()
     }

@@ -1,6 +1,7 @@
 //! The table: one line an algorithm.
 
 mod elections;
+mod multicasts;
 mod mutual_exclusion;
 
 use crate::codec::AnyCodec;
@@ -8,6 +9,7 @@ use crate::erased::{Erasable, ErasableWrite, Erased, Parts};
 use quorate_core::about::Profile;
 use quorate_core::election;
 use quorate_core::membership::Terms;
+use quorate_core::multicast;
 use quorate_core::mutex;
 use quorate_core::wrap::Viewed;
 use quorate_core::{Bounds, Group, NodeId, WriteOf};
@@ -27,6 +29,9 @@ pub type MutexNode = Erased<mutex::Command, mutex::Event>;
 /// A node of any election algorithm.
 pub type ElectionNode = Erased<election::Command, election::Event>;
 
+/// A node of any ordered multicast.
+pub type MulticastNode = Erased<multicast::Command, multicast::Event>;
+
 /// The state machine on top of any replicated log here: a map of registers whose clients may ask again without harm.
 pub type ReplicaMachine = Once<Registers>;
 
@@ -41,16 +46,22 @@ pub enum Family {
     Mutex,
     /// One node is chosen, and everyone learns which.
     Election,
+    /// What one says reaches all, in an order.
+    Multicast,
     /// One log on many nodes, and a state machine on top of it.
     Replica,
 }
 
 impl Family {
+    /// All of them, in the order in which lists show them.
+    pub const ALL: [Self; 4] = [Self::Mutex, Self::Election, Self::Multicast, Self::Replica];
+
     /// Its name as users read it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mutex => "mutex",
             Self::Election => "election",
+            Self::Multicast => "multicast",
             Self::Replica => "replica",
         }
     }
@@ -68,6 +79,8 @@ pub enum Entry {
     Mutex(MutexEntry),
     /// An election.
     Election(ElectionEntry),
+    /// An ordered multicast.
+    Multicast(MulticastEntry),
     /// A replicated log.
     Replica(ReplicaEntry),
 }
@@ -83,6 +96,7 @@ impl Entry {
         match self {
             Self::Mutex(_) => Family::Mutex,
             Self::Election(_) => Family::Election,
+            Self::Multicast(_) => Family::Multicast,
             Self::Replica(_) => Family::Replica,
         }
     }
@@ -92,6 +106,7 @@ impl Entry {
         match self {
             Self::Mutex(entry) => &entry.facts.profile,
             Self::Election(entry) => &entry.facts.profile,
+            Self::Multicast(entry) => &entry.facts.profile,
             Self::Replica(entry) => entry.profile,
         }
     }
@@ -101,6 +116,7 @@ impl Entry {
         match self {
             Self::Mutex(entry) => entry.codec,
             Self::Election(entry) => entry.codec,
+            Self::Multicast(entry) => entry.plain.codec,
             Self::Replica(entry) => entry.codec,
         }
     }
@@ -151,6 +167,42 @@ pub struct ElectionEntry {
     /// Makes a node.
     pub make: fn(NodeId, &Arc<election::Plan>) -> ElectionNode,
     /// How its messages and its disk become bytes.
+    pub codec: AnyCodec,
+}
+
+/// An ordered multicast.
+pub struct MulticastEntry {
+    /// What the book says of it.
+    pub facts: &'static multicast::Facts,
+    /// In a group that never changes.
+    pub plain: MulticastForm,
+    /// In views that nodes are told from outside.
+    pub told: MulticastForm,
+    /// Makes nodes that keep the membership themselves, by a replicated log, on these terms and with this seed.
+    pub member: fn(NodeId, &Arc<multicast::Plan>, u64, Terms) -> MulticastNode,
+    /// How the messages and disks of such nodes become bytes.
+    pub member_codec: AnyCodec,
+    /// In several groups that never change.
+    pub several: SeveralForm,
+    /// In several groups, in views that nodes are told from outside.
+    pub several_told: SeveralForm,
+}
+
+/// An ordered multicast in one group.
+#[derive(Clone, Copy)]
+pub struct MulticastForm {
+    /// Makes a node.
+    pub make: fn(NodeId, &Arc<multicast::Plan>) -> MulticastNode,
+    /// How its messages become bytes.
+    pub codec: AnyCodec,
+}
+
+/// An ordered multicast in several groups.
+#[derive(Clone, Copy)]
+pub struct SeveralForm {
+    /// Makes a node that is in those of these groups that it is a member of.
+    pub make: fn(NodeId, &[Arc<multicast::Plan>]) -> MulticastNode,
+    /// How its messages become bytes.
     pub codec: AnyCodec,
 }
 
@@ -239,6 +291,7 @@ where
 static ALGORITHMS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let mut entries = mutual_exclusion::algorithms();
     entries.extend(elections::algorithms());
+    entries.extend(multicasts::algorithms());
     entries.push(replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings))));
     entries
 });
@@ -246,6 +299,7 @@ static ALGORITHMS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
 static FIXTURES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let mut entries = mutual_exclusion::fixtures();
     entries.extend(elections::fixtures());
+    entries.extend(multicasts::fixtures());
     entries.extend([
         replica::<WrongLog>(const { &LogFlaw::EarlyAck.profile() }, |me, settings| {
             spoilt(me, settings, LogFlaw::EarlyAck)
@@ -288,15 +342,15 @@ pub fn fixtures() -> &'static [Entry] {
 pub fn form(name: &str, options: &[(&str, &str)]) -> Option<&'static Entry> {
     let has = |entry: &Entry, option: &str, value: &str| match entry {
         Entry::Mutex(entry) => entry.facts.form.iter().any(|choice| (choice.option, choice.value) == (option, value)),
-        Entry::Election(_) | Entry::Replica(_) => false,
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => false,
     };
     let of = |entry: &Entry| match entry {
         Entry::Mutex(entry) => entry.facts.algorithm(),
-        Entry::Election(_) | Entry::Replica(_) => entry.name(),
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => entry.name(),
     };
     let specials = |entry: &Entry| match entry {
         Entry::Mutex(entry) => entry.facts.form.iter().filter(|choice| !choice.usual).count(),
-        Entry::Election(_) | Entry::Replica(_) => 0,
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => 0,
     };
     let asked = find(name)?;
     // Whoever names a form itself gets that form; its options must not say otherwise.

@@ -25,6 +25,8 @@ pub enum Stream {
     Seating = 7,
     /// What elections compare.
     Attributes = 8,
+    /// Who says what to whom and when.
+    Multicasts = 9,
 }
 
 /// A seeded stream of chance.

@@ -4,7 +4,7 @@
 //!
 //! - a [`World`] holds the nodes, the network between them, their clocks and disks;
 //! - an [`Observer`](moment::Observer) sees every [`Moment`](moment::Moment): the [`journal`] is one, so are the
-//!   [`metrics`] and each family's properties ([`mutex`], [`election`]);
+//!   [`metrics`] and each family's properties ([`mutex`], [`election`], [`multicast`]);
 //! - [`run`](run::run) lets the users of a family ask until they are served;
 //! - [`settings`] are the small languages in which people describe all that.
 
@@ -16,6 +16,7 @@ pub mod journal;
 pub mod linear;
 pub mod metrics;
 pub mod moment;
+pub mod multicast;
 pub mod mutex;
 mod network;
 pub mod property;

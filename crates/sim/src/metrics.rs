@@ -83,7 +83,7 @@ impl Messages {
                 *handled += 1;
             }
         }
-        if self.medium == Medium::Broadcast {
+        if self.medium != Medium::Unicast {
             copies = copies.min(1);
         }
         // A journal may say anything about sizes.
@@ -135,7 +135,8 @@ impl<C, E> Observer<C, E> for Messages {
             | Done::Emit(_)
             | Done::Rule { .. }
             | Done::Handed { .. }
-            | Done::Told(_) => {}
+            | Done::Told(_)
+            | Done::HoldBack { .. } => {}
         }
     }
 }

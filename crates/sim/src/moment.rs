@@ -189,6 +189,13 @@ pub enum Done<'a, E> {
     },
     /// The part of a node that keeps the membership tells the rest of it something.
     Told(Told<'a>),
+    /// What waits in the node's hold-back queue has changed.
+    HoldBack {
+        /// How many messages wait now.
+        count: usize,
+        /// Which.
+        names: fmt::Arguments<'a>,
+    },
 }
 
 /// A message that leaves.
@@ -198,6 +205,8 @@ pub struct Sent<'a> {
     pub id: MessageId,
     /// Its kind.
     pub kind: &'a str,
+    /// What it is called in a picture, if its kind is not enough.
+    pub label: Option<&'a dyn fmt::Display>,
     /// How it is counted.
     pub class: Class,
     /// The node whose request it serves.
@@ -219,6 +228,7 @@ impl<'a> Sent<'a> {
         Self {
             id,
             kind: message.kind(),
+            label: message.label(),
             class: message.class(),
             on_behalf_of: message.on_behalf_of(),
             bytes: if sized { postcard::experimental::serialized_size(message).unwrap_or(0) } else { 0 },

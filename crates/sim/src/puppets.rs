@@ -247,6 +247,7 @@ where
             Note::Rule { rule, text } => Done::Rule { rule, text },
             Note::Handed { from, parcel } => Done::Handed { from, parcel },
             Note::Told(told) => Done::Told(told),
+            Note::HoldBack { count, names } => Done::HoldBack { count, names },
         });
     }
 }

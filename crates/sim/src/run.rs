@@ -38,6 +38,8 @@ pub enum What<C> {
     CommandAnyLife(C),
     /// Hear [`News::Alarm`], whether the node is up or down.
     Alarm,
+    /// Have the node let out of its group, for good in its present life. A node that keeps its membership itself sees to that itself.
+    Depart,
 }
 
 impl<C> Default for Plan<C> {
@@ -65,6 +67,11 @@ impl<C> Plan<C> {
     /// Gives a node this command at that instant, whichever life of it that finds.
     pub fn command_any_life(&mut self, at: Time, node: NodeId, command: C) {
         self.0.push(Planned { at, node, what: What::CommandAnyLife(command) });
+    }
+
+    /// Has a node let out of its group at that instant.
+    pub fn depart(&mut self, at: Time, node: NodeId) {
+        self.0.push(Planned { at, node, what: What::Depart });
     }
 
     /// Lets a node's user hear [`News::Alarm`] at that instant, whether the node is up or down.
@@ -124,6 +131,7 @@ where
                 What::CommandThisLife(command) => world.command_this_life(at, node, command),
                 What::CommandAnyLife(command) => world.command(at, node, command),
                 What::Alarm => world.wake(at, node),
+                What::Depart => world.depart(node),
             }
         }
         if workload.is_done() && !world.has_plans() {

@@ -20,6 +20,8 @@ pub enum Sort {
     Send,
     /// An acknowledgement, a repetition, a timer: what the algorithm itself does not see.
     Control,
+    /// What waits in its hold-back queue.
+    Queue,
     /// What it told its user.
     Event,
     /// What the world did.
@@ -67,13 +69,29 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
         Done::CancelTimer(timer) => (Sort::Control, format!("cancels timer {}", json(timer))),
         Done::Emit(event) => (Sort::Event, clean(&event.to_string()).into_owned()),
         Done::Rule { rule, text } => (Sort::Rule, format!("{} {}", clean(rule), clean(&text.to_string()))),
+        Done::HoldBack { count, names } => (Sort::Queue, queue(*count, &names.to_string())),
         // A rule says it in words.
         Done::Handed { .. } | Done::Told(_) => return None,
     })
 }
 
+/// Nobody reads more letters of a queue in a line.
+const MOST_NAMES: usize = 120;
+
+/// What waits in a hold-back queue.
+fn queue(count: usize, names: &str) -> String {
+    match names.char_indices().nth(MOST_NAMES) {
+        _ if count == 0 => "holds back nothing".into(),
+        Some((end, _)) => format!("holds back {count}: {}…", clean(&names[..end])),
+        None => format!("holds back {}", clean(names)),
+    }
+}
+
 fn transmission(sent: &Sent<'_>, to: &str) -> (Sort, String) {
-    let kind = clean(sent.kind);
+    let kind = match sent.label {
+        Some(label) => Cow::Owned(format!("{} {}", clean(sent.kind), clean(&label.to_string()))),
+        None => clean(sent.kind),
+    };
     match (sent.class, sent.again) {
         (Class::Control, true) => (Sort::Control, format!("{kind} again → {to}")),
         (Class::Control, false) => (Sort::Control, format!("{kind} → {to}")),

@@ -235,11 +235,11 @@ impl<P: Succession> InViews for P {
         }
     }
 
-    fn extended(until: Time) -> Event {
-        Event::Extended { until }
+    fn extended(until: Time) -> Option<Event> {
+        Some(Event::Extended { until })
     }
 
-    fn lost() -> Event {
+    fn lost(&self) -> Event {
         Event::Lost
     }
 

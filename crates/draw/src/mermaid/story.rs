@@ -215,7 +215,7 @@ impl<'a> Story<'a> {
         }
         let told = step.parts.iter().filter(|(sort, _)| match sort {
             Sort::Rule => self.detail == Detail::All,
-            Sort::Event => true,
+            Sort::Event | Sort::Queue => true,
             Sort::Input | Sort::Send | Sort::Control | Sort::World => false,
         });
         lines.extend(told.map(|(_, text)| text.clone()));
@@ -299,7 +299,7 @@ impl<'a> Story<'a> {
             fate,
         ];
         let remarks: Vec<String> = remarks.into_iter().flatten().collect();
-        let mut text = escaped(&arrow.kind);
+        let mut text = escaped(arrow.name());
         if !remarks.is_empty() {
             text = format!("{text} ({})", escaped(&remarks.join(", ")));
         }

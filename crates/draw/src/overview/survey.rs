@@ -201,7 +201,8 @@ impl Survey {
             | Done::Emit(_)
             | Done::Rule { .. }
             | Done::Handed { .. }
-            | Done::Told(_) => {}
+            | Done::Told(_)
+            | Done::HoldBack { .. } => {}
         }
     }
 

@@ -55,7 +55,8 @@ impl Count {
 
     fn sends(&mut self, to: NodeId, id: MessageId, parcel: Option<Parcel>) {
         let class = Class::Algorithm;
-        let sent = Sent { id, kind: "", class, on_behalf_of: None, bytes: 0, parcel, again: false, body: &() };
+        let sent =
+            Sent { id, kind: "", label: None, class, on_behalf_of: None, bytes: 0, parcel, again: false, body: &() };
         self.effect(id.sender, Done::Send { to, sent });
     }
 

@@ -45,9 +45,8 @@ impl Pending {
                 self.sent.extend(receivers(to, sent.id).map(|(to, id)| (to, id, sent.parcel)));
             }
             Done::Handed { from, parcel } => self.handed.push((*from, *parcel)),
-            Done::Told(_) => {}
-            Done::Emit(_) | Done::Rule { .. } => self.seen = true,
-            Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) => {}
+            Done::Emit(_) | Done::Rule { .. } | Done::HoldBack { .. } => self.seen = true,
+            Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) | Done::Told(_) => {}
         }
         if self.shown
             && let Some((_, text)) = words::effect(effect)

@@ -81,7 +81,12 @@ impl Draft {
                 self.events.push(text.clone());
             }
             Done::Send { .. } | Done::Multicast { .. } => self.sends = true,
-            Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) | Done::Handed { .. } | Done::Told(_) => {}
+            Done::Save(_)
+            | Done::SetTimer { .. }
+            | Done::CancelTimer(_)
+            | Done::Handed { .. }
+            | Done::Told(_)
+            | Done::HoldBack { .. } => {}
         }
         self.parts.push((sort, text));
     }
@@ -97,7 +102,8 @@ impl Draft {
     pub(super) fn is_plain(&self, founding: bool) -> bool {
         let without_saying = |rule: &str| founding && [LET_IN, BEGINS].contains(&rule);
         let membership = self.sort != News::Step;
-        membership && !self.sends && !self.loses && self.rules.iter().all(|(rule, _)| without_saying(rule))
+        let queues = self.parts.iter().any(|(sort, _)| *sort == Sort::Queue);
+        membership && !self.sends && !self.loses && !queues && self.rules.iter().all(|(rule, _)| without_saying(rule))
     }
 
     pub(super) fn finish(self, lane: usize, role: Role, logical: u64, vector: Option<Vec<u64>>) -> Step {

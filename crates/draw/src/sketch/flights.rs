@@ -24,6 +24,7 @@ pub(super) struct Flights {
 pub(super) struct Letter {
     from: NodeId,
     kind: Rc<str>,
+    label: Option<Rc<str>>,
     class: Class,
     again: bool,
     body: Rc<str>,
@@ -37,7 +38,9 @@ impl Letter {
         let again = sent.again;
         let report = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
         let kind = Rc::from(&*shortened(&words::clean(sent.kind), MOST_KIND));
-        Self { from, kind, class: sent.class, again, body, report }
+        let label = |label: String| Rc::from(&*shortened(&words::clean(&label), MOST_KIND));
+        let label = sent.label.map(|words| label(words.to_string()));
+        Self { from, kind, label, class: sent.class, again, body, report }
     }
 }
 
@@ -47,6 +50,7 @@ pub(super) struct Flight {
     from: NodeId,
     to: NodeId,
     kind: Rc<str>,
+    label: Option<Rc<str>>,
     class: Class,
     again: bool,
     body: Rc<str>,
@@ -63,18 +67,19 @@ pub(super) struct Flight {
 
 impl Flight {
     pub(super) fn new(to: NodeId, letter: &Letter, tail: Option<Tail>) -> Self {
-        let Letter { from, kind, class, again, body, report } = letter;
+        let Letter { from, kind, label, class, again, body, report } = letter;
         let (from, class, again, report) = (*from, *class, *again, *report);
-        let (kind, body) = (Rc::clone(kind), Rc::clone(body));
-        Self { from, to, kind, class, again, body, report, tail, arrow: None, copies: 1, landed: false }
+        let (kind, label, body) = (Rc::clone(kind), label.clone(), Rc::clone(body));
+        Self { from, to, kind, label, class, again, body, report, tail, arrow: None, copies: 1, landed: false }
     }
 
     /// Its arrow, if both of its ends have lanes.
     pub(super) fn arrow(&self, lanes: &Lanes, id: MessageId, tail: Tail, head: Head) -> Option<Arrow> {
         let (from, to) = (lanes.index(self.from)?, lanes.index(self.to)?);
         let (kind, body) = (self.kind.to_string(), self.body.to_string());
+        let label = self.label.as_deref().map(str::to_owned);
         let Self { class, again, report, .. } = *self;
-        Some(Arrow { id, kind, class, again, copy: false, body, report, from, to, tail, head })
+        Some(Arrow { id, kind, label, class, again, copy: false, body, report, from, to, tail, head })
     }
 }
 

@@ -79,7 +79,7 @@ impl Lanes {
 }
 
 fn lane(node: NodeId, spans: Vec<Span>) -> Lane {
-    Lane { node, spans, leases: Vec::new(), stills: Vec::new() }
+    Lane { node, spans, leases: Vec::new(), stills: Vec::new(), queues: Vec::new() }
 }
 
 fn spans(first: Stand, changes: &[(Place, Stand)], from: Place, to: Place) -> Vec<Span> {
@@ -106,7 +106,10 @@ pub(super) fn drop_idle(scene: &mut Scene) {
     let steps = scene.steps.iter().map(|step| step.lane);
     let marks = scene.marks.iter().filter_map(|mark| mark.lane);
     let ends = scene.arrows.iter().flat_map(|arrow| [arrow.from, arrow.to]);
-    let stands = |lane: &Lane| lane.spans.iter().any(|span| !matches!(span.role, Role::Idle | Role::Follows));
+    let stands = |lane: &Lane| {
+        let holds = !lane.queues.is_empty();
+        holds || lane.spans.iter().any(|span| !matches!(span.role, Role::Idle | Role::Follows))
+    };
     let standing = scene.lanes.iter().enumerate().filter(|(_, lane)| stands(lane)).map(|(index, _)| index);
     for lane in steps.chain(marks).chain(ends).chain(standing) {
         if let Some(busy) = busy.get_mut(lane) {

@@ -8,6 +8,7 @@ mod clocks;
 mod draft;
 mod flights;
 mod lanes;
+mod queues;
 mod views;
 
 use crate::Window;
@@ -18,6 +19,7 @@ use clocks::Clocks;
 use draft::Draft;
 use flights::{Flight, Flights, Letter};
 use lanes::{Lanes, Stand};
+use queues::{Queues, Waiting};
 use quorate_core::{NodeId, Time};
 use quorate_sim::journal::Header;
 use quorate_sim::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken, receivers};
@@ -81,6 +83,7 @@ pub struct Sketch<C, E> {
     lanes: Lanes,
     bands: Bands,
     views: Views,
+    queues: Queues,
     flights: Flights,
     survey: Survey,
     /// The step in hand, if it is in the window.
@@ -107,6 +110,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
             roles: Roles::new(header.nodes, stands),
             bands: Bands::default(),
             views: Views::new(&members),
+            queues: Queues::default(),
             flights: Flights::default(),
             draft: None,
             line: 1,
@@ -139,6 +143,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         scene.arrows = self.flights.finish();
         scene.lanes = self.lanes.finish(Place { time: from, order: 0 }, Place { time: to, order: count });
         self.views.finish(&mut scene);
+        self.queues.finish(&mut scene, Place { time: to, order: count });
         // Whoever was asked for is shown.
         if self.options.window.nodes.is_empty() {
             lanes::drop_idle(&mut scene);
@@ -186,6 +191,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         if !std::mem::replace(&mut self.begun, true) {
             self.lanes.begin(|node| Stand::of(&self.roles, node));
             self.views.begin();
+            self.queues.begin(Place { time: self.options.window.from.unwrap_or_default(), order: 0 });
         }
     }
 
@@ -219,10 +225,14 @@ impl<C: Display, E: Display> Sketch<C, E> {
             self.flights = Flights::default();
             self.lanes.forget();
             self.views.forget();
+            self.queues.forget();
         }
     }
 
     fn input(&mut self, time: Time, node: NodeId, input: &Taken<'_, C>) {
+        if let Taken::Start { .. } = input {
+            self.holds(time, node, Waiting::default());
+        }
         if !self.shows(time) {
             if let Taken::Message { id, .. } = input {
                 self.flights.land(*id, node);
@@ -234,6 +244,15 @@ impl<C: Display, E: Display> Sketch<C, E> {
             draft.cause = Cause::Message(self.receive(*id, node));
         }
         self.draft = self.lanes.index(node).map(|_| draft);
+    }
+
+    /// This waits in a node's hold-back queue after the step or mark in hand.
+    fn holds(&mut self, time: Time, node: NodeId, waiting: Waiting) {
+        if !self.options.window.is_after(time)
+            && let Some(lane) = self.lanes.index(node)
+        {
+            self.queues.change(lane, self.place(time), waiting);
+        }
     }
 
     /// A message arrives with the step in hand; returns its arrow, unless its other end is not shown.
@@ -280,6 +299,10 @@ impl<C: Display, E: Display> Sketch<C, E> {
     }
 
     fn world(&mut self, time: Time, what: &Happening<'_>) {
+        // What waits is in memory.
+        if let Happening::Crashed { node, .. } | Happening::Ended { node } = what {
+            self.holds(time, *node, Waiting::default());
+        }
         match what {
             Happening::Lost { id, to, why } => {
                 let at = self.place(time);
@@ -328,6 +351,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
             | Done::Rule { .. }
             | Done::Handed { .. }
             | Done::Told(_) => {}
+            Done::HoldBack { count, names } => self.holds(time, node, Waiting::new(*count, &names.to_string())),
         }
         if let Some(draft) = &mut self.draft {
             draft.add(effect);

@@ -4,6 +4,7 @@ use super::boxes::{self, Area, Boxes};
 use super::canvas::{Canvas, Number};
 use super::sheet::Sheet;
 use super::text::{bold, shortened};
+use super::trays;
 use crate::lettering::Escaped;
 use crate::scene::{Arrow, Head, Scene, Tail};
 use crate::style::SERIES;
@@ -97,7 +98,8 @@ pub(super) fn place<'a>(scene: &'a Scene, sheet: &mut Sheet) -> (Vec<Drawn<'a>>,
     };
     let mut drawn: Vec<Drawn<'a>> = scene.arrows.iter().enumerate().filter_map(ends).collect();
     let segments = Segments::new(drawn.iter().map(|drawn| (drawn.from, drawn.to)).collect());
-    let mut missing = 0;
+    // What waits stands where no arrow goes through it, if there is such a place.
+    let mut missing = trays::place(scene, sheet, |area| segments.across(area, None));
     // Of all the reports to one view, the first that has room is named.
     let mut reported: BTreeSet<Epoch> = BTreeSet::new();
     for (index, drawn) in drawn.iter_mut().enumerate() {
@@ -124,7 +126,7 @@ pub(super) fn place<'a>(scene: &'a Scene, sheet: &mut Sheet) -> (Vec<Drawn<'a>>,
 }
 
 fn name(arrow: &Arrow) -> String {
-    let name = shortened(&arrow.kind, MOST_LETTERS);
+    let name = shortened(arrow.name(), MOST_LETTERS);
     match (arrow.copy, arrow.again) {
         (true, _) => format!("{name} (copy)"),
         (false, true) => format!("{name} again"),
@@ -145,7 +147,7 @@ fn best(boxes: &Boxes, index: usize, segments: &Segments, wide: f64) -> Option<P
                 continue;
             }
             // A name beside its arrow is second choice.
-            let crossed = segments.across(&area, index) + usize::from(shift != 0.0);
+            let crossed = segments.across(&area, Some(index)) + usize::from(shift != 0.0);
             if found.is_none_or(|(least, _)| crossed < least) {
                 found = Some((crossed, at));
             }
@@ -174,10 +176,10 @@ impl Segments {
         Self { all, columns }
     }
 
-    /// How many others run through an area.
-    fn across(&self, area: &Area, index: usize) -> usize {
+    /// How many run through an area, but for this one.
+    fn across(&self, area: &Area, index: Option<usize>) -> usize {
         let near = boxes::columns(area.left, area.right).filter_map(|column| self.columns.get(&column)).flatten();
-        let mut near: Vec<usize> = near.copied().filter(|other| *other != index).collect();
+        let mut near: Vec<usize> = near.copied().filter(|other| Some(*other) != index).collect();
         near.sort_unstable();
         near.dedup();
         near.iter().filter_map(|other| self.all.get(*other)).filter(|(from, to)| area.is_crossed(*from, *to)).count()
@@ -320,8 +322,9 @@ fn title(scene: &Scene, arrow: &Arrow) -> String {
     let node = |lane: usize| scene.lanes.get(lane).map_or_else(String::new, |lane| lane.node.to_string());
     let when =
         |step: usize| scene.steps.get(step).map_or_else(String::new, |step| millis(scene.shown(step.place.time)));
-    let mut text =
-        format!("{}: node {} → node {} (message {})", name(arrow), node(arrow.from), node(arrow.to), arrow.id);
+    let kind = if arrow.label.is_some() { format!("{} ", shortened(&arrow.kind, MOST_LETTERS)) } else { String::new() };
+    let (name, from, to) = (name(arrow), node(arrow.from), node(arrow.to));
+    let mut text = format!("{kind}{name}: node {from} → node {to} (message {})", arrow.id);
     text.push_str(&match arrow.tail {
         Tail::Step(step) => format!("\nsent at {} ms", when(step)),
         Tail::Before => "\nsent before this picture".into(),

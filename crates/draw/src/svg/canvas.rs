@@ -10,6 +10,8 @@ pub(super) struct Canvas {
     body: String,
     /// Whether there are views, which need a style of their own.
     views: bool,
+    /// Whether there are hold-back queues, which need one too.
+    trays: bool,
 }
 
 /// A coordinate, with one decimal place at most.
@@ -38,6 +40,11 @@ impl Canvas {
     /// Makes room in the style for views.
     pub(super) fn has_views(&mut self, views: bool) {
         self.views = views;
+    }
+
+    /// Makes room in the style for hold-back queues.
+    pub(super) fn has_trays(&mut self, trays: bool) {
+        self.trays = trays;
     }
 
     /// Adds markup as it is.
@@ -86,10 +93,11 @@ impl Canvas {
         let (name, description) = (Escaped(name), Escaped(description));
         let (variables, body) = (variables(theme), self.body);
         let (view_style, view_patterns) = if self.views { (VIEW_STYLE, VIEW_PATTERNS) } else { ("", "") };
+        let tray_style = if self.trays { TRAY_STYLE } else { "" };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} \
              {height}\" role=\"img\" aria-label=\"{name}\">\n<title>{name}</title>\n<desc>{description}</desc>\n<style>\
-             {variables}\n{STYLE}{view_style}text{{font-family:{SANS}}}.mono{{font-family:{MONO}}}</style>\n{PATTERNS}{view_patterns}\
+             {variables}\n{STYLE}{view_style}{tray_style}text{{font-family:{SANS}}}.mono{{font-family:{MONO}}}</style>\n{PATTERNS}{view_patterns}\
              <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n{body}</svg>\n"
         )
     }
@@ -149,6 +157,10 @@ const VIEW_STYLE: &str = "\
 .frozen{fill:url(#ice);stroke:var(--series-8);stroke-opacity:.5;stroke-width:1}.ice-stripe{stroke:var(--series-8);stroke-opacity:.4;stroke-width:2}\
 .frozen-word{font-size:11px;font-weight:600;fill:var(--series-8);paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}\
 .over{fill:var(--chosen);fill-opacity:.28}.report{stroke-width:1.2;stroke-opacity:.75}\n";
+
+const TRAY_STYLE: &str = "\
+.tray{fill:var(--series-5);fill-opacity:.14}.tray-edge{stroke:var(--series-5);stroke-width:1.2;stroke-opacity:.8}\
+.chip{fill:var(--paper);stroke:var(--series-5);stroke-width:1.2}.chip-name{font-size:11px;font-weight:600}\n";
 
 #[cfg(test)]
 mod tests {

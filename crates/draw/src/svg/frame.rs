@@ -9,6 +9,7 @@ use super::lanes;
 use super::rows::Row;
 use super::sheet::{BAND_ROW, Depth, MARGIN, Sheet};
 use super::text::width;
+use super::trays;
 use crate::scene::Scene;
 use quorate_core::Time;
 use quorate_sim::words::millis;
@@ -82,7 +83,9 @@ impl<'a> Frame<'a> {
                 canvas.line("leader", from, to);
             }
         }
+        trays::draw(canvas, scene, sheet);
         arrows::draw(canvas, whole, &row.arrows, kinds, arrows);
+        trays::draw_chips(canvas, sheet);
         lanes::draw_steps(canvas, scene, sheet);
         for text in &sheet.texts {
             canvas.text(text.class, text.at, Anchor::Start, &text.text);

@@ -32,6 +32,7 @@ enum Sign {
     Frozen,
     Outside,
     Loses,
+    HeldBack,
 }
 
 /// Draws the legend from this height on, in this width; returns where it ends.
@@ -110,6 +111,8 @@ fn signs(scene: &Scene, kinds: &Kinds) -> Vec<(Sign, String)> {
     add(arrows(|arrow| arrow.copy), Sign::Copy, "a copy that the network made");
     let shared = |arrow: &Arrow| arrow.class == Class::Control && !arrow.again && kinds.manner(&arrow.kind) == "arrow";
     add(scene.arrows.iter().any(shared), Sign::Control, "control message");
+    let holds = scene.lanes.iter().any(|lane| !lane.queues.is_empty());
+    add(holds, Sign::HeldBack, "held back");
     signs.extend(view_signs(scene));
     signs
 }
@@ -170,5 +173,9 @@ fn swatch(canvas: &mut Canvas, sign: &Sign, (x, y): (f64, f64)) {
         }
         Sign::Outside => canvas.line("outside", (x, y), (x + 26.0, y)),
         Sign::Loses => cross(canvas, middle, 5.5),
+        Sign::HeldBack => {
+            canvas.rectangle("tray", (x, y - 6.5), (26.0, 13.0), 4.0);
+            canvas.rectangle("chip", (x + 4.0, y - 4.5), (14.0, 9.0), 3.0);
+        }
     }
 }

@@ -18,6 +18,7 @@ mod page;
 mod rows;
 mod sheet;
 mod text;
+mod trays;
 mod views;
 
 use crate::scene::Scene;

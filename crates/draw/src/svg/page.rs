@@ -64,6 +64,7 @@ fn broken(scene: &Scene, scale: Scale, most: f64) -> Vec<Row> {
 fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>], missing: usize) -> String {
     let mut canvas = Canvas::default();
     canvas.has_views(!scene.eras.is_empty());
+    canvas.has_trays(scene.lanes.iter().any(|lane| !lane.queues.is_empty()));
     let kinds = Kinds::of(scene);
     let name = &scene.heading.algorithm;
     let detail = wrapped(&scene.heading.detail, 13.0, f64::from(options.width) * 0.75);

@@ -1,6 +1,6 @@
 //! Breaks a long scene into rows, as music is broken into lines.
 
-use crate::scene::{Arrow, Band, Cause, Era, Head, Lane, Lease, Mark, Place, Scene, Span, Step, Still, Tail};
+use crate::scene::{Arrow, Band, Cause, Era, Head, Lane, Lease, Mark, Place, Queue, Scene, Span, Step, Still, Tail};
 use quorate_core::Time;
 use quorate_sim::moment::Loss;
 use std::ops::Range;
@@ -98,11 +98,17 @@ impl<'a> Part<'a> {
         let span = |span: &Span| Span { from: self.place(span.from), to: self.place(span.to), ..*span };
         let lease = |lease: &Lease| self.part(lease.from, lease.to).map(|(from, to)| Lease { from, to, ..*lease });
         let still = |still: &Still| self.part(still.from, still.to).map(|(from, to)| Still { from, to, ..*still });
+        let queue = |queue: &Queue| {
+            let (from, to) = self.part(queue.from, queue.to)?;
+            // What ends with the first thing of a row was told in the row before.
+            (self.orders.start == 0 || to.order > 0).then(|| Queue { from, to, ..queue.clone() })
+        };
         Lane {
             node: lane.node,
             spans: lane.spans.iter().filter(touches).map(span).collect(),
             leases: lane.leases.iter().filter_map(lease).collect(),
             stills: lane.stills.iter().filter_map(still).collect(),
+            queues: lane.queues.iter().filter_map(queue).collect(),
         }
     }
 

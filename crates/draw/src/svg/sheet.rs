@@ -4,6 +4,7 @@ use super::axis::{Axis, Scale};
 use super::boxes::{Area, Boxes};
 use super::notes::{self, Beside};
 use super::text::width;
+use super::trays::{self, Chips};
 use super::{Clocks, Options};
 use crate::scene::Scene;
 use quorate_sim::words::millis;
@@ -50,8 +51,10 @@ pub(super) struct Sheet {
     pub(super) boxes: Boxes,
     /// How far to the right anything reaches.
     pub(super) reach: f64,
+    /// What waits in hold-back queues, where that is told.
+    pub(super) chips: Vec<Chips>,
     /// How much leases take below each lane.
-    leases: f64,
+    pub(super) leases: f64,
 }
 
 /// A text beside a lane.
@@ -84,6 +87,7 @@ impl Sheet {
             top,
             bottom: top,
             boxes: Boxes::default(),
+            chips: Vec::new(),
             leases: if scene.eras.is_empty() { 0.0 } else { LEASES },
         };
         for lane in 0..scene.lanes.len() {
@@ -91,14 +95,14 @@ impl Sheet {
             let above = notes::above(scene, lane, &sheet.axis);
             let below = notes::below(scene, lane, depth, &sheet.axis);
             let between = if scene.lanes.len() > MANY { BETWEEN_MANY } else { BETWEEN };
-            sheet.lane(clock_texts, above, below, between);
+            sheet.lane(clock_texts, above, below, (between, trays::height(scene, lane)));
         }
         sheet.bottom += 14.0;
         sheet
     }
 
-    /// Adds a lane with these texts.
-    fn lane(&mut self, clocks: Vec<Beside>, above: Vec<Beside>, below: Vec<Beside>, between: f64) {
+    /// Adds a lane with these texts, that far from the one before, and with so much room for what waits.
+    fn lane(&mut self, clocks: Vec<Beside>, above: Vec<Beside>, below: Vec<Beside>, (between, tray): (f64, f64)) {
         let (clock_rows, clock_levels) = packed(&clocks, 3);
         let (above_rows, above_levels) = packed(&above, 3);
         let (below_rows, below_levels) = packed(&below, 4);
@@ -107,7 +111,7 @@ impl Sheet {
         let bottom = y + RIBBON + self.leases;
         self.boxes.take(Area { left: 0.0, right: self.axis.right + 30.0, top: y - RIBBON, bottom });
         let up = |level: usize| y - RIBBON - 5.0 - level as f64 * ROW;
-        let leases = self.leases;
+        let leases = self.leases + tray;
         let down = |level: usize| y + RIBBON + leases + 14.0 + level as f64 * ROW;
         let lead_up = |x: f64, level: usize| (level > 0).then(|| ((x, y - RIBBON), (x, up(level) + 3.0)));
         let lead_down = |x: f64, level: usize| (level > 0).then(|| ((x, y + RIBBON), (x, down(level) - 11.0)));

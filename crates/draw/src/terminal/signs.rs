@@ -111,7 +111,7 @@ pub(super) const AGAIN: char = '↻';
 
 /// The name on an arrow.
 pub(super) fn label(arrow: &Arrow) -> String {
-    let mut label = arrow.kind.clone();
+    let mut label = arrow.name().to_owned();
     if arrow.again {
         label.push(AGAIN);
     }

@@ -75,7 +75,7 @@ fn addressed(ink: Ink, text: &str) -> Option<(&str, &str)> {
         Ink::Part(Sort::Send) => true,
         // What a node does for itself may have any text in it. A message that is called like that is told by itself.
         Ink::Part(Sort::Control) => !OWN.iter().any(|own| text.starts_with(own)),
-        Ink::Part(Sort::Input | Sort::Rule | Sort::Event | Sort::World)
+        Ink::Part(Sort::Input | Sort::Rule | Sort::Queue | Sort::Event | Sort::World)
         | Ink::Role(_)
         | Ink::Message
         | Ink::Control
@@ -102,7 +102,8 @@ mod tests {
 
     fn sent<'a>(to: usize, kind: &'a str, class: Class) -> Done<'a, String> {
         let id = MessageId { sender: NodeId::from_index(0), number: to as u64 };
-        let sent = Sent { id, kind, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &1 };
+        let sent =
+            Sent { id, kind, label: None, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &1 };
         Done::Send { to: NodeId::from_index(to), sent }
     }
 

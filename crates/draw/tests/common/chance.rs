@@ -35,10 +35,13 @@ pub(crate) fn act(nodes: u32) -> impl Strategy<Value = Act> {
     ];
     let rules = ["VW-1", "VW-2", "VW-3", "VW-5", "VW-6"].map(String::from).to_vec();
     let rule = prop_oneof![sample::select(rules), hostile()];
+    let queue = prop_oneof![hostile(), Just("2#1, 3#2@4, 1#17".to_owned()), Just(String::new())];
     let effects = prop_oneof![
         (who(), hostile(), class).prop_map(|(to, kind, class)| Act::Send(to, kind, class)),
         (who(), hostile(), 0..4u64).prop_map(|(to, kind, number)| Act::Parcel(to, kind, number)),
         hostile().prop_map(Act::Multicast),
+        hostile().prop_map(Act::Letter),
+        (0..4usize, queue).prop_map(|(count, names)| Act::Queue(count, names)),
         (rule, hostile()).prop_map(|(rule, text)| Act::Rule(rule, text)),
         told.prop_map(Act::Emit),
         (who(), 0..4u64).prop_map(|(from, number)| Act::Hand(from, number)),

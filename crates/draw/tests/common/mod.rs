@@ -2,11 +2,13 @@
 
 mod chance;
 mod hostile;
+mod markup;
 mod runs;
 mod tale;
 
 pub(crate) use chance::{act, any_tale};
 pub(crate) use hostile::hostile;
+pub(crate) use markup::{check_layout, parsed};
 pub(crate) use runs::Contest;
 pub(crate) use tale::{Act, Tale, header};
 

@@ -35,6 +35,10 @@ pub(crate) enum Act {
     Send(u32, String, Class),
     /// The step sends a message to all others.
     Multicast(String),
+    /// The step sends a letter that is called this to all others.
+    Letter(String),
+    /// So many messages with these names wait in the hold-back queue after this step.
+    Queue(usize, String),
     /// The step sends a frame with a parcel of this number.
     Parcel(u32, String, u64),
     /// The step applies a rule.
@@ -126,7 +130,11 @@ impl<O: Observer<String, String>> Tale<O> {
             Act::Hand(from, number) => self.effect(Done::Handed { from: node(*from), parcel: parcel(*number) }),
             Act::Send(to, kind, class) => self.send(node(*to), kind, *class, None),
             Act::Parcel(to, kind, number) => self.send(node(*to), kind, Class::Algorithm, Some(parcel(*number))),
-            Act::Multicast(kind) => self.multicast(kind),
+            Act::Multicast(kind) => self.multicast(kind, None),
+            Act::Letter(label) => self.multicast("letter", Some(label)),
+            Act::Queue(count, names) => {
+                self.effect(Done::HoldBack { count: *count, names: format_args!("{names}") });
+            }
             Act::Rule(rule, text) => self.effect(Done::Rule { rule, text: format_args!("{text}") }),
             Act::Emit(text) => self.effect(Done::Emit(text)),
             Act::Set => self.effect(Done::SetTimer { timer: &"tick", span: Span::between(ms(1), ms(2)) }),
@@ -175,6 +183,7 @@ impl<O: Observer<String, String>> Tale<O> {
         let sent = Sent {
             id,
             kind,
+            label: None,
             class,
             on_behalf_of: None,
             bytes: 1,
@@ -186,11 +195,13 @@ impl<O: Observer<String, String>> Tale<O> {
         self.under_way.push(Letter { id, to, kind: kind.into(), parcel });
     }
 
-    fn multicast(&mut self, kind: &str) {
+    fn multicast(&mut self, kind: &str, label: Option<&String>) {
         let group = Group::of_size(self.nodes);
         let Some(id) = self.next_id(self.nodes as u64 - 1) else { return };
         let class = Class::Algorithm;
-        let sent = Sent { id, kind, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &kind };
+        let label = label.map(|label| label as &dyn std::fmt::Display);
+        let (on_behalf_of, parcel, again) = Default::default();
+        let sent = Sent { id, kind, label, class, on_behalf_of, bytes: 1, parcel, again, body: &kind };
         self.effect(Done::Multicast { to: &group, sent });
         for (to, id) in quorate_sim::moment::receivers(&group, id) {
             self.under_way.push(Letter { id, to, kind: kind.into(), parcel: None });

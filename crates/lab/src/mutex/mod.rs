@@ -2,11 +2,10 @@
 
 mod upheaval;
 mod users;
-mod views;
 mod weather;
 
+pub use crate::views::{Keeper, ViewSettings};
 pub use users::Users;
-pub use views::{Keeper, ViewSettings};
 
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge, Place};
@@ -29,6 +28,7 @@ use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
 use quorate_sim::settings::{Chance, Latency};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// At most one node inside at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl FamilyLab for Mutex {
     fn entry(entry: &'static Entry) -> Option<&'static MutexEntry> {
         match entry {
             Entry::Mutex(entry) => Some(entry),
-            Entry::Election(_) | Entry::Replica(_) => None,
+            Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => None,
         }
     }
 
@@ -136,7 +136,7 @@ impl FamilyLab for Mutex {
         entry.facts.model == Model::Synchronous
     }
 
-    fn medium(entry: &MutexEntry) -> Medium {
+    fn medium(_spec: &Spec<Self>, entry: &MutexEntry) -> Medium {
         entry.facts.medium
     }
 
@@ -145,7 +145,10 @@ impl FamilyLab for Mutex {
             return Err(LabError::NoSuchGroup { name: spec.algorithm.clone(), nodes: spec.nodes, sizes });
         }
         if let Some(views) = &spec.settings.views {
-            views.validate(spec, entry)?;
+            if entry.views.is_none() {
+                return Err(LabError::NoViews { name: spec.algorithm.clone() });
+            }
+            views.validate()?;
         }
         match spec.settings.requesters.iter().find(|node| node.index() >= spec.nodes) {
             Some(node) => Err(LabError::NoSuchRequester { node: *node, nodes: spec.nodes }),
@@ -174,8 +177,8 @@ impl FamilyLab for Mutex {
         command.ok_or_else(|| unheard(words, Self::COMMANDS, "acquire, try, share, cancel or release"))
     }
 
-    fn in_script(command: &Command) -> Option<&'static str> {
-        Some(command.name())
+    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+        Some(command.name().into())
     }
 
     fn scripted(settings: &Settings) -> Settings {

@@ -184,7 +184,7 @@ impl<F: FamilyLab> Notes<F> {
                 let position = self.next_position();
                 let at = self.clock.reach(at, Rank::Command, position);
                 if let Some(word) = F::in_script(command) {
-                    self.script.commands.push(TimedCommand { at, node, word: word.into() });
+                    self.script.commands.push(TimedCommand { at, node, word: word.into_owned() });
                 }
             }
             Taken::Message { id, .. } => self.arrives(at, *id),
@@ -279,7 +279,7 @@ impl<F: FamilyLab> Notes<F> {
             Done::CancelTimer(timer) => {
                 self.timers.cancel(node, *timer, self.clock.now, &mut self.script.directions);
             }
-            Done::Emit(_) | Done::Rule { .. } | Done::Handed { .. } | Done::Told(_) => {}
+            Done::Emit(_) | Done::Rule { .. } | Done::Handed { .. } | Done::Told(_) | Done::HoldBack { .. } => {}
         }
     }
 

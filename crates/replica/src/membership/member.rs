@@ -16,6 +16,7 @@
 //! ME-7  a process is gone           → suspect the life of it that we have met, and no other, until it is out or back
 //! ME-8  it was the leader's         → owe it nothing any more, and stand for election in the order of the numbers, a moment apart
 //! ME-9  the protocol inside acts    → on reliable links, and without waiting for the disk of the replica
+//! ME-10 it has nothing more to do   → ask to be let out, again and again until we are, and never to be let in
 //! ```
 //!
 //! Why a lease is safe: it runs out in log time, which passes no faster than the leaders' clocks. Between the entry that renewed it
@@ -74,6 +75,8 @@ pub struct Member<P: InViews> {
     met: BTreeMap<NodeId, Incarnation>,
     /// Whose process is gone, and which stay that ends.
     suspected: BTreeMap<NodeId, Stay>,
+    /// Whether the protocol inside has nothing more to do in the group.
+    departs: bool,
 }
 
 impl<P: InViews> Member<P> {
@@ -91,6 +94,7 @@ impl<P: InViews> Member<P> {
             heard: (LogTime::ZERO, Time::ZERO),
             met: BTreeMap::new(),
             suspected: BTreeMap::new(),
+            departs: false,
             plan,
         }
     }
@@ -141,14 +145,16 @@ impl<P: InViews> Member<P> {
         now.since(self.heard.1) > self.plan.terms.lease
     }
 
-    /// ME-2. Whoever lost its disk never learns of a view, and if it were let in, everyone would wait for it in vain.
+    /// ME-2, ME-10. Whoever lost its disk never learns of a view, and if it were let in, everyone would wait for it in vain.
     fn attend(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.view.is_none() && self.life != Incarnation::FIRST {
             return;
         }
         let node = self.me;
         let request = match self.stay() {
+            Some(stay) if self.departs => Request::Leave { node, stay },
             Some(stay) => Request::Renew { node, stay },
+            None if self.departs => return,
             None => Request::Join { node, incarnation: self.life },
         };
         self.ask(now, request, out);
@@ -322,6 +328,11 @@ impl<P: InViews> Member<P> {
     fn pass(&mut self, now: Time, input: Input<Reliable<Viewed<P>>>, out: &mut Effects<'_, Self>) {
         let mut stage = Stage { out };
         self.inner.step(now, input, &mut Effects::new(&mut stage));
+        if self.viewed().inner().departs() && !self.departs {
+            out.note("ME-10", format_args!("asks to be let out"));
+            self.departs = true;
+            self.attend(now, out);
+        }
     }
 }
 

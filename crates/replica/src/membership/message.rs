@@ -6,6 +6,7 @@ use crate::replica::Timer as ReplicaTimer;
 use quorate_core::wrap::{Envelope, Frame, ReliableTimer, ViewedTimer};
 use quorate_core::{Class, Describe, Incarnation, NodeId, Parcel};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What members send each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -30,6 +31,13 @@ impl<M: Describe, R> Describe for Message<M, R> {
             Self::Replica { message, .. } => message.kind(),
             Self::Ask(_) => "ask",
             Self::Inner(frame) => frame.kind(),
+        }
+    }
+
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        match self {
+            Self::Replica { .. } | Self::Ask(_) => None,
+            Self::Inner(frame) => frame.label(),
         }
     }
 

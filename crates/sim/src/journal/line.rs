@@ -41,40 +41,44 @@ pub(super) enum InputLine<B, S, C> {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum EffectLine<B, S, T, E> {
-    Send(SendLine<B, S>),
-    Multicast(MulticastLine<B, S>),
+    Send(SendLine<B, S, T>),
+    Multicast(MulticastLine<B, S, T>),
     Save(B),
     Timer { name: B, earliest: u64, latest: u64 },
     Cancel(B),
     Emit(E),
     Rule { id: S, text: T },
     Handed { from: NodeId, parcel: Parcel },
+    Waiting { count: usize, names: T },
     View(View),
     Lease(Time),
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct SendLine<B, S> {
+pub(super) struct SendLine<B, S, T> {
     pub(super) id: MessageId,
     pub(super) to: NodeId,
     #[serde(flatten)]
-    pub(super) manner: Manner<S>,
+    pub(super) manner: Manner<S, T>,
     pub(super) body: B,
 }
 
 /// The first transmission has this id, those after it the numbers that follow, in the order of `to`.
 #[derive(Serialize, Deserialize)]
-pub(super) struct MulticastLine<B, S> {
+pub(super) struct MulticastLine<B, S, T> {
     pub(super) id: MessageId,
     pub(super) to: Group,
     #[serde(flatten)]
-    pub(super) manner: Manner<S>,
+    pub(super) manner: Manner<S, T>,
     pub(super) body: B,
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Manner<S> {
+pub(super) struct Manner<S, T> {
     pub(super) kind: S,
+    /// Written if its kind is not enough to tell it from others.
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    pub(super) label: Option<T>,
     #[serde(default = "algorithm", skip_serializing_if = "is_algorithm")]
     pub(super) class: Class,
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]

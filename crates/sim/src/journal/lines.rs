@@ -119,8 +119,9 @@ impl Lines {
             }
             Done::CancelTimer(timer) => EffectLine::Cancel(*timer),
             Done::Emit(event) => EffectLine::Emit(*event),
-            Done::Rule { rule, text } => EffectLine::Rule { id: *rule, text: Text(*text) },
+            Done::Rule { rule, text } => EffectLine::Rule { id: *rule, text: Text(text) },
             Done::Handed { from, parcel } => EffectLine::Handed { from: *from, parcel: *parcel },
+            Done::HoldBack { count, names } => EffectLine::Waiting { count: *count, names: Text(names) },
             Done::Told(Told::View(view)) => EffectLine::View((*view).clone()),
             Done::Told(Told::Lease(until)) => EffectLine::Lease(*until),
         };
@@ -160,18 +161,18 @@ impl Lines {
     }
 }
 
-fn manner<'a>(sent: &Sent<'a>) -> Manner<&'a str> {
-    let Sent { kind, class, on_behalf_of, bytes, parcel, again, .. } = *sent;
+fn manner<'a>(sent: &Sent<'a>) -> Manner<&'a str, Text<'a>> {
+    let Sent { kind, label, class, on_behalf_of, bytes, parcel, again, .. } = *sent;
     let first = class == Class::Control && parcel.is_some() && !again;
-    Manner { kind, class, on_behalf_of, bytes, parcel, first }
+    Manner { kind, label: label.map(Text), class, on_behalf_of, bytes, parcel, first }
 }
 
 /// A text that is put together only as it is written.
-struct Text<'a>(fmt::Arguments<'a>);
+struct Text<'a>(&'a dyn fmt::Display);
 
 impl Serialize for Text<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        serializer.collect_str(self.0)
     }
 }
 

@@ -9,6 +9,7 @@ use quorate_core::{Class, Duration, NodeId, Span, Time};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use std::fmt::Display;
 use std::io::{BufRead, Read};
 
 /// Why a journal cannot be read. Nothing that was shown before is wrong.
@@ -316,15 +317,19 @@ fn show_effect<C, E>(
         EffectLine::Emit(event) => show(Done::Emit(event)),
         EffectLine::Rule { id, text } => show(Done::Rule { rule: id, text: format_args!("{text}") }),
         EffectLine::Handed { from, parcel } => show(Done::Handed { from: *from, parcel: *parcel }),
+        EffectLine::Waiting { count, names } => {
+            show(Done::HoldBack { count: *count, names: format_args!("{names}") });
+        }
         EffectLine::View(view) => show(Done::Told(Told::View(view))),
         EffectLine::Lease(until) => show(Done::Told(Told::Lease(*until))),
     }
 }
 
-fn sent<'a>(id: crate::moment::MessageId, manner: &'a Manner<String>, body: &'a Raw) -> Sent<'a> {
+fn sent<'a>(id: crate::moment::MessageId, manner: &'a Manner<String, String>, body: &'a Raw) -> Sent<'a> {
     Sent {
         id,
         kind: &manner.kind,
+        label: manner.label.as_ref().map(|label| label as &dyn Display),
         class: manner.class,
         on_behalf_of: manner.on_behalf_of,
         bytes: manner.bytes,

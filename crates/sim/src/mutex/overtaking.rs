@@ -113,7 +113,8 @@ impl Overtaking {
                 | Done::Emit(_)
                 | Done::Rule { .. }
                 | Done::Handed { .. }
-                | Done::Told(_) => {}
+                | Done::Told(_)
+                | Done::HoldBack { .. } => {}
             },
             Moment::Effect { .. } | Moment::World { .. } => {}
         }

@@ -35,6 +35,8 @@ pub(super) struct Oracle {
     look: Option<Time>,
     /// For each node, which view that life of it has taken last.
     taken: Vec<(Incarnation, Epoch)>,
+    /// For each node, the life of it that has asked to be let out, if one has.
+    departed: Vec<Option<Incarnation>>,
 }
 
 /// Something that the oracle, or somebody on the way to it, does at an instant.
@@ -78,7 +80,8 @@ impl Oracle {
         let kept = if waits { terms } else { Terms { lease: terms.keepalive.times(2), ..terms } };
         let membership = Membership::founding(&Group::of_size(nodes), kept);
         let taken = vec![(Incarnation::FIRST, Epoch::default()); nodes];
-        Self { membership, terms, clock, dice, latency, loss, look: None, taken }
+        let departed = vec![None; nodes];
+        Self { membership, terms, clock, dice, latency, loss, look: None, taken, departed }
     }
 
     /// Its own time, since the beginning.
@@ -91,11 +94,13 @@ impl Oracle {
         self.membership.apply(at, request)
     }
 
-    /// What this life of a node asks for: to stay, or to be let in.
-    fn request(&self, node: NodeId, incarnation: Incarnation) -> Request {
+    /// What this life of a node asks for: to stay, to be let in, or to be let out; nothing once it is.
+    fn request(&self, node: NodeId, incarnation: Incarnation) -> Option<Request> {
+        let departs = self.departed.get(node.index()) == Some(&Some(incarnation));
         match self.membership.view().stay(node) {
-            Some(stay) if stay.incarnation == incarnation => Request::Renew { node, stay },
-            Some(_) | None => Request::Join { node, incarnation },
+            Some(stay) if stay.incarnation == incarnation && departs => Some(Request::Leave { node, stay }),
+            Some(stay) if stay.incarnation == incarnation => Some(Request::Renew { node, stay }),
+            Some(_) | None => (!departs).then_some(Request::Join { node, incarnation }),
         }
     }
 
@@ -194,7 +199,7 @@ where
             return;
         }
         let Some(oracle) = &mut self.oracle else { return };
-        let request = oracle.request(node, incarnation);
+        let Some(request) = oracle.request(node, incarnation) else { return };
         let before = oracle.membership.epoch();
         let answer = oracle.apply(self.around.time, request);
         let view = oracle.membership.view();
@@ -226,6 +231,16 @@ where
         if self.oracle.is_some() {
             self.ask(node);
         }
+    }
+
+    /// A node has nothing more to do in its group. Its keepalives ask to be let out from now on, and the first one goes at once.
+    pub fn depart(&mut self, node: NodeId) {
+        let Some(incarnation) = self.slots.get(node.index()).map(|slot| slot.host.incarnation()) else { return };
+        let Some(oracle) = &mut self.oracle else { return };
+        if let Some(departed) = oracle.departed.get_mut(node.index()) {
+            *departed = Some(incarnation);
+        }
+        self.ask(node);
     }
 
     fn suspect(&mut self, node: NodeId, incarnation: Incarnation) {

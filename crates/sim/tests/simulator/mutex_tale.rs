@@ -98,6 +98,7 @@ impl<O: Observer<Command, Event>> Tale<O> {
         let sent = Sent {
             id,
             kind: "request",
+            label: None,
             class: Class::Algorithm,
             on_behalf_of: None,
             bytes: 1,

@@ -60,6 +60,10 @@ impl<M: Describe> Describe for Message<M> {
         }
     }
 
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        self.inner().and_then(Describe::label)
+    }
+
     fn class(&self) -> Class {
         match self {
             Self::Election(message) => message.class(),

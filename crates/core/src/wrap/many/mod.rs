@@ -420,7 +420,7 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Sink<P> for Label<'_, '_, Nam
     fn note(&mut self, note: Note<'_>) {
         match note {
             Note::Rule { rule, text } => self.out.note(rule, format_args!("{}: {text}", self.name.as_ref())),
-            Note::Handed { .. } | Note::Told(_) => self.out.pass_note(note),
+            Note::Handed { .. } | Note::Told(_) | Note::HoldBack { .. } => self.out.pass_note(note),
         }
     }
 }

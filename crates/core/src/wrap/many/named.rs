@@ -29,6 +29,10 @@ impl<Name, M: Describe> Describe for Named<Name, M> {
         self.inner.kind()
     }
 
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        self.inner.label()
+    }
+
     fn class(&self) -> Class {
         self.inner.class()
     }

@@ -76,6 +76,13 @@ impl<M: Describe> Describe for Frame<M> {
         }
     }
 
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        match self {
+            Self::Data { message, .. } => message.label(),
+            Self::Ack { .. } => None,
+        }
+    }
+
     fn class(&self) -> Class {
         match self {
             Self::Data { copy: Copy::First, message, .. } => message.class(),

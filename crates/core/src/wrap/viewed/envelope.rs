@@ -4,6 +4,7 @@ use crate::describe::{Class, Describe};
 use crate::effects::Parcel;
 use crate::group::Epoch;
 use crate::node::NodeId;
+use core::fmt;
 
 /// A message with the number of the view that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +32,13 @@ impl<M: Describe, R> Describe for Envelope<M, R> {
         match &self.content {
             Content::Inner(message) => message.kind(),
             Content::Report(_) => "report",
+        }
+    }
+
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        match &self.content {
+            Content::Inner(message) => message.label(),
+            Content::Report(_) => None,
         }
     }
 

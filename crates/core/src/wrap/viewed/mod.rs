@@ -81,15 +81,33 @@ pub trait InViews: Protocol<Durable = ()> {
     /// The same event, valid no longer than the lease.
     fn within(event: Self::Event, until: Time) -> Self::Event;
 
-    /// What the user is told when what it has is valid for longer.
-    fn extended(until: Time) -> Self::Event;
+    /// What the user is told when what it has is valid for longer, if that is anything to it.
+    fn extended(until: Time) -> Option<Self::Event>;
 
     /// What the user is told when what it had is over, because the group went on without it.
-    fn lost() -> Self::Event;
+    fn lost(&self) -> Self::Event;
 
     /// Whether this asks for the end of what the user has, so that its loss is an answer.
     fn ends(_command: &Self::Command) -> bool {
         false
+    }
+
+    /// Whether the node has nothing more to do in its group, so that it asks to be let out, and never to be let in again.
+    fn departs(&self) -> bool {
+        false
+    }
+
+    /// Its lease was renewed after it had run out: it acts again.
+    fn thaw(&mut self, _now: Time, _out: &mut Effects<'_, Self>) {}
+
+    /// How many commands are kept until it acts.
+    fn keeps(&self) -> usize {
+        usize::MAX
+    }
+
+    /// What the user is told of a command that is one too many to be kept. If that is nothing, it is kept after all.
+    fn refused(&mut self, _command: &Self::Command) -> Option<Self::Event> {
+        None
     }
 }
 
@@ -156,7 +174,7 @@ impl<P: InViews> Protocol for Viewed<P> {
             Input::Timer(ViewedTimer::Lease) => self.freeze(now, out),
             Input::Message { from, message } => self.hold(Held::Letter { from, envelope: message }, out),
             Input::Timer(ViewedTimer::Inner(epoch, timer)) => self.hold(Held::Alarm { epoch, timer }, out),
-            Input::Command(command) => self.asked.push_back(command),
+            Input::Command(command) => self.ask(now, command, out),
             // Nothing is saved, and in a view nobody is suspected.
             Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::DiskFull | Input::DiskFree => {}
         }
@@ -237,7 +255,7 @@ impl<P: InViews> Viewed<P> {
     fn leave(&mut self, view: &View, out: &mut Effects<'_, Self>) {
         out.note("VW-5", format_args!("is out: {view} goes on without it"));
         if self.inner.holds() {
-            out.emit(P::lost());
+            out.emit(self.inner.lost());
             self.inner.forget(*self.place);
             if let Some(place) = self.asked.iter().position(P::ends) {
                 self.asked.remove(place);
@@ -261,9 +279,14 @@ impl<P: InViews> Viewed<P> {
         out.set_timer(ViewedTimer::Lease, Span::exactly(until.since(now)));
         if froze {
             out.note("VW-6", format_args!("has a lease again"));
+            if self.acts(now) {
+                let epoch = self.view.as_ref().map(View::epoch).unwrap_or_default();
+                let mut desk = Desk { epoch, until: self.until, out };
+                self.inner.thaw(now, &mut Effects::new(&mut desk));
+            }
         }
-        if self.inner.holds() {
-            out.emit(P::extended(until));
+        if let Some(event) = P::extended(until).filter(|_| self.inner.holds()) {
+            out.emit(event);
         }
     }
 
@@ -305,6 +328,15 @@ impl<P: InViews> Viewed<P> {
                 Held::Letter { envelope: Envelope { content: Content::Report(_), .. }, .. } => {}
                 Held::Alarm { timer, .. } => self.pass(now, Input::Timer(timer), out),
             }
+        }
+    }
+
+    /// VW-8. No more is kept than the protocol inside has room for; who acts takes it at once.
+    fn ask(&mut self, now: Time, command: P::Command, out: &mut Effects<'_, Self>) {
+        let is_full = !self.acts(now) && self.asked.len() >= self.inner.keeps();
+        match is_full.then(|| self.inner.refused(&command)).flatten() {
+            Some(event) => out.emit(event),
+            None => self.asked.push_back(command),
         }
     }
 

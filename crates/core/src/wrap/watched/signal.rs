@@ -3,6 +3,7 @@
 use crate::describe::{Class, Describe};
 use crate::effects::Parcel;
 use crate::node::{Incarnation, NodeId};
+use core::fmt;
 
 /// A heartbeat, or a message of the protocol inside. Either says which life of its sender it is of, and is a sign of that life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +48,13 @@ impl<M: Describe> Describe for Signal<M> {
         match self {
             Self::Beat { .. } => "beat",
             Self::Inner { message, .. } => message.kind(),
+        }
+    }
+
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        match self {
+            Self::Beat { .. } => None,
+            Self::Inner { message, .. } => message.label(),
         }
     }
 

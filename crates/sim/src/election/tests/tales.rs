@@ -46,7 +46,7 @@ impl<O: Observer<Command, Event>> Tale<O> {
 
 fn sent(class: Class) -> Sent<'static> {
     let id = MessageId { sender: node(1), number: 1 };
-    Sent { id, kind: "vote", class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &() }
+    Sent { id, kind: "vote", label: None, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &() }
 }
 
 fn properties() -> Tale<Properties> {

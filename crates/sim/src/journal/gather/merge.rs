@@ -204,6 +204,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
                 | EffectLine::Emit(_)
                 | EffectLine::Rule { .. }
                 | EffectLine::Handed { .. }
+                | EffectLine::Waiting { .. }
                 | EffectLine::View(_)
                 | EffectLine::Lease(_) => {}
             }

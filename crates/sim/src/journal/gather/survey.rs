@@ -191,6 +191,7 @@ impl LifeSurvey {
                 | EffectLine::Emit(_)
                 | EffectLine::Rule { .. }
                 | EffectLine::Handed { .. }
+                | EffectLine::Waiting { .. }
                 | EffectLine::View(_)
                 | EffectLine::Lease(_) => {}
             }

@@ -55,6 +55,7 @@ impl Observer<Acts, String> for Story {
                     Done::Rule { text, .. } => text.to_string(),
                     Done::Handed { from, parcel } => format!("handed {from}.{}.{}", parcel.incarnation, parcel.number),
                     Done::Told(told) => format!("{told:?}"),
+                    Done::HoldBack { count, names } => format!("{count} wait: {names}"),
                 };
                 self.line(*time, format_args!("{node} > {effect}"));
             }

@@ -177,7 +177,7 @@ impl Sink<Subject> for Ear<'_> {
     fn note(&mut self, note: Note<'_>) {
         match note {
             Note::Rule { rule, text } => self.said.push(format!("{rule} {text}")),
-            Note::Handed { .. } | Note::Told(_) => {}
+            Note::Handed { .. } | Note::Told(_) | Note::HoldBack { .. } => {}
         }
     }
 }

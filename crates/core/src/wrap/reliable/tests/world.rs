@@ -176,6 +176,7 @@ impl Sink<Subject> for Ear {
                 format!("parcel {incarnation}.{number} of {from}")
             }
             Note::Told(told) => format!("{told:?}"),
+            Note::HoldBack { count, names } => format!("{count} wait: {names}"),
         });
     }
 }

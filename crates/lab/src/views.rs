@@ -1,11 +1,10 @@
-//! Mutual exclusion in views: who keeps the membership, and on what terms.
+//! Algorithms in views: who keeps the membership, and on what terms.
 
-use super::Mutex;
 use crate::error::LabError;
+use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::membership::{OnClose, Terms};
-use quorate_registry::MutexEntry;
 use quorate_sim::Views;
 use quorate_sim::settings::{Length, Ppm};
 use serde::{Deserialize, Serialize};
@@ -74,17 +73,14 @@ impl ViewSettings {
 
     /// Whether members act from the beginning to the end: nothing goes wrong, and every lease is renewed in time. Where the members found
     /// their group themselves, users ask before it stands.
-    pub(super) fn is_steady(&self, spec: &Spec<Mutex>) -> bool {
+    pub(crate) fn is_steady<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let terms = self.terms();
         let renewed = spec.round_trip().is_some_and(|answer| terms.keepalive + answer < terms.trusted());
         renewed && spec.is_calm() && self.membership != Keeper::Replica
     }
 
-    /// Whether an algorithm can run like this.
-    pub(super) fn validate(&self, spec: &Spec<Mutex>, entry: &MutexEntry) -> Result<(), LabError> {
-        if entry.views.is_none() {
-            return Err(LabError::NoViews { name: spec.algorithm.clone() });
-        }
+    /// Whether members can hold leases like this.
+    pub(crate) fn validate(&self) -> Result<(), LabError> {
         if self.drift_bound.parts() < 0 {
             return Err(LabError::NegativeDriftBound { bound: self.drift_bound });
         }
@@ -99,7 +95,7 @@ impl ViewSettings {
     }
 
     /// The options of the command line that say this.
-    pub(super) fn flags(&self) -> String {
+    pub(crate) fn flags(&self) -> String {
         let usual = Self::default();
         let mut text = String::from("--views");
         let mut add = |is_usual: bool, flag: String| {

@@ -1,0 +1,138 @@
+//! One test for each rule.
+
+use super::{Isis, Priority, Standing, Standings, Word};
+use crate::multicast::causal::Causes;
+use crate::multicast::drill::{Notebook, group, heard, id, node, play, queue, stage, survey};
+use crate::multicast::{Causal, Fifo, Ordering, Payload, Plan, Unordered, Window};
+use crate::wrap::InViews;
+
+fn priority(number: u64, proposer: usize) -> Priority {
+    Priority { number, proposer: node(proposer) }
+}
+
+fn standings(known: &[((usize, u64), Standing)], greatest: u64) -> Standings<()> {
+    let standing = known.iter().map(|((sender, number), standing)| (id(*sender, *number), *standing));
+    Standings { standing: standing.collect(), greatest, inner: () }
+}
+
+#[test]
+fn is_1_everyone_proposes_more_than_it_has_seen() {
+    let trace = play::<Isis<Unordered>>(&group(2), "1 send\n1 > 2\n2 send");
+    assert!(trace.contains("IS-1 proposes 1.2 for 1#1; proposal → 1"), "{trace}");
+    assert!(trace.contains("IS-1 proposes 2.2 for 2#1"), "{trace}");
+}
+
+#[test]
+fn is_1_proposals_wait_for_the_order_inside() {
+    let trace = play::<Isis<Fifo>>(&group(2), "1 send\n1 send\n1 > 2 overtakes 1");
+    assert!(!trace.contains("for 1#2; proposal"), "{trace}");
+    let trace = play::<Isis<Fifo>>(&group(2), "1 send\n1 send\n1 > 2 overtakes 1\n1 > 2");
+    assert!(trace.contains("proposes 1.2 for 1#1; proposal → 1; IS-1 proposes 2.2 for 1#2; proposal → 1"), "{trace}");
+}
+
+#[test]
+fn is_2_the_sender_takes_the_greatest_when_all_have_proposed() {
+    let trace = play::<Isis<Unordered>>(&group(3), "3 send\n1 send\n1 > 2\n1 > 3\n2 > 1\n3 > 1 overtakes 1");
+    assert!(trace.contains("IS-2 1#1 has priority 2.3; agreed → all"), "{trace}");
+    let trace = play::<Isis<Unordered>>(&group(3), "1 send\n1 > 2\n2 > 1");
+    assert!(!trace.contains("IS-2"), "3 has proposed nothing: {trace}");
+}
+
+#[test]
+fn is_2_nobody_proposes_twice() {
+    let mut order = Isis::<Unordered>::begin(&group(3), node(1), &group(3).members);
+    let mut queue = queue(3);
+    let mut desk = Notebook::new();
+    queue.receive(id(1, 1), (), Payload::from("x"));
+    order.received(id(1, 1), &queue, &mut desk);
+    for (from, number) in [(2, 3), (2, 9), (7, 9), (1, 9)] {
+        order.heard(node(from), Word::Proposal { id: id(1, 1), number }, &queue, &mut desk);
+    }
+    assert_eq!(desk.words, []);
+    order.heard(node(3), Word::Proposal { id: id(1, 1), number: 2 }, &queue, &mut desk);
+    assert_eq!(desk.words, [Word::Agreed { id: id(1, 1), priority: priority(3, 2) }]);
+}
+
+#[test]
+fn is_3_an_agreed_priority_moves_a_message_back() {
+    let mut order = Isis::<Unordered>::begin(&group(3), node(3), &group(3).members);
+    let mut queue = queue(3);
+    let mut desk = Notebook::new();
+    for sender in [1, 2] {
+        queue.receive(id(sender, 1), (), Payload::from("x"));
+        order.received(id(sender, 1), &queue, &mut desk);
+    }
+    let agree = |number, proposer| Word::Agreed { id: id(1, 1), priority: priority(number, proposer) };
+    order.heard(node(2), agree(5, 1), &queue, &mut desk);
+    assert!(!order.is_placed(id(1, 1)), "only its sender says what was agreed");
+    order.heard(node(1), agree(1, 1), &queue, &mut desk);
+    assert!(!order.is_placed(id(1, 1)), "less than our own proposal");
+    order.heard(node(1), agree(5, 1), &queue, &mut desk);
+    assert!(order.line().eq([id(2, 1), id(1, 1)]));
+    assert_eq!(order.next(&queue), None, "2#1 may still be before it");
+    order.heard(node(2), Word::Agreed { id: id(2, 1), priority: priority(6, 2) }, &queue, &mut desk);
+    assert_eq!(order.next(&queue), Some(id(1, 1)));
+}
+
+#[test]
+fn is_4_everyone_delivers_in_the_order_of_agreed_priorities() {
+    let trace = play::<Isis<Unordered>>(&group(3), "1 send\n2 send\n1 > 3\n2 > 3\n2 > 1\n1 > 2\nrest");
+    assert_eq!(heard(&trace, 1).len(), 2, "{trace}");
+    for node in 2..=3 {
+        assert_eq!(heard(&trace, node), heard(&trace, 1), "{trace}");
+    }
+}
+
+#[test]
+fn is_5_priorities_are_forgotten_with_their_messages() {
+    let plan = Plan { window: Window { messages: 2, bytes: 100 }, ..group(3) };
+    let mut stage = stage::<Isis<Unordered>>(&plan);
+    for _ in 0..20 {
+        stage.rehearse("1 send\n2 send\n3 send\nrest");
+    }
+    for node in &stage.nodes {
+        let left = node.report().begun.map(|begun| (begun.held.len(), begun.notes.standing.len()));
+        assert_eq!(left, Some((0, 0)));
+    }
+    assert_eq!(heard(&stage.trace, 1).len(), 60);
+}
+
+#[test]
+fn is_6_what_was_not_agreed_comes_after_all_that_anybody_delivered() {
+    let held = [(id(1, 1), ()), (id(1, 2), ()), (id(2, 1), ())];
+    // Node 2 never saw 1#2, and may have delivered 2#1 and 1#1.
+    let knows_two = [((1, 1), Standing::Agreed(priority(9, 1))), ((2, 1), Standing::Agreed(priority(4, 2)))];
+    let knows_three = [
+        ((1, 1), Standing::Proposed(priority(2, 3))),
+        ((1, 2), Standing::Proposed(priority(3, 3))),
+        ((2, 1), Standing::Agreed(priority(4, 2))),
+    ];
+    let survey =
+        survey::<Isis<Unordered>>(held, [0, 0, 0], [(2, standings(&knows_two, 9)), (3, standings(&knows_three, 4))]);
+    assert_eq!(Isis::<Unordered>::settle(&survey), [id(2, 1), id(1, 1), id(1, 2)]);
+}
+
+#[test]
+fn is_6_what_was_not_agreed_stays_before_what_was_said_after_it() {
+    // 1 told only 2 what was agreed for 1#1; 2 delivered it, said 2#1, told all what was agreed for that, and both died.
+    let held = [(id(1, 1), Causes([1, 0, 0].into())), (id(2, 1), Causes([1, 1, 0].into()))];
+    let knows = [((1, 1), Standing::Proposed(priority(1, 3))), ((2, 1), Standing::Agreed(priority(2, 3)))];
+    let survey = survey::<Isis<Causal>>(held, [0, 0, 0], [(3, standings(&knows, 2))]);
+    assert_eq!(Isis::<Causal>::settle(&survey), [id(1, 1), id(2, 1)]);
+}
+
+#[test]
+fn is_6_what_was_not_agreed_comes_after_what_its_sender_said_before_it() {
+    // A dead one proposed much for 1#1. 1#2 was proposed for before that was known.
+    let held = [(id(1, 1), ()), (id(1, 2), ())];
+    let knows = [((1, 1), Standing::Agreed(priority(50, 2))), ((1, 2), Standing::Proposed(priority(2, 3)))];
+    let survey = survey::<Isis<Fifo>>(held, [0, 0, 0], [(3, standings(&knows, 50))]);
+    assert_eq!(Isis::<Fifo>::settle(&survey), [id(1, 1), id(1, 2)]);
+}
+
+#[test]
+fn a_group_of_one_delivers_at_once_and_sends_nothing() {
+    let trace = play::<Isis<Unordered>>(&group(1), "1 send\n1 send");
+    assert_eq!(heard(&trace, 1), ["1#1", "1#2"], "{trace}");
+    assert!(!trace.contains('→'), "{trace}");
+}

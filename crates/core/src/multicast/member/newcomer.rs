@@ -1,0 +1,251 @@
+//! How a newcomer gets the state of its group, while what is delivered waits for it.
+
+use super::super::message::Piece;
+use super::super::state::scramble;
+use super::super::{Event, Message, MessageId, Ordering, Payload, Plan, State};
+use super::{Leaving, Member, Stage};
+use crate::effects::Effects;
+use crate::group::{Epoch, Group};
+use crate::node::NodeId;
+use crate::view::View;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+
+/// Whether a member has the state of its group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Footing<S> {
+    /// It has.
+    Firm(S),
+    /// It is new, and does not yet.
+    Loading(Loading),
+}
+
+/// What a newcomer has so far.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Loading {
+    /// The view at whose beginning the state is wanted.
+    pub(super) boundary: Epoch,
+    /// Those who have it, the one who is asked first.
+    donors: VecDeque<NodeId>,
+    /// Which state the bytes are of.
+    digest: Option<u64>,
+    bytes: Vec<u8>,
+    /// What was delivered since, for later.
+    backlog: VecDeque<Item>,
+}
+
+/// What a user is told in one order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Item {
+    Letter(MessageId, Payload),
+    View(View),
+}
+
+impl Loading {
+    pub(super) fn new(boundary: Epoch) -> Self {
+        Self { boundary, donors: VecDeque::new(), digest: None, bytes: Vec::new(), backlog: VecDeque::new() }
+    }
+
+    /// MC-11. Asks the first of those who have the state, from where the bytes end. This is how a load goes on after a break, too.
+    pub(super) fn ask<O: Ordering, S: State>(&mut self, donors: VecDeque<NodeId>, out: &mut Effects<'_, Member<O, S>>) {
+        self.donors = donors;
+        self.ask_on(out);
+    }
+
+    fn ask_on<O: Ordering, S: State>(&self, out: &mut Effects<'_, Member<O, S>>) {
+        let Some(donor) = self.donors.front() else { return };
+        let offset = self.bytes.len() as u64;
+        out.note("MC-11", format_args!("asks {donor} for the state, from byte {offset} on"));
+        out.send(*donor, Message::Ask { boundary: self.boundary, offset, digest: self.digest });
+    }
+
+    /// MC-11. What was delivered before the view at whose beginning the state is wanted is part of that state.
+    fn hold(&mut self, item: Item) {
+        let view = match &item {
+            Item::Letter(id, _) => id.view,
+            Item::View(view) => view.epoch(),
+        };
+        if view >= self.boundary {
+            self.backlog.push_back(item);
+        }
+    }
+
+    /// MC-11. Pieces of another state than the one begun with start it over. Says whether all is there.
+    fn add(&mut self, piece: &Piece) -> bool {
+        if self.digest != Some(piece.digest) {
+            self.digest = Some(piece.digest);
+            self.bytes.clear();
+        }
+        if piece.offset == self.bytes.len() as u64 {
+            self.bytes.extend(piece.bytes.bytes());
+        }
+        self.bytes.len() as u64 >= piece.length
+    }
+}
+
+/// The states that newcomers may ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Archive {
+    states: BTreeMap<Epoch, Kept>,
+    /// What was asked and is not answered.
+    asked: BTreeMap<NodeId, Asked>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Asked {
+    boundary: Epoch,
+    offset: u64,
+    digest: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Kept {
+    bytes: Payload,
+    digest: u64,
+    /// Who does not have it yet.
+    wanted: BTreeSet<NodeId>,
+}
+
+impl Archive {
+    /// The views at whose beginnings it knows the state.
+    pub(super) fn boundaries(&self) -> Vec<Epoch> {
+        self.states.keys().copied().collect()
+    }
+
+    /// Keeps the state at the beginning of a view for those who want it.
+    pub(super) fn keep(&mut self, boundary: Epoch, state: &impl State, wanted: BTreeSet<NodeId>) {
+        if !wanted.is_empty() {
+            let bytes = state.save();
+            let digest = bytes.iter().fold(bytes.len() as u64, |sum, byte| scramble(sum ^ u64::from(*byte)));
+            self.states.insert(boundary, Kept { bytes: bytes.into(), digest, wanted });
+        }
+    }
+
+    /// Nobody else wants anything any more.
+    pub(super) fn retain(&mut self, wanting: &BTreeMap<NodeId, Epoch>) {
+        self.asked.clear();
+        self.states.retain(|boundary, kept| {
+            kept.wanted.retain(|node| wanting.get(node) == Some(boundary));
+            !kept.wanted.is_empty()
+        });
+    }
+
+    pub(super) fn ask(&mut self, from: NodeId, boundary: Epoch, offset: u64, digest: Option<u64>) {
+        self.asked.insert(from, Asked { boundary, offset, digest });
+    }
+
+    pub(super) fn loaded(&mut self, from: NodeId, boundary: Epoch) {
+        self.asked.remove(&from);
+        if let Some(kept) = self.states.get_mut(&boundary) {
+            kept.wanted.remove(&from);
+            if kept.wanted.is_empty() {
+                self.states.remove(&boundary);
+            }
+        }
+    }
+
+    /// The pieces that can be sent now. Who has begun with another state gets this one from its beginning.
+    fn answers(&mut self, plan: &Plan) -> Vec<(NodeId, Piece)> {
+        let mut answers = Vec::new();
+        let states = &self.states;
+        self.asked.retain(|node, asked| {
+            let Some(kept) = states.get(&asked.boundary) else { return true };
+            let offset = if asked.digest == Some(kept.digest) { asked.offset } else { 0 };
+            let rest = usize::try_from(offset).ok().and_then(|offset| kept.bytes.bytes().get(offset..));
+            let bytes = rest.map_or(&[][..], |rest| rest.get(..plan.piece.max(1)).unwrap_or(rest));
+            let piece = Piece {
+                boundary: asked.boundary,
+                offset,
+                length: kept.bytes.len() as u64,
+                digest: kept.digest,
+                bytes: Payload::from(Vec::from(bytes)),
+            };
+            answers.push((*node, piece));
+            false
+        });
+        answers
+    }
+}
+
+impl<O: Ordering, S: State> Member<O, S> {
+    /// MC-12. Who asks before we have begun the view ourselves gets an answer then.
+    pub(super) fn serve(&mut self, out: &mut Effects<'_, Self>) {
+        let plan = alloc::sync::Arc::clone(&self.seat.plan);
+        for (node, piece) in self.archive.answers(&plan) {
+            let until = piece.offset + piece.bytes.len() as u64;
+            out.note("MC-12", format_args!("sends {node} the state up to byte {until} of {}", piece.length));
+            out.send(node, Message::Piece(piece));
+        }
+    }
+
+    /// MC-11.
+    pub(super) fn add_piece(&mut self, from: NodeId, piece: Piece, out: &mut Effects<'_, Self>) {
+        let Footing::Loading(loading) = &mut self.footing else { return };
+        if piece.boundary != loading.boundary || loading.donors.front() != Some(&from) {
+            return;
+        }
+        if !loading.add(&piece) {
+            return loading.ask_on(out);
+        }
+        match S::load(&self.seat.plan, &loading.bytes) {
+            Some(state) => self.stand(state, out),
+            None => {
+                // Bytes that are no state: another member may have better ones.
+                loading.bytes.clear();
+                loading.digest = None;
+                loading.donors.rotate_left(1);
+                loading.ask_on(out);
+            }
+        }
+    }
+
+    /// MC-11. The state is there: what was delivered since follows.
+    fn stand(&mut self, state: S, out: &mut Effects<'_, Self>) {
+        let Footing::Loading(loading) = core::mem::replace(&mut self.footing, Footing::Firm(state)) else { return };
+        out.note("MC-11", format_args!("has the state, of {} bytes", loading.bytes.len()));
+        if let Stage::Inside(chapter) = &self.stage {
+            tell_all(chapter.members(), Message::Loaded(loading.boundary), out);
+        } else if let Stage::Flushing(flush) = &self.stage {
+            tell_all(flush.next.members(), Message::Loaded(loading.boundary), out);
+        }
+        for item in loading.backlog {
+            self.announce(item, out);
+        }
+    }
+
+    /// The user is told, in one order; a newcomer's when it has the state, and one that has left no more.
+    pub(super) fn announce(&mut self, item: Item, out: &mut Effects<'_, Self>) {
+        let group = self.plan().id;
+        let is_gone = self.leaving == Leaving::Left;
+        match (&mut self.footing, item) {
+            (Footing::Loading(loading), item) => loading.hold(item),
+            (Footing::Firm(state), Item::Letter(id, payload)) => {
+                state.apply(id, &payload);
+                if let Some(chapter) = self.chapter() {
+                    chapter.hear(id);
+                }
+                if !is_gone {
+                    out.note("MC-3", format_args!("delivers {id}"));
+                    out.emit(Event::Delivered { id, payload });
+                }
+            }
+            (Footing::Firm(state), Item::View(view)) => {
+                let digest = state.digest();
+                out.note("MC-9", format_args!("begins {view}"));
+                if !is_gone {
+                    out.emit(Event::View { group, view, state: digest });
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn tell_all<O: Ordering, S: State>(
+    members: &Group,
+    message: super::MessageOf<O>,
+    out: &mut Effects<'_, Member<O, S>>,
+) {
+    if members.len() > 1 {
+        out.multicast(members, message);
+    }
+}

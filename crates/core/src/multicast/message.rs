@@ -1,0 +1,131 @@
+//! What members of a group send each other.
+
+use super::{MessageId, Ordering, Payload, Tag};
+use crate::describe::{Class, Describe};
+use crate::group::Epoch;
+use crate::node::NodeId;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// What members of a group send each other: a letter is a multicast, and all else is about letters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Message<T, W> {
+    /// A multicast, perhaps together with its place.
+    Letter(Letter<T>, Option<W>),
+    /// Something about places in the order.
+    Word(W),
+    /// So much of each member's messages the sender of this holds without a gap, in the order of the group.
+    Held(Vec<u64>),
+    /// Its sender leaves when everyone holds all of its messages up to this one: tell when that is so.
+    Drain(u64),
+    /// A letter of the view before, which its receiver lacks.
+    Remainder(Letter<T>),
+    /// Its sender holds all that is to be delivered of the view before.
+    Complete,
+    /// Its sender has come in with this view and asks for the state at its beginning, from this byte on.
+    Ask {
+        /// Which view.
+        boundary: Epoch,
+        /// From which byte on.
+        offset: u64,
+        /// Which state it has begun with, if it has.
+        digest: Option<u64>,
+    },
+    /// A piece of that state.
+    Piece(Piece),
+    /// Its sender has the state at the beginning of this view.
+    Loaded(Epoch),
+}
+
+/// A multicast under way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Letter<T> {
+    /// Its name.
+    pub id: MessageId,
+    /// What travels with it for its order.
+    pub tag: T,
+    /// What it says.
+    pub payload: Payload,
+}
+
+/// A piece of a group's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Piece {
+    /// The view at whose beginning the state was this.
+    pub boundary: Epoch,
+    /// Where the piece begins.
+    pub offset: u64,
+    /// How long the whole is.
+    pub length: u64,
+    /// A digest of the whole.
+    pub digest: u64,
+    /// The bytes.
+    pub bytes: Payload,
+}
+
+/// The messages of members whose order is this one.
+pub type MessageOf<O> = Message<<O as Ordering>::Tag, <O as Ordering>::Word>;
+
+/// Its name, and what travels with it for its order if that is anything: `2#1 (0,1,0)`.
+impl<T: Tag> fmt::Display for Letter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.id.fmt(f)?;
+        self.tag.words().map_or(Ok(()), |words| write!(f, " {words}"))
+    }
+}
+
+impl<T: Tag, W: Describe> Describe for Message<T, W> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Letter(..) => "letter",
+            Self::Word(word) => word.kind(),
+            Self::Held(_) => "held",
+            Self::Drain(_) => "drain",
+            Self::Remainder(_) => "remainder",
+            Self::Complete => "complete",
+            Self::Ask { .. } => "ask",
+            Self::Piece(_) => "piece",
+            Self::Loaded(_) => "loaded",
+        }
+    }
+
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        match self {
+            // A word that travels with a message names that too.
+            Self::Letter(letter, word) => word.as_ref().and_then(Describe::label).or(Some(letter)),
+            Self::Remainder(letter) => Some(letter),
+            Self::Word(word) => word.label(),
+            Self::Held(_) | Self::Drain(_) | Self::Complete | Self::Ask { .. } | Self::Piece(_) | Self::Loaded(_) => {
+                None
+            }
+        }
+    }
+
+    fn class(&self) -> Class {
+        match self {
+            Self::Letter(..) => Class::Algorithm,
+            Self::Word(word) => word.class(),
+            Self::Held(_)
+            | Self::Drain(_)
+            | Self::Remainder(_)
+            | Self::Complete
+            | Self::Ask { .. }
+            | Self::Piece(_)
+            | Self::Loaded(_) => Class::Control,
+        }
+    }
+
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        match self {
+            Self::Letter(letter, _) | Self::Remainder(letter) => Some(letter.id.sender),
+            Self::Word(word) => word.on_behalf_of(),
+            Self::Held(_) | Self::Drain(_) | Self::Complete | Self::Ask { .. } | Self::Piece(_) | Self::Loaded(_) => {
+                None
+            }
+        }
+    }
+}

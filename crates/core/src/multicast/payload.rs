@@ -1,0 +1,128 @@
+//! What a multicast says: bytes that nothing here looks into.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// Opaque bytes. Copies share them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "Written", into = "Written"))]
+pub struct Payload(Arc<[u8]>);
+
+/// The longest payload. Larger things are sent in pieces, so that one message never holds up all others for long.
+const LONGEST: usize = 1 << 20;
+
+/// So much of a payload is shown.
+const SHOWN: usize = 24;
+
+impl Payload {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it is no longer than a message may be.
+    pub fn fits(&self) -> bool {
+        self.0.len() <= LONGEST
+    }
+
+    /// What it says, if that is text a person can read.
+    pub fn text(&self) -> Option<&str> {
+        let text = core::str::from_utf8(&self.0).ok()?;
+        (!text.chars().any(char::is_control)).then_some(text)
+    }
+}
+
+impl From<&str> for Payload {
+    fn from(text: &str) -> Self {
+        Self(text.as_bytes().into())
+    }
+}
+
+impl From<String> for Payload {
+    fn from(text: String) -> Self {
+        Self(text.into_bytes().into())
+    }
+}
+
+impl From<Vec<u8>> for Payload {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl fmt::Display for Payload {
+    /// Text in quotation marks, else the number of bytes; no more of it than fits a line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text() {
+            Some(text) if text.len() <= SHOWN => write!(f, "\"{text}\""),
+            Some(text) => {
+                let shown: String = text.chars().take(SHOWN).collect();
+                write!(f, "\"{shown}…\"")
+            }
+            None => write!(f, "{} bytes", self.len()),
+        }
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A payload as it is written down: text where it is text.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Written {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+#[cfg(feature = "serde")]
+impl From<Written> for Payload {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Text(text) => text.into(),
+            Written::Bytes(bytes) => bytes.into(),
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<Payload> for Written {
+    fn from(payload: Payload) -> Self {
+        match payload.text() {
+            Some(text) => Self::Text(text.into()),
+            None => Self::Bytes(payload.bytes().into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Payload;
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    #[test]
+    fn text_is_shown_and_other_bytes_are_counted() {
+        assert_eq!(Payload::from("re: lecture").to_string(), "\"re: lecture\"");
+        assert_eq!(Payload::from(vec![0, 159, 146]).to_string(), "3 bytes");
+        assert_eq!(Payload::from("line\nbreak").to_string(), "10 bytes");
+        assert_eq!(Payload::from("x".repeat(30)).to_string(), alloc::format!("\"{}…\"", "x".repeat(24)));
+    }
+}

@@ -1,0 +1,269 @@
+//! A node in several groups, each with members, views and an order of its own.
+//!
+//! All nodes have one membership, and a group is some of them: what changes for none of its members is no new view to a group.
+//! Between groups there is no order.
+
+use super::{Command, Event, GroupId, Refusal};
+use crate::describe::{Class, Describe};
+use crate::effects::{Effect, Effects, Note, Parcel, Sink};
+use crate::fixed::Fixed;
+use crate::group::Group;
+use crate::node::NodeId;
+use crate::protocol::{Input, Protocol};
+use crate::view::View;
+use alloc::collections::BTreeMap;
+
+/// A node in several groups.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Several<P> {
+    /// Those it is in.
+    parts: BTreeMap<GroupId, Part<P>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Part<P> {
+    members: Fixed<Group>,
+    inner: P,
+    /// The last view that it was told of.
+    view: Option<View>,
+}
+
+/// What belongs to one of the groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Addressed<T> {
+    /// Which group.
+    pub group: GroupId,
+    /// What.
+    pub what: T,
+}
+
+impl<P> Several<P> {
+    /// A member of these groups, each with those who are in it and what the node does there.
+    pub fn new(parts: impl IntoIterator<Item = (GroupId, Group, P)>) -> Self {
+        let part = |(group, members, inner)| (group, Part { members: Fixed::new(members), inner, view: None });
+        Self { parts: parts.into_iter().map(part).collect() }
+    }
+
+    /// What the node does in a group.
+    pub fn part(&self, group: GroupId) -> Option<&P> {
+        self.parts.get(&group).map(|part| &part.inner)
+    }
+}
+
+impl<P> Protocol for Several<P>
+where
+    P: Protocol<Command = Command, Event = Event, Durable = ()>,
+{
+    type Command = Command;
+    type Message = Addressed<P::Message>;
+    type Timer = Addressed<P::Timer>;
+    type Event = Event;
+    type Durable = ();
+
+    fn step(&mut self, now: crate::time::Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+        match input {
+            Input::Start { durable: (), incarnation } => {
+                self.each(now, || Input::Start { durable: (), incarnation }, out);
+            }
+            Input::Command(command) => match self.parts.get_mut(&command.group()) {
+                Some(part) => part.take(now, command.group(), Input::Command(command), out),
+                None => out.emit(Event::Refused(Refusal::NotAMember)),
+            },
+            // Where everyone hears everything, what is for others is heard too.
+            Input::Message { from, message: Addressed { group, what } } => {
+                if let Some(part) = self.parts.get_mut(&group) {
+                    part.take(now, group, Input::Message { from, message: what }, out);
+                }
+            }
+            Input::Timer(Addressed { group, what }) => {
+                if let Some(part) = self.parts.get_mut(&group) {
+                    part.take(now, group, Input::Timer(what), out);
+                }
+            }
+            Input::View(view) => {
+                for (group, part) in &mut self.parts {
+                    part.change(now, *group, &view, out);
+                }
+            }
+            Input::Lease(until) => self.each(now, || Input::Lease(until), out),
+            Input::Suspect(node) => self.each(now, || Input::Suspect(node), out),
+            Input::Trust(node) => self.each(now, || Input::Trust(node), out),
+            // Nothing is saved.
+            Input::Saved(_) | Input::DiskFull | Input::DiskFree => {}
+        }
+    }
+}
+
+impl<P> Several<P>
+where
+    P: Protocol<Command = Command, Event = Event, Durable = ()>,
+{
+    fn each(&mut self, now: crate::time::Time, input: impl Fn() -> Input<P>, out: &mut Effects<'_, Self>) {
+        for (group, part) in &mut self.parts {
+            part.take(now, *group, input(), out);
+        }
+    }
+}
+
+impl<P> Part<P>
+where
+    P: Protocol<Command = Command, Event = Event, Durable = ()>,
+{
+    fn take(&mut self, now: crate::time::Time, group: GroupId, input: Input<P>, out: &mut Effects<'_, Several<P>>) {
+        let mut desk = Desk { group, out };
+        self.inner.step(now, input, &mut Effects::new(&mut desk));
+    }
+
+    /// A stay that is over is never taken up again, so that whoever skipped views between finds a change wherever others did.
+    fn change(&mut self, now: crate::time::Time, group: GroupId, view: &View, out: &mut Effects<'_, Several<P>>) {
+        let ours = View::new(view.epoch(), view.stays().filter(|(node, _)| self.members.contains(*node)));
+        if self.view.as_ref().is_some_and(|known| known.stays().eq(ours.stays())) {
+            return;
+        }
+        self.view = Some(ours.clone());
+        self.take(now, group, Input::View(ours), out);
+    }
+}
+
+struct Desk<'a, 'b, P>
+where
+    P: Protocol<Command = Command, Event = Event, Durable = ()>,
+{
+    group: GroupId,
+    out: &'a mut Effects<'b, Several<P>>,
+}
+
+impl<P> Sink<P> for Desk<'_, '_, P>
+where
+    P: Protocol<Command = Command, Event = Event, Durable = ()>,
+{
+    fn effect(&mut self, effect: Effect<P>) {
+        let group = self.group;
+        self.out.put(match effect {
+            Effect::Send { to, message, order } => {
+                Effect::Send { to, message: Addressed { group, what: message }, order }
+            }
+            Effect::Multicast { to, message, order } => {
+                Effect::Multicast { to, message: Addressed { group, what: message }, order }
+            }
+            Effect::Save(never) => match never {},
+            Effect::SetTimer { timer, span } => Effect::SetTimer { timer: Addressed { group, what: timer }, span },
+            Effect::CancelTimer(timer) => Effect::CancelTimer(Addressed { group, what: timer }),
+            Effect::Emit { event, order } => Effect::Emit { event, order },
+        });
+    }
+
+    fn note(&mut self, note: Note<'_>) {
+        self.out.pass_note(note);
+    }
+}
+
+impl<M: Describe> Describe for Addressed<M> {
+    fn kind(&self) -> &'static str {
+        self.what.kind()
+    }
+    fn class(&self) -> Class {
+        self.what.class()
+    }
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        self.what.on_behalf_of()
+    }
+    fn parcel(&self) -> Option<Parcel> {
+        self.what.parcel()
+    }
+    fn again(&self) -> bool {
+        self.what.again()
+    }
+    fn wrapped(&self) -> bool {
+        self.what.wrapped()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Addressed, Several};
+    use crate::effects::{Effect, Effects};
+    use crate::group::{Epoch, Group};
+    use crate::multicast::{Board, Command, Event, Fifo, GroupId, Member, Payload, Plan, Refusal};
+    use crate::node::{Incarnation, NodeId};
+    use crate::protocol::{Input, Protocol};
+    use crate::time::Time;
+    use crate::view::{Stay, View};
+    use crate::wrap::Viewed;
+    use alloc::sync::Arc;
+    use alloc::vec::Vec;
+
+    type Inner = Viewed<Member<Fifo, Board>>;
+
+    fn node(number: usize) -> NodeId {
+        NodeId::from_index(number - 1)
+    }
+
+    /// Node 2 in group 1 with node 1, and in group 2 with node 3.
+    fn two() -> Several<Inner> {
+        let parts = [(GroupId(1), [1, 2]), (GroupId(2), [2, 3])].map(|(id, members)| {
+            let members: Group = members.map(node).into_iter().collect();
+            let plan = Arc::new(Plan { id, ..Plan::new(members.clone()) });
+            (id, members, Viewed::new(node(2), Member::new(node(2), plan)))
+        });
+        Several::new(parts)
+    }
+
+    fn step(several: &mut Several<Inner>, input: Input<Several<Inner>>) -> Vec<Effect<Several<Inner>>> {
+        let mut effects = Vec::new();
+        several.step(Time::ZERO, input, &mut Effects::new(&mut effects));
+        effects
+    }
+
+    fn views(effects: &[Effect<Several<Inner>>]) -> Vec<(GroupId, Epoch)> {
+        let view = |effect: &Effect<Several<Inner>>| match effect {
+            Effect::Emit { event: Event::View { group, view, .. }, .. } => Some((*group, view.epoch())),
+            _ => None,
+        };
+        effects.iter().filter_map(view).collect()
+    }
+
+    fn started() -> Several<Inner> {
+        let mut several = two();
+        step(&mut several, Input::Start { durable: (), incarnation: Incarnation::FIRST });
+        step(&mut several, Input::View(View::founding(Group::of_size(3))));
+        let begun = step(&mut several, Input::Lease(Time::NEVER));
+        assert_eq!(views(&begun), [(GroupId(1), Epoch(1)), (GroupId(2), Epoch(1))]);
+        several
+    }
+
+    #[test]
+    fn what_is_sent_to_a_group_goes_to_its_members_alone() {
+        let mut several = started();
+        let payload = Payload::from("x");
+        let sent = step(&mut several, Input::Command(Command::Send { group: GroupId(2), payload: payload.clone() }));
+        let to = sent.iter().find_map(|effect| match effect {
+            Effect::Multicast { to, message: Addressed { group, .. }, .. } => Some((to.clone(), *group)),
+            _ => None,
+        });
+        assert_eq!(to, Some(([node(2), node(3)].into_iter().collect(), GroupId(2))));
+        let refused = step(&mut several, Input::Command(Command::Send { group: GroupId(9), payload }));
+        assert!(matches!(refused[..], [Effect::Emit { event: Event::Refused(Refusal::NotAMember), .. }]));
+    }
+
+    #[test]
+    fn only_groups_that_lose_or_gain_somebody_have_a_new_view() {
+        let mut several = started();
+        let first = Stay { incarnation: Incarnation::FIRST, since: View::FIRST };
+        let without_three = View::new(Epoch(2), [(node(1), first), (node(2), first)]);
+        let before = step(&mut several, Input::View(without_three));
+        assert_eq!(views(&before), [(GroupId(2), Epoch(2))], "the group of 1 and 2 goes on as it is");
+        let again = Stay { incarnation: Incarnation(2), since: Epoch(3) };
+        let back = View::new(Epoch(3), [(node(1), first), (node(2), first), (node(3), again)]);
+        let sent = step(&mut several, Input::View(back));
+        let groups: Vec<_> = sent
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Multicast { message: Addressed { group, .. }, .. } => Some(*group),
+                _ => None,
+            })
+            .collect();
+        assert!(!groups.is_empty() && groups.iter().all(|group| *group == GroupId(2)), "{groups:?}");
+    }
+}

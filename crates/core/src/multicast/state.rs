@@ -1,0 +1,163 @@
+//! What a group keeps together: a fold of what is delivered, which a newcomer is given before it takes part.
+
+use super::{MessageId, Payload, Plan};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::fmt;
+use core::hash::Hash;
+
+/// What a member keeps of all that was delivered since the group began.
+pub trait State: Clone + fmt::Debug + Eq + Hash {
+    /// Nothing was delivered yet.
+    fn begin(plan: &Plan) -> Self;
+    /// One more message is delivered.
+    fn apply(&mut self, id: MessageId, payload: &Payload);
+    /// The same number for the same state, whatever the order in which messages came that may come in any order.
+    fn digest(&self) -> u64;
+    /// As bytes for a newcomer.
+    fn save(&self) -> Vec<u8>;
+    /// From those bytes, if they are a state.
+    fn load(plan: &Plan, bytes: &[u8]) -> Option<Self>;
+}
+
+/// A group that keeps nothing.
+impl State for () {
+    fn begin(_plan: &Plan) -> Self {}
+    fn apply(&mut self, _id: MessageId, _payload: &Payload) {}
+    fn digest(&self) -> u64 {
+        0
+    }
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    fn load(_plan: &Plan, bytes: &[u8]) -> Option<Self> {
+        bytes.is_empty().then_some(())
+    }
+}
+
+/// A bulletin board: the latest messages, and a digest of all that ever hung on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Board {
+    /// How many there were in all.
+    count: u64,
+    digest: u64,
+    /// The latest ones as bytes, no more than `keep`.
+    posts: VecDeque<Payload>,
+    keep: usize,
+}
+
+impl Board {
+    /// How many messages there were in all.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The latest messages, oldest first.
+    pub fn posts(&self) -> impl Iterator<Item = &Payload> {
+        self.posts.iter()
+    }
+}
+
+impl State for Board {
+    fn begin(plan: &Plan) -> Self {
+        Self { keep: plan.board, ..Self::default() }
+    }
+
+    /// What each message adds to the digest is summed up, so that the order among them is another thing.
+    fn apply(&mut self, id: MessageId, payload: &Payload) {
+        let named = [u64::from(id.group.0), id.view.0, u64::from(id.sender.number()), id.number];
+        let sum = named.into_iter().fold(SEED, |sum, word| scramble(sum ^ word));
+        let sum = payload.bytes().iter().fold(sum, |sum, byte| scramble(sum ^ u64::from(*byte)));
+        self.count += 1;
+        self.digest = self.digest.wrapping_add(sum);
+        self.posts.push_back(payload.clone());
+        if self.posts.len() > self.keep {
+            self.posts.pop_front();
+        }
+    }
+
+    fn digest(&self) -> u64 {
+        scramble(self.digest ^ self.count)
+    }
+
+    /// The count, the digest, and each post after its length.
+    fn save(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend(self.count.to_le_bytes());
+        bytes.extend(self.digest.to_le_bytes());
+        for post in &self.posts {
+            bytes.extend((post.len() as u64).to_le_bytes());
+            bytes.extend(post.bytes());
+        }
+        bytes
+    }
+
+    fn load(plan: &Plan, mut bytes: &[u8]) -> Option<Self> {
+        let mut board = Self::begin(plan);
+        board.count = word(&mut bytes)?;
+        board.digest = word(&mut bytes)?;
+        while !bytes.is_empty() {
+            let length = usize::try_from(word(&mut bytes)?).ok()?;
+            let (post, rest) = bytes.split_at_checked(length)?;
+            board.posts.push_back(Payload::from(Vec::from(post)));
+            bytes = rest;
+        }
+        Some(board)
+    }
+}
+
+const SEED: u64 = 0x243f_6a88_85a3_08d3;
+
+/// A permutation of the numbers in which every digit of the result depends on every digit given.
+pub(super) const fn scramble(number: u64) -> u64 {
+    let number = (number ^ (number >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let number = (number ^ (number >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    number ^ (number >> 32)
+}
+
+fn word(bytes: &mut &[u8]) -> Option<u64> {
+    let (word, rest) = bytes.split_first_chunk::<8>()?;
+    *bytes = rest;
+    Some(u64::from_le_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Board, State};
+    use crate::group::Group;
+    use crate::multicast::{GroupId, MessageId, Payload, Plan};
+    use crate::node::NodeId;
+    use crate::view::View;
+
+    fn id(sender: usize, number: u64) -> MessageId {
+        MessageId { group: GroupId::ONLY, view: View::FIRST, sender: NodeId::from_index(sender), number }
+    }
+
+    #[test]
+    fn a_board_comes_back_from_its_bytes_and_other_bytes_are_none() {
+        let plan = Plan { board: 2, ..Plan::new(Group::of_size(2)) };
+        let mut board = Board::begin(&plan);
+        for (number, text) in [(1, "one"), (2, "two"), (3, "")] {
+            board.apply(id(0, number), &Payload::from(text));
+        }
+        let bytes = board.save();
+        assert_eq!(Board::load(&plan, &bytes), Some(board));
+        assert_eq!(Board::load(&plan, &bytes[..bytes.len() - 1]), None);
+        assert_eq!(Board::load(&plan, &[]), None);
+    }
+
+    #[test]
+    fn the_digest_says_what_was_delivered_and_not_in_which_order() {
+        let plan = Plan::new(Group::of_size(2));
+        let hang = |posts: &[(MessageId, &str)]| {
+            let mut board = Board::begin(&plan);
+            posts.iter().for_each(|(id, text)| board.apply(*id, &Payload::from(*text)));
+            board.digest()
+        };
+        let (one, two) = ((id(0, 1), "a"), (id(1, 1), "b"));
+        assert_eq!(hang(&[one, two]), hang(&[two, one]));
+        assert_ne!(hang(&[one, two]), hang(&[one]));
+        assert_ne!(hang(&[one]), hang(&[(id(0, 1), "b")]));
+        assert_ne!(hang(&[one]), hang(&[(id(0, 2), "a")]));
+    }
+}

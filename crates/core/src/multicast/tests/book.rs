@@ -1,0 +1,104 @@
+//! What one multicast costs, measured against the book: every message takes one message time.
+
+use crate::describe::{Class, Describe};
+use crate::effects::{Effect, Effects};
+use crate::group::Group;
+use crate::multicast::{
+    Causal, Command, Delivery, Event, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Sequencing, Unordered,
+    causal, fifo, isis, sequencer, unordered,
+};
+use crate::node::{Incarnation, NodeId};
+use crate::protocol::{Input, Protocol};
+use crate::time::Time;
+use alloc::sync::Arc;
+use std::vec;
+use std::vec::Vec;
+
+/// How many messages it took until all was quiet, and after how many message times the last member delivered.
+fn measure<O: Ordering>(plan: &Plan, sender: NodeId) -> (u64, u64) {
+    let plan = Arc::new(plan.clone());
+    let mut nodes: Vec<_> = plan.members.iter().map(|me| Member::<O, ()>::new(me, Arc::clone(&plan))).collect();
+    let start = |incarnation| Input::Start { durable: (), incarnation };
+    for node in &mut nodes {
+        node.step(Time::ZERO, start(Incarnation::FIRST), &mut Effects::new(&mut Vec::new()));
+    }
+    let (mut messages, mut slowest, mut delivered) = (0, 0, 0);
+    let mut inputs = vec![(sender, Input::Command(Command::send("x")))];
+    for time in 0.. {
+        let mut next = Vec::new();
+        for (node, input) in inputs {
+            let mut effects: Vec<Effect<Member<O, ()>>> = Vec::new();
+            nodes[node.index()].step(Time::ZERO, input, &mut Effects::new(&mut effects));
+            for effect in effects {
+                let (to, message): (Vec<_>, _) = match effect {
+                    Effect::Send { to, message, .. } => (vec![to], message),
+                    Effect::Multicast { to, message, .. } => (to.others(node).collect(), message),
+                    Effect::Emit { event: Event::Delivered { .. }, .. } => {
+                        (slowest, delivered) = (time, delivered + 1);
+                        continue;
+                    }
+                    Effect::Emit { .. } | Effect::Save(_) | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {
+                        continue;
+                    }
+                };
+                if message.class() == Class::Algorithm {
+                    messages += to.len() as u64;
+                }
+                next.extend(to.into_iter().map(|to| (to, Input::Message { from: node, message: message.clone() })));
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        inputs = next;
+    }
+    assert_eq!(delivered, plan.members.len(), "everyone delivers");
+    (messages, slowest)
+}
+
+fn check<O: Ordering>(facts: &Facts) {
+    let ways: &[Sequencing] =
+        if facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
+    for (delivery, sequencing) in
+        [Delivery::Prompt, Delivery::Uniform].into_iter().flat_map(|d| ways.iter().map(move |w| (d, *w)))
+    {
+        for (size, relay) in [1, 2, 3, 5, 8].into_iter().flat_map(|size| [(size, false), (size, true)]) {
+            let plan = Plan { delivery, sequencing, relay, ..Plan::new(Group::of_size(size)) };
+            let book = (facts.book)(&plan);
+            let what = std::format!("{} with {plan:?}", facts.profile.name);
+            let first = measure::<O>(&plan, NodeId::from_index(0));
+            assert_eq!(first, (book.messages_of_sequencer, book.slowest_of_sequencer), "{what}, the first sends");
+            if size > 1 {
+                let last = measure::<O>(&plan, NodeId::from_index(size - 1));
+                assert_eq!(last, (book.messages, book.slowest), "{what}, the last sends");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_order_costs_what_the_book_says() {
+    check::<Unordered>(&unordered::FACTS);
+    check::<Fifo>(&fifo::FACTS);
+    check::<Causal>(&causal::FACTS);
+    check::<Sequencer<Unordered>>(&sequencer::FACTS);
+    check::<Sequencer<Fifo>>(&sequencer::FIFO_FACTS);
+    check::<Sequencer<Causal>>(&sequencer::CAUSAL_FACTS);
+    check::<Isis<Unordered>>(&isis::FACTS);
+    check::<Isis<Fifo>>(&isis::FIFO_FACTS);
+    check::<Isis<Causal>>(&isis::CAUSAL_FACTS);
+}
+
+#[test]
+fn the_book_has_the_figures_of_the_textbook() {
+    let plan = Plan::new(Group::of_size(5));
+    let relayed = Plan { relay: true, ..plan.clone() };
+    let via = Plan { sequencing: Sequencing::Via, ..plan.clone() };
+    let figures = |facts: &Facts, plan: &Plan| ((facts.book)(plan).messages, (facts.book)(plan).slowest);
+    assert_eq!(figures(&unordered::FACTS, &plan), (4, 1));
+    assert_eq!(figures(&unordered::RELIABLE_FACTS, &relayed), (20, 1));
+    assert_eq!(figures(&sequencer::FACTS, &plan), (8, 2));
+    assert_eq!(figures(&sequencer::FACTS, &via), (5, 2));
+    assert_eq!((sequencer::FACTS.book)(&via).messages_of_sequencer, 4);
+    assert_eq!(figures(&isis::FACTS, &plan), (12, 3));
+}

@@ -1,0 +1,7 @@
+//! The whole family in a small world: crashes at any moment, views on each other's heels, newcomers, and what must hold nevertheless.
+
+mod book;
+mod judge;
+mod mistakes;
+mod storms;
+pub(super) mod world;

@@ -1,0 +1,28 @@
+//! One test for each rule.
+
+use super::Unordered;
+use crate::multicast::Ordering;
+use crate::multicast::drill::{group, heard, id, play, survey};
+
+#[test]
+fn un_1_what_comes_first_is_delivered_first() {
+    let trace = play::<Unordered>(&group(2), "1 send\n1 send\n1 > 2 overtakes 1\n1 > 2");
+    assert_eq!(heard(&trace, 1), ["1#1", "1#2"], "{trace}");
+    assert_eq!(heard(&trace, 2), ["1#2", "1#1"], "{trace}");
+}
+
+#[test]
+fn un_2_what_anybody_holds_is_delivered_by_all() {
+    let held = [(id(2, 2), ()), (id(1, 1), ()), (id(2, 4), ())];
+    let survey = survey::<Unordered>(held, [0, 1, 0], [(1, ()), (3, ())]);
+    assert_eq!(Unordered::settle(&survey), [id(1, 1), id(2, 2), id(2, 4)], "gaps do not matter");
+    assert_eq!(Unordered::prune([id(2, 4), id(3, 1)].into(), &survey), [id(2, 4)], "nobody holds 3#1 any more");
+}
+
+#[test]
+fn a_group_of_one_delivers_at_once_and_sends_nothing() {
+    assert_eq!(
+        play::<Unordered>(&group(1), "1 send\nrest"),
+        "1 send \"x\": sends 1#1; MC-1 sends 1#1; UN-1 1#1 is next as it came; MC-3 delivers 1#1; DELIVERS 1#1 \"x\"\n"
+    );
+}

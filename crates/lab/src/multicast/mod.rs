@@ -1,0 +1,452 @@
+//! The multicast family in the lab.
+
+mod book;
+pub mod survey;
+mod users;
+mod weather;
+
+pub use crate::views::{Keeper, ViewSettings};
+pub use book::{Cost, sequencer};
+pub use users::Users;
+
+use crate::error::LabError;
+use crate::family::{Care, FamilyLab, Flag, Judge, Place};
+use crate::shrink::fewer;
+use crate::spec::{Spec, word};
+use crate::typed::unheard;
+use quorate_core::about::Profile;
+use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
+use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_registry::{AnyCodec, Entry, Family, MulticastEntry, MulticastNode, find};
+use quorate_sim::Views;
+use quorate_sim::metrics::Messages;
+use quorate_sim::moment::{Done, Happening, Moment};
+use quorate_sim::multicast::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
+use quorate_sim::property::Verdict;
+use quorate_sim::role::Role;
+use quorate_sim::run::Limits;
+use quorate_sim::settings::Latency;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What one says reaches all, in an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multicast {}
+
+/// Who says how much, and how it gets to all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How many multicasts there are in all.
+    pub messages: u64,
+    /// When nodes send.
+    pub traffic: Pattern,
+    /// Who sends; everyone if empty.
+    pub senders: Vec<NodeId>,
+    /// How many bytes a message says at least.
+    pub payload: usize,
+    /// How long a sender is silent before it sends the next; chosen to suit the traffic unless given.
+    pub interval: Option<Latency>,
+    /// When a message may be delivered.
+    pub delivery: Delivery,
+    /// Whether whoever receives a message passes it on, whatever the algorithm does by itself.
+    pub relay: bool,
+    /// The way of a message to all, for orders with a sequencer.
+    pub sequencing: Sequencing,
+    /// How many messages a member may have under way.
+    pub window: u64,
+    /// What carries messages to all.
+    pub medium: Carrier,
+    /// Several groups, each with these members; one of everyone if empty.
+    pub groups: Vec<Group>,
+    /// How many members leave.
+    pub leaves: usize,
+    /// How many bytes of the state a newcomer is sent at a time.
+    pub piece: usize,
+    /// What is judged although the algorithm does not promise it.
+    pub judge: Vec<Property>,
+    /// That the group has views, and how, if it does.
+    pub views: Option<ViewSettings>,
+}
+
+/// What carries messages to all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Carrier {
+    /// As many messages as there are receivers.
+    #[default]
+    Unicast,
+    /// One message that those hear whom it is for.
+    Multicast,
+    /// One message that everyone hears; those whom it is not for drop it.
+    Broadcast,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let plan = Plan::new(Group::nobody());
+        Self {
+            messages: 20,
+            traffic: Pattern::Random,
+            senders: Vec::new(),
+            payload: 0,
+            interval: None,
+            delivery: Delivery::Prompt,
+            relay: false,
+            sequencing: Sequencing::ToAll,
+            window: plan.window.messages,
+            medium: Carrier::Unicast,
+            groups: Vec::new(),
+            leaves: 0,
+            piece: plan.piece,
+            judge: Vec::new(),
+            views: None,
+        }
+    }
+}
+
+impl FamilyLab for Multicast {
+    const FAMILY: Family = Family::Multicast;
+    const COMMANDS: &'static [&'static str] = &["send TEXT", "leave"];
+    const ROLES: &'static [(Role, &'static str)] =
+        &[(Role::Idle, "in its view"), (Role::Waiting, "told to wait, or between two views")];
+    const CHOSEN_BLOCKS: bool = false;
+
+    type Entry = MulticastEntry;
+    type Command = Command;
+    type Event = Event;
+    type Settings = Settings;
+    type Users = Users;
+    type Measures = Measures;
+    type Properties = Properties;
+    type Summary = MulticastSummary;
+
+    fn entry(entry: &'static Entry) -> Option<&'static MulticastEntry> {
+        match entry {
+            Entry::Multicast(entry) => Some(entry),
+            Entry::Mutex(_) | Entry::Election(_) | Entry::Replica(_) => None,
+        }
+    }
+
+    fn profile(entry: &MulticastEntry) -> &'static Profile {
+        &entry.facts.profile
+    }
+
+    fn codec(spec: &Spec<Self>, entry: &MulticastEntry) -> AnyCodec {
+        let is_one = spec.settings.groups.is_empty();
+        match spec.settings.views {
+            Some(ViewSettings { membership: Keeper::Replica, .. }) => entry.member_codec,
+            Some(_) if is_one => entry.told.codec,
+            Some(_) => entry.several_told.codec,
+            None if is_one => entry.plain.codec,
+            None => entry.several.codec,
+        }
+    }
+
+    /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
+    fn copes_with_loss(spec: &Spec<Self>, _entry: &MulticastEntry) -> bool {
+        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
+    }
+
+    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
+        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
+    }
+
+    fn medium(spec: &Spec<Self>, _entry: &MulticastEntry) -> Medium {
+        match spec.settings.medium {
+            Carrier::Unicast => Medium::Unicast,
+            Carrier::Multicast => Medium::Multicast,
+            Carrier::Broadcast => Medium::Broadcast,
+        }
+    }
+
+    fn validate(spec: &Spec<Self>, entry: &MulticastEntry) -> Result<(), LabError> {
+        let Settings { views, groups, senders, leaves, sequencing, window, .. } = &spec.settings;
+        if let Some(views) = views {
+            views.validate()?;
+            if views.membership == Keeper::Replica && !groups.is_empty() {
+                return Err(LabError::SeveralGroupsOfReplicas);
+            }
+        }
+        if *leaves > 0 && views.is_none() {
+            return Err(LabError::NoWayOut);
+        }
+        if *sequencing != Sequencing::ToAll && !entry.facts.sequences {
+            return Err(LabError::NoSequencer { name: spec.algorithm.clone() });
+        }
+        if *window == 0 {
+            return Err(LabError::NoWindow);
+        }
+        if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
+            return Err(LabError::NoSuchSender { node, nodes: spec.nodes });
+        }
+        match senders.iter().find(|node| node.index() >= spec.nodes) {
+            Some(node) => Err(LabError::NoSuchSender { node: *node, nodes: spec.nodes }),
+            None => Ok(()),
+        }
+    }
+
+    fn maker(
+        spec: &Spec<Self>,
+        entry: &'static MulticastEntry,
+    ) -> impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static + use<> {
+        let plans = plans(spec, entry);
+        let (views, seed) = (spec.settings.views, spec.seed);
+        spec.linked(move |me| match (views, &plans[..]) {
+            (Some(views), [plan]) if views.membership == Keeper::Replica => {
+                (entry.member)(me, plan, seed, views.terms())
+            }
+            (Some(_), [plan]) if plan.id == GroupId::ONLY => (entry.told.make)(me, plan),
+            (None, [plan]) if plan.id == GroupId::ONLY => (entry.plain.make)(me, plan),
+            (Some(_), plans) => (entry.several_told.make)(me, plans),
+            (None, plans) => (entry.several.make)(me, plans),
+        })
+    }
+
+    fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
+        match words {
+            ["leave"] => Ok(Command::leave()),
+            ["send", text @ ..] if !text.is_empty() => Ok(Command::send(text.join(" "))),
+            _ => Err(unheard(words, &["send", "leave"], "send and what to say, or leave")),
+        }
+    }
+
+    /// What a workload says is as good as what a script says by itself; words were said by somebody.
+    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+        Some(match command {
+            Command::Send { payload, .. } => match payload.text().filter(|text| text.contains(char::is_alphabetic)) {
+                Some(text) => format!("send {text}").into(),
+                None => "send".into(),
+            },
+            Command::Leave { .. } => "leave".into(),
+        })
+    }
+
+    fn scripted(settings: &Settings) -> Settings {
+        let usual = Settings::default();
+        Settings {
+            messages: usual.messages,
+            traffic: usual.traffic,
+            senders: Vec::new(),
+            leaves: 0,
+            ..settings.clone()
+        }
+    }
+
+    /// Fewer messages, by everyone who is left.
+    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
+        let less = fewer(spec.settings.messages).map(|messages| Settings { messages, ..spec.settings.clone() });
+        let everyone = Settings { senders: Vec::new(), ..spec.settings.clone() };
+        let loyal = Settings { leaves: 0, ..spec.settings.clone() };
+        let all = less.chain([everyone, loyal]).filter(|settings| *settings != spec.settings);
+        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+    }
+
+    fn users(spec: &Spec<Self>) -> Users {
+        match &spec.script {
+            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
+            Some(_) | None => Users::of_workload(Senders::new(spec.nodes, spec.seed, demand(spec))),
+        }
+    }
+
+    fn measures(spec: &Spec<Self>, _entry: &MulticastEntry) -> Measures {
+        let measures = Measures::new(spec.nodes);
+        static_groups(spec).into_iter().fold(measures, |measures, (group, members)| measures.among(group, &members))
+    }
+
+    fn properties(spec: &Spec<Self>, entry: &MulticastEntry, _care: Care) -> Properties {
+        let also = Promises::of(&spec.settings.judge);
+        let properties = Properties::new(spec.nodes, promises(spec, entry)).watching(also);
+        let properties = properties.patient(settling(spec).unwrap_or_default());
+        static_groups(spec)
+            .into_iter()
+            .fold(properties, |properties, (group, members)| properties.among(group, members))
+    }
+
+    fn summary(
+        spec: &Spec<Self>,
+        messages: &Messages,
+        measures: &Measures,
+        properties: &Properties,
+    ) -> MulticastSummary {
+        let (unit, unit_name) = spec.delay_unit();
+        let not_promised = properties.not_promised();
+        MulticastSummary { not_promised, ..measures.summary(messages, unit, unit_name) }
+    }
+
+    fn fault_window(spec: &Spec<Self>) -> Duration {
+        let busy = spec.typical().times(2 * spec.settings.messages.clamp(4, 1_000));
+        // Some faults must last for longer than a lease.
+        spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(4)))
+    }
+
+    /// In views the network never falls quiet, since leases are renewed. It is given the time that the last view needs to begin.
+    fn limits(spec: &Spec<Self>) -> Limits {
+        let usual = spec.usual_limits();
+        Limits { settle: settling(spec).unwrap_or(usual.settle), ..usual }
+    }
+
+    fn views(spec: &Spec<Self>) -> Option<Views> {
+        spec.settings.views.and_then(|views| views.in_world())
+    }
+
+    fn weather(entry: &MulticastEntry) -> Vec<Spec<Self>> {
+        weather::weather(entry)
+    }
+
+    fn weather_in_views(entry: &MulticastEntry) -> Vec<Spec<Self>> {
+        weather::upheaval(entry)
+    }
+
+    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+        let usual = Settings::default();
+        let settings = &spec.settings;
+        let senders: Group = settings.senders.iter().copied().collect();
+        let groups: Vec<_> = settings.groups.iter().map(ToString::to_string).collect();
+        let judged: Vec<_> = settings.judge.iter().map(|property| property.name()).collect();
+        let front = |is_usual: bool, text: String| Flag::unless(is_usual, Place::Front, text);
+        let flags = [
+            front(spec.is_scripted(), format!("--messages {}", settings.messages)),
+            front(settings.traffic == usual.traffic, format!("--traffic {}", word(&settings.traffic))),
+            front(settings.senders.is_empty(), format!("--senders {senders}")),
+            front(settings.payload == usual.payload, format!("--payload {}", settings.payload)),
+            settings.interval.map(|interval| Flag { place: Place::Times, text: format!("--interval {interval}") }),
+            front(settings.delivery == usual.delivery, "--uniform".to_owned()),
+            front(settings.relay == usual.relay, "--relay".to_owned()),
+            front(settings.sequencing == usual.sequencing, format!("--sequencing {}", word(&settings.sequencing))),
+            front(settings.window == usual.window, format!("--window {}", settings.window)),
+            front(settings.medium == usual.medium, format!("--medium {}", word(&settings.medium))),
+            front(groups.is_empty(), format!("--groups '{}'", groups.join(" "))),
+            front(settings.leaves == usual.leaves, format!("--leaves {}", settings.leaves)),
+            front(settings.piece == usual.piece, format!("--piece {}", settings.piece)),
+            front(judged.is_empty(), format!("--judge {}", judged.join(","))),
+            settings.views.map(|views| Flag { place: Place::Front, text: views.flags() }),
+        ];
+        flags.into_iter().flatten().collect()
+    }
+
+    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
+        match moment {
+            Moment::Effect { node, effect: Done::Emit(event), .. } => match event {
+                Event::Wait { .. } | Event::Out { .. } | Event::Left { .. } => Some((*node, Role::Waiting)),
+                Event::Ready { .. } | Event::View { .. } => Some((*node, Role::Idle)),
+                Event::Sent { .. } | Event::Delivered { .. } | Event::Refused(_) => None,
+            },
+            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+                Some((*node, Role::Idle))
+            }
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
+        }
+    }
+}
+
+impl Judge<Command, Event> for Properties {
+    fn verdicts(&self) -> Vec<Verdict> {
+        self.verdicts()
+    }
+
+    fn end(&self) -> Time {
+        self.end()
+    }
+}
+
+/// How long a view may take to begin everywhere, the state of newcomers included.
+fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
+    spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
+}
+
+/// The groups and who is in them.
+fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
+    if spec.settings.groups.is_empty() {
+        return vec![(GroupId::ONLY, spec.group())];
+    }
+    let named = (1..=u16::MAX).map(GroupId).zip(&spec.settings.groups);
+    named.map(|(id, members)| (id, members.clone())).collect()
+}
+
+/// The same where observers must be told, because no view tells them.
+fn static_groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
+    if spec.settings.views.is_some() { Vec::new() } else { groups(spec) }
+}
+
+/// How each group is set up.
+pub(crate) fn plans(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Vec<Arc<Plan>> {
+    groups(spec).into_iter().map(|(id, members)| Arc::new(plan(spec, entry, id, members))).collect()
+}
+
+/// How a group of these members is set up.
+fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Group) -> Plan {
+    let settings = &spec.settings;
+    let usual = Plan::new(members);
+    Plan {
+        id,
+        window: Window { messages: settings.window, ..usual.window },
+        relay: settings.relay || entry.facts.relays,
+        delivery: settings.delivery,
+        sequencing: settings.sequencing,
+        piece: settings.piece,
+        ..usual
+    }
+}
+
+/// What is promised in this experiment.
+fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
+    promises_of(spec, entry, !spec.can_stop())
+}
+
+/// What is promised, if nobody dies or somebody may. A sender that dies leaves members that disagree, unless its messages are passed on or a
+/// view settles what it left behind; and without views, whoever waits for a dead member waits for ever.
+pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_whole: bool) -> Promises {
+    let settings = &spec.settings;
+    let views = settings.views.is_some();
+    let agrees = views || settings.relay || entry.facts.relays || is_whole;
+    let finishes = views || is_whole || !waits_for_others(spec, entry);
+    let order = entry.facts.order;
+    let senders = if settings.senders.is_empty() { spec.nodes } else { settings.senders.len() };
+    Promises {
+        fifo: order.fifo,
+        causal: order.causal,
+        total: order.total,
+        agreement: agrees && finishes,
+        validity: finishes,
+        uniform: settings.delivery == Delivery::Uniform && finishes,
+        delivered: agrees && finishes,
+        views,
+        contention: !spec.is_scripted()
+            && settings.traffic != Pattern::Single
+            && senders > 1
+            && settings.messages > 3
+            && spec.settings.groups.is_empty(),
+        ..Promises::BASIC
+    }
+}
+
+/// Whether a delivery may depend on a member that says nothing any more, beside the sender.
+fn waits_for_others(spec: &Spec<Multicast>, entry: &MulticastEntry) -> bool {
+    entry.facts.order.total || spec.settings.delivery == Delivery::Uniform
+}
+
+fn demand(spec: &Spec<Multicast>) -> Demand {
+    let settings = spec.settings.clone();
+    let typical = spec.typical();
+    let senders = if settings.senders.is_empty() { spec.group().iter().collect() } else { settings.senders };
+    let usual = match settings.traffic {
+        // Long enough that nothing of the last message is under way.
+        Pattern::Single => Latency::Fixed(typical.times(10)),
+        Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4) },
+        Pattern::Flood => Latency::Fixed(Duration::ZERO),
+    };
+    Demand {
+        pattern: settings.traffic,
+        messages: settings.messages,
+        senders,
+        payload: settings.payload,
+        think: settings.interval.unwrap_or(usual),
+        groups: if settings.groups.is_empty() { Vec::new() } else { groups(spec) },
+        leaves: settings.leaves,
+        views: settings.views.is_some(),
+        agreement: find(&spec.algorithm)
+            .and_then(Multicast::entry)
+            .is_some_and(|entry| promises(spec, entry).agreement),
+    }
+}

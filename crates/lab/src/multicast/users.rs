@@ -1,0 +1,140 @@
+//! The users of a multicast: those of a workload, or those who do exactly what a script says.
+
+use quorate_core::multicast::{Command, Event, MessageId, Refusal};
+use quorate_core::{NodeId, Time};
+use quorate_sim::News;
+use quorate_sim::multicast::Senders;
+use quorate_sim::run::{Plan, Workload};
+use quorate_sim::settings::TimedCommand;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The users of a run.
+pub struct Users(Part);
+
+enum Part {
+    Workload(Box<Senders>),
+    Script(Script),
+}
+
+impl Users {
+    /// Those of a workload.
+    pub(super) fn of_workload(senders: Senders) -> Self {
+        Self(Part::Workload(Box::new(senders)))
+    }
+
+    /// Those of a script.
+    pub(super) fn of_script(commands: Vec<TimedCommand>) -> Self {
+        Self(Part::Script(Script::new(commands)))
+    }
+}
+
+/// Users who do what a script says, and wait until what they sent comes back to them.
+struct Script {
+    commands: Vec<TimedCommand>,
+    /// For each node, when it asks or asked without an answer so far.
+    open: BTreeMap<NodeId, VecDeque<Time>>,
+    /// For each node, what it sent and has not delivered itself.
+    under_way: BTreeMap<NodeId, Vec<MessageId>>,
+}
+
+impl Script {
+    fn new(mut commands: Vec<TimedCommand>) -> Self {
+        commands.sort_by_key(|command| command.at);
+        let mut open: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
+        for TimedCommand { at, node, .. } in commands.iter().filter(|command| says(command).is_some()) {
+            open.entry(*node).or_default().push_back(Time::ZERO + *at);
+        }
+        Self { commands, open, under_way: BTreeMap::new() }
+    }
+
+    fn begin(&self, plan: &mut Plan<Command>) {
+        let mut said: BTreeMap<NodeId, u64> = BTreeMap::new();
+        for asked in &self.commands {
+            let TimedCommand { at, node, .. } = asked;
+            let command = match says(asked) {
+                Some("") => {
+                    let number = said.entry(*node).or_insert(0);
+                    *number += 1;
+                    Command::send(format!("{node}:{number}"))
+                }
+                Some(text) => Command::send(text),
+                None => Command::leave(),
+            };
+            plan.command_any_life(Time::ZERO + *at, *node, command);
+        }
+    }
+
+    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
+        match news {
+            News::Told(Event::Sent { id }) => {
+                self.answered(node);
+                self.under_way.entry(node).or_default().push(*id);
+            }
+            News::Told(
+                Event::Wait { .. } | Event::Refused(Refusal::TooLong | Refusal::NotAMember | Refusal::NoWayBack),
+            ) => {
+                self.answered(node);
+            }
+            News::Told(Event::Delivered { id, .. }) if id.sender == node => {
+                if let Some(sent) = self.under_way.get_mut(&node) {
+                    sent.retain(|sent| sent != id);
+                }
+            }
+            News::Told(Event::Left { .. }) => {
+                self.under_way.remove(&node);
+                plan.depart(now, node);
+            }
+            News::Told(Event::Out { .. }) => {
+                self.under_way.remove(&node);
+            }
+            News::Told(
+                Event::Delivered { .. } | Event::Ready { .. } | Event::View { .. } | Event::Refused(Refusal::Leaving),
+            )
+            | News::Alarm => {}
+            News::Crashed | News::Restarted => {
+                self.under_way.remove(&node);
+                if let Some(open) = self.open.get_mut(&node) {
+                    open.retain(|asks| *asks > now);
+                }
+            }
+        }
+    }
+
+    fn answered(&mut self, node: NodeId) {
+        if let Some(open) = self.open.get_mut(&node) {
+            open.pop_front();
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.open.values().all(VecDeque::is_empty) && self.under_way.values().all(Vec::is_empty)
+    }
+}
+
+/// What a command of a script says to all, if it says anything; nothing in particular without a text.
+fn says(command: &TimedCommand) -> Option<&str> {
+    (command.name() == "send").then(|| command.text().unwrap_or_default())
+}
+
+impl Workload<Command, Event> for Users {
+    fn begin(&mut self, plan: &mut Plan<Command>) {
+        match &mut self.0 {
+            Part::Workload(senders) => senders.begin(plan),
+            Part::Script(script) => script.begin(plan),
+        }
+    }
+
+    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
+        match &mut self.0 {
+            Part::Workload(senders) => senders.hear(now, node, news, plan),
+            Part::Script(script) => script.hear(now, node, news, plan),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        match &self.0 {
+            Part::Workload(senders) => senders.is_done(),
+            Part::Script(script) => script.is_done(),
+        }
+    }
+}

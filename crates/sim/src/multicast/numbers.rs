@@ -1,0 +1,76 @@
+//! Sets of numbers from 1 that have few gaps: what was sent, what was delivered.
+
+use std::collections::BTreeMap;
+
+/// A set of numbers. It takes as much memory as it has gaps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Numbers {
+    /// All from 1 up to this one are in.
+    prefix: u64,
+    /// What else is in: the first of a run of numbers, and its last. No run touches another or the prefix.
+    runs: BTreeMap<u64, u64>,
+}
+
+impl Numbers {
+    /// Whether it is in.
+    pub(super) fn contains(&self, number: u64) -> bool {
+        (number > 0 && number <= self.prefix)
+            || self.runs.range(..=number).next_back().is_some_and(|(_, last)| *last >= number)
+    }
+
+    /// Whether all smaller ones are in.
+    pub(super) fn has_all_below(&self, number: u64) -> bool {
+        number.saturating_sub(1) <= self.prefix
+    }
+
+    /// Puts it in. Tells whether it was not in before.
+    pub(super) fn insert(&mut self, number: u64) -> bool {
+        if self.contains(number) {
+            return false;
+        }
+        let next = number.checked_add(1);
+        let last = next.and_then(|next| self.runs.remove(&next)).unwrap_or(number);
+        if number.checked_sub(1) == Some(self.prefix) {
+            self.prefix = last;
+            return true;
+        }
+        match self.runs.range_mut(..number).next_back() {
+            Some((_, end)) if end.checked_add(1) == Some(number) => *end = last,
+            Some(_) | None => {
+                self.runs.insert(number, last);
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Numbers;
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn it_is_a_set(numbers in proptest::collection::vec(0_u64..20, 0..30)) {
+            let (mut quick, mut slow) = (Numbers::default(), BTreeSet::new());
+            for number in numbers {
+                prop_assert_eq!(quick.insert(number), slow.insert(number));
+                for probe in 0..22 {
+                    prop_assert_eq!(quick.contains(probe), slow.contains(&probe));
+                    prop_assert_eq!(quick.has_all_below(probe), (1..probe).all(|below| slow.contains(&below)));
+                }
+                let gaps = (1..20).filter(|probe| slow.contains(probe) && !slow.contains(&(probe + 1))).count();
+                prop_assert!(quick.runs.len() <= gaps + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_number_has_no_next() {
+        let mut numbers = Numbers::default();
+        assert!(numbers.insert(u64::MAX));
+        assert!(numbers.contains(u64::MAX));
+        assert!(!numbers.insert(u64::MAX));
+    }
+}
