@@ -78,7 +78,7 @@ fn the_example_of_vector_clocks_shows_what_waits() {
 #[test]
 fn a_terminal_and_a_sequence_diagram_tell_of_what_waits() {
     let scene = scene_of(3, Window::default(), &example());
-    let text = draw(&scene, &Options { width: Some(140), ..Options::default() }, &plain);
+    let text = draw(&scene, &Options { width: Some(140) }, &plain);
     assert!(text.contains("holds back 2#1") && text.contains("holds back nothing"), "{text}");
     assert!(text.contains("2#1 (1,1,0)"), "{text}");
     let text = mermaid::draw(&scene);
