@@ -116,6 +116,14 @@ pub enum LabError {
         /// The algorithm.
         name: String,
     },
+    /// A form that one that is wrong on purpose does not have.
+    #[error(
+        "'{name}' is wrong on purpose, and runs in one group with an oracle only: leave --groups and --membership out."
+    )]
+    FewForms {
+        /// The algorithm.
+        name: String,
+    },
     /// Nobody could ever send.
     #[error("With a --window of 0 nobody could send anything; --window 64 is usual.")]
     NoWindow,

@@ -18,7 +18,7 @@ use std::any::TypeId;
 pub struct AnyCodec {
     encode: fn(&AnyMessage, &mut Vec<u8>) -> Result<(), Malformed>,
     decode: fn(&[u8]) -> Result<AnyMessage, Malformed>,
-    /// The same two under a failure detector.
+    /// The same two under a failure detector, if the algorithm runs under one.
     encode_watched: fn(&AnyMessage, &mut Vec<u8>) -> Result<(), Malformed>,
     decode_watched: fn(&[u8]) -> Result<AnyMessage, Malformed>,
     unseal: fn(AnyDurable) -> Result<AnyDurable, Unreadable>,
@@ -35,11 +35,20 @@ impl AnyCodec {
         Self {
             encode: encode::<P::Message>,
             decode: decode::<P>,
-            encode_watched: encode_watched::<P::Message>,
-            decode_watched: decode_watched::<P>,
+            encode_watched: |_, _| Err(unwatched()),
+            decode_watched: |_| Err(unwatched()),
             unseal: AnyDurable::unseal::<P::Durable>,
             saves: saves::<P>,
         }
+    }
+
+    /// The one for this protocol, which may have a failure detector around it.
+    pub const fn watchable<P>() -> Self
+    where
+        P: Parts<Message: DeserializeOwned>,
+        WriteOf<P>: ErasableWrite,
+    {
+        Self { encode_watched: encode_watched::<P::Message>, decode_watched: decode_watched::<P>, ..Self::of::<P>() }
     }
 
     /// The one for the same algorithm with a failure detector ([`Watched`](quorate_core::wrap::Watched)) around its erased nodes
@@ -79,6 +88,10 @@ fn saves<P: Parts>() -> bool {
 fn encode<M: Serialize + 'static>(message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {
     let message = message.peek::<M>().ok_or_else(another)?;
     pack(message, into)
+}
+
+fn unwatched() -> Malformed {
+    Malformed("it is of an algorithm that runs under no failure detector".into())
 }
 
 fn another() -> Malformed {

@@ -178,6 +178,13 @@ pub struct MulticastEntry {
     pub plain: MulticastForm,
     /// In views that nodes are told from outside.
     pub told: MulticastForm,
+    /// Its other forms, if it has them: one that is wrong on purpose has none.
+    pub more: Option<MoreForms>,
+}
+
+/// Further forms of an ordered multicast.
+#[derive(Clone, Copy)]
+pub struct MoreForms {
     /// Makes nodes that keep the membership themselves, by a replicated log, on these terms and with this seed.
     pub member: fn(NodeId, &Arc<multicast::Plan>, u64, Terms) -> MulticastNode,
     /// How the messages and disks of such nodes become bytes.
@@ -276,7 +283,7 @@ where
     P: Parts<Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,
 {
-    Entry::Election(ElectionEntry { facts, make, codec: AnyCodec::of::<P>() })
+    Entry::Election(ElectionEntry { facts, make, codec: AnyCodec::watchable::<P>() })
 }
 
 /// The line of a replicated log whose nodes are of type `P` before they are erased.

@@ -42,13 +42,10 @@ fn can_be_copied(entry: &Entry) -> bool {
         Entry::Multicast(entry) => {
             let plan = Arc::new(multicast::Plan::new(group));
             let plans = [Arc::clone(&plan)];
-            let forms = [
-                (entry.plain.make)(me, &plan),
-                (entry.told.make)(me, &plan),
-                (entry.several.make)(me, &plans),
-                (entry.several_told.make)(me, &plans),
-            ];
-            forms.iter().all(|node| *node == node.clone())
+            let more = entry.more.into_iter().flat_map(|more| [more.several, more.several_told]);
+            let several = more.map(|form| (form.make)(me, &plans));
+            let mut forms = [entry.plain, entry.told].map(|form| (form.make)(me, &plan)).into_iter().chain(several);
+            forms.all(|node| node == node.clone())
         }
         Entry::Replica(entry) => {
             let node = (entry.make)(me, Settings::new(Members::voters(&group)));

@@ -26,6 +26,8 @@ pub struct Stock<T> {
     forgotten: u64,
     /// All up to here were received.
     received: u64,
+    /// How many bytes the kept ones have.
+    bytes: usize,
     kept: BTreeMap<u64, Entry<T>>,
 }
 
@@ -38,7 +40,7 @@ struct Entry<T> {
 
 impl<T> Default for Stock<T> {
     fn default() -> Self {
-        Self { forgotten: 0, received: 0, kept: BTreeMap::new() }
+        Self { forgotten: 0, received: 0, bytes: 0, kept: BTreeMap::new() }
     }
 }
 
@@ -83,6 +85,7 @@ impl<T> HoldBack<T> {
         if id.number <= stock.forgotten || stock.kept.contains_key(&id.number) {
             return false;
         }
+        stock.bytes = stock.bytes.saturating_add(payload.len());
         stock.kept.insert(id.number, Entry { tag, payload, delivered: false });
         while stock.kept.contains_key(&(stock.received + 1)) {
             stock.received += 1;
@@ -160,7 +163,7 @@ impl<T> HoldBack<T> {
 
     /// How many bytes of a sender's are kept.
     pub fn bytes(&self, sender: NodeId) -> usize {
-        self.stock(sender).map_or(0, |stock| stock.kept.values().map(|entry| entry.payload.len()).sum())
+        self.stock(sender).map_or(0, |stock| stock.bytes)
     }
 
     /// Forgets what was delivered of a sender's messages up to this one, which everyone holds. Says what it forgot.
@@ -172,7 +175,8 @@ impl<T> HoldBack<T> {
             if !stock.kept.get(&number).is_some_and(|entry| entry.delivered) {
                 break;
             }
-            stock.kept.remove(&number);
+            let gone = stock.kept.remove(&number).map_or(0, |entry| entry.payload.len());
+            stock.bytes = stock.bytes.saturating_sub(gone);
             stock.forgotten = number;
         }
         let after = stock.forgotten;

@@ -11,8 +11,8 @@
 //! IS-3  a priority is agreed          → the message moves back to its place in the queue
 //! IS-4  the first one is agreed       → deliver it
 //! IS-5  everyone has both             → forget the priority
-//! IS-6  a view ends                   → what was agreed stays, known to anybody; what was not takes the greatest proposal of those who go
-//!                                       on, where whoever has made none makes one now, and comes after what the order inside puts before it
+//! IS-6  a view ends                   → what was agreed stays, known to anybody; what was not comes after all of that, unless the order
+//!                                       inside puts it before some of it
 //! ```
 //!
 //! Cost: 3(n−1) messages a multicast. The slowest member delivers after three message times, the sender after two.
@@ -20,7 +20,9 @@
 //! Why all agree when a view ends: an agreed priority is not smaller than any proposal for the message, and everyone has made one. So whoever
 //! delivered a message had all messages with smaller priorities in its queue, and has delivered them; and whoever forgets a priority knew that
 //! everyone holds the message and its priority, so that those who have not delivered it yet report it. What nobody who goes on knows as agreed
-//! none of them has delivered, and it comes after all that any of them has: each proposed more than that, or does so now.
+//! none of them has delivered, and it comes after all that any of them has; if delivery is uniform, after all that the dead have as well, since
+//! everyone knew that as agreed. What the order inside puts behind something that is not agreed nobody has delivered: everyone proposed less
+//! for that.
 //!
 //! Assumes: what is sent between two members that stay up arrives.
 //!
@@ -192,16 +194,6 @@ pub struct Standings<N> {
     pub inner: N,
 }
 
-impl<N> Standings<N> {
-    /// What this member proposed for a message, or would propose now.
-    fn proposal(&self, id: MessageId, member: NodeId) -> Priority {
-        match self.standing.get(&id) {
-            Some(Standing::Proposed(priority) | Standing::Agreed(priority)) => *priority,
-            None => Priority { number: self.greatest.saturating_add(1), proposer: member },
-        }
-    }
-}
-
 impl<I> Isis<I> {
     /// What was not delivered, by what we know of places, agreed or not.
     pub fn line(&self) -> impl Iterator<Item = MessageId> + '_ {
@@ -323,27 +315,23 @@ impl<I: Partial> Ordering for Isis<I> {
         Standings { standing: self.standing.clone(), greatest: self.greatest, inner: self.inner.notes() }
     }
 
-    /// IS-6. No proposal for a message is smaller than one for something before it, by the same member; but what was agreed for that may be
-    /// greater, by a proposal of a dead one.
+    /// IS-6. What was not agreed is placed in the order inside, each after those before it.
     fn settle(survey: &Survey<Self>) -> Vec<MessageId> {
         let inside = survey.inside::<I>(|notes| notes.inner.clone());
         let members = survey.members();
-        let mut order: Vec<(Priority, usize, MessageId)> = Vec::new();
-        for (place, id) in I::settle(&inside).into_iter().enumerate() {
-            let Some(tag) = survey.held.get(&id) else { continue };
-            let priority = agreed(survey, id).or_else(|| {
-                let proposals = survey.notes.iter().map(|(member, notes)| notes.proposal(id, *member));
-                let tag_of = |other: &MessageId| survey.held.get(other);
-                let before = order.iter().filter_map(|(priority, _, other)| Some((priority, *other, tag_of(other)?)));
-                let before = before.filter(|(_, other, known)| I::precedes((*other, *known), (id, tag), &members));
-                proposals.chain(before.map(|(priority, _, _)| *priority)).max()
-            });
-            if let Some(priority) = priority {
-                order.push((priority, place, id));
-            }
+        let all = I::settle(&inside);
+        let mut decided: Vec<_> = all.iter().filter_map(|id| Some((agreed(survey, *id)?, *id))).collect();
+        decided.sort_unstable();
+        let mut order: Vec<MessageId> = decided.into_iter().map(|(_, id)| id).collect();
+        for id in all.into_iter().filter(|id| agreed(survey, *id).is_none()) {
+            let tag_of = |other: MessageId| survey.held.get(&other).map(|tag| (other, tag));
+            let precedes = |other: &MessageId| {
+                tag_of(id).zip(tag_of(*other)).is_some_and(|(one, other)| I::precedes(one, other, &members))
+            };
+            let place = order.iter().position(precedes).unwrap_or(order.len());
+            order.insert(place, id);
         }
-        order.sort_unstable();
-        I::prune(order.into_iter().map(|(_, _, id)| id).collect(), &inside)
+        I::prune(order, &inside)
     }
 
     /// IS-6.

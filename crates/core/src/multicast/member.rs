@@ -70,8 +70,8 @@ pub struct Member<O: Ordering, S> {
     stage: Stage<O>,
     footing: Footing<S>,
     archive: Archive,
-    /// Whether our user was told to wait.
-    is_crowded: bool,
+    /// The length of what our user was told to wait with.
+    refused: Option<usize>,
     leaving: Leaving,
 }
 
@@ -140,7 +140,7 @@ impl<O: Ordering, S: State> Member<O, S> {
             seat: Fixed::new(Seat { me, plan }),
             stage: Stage::Outside,
             archive: Archive::default(),
-            is_crowded: false,
+            refused: None,
             leaving: Leaving::No,
         }
     }
@@ -191,32 +191,40 @@ impl<O: Ordering, S: State> Member<O, S> {
 
     /// MC-1.
     fn send(&mut self, payload: Payload, out: &mut Effects<'_, Self>) {
-        if !payload.fits() {
-            return out.emit(Event::Refused(Refusal::TooLong));
-        }
-        if self.leaving != Leaving::No {
-            return out.emit(Event::Refused(Refusal::Leaving));
+        if let Some(refusal) = self.refusal(&payload) {
+            return out.emit(Event::Refused(refusal));
         }
         let (me, plan) = (self.me(), Arc::clone(&self.seat.plan));
         match &self.stage {
             Stage::Retired => out.emit(Event::Refused(Refusal::NoWayBack)),
             // The view that comes says when to ask again.
-            Stage::Outside | Stage::Flushing(_) => self.ask_to_wait(Group::nobody(), out),
-            Stage::Inside(_) if matches!(self.footing, Footing::Loading(_)) => self.ask_to_wait(Group::nobody(), out),
+            Stage::Outside | Stage::Flushing(_) => self.ask_to_wait(payload.len(), Group::nobody(), out),
+            Stage::Inside(_) if matches!(self.footing, Footing::Loading(_)) => {
+                self.ask_to_wait(payload.len(), Group::nobody(), out);
+            }
             Stage::Inside(chapter) => {
                 let (messages, bytes) = chapter.under_way(me);
-                if !plan.window.has_room(messages, bytes, &payload) {
+                if !plan.window.has_room(messages, bytes, payload.len()) {
                     let slow = chapter.told.slowest(chapter.members(), me, chapter.sent);
-                    return self.ask_to_wait(slow, out);
+                    return self.ask_to_wait(payload.len(), slow, out);
                 }
                 self.post(payload, out);
             }
         }
     }
 
-    fn ask_to_wait(&mut self, slow: Group, out: &mut Effects<'_, Self>) {
+    /// Why this is never sent, whenever it is asked for.
+    fn refusal(&self, payload: &Payload) -> Option<Refusal> {
+        match self.leaving {
+            _ if !payload.fits() => Some(Refusal::TooLong),
+            Leaving::No => None,
+            Leaving::Asked | Leaving::Left => Some(Refusal::Leaving),
+        }
+    }
+
+    fn ask_to_wait(&mut self, length: usize, slow: Group, out: &mut Effects<'_, Self>) {
         out.note("MC-1", format_args!("takes no more for now"));
-        self.is_crowded = true;
+        self.refused = Some(length);
         out.emit(Event::Wait { group: self.plan().id, slow });
     }
 
@@ -273,7 +281,12 @@ impl<O: Ordering, S: State> Member<O, S> {
             Message::Complete => self.count_complete(from, out),
             Message::Ask { boundary, offset, digest } => self.archive.ask(from, boundary, offset, digest),
             Message::Piece(piece) => self.add_piece(from, piece, out),
-            Message::Loaded(boundary) => self.archive.loaded(from, boundary),
+            Message::Loaded(boundary) => {
+                self.archive.loaded(from, boundary);
+                if let Stage::Flushing(flush) = &mut self.stage {
+                    flush.has_state(from, boundary);
+                }
+            }
         }
     }
 
@@ -324,7 +337,8 @@ impl<O: Ordering, S: State> Member<O, S> {
             // What we hold may be the last thing that uniform delivery waited for.
             let (me, room) = (self.me(), self.plan().window.messages);
             let Stage::Inside(chapter) = &mut self.stage else { return };
-            if !chapter.ripen(me, room) || self.plan().delivery == Delivery::Prompt {
+            let is_firm = matches!(self.footing, Footing::Firm(_));
+            if !chapter.ripen(me, room, is_firm) || self.plan().delivery == Delivery::Prompt {
                 break;
             }
         }
@@ -346,9 +360,9 @@ impl<O: Ordering, S: State> Member<O, S> {
 
     /// MC-4.
     fn tell(&mut self, out: &mut Effects<'_, Self>) {
-        let after = self.plan().tells_after();
+        let (after, bytes) = (self.plan().tells_after(), self.plan().window.bytes / 2);
         let Stage::Inside(chapter) = &mut self.stage else { return };
-        if chapter.has_news(after) {
+        if chapter.has_news(after, bytes) {
             let counts = chapter.announce();
             if chapter.members().len() > 1 {
                 out.note("MC-4", format_args!("tells all how much it holds"));
@@ -363,9 +377,10 @@ impl<O: Ordering, S: State> Member<O, S> {
         let window = self.plan().window;
         let Stage::Inside(chapter) = &mut self.stage else { return };
         chapter.forget();
-        let is_firm = matches!(self.footing, Footing::Firm(_));
-        if self.is_crowded && is_firm && chapter.under_way(me).0 <= window.messages / 2 {
-            self.is_crowded = false;
+        let Some(length) = self.refused.filter(|_| matches!(self.footing, Footing::Firm(_))) else { return };
+        let (messages, bytes) = chapter.under_way(me);
+        if messages <= window.messages / 2 && window.has_room(messages, bytes, length) {
+            self.refused = None;
             out.note("MC-5", format_args!("has room for more"));
             out.emit(Event::Ready { group });
         }

@@ -1,6 +1,6 @@
 //! How a group is set up, which all its members know.
 
-use super::{GroupId, Payload};
+use super::GroupId;
 use crate::group::Group;
 
 /// How a group is set up.
@@ -83,8 +83,8 @@ impl Plan {
 }
 
 impl Window {
-    /// Whether this fits beside what is under way.
-    pub(super) fn has_room(&self, messages: u64, bytes: usize, payload: &Payload) -> bool {
-        messages == 0 || (messages < self.messages && bytes.saturating_add(payload.len()) <= self.bytes)
+    /// Whether a message of this length fits beside what is under way.
+    pub(super) const fn has_room(&self, messages: u64, bytes: usize, length: usize) -> bool {
+        messages == 0 || (messages < self.messages && bytes.saturating_add(length) <= self.bytes)
     }
 }

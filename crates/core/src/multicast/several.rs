@@ -1,7 +1,8 @@
 //! A node in several groups, each with members, views and an order of its own.
 //!
-//! All nodes have one membership, and a group is some of them: what changes for none of its members is no new view to a group.
-//! Between groups there is no order.
+//! All nodes have one membership, and a group is some of them: a view of the membership is one of each group, with those of its members who
+//! are in. Between groups there is no order. Who has left a group says nothing in it any more, and helps the others there until it leaves
+//! the membership.
 
 use super::{Command, Event, GroupId, Refusal};
 use crate::describe::{Class, Describe};
@@ -24,8 +25,6 @@ pub struct Several<P> {
 struct Part<P> {
     members: Fixed<Group>,
     inner: P,
-    /// The last view that it was told of.
-    view: Option<View>,
 }
 
 /// What belongs to one of the groups.
@@ -41,7 +40,7 @@ pub struct Addressed<T> {
 impl<P> Several<P> {
     /// A member of these groups, each with those who are in it and what the node does there.
     pub fn new(parts: impl IntoIterator<Item = (GroupId, Group, P)>) -> Self {
-        let part = |(group, members, inner)| (group, Part { members: Fixed::new(members), inner, view: None });
+        let part = |(group, members, inner)| (group, Part { members: Fixed::new(members), inner });
         Self { parts: parts.into_iter().map(part).collect() }
     }
 
@@ -115,13 +114,9 @@ where
         self.inner.step(now, input, &mut Effects::new(&mut desk));
     }
 
-    /// A stay that is over is never taken up again, so that whoever skipped views between finds a change wherever others did.
+    /// Every view is one of every group, also if nothing changes in it: who skips a view and who does not must call theirs the same.
     fn change(&mut self, now: crate::time::Time, group: GroupId, view: &View, out: &mut Effects<'_, Several<P>>) {
         let ours = View::new(view.epoch(), view.stays().filter(|(node, _)| self.members.contains(*node)));
-        if self.view.as_ref().is_some_and(|known| known.stays().eq(ours.stays())) {
-            return;
-        }
-        self.view = Some(ours.clone());
         self.take(now, group, Input::View(ours), out);
     }
 }
@@ -162,6 +157,9 @@ where
 impl<M: Describe> Describe for Addressed<M> {
     fn kind(&self) -> &'static str {
         self.what.kind()
+    }
+    fn label(&self) -> Option<&dyn core::fmt::Display> {
+        self.what.label()
     }
     fn class(&self) -> Class {
         self.what.class()
@@ -248,22 +246,19 @@ mod tests {
     }
 
     #[test]
-    fn only_groups_that_lose_or_gain_somebody_have_a_new_view() {
+    fn a_view_is_one_of_every_group_with_those_of_its_members_who_are_in() {
         let mut several = started();
         let first = Stay { incarnation: Incarnation::FIRST, since: View::FIRST };
         let without_three = View::new(Epoch(2), [(node(1), first), (node(2), first)]);
-        let before = step(&mut several, Input::View(without_three));
-        assert_eq!(views(&before), [(GroupId(2), Epoch(2))], "the group of 1 and 2 goes on as it is");
-        let again = Stay { incarnation: Incarnation(2), since: Epoch(3) };
-        let back = View::new(Epoch(3), [(node(1), first), (node(2), first), (node(3), again)]);
-        let sent = step(&mut several, Input::View(back));
-        let groups: Vec<_> = sent
+        let sent = step(&mut several, Input::View(without_three));
+        assert_eq!(views(&sent), [(GroupId(2), Epoch(2))], "it is alone there, and has nothing to wait for");
+        let reports: Vec<_> = sent
             .iter()
             .filter_map(|effect| match effect {
-                Effect::Multicast { message: Addressed { group, .. }, .. } => Some(*group),
+                Effect::Multicast { to, message: Addressed { group, .. }, .. } => Some((*group, to.clone())),
                 _ => None,
             })
             .collect();
-        assert!(!groups.is_empty() && groups.iter().all(|group| *group == GroupId(2)), "{groups:?}");
+        assert_eq!(reports, [(GroupId(1), [node(1), node(2)].into_iter().collect())]);
     }
 }

@@ -214,7 +214,7 @@ impl<P: Succession> InViews for P {
         matches!(self.standing(), Standing::Inside(_))
     }
 
-    fn forget(&mut self, me: NodeId) {
+    fn forget(&mut self, me: NodeId, _ends: bool) {
         let floor = self.floor();
         self.begin(me, &Past::alone(me));
         self.raise(&floor);

@@ -15,9 +15,12 @@ use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use quorate_core::about::Profile;
+use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
-use quorate_registry::{AnyCodec, Entry, Family, MulticastEntry, MulticastNode, find};
+use quorate_registry::{
+    AnyCodec, Entry, Family, MoreForms, MulticastEntry, MulticastForm, MulticastNode, SeveralForm, find,
+};
 use quorate_sim::Views;
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Done, Happening, Moment};
@@ -133,13 +136,10 @@ impl FamilyLab for Multicast {
     }
 
     fn codec(spec: &Spec<Self>, entry: &MulticastEntry) -> AnyCodec {
-        let is_one = spec.settings.groups.is_empty();
-        match spec.settings.views {
-            Some(ViewSettings { membership: Keeper::Replica, .. }) => entry.member_codec,
-            Some(_) if is_one => entry.told.codec,
-            Some(_) => entry.several_told.codec,
-            None if is_one => entry.plain.codec,
-            None => entry.several.codec,
+        match form(spec, entry) {
+            Form::One(form) => form.codec,
+            Form::Several(form) => form.codec,
+            Form::Member(forms, _) => forms.member_codec,
         }
     }
 
@@ -162,6 +162,10 @@ impl FamilyLab for Multicast {
 
     fn validate(spec: &Spec<Self>, entry: &MulticastEntry) -> Result<(), LabError> {
         let Settings { views, groups, senders, leaves, sequencing, window, .. } = &spec.settings;
+        let is_kept = views.is_some_and(|views| views.membership == Keeper::Replica);
+        if entry.more.is_none() && (is_kept || !groups.is_empty()) {
+            return Err(LabError::FewForms { name: spec.algorithm.clone() });
+        }
         if let Some(views) = views {
             views.validate()?;
             if views.membership == Keeper::Replica && !groups.is_empty() {
@@ -191,15 +195,13 @@ impl FamilyLab for Multicast {
         entry: &'static MulticastEntry,
     ) -> impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static + use<> {
         let plans = plans(spec, entry);
-        let (views, seed) = (spec.settings.views, spec.seed);
-        spec.linked(move |me| match (views, &plans[..]) {
-            (Some(views), [plan]) if views.membership == Keeper::Replica => {
-                (entry.member)(me, plan, seed, views.terms())
-            }
-            (Some(_), [plan]) if plan.id == GroupId::ONLY => (entry.told.make)(me, plan),
-            (None, [plan]) if plan.id == GroupId::ONLY => (entry.plain.make)(me, plan),
-            (Some(_), plans) => (entry.several_told.make)(me, plans),
-            (None, plans) => (entry.several.make)(me, plans),
+        let (form, seed) = (form(spec, entry), spec.seed);
+        spec.linked(move |me| match (form, &plans[..]) {
+            (Form::One(form), [plan, ..]) => (form.make)(me, plan),
+            (Form::Member(forms, terms), [plan, ..]) => (forms.member)(me, plan, seed, terms),
+            (Form::Several(form), plans) => (form.make)(me, plans),
+            // There is always a group.
+            (Form::One(_) | Form::Member(..), []) => (entry.plain.make)(me, &Arc::new(Plan::new(Group::nobody()))),
         })
     }
 
@@ -353,6 +355,26 @@ impl Judge<Command, Event> for Properties {
 /// How long a view may take to begin everywhere, the state of newcomers included.
 fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
     spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
+}
+
+/// What nodes of an experiment are made as.
+#[derive(Clone, Copy)]
+enum Form {
+    One(MulticastForm),
+    Several(SeveralForm),
+    /// With a membership that the nodes keep themselves, on these terms.
+    Member(MoreForms, Terms),
+}
+
+fn form(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Form {
+    let is_one = spec.settings.groups.is_empty();
+    match (spec.settings.views, entry.more) {
+        (Some(views), Some(more)) if views.membership == Keeper::Replica => Form::Member(more, views.terms()),
+        (Some(_), Some(more)) if !is_one => Form::Several(more.several_told),
+        (None, Some(more)) if !is_one => Form::Several(more.several),
+        (Some(_), _) => Form::One(entry.told),
+        (None, _) => Form::One(entry.plain),
+    }
 }
 
 /// The groups and who is in them.

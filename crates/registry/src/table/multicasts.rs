@@ -1,6 +1,6 @@
 //! The lines of ordered multicast.
 
-use super::{Entry, MulticastEntry, MulticastForm, MulticastNode, SeveralForm};
+use super::{Entry, MoreForms, MulticastEntry, MulticastForm, MulticastNode, SeveralForm};
 use crate::codec::AnyCodec;
 use crate::erased::Erased;
 use quorate_core::NodeId;
@@ -35,13 +35,13 @@ pub(super) fn algorithms() -> Vec<Entry> {
 /// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<Entry> {
     vec![
-        multicast::<BasicDeaf>(&wrong::BASIC_DEAF),
-        set_up::<Unordered, Unrelayed>(&wrong::RELIABLE_UNRELAYED),
-        multicast::<FifoHasty>(&wrong::FIFO_HASTY),
-        multicast::<CausalBlind>(&wrong::CAUSAL_BLIND),
-        multicast::<SequencerHasty>(&wrong::SEQUENCER_HASTY),
-        multicast::<IsisHasty>(&wrong::ISIS_HASTY),
-        set_up::<Fifo, AtOnce>(&wrong::UNIFORM_HASTY),
+        mistake::<BasicDeaf, AsPlanned>(&wrong::BASIC_DEAF),
+        mistake::<Unordered, Unrelayed>(&wrong::RELIABLE_UNRELAYED),
+        mistake::<FifoHasty, AsPlanned>(&wrong::FIFO_HASTY),
+        mistake::<CausalBlind, AsPlanned>(&wrong::CAUSAL_BLIND),
+        mistake::<SequencerHasty, AsPlanned>(&wrong::SEQUENCER_HASTY),
+        mistake::<IsisHasty, AsPlanned>(&wrong::ISIS_HASTY),
+        mistake::<Fifo, AtOnce>(&wrong::UNIFORM_HASTY),
     ]
 }
 
@@ -79,23 +79,33 @@ fn multicast<O>(facts: &'static Facts) -> Entry
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
-    set_up::<O, AsPlanned>(facts)
+    let more = MoreForms {
+        member: member::<O>,
+        member_codec: AnyCodec::of::<membership::Member<One<O>>>(),
+        several: SeveralForm { make: several::<O>, codec: AnyCodec::of::<Several<One<O>>>() },
+        several_told: SeveralForm { make: several_told::<O>, codec: AnyCodec::of::<Several<Viewed<One<O>>>>() },
+    };
+    Entry::Multicast(entry::<O, AsPlanned>(facts, Some(more)))
 }
 
-/// The line of a multicast in this order whose members are set up like this.
-fn set_up<O, U: SetUp>(facts: &'static Facts) -> Entry
+/// The line of a multicast that is wrong on purpose.
+fn mistake<O, U: SetUp>(facts: &'static Facts) -> Entry
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
-    Entry::Multicast(MulticastEntry {
+    Entry::Multicast(entry::<O, U>(facts, None))
+}
+
+fn entry<O, U: SetUp>(facts: &'static Facts, more: Option<MoreForms>) -> MulticastEntry
+where
+    O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
+{
+    MulticastEntry {
         facts,
         plain: MulticastForm { make: plain::<O, U>, codec: AnyCodec::of::<One<O>>() },
         told: MulticastForm { make: told::<O, U>, codec: AnyCodec::of::<Viewed<One<O>>>() },
-        member: member::<O, U>,
-        member_codec: AnyCodec::of::<membership::Member<One<O>>>(),
-        several: SeveralForm { make: several::<O, U>, codec: AnyCodec::of::<Several<One<O>>>() },
-        several_told: SeveralForm { make: several_told::<O, U>, codec: AnyCodec::of::<Several<Viewed<One<O>>>>() },
-    })
+        more,
+    }
 }
 
 /// A member of a group with a bulletin board.
@@ -120,27 +130,27 @@ where
     Erased::new(Viewed::new(me, U::member::<O>(me, plan)))
 }
 
-fn member<O, U: SetUp>(me: NodeId, plan: &Arc<Plan>, seed: u64, terms: Terms) -> MulticastNode
+fn member<O>(me: NodeId, plan: &Arc<Plan>, seed: u64, terms: Terms) -> MulticastNode
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
     let kept = membership::Plan { terms, ..membership::Plan::new(&plan.members, seed) };
-    Erased::opaque(membership::Member::new(me, U::member::<O>(me, plan), kept))
+    Erased::opaque(membership::Member::new(me, AsPlanned::member::<O>(me, plan), kept))
 }
 
-fn several<O, U: SetUp>(me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode
+fn several<O>(me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
     let ours = plans.iter().filter(|plan| plan.members.contains(me));
-    Erased::new(Several::new(ours.map(|plan| (plan.id, plan.members.clone(), U::member::<O>(me, plan)))))
+    Erased::new(Several::new(ours.map(|plan| (plan.id, plan.members.clone(), AsPlanned::member::<O>(me, plan)))))
 }
 
-fn several_told<O, U: SetUp>(me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode
+fn several_told<O>(me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
     let ours = plans.iter().filter(|plan| plan.members.contains(me));
-    let part = |plan: &Arc<Plan>| (plan.id, plan.members.clone(), Viewed::new(me, U::member::<O>(me, plan)));
+    let part = |plan: &Arc<Plan>| (plan.id, plan.members.clone(), Viewed::new(me, AsPlanned::member::<O>(me, plan)));
     Erased::new(Several::new(ours.map(part)))
 }

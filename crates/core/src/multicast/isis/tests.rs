@@ -113,6 +113,16 @@ fn is_6_what_was_not_agreed_comes_after_all_that_anybody_delivered() {
 }
 
 #[test]
+fn is_6_what_was_not_agreed_comes_after_what_a_dead_one_delivered_although_survivors_proposed_less() {
+    // Node 1, which is dead, proposed much for 2#1 and delivered 3#1, whose place everyone knew.
+    let held = [(id(2, 1), ()), (id(3, 1), ())];
+    let knows = |proposed| [((2, 1), Standing::Proposed(proposed)), ((3, 1), Standing::Agreed(priority(2, 3)))];
+    let (two, three) = (knows(priority(1, 2)), knows(priority(1, 3)));
+    let survey = survey::<Isis<Unordered>>(held, [0, 0, 0], [(2, standings(&two, 2)), (3, standings(&three, 2))]);
+    assert_eq!(Isis::<Unordered>::settle(&survey), [id(3, 1), id(2, 1)]);
+}
+
+#[test]
 fn is_6_what_was_not_agreed_stays_before_what_was_said_after_it() {
     // 1 told only 2 what was agreed for 1#1; 2 delivered it, said 2#1, told all what was agreed for that, and both died.
     let held = [(id(1, 1), Causes([1, 0, 0].into())), (id(2, 1), Causes([1, 1, 0].into()))];

@@ -76,10 +76,10 @@ impl<O: Ordering> Chapter<O> {
 
     /// Counts what has become ripe. At most `room` messages of a sender are held that the user was not told of, so that a member whose
     /// user is slow, or has no state yet, slows the senders down. Says whether there is anything new.
-    pub(super) fn ripen(&mut self, me: NodeId, room: u64) -> bool {
+    pub(super) fn ripen(&mut self, me: NodeId, room: u64, is_firm: bool) -> bool {
         let mut is_new = false;
-        // What is next for everyone must not wait for room: nothing else makes any.
-        let head = self.order.next(&self.queue);
+        // What is next for everyone must not wait for room: nothing else makes any, unless a state is on its way.
+        let head = self.order.next(&self.queue).filter(|_| is_firm);
         for (place, sender) in self.members().clone().iter().enumerate() {
             let most = self.heard.get(place).copied().unwrap_or(0).saturating_add(room);
             let most = head.filter(|head| head.sender == sender).map_or(most, |head| most.max(head.number));
@@ -109,9 +109,14 @@ impl<O: Ordering> Chapter<O> {
         }
     }
 
-    /// Whether enough has become ripe that the others should know, or somebody who leaves waits for it.
-    pub(super) fn has_news(&self, after: u64) -> bool {
-        let news = self.ripe.iter().zip(&self.announced).any(|(ripe, told)| ripe.saturating_sub(*told) >= after);
+    /// Whether so many messages have become ripe, or so many bytes are kept, that the others should know, or somebody who leaves waits
+    /// for it.
+    pub(super) fn has_news(&self, after: u64, bytes: usize) -> bool {
+        let mut counts = self.ripe.iter().zip(&self.announced).zip(self.members().iter());
+        let news = counts.any(|((ripe, told), sender)| {
+            let new = ripe.saturating_sub(*told);
+            new >= after || (new > 0 && self.queue.bytes(sender) >= bytes)
+        });
         news || self.owed.iter().any(|(sender, upto)| self.ripe_of(*sender) >= *upto)
     }
 

@@ -1,6 +1,6 @@
 //! From one view to the next: what the dead left behind is settled among those who go on.
 
-use super::super::{Event, Letter, Message, MessageId, Ordering, State, Survey};
+use super::super::{Event, Letter, Message, MessageId, Ordering, Refusal, State, Survey};
 use super::chapter::{Chapter, Holdings};
 use super::newcomer::{Archive, Footing, Item, Loading, tell_all};
 use super::{Leaving, Member, Stage, drain};
@@ -71,6 +71,13 @@ impl<O: Ordering> Flush<O> {
 
     pub(super) fn kept(&self) -> usize {
         self.next.queue.kept().count() + self.begun.as_ref().map_or(0, |chapter| chapter.queue.kept().count())
+    }
+
+    /// A newcomer has the state at the beginning of a view, from another member.
+    pub(super) fn has_state(&mut self, newcomer: NodeId, boundary: Epoch) {
+        if self.next.view.epoch() == boundary {
+            self.newcomers.remove(&newcomer);
+        }
     }
 
     fn holds_all(&self) -> bool {
@@ -274,7 +281,7 @@ impl<O: Ordering, S: State> Member<O, S> {
     }
 
     fn open(&mut self, view: View, out: &mut Effects<'_, Self>) {
-        self.is_crowded = false;
+        self.refused = None;
         self.announce(Item::View(view), out);
         if let (Stage::Inside(chapter), Leaving::Asked) = (&self.stage, self.leaving) {
             drain(chapter, out);
@@ -348,11 +355,11 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
     }
 
     /// A member that asked to leave has left.
-    fn forget(&mut self, _me: NodeId) {
+    fn forget(&mut self, _me: NodeId, ends: bool) {
         self.stage = Stage::Outside;
         self.footing = Footing::Firm(S::begin(&self.seat.plan));
         self.archive = Archive::default();
-        if self.leaving == Leaving::Asked {
+        if ends || self.leaving == Leaving::Asked {
             self.leaving = Leaving::Left;
         }
     }
@@ -390,11 +397,14 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
 
     fn refused(&mut self, command: &Command) -> Option<Event> {
         match command {
-            Command::Send { group, .. } => {
-                self.is_crowded = true;
-                Some(Event::Wait { group: *group, slow: Group::nobody() })
-            }
-            Command::Leave { .. } => None,
+            Command::Send { group, payload } => Some(match self.refusal(payload) {
+                Some(refusal) => Event::Refused(refusal),
+                None => {
+                    self.refused = Some(payload.len());
+                    Event::Wait { group: *group, slow: Group::nobody() }
+                }
+            }),
+            Command::Leave { .. } => (self.leaving != Leaving::No).then_some(Event::Refused(Refusal::Leaving)),
         }
     }
 }

@@ -116,7 +116,7 @@ impl Archive {
     pub(super) fn keep(&mut self, boundary: Epoch, state: &impl State, wanted: BTreeSet<NodeId>) {
         if !wanted.is_empty() {
             let bytes = state.save();
-            let digest = bytes.iter().fold(bytes.len() as u64, |sum, byte| scramble(sum ^ u64::from(*byte)));
+            let digest = digest(&bytes);
             self.states.insert(boundary, Kept { bytes: bytes.into(), digest, wanted });
         }
     }
@@ -184,13 +184,16 @@ impl<O: Ordering, S: State> Member<O, S> {
         if piece.boundary != loading.boundary || loading.donors.front() != Some(&from) {
             return;
         }
-        if !loading.add(&piece) {
+        let before = loading.bytes.len();
+        let is_whole = loading.add(&piece);
+        if !is_whole && loading.bytes.len() > before {
             return loading.ask_on(out);
         }
-        match S::load(&self.seat.plan, &loading.bytes) {
+        let is_sound = is_whole && digest(&loading.bytes) == piece.digest;
+        match S::load(&self.seat.plan, &loading.bytes).filter(|_| is_sound) {
             Some(state) => self.stand(state, out),
             None => {
-                // Bytes that are no state: another member may have better ones.
+                // Bytes that are no state, or none at all: another member may have better ones.
                 loading.bytes.clear();
                 loading.digest = None;
                 loading.donors.rotate_left(1);
@@ -238,6 +241,11 @@ impl<O: Ordering, S: State> Member<O, S> {
             }
         }
     }
+}
+
+/// Tells states apart.
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(bytes.len() as u64, |sum, byte| scramble(sum ^ u64::from(*byte)))
 }
 
 pub(super) fn tell_all<O: Ordering, S: State>(

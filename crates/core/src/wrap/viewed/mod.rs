@@ -75,8 +75,9 @@ pub trait InViews: Protocol<Durable = ()> {
     /// Whether its user has something that is valid only as long as the lease.
     fn holds(&self) -> bool;
 
-    /// Its stay is over: forgets what its user has. What its user waits for is still waited for.
-    fn forget(&mut self, me: NodeId);
+    /// Its stay is over: forgets what its user has. What its user waits for is still waited for. `ends` says that its user had asked for
+    /// the end of what it had.
+    fn forget(&mut self, me: NodeId, ends: bool);
 
     /// The same event, valid no longer than the lease.
     fn within(event: Self::Event, until: Time) -> Self::Event;
@@ -256,10 +257,11 @@ impl<P: InViews> Viewed<P> {
         out.note("VW-5", format_args!("is out: {view} goes on without it"));
         if self.inner.holds() {
             out.emit(self.inner.lost());
-            self.inner.forget(*self.place);
-            if let Some(place) = self.asked.iter().position(P::ends) {
-                self.asked.remove(place);
-            }
+            let end = self.asked.iter().position(P::ends);
+            end.map(|place| self.asked.remove(place));
+            self.inner.forget(*self.place, end.is_some());
+        } else if self.inner.departs() {
+            self.inner.forget(*self.place, true);
         }
         self.until = None;
         out.cancel_timer(ViewedTimer::Lease);
