@@ -125,12 +125,17 @@ impl FamilyArgs {
                 return Err(means_nothing(option, family, algorithm, own));
             }
         }
-        anyhow::ensure!(
-            !self.wants_views() || has_views(own),
-            "--views means nothing to '{algorithm}', which is of the {own} family; it is an option of the mutex and multicast families."
-        );
-        Ok(())
+        refuse_views(self.wants_views(), own, algorithm)
     }
+}
+
+/// Refuses views where algorithms cannot run in them.
+pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !are_wanted || has_views(own),
+        "--views means nothing to '{algorithm}', which is of the {own} family; it is an option of the mutex and multicast families."
+    );
+    Ok(())
 }
 
 /// Whether algorithms of this family can run in views.

@@ -6,7 +6,8 @@ use super::{FormArgs, LinksArg, LocalCheck, PictureArgs, threads, whole};
 use crate::commands::local;
 use crate::families::check::Check;
 use crate::families::election::ElectionArgs;
-use crate::families::{Options, means_nothing};
+use crate::families::multicast::MulticastArgs;
+use crate::families::{Options, means_nothing, refuse_views};
 use crate::memory::{self, Memory};
 use clap::Args;
 use quorate_check::{Effort, Search, Setup, Timing, Walks};
@@ -45,7 +46,7 @@ pub(crate) struct CheckArgs {
     algorithm: Option<String>,
     /// How many nodes there are, numbered from 1.
     #[arg(long, default_value = "3", value_parser = few)]
-    nodes: u8,
+    pub(crate) nodes: u8,
     /// How many requests each node makes, or how many elections each starter starts: up to 255, or unbounded.
     #[arg(long, default_value = "1")]
     rounds: Rounds,
@@ -120,6 +121,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NUMBER", value_parser = few, help_heading = "Options of elections")]
     pub(crate) resign: Option<u8>,
     #[command(flatten)]
+    pub(crate) multicast: MulticastArgs,
+    #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }
 
@@ -175,7 +178,12 @@ impl CheckArgs {
     /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
     fn refuse_others(&self, own: Family, algorithm: &str) -> anyhow::Result<()> {
         let resign = self.resign.map(|_| "resign");
-        let given = [(Family::Mutex, self.requests.given()), (Family::Election, self.election.given().or(resign))];
+        refuse_views(self.requests.views().is_some(), own, algorithm)?;
+        let given = [
+            (Family::Mutex, self.requests.given()),
+            (Family::Election, self.election.given().or(resign)),
+            (Family::Multicast, self.multicast.given()),
+        ];
         let mut others = given.into_iter().filter(|(family, _)| *family != own);
         match others.find_map(|(family, given)| Some((family, given?))) {
             Some((family, option)) => Err(means_nothing(option, family, algorithm, own)),

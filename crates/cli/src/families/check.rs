@@ -2,8 +2,9 @@
 
 use super::Present;
 use crate::args::CheckArgs;
-use quorate_lab::check::{Ballots, CheckSpec, CheckedFamily, Requests};
-use quorate_lab::{Election, Mutex};
+use crate::report::count;
+use quorate_lab::check::{Ballots, CheckSpec, CheckedFamily, Posts, Requests};
+use quorate_lab::{Election, Multicast, Mutex};
 
 /// A family that can be checked, as people see it.
 pub(crate) trait Check: Present + CheckedFamily {
@@ -39,5 +40,26 @@ impl Check for Election {
         let Ballots { settings, resignations } = &spec.habits;
         let resigns = if *resignations > 0 { ", leaders may resign" } else { "" };
         format!(" (starters: {}{resigns})", settings.starters)
+    }
+}
+
+impl Check for Multicast {
+    fn habits(args: &CheckArgs) -> anyhow::Result<Posts> {
+        if let Some(option) = args.multicast.means_nothing_to_checks() {
+            anyhow::bail!(
+                "--{option} means nothing to a check, which tries every order in one group; 'quorate sim' has it."
+            );
+        }
+        let settings = args.multicast.settings(args.nodes.into())?;
+        // All orders of more than a few messages take their time.
+        let messages = args.multicast.messages().unwrap_or(Posts::default().settings.messages);
+        Ok(Posts { settings: quorate_lab::multicast::Settings { messages, ..settings } })
+    }
+
+    fn in_rounds(spec: &CheckSpec<Self>) -> String {
+        let settings = &spec.habits.settings;
+        let uniform = if settings.delivery == quorate_core::multicast::Delivery::Uniform { ", uniform" } else { "" };
+        let relay = if settings.relay { ", passed on" } else { "" };
+        format!("{}{uniform}{relay}", count(settings.messages, "message"))
     }
 }

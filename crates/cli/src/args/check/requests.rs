@@ -6,7 +6,10 @@ use clap::{Args, ValueEnum};
 use quorate_check::Views;
 use quorate_lab::check::Requests;
 
-/// Options of a check that only mutual exclusion understands.
+/// What options of views are listed under.
+const VIEWS: &str = "Options of groups with views";
+
+/// Options of a check that only mutual exclusion understands, and those of views.
 #[derive(Args)]
 #[command(next_help_heading = "Options of mutual exclusion")]
 pub(crate) struct RequestArgs {
@@ -20,13 +23,13 @@ pub(crate) struct RequestArgs {
     #[arg(long)]
     readers: bool,
     /// The group has views: a member who crashes, or whose lease ends, is left out of the next one.
-    #[arg(long)]
+    #[arg(long, help_heading = VIEWS)]
     views: bool,
     /// How many members the group may go on without; one unless given.
-    #[arg(long, value_name = "NUMBER", requires = "views", value_parser = few)]
+    #[arg(long, value_name = "NUMBER", requires = "views", value_parser = few, help_heading = VIEWS)]
     changes: Option<u8>,
     /// Who says who is in: one who waits for leases to end, or one who does not and is wrong on purpose; oracle unless given.
-    #[arg(long, value_enum, value_name = "WHO", requires = "views")]
+    #[arg(long, value_enum, value_name = "WHO", requires = "views", help_heading = VIEWS)]
     membership: Option<KeeperArg>,
 }
 
@@ -53,8 +56,8 @@ impl RequestArgs {
 
 impl Options for RequestArgs {
     fn given(&self) -> Option<&'static str> {
-        let Self { tries, cancels, readers, views, changes: _, membership: _ } = self;
-        let given = [(*tries, "try"), (*cancels, "cancel"), (*readers, "readers"), (*views, "views")];
+        let Self { tries, cancels, readers, views: _, changes: _, membership: _ } = self;
+        let given = [(*tries, "try"), (*cancels, "cancel"), (*readers, "readers")];
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
 }

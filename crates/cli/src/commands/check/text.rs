@@ -92,6 +92,7 @@ pub(super) fn tell_if_nothing<F: Check>(args: &PictureArgs, run: &CheckRun<F>, o
 
 fn heading<F: Check>(spec: &CheckSpec<F>) -> String {
     let rounds = match spec.rounds {
+        _ if !F::IN_ROUNDS => String::new(),
         Some(rounds) => count(rounds.into(), "round"),
         None => "rounds without end".into(),
     };

@@ -164,8 +164,25 @@ impl Options for MulticastArgs {
 }
 
 impl MulticastArgs {
+    /// How many multicasts there are, if somebody says so.
+    pub(in crate::families) const fn messages(&self) -> Option<u64> {
+        self.messages
+    }
+
+    /// The first option given that is about times, groups or runs, of which a check knows nothing.
+    pub(in crate::families) fn means_nothing_to_checks(&self) -> Option<&'static str> {
+        let given = [
+            (self.traffic.is_some(), "traffic"),
+            (self.interval.is_some(), "interval"),
+            (self.groups.is_some(), "groups"),
+            (self.leaves.is_some(), "leaves"),
+            (!self.judge.is_empty(), "judge"),
+        ];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+
     /// Who says how much, and how it gets to all; views are said elsewhere.
-    pub(super) fn settings(&self, nodes: usize) -> Result<Settings, LabError> {
+    pub(in crate::families) fn settings(&self, nodes: usize) -> Result<Settings, LabError> {
         let usual = Settings::default();
         let groups = self.groups.as_ref().map_or(&[][..], |groups| &groups.0);
         let groups = groups.iter().map(|members| Ok(spelled_out(members, nodes)?.into_iter().collect::<Group>()));
