@@ -60,7 +60,8 @@ impl Stops {
     pub(crate) fn broken(self, sight: Sight) -> impl Iterator<Item = u8> {
         let deadlock = self.deadlock.filter(|_| sight.is_deadlock());
         let end = self.end.filter(|_| sight.is_end());
-        deadlock.into_iter().chain(end)
+        let ends = (0..u32::BITS as u8).filter(move |number| sight.lacking >> number & 1 == 1);
+        deadlock.into_iter().chain(end).chain(ends)
     }
 }
 

@@ -47,6 +47,7 @@ where
         until: setup.timing.map(|timing| timing.until),
         views: setup.views,
         deaths: setup.deaths,
+        cut_short: setup.cut_short,
         accord: users.accord(),
         memory: None,
         judges: Vec::new(),

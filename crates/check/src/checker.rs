@@ -54,6 +54,9 @@ where
         if faults.iter().any(|budget| *budget > MOST_FAULTS) {
             return Err(CheckError::TooManyFaults { most: MOST_FAULTS });
         }
+        if let Some(most) = users.most_changes().filter(|most| changes > *most) {
+            return Err(CheckError::TooManyChanges { most });
+        }
         let (stage, system, initial) = cast(&make, &users, &setup);
         Ok(Self { make, users, setup, stage, system, initial })
     }

@@ -4,6 +4,7 @@
 //! the state. Every walk is played by real nodes before the simulator's judges.
 
 mod elections;
+mod multicasts;
 mod mutex;
 
 use crate::cast::cast;
@@ -42,13 +43,16 @@ where
     system.watched = u32::MAX;
     let by_state = properties.iter().zip(0..).filter_map(|(property, number)| match property.judged {
         Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
+        Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
         Judged::ByTerms => Some((number, Criterion::Terms)),
         _ => None,
     });
     system.judges = by_state.collect();
     let at_once = |name: &str| {
         let property = properties.iter().find(|property| property.name == name);
-        property.is_some_and(|property| !matches!(property.judged, Judged::ByDeadlock | Judged::ByFairRuns))
+        property.is_some_and(|property| {
+            !matches!(property.judged, Judged::ByEnds(_) | Judged::ByDeadlock | Judged::ByFairRuns)
+        })
     };
     let mut all = BTreeSet::new();
     for walk in 0..walks {

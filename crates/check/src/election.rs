@@ -188,8 +188,9 @@ impl Users for Voters {
         false
     }
 
-    fn facet(&self, user: &Voter) -> u64 {
+    fn facet(&self, user: &Voter, acts: bool) -> u64 {
         match user.belief {
+            _ if !acts => IDLE,
             Belief::Idle => IDLE,
             Belief::Down => DOWN,
             Belief::Asked | Belief::Unaware => UNAWARE,

@@ -28,6 +28,8 @@ pub(crate) struct Sight {
     pub(crate) possible: bool,
     /// Something must happen sooner or later.
     pub(crate) obliged: bool,
+    /// If nothing must, the properties of ends that do not hold, one bit each.
+    pub(crate) lacking: u32,
 }
 
 impl Sight {
@@ -169,7 +171,11 @@ pub(crate) fn expand<L: Lookup>(
     expansion.deliveries(None)?;
     expansion.faults();
     expansion.removals()?;
-    expansion.advance()
+    expansion.advance()?;
+    if !found.sight.obliged {
+        found.sight.lacking = lookup.system().broken_at_end(state);
+    }
+    Ok(())
 }
 
 /// Finds what one node can do next: what arrives there, and its own moves.
@@ -284,7 +290,7 @@ impl<L: Lookup> Expansion<'_, L> {
 
     fn faults(&mut self) {
         let budgets = self.budgets;
-        if budgets.losses == 0 && budgets.duplicates == 0 {
+        if budgets.losses == 0 && budgets.duplicates == 0 && !self.lookup.system().cut_short {
             return;
         }
         let body = self.lookup.system().body(self.state);
@@ -293,16 +299,27 @@ impl<L: Lookup> Expansion<'_, L> {
             if self.lookup.system().is_news(self.state[body + place]) {
                 continue;
             }
-            if place > 0 && self.state[body + place] == self.state[body + place - 1] {
-                continue;
-            }
-            if budgets.losses > 0 {
+            let is_copy = place > 0 && self.state[body + place] == self.state[body + place - 1];
+            if (budgets.losses > 0 && !is_copy) || self.may_be_cut_short(body + place, is_copy) {
                 self.push(Action::Lose(place), NOTHING);
+            }
+            if is_copy {
+                continue;
             }
             if budgets.duplicates > 0 {
                 self.push(Action::Duplicate(place), NOTHING);
             }
         }
+    }
+
+    /// Whether the message at this place may be lost with its sender: where links keep the order, nothing that was sent after it arrives.
+    /// One of several copies is enough.
+    fn may_be_cut_short(&self, at: usize, is_copy: bool) -> bool {
+        let (system, word) = (self.lookup.system(), self.state[at]);
+        let is_last = || self.state.get(at + 1).is_none_or(|next| system.link(*next) != system.link(word));
+        let counts =
+            system.is_cut_short(word, self.state) && system.is_up(usize::from(system.link(word).1), self.state);
+        counts && if system.fifo { is_last() } else { !is_copy }
     }
 
     /// Views that lack one more member.

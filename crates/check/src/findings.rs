@@ -35,6 +35,9 @@ pub struct Setup {
     /// Whether what is saved is durable at once. Where nobody restarts, a slow disk changes nothing but the order of things, and orders
     /// that make no difference cost states.
     pub prompt_disks: bool,
+    /// Whether a crash may come in the middle of a step's sending: whatever the node has under way when it goes down may be lost, each
+    /// message by itself, or the latest ones of a link where links keep the order.
+    pub cut_short: bool,
 }
 
 impl Setup {
@@ -52,6 +55,7 @@ impl Setup {
             views: None,
             deaths: Deaths::Untold,
             prompt_disks: false,
+            cut_short: false,
         }
     }
 }
@@ -199,6 +203,18 @@ pub enum CheckError {
     },
     /// Views were asked for, and time that counts.
     TimedViews,
+    /// The views change more often than can be remembered.
+    TooManyChanges {
+        /// How often they may.
+        most: u8,
+    },
+    /// Users send more messages than can be remembered.
+    TooManyMessages {
+        /// How many all of them together may send.
+        most: usize,
+        /// How many one alone may.
+        of_one: usize,
+    },
 }
 
 impl std::fmt::Display for CheckError {
@@ -210,6 +226,11 @@ impl std::fmt::Display for CheckError {
             }
             Self::TimedViews => f.write_str(
                 "Views are checked without time: a lease may end at any moment, whatever its length. Leave --drift and --until out.",
+            ),
+            Self::TooManyChanges { most } => write!(f, "The views of such a group can change at most {most} times in a check."),
+            Self::TooManyMessages { most, of_one } => write!(
+                f,
+                "Checking all orders of so many messages is hopeless: at most {most} are told apart, and at most {of_one} of one sender.",
             ),
             Self::TooManyFaults { most } => write!(f, "Each kind of fault can happen at most {most} times in a check."),
         }

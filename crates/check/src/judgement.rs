@@ -84,6 +84,7 @@ impl Judgement {
         let wanted = (0_u8..).zip(&self.properties).zip(&self.wanted).filter(|(_, wanted)| **wanted);
         let judge = |((number, property), _): ((u8, &Property), &bool)| match property.judged {
             Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
+            Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
             Judged::ByTerms => Some((number, Criterion::Terms)),
             Judged::ByStep
             | Judged::ByFences
@@ -144,7 +145,7 @@ impl Judgement {
             }
             let holds = if example.is_some() { Some(false) } else { open.is_none().then_some(true) };
             let kind = match property.judged {
-                Judged::ByFairRuns => Kind::Eventually,
+                Judged::ByEnds(_) | Judged::ByFairRuns => Kind::Eventually,
                 Judged::ByState(_)
                 | Judged::ByStep
                 | Judged::ByFences

@@ -51,6 +51,7 @@ mod liveness;
 mod local;
 mod membership;
 mod memory;
+pub mod multicast;
 pub mod mutex;
 mod parallel;
 mod past;

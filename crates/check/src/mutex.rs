@@ -145,8 +145,10 @@ impl Users for Contenders {
         user.standing == Standing::Waiting
     }
 
-    fn facet(&self, user: &Contender) -> u64 {
+    /// Whoever may not act is not inside, whatever its user has not heard yet.
+    fn facet(&self, user: &Contender, acts: bool) -> u64 {
         match (user.standing, user.access) {
+            _ if !acts => 0,
             (Standing::Inside, Access::Exclusive) => EXCLUDES,
             (Standing::Inside, Access::Shared) => SHARES,
             (Standing::Outside | Standing::Waiting | Standing::Stranded, _) => 0,

@@ -6,7 +6,8 @@
 //! - nobody else can send that node anything before it acts: this is found out by letting the others do all they can
 //!   while it stands still, and remembered;
 //! - no property can see what it does;
-//! - no fault budget is left, since faults anywhere draw on it, no view is due, and time does not count;
+//! - no fault budget is left, since faults anywhere draw on it, nothing that a dead node sent may still be lost, no view is due, and
+//!   time does not count;
 //! - it leads to a state that is still to be expanded: else all are followed, so that nobody is left out by runs that go
 //!   in circles.
 //!
@@ -97,7 +98,7 @@ impl Reducer {
         let system = lookup.system();
         let budgets = Budgets::unpack(state[0]);
         let open = system.until.is_some() || budgets.any_faults() || budgets.hasty_timers > 0;
-        if open || system.awaits_view(state) {
+        if open || system.awaits_view(state) || system.may_cut_short(state) {
             return Ok(false);
         }
         let Some(node) = self.who_goes_first(lookup, state, fingerprint, so_far, found)? else { return Ok(false) };

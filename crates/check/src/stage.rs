@@ -295,9 +295,9 @@ where
             latest: reached(armed.latest, local.rate),
         };
         let deadlines = if self.timed { local.timers.iter().map(deadline).collect() } else { Box::default() };
-        // Whoever may not act is not inside, whatever its user has not heard yet, and is not owed anything.
+        // Whoever may not act is not owed anything, whatever its user has not heard yet.
         let acts = local.lease.lets_act();
-        let facet = if acts { self.users.facet(&local.user) } else { 0 };
+        let facet = self.users.facet(&local.user, acts);
         let term = if acts && self.timed { self.users.term(&local.user) } else { None };
         let term = term.map_or(Time::ZERO, |until| reached(until, local.rate));
         tables.local_details.push(LocalDetail { fingerprint, facet, term, deadlines });

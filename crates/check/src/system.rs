@@ -40,6 +40,8 @@ pub(crate) const MOST_ORDERED: usize = 8;
 pub(crate) enum Criterion {
     /// That it holds by what the nodes show of themselves.
     Facets(Judge),
+    /// That it holds by what the nodes show of themselves, if nothing need happen any more.
+    AtEnds(Judge),
     /// That at most one node's term is not over.
     Terms,
 }
@@ -54,6 +56,8 @@ pub(crate) struct System {
     pub(crate) views: Option<Views>,
     /// Who is told of deaths.
     pub(crate) deaths: Deaths,
+    /// Whether what a node has under way when it goes down may be lost.
+    pub(crate) cut_short: bool,
     /// What all users must come to together.
     pub(crate) accord: Option<Judge>,
     pub(crate) memory: Option<Memory>,
@@ -149,9 +153,22 @@ impl System {
         let is_contested = self.judges_terms() && self.terms(state) > 1;
         let holds = move |criterion: &Criterion| match criterion {
             Criterion::Facets(judge) => judge(&facets[..self.nodes]),
+            Criterion::AtEnds(_) => true,
             Criterion::Terms => !is_contested,
         };
         self.judges.iter().filter(move |(_, criterion)| !holds(criterion)).map(|(number, _)| *number)
+    }
+
+    /// The properties that a state breaks in which nothing need happen any more, one bit each.
+    pub(crate) fn broken_at_end(&self, state: &[u32]) -> u32 {
+        let judges = self.judges.iter().filter_map(|(number, criterion)| match criterion {
+            Criterion::AtEnds(judge) => Some((*number, judge)),
+            Criterion::Facets(_) | Criterion::Terms => None,
+        });
+        judges.fold(0, |broken, (number, judge)| {
+            let holds = judge(&self.facets(state)[..self.nodes]);
+            if holds { broken } else { broken | 1 << number }
+        })
     }
 
     /// What the nodes show of themselves.
@@ -219,9 +236,11 @@ impl System {
                 self.pass_the_word(kind, node, out, start);
                 broken
             }
-            Action::Lose(_) => {
-                let budgets = Budgets::unpack(state[0]);
-                out[start] = Budgets { losses: budgets.losses.saturating_sub(1), ..budgets }.pack();
+            Action::Lose(place) => {
+                if !self.is_cut_short(state[body + place], state) {
+                    let budgets = Budgets::unpack(state[0]);
+                    out[start] = Budgets { losses: budgets.losses.saturating_sub(1), ..budgets }.pack();
+                }
                 0
             }
             Action::Duplicate(place) => {
@@ -243,6 +262,24 @@ impl System {
                 0
             }
         }
+    }
+
+    /// Whether a message may be lost because its sender went down before it was all sent.
+    #[inline]
+    pub(crate) fn is_cut_short(&self, word: u32, state: &[u32]) -> bool {
+        self.cut_short && !self.is_news(word) && !self.is_up(usize::from(self.link(word).0), state)
+    }
+
+    /// Whether a message under way to a node that is up may still be lost so.
+    pub(crate) fn may_cut_short(&self, state: &[u32]) -> bool {
+        let is_open =
+            |word: &u32| self.is_cut_short(*word, state) && self.is_up(usize::from(self.link(*word).1), state);
+        self.cut_short && state[self.body(state)..].iter().any(is_open)
+    }
+
+    #[inline]
+    pub(crate) fn is_up(&self, node: usize, state: &[u32]) -> bool {
+        self.tables.locals[state[LOCALS + node] as usize].up
     }
 
     /// Whether the time has come for a move.

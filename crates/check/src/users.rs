@@ -28,8 +28,8 @@ pub trait Users {
     /// Whether a user waits for something that must come.
     fn waits(&self, user: &Self::User) -> bool;
 
-    /// What properties of states see of a user; zero if there is nothing to see, as of one whose node may not act.
-    fn facet(&self, user: &Self::User) -> u64;
+    /// What properties of states see of a user, whose node may act or not.
+    fn facet(&self, user: &Self::User, acts: bool) -> u64;
 
     /// What all users must come to together, by what they show, if there is such a thing. As long as it does not hold, it is waited for.
     fn accord(&self) -> Option<Judge> {
@@ -38,6 +38,11 @@ pub trait Users {
 
     /// Up to when a user holds what only one may hold at a time, by its node's own clock, if it does.
     fn term(&self, _user: &Self::User) -> Option<Time> {
+        None
+    }
+
+    /// How often the group's view may change, if users remember only so many views.
+    fn most_changes(&self) -> Option<u8> {
         None
     }
 
@@ -95,6 +100,9 @@ pub struct Property {
 pub enum Judged {
     /// By each state: by what the users show, one after the other.
     ByState(Judge),
+    /// By each state in which nothing need happen any more: by what the users show. A run that goes on for ever is judged by
+    /// another property, [`Judged::ByFairRuns`].
+    ByEnds(Judge),
     /// By each step alone, which says itself that it breaks it.
     ByStep,
     /// By the fences of entries, which must grow.
@@ -116,14 +124,16 @@ impl Judged {
     pub(crate) fn is_about_the_past(&self) -> bool {
         match self {
             Self::ByFences | Self::ByOrder | Self::ByResults => true,
-            Self::ByState(_) | Self::ByStep | Self::ByTerms | Self::ByDeadlock | Self::ByFairRuns => false,
+            Self::ByState(_) | Self::ByEnds(_) | Self::ByStep | Self::ByTerms | Self::ByDeadlock | Self::ByFairRuns => {
+                false
+            }
         }
     }
 
     /// Whether each state, or each step, can be judged by itself.
     pub(crate) fn is_seen_at_once(&self) -> bool {
         match self {
-            Self::ByState(_) | Self::ByStep | Self::ByTerms | Self::ByDeadlock => true,
+            Self::ByState(_) | Self::ByEnds(_) | Self::ByStep | Self::ByTerms | Self::ByDeadlock => true,
             Self::ByFences | Self::ByOrder | Self::ByResults | Self::ByFairRuns => false,
         }
     }

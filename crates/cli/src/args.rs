@@ -20,7 +20,9 @@ pub(crate) use bank::BankArgs;
 pub(crate) use berkeley::BerkeleyArgs;
 pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
-pub(crate) use compare::{CompareArgs, ElectionPlan, FailurePlan, Heat, LeftOut, PicturePlan, Plan, Reality};
+pub(crate) use compare::{
+    CompareArgs, ElectionPlan, FailurePlan, Heat, LeftOut, MulticastPlan, PicturePlan, Plan, Reality,
+};
 pub(crate) use detector::DetectorSimArgs;
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs};
 pub(crate) use form::FormArgs;

@@ -5,20 +5,24 @@
 
 pub(crate) mod check;
 pub(crate) mod election;
+pub(crate) mod multicast;
 pub(crate) mod mutex;
 pub(crate) mod replica;
+mod views;
 
 use crate::report::{Figures, Table};
 use clap::Args;
 use election::ElectionArgs;
+use multicast::MulticastArgs;
 use mutex::MutexArgs;
 use quorate_core::Duration;
 use quorate_core::about::About;
-use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec};
+use quorate_lab::{Election, FamilyLab, Multicast, Mutex, Replica, Spec};
 use quorate_registry::{Entry, Family};
 use quorate_sim::moment::Moment;
 use replica::ReplicaArgs;
 use std::io::{self, Write};
+use views::ViewArgs;
 
 /// A family, as people see it.
 pub(crate) trait Present: FamilyLab {
@@ -95,25 +99,45 @@ pub(crate) struct FamilyArgs {
     #[command(flatten)]
     election: ElectionArgs,
     #[command(flatten)]
+    multicast: MulticastArgs,
+    #[command(flatten)]
+    views: ViewArgs,
+    #[command(flatten)]
     replica: ReplicaArgs,
 }
 
 impl FamilyArgs {
     /// Whether algorithms are to run in views.
     pub(crate) fn wants_views(&self) -> bool {
-        self.mutex.wants_views()
+        self.views.settings().is_some()
     }
 
     /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
     pub(crate) fn refuse_others(&self, own: Family, algorithm: &str) -> anyhow::Result<()> {
-        let groups: [(Family, &dyn Options); 3] =
-            [(Family::Mutex, &self.mutex), (Family::Election, &self.election), (Family::Replica, &self.replica)];
+        let groups: [(Family, &dyn Options); 4] = [
+            (Family::Mutex, &self.mutex),
+            (Family::Election, &self.election),
+            (Family::Multicast, &self.multicast),
+            (Family::Replica, &self.replica),
+        ];
         for (family, options) in groups.into_iter().filter(|(family, _)| *family != own) {
             if let Some(option) = options.given() {
                 return Err(means_nothing(option, family, algorithm, own));
             }
         }
+        anyhow::ensure!(
+            !self.wants_views() || has_views(own),
+            "--views means nothing to '{algorithm}', which is of the {own} family; it is an option of the mutex and multicast families."
+        );
         Ok(())
+    }
+}
+
+/// Whether algorithms of this family can run in views.
+const fn has_views(family: Family) -> bool {
+    match family {
+        Family::Mutex | Family::Multicast => true,
+        Family::Election | Family::Replica => false,
     }
 }
 
@@ -143,6 +167,7 @@ pub(crate) fn of_family<T: Task>(entry: &'static Entry, task: T) -> T::Output {
     match entry {
         Entry::Mutex(entry) => task.perform::<Mutex>(entry),
         Entry::Election(entry) => task.perform::<Election>(entry),
+        Entry::Multicast(entry) => task.perform::<Multicast>(entry),
         Entry::Replica(entry) => task.perform::<Replica>(entry),
     }
 }

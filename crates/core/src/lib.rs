@@ -51,6 +51,8 @@ pub mod mutex;
 mod node;
 #[cfg(feature = "postcard")]
 pub mod packed;
+#[cfg(feature = "serde")]
+mod pairs;
 mod protocol;
 #[cfg(test)]
 mod rehearsal;

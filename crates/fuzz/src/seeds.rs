@@ -4,7 +4,7 @@ use crate::corpus::{Corpus, Example};
 use crate::targets::{disks, frames};
 use bytes::Bytes;
 use quorate_core::{Bounds, Codec, Describe, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time};
-use quorate_core::{election, mutex};
+use quorate_core::{election, multicast, mutex};
 use quorate_net::frame::{Birth, Body, Dial, Hello, Refusal, Welcome, encode};
 use quorate_registry::{AnyCodec, AnyMessage, AnyTimer, Entry, Erased, MutexNode, Surroundings, all};
 use quorate_replica::batch::{Batch, Image};
@@ -134,6 +134,14 @@ fn messages(entry: &Entry) -> Vec<Example> {
             let plan = std::sync::Arc::new(election::Plan::new(group.len(), bounds));
             let nodes = group.iter().map(|node| (entry.make)(node, &plan)).collect();
             kinds(nodes, |place| vec![election::Command::Campaign; usize::from(place == 0)])
+        }
+        Entry::Multicast(entry) => {
+            // So narrow that members tell at once what they hold.
+            let usual = multicast::Plan::new(group.clone());
+            let window = multicast::Window { messages: 1, ..usual.window };
+            let plan = std::sync::Arc::new(multicast::Plan { window, ..usual });
+            let nodes = group.iter().map(|node| (entry.plain.make)(node, &plan)).collect();
+            kinds(nodes, |_| vec![multicast::Command::send("hello"), multicast::Command::leave()])
         }
         Entry::Replica(entry) => {
             let settings = quorate_replica::Settings::new(quorate_replica::Members::voters(&group));

@@ -4,16 +4,19 @@
 //! written once.
 
 mod election;
+mod multicast;
 mod mutex;
 
 pub use election::Ballots;
+pub use multicast::Posts;
 pub use mutex::Requests;
 
 use crate::error::LabError;
 use crate::experiment::header;
 use crate::family::{FamilyLab, NodeOf};
-use crate::mutex::{Keeper, Mutex};
+use crate::mutex::Mutex;
 use crate::spec::{LinkChoice, Spec, entry, shell_word, word};
+use crate::views::{Keeper, ViewSettings};
 use quorate_check::{
     CheckError, Checker, Counterexample, Deaths, Effort, Findings, Report, Search, Setup, Timing, Users, Verdict,
     Views, Walks,
@@ -30,6 +33,11 @@ use std::sync::Arc;
 
 /// A family whose algorithms can be checked.
 pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
+    /// Whether its users go by rounds.
+    const IN_ROUNDS: bool = true;
+    /// Whether a crash may come in the middle of a step's sending.
+    const CUT_SHORT: bool = false;
+
     /// What its users may do, and how the group is set up for it, beyond what all families share.
     type Habits: Clone + fmt::Debug + Default + PartialEq;
     /// Its users, with the properties that are judged by them.
@@ -39,7 +47,7 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     fn run_settings(check: &CheckSpec<Self>) -> Self::Settings;
 
     /// The users of a check.
-    fn crowd(check: &CheckSpec<Self>, entry: &Self::Entry) -> Self::Crowd;
+    fn crowd(check: &CheckSpec<Self>, entry: &Self::Entry) -> Result<Self::Crowd, LabError>;
 
     /// Whom a check tells of deaths.
     fn deaths(_check: &CheckSpec<Self>) -> Deaths {
@@ -118,6 +126,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
             fifo: setup.fifo || F::needs_fifo(entry),
             deaths: if setup.crashes > 0 { F::deaths(self) } else { Deaths::Untold },
             prompt_disks: setup.restarts == 0,
+            cut_short: F::CUT_SHORT,
             ..setup.clone()
         }
     }
@@ -126,7 +135,10 @@ impl<F: CheckedFamily> CheckSpec<F> {
     pub fn command(&self) -> String {
         let Setup { nodes, fifo, losses, duplicates, crashes, restarts, hasty_timers, timing, views, .. } = &self.setup;
         let rounds = self.rounds.map_or_else(|| "unbounded".into(), |rounds| rounds.to_string());
-        let mut words = vec![format!("quorate check {} --nodes {nodes} --rounds {rounds}", self.algorithm)];
+        let mut words = vec![format!("quorate check {} --nodes {nodes}", self.algorithm)];
+        if F::IN_ROUNDS {
+            words.push(format!("--rounds {rounds}"));
+        }
         words.extend(F::habit_flags(self));
         let mut flag = |differs: bool, text: String| {
             if differs {
@@ -169,6 +181,12 @@ impl<F: CheckedFamily> CheckSpec<F> {
     }
 }
 
+/// How a run is set up whose views change as in a check.
+fn view_settings(views: Option<Views>) -> Option<ViewSettings> {
+    let membership = |views: Views| if views.waits { Keeper::Oracle } else { Keeper::Impatient };
+    views.map(|views| ViewSettings { membership: membership(views), ..ViewSettings::default() })
+}
+
 /// The command that shows a counterexample in this file again, step by step.
 pub fn replay_command(file: &str) -> String {
     format!("quorate replay {} --steps", shell_word(file))
@@ -197,7 +215,7 @@ pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result
     let spec = check.spec();
     spec.validate()?;
     let make = Arc::new(F::maker(&spec, entry));
-    let mut checker = Checker::new(make, F::crowd(check, entry), check.group(entry))?;
+    let mut checker = Checker::new(make, F::crowd(check, entry)?, check.group(entry))?;
     if let Some(wanted) = &check.effort.properties {
         let known = checker.properties();
         if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {

@@ -27,13 +27,14 @@ use quorate_sim::run::{Limits, Workload};
 use quorate_sim::settings::{Latency, TimedFault};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::fmt;
 
 /// A family of algorithms, as the lab runs it.
 pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// Which one it is.
     const FAMILY: Family;
-    /// What its users can be told to do in a script, in the words of the script.
+    /// What its users can be told to do in a script, in the words of the script; a command that may say something is told as `send TEXT`.
     const COMMANDS: &'static [&'static str];
     /// What it means to stand in these ways; those that are missing do not occur.
     const ROLES: &'static [(Role, &'static str)];
@@ -124,8 +125,8 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         Self::in_words(&line.split_whitespace().collect::<Vec<_>>(), node, number)
     }
 
-    /// What a script says to have this asked, or something as good as this.
-    fn in_script(command: &Self::Command) -> Option<&'static str>;
+    /// What a script says to have this asked, or something as good as this: the command's name, and after a blank what it says.
+    fn in_script(command: &Self::Command) -> Option<Cow<'static, str>>;
 
     /// The settings of a run in which only the script says what users do.
     fn scripted(settings: &Self::Settings) -> Self::Settings;

@@ -5,14 +5,16 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quorate_core::mutex::Command;
-use quorate_core::{Codec, Durable, Effect, Effects, Input, NodeId, Note, Protocol, Sink, Time};
+use quorate_core::{Codec, Durable, Duration, Effect, Effects, Group, Input, NodeId, Note, Protocol, Sink, Time};
 use quorate_lab::experiment::run_with;
-use quorate_lab::{Election, FamilyLab, Mutex, NodeOf, Replica, Spec};
+use quorate_lab::multicast::ViewSettings;
+use quorate_lab::{Election, FamilyLab, Multicast, Mutex, NodeOf, Replica, Spec};
 use quorate_registry::{
     AnyCodec, AnyDurable, AnyMessage, AnyTimer, AnyWrite, Entry, Erased, Family, all, find, fixtures,
 };
 use quorate_sim::journal::{Header, Writer};
 use quorate_sim::run::run;
+use quorate_sim::settings::{Length, NodeSet};
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -192,6 +194,9 @@ fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     for fault in spec.faults.iter().cloned().chain(F::own_faults(spec)) {
         world.schedule(fault);
     }
+    if let Some(views) = F::views(spec) {
+        world.keep_views(&views, spec.seed);
+    }
     if F::hears_of_deaths(spec) {
         world.tell_deaths();
     }
@@ -208,6 +213,10 @@ fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
 fn traveller<F: FamilyLab>(node: NodeOf<F>, codec: AnyCodec, traffic: Arc<Traffic>) -> Traveller<F::Command, F::Event> {
     let (typed, sealed) = Default::default();
     Traveller { node, post: Post { codec, traffic, typed, sealed, saves: 0 } }
+}
+
+fn group(members: &str) -> Group {
+    members.parse::<NodeSet>().unwrap().iter().collect()
 }
 
 /// A short run of an algorithm, with crashes and restarts where it keeps something.
@@ -230,6 +239,18 @@ fn try_entry(entry: &Entry) {
                 ["peterson-forgetful", "super-peer", "by-mutex"].contains(&entry.name()) || !entry.codec().saves();
             assert!(forgets || traffic.writes.load(Ordering::Relaxed) > 0, "{} saves nothing", entry.name());
             assert!(forgets || traffic.disks.load(Ordering::Relaxed) > 0, "{} finds no disk", entry.name());
+        }
+        Family::Multicast => {
+            travels(&Spec::<Multicast>::new(entry.name()));
+            let mut several = Spec::<Multicast>::new(entry.name());
+            several.nodes = 4;
+            several.settings.groups = ["1-3", "2-4"].map(group).into();
+            travels(&several);
+            let mut views = Spec::<Multicast>::new(entry.name());
+            let lease = ViewSettings { lease: Length(Duration::from_millis(100)), ..ViewSettings::default() };
+            views.settings.views = Some(ViewSettings { keepalive: Length(Duration::from_millis(20)), ..lease });
+            views.faults = ["crash 2 at 30ms", "restart 2 at 300ms"].map(|fault| fault.parse().unwrap()).into();
+            travels(&views);
         }
         Family::Replica => {
             let mut spec = Spec::<Replica>::new(entry.name());

@@ -222,7 +222,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 fn settle<F: FamilyLab>(spec: &Spec<F>) -> Duration {
     match F::FAMILY {
         Family::Mutex => Duration::from_millis(200),
-        Family::Election | Family::Replica => {
+        Family::Election | Family::Multicast | Family::Replica => {
             F::limits(spec).settle.clamp(Duration::from_millis(50), Duration::from_secs(2))
         }
     }
@@ -312,6 +312,8 @@ impl<'a, F: FamilyLab> Play<'a, F> {
                 What::CommandThisLife(command) => Due::Command { node, life: Some(stage.life(node)), command },
                 What::CommandAnyLife(command) => Due::Command { node, life: None, command },
                 What::Alarm => Due::Alarm(node),
+                // Real nodes keep their membership themselves, and see to it.
+                What::Depart => continue,
             };
             self.plans.put(at, due);
         }

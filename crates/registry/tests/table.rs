@@ -4,10 +4,11 @@
 
 use quorate_core::election::Bounds;
 use quorate_core::election::Plan;
-use quorate_core::{Duration, Group, NodeId};
+use quorate_core::{Duration, Group, NodeId, multicast};
 use quorate_registry::{Entry, Surroundings, all, find, fixtures};
 use quorate_replica::{Members, Settings};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
     all().iter().chain(fixtures())
@@ -37,6 +38,17 @@ fn can_be_copied(entry: &Entry) -> bool {
             let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
             let node = (entry.make)(me, &Plan::new(3, bounds).into());
             node == node.clone()
+        }
+        Entry::Multicast(entry) => {
+            let plan = Arc::new(multicast::Plan::new(group));
+            let plans = [Arc::clone(&plan)];
+            let forms = [
+                (entry.plain.make)(me, &plan),
+                (entry.told.make)(me, &plan),
+                (entry.several.make)(me, &plans),
+                (entry.several_told.make)(me, &plans),
+            ];
+            forms.iter().all(|node| *node == node.clone())
         }
         Entry::Replica(entry) => {
             let node = (entry.make)(me, Settings::new(Members::voters(&group)));

@@ -2,14 +2,17 @@
 
 mod elections;
 mod field;
+mod multicasts;
 mod sizes;
 
 pub(crate) use elections::ElectionPlan;
 use elections::StartArg;
 pub(crate) use field::LeftOut;
+pub(crate) use multicasts::MulticastPlan;
 
 use super::draw::ThemeArg;
 use super::whole;
+use crate::families::multicast::MediumArg;
 use crate::picture::ensure_writable;
 use clap::Args;
 use field::Field;
@@ -29,7 +32,8 @@ use std::path::{Path, PathBuf};
     quorate compare mutex --algorithms central,ricart-agrawala --nodes 2-16 --workload all --json\n  \
     quorate compare mutex --algorithms central --nodes 3 --entries 20 --real\n  \
     quorate compare mutex --failures\n  \
-    quorate compare election --nodes 4,8 --starters one,all\n\n\
+    quorate compare election --nodes 4,8 --starters one,all\n  \
+    quorate compare multicast --nodes 2,8,64\n\n\
     The book's figures are for groups without faults, and its delays are in message times (T). In the simulator every \
     message takes 1 ms, so delays come out in T. Real delays are in milliseconds, and part of each is the machine's own.\n\n\
     Workloads go from idle to saturated: single (one node asks alone), pair (two take turns), random:LOAD (everyone asks at \
@@ -39,10 +43,12 @@ use std::path::{Path, PathBuf};
     --failures lets a node fail in the simulator while another is inside and a third one waits, at many instants, and tells \
     whether the others go on, stop, or are unsafe (two inside).\n\n\
     Elections are counted over all orders in which up to 8 nodes can sit round a ring, and over samples of larger rings.\n\n\
+    Multicasts are counted while nobody else sends: the messages that one takes, and the message times until the last member has \
+    delivered it.\n\n\
     Exit codes: 0 all is well, 1 a property fails or a figure is not the book's although it must be, 2 the command is \
     wrong or a process failed, 3 somebody interrupted it.")]
 pub(crate) struct CompareArgs {
-    /// Whose algorithms are compared: mutex or election.
+    /// Whose algorithms are compared: mutex, election or multicast.
     family: String,
     /// Which algorithms, such as central,ricart-agrawala; all of the family unless given.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -51,7 +57,7 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     forms: bool,
     /// How many nodes the groups have, such as 4,9,16 or 2-16; 4,9,16,25,49 unless given (with --real 4,9, with
-    /// --failures 5, elections 4,8,16,32,64).
+    /// --failures 5, elections 4,8,16,32,64, multicasts 2,4,8,16,32,64).
     #[arg(long, value_name = "SIZES", value_parser = sizes)]
     nodes: Option<Sizes>,
     /// How many requests there are in each run, all nodes together; 100 unless given.
@@ -67,6 +73,16 @@ pub(crate) struct CompareArgs {
     /// How many orders of a large ring are sampled; 200 unless given. Of rings of up to 8 nodes all are tried.
     #[arg(long, value_parser = whole::<u64>)]
     samples: Option<u64>,
+    /// What carries a multicast to all: as many messages as there are receivers, one that those hear whom it is for, or one that
+    /// everyone hears; unicast unless given.
+    #[arg(long, value_enum)]
+    medium: Option<MediumArg>,
+    /// Deliver a multicast only when every member holds it.
+    #[arg(long)]
+    uniform: bool,
+    /// Whoever receives a multicast passes it on.
+    #[arg(long)]
+    relay: bool,
     /// What all chance follows from that is not in the machine.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
@@ -208,8 +224,16 @@ impl CompareArgs {
         self.family == Family::Election.name()
     }
 
+    /// Whether multicasts are compared.
+    pub(crate) fn is_of_multicasts(&self) -> bool {
+        self.family == Family::Multicast.name()
+    }
+
     fn mutex_only(&self) -> anyhow::Result<()> {
         known_family(&self.family)?;
+        if let Some(option) = self.multicast_option() {
+            anyhow::bail!("--{option} means nothing to mutual exclusion; it is for 'quorate compare multicast'.");
+        }
         let given = [("starters", !self.starters.is_empty()), ("samples", self.samples.is_some())];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {
@@ -262,12 +286,13 @@ fn reality(tls: bool) -> anyhow::Result<Reality> {
 
 /// Whoever names an algorithm or another family is told what can be compared.
 fn known_family(name: &str) -> anyhow::Result<()> {
-    let families = [Family::Mutex, Family::Election, Family::Replica].map(Family::name);
+    let families = Family::ALL.map(Family::name);
     if name == Family::Mutex.name() {
         return Ok(());
     }
     let quoted = name.escape_debug();
-    let can = "The algorithms of two families can be compared: 'quorate compare mutex' and 'quorate compare election'";
+    let can = "The algorithms of three families can be compared: 'quorate compare mutex', 'quorate compare election' and 'quorate compare \
+               multicast'";
     match find(name) {
         Some(entry) if entry.family() != Family::Replica => anyhow::bail!(
             "'{quoted}' is an algorithm, and a family is compared: 'quorate compare {} --algorithms {quoted}'.",

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
     match entry(&algorithm)? {
         Entry::Mutex(_) => check_one::<Mutex>(args, &algorithm),
         Entry::Election(_) => check_one::<Election>(args, &algorithm),
-        entry @ Entry::Replica(_) => Err(check::uncheckable(entry).into()),
+        entry @ (Entry::Multicast(_) | Entry::Replica(_)) => Err(check::uncheckable(entry).into()),
     }
 }
 

@@ -5,6 +5,7 @@ mod elections;
 mod failures;
 mod grid;
 mod json;
+mod multicasts;
 mod picture;
 mod table;
 #[cfg(test)]
@@ -133,6 +134,9 @@ impl Comparison<'_> {
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Verdict> {
     if args.is_of_elections() {
         return elections::run(&args.election_plan()?, args.json);
+    }
+    if args.is_of_multicasts() {
+        return multicasts::run(&args.multicast_plan()?, args.json);
     }
     if args.failures {
         return failures::run(&args.failure_plan()?, args.json);

@@ -213,8 +213,12 @@ fn page(name: &str, about: &About, around: Option<&Around>, example: &Example<'_
     Ok(())
 }
 
-/// A header goes on after a colon; a section of its own begins a sentence.
+/// A header goes on after a colon; a section of its own begins a sentence. A formula such as n−1 keeps its letters.
 pub(crate) fn sentence(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if first.starts_with(|letter: char| letter.is_lowercase()) && first.contains(['−', '(', '²']) {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -109,7 +109,7 @@ fn algorithms() -> Vec<Piece> {
 fn scenes() -> Vec<Piece> {
     let scenes: [(_, _, _, &[&str]); 5] = [
         (
-            "reliable",
+            "reliable-links",
             "A cut and a crash",
             "Node 2 is cut off from the coordinator, and node 3 crashes while it waits. Reliable links send again what is \
              lost, until it is acknowledged. What was meant for node 3's past life its next one does not take, and its \

@@ -6,6 +6,8 @@ use crate::output::output;
 use crate::{paint, report};
 use quorate_core::about::Profile;
 use quorate_core::{local, mutex};
+use quorate_lab::multicast::Cost as MulticastCost;
+use quorate_lab::{Multicast, Spec};
 use quorate_registry::{Entry, Family, all, fixtures};
 use serde::Serialize;
 use std::io::Write;
@@ -29,6 +31,7 @@ struct Row {
 enum Cost {
     Entry { messages_per_entry: &'static str, client_delay: &'static str, sync_delay: &'static str },
     Election { messages_per_election: &'static str },
+    Multicast { messages_per_multicast: &'static str, slowest_delivery: u64 },
     Unstated {},
 }
 
@@ -37,6 +40,7 @@ impl Cost {
         match self {
             Self::Entry { messages_per_entry, .. } => format!("an entry: {messages_per_entry}"),
             Self::Election { messages_per_election } => format!("an election: {messages_per_election}"),
+            Self::Multicast { messages_per_multicast, .. } => format!("a multicast: {messages_per_multicast}"),
             Self::Unstated {} => "–".into(),
         }
     }
@@ -50,6 +54,11 @@ impl From<&Entry> for Cost {
                 Self::Entry { messages_per_entry: messages, client_delay: client, sync_delay: sync }
             }
             Entry::Election(entry) => Self::Election { messages_per_election: entry.facts.cost.formula },
+            Entry::Multicast(entry) => {
+                let spec = Spec::<Multicast>::new(entry.facts.profile.name);
+                let slowest_delivery = MulticastCost::of(entry, &spec).map_or(0, |cost| cost.book.slowest);
+                Self::Multicast { messages_per_multicast: MulticastCost::formula_of(entry, &spec), slowest_delivery }
+            }
             Entry::Replica(_) => Self::Unstated {},
         }
     }

@@ -1,8 +1,6 @@
 //! Mutual exclusion on the command line.
 
-mod views;
-
-use super::{Basics, FamilyArgs, Options, Present};
+use super::{Basics, FamilyArgs, Options, Present, views};
 use crate::args::whole;
 use crate::paint;
 use crate::report::{Figures, Table, count, number, property};
@@ -10,7 +8,7 @@ use clap::{Args, ValueEnum};
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::{Duration, NodeId};
 use quorate_lab::compare::Book;
-use quorate_lab::mutex::{Keeper, Settings};
+use quorate_lab::mutex::Settings;
 use quorate_lab::{LabError, Mutex, Spec};
 use quorate_sim::metrics::Delay;
 use quorate_sim::moment::Moment;
@@ -18,7 +16,6 @@ use quorate_sim::mutex::{Change, MutexSummary, Pattern, change};
 use quorate_sim::property::Kind;
 use quorate_sim::settings::{Chance, Latency, Length, NodeSet};
 use std::io::{self, Write};
-use views::ViewArgs;
 
 /// Options that only mutual exclusion understands.
 #[derive(Args)]
@@ -48,8 +45,6 @@ pub(crate) struct MutexArgs {
     /// How likely a request that waits its turn only reads, beside others who do.
     #[arg(long, value_name = "CHANCE")]
     readers: Option<Chance>,
-    #[command(flatten)]
-    views: ViewArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -71,7 +66,7 @@ impl From<WorkloadArg> for Pattern {
 
 impl Options for MutexArgs {
     fn given(&self) -> Option<&'static str> {
-        let Self { entries, workload, requesters, hold, think, tries, cancels, readers, views } = self;
+        let Self { entries, workload, requesters, hold, think, tries, cancels, readers } = self;
         let given = [
             (entries.is_some(), "entries"),
             (workload.is_some(), "workload"),
@@ -81,18 +76,12 @@ impl Options for MutexArgs {
             (tries.is_some(), "try"),
             (cancels.is_some(), "cancel"),
             (readers.is_some(), "readers"),
-            (views.settings().is_some(), "views"),
         ];
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
 }
 
 impl MutexArgs {
-    /// Whether algorithms are to run in views.
-    pub(super) fn wants_views(&self) -> bool {
-        self.views.settings().is_some()
-    }
-
     /// A range of requesters that reaches beyond the group is refused before it is spelled out.
     fn requesters(&self, nodes: usize) -> Result<Vec<NodeId>, LabError> {
         let Some(requesters) = &self.requesters else { return Ok(Vec::new()) };
@@ -111,7 +100,6 @@ impl Present for Mutex {
 
     fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
         let MutexArgs { entries, workload, hold, think, tries, cancels, readers, .. } = args.mutex;
-        let views = args.mutex.views.settings();
         let usual = Settings::default();
         Ok(Settings {
             entries: entries.unwrap_or(usual.entries),
@@ -122,20 +110,13 @@ impl Present for Mutex {
             tries: tries.unwrap_or_default(),
             cancels: cancels.unwrap_or_default(),
             readers: readers.unwrap_or_default(),
-            views,
+            views: args.views.settings(),
         })
     }
 
     /// Between processes there is no oracle: the members keep the membership themselves.
     fn for_real(settings: &mut Settings) -> anyhow::Result<()> {
-        if let Some(views) = &mut settings.views {
-            anyhow::ensure!(
-                views.membership != Keeper::Impatient,
-                "Real processes keep their membership themselves, and wait for leases; leave --membership out."
-            );
-            views.membership = Keeper::Replica;
-        }
-        Ok(())
+        settings.views.iter_mut().try_for_each(views::for_real)
     }
 
     /// Everyone asks once, at once.

@@ -29,6 +29,19 @@ fn every_command_of_the_readme_runs() {
     assert!(commands >= 13, "the README shows only {commands} commands");
 }
 
+/// Every command of the page on multicasts ends well: what nobody promises is no failure. Its scripts are named as from the root.
+#[test]
+fn every_command_of_the_page_on_multicasts_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scripts = std::fs::canonicalize(Path::new(ROOT).join("docs")).expect("the documents");
+    let lines: Vec<_> = shell_lines("docs/multicast.md").filter(|line| line.starts_with("quorate ")).collect();
+    assert!(lines.len() >= 15, "the page shows only {} commands", lines.len());
+    for line in lines {
+        let here = line.replace("docs/scenarios", &scripts.join("scenarios").to_string_lossy());
+        run_in(folder.path(), &here).ok(0);
+    }
+}
+
 /// What the README says of exit codes and outcomes is so.
 #[test]
 fn the_readme_tells_the_truth_about_outcomes() {

@@ -30,6 +30,7 @@ mod json;
 #[cfg(target_os = "linux")]
 mod live;
 mod local;
+mod multicast;
 #[cfg(target_os = "linux")]
 mod node;
 mod record;

@@ -133,8 +133,13 @@ impl Ordering for Causal {
 
     /// CA-3.
     fn next(&self, queue: &HoldBack<Causes>) -> Option<MessageId> {
+        self.next_of(queue, &|_| true)
+    }
+
+    /// CA-3.
+    fn next_of(&self, queue: &HoldBack<Causes>, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
         let firsts = self.members.iter().zip(&self.mine).map(|(sender, count)| queue.id(sender, count + 1));
-        firsts.into_iter().find(|id| self.is_next(*id, queue))
+        firsts.into_iter().find(|id| self.is_next(*id, queue) && is_ready(*id))
     }
 
     fn delivered(&mut self, id: MessageId, _queue: &HoldBack<Causes>) {

@@ -69,8 +69,13 @@ impl Ordering for Fifo {
 
     /// FI-2.
     fn next(&self, queue: &HoldBack<()>) -> Option<MessageId> {
+        self.next_of(queue, &|_| true)
+    }
+
+    /// FI-2.
+    fn next_of(&self, queue: &HoldBack<()>, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
         let firsts = self.delivered.iter().map(|(sender, number)| queue.id(*sender, number + 1));
-        firsts.into_iter().find(|id| queue.has(*id))
+        firsts.into_iter().find(|id| queue.has(*id) && is_ready(*id))
     }
 
     fn delivered(&mut self, id: MessageId, _queue: &HoldBack<()>) {

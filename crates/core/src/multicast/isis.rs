@@ -184,6 +184,7 @@ impl Describe for Word {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Standings<N> {
     /// Where each message stands that it knows of.
+    #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub standing: BTreeMap<MessageId, Standing>,
     /// The greatest number it has seen.
     pub greatest: u64,

@@ -337,8 +337,8 @@ impl<O: Ordering, S: State> Member<O, S> {
     fn deliver(&mut self, out: &mut Effects<'_, Self>) {
         let is_uniform = self.plan().delivery == Delivery::Uniform;
         while let Stage::Inside(chapter) = &mut self.stage {
-            let next = chapter.order.next(&chapter.queue);
-            let Some(id) = next.filter(|id| !is_uniform || chapter.is_stable(*id)) else { return };
+            let is_ready = |id| !is_uniform || chapter.is_stable(id);
+            let Some(id) = chapter.order.next_of(&chapter.queue, &is_ready) else { return };
             let Some(payload) = chapter.release(id) else { return };
             self.announce(Item::Letter(id, payload), out);
         }
@@ -371,11 +371,11 @@ impl<O: Ordering, S: State> Member<O, S> {
         }
     }
 
-    /// MC-6.
+    /// MC-6. Its user has heard all that it sent itself. From then on it only helps the others, until they go on without it.
     fn depart(&mut self, out: &mut Effects<'_, Self>) {
         let (me, group) = (self.me(), self.plan().id);
         let Stage::Inside(chapter) = &self.stage else { return };
-        if self.leaving == Leaving::Asked && chapter.under_way(me).0 == 0 {
+        if self.leaving == Leaving::Asked && chapter.under_way(me).0 == 0 && chapter.heard_of(me) >= chapter.sent {
             self.leaving = Leaving::Left;
             out.note("MC-6", format_args!("leaves: everyone holds what it sent"));
             out.emit(Event::Left { group });

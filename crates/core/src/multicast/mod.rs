@@ -200,13 +200,6 @@ pub enum Event {
     Refused(Refusal),
 }
 
-impl Event {
-    /// Whether the node has nothing more to do in its only group, and asks to be let out.
-    pub const fn departs(&self) -> bool {
-        matches!(self, Self::Left { group: GroupId::ONLY })
-    }
-}
-
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

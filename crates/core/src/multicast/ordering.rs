@@ -43,6 +43,11 @@ pub trait Ordering: Clone + fmt::Debug + Eq + Hash {
     /// Which of those that wait in the queue may be delivered now. Asked again and again until there is none.
     fn next(&self, queue: &HoldBack<Self::Tag>) -> Option<MessageId>;
 
+    /// The same among those that are ready otherwise. Where several may be next, one that is not ready does not hold up the others.
+    fn next_of(&self, queue: &HoldBack<Self::Tag>, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
+        self.next(queue).filter(|id| is_ready(*id))
+    }
+
     /// The one that was next has been delivered.
     fn delivered(&mut self, id: MessageId, queue: &HoldBack<Self::Tag>);
 

@@ -10,8 +10,8 @@
 //! SQ-3  a number comes        → remember which message has it, if the sequencer says so
 //! SQ-4  the next number       → deliver the message that has it, as soon as it is here
 //! SQ-5  everyone has both     → forget the number
-//! SQ-6  a view ends           → numbered messages in the order of their numbers, those that nobody holds skipped; then the others, in the
-//!                               order inside
+//! SQ-6  a view ends           → numbered messages in the order of their numbers, up to the first number that nobody knows; then the
+//!                               others, in the order inside. What nobody holds is skipped
 //! ```
 //!
 //! Cost: 2(n−1) messages a multicast if its sender sends it to all; n if it goes through the sequencer, n−1 for the sequencer's own. The
@@ -19,10 +19,10 @@
 //!
 //! Why all agree when a view ends: each member has delivered all numbers up to some one. Whoever forgets a number knew that everyone holds
 //! the message and its number; so whoever has not delivered it yet reports it. The union of the reports therefore has every number that somebody
-//! has delivered and somebody else has not, and all go on in the order of numbers. What has no number in any report was delivered by nobody who
-//! goes on; and if delivery is uniform, by nobody at all.
+//! has delivered and somebody else has not, and all go on in the order of numbers. What has no number in any report, or a number behind one that
+//! nobody knows, was delivered by nobody who goes on; and if delivery is uniform, by nobody at all. So the order inside is free to place it.
 //!
-//! Assumes: what is sent between two members that stay up arrives, and numbers come in the order in which the sequencer sent them.
+//! Assumes: what is sent between two members that stay up arrives.
 //!
 //! When it fails: without views a dead sequencer stops everyone. The sequencer carries the load of all senders.
 
@@ -136,6 +136,8 @@ impl Describe for Place {
 pub struct Places<N> {
     /// Which message has which number.
     pub places: BTreeMap<u64, MessageId>,
+    /// The last number whose message it has delivered.
+    pub delivered: u64,
     /// What the order inside knows.
     pub inner: N,
 }
@@ -245,16 +247,24 @@ impl<I: Ordering<Word = Never>> Ordering for Sequencer<I> {
     }
 
     fn notes(&self) -> Places<I::Notes> {
-        Places { places: self.places.clone(), inner: self.inner.notes() }
+        Places { places: self.places.clone(), delivered: self.delivered, inner: self.inner.notes() }
     }
 
     /// SQ-6.
     fn settle(survey: &Survey<Self>) -> Vec<MessageId> {
         let inside = survey.inside::<I>(|notes| notes.inner.clone());
         let places: BTreeMap<_, _> = survey.notes.values().flat_map(|notes| &notes.places).collect();
+        let delivered = survey.notes.values().map(|notes| notes.delivered).max().unwrap_or(0);
+        let mut last = delivered;
+        let mut follows = |number: u64| {
+            let is_next = number <= delivered || number == last + 1;
+            last = if is_next { number.max(last) } else { last };
+            is_next
+        };
         let mut named = BTreeSet::new();
-        let numbered = places.into_values().copied().filter(|id| survey.held.contains_key(id));
-        let all = numbered.chain(I::settle(&inside)).filter(|id| named.insert(*id)).collect();
+        let numbered = places.into_iter().filter(|(number, _)| follows(**number)).map(|(_, id)| *id);
+        let numbered: Vec<_> = numbered.filter(|id| survey.held.contains_key(id)).collect();
+        let all = numbered.into_iter().chain(I::settle(&inside)).filter(|id| named.insert(*id)).collect();
         I::prune(all, &inside)
     }
 

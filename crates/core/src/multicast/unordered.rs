@@ -83,6 +83,10 @@ impl Ordering for Unordered {
         self.arrived.front().copied()
     }
 
+    fn next_of(&self, _queue: &HoldBack<()>, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
+        self.arrived.iter().copied().find(|id| is_ready(*id))
+    }
+
     fn delivered(&mut self, id: MessageId, _queue: &HoldBack<()>) {
         self.arrived.retain(|arrived| *arrived != id);
     }

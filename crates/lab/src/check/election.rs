@@ -2,6 +2,7 @@
 
 use super::{CheckSpec, CheckedFamily};
 use crate::election::{Election, Settings, plan};
+use crate::error::LabError;
 use crate::family::FamilyLab;
 use quorate_check::Deaths;
 use quorate_check::election::Voters;
@@ -26,10 +27,10 @@ impl CheckedFamily for Election {
         check.habits.settings.clone()
     }
 
-    fn crowd(check: &CheckSpec<Self>, entry: &ElectionEntry) -> Voters {
+    fn crowd(check: &CheckSpec<Self>, entry: &ElectionEntry) -> Result<Voters, LabError> {
         let Plan { group, ring, ranking, .. } = plan(&check.spec());
         let Ballots { settings, resignations } = &check.habits;
-        Voters {
+        Ok(Voters {
             starters: settings.starters.among(group.iter(), &ring, &ranking).into_iter().collect(),
             rounds: check.rounds,
             // What a dead leader said may still arrive after it was missed, and make it one again.
@@ -37,7 +38,7 @@ impl CheckedFamily for Election {
             resignations: *resignations,
             // Where time stands still no lease has a length.
             leases: entry.facts.leases && check.setup.timing.is_some(),
-        }
+        })
     }
 
     /// Users notice a dead leader sooner or later, whether or not nodes have a failure detector.

@@ -1,8 +1,8 @@
 //! Mutual exclusion under the checker.
 
-use super::{CheckSpec, CheckedFamily};
-use crate::mutex::{Keeper, Mutex, Settings, ViewSettings};
-use quorate_check::Views;
+use super::{CheckSpec, CheckedFamily, view_settings};
+use crate::error::LabError;
+use crate::mutex::{Mutex, Settings};
 use quorate_check::mutex::Contenders;
 use quorate_core::mutex::ServiceOrder;
 use quorate_registry::MutexEntry;
@@ -24,14 +24,12 @@ impl CheckedFamily for Mutex {
 
     fn run_settings(check: &CheckSpec<Self>) -> Settings {
         let entries = u64::from(check.rounds.unwrap_or(1)) * check.setup.nodes as u64;
-        let membership = |views: Views| if views.waits { Keeper::Oracle } else { Keeper::Impatient };
-        let settings_of = |views| ViewSettings { membership: membership(views), ..ViewSettings::default() };
-        Settings { entries, views: check.setup.views.map(settings_of), ..Settings::default() }
+        Settings { entries, views: view_settings(check.setup.views), ..Settings::default() }
     }
 
-    fn crowd(check: &CheckSpec<Self>, entry: &MutexEntry) -> Contenders {
+    fn crowd(check: &CheckSpec<Self>, entry: &MutexEntry) -> Result<Contenders, LabError> {
         let Requests { tries, cancels, readers } = check.habits;
-        Contenders {
+        Ok(Contenders {
             rounds: check.rounds,
             tries,
             cancels,
@@ -42,7 +40,7 @@ impl CheckedFamily for Mutex {
             order: entry.facts.order == ServiceOrder::HappenedBefore && check.setup.views.is_none(),
             service: entry.facts.service,
             views: check.setup.views.is_some(),
-        }
+        })
     }
 
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {

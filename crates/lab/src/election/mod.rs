@@ -32,6 +32,7 @@ use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
 use quorate_sim::settings::{Fault, Length, Level, TimedFault};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// One node is chosen, and everyone learns which.
@@ -218,8 +219,8 @@ impl FamilyLab for Election {
         command.ok_or_else(|| unheard(words, Self::COMMANDS, "campaign or resign"))
     }
 
-    fn in_script(command: &Command) -> Option<&'static str> {
-        Some(command.name())
+    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+        Some(command.name().into())
     }
 
     fn scripted(settings: &Settings) -> Settings {

@@ -1,8 +1,12 @@
 //! The multicast family in the lab.
 
+mod book;
+pub mod survey;
 mod users;
 mod weather;
 
+pub use crate::views::{Keeper, ViewSettings};
+pub use book::{Cost, sequencer};
 pub use users::Users;
 
 use crate::error::LabError;
@@ -10,7 +14,6 @@ use crate::family::{Care, FamilyLab, Flag, Judge, Place};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
-use crate::views::{Keeper, ViewSettings};
 use quorate_core::about::Profile;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
@@ -18,12 +21,13 @@ use quorate_registry::{AnyCodec, Entry, Family, MulticastEntry, MulticastNode, f
 use quorate_sim::Views;
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Done, Happening, Moment};
-use quorate_sim::multicast::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Senders};
+use quorate_sim::multicast::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
 use quorate_sim::property::Verdict;
 use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
 use quorate_sim::settings::Latency;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What one says reaches all, in an order.
@@ -59,6 +63,8 @@ pub struct Settings {
     pub leaves: usize,
     /// How many bytes of the state a newcomer is sent at a time.
     pub piece: usize,
+    /// What is judged although the algorithm does not promise it.
+    pub judge: Vec<Property>,
     /// That the group has views, and how, if it does.
     pub views: Option<ViewSettings>,
 }
@@ -93,6 +99,7 @@ impl Default for Settings {
             groups: Vec::new(),
             leaves: 0,
             piece: plan.piece,
+            judge: Vec::new(),
             views: None,
         }
     }
@@ -100,7 +107,7 @@ impl Default for Settings {
 
 impl FamilyLab for Multicast {
     const FAMILY: Family = Family::Multicast;
-    const COMMANDS: &'static [&'static str] = &["send", "leave"];
+    const COMMANDS: &'static [&'static str] = &["send TEXT", "leave"];
     const ROLES: &'static [(Role, &'static str)] =
         &[(Role::Idle, "in its view"), (Role::Waiting, "told to wait, or between two views")];
     const CHOSEN_BLOCKS: bool = false;
@@ -200,14 +207,18 @@ impl FamilyLab for Multicast {
         match words {
             ["leave"] => Ok(Command::leave()),
             ["send", text @ ..] if !text.is_empty() => Ok(Command::send(text.join(" "))),
-            _ => Err(unheard(words, Self::COMMANDS, "send and what to say, or leave")),
+            _ => Err(unheard(words, &["send", "leave"], "send and what to say, or leave")),
         }
     }
 
-    fn in_script(command: &Command) -> Option<&'static str> {
+    /// What a workload says is as good as what a script says by itself; words were said by somebody.
+    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
         Some(match command {
-            Command::Send { .. } => "send",
-            Command::Leave { .. } => "leave",
+            Command::Send { payload, .. } => match payload.text().filter(|text| text.contains(char::is_alphabetic)) {
+                Some(text) => format!("send {text}").into(),
+                None => "send".into(),
+            },
+            Command::Leave { .. } => "leave".into(),
         })
     }
 
@@ -244,7 +255,9 @@ impl FamilyLab for Multicast {
     }
 
     fn properties(spec: &Spec<Self>, entry: &MulticastEntry, _care: Care) -> Properties {
-        let properties = Properties::new(spec.nodes, promises(spec, entry));
+        let also = Promises::of(&spec.settings.judge);
+        let properties = Properties::new(spec.nodes, promises(spec, entry)).watching(also);
+        let properties = properties.patient(settling(spec).unwrap_or_default());
         static_groups(spec)
             .into_iter()
             .fold(properties, |properties, (group, members)| properties.among(group, members))
@@ -254,10 +267,11 @@ impl FamilyLab for Multicast {
         spec: &Spec<Self>,
         messages: &Messages,
         measures: &Measures,
-        _properties: &Properties,
+        properties: &Properties,
     ) -> MulticastSummary {
         let (unit, unit_name) = spec.delay_unit();
-        measures.summary(messages, unit, unit_name)
+        let not_promised = properties.not_promised();
+        MulticastSummary { not_promised, ..measures.summary(messages, unit, unit_name) }
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
@@ -266,11 +280,10 @@ impl FamilyLab for Multicast {
         spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(4)))
     }
 
-    /// In views the network never falls quiet, since leases are renewed.
+    /// In views the network never falls quiet, since leases are renewed. It is given the time that the last view needs to begin.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
-        let settle = if spec.settings.views.is_some() { Duration::ZERO } else { usual.settle };
-        Limits { settle, ..usual }
+        Limits { settle: settling(spec).unwrap_or(usual.settle), ..usual }
     }
 
     fn views(spec: &Spec<Self>) -> Option<Views> {
@@ -290,6 +303,7 @@ impl FamilyLab for Multicast {
         let settings = &spec.settings;
         let senders: Group = settings.senders.iter().copied().collect();
         let groups: Vec<_> = settings.groups.iter().map(ToString::to_string).collect();
+        let judged: Vec<_> = settings.judge.iter().map(|property| property.name()).collect();
         let front = |is_usual: bool, text: String| Flag::unless(is_usual, Place::Front, text);
         let flags = [
             front(spec.is_scripted(), format!("--messages {}", settings.messages)),
@@ -305,6 +319,7 @@ impl FamilyLab for Multicast {
             front(groups.is_empty(), format!("--groups '{}'", groups.join(" "))),
             front(settings.leaves == usual.leaves, format!("--leaves {}", settings.leaves)),
             front(settings.piece == usual.piece, format!("--piece {}", settings.piece)),
+            front(judged.is_empty(), format!("--judge {}", judged.join(","))),
             settings.views.map(|views| Flag { place: Place::Front, text: views.flags() }),
         ];
         flags.into_iter().flatten().collect()
@@ -335,6 +350,11 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
+/// How long a view may take to begin everywhere, the state of newcomers included.
+fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
+    spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
+}
+
 /// The groups and who is in them.
 fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.groups.is_empty() {
@@ -351,28 +371,34 @@ fn static_groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
 
 /// How each group is set up.
 pub(crate) fn plans(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Vec<Arc<Plan>> {
-    let settings = &spec.settings;
-    let plan = |(id, members): (GroupId, Group)| {
-        let usual = Plan::new(members);
-        Arc::new(Plan {
-            id,
-            window: Window { messages: settings.window, ..usual.window },
-            relay: settings.relay || entry.facts.relays,
-            delivery: settings.delivery,
-            sequencing: settings.sequencing,
-            piece: settings.piece,
-            ..usual
-        })
-    };
-    groups(spec).into_iter().map(plan).collect()
+    groups(spec).into_iter().map(|(id, members)| Arc::new(plan(spec, entry, id, members))).collect()
 }
 
-/// What is promised in this experiment. A sender that dies leaves members that disagree, unless its messages are passed on or a view settles
-/// what it left behind; and without views, whoever waits for a dead member waits for ever.
+/// How a group of these members is set up.
+fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Group) -> Plan {
+    let settings = &spec.settings;
+    let usual = Plan::new(members);
+    Plan {
+        id,
+        window: Window { messages: settings.window, ..usual.window },
+        relay: settings.relay || entry.facts.relays,
+        delivery: settings.delivery,
+        sequencing: settings.sequencing,
+        piece: settings.piece,
+        ..usual
+    }
+}
+
+/// What is promised in this experiment.
 fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
+    promises_of(spec, entry, !spec.can_stop())
+}
+
+/// What is promised, if nobody dies or somebody may. A sender that dies leaves members that disagree, unless its messages are passed on or a
+/// view settles what it left behind; and without views, whoever waits for a dead member waits for ever.
+pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_whole: bool) -> Promises {
     let settings = &spec.settings;
     let views = settings.views.is_some();
-    let is_whole = !spec.can_stop();
     let agrees = views || settings.relay || entry.facts.relays || is_whole;
     let finishes = views || is_whole || !waits_for_others(spec, entry);
     let order = entry.facts.order;
@@ -382,7 +408,8 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
         causal: order.causal,
         total: order.total,
         agreement: agrees && finishes,
-        uniform: settings.delivery == Delivery::Uniform,
+        validity: finishes,
+        uniform: settings.delivery == Delivery::Uniform && finishes,
         delivered: agrees && finishes,
         views,
         contention: !spec.is_scripted()

@@ -41,7 +41,7 @@ impl Script {
     fn new(mut commands: Vec<TimedCommand>) -> Self {
         commands.sort_by_key(|command| command.at);
         let mut open: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
-        for TimedCommand { at, node, .. } in commands.iter().filter(|command| says(&command.word).is_some()) {
+        for TimedCommand { at, node, .. } in commands.iter().filter(|command| says(command).is_some()) {
             open.entry(*node).or_default().push_back(Time::ZERO + *at);
         }
         Self { commands, open, under_way: BTreeMap::new() }
@@ -49,8 +49,9 @@ impl Script {
 
     fn begin(&self, plan: &mut Plan<Command>) {
         let mut said: BTreeMap<NodeId, u64> = BTreeMap::new();
-        for TimedCommand { at, node, word } in &self.commands {
-            let command = match says(word) {
+        for asked in &self.commands {
+            let TimedCommand { at, node, .. } = asked;
+            let command = match says(asked) {
                 Some("") => {
                     let number = said.entry(*node).or_insert(0);
                     *number += 1;
@@ -110,10 +111,9 @@ impl Script {
     }
 }
 
-/// What a command of a script says to all, if it says anything: `send`, or `send` and a text.
-fn says(word: &str) -> Option<&str> {
-    let text = word.strip_prefix("send")?;
-    Some(text.trim())
+/// What a command of a script says to all, if it says anything; nothing in particular without a text.
+fn says(command: &TimedCommand) -> Option<&str> {
+    (command.name() == "send").then(|| command.text().unwrap_or_default())
 }
 
 impl Workload<Command, Event> for Users {

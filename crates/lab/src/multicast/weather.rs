@@ -136,8 +136,8 @@ impl Weather {
             sequencing: if self.via && entry.facts.sequences { Sequencing::Via } else { Sequencing::ToAll },
             relay: self.relay,
             leaves: if views.is_some() { self.leaves } else { 0 },
-            // So small that every state comes in many pieces.
-            piece: 16,
+            // So small that a state comes in several pieces.
+            piece: 64,
             views,
             ..Settings::default()
         };

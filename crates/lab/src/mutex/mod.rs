@@ -28,6 +28,7 @@ use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
 use quorate_sim::settings::{Chance, Latency};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// At most one node inside at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,8 +177,8 @@ impl FamilyLab for Mutex {
         command.ok_or_else(|| unheard(words, Self::COMMANDS, "acquire, try, share, cancel or release"))
     }
 
-    fn in_script(command: &Command) -> Option<&'static str> {
-        Some(command.name())
+    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+        Some(command.name().into())
     }
 
     fn scripted(settings: &Settings) -> Settings {

@@ -32,6 +32,7 @@ use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
 use quorate_sim::settings::{Disk, Fault, Latency, Length, TimedFault};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// A map of registers whose clients may ask again without harm.
@@ -294,11 +295,11 @@ impl FamilyLab for Replica {
     }
 
     /// A script knows one register, and numbers its values itself: that is less than a client asks, and mostly enough.
-    fn in_script(command: &Command) -> Option<&'static str> {
+    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
         match command {
-            Command::Propose(_) => Some("write"),
-            Command::Query { .. } => Some("read"),
-            Command::Campaign => Some("campaign"),
+            Command::Propose(_) => Some("write".into()),
+            Command::Query { .. } => Some("read".into()),
+            Command::Campaign => Some("campaign".into()),
             Command::Change { .. } | Command::Transfer(_) => None,
         }
     }

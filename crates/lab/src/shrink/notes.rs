@@ -184,7 +184,7 @@ impl<F: FamilyLab> Notes<F> {
                 let position = self.next_position();
                 let at = self.clock.reach(at, Rank::Command, position);
                 if let Some(word) = F::in_script(command) {
-                    self.script.commands.push(TimedCommand { at, node, word: word.into() });
+                    self.script.commands.push(TimedCommand { at, node, word: word.into_owned() });
                 }
             }
             Taken::Message { id, .. } => self.arrives(at, *id),

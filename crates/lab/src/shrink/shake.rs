@@ -8,7 +8,7 @@ use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_sim::property::Kind;
-use quorate_sim::settings::{Latency, Script};
+use quorate_sim::settings::{Latency, Script, TimedCommand};
 use std::collections::BTreeSet;
 
 /// Of more commands than this, not every two are left out together.
@@ -78,8 +78,8 @@ fn fewer_commands(script: &Script) -> Vec<Script> {
         let kept = script.commands.iter().enumerate().filter(|(place, _)| !gone(*place));
         Script { commands: kept.map(|(_, command)| command.clone()).collect(), ..script.clone() }
     };
-    let words: BTreeSet<_> = script.commands.iter().map(|command| command.word.as_str()).collect();
-    let is = |place: usize, word: &str| script.commands.get(place).is_some_and(|command| command.word == word);
+    let words: BTreeSet<_> = script.commands.iter().map(TimedCommand::name).collect();
+    let is = |place: usize, word: &str| script.commands.get(place).is_some_and(|command| command.name() == word);
     let mut scripts = vec![without(&|_| true)];
     scripts.extend(words.iter().map(|word| without(&|place| !is(place, word))));
     scripts.extend(words.iter().map(|word| without(&|place| is(place, word))));

@@ -63,7 +63,12 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         let Some(script) = &said.script else { return false };
         let unhurt = [0, 1, 10].map(|seconds| unhurt(script, Duration::from_secs(seconds)));
         let only = |script: &Script, word: &str| {
-            let commands = script.commands.iter().filter(|command| command.word == word).cloned().collect();
+            let commands = script
+                .commands
+                .iter()
+                .filter(|command| word.split(' ').next() == Some(command.name()))
+                .cloned()
+                .collect();
             Script { commands, ..script.clone() }
         };
         let alone = F::COMMANDS.iter().flat_map(|word| unhurt.iter().map(move |script| only(script, word)));

@@ -326,10 +326,9 @@ impl<P: InViews> Member<P> {
 
     /// ME-9. The protocol inside takes an input.
     fn pass(&mut self, now: Time, input: Input<Reliable<Viewed<P>>>, out: &mut Effects<'_, Self>) {
-        let mut departs = false;
-        let mut stage = Stage { departs: &mut departs, out };
+        let mut stage = Stage { out };
         self.inner.step(now, input, &mut Effects::new(&mut stage));
-        if departs {
+        if self.viewed().inner().departs() && !self.departs {
             out.note("ME-10", format_args!("asks to be let out"));
             self.departs = true;
             self.attend(now, out);
@@ -407,7 +406,6 @@ impl<P: InViews> Sink<Replica<GroupMembership>> for Wings<'_, '_, P> {
 
 /// Where the effects of the protocol inside go.
 struct Stage<'a, 'b, P: InViews> {
-    departs: &'a mut bool,
     out: &'a mut Effects<'b, Member<P>>,
 }
 
@@ -420,10 +418,7 @@ impl<P: InViews> Sink<Reliable<Viewed<P>>> for Stage<'_, '_, P> {
             Effect::Save(never) => match never {},
             Effect::SetTimer { timer, span } => Effect::SetTimer { timer: Timer::Inner(timer), span },
             Effect::CancelTimer(timer) => Effect::CancelTimer(Timer::Inner(timer)),
-            Effect::Emit { event, .. } => {
-                *self.departs |= P::departs(&event);
-                Effect::Emit { event, order }
-            }
+            Effect::Emit { event, .. } => Effect::Emit { event, order },
         });
     }
 

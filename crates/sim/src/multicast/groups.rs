@@ -6,7 +6,7 @@ use super::message::Key;
 use super::numbers::Numbers;
 use super::promises::{Promises, Property};
 use quorate_core::multicast::{GroupId, MessageId, Payload};
-use quorate_core::{Epoch, Group, Incarnation, NodeId, View};
+use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Time, View};
 use std::collections::BTreeMap;
 
 /// How a node is, in whichever groups.
@@ -36,6 +36,8 @@ pub(super) struct Room {
     places: Vec<Place>,
     /// The latest view that anybody has begun.
     latest: Option<View>,
+    /// When that was.
+    since: Time,
     /// The views that are over for everyone.
     over: Numbers,
 }
@@ -69,6 +71,7 @@ impl Room {
             chapters: BTreeMap::new(),
             places,
             latest: None,
+            since: Time::ZERO,
             over: Numbers::default(),
         };
         if !has_views {
@@ -218,6 +221,7 @@ impl Room {
         }
         if self.latest.as_ref().is_none_or(|latest| latest.epoch() < epoch) {
             self.latest = Some(view.clone());
+            self.since = now.time;
         }
         self.closes(now, breaches)
     }
@@ -319,14 +323,15 @@ impl Room {
         contended
     }
 
-    /// Judges what is not over, as if the run ended here.
-    pub(super) fn judge_end(&self, now: Moment, breaches: &mut Breaches) {
+    /// Judges what is not over, as if the run ended here. Who is in the latest view has so long to begin it after the first.
+    pub(super) fn judge_end(&self, now: Moment, grace: Duration, breaches: &mut Breaches) {
         for (epoch, (chapter, _)) in &self.chapters {
             let insiders: Group = chapter.insiders().filter(|node| self.still_has(*node, *epoch)).collect();
             chapter.judge(now, &insiders, breaches);
         }
         let Some(latest) = self.latest.as_ref().map(View::epoch) else { return };
-        if let Some((chapter, _)) = self.chapters.get(&latest) {
+        let is_due = now.time.since(self.since) >= grace;
+        if let Some((chapter, _)) = self.chapters.get(&latest).filter(|_| is_due) {
             for node in chapter.awaited() {
                 let text = || format!("node {node} is in view {latest}, and never begins it");
                 breaches.note(Property::Delivered, now, now.time, text);

@@ -3,6 +3,7 @@
 use super::transit::Transit;
 use crate::metrics::{Delay, Messages, Samples};
 use crate::moment::{Done, Happening, Moment, Observer, Sent, Taken};
+use crate::property::Verdict;
 use quorate_core::multicast::{Command, Event, GroupId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time};
 use serde::Serialize;
@@ -116,6 +117,7 @@ impl Measures {
                 left: self.left,
                 recovery_ns: self.recovery.map(Duration::nanos),
             }),
+            not_promised: Vec::new(),
         }
     }
 
@@ -235,6 +237,9 @@ pub struct MulticastSummary {
     /// What views did to the group, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub views: Option<ViewSummary>,
+    /// What was judged although nobody promises it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_promised: Vec<Verdict>,
 }
 
 /// How fast one node is as a receiver.

@@ -1,12 +1,14 @@
 //! What an ordered multicast may promise, by name.
 
 use crate::property::Kind;
+use serde::{Deserialize, Serialize};
 
 /// One thing that a multicast may promise.
 ///
 /// A *survivor of a view* is a node that began the view and goes on into a later one, or is up and in the view at the end. In a
 /// group without views everyone is in the one view from the start, and whoever comes back from a crash is no member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Property {
     /// A node delivers a message at most once, only if its sender sent it, and as it was sent.
     Integrity,
@@ -121,6 +123,23 @@ impl Promises {
     /// Everything, in views.
     pub const EVERYTHING: Self =
         Self { fifo: true, causal: true, total: true, uniform: true, views: true, ..Self::RELIABLE };
+
+    /// These and no others.
+    pub fn of(properties: &[Property]) -> Self {
+        let has = |property| properties.contains(&property);
+        Self {
+            integrity: has(Property::Integrity),
+            agreement: has(Property::Agreement),
+            validity: has(Property::Validity),
+            fifo: has(Property::Fifo),
+            causal: has(Property::Causal),
+            total: has(Property::Total),
+            uniform: has(Property::Uniform),
+            views: has(Property::ViewSynchrony),
+            delivered: has(Property::Delivered),
+            contention: false,
+        }
+    }
 
     /// Whether this is among them.
     pub const fn has(&self, property: Property) -> bool {

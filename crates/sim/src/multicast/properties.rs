@@ -11,7 +11,7 @@ use super::promises::{Promises, Property};
 use crate::moment::{Done, Happening, Moment, Observer, Taken};
 use crate::property::{Kind, Verdict};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload};
-use quorate_core::{Group, Incarnation, NodeId, Time};
+use quorate_core::{Duration, Group, Incarnation, NodeId, Time};
 use std::collections::BTreeMap;
 
 /// Watches a run for breaches.
@@ -27,6 +27,8 @@ pub struct Properties {
     unconfirmed: Vec<MessageId>,
     breaches: Breaches,
     contended: bool,
+    /// How long whoever is in a view may take to begin it after the first one did.
+    grace: Duration,
     now: breaches::Moment,
 }
 
@@ -43,6 +45,7 @@ impl Properties {
             unconfirmed: Vec::new(),
             breaches: Breaches::new(promised, promised),
             contended: false,
+            grace: Duration::ZERO,
             now: breaches::Moment { time: Time::ZERO, line: 0 },
         }
     }
@@ -64,6 +67,13 @@ impl Properties {
             contention: self.promised.contention,
         };
         Self { watched, breaches: Breaches::new(self.promised, watched), ..self }
+    }
+
+    /// Views may begin late in the run: whoever is in the last one has so long to begin it after the first one did.
+    #[must_use]
+    pub fn patient(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
     }
 
     /// Only these are in a group that has no views. Else everyone is in every group.
@@ -104,6 +114,13 @@ impl Properties {
         self.found().verdict(property)
     }
 
+    /// What was watched although nobody promises it, and what came of it, if the run ends here.
+    pub fn not_promised(&self) -> Vec<Verdict> {
+        let found = self.found();
+        let other = Property::ALL.into_iter().filter(|property| !self.promised.has(*property));
+        other.filter_map(|property| found.verdict(property)).collect()
+    }
+
     /// How often a property that was watched was breached, if the run ends here: deliveries for orders and integrity, pairs of nodes
     /// for the total order, messages for the rest.
     pub fn breaches(&self, property: Property) -> u64 {
@@ -115,7 +132,7 @@ impl Properties {
         let mut breaches = self.breaches.clone();
         self.judge_unconfirmed(&mut breaches);
         for room in self.rooms.values() {
-            room.judge_end(self.now, &mut breaches);
+            room.judge_end(self.now, self.grace, &mut breaches);
         }
         for (index, (node, asked)) in self.nodes.iter().zip(&self.asked).enumerate() {
             let id = NodeId::from_index(index);

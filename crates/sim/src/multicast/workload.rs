@@ -229,13 +229,13 @@ impl Senders {
                 self.comes_in(now, node, *group, plan);
             }
             Event::Refused(refusal) => self.refused(now, node, *refusal, plan),
-            Event::Left { .. } => {
+            // Who is out before it could leave has left, too.
+            Event::Left { .. } | Event::Out { .. } => {
                 self.has_left(node);
                 if matches!(self.users.get(node.index()).map(|user| &user.state), Some(State::Gone)) {
                     plan.depart(now, node);
                 }
             }
-            Event::Out { .. } => self.has_left(node),
             Event::Delivered { .. } => {}
         }
     }

@@ -28,6 +28,7 @@ mod nodes;
 mod paths;
 mod rate;
 mod read_fault;
+mod said;
 #[cfg(test)]
 mod samples;
 mod script;

@@ -6,6 +6,7 @@ use super::error::SettingError;
 use super::fault::{FaultKind, TimedFault, check_node};
 use super::nearest::nearest;
 use super::read_fault::all_faults;
+use super::said::{Parted, part, without_comment, write_text};
 use quorate_core::{Duration, NodeId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -31,19 +32,37 @@ pub struct Script {
     pub directions: Vec<Direction>,
 }
 
-/// What a user asks of a node, and when: `acquire 2 at 5ms`.
+/// What a user asks of a node, and when: `acquire 2 at 5ms`, `send 1 "Re: Lecture" at 3ms`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TimedCommand {
     /// When, from the start of the run; at the start itself if the text says nothing.
     pub at: Duration,
     /// The node that is asked.
     pub node: NodeId,
-    /// The command's name: one word, and not that of a fault or a direction.
+    /// The command's name: one word, and not that of a fault or a direction. What it says, if it says anything, follows after a blank:
+    /// `send Re: Lecture`.
     pub word: String,
 }
 
+impl TimedCommand {
+    /// The command's name.
+    pub fn name(&self) -> &str {
+        self.parts().0
+    }
+
+    /// What it says, if it says anything.
+    pub fn text(&self) -> Option<&str> {
+        self.parts().1
+    }
+
+    fn parts(&self) -> (&str, Option<&str>) {
+        self.word.split_once(' ').map_or((&self.word, None), |(name, text)| (name, Some(text)))
+    }
+}
+
 impl Script {
-    /// Reads a script in which these are the commands; a word that is a fault's or a direction's too means that.
+    /// Reads a script in which these are the commands; a word that is a fault's or a direction's too means that. A command that may say
+    /// something is told as `send TEXT`.
     pub fn parse(text: &str, commands: &[&str]) -> Result<Self, SettingError> {
         Self::read(text, None, |word| known(word, commands))
     }
@@ -75,14 +94,14 @@ impl Script {
     fn read(
         text: &str,
         nodes: Option<usize>,
-        command: impl Fn(&str) -> Result<String, SettingError>,
+        command: impl Fn(&str) -> Result<Known, SettingError>,
     ) -> Result<Self, SettingError> {
         let mut script = Self::default();
         let mut directed = Vec::new();
         // Some editors begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, line) in (1..).zip(text.lines()) {
-            let item = line.split('#').next().unwrap_or_default().trim();
+            let item = without_comment(line).trim();
             if !item.is_empty() {
                 script.add(item, nodes, &command).map_err(|mistake| in_line(number, item, mistake))?;
                 directed.resize(script.directions.len(), number);
@@ -104,7 +123,7 @@ impl Script {
         &mut self,
         item: &str,
         nodes: Option<usize>,
-        command: impl Fn(&str) -> Result<String, SettingError>,
+        command: impl Fn(&str) -> Result<Known, SettingError>,
     ) -> Result<(), SettingError> {
         let word = first_word(item).0;
         let fits = |check: &dyn Fn(usize) -> Result<(), SettingError>| nodes.map_or(Ok(()), check);
@@ -142,23 +161,60 @@ fn contradiction<T: Copy + Ord>(
     })
 }
 
-fn known(word: &str, commands: &[&str]) -> Result<String, SettingError> {
-    let known = commands.iter().find(|name| name.eq_ignore_ascii_case(word));
-    known.map(|name| (*name).into()).ok_or_else(|| unknown(word, commands))
+/// A command that there is.
+struct Known {
+    name: String,
+    /// Whether it may say something.
+    speaks: bool,
 }
+
+fn known(word: &str, commands: &[&str]) -> Result<Known, SettingError> {
+    let known = commands.iter().map(|command| first_word(command)).find(|(name, _)| name.eq_ignore_ascii_case(word));
+    let known = known.map(|(name, says)| Known { name: name.into(), speaks: !says.is_empty() });
+    known.ok_or_else(|| unknown(word, commands))
+}
+
+const FORM: &str = "COMMAND NODE [at TIME]";
+/// The same where a command may say something.
+pub(super) const FORM_WITH_TEXT: &str = "COMMAND NODE \"TEXT\" [at TIME]";
 
 fn read_command(
     item: &str,
-    command: impl Fn(&str) -> Result<String, SettingError>,
+    command: impl Fn(&str) -> Result<Known, SettingError>,
 ) -> Result<TimedCommand, SettingError> {
-    const FORM: &str = "COMMAND NODE [at TIME]";
+    let Parted { before, said } = part(item)?;
+    let Some((text, after)) = said else { return read_silent(item, command) };
+    let (word, node) = first_word(before);
+    let Known { name, speaks } = command(word)?;
+    let quotes = |form| SettingError::Unexpected { word: "\"".into(), text: item.into(), nearest: None, form };
+    if !speaks {
+        return Err(quotes(FORM));
+    }
+    // Nothing but the node may come before the text, and nothing but the time after it.
+    if node.split_whitespace().count() > 1 {
+        return Err(quotes(FORM_WITH_TEXT));
+    }
+    if node.is_empty() {
+        return Err(SettingError::missing(item, "a node before the text", FORM_WITH_TEXT));
+    }
+    let silent = format!("{before} {after}");
+    let TimedCommand { at, node, .. } = read_silent(&silent, command)?;
+    Ok(TimedCommand { at, node, word: format!("{name} {text}") })
+}
+
+/// Reads a command that says nothing.
+fn read_silent(
+    item: &str,
+    command: impl Fn(&str) -> Result<Known, SettingError>,
+) -> Result<TimedCommand, SettingError> {
     let clauses = Clauses::of(item)?;
     let (word, rest) = first_word(clauses.what);
     if word.is_empty() {
         return Err(SettingError::missing(item, "a fault or a command", "for example 'crash 2 at 10ms'"));
     }
-    let word = command(word)?;
-    let mut reader = Reader { text: clauses.what, rest, form: FORM };
+    let Known { name: word, speaks } = command(word)?;
+    let form = if speaks { FORM_WITH_TEXT } else { FORM };
+    let mut reader = Reader { text: clauses.what, rest, form };
     let node = reader.node()?;
     reader.end(&[])?;
     clauses.lasts(false, &word)?;
@@ -167,7 +223,8 @@ fn read_command(
 
 fn unknown(word: &str, commands: &[&str]) -> SettingError {
     let subjects = Subject::ALL.map(Subject::name);
-    let names = FaultKind::ALL.map(FaultKind::name).into_iter().chain(commands.iter().copied()).chain(subjects);
+    let called = commands.iter().map(|command| first_word(command).0);
+    let names = FaultKind::ALL.map(FaultKind::name).into_iter().chain(called).chain(subjects);
     let (what, known) = if commands.is_empty() {
         ("a fault", format!("{} {}", all_faults(), all_directions()))
     } else {
@@ -183,7 +240,7 @@ impl FromStr for Script {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
-        Self::read(text, None, |word| Ok(word.into()))
+        Self::read(text, None, |word| Ok(Known { name: word.into(), speaks: true }))
     }
 }
 
@@ -204,7 +261,12 @@ impl fmt::Display for Script {
 
 impl fmt::Display for TimedCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.word, self.node)?;
+        let (name, text) = self.parts();
+        write!(f, "{name} {}", self.node)?;
+        if let Some(text) = text {
+            f.write_str(" ")?;
+            write_text(f, text)?;
+        }
         write_timing(f, self.at, None)
     }
 }
@@ -265,6 +327,38 @@ mod tests {
     fn a_script_reads_from_a_journal_without_its_commands() {
         let script = Script::parse("campaign 2 at 3ms\nheal", &["campaign"]).unwrap();
         assert_eq!(script.to_string().parse(), Ok(script));
+    }
+
+    const SPEAKING: [&str; 2] = ["send TEXT", "leave"];
+
+    #[test]
+    fn a_command_may_say_something() {
+        let story =
+            "send 1 \"Re: # at 5ms \\\"quoted\\\"\" at 3ms # a comment \" here\nsend 2\nSEND 3 \"\"\nleave 2 at 9ms";
+        let script = Script::parse(story, &SPEAKING).unwrap();
+        let said: Vec<_> = script.commands.iter().map(|command| (command.name(), command.text())).collect();
+        let text = "Re: # at 5ms \"quoted\"";
+        assert_eq!(said, [("send", Some(text)), ("send", None), ("send", Some("")), ("leave", None)]);
+        assert_eq!(script.commands[0].word, format!("send {text}"));
+        assert_eq!(script.commands[0].at, quorate_core::Duration::from_millis(3));
+        assert_eq!(Script::parse(&script.to_string(), &SPEAKING), Ok(script.clone()));
+        assert_eq!(script.to_string().parse(), Ok(script));
+    }
+
+    #[test]
+    fn mistakes_about_texts() {
+        let texts = [
+            "send 1 \"x",
+            "send \"x\" 1",
+            "send 1 at \"x\" 3ms",
+            "send 1 \"x\" 3ms",
+            "send 1 \"x\" \"y\"",
+            "leave 1 \"x\"",
+            "sned 1 \"x\"",
+            "send 1 x",
+        ];
+        let told = |text| Script::parse(text, &SPEAKING).unwrap_err().to_string() + "\n";
+        expect![[r#""#]].assert_eq(&texts.map(told).concat());
     }
 
     #[test]
@@ -367,6 +461,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn any_text_reads_back(text in proptest::prelude::any::<String>()) {
+            let node = quorate_core::NodeId::from_index(0);
+            let command = super::TimedCommand { at: Default::default(), node, word: format!("send {text}") };
+            let script = Script { commands: vec![command], ..Script::default() };
+            prop_assert_eq!(Script::parse(&script.to_string(), &SPEAKING), Ok(script));
+        }
+
         #[test]
         fn a_script_reads_back_as_printed(script in samples::script()) {
             let printed = script.to_string();

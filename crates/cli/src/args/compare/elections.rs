@@ -57,6 +57,11 @@ impl CompareArgs {
         if let Some((option, _)) = foreign.into_iter().find(|(_, is_given)| *is_given) {
             anyhow::bail!("--{option} means nothing where elections are compared; it is for 'quorate compare mutex'.");
         }
+        if let Some(option) = self.multicast_option() {
+            anyhow::bail!(
+                "--{option} means nothing where elections are compared; it is for 'quorate compare multicast'."
+            );
+        }
         let sizes = self.nodes.as_ref().map_or(USUAL_SIZES.to_vec(), |sizes| sizes.0.clone());
         let samples = self.samples.unwrap_or(USUAL_SAMPLES);
         anyhow::ensure!(samples > 1, "A sample of one run says nothing of the others: use --samples 200.");

@@ -1,18 +1,17 @@
 //! Elections side by side: what they cost over all orders and starters, beside the book.
 
-use super::bar;
 use super::grid::{BAD, GOOD, SAME, UNKNOWN};
-use crate::args::{ElectionPlan, PicturePlan};
-use crate::output::{name, output};
+use super::{bar, picture};
+use crate::args::ElectionPlan;
+use crate::output::output;
 use crate::report::{self, count, number};
 use crate::{Verdict, interrupt, paint};
 use quorate_core::election::{Book, Counts};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_lab::election::survey::{Found, MOST_EXHAUSTED, Spread, Start, Survey};
-use quorate_live::write_whole;
 use quorate_registry::Family;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::Write;
 
 /// What was found out of one question.
 struct Row {
@@ -47,7 +46,7 @@ pub(super) fn run(plan: &ElectionPlan, is_json: bool) -> anyhow::Result<Verdict>
         table(plan, &rows)?;
     }
     if let Some(wanted) = &plan.picture {
-        draw(plan, &rows, wanted, is_json)?;
+        picture::write(&figure(plan, &rows), wanted, is_json)?;
     }
     Ok(verdict(plan, &rows))
 }
@@ -227,21 +226,6 @@ fn notes(rows: &[Row]) -> Vec<String> {
         notes.push("Where everyone knows everyone's rank, the highest of the nodes is down before the start.".into());
     }
     notes
-}
-
-fn draw(plan: &ElectionPlan, rows: &[Row], wanted: &PicturePlan, is_quiet: bool) -> anyhow::Result<()> {
-    let svg = figure(plan, rows).svg(wanted.theme)?;
-    let Some(path) = &wanted.path else {
-        let mut out = output();
-        out.write_all(svg.as_bytes())?;
-        return Ok(out.flush()?);
-    };
-    let failed = |error: io::Error| anyhow::anyhow!("The picture {} could not be written: {error}.", name(path));
-    write_whole(path, failed, |out| out.write_all(svg.as_bytes()).map_err(failed))?;
-    if !is_quiet {
-        writeln!(output(), "\n  {}", paint::dim(&format!("picture: {}", name(path))))?;
-    }
-    Ok(())
 }
 
 /// Mean and extremes over the size of the group, one plot for each choice of starters.

@@ -23,7 +23,12 @@ pub(super) fn draw(comparison: &Comparison<'_>, wanted: &PicturePlan, is_quiet: 
         writeln!(io::stderr(), "No picture was drawn: only {done} of {runs} came to their end{kept}.")?;
         return Ok(());
     }
-    let svg = figure(comparison).svg(wanted.theme)?;
+    write(&figure(comparison), wanted, is_quiet)
+}
+
+/// Writes a picture where it is wanted.
+pub(super) fn write(figure: &Figure, wanted: &PicturePlan, is_quiet: bool) -> anyhow::Result<()> {
+    let svg = figure.svg(wanted.theme)?;
     let Some(path) = &wanted.path else {
         let mut out = output();
         out.write_all(svg.as_bytes())?;

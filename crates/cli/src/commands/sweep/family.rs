@@ -106,16 +106,22 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
 }
 
 fn runs_in_views(entry: &Entry) -> bool {
-    matches!(entry, Entry::Mutex(entry) if entry.views.is_some())
+    match entry {
+        Entry::Mutex(entry) => entry.views.is_some(),
+        Entry::Multicast(_) => true,
+        Entry::Election(_) | Entry::Replica(_) => false,
+    }
 }
 
 fn known(name: &str) -> anyhow::Result<Family> {
-    let families = [Family::Mutex, Family::Election, Family::Replica];
-    let found = families.into_iter().find(|family| family.name() == name);
+    let found = Family::ALL.into_iter().find(|family| family.name() == name);
     found.ok_or_else(|| {
-        let close = nearest(name, families.map(Family::name));
+        let close = nearest(name, Family::ALL.map(Family::name));
         let hint = close.map(|close| format!(" Did you mean '{close}'?")).unwrap_or_default();
-        anyhow::anyhow!("There is no family '{}'.{hint} Families are mutex, election and replica.", name.escape_debug())
+        anyhow::anyhow!(
+            "There is no family '{}'.{hint} Families are mutex, election, multicast and replica.",
+            name.escape_debug()
+        )
     })
 }
 

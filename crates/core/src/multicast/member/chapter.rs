@@ -69,12 +69,20 @@ impl<O: Ordering> Chapter<O> {
         }
     }
 
+    /// How many of a member's messages the user was told of.
+    pub(super) fn heard_of(&self, sender: NodeId) -> u64 {
+        self.members().place_of(sender).and_then(|place| self.heard.get(place)).copied().unwrap_or(0)
+    }
+
     /// Counts what has become ripe. At most `room` messages of a sender are held that the user was not told of, so that a member whose
     /// user is slow, or has no state yet, slows the senders down. Says whether there is anything new.
     pub(super) fn ripen(&mut self, me: NodeId, room: u64) -> bool {
         let mut is_new = false;
+        // What is next for everyone must not wait for room: nothing else makes any.
+        let head = self.order.next(&self.queue);
         for (place, sender) in self.members().clone().iter().enumerate() {
             let most = self.heard.get(place).copied().unwrap_or(0).saturating_add(room);
+            let most = head.filter(|head| head.sender == sender).map_or(most, |head| most.max(head.number));
             let Some(ripe) = self.ripe.get_mut(place) else { continue };
             while *ripe < most {
                 let id = self.queue.id(sender, *ripe + 1);
@@ -157,6 +165,7 @@ pub struct Holdings<O: Ordering> {
     /// Which view.
     pub view: crate::group::Epoch,
     /// What it keeps, with what travelled with it.
+    #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub held: BTreeMap<MessageId, O::Tag>,
     /// Up to which message of each sender everyone holds all.
     pub floor: BTreeMap<NodeId, u64>,

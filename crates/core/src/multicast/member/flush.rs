@@ -342,9 +342,9 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
         self.show_queue(before, out);
     }
 
-    /// Its user hears what is said, until it is out.
+    /// Its user hears what is said, until it has left or is out.
     fn holds(&self) -> bool {
-        !matches!(self.stage, Stage::Outside | Stage::Retired)
+        self.leaving != Leaving::Left && !matches!(self.stage, Stage::Outside | Stage::Retired)
     }
 
     /// A member that asked to leave has left.
@@ -374,8 +374,13 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
         matches!(command, Command::Leave { .. })
     }
 
-    fn departs(event: &Event) -> bool {
-        event.departs()
+    fn departs(&self) -> bool {
+        self.leaving == Leaving::Left
+    }
+
+    /// Its user may have been told to wait meanwhile.
+    fn thaw(&mut self, _now: Time, out: &mut Effects<'_, Self>) {
+        self.progress(out);
     }
 
     /// Nothing: its user keeps what it was told to wait with, and asks again when the view begins.

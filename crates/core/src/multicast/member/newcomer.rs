@@ -3,7 +3,7 @@
 use super::super::message::Piece;
 use super::super::state::scramble;
 use super::super::{Event, Message, MessageId, Ordering, Payload, Plan, State};
-use super::{Member, Stage};
+use super::{Leaving, Member, Stage};
 use crate::effects::Effects;
 use crate::group::{Epoch, Group};
 use crate::node::NodeId;
@@ -213,9 +213,10 @@ impl<O: Ordering, S: State> Member<O, S> {
         }
     }
 
-    /// The user is told, in one order; a newcomer's when it has the state.
+    /// The user is told, in one order; a newcomer's when it has the state, and one that has left no more.
     pub(super) fn announce(&mut self, item: Item, out: &mut Effects<'_, Self>) {
         let group = self.plan().id;
+        let is_gone = self.leaving == Leaving::Left;
         match (&mut self.footing, item) {
             (Footing::Loading(loading), item) => loading.hold(item),
             (Footing::Firm(state), Item::Letter(id, payload)) => {
@@ -223,13 +224,17 @@ impl<O: Ordering, S: State> Member<O, S> {
                 if let Some(chapter) = self.chapter() {
                     chapter.hear(id);
                 }
-                out.note("MC-3", format_args!("delivers {id}"));
-                out.emit(Event::Delivered { id, payload });
+                if !is_gone {
+                    out.note("MC-3", format_args!("delivers {id}"));
+                    out.emit(Event::Delivered { id, payload });
+                }
             }
             (Footing::Firm(state), Item::View(view)) => {
                 let digest = state.digest();
                 out.note("MC-9", format_args!("begins {view}"));
-                out.emit(Event::View { group, view, state: digest });
+                if !is_gone {
+                    out.emit(Event::View { group, view, state: digest });
+                }
             }
         }
     }

@@ -6,6 +6,7 @@ use super::super::{Command, Delivery, Event, Fifo, MessageId, Ordering, Payload,
 use crate::group::Epoch;
 use crate::node::Incarnation;
 use crate::protocol::Input;
+use crate::time::Time;
 use crate::wrap::InViews;
 use std::vec::Vec;
 
@@ -260,4 +261,14 @@ fn a_member_without_a_view_asks_its_user_to_wait() {
     assert!(matches!(world.logs[&life(1)][..], [Event::Wait { .. }]));
     world.rest();
     assert!(matches!(world.logs[&life(1)][..], [Event::Wait { .. }, Event::View { .. }]));
+}
+
+#[test]
+fn who_was_told_to_wait_while_its_lease_was_over_hears_when_it_may_send() {
+    let mut world = founded::<Fifo>(&group(2));
+    world.input(life(1), Input::Lease(Time::from_nanos(-1)));
+    world.say(life(1));
+    assert!(matches!(world.logs[&life(1)][..], [Event::View { .. }, Event::Wait { .. }]));
+    world.input(life(1), Input::Lease(Time::from_nanos(1 << 41)));
+    assert!(matches!(world.logs[&life(1)][..], [Event::View { .. }, Event::Wait { .. }, Event::Ready { .. }]));
 }

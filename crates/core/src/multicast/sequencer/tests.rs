@@ -13,7 +13,7 @@ fn via(nodes: usize) -> Plan {
 
 fn places(places: &[(u64, (usize, u64))]) -> Places<()> {
     let places = places.iter().map(|(number, (sender, count))| (*number, id(*sender, *count)));
-    Places { places: places.collect(), inner: () }
+    Places { places: places.collect(), delivered: 0, inner: () }
 }
 
 #[test]
@@ -103,11 +103,20 @@ fn sq_5_numbers_are_forgotten_with_their_messages() {
 #[test]
 fn sq_6_numbers_first_then_what_has_none() {
     let held: Vec<_> = [(1, 3), (2, 1), (2, 2), (3, 1)].map(|(sender, number)| (id(sender, number), ())).into();
-    let notes = [(2, places(&[(7, (3, 1)), (8, (1, 4))])), (3, places(&[(7, (3, 1)), (9, (1, 3))]))];
+    let delivered = |known: Places<()>| Places { delivered: 7, ..known };
+    let notes = [(2, delivered(places(&[(7, (3, 1)), (8, (1, 4))]))), (3, places(&[(7, (3, 1)), (9, (1, 3))]))];
     let survey = survey::<Sequencer<Unordered>>(held, [2, 0, 0], notes);
     let order = Sequencer::<Unordered>::settle(&survey);
     assert_eq!(order, [id(3, 1), id(1, 3), id(2, 1), id(2, 2)], "nobody holds what has number 8");
     assert_eq!(Sequencer::<Unordered>::prune([id(3, 1), id(1, 4), id(2, 1)].into(), &survey), [id(3, 1), id(2, 1)]);
+}
+
+#[test]
+fn sq_6_what_is_behind_a_number_that_nobody_knows_is_placed_by_the_order_inside() {
+    let held: Vec<_> = [(2, 1), (2, 2), (3, 1)].map(|(sender, number)| (id(sender, number), ())).into();
+    let survey = survey::<Sequencer<Fifo>>(held, [0, 0, 0], [(3, places(&[(1, (3, 1)), (3, (2, 2))]))]);
+    let order = Sequencer::<Fifo>::settle(&survey);
+    assert_eq!(order, [id(3, 1), id(2, 1), id(2, 2)], "2#1 had number 2, which was lost, and 2#2 is not lost with it");
 }
 
 #[test]

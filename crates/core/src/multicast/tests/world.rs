@@ -30,6 +30,8 @@ pub(in crate::multicast) struct Climate {
     pub(in crate::multicast) joins: usize,
     pub(in crate::multicast) leaves: usize,
     pub(in crate::multicast) evictions: usize,
+    /// Views that change nothing, as after a change that was taken back.
+    pub(in crate::multicast) views: usize,
 }
 
 pub(in crate::multicast) struct World<O: Ordering> {
@@ -190,7 +192,7 @@ impl<O: Ordering> World<O> {
     pub(in crate::multicast) fn decide(&mut self, joins: &[Life], leaves: &[Life]) {
         let epoch = Epoch(self.view.epoch().0 + 1);
         let gone = |life: &Life| self.dead.contains(life) || leaves.contains(life);
-        let stays = self.view.stays().map(|(node, stay)| (node, stay));
+        let stays = self.view.stays();
         let stays = stays.filter(|(node, stay)| !gone(&(*node, stay.incarnation)));
         let mut stays: Vec<_> = stays.collect();
         stays.extend(joins.iter().map(|life| (life.0, Stay { incarnation: life.1, since: epoch })));
@@ -248,6 +250,10 @@ impl<O: Ordering> World<O> {
                     }
                 }
                 16 => self.dismiss(),
+                18 | 19 if left.views > 0 => {
+                    left.views -= 1;
+                    self.decide(&[], &[]);
+                }
                 17 if left.evictions > 0 && up.len() > 2 => {
                     left.evictions -= 1;
                     if let Some(life) = self.dice.pick(&up).filter(|life| self.is_member(*life)) {
@@ -293,9 +299,11 @@ impl<O: Ordering> World<O> {
         }
     }
 
-    /// Nothing happens any more but what must.
+    /// Nothing happens any more but what must: whoever is in the last view has a last word there.
     pub(in crate::multicast) fn peace(&mut self) {
         self.decide(&[], &[]);
+        self.rest();
+        self.members().into_iter().for_each(|life| self.say(life));
         self.rest();
     }
 

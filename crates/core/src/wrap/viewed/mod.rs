@@ -92,10 +92,13 @@ pub trait InViews: Protocol<Durable = ()> {
         false
     }
 
-    /// Whether this tells the user that the node has nothing more to do in its group, so that it asks to be let out.
-    fn departs(_event: &Self::Event) -> bool {
+    /// Whether the node has nothing more to do in its group, so that it asks to be let out, and never to be let in again.
+    fn departs(&self) -> bool {
         false
     }
+
+    /// Its lease was renewed after it had run out: it acts again.
+    fn thaw(&mut self, _now: Time, _out: &mut Effects<'_, Self>) {}
 
     /// How many commands are kept until it acts.
     fn keeps(&self) -> usize {
@@ -276,6 +279,11 @@ impl<P: InViews> Viewed<P> {
         out.set_timer(ViewedTimer::Lease, Span::exactly(until.since(now)));
         if froze {
             out.note("VW-6", format_args!("has a lease again"));
+            if self.acts(now) {
+                let epoch = self.view.as_ref().map(View::epoch).unwrap_or_default();
+                let mut desk = Desk { epoch, until: self.until, out };
+                self.inner.thaw(now, &mut Effects::new(&mut desk));
+            }
         }
         if let Some(event) = P::extended(until).filter(|_| self.inner.holds()) {
             out.emit(event);

@@ -52,6 +52,7 @@ impl Stage {
         let said = |what| match what {
             What::CommandThisLife(command) | What::CommandAnyLife(command) => format!("{command}"),
             What::Alarm => "alarm".to_owned(),
+            What::Depart => "depart".to_owned(),
         };
         self.plan.drain().map(|planned| said(planned.what)).collect()
     }

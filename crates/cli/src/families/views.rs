@@ -7,6 +7,7 @@ use quorate_sim::settings::{Length, Ppm};
 
 /// That an algorithm runs in views, and how.
 #[derive(Args, Clone, Copy)]
+#[command(next_help_heading = "Options of groups with views")]
 pub(crate) struct ViewArgs {
     /// Run in views with leases, so that the group goes on without members that crash, stand still or are cut off.
     #[arg(long)]
@@ -54,6 +55,16 @@ impl ViewArgs {
             on_close: self.on_close.map_or(usual.on_close, OnClose::from),
         })
     }
+}
+
+/// Between processes there is no oracle: the members keep the membership themselves.
+pub(super) fn for_real(views: &mut ViewSettings) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        views.membership != Keeper::Impatient,
+        "Real processes keep their membership themselves, and wait for leases; leave --membership out."
+    );
+    views.membership = Keeper::Replica;
+    Ok(())
 }
 
 impl From<MembershipArg> for Keeper {

@@ -1,0 +1,190 @@
+//! Multicasts on the command line: what they print, what they refuse, and the bulletin board.
+
+use crate::run::run;
+use serde_json::Value;
+
+const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenarios");
+
+fn multicasts() -> Vec<String> {
+    let listed = run("list --json").json(0);
+    let own = listed.as_array().unwrap().iter().filter(|entry| entry["family"] == "multicast");
+    own.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_multicast_tells_its_figures_in_json() {
+    assert!(multicasts().len() >= 10);
+    for name in multicasts() {
+        let report = run(&format!("sim {name} --nodes 4 --senders 1-3 --messages 20 --json")).json(0);
+        let multicast = &report["multicast"];
+        for field in
+            ["sent", "delivered", "messages_per_multicast", "held_back_max", "retransmitted", "waits", "slowest"]
+        {
+            assert!(multicast.get(field).is_some(), "{name} lacks {field}: {multicast}");
+        }
+        for field in ["mean", "max"] {
+            assert!(multicast["delay"][field].is_number(), "{name} lacks the delay's {field}: {multicast}");
+        }
+        assert_eq!((multicast["sent"].as_u64(), multicast["delivered"].as_u64()), (Some(20), Some(80)), "{name}");
+        assert_eq!(report["family"], "multicast", "{name}");
+    }
+}
+
+/// A run is repeated by the command that is printed for it, whatever options it had.
+#[test]
+fn every_option_is_in_the_command_that_repeats_a_run() {
+    for (name, options) in [
+        (
+            "fifo-total",
+            "--messages 7 --traffic flood --senders 1,3 --payload 9 --uniform --relay --sequencing via --window 5 \
+             --medium broadcast --piece 99 --judge causal,uniform --interval fixed:2ms",
+        ),
+        ("causal", "--messages 9 --groups '1,2,3 2,3,4'"),
+        ("isis", "--messages 9 --leaves 1 --views --lease 90ms --keepalive 9ms"),
+    ] {
+        let line = format!("sim {name} --nodes 4 --seed 5 {options} --until 2ms");
+        let told = run(&line).ok(1);
+        let again = told.lines().find_map(|line| line.strip_prefix("To see it again: ")).expect("a command");
+        for word in options.split_whitespace() {
+            assert!(again.contains(word.trim_matches('\'')), "no {word} in {again}");
+        }
+        assert_eq!(run(&format!("{again} --json")).json(1), run(&format!("{line} --json")).json(1), "{again}");
+    }
+}
+
+#[test]
+fn multicasts_are_compared_with_the_book() {
+    let report = run("compare multicast --nodes 2,5,8 --json").json(0);
+    assert_eq!((&report["complete"], &report["holds"], &report["exact"]), (&true.into(), &true.into(), &true.into()));
+    let rows = report["rows"].as_array().unwrap();
+    let row = |algorithm: &str, sequencing: Option<&str>, nodes: u64| {
+        let is_it = |row: &&Value| {
+            row["algorithm"] == algorithm && row["sequencing"].as_str() == sequencing && row["nodes"] == nodes
+        };
+        rows.iter().find(is_it).unwrap_or_else(|| panic!("no {algorithm} with {nodes}"))
+    };
+    let figures = |row: &Value| (row["messages_per_multicast"].as_f64(), row["slowest_delivery"].as_f64());
+    assert_eq!(figures(row("basic", None, 8)), (Some(7.0), Some(1.0)));
+    assert_eq!(figures(row("reliable", None, 8)), (Some(56.0), Some(1.0)));
+    assert_eq!(figures(row("causal", None, 8)), (Some(7.0), Some(1.0)));
+    assert_eq!(figures(row("sequencer", Some("to-all"), 8)), (Some(14.0), Some(2.0)));
+    assert_eq!(figures(row("sequencer", Some("via"), 8)), (Some(8.0), Some(2.0)));
+    assert_eq!(figures(&row("sequencer", Some("via"), 8)["sequencer"]), (Some(7.0), Some(1.0)));
+    assert_eq!(figures(row("isis", None, 8)), (Some(21.0), Some(3.0)));
+    assert_eq!(figures(row("basic", None, 2)), (Some(1.0), Some(1.0)));
+    let air = run("compare multicast --algorithms basic,isis --nodes 8 --medium multicast --uniform --json").json(0);
+    assert_eq!(figures(&air["rows"][0]), (Some(1.0), Some(2.0)));
+    assert_eq!(figures(&air["rows"][1]), (Some(9.0), Some(4.0)));
+    let table = run("compare multicast --algorithms sequencer --nodes 4").ok(0);
+    assert!(table.contains("sequencer via") && table.contains("6 = 2(n−1)"), "{table}");
+    let drawn = run("compare multicast --algorithms causal,isis --nodes 2,4 --svg -").ok(0);
+    assert!(drawn.starts_with("<svg") && drawn.contains("3(n−1)"), "{drawn}");
+}
+
+#[test]
+fn options_of_other_comparisons_are_refused() {
+    for (line, part) in [
+        ("compare multicast --entries 5", "--entries means nothing where multicasts are compared"),
+        ("compare multicast --samples 5", "it is for 'quorate compare election'"),
+        ("compare mutex --medium broadcast", "--medium means nothing to mutual exclusion"),
+        ("compare election --uniform", "--uniform means nothing where elections are compared"),
+        ("compare multicast --algorithms bully", "'bully'"),
+        ("sim causal --entries 5", "--entries means nothing to 'causal'"),
+        ("sim central --messages 5", "--messages means nothing to 'central'"),
+        ("sim bully --views", "it is an option of the mutex and multicast families"),
+        ("sim causal --sequencing via", "'causal'"),
+        ("sim causal --leaves 1", "view"),
+        ("sim causal --nodes 3 --groups '1-9'", "node 9"),
+        ("sim causal --groups ''", "No group is named"),
+        ("sim causal --judge casual", "Did you mean 'causal'?"),
+    ] {
+        let told = run(line).complaint();
+        assert!(told.contains(part), "{line}: {told}");
+    }
+}
+
+/// The verdict on what is not promised.
+fn judged(algorithm: &str, script: &str, property: &str) -> Value {
+    let line = format!(
+        "sim {algorithm} --nodes 3 --latency fixed:1ms --script {SCENARIOS}/{script}.script --judge {property} --json"
+    );
+    let report = run(&line).json(0);
+    let promised = report["properties"].as_array().unwrap();
+    let others = report["multicast"]["not_promised"].as_array();
+    let mut all = promised.iter().chain(others.into_iter().flatten());
+    all.find(|verdict| verdict["name"] == property).unwrap_or_else(|| panic!("{algorithm}: {report}")).clone()
+}
+
+/// Each order keeps what it promises, and the weaker one before it breaks just that, in a sentence that names the notices.
+#[test]
+fn the_bulletin_board_shows_what_orders_are_good_for() {
+    for (script, property, weak, strong) in [
+        ("bulletin-order", "fifo", &["basic", "reliable"][..], &["fifo", "causal", "fifo-total", "fifo-isis"][..]),
+        ("bulletin-replies", "causal", &["basic", "fifo"], &["causal", "causal-total", "causal-isis"]),
+        (
+            "bulletin-numbers",
+            "total",
+            &["basic", "fifo", "causal"],
+            &["sequencer", "isis", "causal-total", "fifo-isis"],
+        ),
+    ] {
+        for algorithm in weak {
+            let verdict = judged(algorithm, script, property);
+            assert_eq!(verdict["holds"], false, "{algorithm} on {script}: {verdict}");
+            assert!(verdict["violation"]["text"].as_str().is_some_and(|text| text.contains("node")), "{verdict}");
+        }
+        for algorithm in strong {
+            assert_eq!(judged(algorithm, script, property)["holds"], true, "{algorithm} on {script}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_promised_is_told_and_is_no_failure() {
+    let line = format!(
+        "sim fifo --nodes 3 --latency fixed:1ms --script {SCENARIOS}/bulletin-replies.script --judge causal,fifo"
+    );
+    let printed = run(&line).ok(0);
+    let told = printed.lines().find(|line| line.contains("causal") && line.contains("not promised")).unwrap();
+    assert!(told.contains("broken"), "{told}");
+    assert_eq!(printed.matches("not promised").count(), 1, "what is promised is judged as ever: {printed}");
+}
+
+/// Node 3 holds the reply back until it has what the reply answers.
+#[test]
+fn the_vector_clock_example_goes_step_by_step() {
+    let line = format!("sim causal --nodes 3 --latency fixed:1ms --script {SCENARIOS}/bulletin-replies.script --steps");
+    let printed = run(&line).ok(0);
+    let place = |text: &str| printed.find(text).unwrap_or_else(|| panic!("no '{text}' in:\n{printed}"));
+    assert!(printed.contains("CA-2 2#1 with (1,1,0) waits: (0,0,0) lacks something before it"), "{printed}");
+    let (last_notice, last_reply) = (printed.rfind("DELIVERS 1#1").unwrap(), printed.rfind("DELIVERS 2#1").unwrap());
+    assert!(place("DELIVERS 1#1") < place("DELIVERS 2#1") && last_notice < last_reply, "{printed}");
+}
+
+#[test]
+fn explanations_have_the_rules_of_the_member() {
+    let told = run("explain causal").ok(0);
+    for part in ["CA-1", "Rules of the member around it", "MC-1", "MC-12", "Assumes", "Cost"] {
+        assert!(told.contains(part), "no {part} in:\n{told}");
+    }
+    let json = run("explain sequencer --json").json(0);
+    assert!(json["rules_around"].as_array().is_some_and(|rules| rules.len() == 12), "{json}");
+}
+
+#[test]
+fn views_and_groups_run_by_option() {
+    let crashed = run("sim causal-total --nodes 4 --views --fault 'crash 2 at 20ms' --messages 30 --json").json(0);
+    assert!(crashed["multicast"]["views"]["epoch"].as_u64() > Some(1), "{crashed}");
+    let left = run("sim fifo --nodes 4 --views --leaves 1 --messages 30 --json").json(0);
+    assert_eq!(left["multicast"]["views"]["left"], 1, "{left}");
+    let several = run("sim causal --nodes 4 --groups '1-3 2-4' --messages 12 --json").json(0);
+    assert_eq!(several["multicast"]["delivered"], 36, "{several}");
+}
+
+#[test]
+fn the_family_is_swept() {
+    let swept = run("sweep --family multicast --seeds 12 --json").json(0);
+    assert_eq!(swept["rows"].as_array().unwrap().len(), multicasts().len());
+    let views = run("sweep --family multicast --views --seeds 7 --json").json(0);
+    assert_eq!((&views["holds"], views["rows"].as_array().unwrap().len()), (&true.into(), multicasts().len()));
+}

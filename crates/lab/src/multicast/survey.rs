@@ -1,0 +1,220 @@
+//! What one multicast costs while nobody else sends, held against the book.
+//!
+//! Every message takes one message time. One member sends a few messages, each when the one before has reached everyone. Where there is
+//! a sequencer it sends as well, and is counted apart.
+
+use super::{Carrier, Cost, Multicast, Settings, plan, sequencer};
+use crate::error::LabError;
+use crate::experiment;
+use crate::spec::Spec;
+use quorate_core::multicast::{Delivery, GroupId, Sequencing};
+use quorate_core::{Duration, NodeId};
+use quorate_registry::MulticastEntry;
+use quorate_sim::multicast::Pattern;
+use quorate_sim::run::Ending;
+use quorate_sim::settings::Latency;
+
+/// So many messages show what each one costs.
+const MESSAGES: u64 = 3;
+
+/// One question: what does a multicast cost in a group that is set up like this?
+#[derive(Clone, Copy)]
+pub struct Survey {
+    /// The algorithm.
+    pub entry: &'static MulticastEntry,
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// The way of a message to all, for orders with a sequencer.
+    pub sequencing: Sequencing,
+    /// Whether whoever receives a message passes it on.
+    pub relay: bool,
+    /// When a message may be delivered.
+    pub delivery: Delivery,
+    /// What carries messages to all.
+    pub medium: Carrier,
+    /// What all chance follows from.
+    pub seed: u64,
+}
+
+/// What was found out.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What the book says.
+    pub cost: Cost,
+    /// What a member's multicasts cost that is no sequencer.
+    pub others: Measured,
+    /// What the sequencer's own cost, where there is one.
+    pub own: Option<Measured>,
+}
+
+/// What was measured of one sender's multicasts.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Messages a multicast.
+    pub messages: Option<f64>,
+    /// After how many message times the last member delivered, at most.
+    pub slowest: Option<f64>,
+    /// Whether all that is promised held, and the run came to its end.
+    pub holds: bool,
+    /// The command that does it again.
+    pub again: String,
+}
+
+impl Survey {
+    /// The usual question about an algorithm in a group of this size.
+    pub fn of(entry: &'static MulticastEntry, nodes: usize) -> Self {
+        let Settings { sequencing, relay, delivery, medium, .. } = Settings::default();
+        Self { entry, nodes, sequencing, relay, delivery, medium, seed: 1 }
+    }
+
+    /// Finds it out.
+    pub fn run(&self) -> Result<Found, LabError> {
+        let last = NodeId::from_index(self.nodes.saturating_sub(1));
+        let spec = self.spec(last);
+        let entry = spec.validate()?;
+        let plan = plan(&spec, entry, GroupId::ONLY, spec.group());
+        let cost = Cost::in_group(entry.facts, &plan, self.medium);
+        let first = sequencer(&spec).filter(|_| entry.facts.sequences);
+        let own = first.map(|first| measure(&self.spec(first))).transpose()?;
+        Ok(Found { cost, others: measure(&spec)?, own })
+    }
+
+    /// The run in which this node sends.
+    fn spec(&self, sender: NodeId) -> Spec<Multicast> {
+        let settings = Settings {
+            messages: MESSAGES,
+            traffic: Pattern::Single,
+            senders: vec![sender],
+            sequencing: self.sequencing,
+            relay: self.relay,
+            delivery: self.delivery,
+            medium: self.medium,
+            ..Settings::default()
+        };
+        let latency = Latency::Fixed(Duration::from_millis(1));
+        Spec { nodes: self.nodes, seed: self.seed, latency, settings, ..Spec::new(self.entry.facts.profile.name) }
+    }
+}
+
+fn measure(spec: &Spec<Multicast>) -> Result<Measured, LabError> {
+    let outcome = experiment::run(spec)?;
+    let summary = &outcome.summary;
+    Ok(Measured {
+        messages: summary.messages_per_multicast,
+        slowest: summary.delay.map(|delay| delay.max),
+        holds: outcome.holds() && outcome.ending == Ending::Done && summary.sent == spec.settings.messages,
+        again: spec.command("sim"),
+    })
+}
+
+impl Found {
+    /// Whether it is the book's, figure for figure.
+    pub fn is_exact(&self) -> bool {
+        let is = |measured: Option<f64>, book: u64| measured == Some(book as f64);
+        let book = self.cost.book;
+        let own_is =
+            |own: &Measured| is(own.messages, book.messages_of_sequencer) && is(own.slowest, book.slowest_of_sequencer);
+        is(self.others.messages, book.messages)
+            && is(self.others.slowest, book.slowest)
+            && self.own.as_ref().is_none_or(own_is)
+    }
+
+    /// Whether everything held that is promised.
+    pub fn holds(&self) -> bool {
+        self.measured().all(|measured| measured.holds)
+    }
+
+    /// All that was measured.
+    pub fn measured(&self) -> impl Iterator<Item = &Measured> {
+        std::iter::once(&self.others).chain(&self.own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Found, Survey};
+    use crate::family::FamilyLab;
+    use crate::multicast::{Carrier, Multicast};
+    use quorate_core::multicast::{Delivery, Sequencing};
+    use quorate_registry::all;
+
+    /// Every order, either way to all, passed on or not, prompt and uniform.
+    fn surveys(nodes: usize) -> Vec<Survey> {
+        let mut surveys = Vec::new();
+        for entry in all().iter().filter_map(Multicast::entry) {
+            let ways: &[_] =
+                if entry.facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
+            for sequencing in ways.iter().copied() {
+                for relay in [false, true] {
+                    for delivery in [Delivery::Prompt, Delivery::Uniform] {
+                        surveys.push(Survey { sequencing, relay, delivery, ..Survey::of(entry, nodes) });
+                    }
+                }
+            }
+        }
+        surveys
+    }
+
+    fn is_the_books(survey: &Survey) -> Found {
+        let found = survey.run().unwrap();
+        let again = || found.measured().map(|measured| measured.again.clone()).collect::<Vec<_>>();
+        assert!(found.holds(), "{found:?}: {:?}", again());
+        assert!(found.is_exact(), "{found:?}: {:?}", again());
+        found
+    }
+
+    /// The counts and slowest deliveries of the table, in every group of two to 64 nodes. Where messages are passed on there are many.
+    #[test]
+    fn every_figure_of_the_book_comes_out() {
+        for nodes in 2..=64 {
+            let is_small = nodes <= 9 || nodes % 16 == 0;
+            for survey in surveys(nodes).iter().filter(|survey| is_small || !survey.relay) {
+                is_the_books(survey);
+            }
+        }
+    }
+
+    #[test]
+    fn every_figure_comes_out_where_one_message_reaches_all() {
+        for nodes in [2, 3, 4, 7, 16] {
+            for medium in [Carrier::Multicast, Carrier::Broadcast] {
+                for survey in surveys(nodes) {
+                    is_the_books(&Survey { medium, ..survey });
+                }
+            }
+        }
+    }
+
+    /// A formula is what its figures say.
+    #[test]
+    fn formulas_are_those_of_the_textbook() {
+        let told = |name: &str, sequencing, relay| {
+            let entry =
+                all().iter().filter_map(Multicast::entry).find(|entry| entry.facts.profile.name == name).unwrap();
+            let found = is_the_books(&Survey { sequencing, relay, ..Survey::of(entry, 5) });
+            (found.cost.formula, found.cost.book.messages, found.cost.book.slowest)
+        };
+        let (to_all, via) = (Sequencing::ToAll, Sequencing::Via);
+        assert_eq!(told("basic", to_all, false), ("n−1", 4, 1));
+        assert_eq!(told("reliable", to_all, false), ("n(n−1)", 20, 1));
+        assert_eq!(told("causal", to_all, false), ("n−1", 4, 1));
+        assert_eq!(told("sequencer", to_all, false), ("2(n−1)", 8, 2));
+        assert_eq!(told("sequencer", via, false), ("n", 5, 2));
+        assert_eq!(told("sequencer", to_all, true), ("(n+1)(n−1)", 24, 2));
+        assert_eq!(told("sequencer", via, true), ("(n−1)²+1", 17, 2));
+        assert_eq!(told("isis", to_all, false), ("3(n−1)", 12, 3));
+        assert_eq!(told("isis", to_all, true), ("(n+2)(n−1)", 28, 3));
+    }
+
+    /// What is not the book's is told.
+    #[test]
+    fn what_is_not_the_books_is_not_exact() {
+        let entry = all().iter().find_map(Multicast::entry).unwrap();
+        let mut found = is_the_books(&Survey::of(entry, 4));
+        found.others.messages = found.others.messages.map(|messages| messages + 0.5);
+        assert!(!found.is_exact());
+        let mut found = is_the_books(&Survey::of(entry, 4));
+        found.others.slowest = None;
+        assert!(!found.is_exact());
+    }
+}
