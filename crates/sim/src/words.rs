@@ -170,8 +170,12 @@ mod tests {
     use super::{Sort, clean, effect};
     use crate::moment::Done;
 
+    fn told(done: &Done<'_, String>) -> Option<(Sort, String)> {
+        effect(done)
+    }
+
     fn queue(count: usize, names: &str) -> String {
-        match effect(&Done::<'_, String>::HoldBack { count, names: format_args!("{names}") }) {
+        match told(&Done::HoldBack { count, names: format_args!("{names}") }) {
             Some((Sort::Queue, text)) => text,
             other => panic!("{other:?} is no queue"),
         }
