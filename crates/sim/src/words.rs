@@ -167,7 +167,27 @@ fn acts(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{Sort, clean, effect};
+    use crate::moment::Done;
+
+    fn told(done: &Done<'_, String>) -> Option<(Sort, String)> {
+        effect(done)
+    }
+
+    fn queue(count: usize, names: &str) -> String {
+        match told(&Done::HoldBack { count, names: format_args!("{names}") }) {
+            Some((Sort::Queue, text)) => text,
+            other => panic!("{other:?} is no queue"),
+        }
+    }
+
+    #[test]
+    fn what_waits_is_told_by_name_as_far_as_a_line_goes() {
+        assert_eq!(queue(2, "2#1, 3#2"), "holds back 2#1, 3#2");
+        assert_eq!(queue(0, ""), "holds back nothing");
+        let text = queue(900, &"2#1, ".repeat(900));
+        assert!(text.starts_with("holds back 900: 2#1, ") && text.ends_with('…') && text.len() < 150, "{text}");
+    }
 
     #[test]
     fn a_body_loses_its_own_quotation_marks_alone() {

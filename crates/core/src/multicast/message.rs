@@ -129,3 +129,35 @@ impl<T: Tag, W: Describe> Describe for Message<T, W> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Letter, Message};
+    use crate::describe::Describe;
+    use crate::multicast::drill::{group, id};
+    use crate::multicast::sequencer::Place;
+    use crate::multicast::{Causal, Ordering, Payload};
+    use crate::protocol::Never;
+    use crate::view::View;
+    use crate::wrap::{Content, Envelope};
+    use alloc::string::ToString;
+
+    fn called<M: Describe>(message: &M) -> Option<alloc::string::String> {
+        message.label().map(ToString::to_string)
+    }
+
+    #[test]
+    fn a_letter_is_called_by_its_name_and_what_travels_with_it() {
+        let (id, plan) = (id(2, 1), group(3));
+        let tag = Causal::begin(&plan, id.sender, &plan.members).tag();
+        let letter = Letter { id, tag, payload: Payload::from("m") };
+        assert_eq!(called(&Message::<_, Never>::Letter(letter.clone(), None)).as_deref(), Some("2#1 (0,1,0)"));
+        let place = Place { number: 3, id };
+        assert_eq!(called(&Message::Letter(letter.clone(), Some(place))).as_deref(), Some("2#1 at 3"));
+        assert_eq!(called(&Message::<(), _>::Word(place)).as_deref(), Some("2#1 at 3"));
+        assert_eq!(called(&Message::<(), Never>::Complete), None, "its kind says all");
+        let content = Content::<_, ()>::Inner(Message::<_, Never>::Remainder(letter));
+        let envelope = Envelope { epoch: View::FIRST, content };
+        assert_eq!(called(&envelope).as_deref(), Some("2#1 (0,1,0)"), "whatever it travels in");
+    }
+}
