@@ -61,6 +61,11 @@ impl FaultMix {
         self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Cut | Trouble::Deaf))
     }
 
+    /// Whether nodes may die.
+    pub(crate) fn can_stop(&self) -> bool {
+        self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Crash | Trouble::Disk))
+    }
+
     /// The faults of this seed: they begin within `window`, and those that end do so within a quarter of it.
     pub(crate) fn draw(&self, seed: u64, nodes: usize, window: Duration) -> Vec<TimedFault> {
         let mut dice = Dice::new(seed, Stream::Faults);

@@ -124,6 +124,17 @@ pub enum LabError {
         /// The algorithm.
         name: String,
     },
+    /// Views are judged where there are none.
+    #[error(
+        "Without --views there is no view synchrony to judge: add --views, or leave view-synchrony out of --judge."
+    )]
+    NoViewsToJudge,
+    /// A sender that is in no group.
+    #[error("--senders names node {node}, which is in none of the --groups and could send nothing.")]
+    SenderOutside {
+        /// The node.
+        node: quorate_core::NodeId,
+    },
     /// Nobody could ever send.
     #[error("With a --window of 0 nobody could send anything; --window 64 is usual.")]
     NoWindow,

@@ -220,12 +220,14 @@ impl<F: FamilyLab> Spec<F> {
         find(&self.algorithm).and_then(F::entry).is_some_and(|entry| F::copes_with_loss(self, entry))
     }
 
-    /// Whether a node may stop, for a while or for good, or be cut off.
+    /// Whether a node may die, or be stopped or cut off for good.
     pub(crate) fn can_stop(&self) -> bool {
-        let stops = |timed: &TimedFault| {
-            matches!(timed.fault, Fault::Crash { .. } | Fault::Pause { .. } | Fault::Disk { .. } | Fault::Cut(_))
+        let ends = |timed: &TimedFault| match timed.fault {
+            Fault::Crash { .. } | Fault::Disk { .. } => false,
+            Fault::Pause { .. } | Fault::Cut(_) => timed.lasts.is_some(),
+            _ => true,
         };
-        !self.random_faults.is_empty() || self.all_faults().any(stops)
+        self.random_faults.can_stop() || !self.all_faults().all(ends)
     }
 
     /// Whether nothing goes wrong.

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 /// For each member and each sender, up to which message the member holds all of the sender's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Told {
-    /// A row for each member, a column for each sender, in the order of the group.
+    /// A row for each member that has said something, a column for each sender, in the order of the group.
     rows: Vec<Vec<u64>>,
     /// The least of each column.
     least: Vec<u64>,
@@ -17,21 +17,19 @@ pub struct Told {
 impl Told {
     /// Nobody holds anything.
     pub fn nothing(members: &Group) -> Self {
-        Self { rows: vec![vec![0; members.len()]; members.len()], least: vec![0; members.len()] }
+        Self { rows: vec![Vec::new(); members.len()], least: vec![0; members.len()] }
     }
 
     /// A member says how much it holds of everyone's. What it said before is never taken back; a list of another length is no news.
     pub fn hear(&mut self, members: &Group, member: NodeId, counts: &[u64]) {
         let Some(at) = members.place_of(member) else { return };
-        let Some(row) = self.rows.get(at) else { return };
-        if row.len() != counts.len() {
-            return;
-        }
+        let Some(row) = self.rows.get_mut(at).filter(|_| counts.len() == members.len()) else { return };
+        row.resize(counts.len(), 0);
         for (place, count) in counts.iter().enumerate() {
             let Some(known) = self.rows.get_mut(at).and_then(|row| row.get_mut(place)) else { return };
             if *count > *known {
                 *known = *count;
-                let least = self.rows.iter().filter_map(|row| row.get(place)).copied().min();
+                let least = self.rows.iter().map(|row| row.get(place).copied().unwrap_or(0)).min();
                 if let Some(column) = self.least.get_mut(place) {
                     *column = least.unwrap_or(0);
                 }
@@ -54,7 +52,7 @@ impl Told {
         let least = self.by_all(members, sender);
         let Some(place) = members.place_of(sender).filter(|_| least < sent) else { return Group::nobody() };
         let rows = members.iter().zip(&self.rows);
-        rows.filter(|(_, row)| row.get(place) == Some(&least)).map(|(member, _)| member).collect()
+        rows.filter(|(_, row)| row.get(place).copied().unwrap_or(0) == least).map(|(member, _)| member).collect()
     }
 }
 

@@ -161,7 +161,7 @@ impl FamilyLab for Multicast {
     }
 
     fn validate(spec: &Spec<Self>, entry: &MulticastEntry) -> Result<(), LabError> {
-        let Settings { views, groups, senders, leaves, sequencing, window, .. } = &spec.settings;
+        let Settings { views, groups, senders, leaves, sequencing, window, judge, .. } = &spec.settings;
         let is_kept = views.is_some_and(|views| views.membership == Keeper::Replica);
         if entry.more.is_none() && (is_kept || !groups.is_empty()) {
             return Err(LabError::FewForms { name: spec.algorithm.clone() });
@@ -183,6 +183,13 @@ impl FamilyLab for Multicast {
         }
         if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
             return Err(LabError::NoSuchSender { node, nodes: spec.nodes });
+        }
+        if judge.contains(&Property::ViewSynchrony) && views.is_none() {
+            return Err(LabError::NoViewsToJudge);
+        }
+        let is_anywhere = |node: &NodeId| groups.is_empty() || groups.iter().any(|group| group.contains(*node));
+        if let Some(node) = senders.iter().find(|node| !is_anywhere(node)) {
+            return Err(LabError::SenderOutside { node: *node });
         }
         match senders.iter().find(|node| node.index() >= spec.nodes) {
             Some(node) => Err(LabError::NoSuchSender { node: *node, nodes: spec.nodes }),

@@ -17,6 +17,8 @@ pub(super) struct Transit {
     /// Who may still deliver something in a view.
     members: BTreeMap<(GroupId, Epoch), BTreeSet<NodeId>>,
     messages: BTreeMap<MessageId, Letter>,
+    /// The last message of each sender in each view that was told to be sent.
+    told: BTreeMap<(GroupId, Epoch, NodeId), u64>,
 }
 
 /// A message under way.
@@ -34,7 +36,7 @@ impl Transit {
     /// Nothing is under way among so many nodes.
     pub(super) fn new(nodes: usize) -> Self {
         let (members, messages) = (BTreeMap::new(), BTreeMap::new());
-        Self { nodes, dead: BTreeSet::new(), down: BTreeSet::new(), members, messages }
+        Self { nodes, dead: BTreeSet::new(), down: BTreeSet::new(), members, messages, told: BTreeMap::new() }
     }
 
     /// Only these are in a group that has no views.
@@ -63,6 +65,7 @@ impl Transit {
         match event {
             Event::Sent { id } => {
                 self.letter(time, *id).is_told = true;
+                self.told.insert((id.group, id.view, id.sender), id.number);
                 self.forget(*id);
                 None
             }
@@ -106,13 +109,15 @@ impl Transit {
 
     fn letter(&mut self, time: Time, id: MessageId) -> &mut Letter {
         self.found(id.group);
-        let letter = || Letter { sent: time, is_told: false, is_safe: true, by: BTreeSet::new() };
+        let is_safe = !self.down.contains(&id.sender);
+        let letter = || Letter { sent: time, is_told: false, is_safe, by: BTreeSet::new() };
         self.messages.entry(id).or_insert_with(letter)
     }
 
     fn delivers(&mut self, time: Time, node: NodeId, id: MessageId) -> Option<Duration> {
-        if id.sender == node {
-            // A sender may deliver its own message before it tells that it has sent it, in the same step.
+        // A sender may deliver its own message before it tells that it has sent it, in the same step. Of real processes any one may be heard
+        // of first.
+        if self.told.get(&(id.group, id.view, id.sender)).is_none_or(|told| id.number > *told) {
             self.letter(time, id);
         }
         let letter = self.messages.get_mut(&id)?;
@@ -136,6 +141,8 @@ impl Transit {
         let ids: Vec<_> = self.messages.keys().copied().collect();
         ids.into_iter().for_each(|id| self.forget(id));
         self.members.retain(|(_, view), members| *view == View::FIRST || !members.is_empty());
+        let members = &self.members;
+        self.told.retain(|(group, view, _), _| members.contains_key(&(*group, *view)));
     }
 
     fn begins(&mut self, node: NodeId, group: GroupId, view: &View) {

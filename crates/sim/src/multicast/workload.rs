@@ -170,7 +170,8 @@ impl Senders {
         self.left -= 1;
         user.thought += 1;
         let text = format!("{node}:{}", user.thought);
-        let payload = Payload::from(format!("{text:.<width$}", width = self.demand.payload));
+        let padding = ".".repeat(self.demand.payload.saturating_sub(text.len()));
+        let payload = Payload::from(text + &padding);
         self.ask(at, node, Letter { group, payload }, plan);
     }
 
