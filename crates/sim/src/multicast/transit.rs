@@ -14,6 +14,8 @@ pub(super) struct Transit {
     dead: BTreeSet<NodeId>,
     /// Those who are down.
     down: BTreeSet<NodeId>,
+    /// Those who have left, though views may still have them.
+    left: BTreeSet<(GroupId, NodeId)>,
     /// Who may still deliver something in a view.
     members: BTreeMap<(GroupId, Epoch), BTreeSet<NodeId>>,
     messages: BTreeMap<MessageId, Letter>,
@@ -36,7 +38,7 @@ impl Transit {
     /// Nothing is under way among so many nodes.
     pub(super) fn new(nodes: usize) -> Self {
         let (members, messages) = (BTreeMap::new(), BTreeMap::new());
-        Self { nodes, dead: BTreeSet::new(), down: BTreeSet::new(), members, messages, told: BTreeMap::new() }
+        Self { nodes, dead: BTreeSet::new(), down: BTreeSet::new(), left: BTreeSet::new(), members, messages, told: BTreeMap::new() }
     }
 
     /// Only these are in a group that has no views.
@@ -80,6 +82,7 @@ impl Transit {
                 None
             }
             Event::Left { group } => {
+                self.left.insert((*group, node));
                 self.quits(node, Some(*group));
                 None
             }
@@ -98,6 +101,7 @@ impl Transit {
     /// A node is up again.
     pub(super) fn boots(&mut self, node: NodeId) {
         self.down.remove(&node);
+        self.left.retain(|(_, left)| *left != node);
     }
 
     /// In a group that has no views, everyone is in its only one who was never down.
@@ -149,7 +153,7 @@ impl Transit {
         for (_, members) in self.members.range_mut((group, Epoch(0))..(group, view.epoch())) {
             members.remove(&node);
         }
-        let is_up = |node: &NodeId| !self.down.contains(node);
+        let is_up = |node: &NodeId| !self.down.contains(node) && !self.left.contains(&(group, *node));
         let begins = || view.members().iter().filter(is_up).collect();
         self.members.entry((group, view.epoch())).or_insert_with(begins);
         self.forget_all();
