@@ -44,7 +44,7 @@ fn a_repetition_counts_for_each_receiver() {
     for again in [false, true] {
         let id = Transmission { sender: node(1), number: 1 };
         let (kind, class, on_behalf_of, bytes, parcel) = ("text", Class::Control, None, 0, None);
-        let sent = Sent { id, kind, class, on_behalf_of, bytes, parcel, again, body: &() };
+        let sent = Sent { id, kind, label: None, class, on_behalf_of, bytes, parcel, again, body: &() };
         let effect = Done::Multicast { to: &all, sent };
         measures.observe(&Moment::Effect { time: Time::ZERO, node: node(1), effect });
     }
