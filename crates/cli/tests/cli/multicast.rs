@@ -33,16 +33,17 @@ fn every_multicast_tells_its_figures_in_json() {
 /// A run is repeated by the command that is printed for it, whatever options it had.
 #[test]
 fn every_option_is_in_the_command_that_repeats_a_run() {
-    for (name, options) in [
+    for (name, until, options) in [
         (
             "fifo-total",
+            "2ms",
             "--messages 7 --traffic flood --senders 1,3 --payload 9 --uniform --relay --sequencing via --window 5 \
              --medium broadcast --piece 99 --judge causal,uniform --interval fixed:2ms",
         ),
-        ("causal", "--messages 9 --groups '1,2,3 2,3,4'"),
-        ("isis", "--messages 9 --leaves 1 --views --lease 90ms --keepalive 9ms"),
+        ("causal", "12ms", "--messages 9 --groups '1,2,3 2,3,4'"),
+        ("isis", "12ms", "--messages 9 --leaves 1 --views --lease 90ms --keepalive 9ms"),
     ] {
-        let line = format!("sim {name} --nodes 4 --seed 5 {options} --until 12ms");
+        let line = format!("sim {name} --nodes 4 --seed 5 {options} --until {until}");
         let told = run(&line).ok(1);
         let again = told.lines().find_map(|line| line.strip_prefix("To see it again: ")).expect("a command");
         for word in options.split_whitespace() {

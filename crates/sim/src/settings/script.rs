@@ -197,7 +197,7 @@ fn read_command(
     if node.is_empty() {
         return Err(SettingError::missing(item, "a node before the text", FORM_WITH_TEXT));
     }
-    let silent = format!("{before} {after}");
+    let silent = format!("{} {}", before.trim_end(), after.trim_start());
     let TimedCommand { at, node, .. } = read_silent(&silent, command)?;
     Ok(TimedCommand { at, node, word: format!("{name} {text}") })
 }
@@ -358,7 +358,17 @@ mod tests {
             "send 1 x",
         ];
         let told = |text| Script::parse(text, &SPEAKING).unwrap_err().to_string() + "\n";
-        expect![[r#""#]].assert_eq(&texts.map(told).concat());
+        expect![[r#"
+            Line 1: 'send 1 "x' lacks the second quotation mark; write COMMAND NODE "TEXT" [at TIME].
+            Line 1: 'send "x" 1' lacks a node before the text; write COMMAND NODE "TEXT" [at TIME].
+            Line 1: '"' makes no sense in 'send 1 at "x" 3ms'. Write COMMAND NODE "TEXT" [at TIME].
+            Line 1, 'send 1 "x" 3ms': '3ms' makes no sense in 'send 1 3ms'. Write COMMAND NODE "TEXT" [at TIME].
+            Line 1, 'send 1 "x" "y"': '"y"' makes no sense in 'send 1 "y"'. Write COMMAND NODE "TEXT" [at TIME].
+            Line 1: '"' makes no sense in 'leave 1 "x"'. Write COMMAND NODE [at TIME].
+            Line 1, 'sned 1 "x"': 'sned' is not a fault or a command; did you mean 'send'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are send TEXT, leave. Directions are message, timer, sync.
+            Line 1: 'x' makes no sense in 'send 1 x'. Write COMMAND NODE "TEXT" [at TIME].
+        "#]]
+        .assert_eq(&texts.map(told).concat());
     }
 
     #[test]
