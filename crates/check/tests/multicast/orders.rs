@@ -135,8 +135,7 @@ fn figures() {
         ("in views, 1 sender, 2 messages", views(1, 2)),
         ("in views, 2 senders, 2 messages", views(2, 2)),
         ("in views on links that reorder, 2 senders, 2 messages", Case { fifo: false, ..views(2, 2) }),
-        ("in views, 2 senders, 3 messages", views(2, 3)),
-        ("in views, uniform, 2 senders, 2 messages", uniform(views(2, 2))),
+        ("in views, uniform, 1 sender, 1 message", uniform(views(1, 1))),
         ("nobody dies, 3 senders, 3 messages", Case::new(3, 3, 3)),
         ("without views, passed on, 2 senders, 2 messages", Case { crashes: 1, ..relayed(Case::new(3, 2, 2)) }),
     ] {
