@@ -285,11 +285,11 @@ fn mistakes_are_told_before_anything_runs() {
         $ quorate compare central
         error: 'central' is an algorithm, and a family is compared: 'quorate compare mutex --algorithms central'.
         $ quorate compare replica
-        error: There is no comparison of the replica family yet. The algorithms of two families can be compared: 'quorate compare mutex' and 'quorate compare election'.
+        error: There is no comparison of the replica family yet. The algorithms of three families can be compared: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
         $ quorate compare mutx
-        error: There is no family 'mutx'. Did you mean 'mutex'? The algorithms of two families can be compared: 'quorate compare mutex' and 'quorate compare election'.
+        error: There is no family 'mutx'. Did you mean 'mutex'? The algorithms of three families can be compared: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
         $ quorate compare xyzzy
-        error: There is no family 'xyzzy'. The algorithms of two families can be compared: 'quorate compare mutex' and 'quorate compare election'.
+        error: There is no family 'xyzzy'. The algorithms of three families can be compared: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
         $ quorate compare mutex --nodes 1
         error: --nodes: A comparison needs at least two nodes: alone, nobody sends anything.
         $ quorate compare mutex --nodes 2,x

@@ -41,6 +41,16 @@ fn list() {
         super-peer                 election  by region         an election: 2 for each of the M−S peers of S super-peersthe first peer of each region of an overlay leads it
         by-mutex                   election  by reduction      an election: 2(n−1) + (n−1)    whoever gets into a critical section leads, and stays inside
         consensus-by-election      election  by reduction      an election: as chang-roberts, + (n−1)what the elected one proposes is decided
+        basic                      multicast unordered         a multicast: n−1               the sender sends to all; whoever receives delivers
+        reliable                   multicast unordered         a multicast: n(n−1)            whoever receives a message passes it on, so that all get it although its sender dies midway
+        fifo                       multicast partial order     a multicast: n−1               numbered messages: what one member sends is delivered in the order in which it was sent
+        causal                     multicast partial order     a multicast: n−1               vector clocks: what was said after something was heard is delivered after it
+        sequencer                  multicast total order       a multicast: 2(n−1)            one member numbers all messages, and everyone delivers them in that order
+        isis                       multicast total order       a multicast: 3(n−1)            everyone proposes a priority, the sender takes the greatest, and all deliver in that order
+        fifo-total                 multicast total order       a multicast: 2(n−1)            a sequencer that numbers each sender's messages in the order in which they were sent
+        causal-total               multicast total order       a multicast: 2(n−1)            a sequencer that numbers no message before one that its sender had heard
+        fifo-isis                  multicast total order       a multicast: 3(n−1)            agreed priorities, proposed for each sender's messages in the order in which they were sent
+        causal-isis                multicast total order       a multicast: 3(n−1)            agreed priorities, proposed for no message before one that its sender had heard
         replica                    replica   replicated log    –                              a leader's log on a majority's disks, and one state machine on all members
 
         quorate explain NAME tells all about one; quorate sim NAME runs it.
@@ -99,6 +109,13 @@ fn list_of_fixtures() {
         bully-unasking                         election  among all         an election: n−2 … n²−n−1      a node that boots again takes over without asking which epochs were used meanwhile
         majority-lease-forgetful               election  by majority       an election: 2(n−1) + (n−1)    a voter that starts again forgets its promise, and votes for another
         majority-lease-trusting                election  by majority       an election: 2(n−1) + (n−1)    a master trusts its lease for all of it, from the arrival of the votes, as if clocks never drifted
+        basic-deaf                             multicast unordered         a multicast: n−1               a member delivers what it receives, and what it sends itself it never received
+        reliable-unrelayed                     multicast unordered         a multicast: n(n−1)            if the sender dies midway, some deliver its message and others never get it
+        fifo-hasty                             multicast partial order     a multicast: n−1               a message that overtakes another is delivered before it
+        causal-blind                           multicast partial order     a multicast: n−1               a reply is delivered before what it replies to, if that is somebody else's
+        sequencer-hasty                        multicast total order       a multicast: 2(n−1)            a member delivers what it holds, whatever number the sequencer gives it
+        isis-hasty                             multicast total order       a multicast: 3(n−1)            a member delivers by its own proposals, before the priorities are agreed
+        uniform-hasty                          multicast partial order     a multicast: n−1               a member delivers at once, and if it dies then, nobody else need ever hear the same
         replica-early-ack                      replica   replicated log    –                              acknowledges what is not on its disk yet, so a crash forgets it
         replica-local-read                     replica   replicated log    –                              answers queries without asking a majority, so they may be stale
         replica-forgotten-vote                 replica   replicated log    –                              does not save for whom it voted, so a restarted voter votes twice
@@ -328,7 +345,7 @@ fn demo() {
           sometimes   contention              happened
 
         Go on with   (or cargo run --release -- instead of quorate)
-          quorate list                                            the algorithms, 34 of them
+          quorate list                                            the algorithms, 44 of them
           quorate explain central                                 idea, rules, cost, failures
           quorate compare mutex --nodes 4,9,16                    all of them beside the book's figures
           quorate sim central --fault "crash 1 at 40ms"           break it

@@ -46,7 +46,9 @@ fn list() {
             [].family: string
             [].messages_per_election: string
             [].messages_per_entry: string
+            [].messages_per_multicast: string
             [].name: string
+            [].slowest_delivery: integer
             [].summary: string
             [].sync_delay: string
         "#]],
@@ -61,7 +63,9 @@ fn list() {
             [].flaw: string
             [].messages_per_election: string
             [].messages_per_entry: string
+            [].messages_per_multicast: string
             [].name: string
+            [].slowest_delivery: integer
             [].summary: string
             [].sync_delay: string
         "#]],

@@ -38,7 +38,15 @@ impl Transit {
     /// Nothing is under way among so many nodes.
     pub(super) fn new(nodes: usize) -> Self {
         let (members, messages) = (BTreeMap::new(), BTreeMap::new());
-        Self { nodes, dead: BTreeSet::new(), down: BTreeSet::new(), left: BTreeSet::new(), members, messages, told: BTreeMap::new() }
+        Self {
+            nodes,
+            dead: BTreeSet::new(),
+            down: BTreeSet::new(),
+            left: BTreeSet::new(),
+            members,
+            messages,
+            told: BTreeMap::new(),
+        }
     }
 
     /// Only these are in a group that has no views.
