@@ -119,37 +119,3 @@ fn other_searches_come_to_the_same_verdicts() {
         }
     }
 }
-
-/// The figures of `docs/checking.md`: three nodes, of which one may crash.
-#[test]
-#[ignore = "takes minutes"]
-fn figures() {
-    let fifo = |case: Case| Case { fifo: true, ..case };
-    let views = |senders, messages| Case { crashes: 1, ..fifo(Case::new(3, senders, messages).in_views()) };
-    let uniform = |case: Case| {
-        let plan = Plan { delivery: Delivery::Uniform, ..case.plan.clone() };
-        Case { plan, promises: Promises { uniform: true, ..case.promises }, ..case }
-    };
-    let relayed = |case: Case| Case { plan: Plan { relay: true, ..case.plan.clone() }, ..case };
-    for (what, case) in [
-        ("in views, 1 sender, 2 messages", views(1, 2)),
-        ("in views, 2 senders, 2 messages", views(2, 2)),
-        ("in views on links that reorder, 2 senders, 2 messages", Case { fifo: false, ..views(2, 2) }),
-        ("in views, uniform, 1 sender, 1 message", uniform(views(1, 1))),
-        ("nobody dies, 3 senders, 3 messages", Case::new(3, 3, 3)),
-        ("without views, passed on, 2 senders, 2 messages", Case { crashes: 1, ..relayed(Case::new(3, 2, 2)) }),
-    ] {
-        println!("{what}");
-        for (name, findings) in check_all(&case) {
-            let (states, fair) = (&findings.states, findings.fair.map_or(0.0, |fair| fair.seconds));
-            let wrong: Vec<_> = findings
-                .verdicts
-                .iter()
-                .filter(|verdict| verdict.holds != Some(true))
-                .map(|v| (v.name, v.holds))
-                .collect();
-            let seconds = states.seconds + fair;
-            println!("| `{name}` | {} | {} | {seconds:.1} | {wrong:?}", states.states, states.generated);
-        }
-    }
-}

@@ -3,6 +3,16 @@
 //! All nodes have one membership, and a group is some of them: a view of the membership is one of each group, with those of its members who
 //! are in. Between groups there is no order. Who has left a group says nothing in it any more, and helps the others there until it leaves
 //! the membership.
+//!
+//! ```text
+//! SE-1  asked something → the part that is in that group takes it; in a group that the node is not in it is refused
+//! SE-2  a message comes → the part that is in its group takes it; where everyone hears everything, what is for others is dropped
+//! SE-3  a view begins   → each part is told of it, with those of its members who are in
+//! ```
+//!
+//! Cost: none beside that of its parts.
+//!
+//! Assumes: what its parts assume.
 
 use super::{Command, Event, GroupId, Refusal};
 use crate::describe::{Class, Describe};
@@ -65,16 +75,8 @@ where
             Input::Start { durable: (), incarnation } => {
                 self.each(now, || Input::Start { durable: (), incarnation }, out);
             }
-            Input::Command(command) => match self.parts.get_mut(&command.group()) {
-                Some(part) => part.take(now, command.group(), Input::Command(command), out),
-                None => out.emit(Event::Refused(Refusal::NotAMember)),
-            },
-            // Where everyone hears everything, what is for others is heard too.
-            Input::Message { from, message: Addressed { group, what } } => {
-                if let Some(part) = self.parts.get_mut(&group) {
-                    part.take(now, group, Input::Message { from, message: what }, out);
-                }
-            }
+            Input::Command(command) => self.ask(now, command, out),
+            Input::Message { from, message } => self.hear(now, from, message, out),
             Input::Timer(Addressed { group, what }) => {
                 if let Some(part) = self.parts.get_mut(&group) {
                     part.take(now, group, Input::Timer(what), out);
@@ -98,6 +100,28 @@ impl<P> Several<P>
 where
     P: Protocol<Command = Command, Event = Event, Durable = ()>,
 {
+    /// SE-1.
+    fn ask(&mut self, now: crate::time::Time, command: Command, out: &mut Effects<'_, Self>) {
+        match self.parts.get_mut(&command.group()) {
+            Some(part) => part.take(now, command.group(), Input::Command(command), out),
+            None => out.emit(Event::Refused(Refusal::NotAMember)),
+        }
+    }
+
+    /// SE-2.
+    fn hear(
+        &mut self,
+        now: crate::time::Time,
+        from: NodeId,
+        message: Addressed<P::Message>,
+        out: &mut Effects<'_, Self>,
+    ) {
+        let Addressed { group, what } = message;
+        if let Some(part) = self.parts.get_mut(&group) {
+            part.take(now, group, Input::Message { from, message: what }, out);
+        }
+    }
+
     fn each(&mut self, now: crate::time::Time, input: impl Fn() -> Input<P>, out: &mut Effects<'_, Self>) {
         for (group, part) in &mut self.parts {
             part.take(now, *group, input(), out);
@@ -114,7 +138,7 @@ where
         self.inner.step(now, input, &mut Effects::new(&mut desk));
     }
 
-    /// Every view is one of every group, also if nothing changes in it: who skips a view and who does not must call theirs the same.
+    /// SE-3. Every view is one of every group, also if nothing changes in it: who skips a view and who does not must call theirs the same.
     fn change(&mut self, now: crate::time::Time, group: GroupId, view: &View, out: &mut Effects<'_, Several<P>>) {
         let ours = View::new(view.epoch(), view.stays().filter(|(node, _)| self.members.contains(*node)));
         self.take(now, group, Input::View(ours), out);
@@ -183,12 +207,12 @@ mod tests {
     use super::{Addressed, Several};
     use crate::effects::{Effect, Effects};
     use crate::group::{Epoch, Group};
-    use crate::multicast::{Board, Command, Event, Fifo, GroupId, Member, Payload, Plan, Refusal};
+    use crate::multicast::{Board, Command, Event, Fifo, GroupId, Member, Message, Payload, Plan, Refusal};
     use crate::node::{Incarnation, NodeId};
     use crate::protocol::{Input, Protocol};
     use crate::time::Time;
     use crate::view::{Stay, View};
-    use crate::wrap::Viewed;
+    use crate::wrap::{Content, Envelope, Viewed};
     use alloc::sync::Arc;
     use alloc::vec::Vec;
 
@@ -232,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_to_a_group_goes_to_its_members_alone() {
+    fn se_1_what_is_sent_to_a_group_goes_to_its_members_alone() {
         let mut several = started();
         let payload = Payload::from("x");
         let sent = step(&mut several, Input::Command(Command::Send { group: GroupId(2), payload: payload.clone() }));
@@ -246,7 +270,21 @@ mod tests {
     }
 
     #[test]
-    fn a_view_is_one_of_every_group_with_those_of_its_members_who_are_in() {
+    fn se_2_what_is_for_a_group_that_the_node_is_not_in_is_dropped() {
+        let mut several = started();
+        let held = Envelope { epoch: Epoch(1), content: Content::Inner(Message::Held([1, 1].into())) };
+        let before = several.clone();
+        step(
+            &mut several,
+            Input::Message { from: node(3), message: Addressed { group: GroupId(9), what: held.clone() } },
+        );
+        assert_eq!(several, before);
+        step(&mut several, Input::Message { from: node(3), message: Addressed { group: GroupId(2), what: held } });
+        assert_ne!(several, before);
+    }
+
+    #[test]
+    fn se_3_a_view_is_one_of_every_group_with_those_of_its_members_who_are_in() {
         let mut several = started();
         let first = Stay { incarnation: Incarnation::FIRST, since: View::FIRST };
         let without_three = View::new(Epoch(2), [(node(1), first), (node(2), first)]);

@@ -102,8 +102,8 @@ fn fifo(life: Life, log: &[Event]) -> Result<(), String> {
 fn answered(life: Life, log: &[Event]) -> Result<(), String> {
     let wait = log.iter().rposition(|event| matches!(event, Event::Wait { .. }));
     let ready = log.iter().rposition(|event| matches!(event, Event::Ready { .. } | Event::View { .. }));
-    let has_left = log.iter().any(|event| matches!(event, Event::Left { .. }));
-    if wait > ready && !has_left { Err(format!("{life:?} waits for ever")) } else { Ok(()) }
+    let gone = log.iter().rposition(|event| matches!(event, Event::Left { .. } | Event::Out { .. }));
+    if wait > ready && gone <= ready { Err(format!("{life:?} waits for ever")) } else { Ok(()) }
 }
 
 /// What was sent after something was heard is delivered after it, by all who were there.
@@ -168,7 +168,8 @@ fn segments<O: Ordering>(world: &World<O>) -> BTreeMap<Epoch, Vec<Segment>> {
                         segment.delivered.push(*id);
                     }
                 }
-                Event::Out { .. } => {
+                // Who has left hears nothing more.
+                Event::Out { .. } | Event::Left { .. } => {
                     if let Some((epoch, segment)) = open.take() {
                         all.entry(epoch).or_default().push(segment);
                     }
