@@ -90,7 +90,7 @@ fn lines_that_are_broken() {
         Line 3 of the journal is malformed: '1' is not a message id such as 2.17 at column 35. What stands before it is whole.
         Line 3 of the journal is malformed: '0.1' is not a message id such as 2.17 at column 37. What stands before it is whole.
         Line 3 of the journal is malformed: unknown variant `bad luck`, expected one of `chance`, `cut`, `down` at column 61. What stands before it is whole.
-        Line 3 of the journal is malformed: unknown variant `dance`, expected one of `send`, `multicast`, `save`, `timer`, `cancel`, `emit`, `rule`, `handed`, `view`, `lease` at column 58. What stands before it is whole.
+        Line 3 of the journal is malformed: unknown variant `dance`, expected one of `send`, `multicast`, `save`, `timer`, `cancel`, `emit`, `rule`, `handed`, `waiting`, `view`, `lease` at column 58. What stands before it is whole.
         Line 3 of the journal is malformed: missing field `body` at column 77. What stands before it is whole.
         Line 3 of the journal is malformed: invalid value: integer `-1`, expected u64 at column 38. What stands before it is whole.
         Line 3 of the journal is malformed: invalid type: string "fly", expected a sequence at column 43. What stands before it is whole.
