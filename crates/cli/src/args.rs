@@ -20,11 +20,9 @@ pub(crate) use bank::BankArgs;
 pub(crate) use berkeley::BerkeleyArgs;
 pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
-pub(crate) use compare::{
-    CompareArgs, ElectionPlan, FailurePlan, Heat, LeftOut, MulticastPlan, PicturePlan, Plan, Reality,
-};
+pub(crate) use compare::{CompareArgs, ElectionPlan, FailurePlan, Heat, LeftOut, MulticastPlan, Plan, Reality};
 pub(crate) use detector::DetectorSimArgs;
-pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs};
+pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs, ThemeArg};
 pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;
 pub(crate) use local::{LocalCheck, LocalCheckArgs, LocalSim, LocalSimArgs};

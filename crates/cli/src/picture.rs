@@ -2,10 +2,12 @@
 //! all.
 
 mod easel;
+mod figure;
 mod files;
 mod hints;
 
 pub(crate) use easel::{Easel, draw, sketch};
+pub(crate) use figure::FigurePlan;
 pub(crate) use files::ensure_writable;
 pub(crate) use hints::{NAMELESS, hints};
 

@@ -301,7 +301,7 @@ where
     }
 
     fn sent<'m>(&self, number: u64, message: &'m P::Message) -> Sent<'m> {
-        Sent::of(MessageId { sender: self.me, number }, message, O::SIZES)
+        Sent::of(MessageId { sender: self.me, number }, message, self.record.reads_sizes())
     }
 
     fn tell(&mut self, effect: Done<'_, P::Event>) {

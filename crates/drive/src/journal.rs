@@ -24,7 +24,9 @@ impl LiveJournal {
 }
 
 impl<C: Serialize, E: Serialize> Observer<C, E> for LiveJournal {
-    const SIZES: bool = true;
+    fn reads_sizes(&self) -> bool {
+        true
+    }
 
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.lines.observe(moment);

@@ -188,8 +188,8 @@ where
 }
 
 fn state(spec: &Spec<Mutex>, terms: &Terms, entry: &'static MutexEntry) -> Statement {
-    let (ending, world) = play(spec, entry, Ledger::new(terms));
-    Statement::of(terms, ending, world.into_observer())
+    let played = play(spec, entry, Ledger::new(terms));
+    Statement::of(terms, played.ending, played.observer)
 }
 
 /// What came of many seeds.

@@ -141,6 +141,17 @@ pub enum LabError {
     /// Nobody can leave a group that never changes.
     #[error("A group without views never changes, and nobody can leave it: add --views.")]
     NoWayOut,
+    /// More leave than there are.
+    #[error("{leaves} members cannot leave a group of {nodes}: --leaves is {nodes} at most.")]
+    TooManyLeave {
+        /// How many were to leave.
+        leaves: usize,
+        /// How many there are.
+        nodes: usize,
+    },
+    /// A state cannot travel in pieces of nothing.
+    #[error("A state cannot come in pieces of no bytes: give --piece one or more.")]
+    NoPiece,
     /// A group that keeps its membership itself is the only one.
     #[error("Members that keep their membership themselves are in one group: leave --groups out, or --membership.")]
     SeveralGroupsOfReplicas,

@@ -1,7 +1,7 @@
 //! One run: set up, run to its end, measured and judged.
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyLab, Judge, NodeOf};
+use crate::family::{Care, FamilyLab, Judge};
 use crate::spec::Spec;
 use quorate_core::{NodeId, Time};
 use quorate_sim::World;
@@ -59,9 +59,7 @@ where
     let entry = spec.validate()?;
     let header = header(spec)?;
     let observers = ((Writer::new(journal, &header), observer), Judges::new(spec, entry));
-    let (ending, world) = play(spec, entry, observers);
-    let events = world.events();
-    let ((writer, observer), judges) = world.into_observer();
+    let Played { ending, events, observer: ((writer, observer), judges) } = play(spec, entry, observers);
     let (fingerprint, lines) = writer.finish().map_err(LabError::Write)?;
     let outcome = Outcome {
         ending,
@@ -78,17 +76,34 @@ where
 
 /// Runs an experiment for its verdicts alone, as fast as it goes.
 pub(crate) fn judge<F: FamilyLab>(spec: &Spec<F>, entry: &'static F::Entry) -> (Vec<Verdict>, u64) {
-    let (_, world) = play(spec, entry, F::properties(spec, entry, Care::Verdicts));
-    let events = world.events();
-    (world.into_observer().verdicts(), events)
+    let played = play(spec, entry, F::properties(spec, entry, Care::Verdicts));
+    (played.observer.verdicts(), played.events)
+}
+
+/// A run that somebody watched.
+pub(crate) struct Played<O> {
+    pub(crate) ending: Ending,
+    /// How many inputs nodes took.
+    pub(crate) events: u64,
+    pub(crate) observer: O,
 }
 
 /// Runs an experiment before any observer.
-pub(crate) fn play<F, O>(spec: &Spec<F>, entry: &'static F::Entry, observer: O) -> (Ending, World<NodeOf<F>, O>)
+pub(crate) fn play<F, O>(spec: &Spec<F>, entry: &'static F::Entry, mut observer: O) -> Played<O>
 where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
 {
+    let (ending, events) = play_before(spec, entry, &mut observer);
+    Played { ending, events, observer }
+}
+
+/// The same before an observer of any type, so that a world is compiled once a family.
+fn play_before<F: FamilyLab>(
+    spec: &Spec<F>,
+    entry: &'static F::Entry,
+    observer: &mut dyn Observer<F::Command, F::Event>,
+) -> (Ending, u64) {
     let mut world = World::new(&spec.setup(), F::maker(spec, entry), observer);
     let random = spec.random_faults.draw(spec.seed, spec.nodes, F::fault_window(spec));
     for fault in spec.all_faults().cloned().chain(random).chain(F::own_faults(spec)) {
@@ -104,7 +119,7 @@ where
     let mut users = F::users(spec);
     world.start();
     let ending = run::run(&mut world, &mut users, F::limits(spec));
-    (ending, world)
+    (ending, world.events())
 }
 
 /// Everyone who counts, measures and judges a run, whether it happens or is read from a journal.
@@ -175,7 +190,9 @@ impl<F: FamilyLab> Judges<F> {
 }
 
 impl<F: FamilyLab> Observer<F::Command, F::Event> for Judges<F> {
-    const SIZES: bool = true;
+    fn reads_sizes(&self) -> bool {
+        true
+    }
 
     fn foresee(&self, node: NodeId) {
         Observer::<F::Command, F::Event>::foresee(&self.messages, node);

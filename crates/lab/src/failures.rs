@@ -251,11 +251,11 @@ pub fn inquire(inquiry: &Inquiry, goes_on: &mut dyn FnMut() -> bool) -> Result<V
 /// Runs a seed with its fault. A run in which all is well, but not everyone asked after the fault, shows nothing.
 fn run(spec: Spec<Mutex>, entry: &'static MutexEntry) -> Option<(Example, bool)> {
     let properties = Mutex::properties(&spec, entry, Care::Verdicts);
-    let (ending, world) = experiment::play(&spec, entry, (properties, Aftermath::new(spec.nodes)));
-    let (properties, aftermath) = world.into_observer();
+    let played = experiment::play(&spec, entry, (properties, Aftermath::new(spec.nodes)));
+    let (properties, aftermath) = played.observer;
     let verdicts = properties.verdicts();
     let breach = |name: &str| verdicts.iter().find(|verdict| verdict.name == name && !verdict.holds);
-    let (fate, breach_of) = match (breach("exclusion"), ending) {
+    let (fate, breach_of) = match (breach("exclusion"), played.ending) {
         (Some(breach), _) => (Fate::Unsafe, Some(breach)),
         (None, Ending::Stuck | Ending::Stopped) => (Fate::Stops, breach("served")),
         (None, Ending::Done) if aftermath.has_heard_all() => (Fate::GoesOn, None),

@@ -365,8 +365,7 @@ fn fast<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
 /// Notes all choices of a run up to its breach.
 fn note<F: FamilyLab>(spec: &Spec<F>, own: &'static F::Entry, failure: &Failure) -> Noted {
     let notes = Notes::<F>::up_to(failure.violation.line);
-    let (_, world) = crate::experiment::play(spec, own, notes);
-    world.into_observer().finish()
+    crate::experiment::play(spec, own, notes).observer.finish()
 }
 
 /// Smaller numbers, the smallest first: a few, half as many, one less.

@@ -1,8 +1,5 @@
 //! A protocol whose messages, timers and writes are boxed, so that all algorithms of a family have one type.
 
-#[cfg(test)]
-mod tests;
-
 use crate::disk::{AnyDurable, AnyWrite};
 use crate::message::{AnyMessage, AnyTimer};
 use quorate_core::{Describe, Effect, Effects, Input, Note, Protocol, Sink, Time, WriteOf};
@@ -11,6 +8,7 @@ use serde::de::DeserializeOwned;
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
 
 /// Any algorithm of the family with these commands and events. It can be copied, compared and hashed, as the checker
 /// asks.
@@ -25,7 +23,18 @@ impl<C: 'static, E: 'static> Erased<C, E> {
         P: Erasable<Command = C, Event = E>,
         WriteOf<P>: ErasableWrite,
     {
-        Self { node: Box::new(Typed(node)) }
+        Self { node: Box::new(Typed::<P, Packed>(node, PhantomData)) }
+    }
+
+    /// Erases the type of a wrapper around an erased node: what it puts around messages and timers is erased again.
+    ///
+    /// What the node inside saves is written and read as if there were no wrapper, so that its disk is the same with and without, and
+    /// the algorithm's own [`AnyCodec`](crate::AnyCodec) knows it.
+    pub fn around<W>(wrapper: W) -> Self
+    where
+        W: Erasable<Command = C, Event = E, Durable = AnyDurable>,
+    {
+        Self { node: Box::new(Typed::<W, AsItIs>(wrapper, PhantomData)) }
     }
 }
 
@@ -113,12 +122,48 @@ pub(crate) fn equal<T: Eq + 'static>(one: &T, other: &dyn Any) -> bool {
     other.downcast_ref::<T>().is_some_and(|other| one == other)
 }
 
-struct Typed<P>(P);
+/// How the disk of a node becomes one of any type.
+pub(crate) trait Disk<P: Protocol>: Send + Sync + 'static {
+    fn read(durable: AnyDurable) -> P::Durable;
+    fn write(write: WriteOf<P>) -> AnyWrite;
+}
 
-impl<P> Node<P::Command, P::Event> for Typed<P>
+/// A disk of the node's own type.
+pub(crate) struct Packed;
+
+impl<P> Disk<P> for Packed
+where
+    P: Parts,
+    WriteOf<P>: ErasableWrite,
+{
+    fn read(durable: AnyDurable) -> P::Durable {
+        durable.typed()
+    }
+
+    fn write(write: WriteOf<P>) -> AnyWrite {
+        AnyWrite::new::<P::Durable>(write)
+    }
+}
+
+/// The disk of an erased node inside, as it is.
+struct AsItIs;
+
+impl<P: Protocol<Durable = AnyDurable>> Disk<P> for AsItIs {
+    fn read(durable: AnyDurable) -> AnyDurable {
+        durable
+    }
+
+    fn write(write: AnyWrite) -> AnyWrite {
+        write
+    }
+}
+
+struct Typed<P, D>(P, PhantomData<D>);
+
+impl<P, D> Node<P::Command, P::Event> for Typed<P, D>
 where
     P: Erasable<Command: 'static, Event: 'static>,
-    WriteOf<P>: ErasableWrite,
+    D: Disk<P>,
 {
     fn step(
         &mut self,
@@ -126,35 +171,38 @@ where
         input: Input<Erased<P::Command, P::Event>>,
         out: &mut Effects<'_, Erased<P::Command, P::Event>>,
     ) {
-        take(&mut self.0, now, input, out);
+        take::<P, D>(&mut self.0, now, input, out);
     }
 
     fn duplicate(&self) -> Box<dyn Node<P::Command, P::Event>> {
-        Box::new(Self(self.0.clone()))
+        Box::new(Self(self.0.clone(), PhantomData))
     }
+
     fn as_any(&self) -> &dyn Any {
         &self.0
     }
+
     fn equals(&self, other: &dyn Any) -> bool {
         equal(&self.0, other)
     }
+
     fn feed(&self, mut hasher: &mut dyn Hasher) {
         self.0.hash(&mut hasher);
     }
 }
 
 /// Lets a typed node take an input whose type was erased.
-pub(crate) fn take<P>(
+pub(crate) fn take<P, D>(
     node: &mut P,
     now: Time,
     input: Input<Erased<P::Command, P::Event>>,
     out: &mut Effects<'_, Erased<P::Command, P::Event>>,
 ) where
     P: Parts<Command: 'static, Event: 'static>,
-    WriteOf<P>: ErasableWrite,
+    D: Disk<P>,
 {
     let input = match input {
-        Input::Start { durable, incarnation } => Input::Start { durable: durable.typed::<P::Durable>(), incarnation },
+        Input::Start { durable, incarnation } => Input::Start { durable: D::read(durable), incarnation },
         Input::Command(command) => Input::Command(command),
         Input::Message { from, message } => match message.typed() {
             Some(message) => Input::Message { from, message },
@@ -172,21 +220,21 @@ pub(crate) fn take<P>(
         Input::View(view) => Input::View(view),
         Input::Lease(until) => Input::Lease(until),
     };
-    node.step(now, input, &mut Effects::new(&mut Eraser(out)));
+    node.step(now, input, &mut Effects::new(&mut Eraser::<_, _, D>(out, PhantomData)));
 }
 
 /// A driver that mixes up two algorithms is at fault, not the node; the trace shows it.
-pub(crate) fn foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, what: &str) {
+fn foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, what: &str) {
     out.note("foreign", format_args!("ignores a {what} of another algorithm"));
 }
 
 /// Passes a node's effects on with their types erased.
-struct Eraser<'a, 'b, C: 'static, E: 'static>(&'a mut Effects<'b, Erased<C, E>>);
+struct Eraser<'a, 'b, C: 'static, E: 'static, D>(&'a mut Effects<'b, Erased<C, E>>, PhantomData<D>);
 
-impl<P> Sink<P> for Eraser<'_, '_, P::Command, P::Event>
+impl<P, D> Sink<P> for Eraser<'_, '_, P::Command, P::Event, D>
 where
     P: Parts<Command: 'static, Event: 'static>,
-    WriteOf<P>: ErasableWrite,
+    D: Disk<P>,
 {
     fn effect(&mut self, effect: Effect<P>) {
         self.0.put(match effect {
@@ -194,7 +242,7 @@ where
             Effect::Multicast { to, message, order } => {
                 Effect::Multicast { to, message: AnyMessage::new(message), order }
             }
-            Effect::Save(write) => Effect::Save(AnyWrite::new::<P::Durable>(write)),
+            Effect::Save(write) => Effect::Save(D::write(write)),
             Effect::SetTimer { timer, span } => Effect::SetTimer { timer: AnyTimer::new(timer), span },
             Effect::CancelTimer(timer) => Effect::CancelTimer(AnyTimer::new(timer)),
             Effect::Emit { event, order } => Effect::Emit { event, order },

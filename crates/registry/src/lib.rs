@@ -4,7 +4,6 @@
 //! type ([`MutexNode`], [`ElectionNode`]), which is itself a protocol: simulator, checker and runtime are compiled once a family,
 //! however many algorithms it has.
 
-mod around;
 mod codec;
 mod disk;
 mod erased;

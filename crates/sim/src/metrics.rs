@@ -114,7 +114,9 @@ impl Messages {
 }
 
 impl<C, E> Observer<C, E> for Messages {
-    const SIZES: bool = true;
+    fn reads_sizes(&self) -> bool {
+        true
+    }
 
     #[inline]
     fn foresee(&self, node: NodeId) {

@@ -310,7 +310,10 @@ impl fmt::Display for Loss {
 /// Watches a run.
 pub trait Observer<C, E> {
     /// Whether it reads the sizes of messages. Where nobody does, they are not computed.
-    const SIZES: bool = false;
+    #[inline]
+    fn reads_sizes(&self) -> bool {
+        false
+    }
 
     /// Hears whose turn comes soon, and may fetch what it keeps of that node into the cache.
     #[inline]
@@ -327,7 +330,10 @@ impl<C, E> Observer<C, E> for () {
 
 /// Watches if there is somebody.
 impl<C, E, O: Observer<C, E>> Observer<C, E> for Option<O> {
-    const SIZES: bool = O::SIZES;
+    #[inline]
+    fn reads_sizes(&self) -> bool {
+        self.as_ref().is_some_and(O::reads_sizes)
+    }
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         if let Some(observer) = self {
             observer.observe(moment);
@@ -343,7 +349,10 @@ impl<C, E, O: Observer<C, E>> Observer<C, E> for Option<O> {
 
 /// Both watch, the first one first.
 impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for (A, B) {
-    const SIZES: bool = A::SIZES || B::SIZES;
+    #[inline]
+    fn reads_sizes(&self) -> bool {
+        self.0.reads_sizes() || self.1.reads_sizes()
+    }
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.0.observe(moment);
         self.1.observe(moment);
@@ -356,9 +365,16 @@ impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for (A, B) {
 }
 
 impl<C, E, O: Observer<C, E> + ?Sized> Observer<C, E> for &mut O {
-    const SIZES: bool = true;
+    #[inline]
+    fn reads_sizes(&self) -> bool {
+        (**self).reads_sizes()
+    }
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         (**self).observe(moment);
+    }
+    #[inline]
+    fn foresee(&self, node: NodeId) {
+        (**self).foresee(node);
     }
 }
 

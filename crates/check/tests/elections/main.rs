@@ -14,9 +14,10 @@ mod slips;
 mod toys;
 
 use quorate_check::election::Voters;
-use quorate_check::{Checked, Checker, Deaths, Effort, Findings, Search, Setup};
+use quorate_check::{Checker, Deaths, Effort, Findings, Search, Setup};
 use quorate_core::election::{Command, Event};
-use quorate_core::{Group, NodeId};
+use quorate_core::{Group, NodeId, WriteOf};
+use quorate_registry::{Erasable, ErasableWrite, Erased};
 use quorate_sim::election::Properties;
 use std::sync::Arc;
 
@@ -41,10 +42,11 @@ fn check<P>(
     effort: &Effort,
 ) -> Findings
 where
-    P: Checked<Command = Command, Event = Event> + Send + Sync + 'static,
+    P: Erasable<Command = Command, Event = Event>,
+    WriteOf<P>: ErasableWrite,
 {
     let group = Group::of_size(setup.nodes);
-    let make = Arc::new(move |me| make(me, group.clone()));
+    let make = Arc::new(move |me| Erased::new(make(me, group.clone())));
     let mut checker = Checker::new(make, users.clone(), setup.clone()).unwrap();
     let findings = checker.run(effort, &mut |_, progress| progress.states < MOST_STATES);
     for verdict in &findings.verdicts {

@@ -4,7 +4,7 @@ use quorate_core::election::{Command, Event, Refusal};
 use quorate_core::{
     Class, Describe, Durable, Duration, Effects, Epoch, Fixed, Group, Incarnation, Input, Never, NodeId, Protocol, Time,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 // ------------------------------------------------------------------------------------------------- the highest leads
@@ -60,7 +60,7 @@ impl Describe for Message {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Saved(u64);
 
 impl Durable for Saved {

@@ -12,10 +12,11 @@ mod orders;
 mod slips;
 
 use quorate_check::multicast::Senders;
-use quorate_check::{Checked, Checker, Effort, Findings, Search, Setup, Views};
+use quorate_check::{Checker, Effort, Findings, Search, Setup, Views};
 use quorate_core::multicast::{Board, Command, Event, Member, Ordering, Plan};
 use quorate_core::wrap::Viewed;
 use quorate_core::{Group, NodeId};
+use quorate_registry::{Erasable, Erased, MulticastNode};
 use quorate_sim::multicast::{Promises, Properties};
 use std::sync::Arc;
 
@@ -77,23 +78,20 @@ impl Case {
     fn check<O>(&self) -> Findings
     where
         O: Ordering + Send + Sync + 'static,
-        Member<O, Board>: Checked<Command = Command, Event = Event>,
-        Viewed<Member<O, Board>>: Checked<Command = Command, Event = Event>,
+        Member<O, Board>: Erasable<Command = Command, Event = Event, Durable = ()>,
+        Viewed<Member<O, Board>>: Erasable<Command = Command, Event = Event, Durable = ()>,
     {
         let plan = Arc::new(self.plan.clone());
         let member = move |me| Member::<O, Board>::new(me, Arc::clone(&plan));
         if self.promises.views {
-            self.check_nodes(move |me| Viewed::new(me, member(me)))
+            self.check_nodes(move |me| Erased::new(Viewed::new(me, member(me))))
         } else {
-            self.check_nodes(member)
+            self.check_nodes(move |me| Erased::new(member(me)))
         }
     }
 
     /// Checks, and plays every counterexample before the simulator's judges, which must agree.
-    fn check_nodes<P>(&self, make: impl Fn(NodeId) -> P + Send + Sync + 'static) -> Findings
-    where
-        P: Checked<Command = Command, Event = Event>,
-    {
+    fn check_nodes(&self, make: impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static) -> Findings {
         let users = Senders::new(Group::of_size(self.senders), self.messages, self.promises).unwrap();
         let mut checker = Checker::new(Arc::new(make), users, self.setup()).unwrap();
         let findings = checker.run(&self.effort, &mut |_, progress| progress.states < MOST_STATES);

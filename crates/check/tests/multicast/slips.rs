@@ -6,6 +6,7 @@ use quorate_core::fixtures::multicast::{
 };
 use quorate_core::multicast::{Board, Delivery, Fifo, Plan, Unordered};
 use quorate_core::wrap::Viewed;
+use quorate_registry::Erased;
 use quorate_sim::multicast::Promises;
 
 #[test]
@@ -19,7 +20,7 @@ fn who_never_hears_itself_breaks_validity() {
 fn who_passes_nothing_on_breaks_agreement() {
     let case = Case { crashes: 1, ..Case::new(3, 1, 1) };
     let plan = Plan { relay: true, ..case.plan.clone() };
-    let found = case.check_nodes(move |me| unrelayed::<Unordered, Board>(me, &plan));
+    let found = case.check_nodes(move |me| Erased::new(unrelayed::<Unordered, Board>(me, &plan)));
     assert_eq!(broken(&found), ["agreement"]);
     assert_eq!(length(&found, "agreement"), Some(4));
 }
@@ -59,6 +60,6 @@ fn who_does_not_wait_until_everyone_holds_a_message_breaks_uniformity() {
     let case = Case { crashes: 1, fifo: true, ..Case::new(3, 1, 1).in_views() };
     let plan = Plan { delivery: Delivery::Uniform, ..case.plan.clone() };
     let case = Case { promises: Promises { uniform: true, ..case.promises }, ..case };
-    let found = case.check_nodes(move |me| Viewed::new(me, hasty_uniform::<Fifo, Board>(me, &plan)));
+    let found = case.check_nodes(move |me| Erased::new(Viewed::new(me, hasty_uniform::<Fifo, Board>(me, &plan))));
     assert_eq!(broken(&found), ["uniform"]);
 }

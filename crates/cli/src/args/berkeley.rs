@@ -1,12 +1,12 @@
 //! The options of `quorate sim berkeley`.
 
 use super::draw::ThemeArg;
-use super::{PicturePlan, whole};
-use crate::picture::ensure_writable;
+use super::whole;
+use crate::picture::FigurePlan;
 use clap::Args;
 use quorate_lab::berkeley::Scenario;
 use quorate_sim::settings::{Latency, Length, Ppm, TimedFault};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
@@ -54,7 +54,7 @@ pub(crate) struct BerkeleyArgs {
     #[arg(long, value_name = "FILE", help_heading = "Pictures")]
     svg: Option<PathBuf>,
     /// Dark on light, light on dark, or as whoever looks at it prefers.
-    #[arg(long, value_enum, help_heading = "Pictures", requires = "svg")]
+    #[arg(long, value_enum, help_heading = "Pictures")]
     theme: Option<ThemeArg>,
 }
 
@@ -76,14 +76,7 @@ impl BerkeleyArgs {
     }
 
     /// Where the picture goes, if one is wanted.
-    pub(crate) fn picture(&self) -> anyhow::Result<Option<PicturePlan>> {
-        let Some(file) = &self.svg else { return Ok(None) };
-        let path = (file != Path::new("-")).then(|| file.clone());
-        anyhow::ensure!(
-            path.is_some() || !self.json,
-            "--svg - and --json both want standard output; give one of them a file."
-        );
-        path.iter().try_for_each(|path| ensure_writable("picture", path))?;
-        Ok(Some(PicturePlan { path, theme: self.theme.map(Into::into).unwrap_or_default() }))
+    pub(crate) fn picture(&self) -> anyhow::Result<Option<FigurePlan>> {
+        FigurePlan::of(self.svg.as_deref(), self.theme, self.json)
     }
 }

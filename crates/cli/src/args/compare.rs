@@ -13,17 +13,16 @@ pub(crate) use multicasts::MulticastPlan;
 use super::draw::ThemeArg;
 use super::whole;
 use crate::families::multicast::MediumArg;
-use crate::picture::ensure_writable;
+use crate::picture::FigurePlan;
 use clap::Args;
 use field::Field;
-use quorate_draw::style::Theme;
 use quorate_lab::compare::{self, Forms, Traffic};
 use quorate_lab::failures::Inquiry;
 use quorate_lab::{Mutex, Spec};
 use quorate_registry::{Family, MutexEntry, find};
 use quorate_sim::settings::nearest;
 use sizes::{Sizes, sizes};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
@@ -119,7 +118,7 @@ pub(crate) struct Plan {
     /// Without, everything is only simulated.
     pub(crate) reality: Option<Reality>,
     /// Without, nothing is drawn.
-    pub(crate) picture: Option<PicturePlan>,
+    pub(crate) picture: Option<FigurePlan>,
 }
 
 /// One algorithm in a group of one size, asked in one way.
@@ -136,13 +135,6 @@ pub(crate) struct FailurePlan {
     /// Who cannot run in groups of some of these sizes.
     pub(crate) left_out: Vec<LeftOut>,
     pub(crate) seed: u64,
-}
-
-/// A picture that is wanted.
-pub(crate) struct PicturePlan {
-    /// Where it goes; to standard output without.
-    pub(crate) path: Option<PathBuf>,
-    pub(crate) theme: Theme,
 }
 
 /// How real processes are started.
@@ -263,18 +255,8 @@ impl CompareArgs {
         })
     }
 
-    fn picture(&self) -> anyhow::Result<Option<PicturePlan>> {
-        let Some(file) = &self.svg else {
-            anyhow::ensure!(self.theme.is_none(), "--theme says how a picture in SVG looks: add --svg FILE.");
-            return Ok(None);
-        };
-        let path = (file != Path::new("-")).then(|| file.clone());
-        anyhow::ensure!(
-            path.is_some() || !self.json,
-            "--svg - and --json both want standard output; give one of them a file."
-        );
-        path.iter().try_for_each(|path| ensure_writable("picture", path))?;
-        Ok(Some(PicturePlan { path, theme: self.theme.map(Into::into).unwrap_or_default() }))
+    fn picture(&self) -> anyhow::Result<Option<FigurePlan>> {
+        FigurePlan::of(self.svg.as_deref(), self.theme, self.json)
     }
 }
 
@@ -331,7 +313,7 @@ impl Plan {
 
     /// Whether a picture goes to standard output. Then nothing else may.
     pub(crate) fn is_drawn_to_stdout(&self) -> bool {
-        self.picture.as_ref().is_some_and(|picture| picture.path.is_none())
+        self.picture.as_ref().is_some_and(FigurePlan::is_on_stdout)
     }
 
     /// What is simulated.

@@ -1,14 +1,14 @@
 //! What users type after `quorate sim detector`.
 
 use super::draw::ThemeArg;
-use super::{PicturePlan, whole};
-use crate::picture::ensure_writable;
+use super::whole;
+use crate::picture::FigurePlan;
 use clap::Args;
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
 use quorate_lab::detector::{Conditions, usual_silences, usual_thresholds};
 use quorate_sim::settings::{Chance, Latency, Length, Level, TimedFault};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
@@ -113,17 +113,7 @@ impl DetectorSimArgs {
     }
 
     /// What is drawn, if anything is.
-    pub(crate) fn picture(&self) -> anyhow::Result<Option<PicturePlan>> {
-        let Some(file) = &self.svg else {
-            anyhow::ensure!(self.theme.is_none(), "--theme says how a picture in SVG looks: add --svg FILE.");
-            return Ok(None);
-        };
-        let path = (file != Path::new("-")).then(|| file.clone());
-        anyhow::ensure!(
-            path.is_some() || !self.json,
-            "--svg - and --json both want standard output; give one of them a file."
-        );
-        path.iter().try_for_each(|path| ensure_writable("picture", path))?;
-        Ok(Some(PicturePlan { path, theme: self.theme.map(Into::into).unwrap_or_default() }))
+    pub(crate) fn picture(&self) -> anyhow::Result<Option<FigurePlan>> {
+        FigurePlan::of(self.svg.as_deref(), self.theme, self.json)
     }
 }

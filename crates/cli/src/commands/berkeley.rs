@@ -1,13 +1,12 @@
 //! `quorate sim berkeley`: a leader at work, which keeps the clocks of its group together.
 
-use crate::args::{BerkeleyArgs, PicturePlan};
-use crate::output::{name, output};
+use crate::args::BerkeleyArgs;
+use crate::output::output;
 use crate::report::{self, count, grouped};
 use crate::{Verdict, paint};
 use quorate_core::{Duration, Group, Time};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_lab::berkeley::{self, Milestone, Report, RoundSeen, Scenario, What};
-use quorate_live::write_whole;
 use quorate_sim::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -32,11 +31,11 @@ pub(crate) fn run(args: &BerkeleyArgs) -> anyhow::Result<Verdict> {
     if args.json {
         let uncertainty_ns = scenario.uncertainty();
         report::json(&Told { scenario: "berkeley", asked: &scenario, uncertainty_ns, report: &report })?;
-    } else if picture.as_ref().is_none_or(|picture| picture.path.is_some()) {
+    } else if picture.as_ref().is_none_or(|picture| !picture.is_on_stdout()) {
         print(&scenario, &report)?;
     }
     if let Some(wanted) = &picture {
-        draw(&scenario, &report, wanted, args.json)?;
+        wanted.write(&figure(&scenario, &report), args.json)?;
     }
     Ok(Verdict::Holds)
 }
@@ -118,21 +117,6 @@ fn stretch_in_words(first: &RoundSeen, last: &RoundSeen) -> String {
 
 fn because(nodes: &Group, why: &str) -> String {
     format!("{}{nodes}: {why}", if nodes.len() == 1 { "node " } else { "nodes " })
-}
-
-fn draw(scenario: &Scenario, report: &Report, wanted: &PicturePlan, is_quiet: bool) -> anyhow::Result<()> {
-    let svg = figure(scenario, report).svg(wanted.theme)?;
-    let Some(path) = &wanted.path else {
-        let mut out = output();
-        out.write_all(svg.as_bytes())?;
-        return Ok(out.flush()?);
-    };
-    let failed = |error: io::Error| anyhow::anyhow!("The picture {} could not be written: {error}.", name(path));
-    write_whole(path, failed, |out| out.write_all(svg.as_bytes()).map_err(failed))?;
-    if !is_quiet {
-        writeln!(output(), "\n  {}", paint::dim(&format!("picture: {}", name(path))))?;
-    }
-    Ok(())
 }
 
 /// The spread over time, with what the round trip leaves open as a line, and marks where nodes crash and leaders begin.

@@ -1,7 +1,7 @@
 //! `quorate sim detector`: how soon failure detectors notice a crash, against how often they suspect the living.
 
-use crate::args::{DetectorSimArgs, PicturePlan};
-use crate::output::{name, output};
+use crate::args::DetectorSimArgs;
+use crate::output::output;
 use crate::report::{count, grouped, json};
 use crate::{Verdict, interrupt, paint};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,7 +9,6 @@ use quorate_core::Duration;
 use quorate_core::wrap::Detector;
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_lab::detector::{Conditions, Quality, measure};
-use quorate_live::write_whole;
 use quorate_sim::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -104,14 +103,14 @@ pub(crate) fn sim(args: &DetectorSimArgs) -> anyhow::Result<Verdict> {
             crashes: conditions.crashes,
             detectors: &rows,
         })?;
-    } else if picture.as_ref().is_none_or(|plan| plan.path.is_some()) {
+    } else if picture.as_ref().is_none_or(|plan| !plan.is_on_stdout()) {
         print(&conditions, &rows, rows.len() == detectors.len())?;
     }
     if rows.len() < detectors.len() {
         return Ok(Verdict::Unfinished);
     }
     if let Some(plan) = &picture {
-        draw(&conditions, &rows, plan, args.json)?;
+        plan.write(&figure(&conditions, &rows), args.json)?;
     }
     Ok(Verdict::Holds)
 }
@@ -199,21 +198,6 @@ fn circumstances(conditions: &Conditions) -> String {
         Length(*length),
         if *crashes == 1 { "1 crash".into() } else { format!("{crashes} crashes") }
     )
-}
-
-fn draw(conditions: &Conditions, rows: &[Row], plan: &PicturePlan, is_quiet: bool) -> anyhow::Result<()> {
-    let svg = figure(conditions, rows).svg(plan.theme)?;
-    let Some(path) = &plan.path else {
-        let mut out = output();
-        out.write_all(svg.as_bytes())?;
-        return Ok(out.flush()?);
-    };
-    let failed = |error: io::Error| anyhow::anyhow!("The picture {} could not be written: {error}.", name(path));
-    write_whole(path, failed, |out| out.write_all(svg.as_bytes()).map_err(failed))?;
-    if !is_quiet {
-        writeln!(output(), "  {}", paint::dim(&format!("picture: {}", name(path))))?;
-    }
-    Ok(())
 }
 
 /// Detection time to the right, wrong suspicions upwards: the nearer to the corner below on the left, the better.

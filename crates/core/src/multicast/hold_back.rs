@@ -21,7 +21,7 @@ pub struct HoldBack<T> {
 
 /// All that is held of one sender's messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Stock<T> {
+struct Stock<T> {
     /// All up to here were delivered, are held by everyone, and forgotten.
     forgotten: u64,
     /// All up to here were received.

@@ -188,8 +188,6 @@ pub struct Standings<N> {
     /// Where each message stands that it knows of.
     #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub standing: BTreeMap<MessageId, Standing>,
-    /// The greatest number it has seen.
-    pub greatest: u64,
     /// What the order inside knows.
     pub inner: N,
 }
@@ -312,7 +310,7 @@ impl<I: Partial> Ordering for Isis<I> {
     }
 
     fn notes(&self) -> Standings<I::Notes> {
-        Standings { standing: self.standing.clone(), greatest: self.greatest, inner: self.inner.notes() }
+        Standings { standing: self.standing.clone(), inner: self.inner.notes() }
     }
 
     /// IS-6. What was not agreed is placed in the order inside, each after those before it.

@@ -24,12 +24,13 @@
 //! member delivered before it died is delivered by the others in the same order.
 //!
 //! Cost: beside the messages of the order, one to each member for every half window that it received. A change of the view costs n−1
-//! reports and n−1 words of completion from every member, and one message for each message that somebody lacked.
+//! reports from every member, n−1 words of completion from every one that is not new, and one message for each message that somebody lacked.
 //!
-//! Assumes: links between members that stay up lose nothing, repeat nothing and keep the order, as [`Reliable`](crate::wrap::Reliable) links do.
+//! Assumes: links between members that stay up lose nothing and repeat nothing, as [`Reliable`](crate::wrap::Reliable) links do.
 //! A group that changes is told its views by [`Viewed`](crate::wrap::Viewed).
 //!
-//! When it fails: in a group without views, one dead member stops all that waits for it: credits, places, and uniform delivery.
+//! When it fails: in a group without views, one dead member stops all that waits for it: credits, places, and uniform delivery. If everyone who had
+//! the state dies while newcomers still ask for it, these begin again without any.
 
 mod chapter;
 mod flush;
@@ -42,7 +43,8 @@ pub use flush::{Report, Settled};
 
 use super::message::MessageOf;
 use super::{
-    Command, Delivery, Desk, Event, Letter, Message, MessageId, Ordering, Payload, Plan, Refusal, Route, State,
+    Command, Delivery, Desk, Event, HoldBack, Letter, Message, MessageId, Ordering, Payload, Plan, Refusal, Route,
+    State,
 };
 use crate::about::About;
 use crate::effects::Effects;
@@ -56,7 +58,7 @@ use alloc::sync::Arc;
 use chapter::Chapter;
 use core::fmt;
 use flush::Flush;
-use newcomer::{Archive, Footing, Item};
+use newcomer::{Archive, Footing, Item, tell_all};
 
 /// What a member does and by which rules: the header of this file.
 pub fn about() -> About {
@@ -112,6 +114,7 @@ impl<O: Ordering, S: State> Protocol for Member<O, S> {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         let before = self.waiting();
+        let news = self.news(&input);
         match input {
             Input::Start { durable: (), incarnation } => self.start(incarnation),
             Input::Command(Command::Send { payload, .. }) => self.send(payload, out),
@@ -128,7 +131,7 @@ impl<O: Ordering, S: State> Protocol for Member<O, S> {
             | Input::Lease(_) => {}
         }
         self.progress(out);
-        self.show_queue(before, out);
+        self.show_queue(before, news, out);
     }
 }
 
@@ -155,20 +158,22 @@ impl<O: Ordering, S: State> Member<O, S> {
 
     /// How many messages it has received and not delivered.
     pub fn waiting(&self) -> usize {
-        match &self.stage {
-            Stage::Outside | Stage::Retired => 0,
-            Stage::Flushing(flush) => flush.waiting(),
-            Stage::Inside(chapter) => chapter.queue.waiting(),
-        }
+        self.queues().map(HoldBack::waiting).sum()
     }
 
     /// How many messages it keeps, delivered or not.
     pub fn kept(&self) -> usize {
-        match &self.stage {
-            Stage::Outside | Stage::Retired => 0,
-            Stage::Flushing(flush) => flush.kept(),
-            Stage::Inside(chapter) => chapter.queue.kept().count(),
-        }
+        self.queues().map(|queue| queue.kept().count()).sum()
+    }
+
+    /// What it holds of the view that has begun, and of one that has not yet.
+    fn queues(&self) -> impl Iterator<Item = &HoldBack<O::Tag>> {
+        let chapters = match &self.stage {
+            Stage::Outside | Stage::Retired => [None, None],
+            Stage::Flushing(flush) => [flush.begun.as_ref(), Some(&flush.next)],
+            Stage::Inside(chapter) => [Some(chapter), None],
+        };
+        chapters.into_iter().flatten().map(|chapter| &chapter.queue)
     }
 
     fn me(&self) -> NodeId {
@@ -241,10 +246,7 @@ impl<O: Ordering, S: State> Member<O, S> {
             Route::Via(node) if node != me => out.send(node, Message::Letter(letter, None)),
             // Whoever sends all others their messages sends its own when it has a place for it.
             Route::Via(_) => {}
-            Route::ToAll if chapter.members().len() > 1 => {
-                out.multicast(chapter.members(), Message::Letter(letter, None));
-            }
-            Route::ToAll => {}
+            Route::ToAll => tell_all(chapter.members(), Message::Letter(letter, None), out),
         }
         chapter.queue.receive(id, tag, payload);
         let mut desk = Counter { members: chapter.view.members(), queue: &chapter.queue, out };
@@ -366,8 +368,8 @@ impl<O: Ordering, S: State> Member<O, S> {
             let counts = chapter.announce();
             if chapter.members().len() > 1 {
                 out.note("MC-4", format_args!("tells all how much it holds"));
-                out.multicast(chapter.members(), Message::Held(counts));
             }
+            tell_all(chapter.members(), Message::Held(counts), out);
         }
     }
 
@@ -397,9 +399,22 @@ impl<O: Ordering, S: State> Member<O, S> {
         }
     }
 
-    fn show_queue(&self, before: usize, out: &mut Effects<'_, Self>) {
+    /// The message that comes with this, unless it waits here already.
+    fn news(&self, input: &Input<Self>) -> Option<MessageId> {
+        let Input::Message { message: Message::Letter(letter, _) | Message::Remainder(letter), .. } = input else {
+            return None;
+        };
+        (!self.waits(letter.id)).then_some(letter.id)
+    }
+
+    fn waits(&self, id: MessageId) -> bool {
+        self.queues().any(|queue| queue.waits(id))
+    }
+
+    /// Observers hear of the queue when it has changed, also if one came as another went.
+    fn show_queue(&self, before: usize, news: Option<MessageId>, out: &mut Effects<'_, Self>) {
         let held = self.waiting();
-        if held != before {
+        if held != before || news.is_some_and(|id| self.waits(id)) {
             out.note_hold_back(held, format_args!("{}", Waiting(self)));
         }
     }
@@ -407,8 +422,8 @@ impl<O: Ordering, S: State> Member<O, S> {
 
 /// Asks all to tell as soon as they hold what we sent.
 fn drain<O: Ordering, S: State>(chapter: &Chapter<O>, out: &mut Effects<'_, Member<O, S>>) {
-    if chapter.sent > 0 && chapter.members().len() > 1 {
-        out.multicast(chapter.members(), Message::Drain(chapter.sent));
+    if chapter.sent > 0 {
+        tell_all(chapter.members(), Message::Drain(chapter.sent), out);
     }
 }
 
@@ -417,12 +432,7 @@ struct Waiting<'a, O: Ordering, S>(&'a Member<O, S>);
 
 impl<O: Ordering, S: State> fmt::Display for Waiting<'_, O, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let queue = match &self.0.stage {
-            Stage::Outside | Stage::Retired => return Ok(()),
-            Stage::Flushing(flush) => &flush.next.queue,
-            Stage::Inside(chapter) => &chapter.queue,
-        };
-        for (place, id) in queue.queue().enumerate() {
+        for (place, id) in self.0.queues().flat_map(HoldBack::queue).enumerate() {
             let comma = if place == 0 { "" } else { ", " };
             write!(f, "{comma}{id}")?;
         }
@@ -433,7 +443,7 @@ impl<O: Ordering, S: State> fmt::Display for Waiting<'_, O, S> {
 /// Where the words of the order inside go.
 struct Counter<'a, 'b, O: Ordering, S: State> {
     members: &'a Group,
-    queue: &'a super::HoldBack<O::Tag>,
+    queue: &'a HoldBack<O::Tag>,
     out: &'a mut Effects<'b, Member<O, S>>,
 }
 
@@ -443,17 +453,13 @@ impl<O: Ordering, S: State> Desk<O::Word> for Counter<'_, '_, O, S> {
     }
 
     fn multicast(&mut self, word: O::Word) {
-        if self.members.len() > 1 {
-            self.out.multicast(self.members, Message::Word(word));
-        }
+        tell_all(self.members, Message::Word(word), self.out);
     }
 
     fn forward(&mut self, id: MessageId, word: O::Word) {
         let (Some(tag), Some(payload)) = (self.queue.tag(id), self.queue.payload(id)) else { return };
-        if self.members.len() > 1 {
-            let letter = Letter { id, tag: tag.clone(), payload: payload.clone() };
-            self.out.multicast(self.members, Message::Letter(letter, Some(word)));
-        }
+        let letter = Letter { id, tag: tag.clone(), payload: payload.clone() };
+        tell_all(self.members, Message::Letter(letter, Some(word)), self.out);
     }
 
     fn note(&mut self, rule: &'static str, text: fmt::Arguments<'_>) {

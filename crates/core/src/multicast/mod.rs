@@ -28,7 +28,7 @@ pub mod unordered;
 pub use causal::Causal;
 pub use facts::{Book, Facts, Promise};
 pub use fifo::Fifo;
-pub use hold_back::{HoldBack, Stock};
+pub use hold_back::HoldBack;
 pub use isis::Isis;
 pub use member::{Member, Report};
 pub use message::{Letter, Message, MessageOf, Piece};

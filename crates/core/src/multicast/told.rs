@@ -37,11 +37,6 @@ impl Told {
         }
     }
 
-    /// How much a member said last that it holds of everyone's.
-    pub fn row(&self, members: &Group, member: NodeId) -> &[u64] {
-        members.place_of(member).and_then(|place| self.rows.get(place)).map_or(&[], Vec::as_slice)
-    }
-
     /// Up to which message of a sender everyone holds all.
     pub fn by_all(&self, members: &Group, sender: NodeId) -> u64 {
         members.place_of(sender).and_then(|place| self.least.get(place)).copied().unwrap_or(0)

@@ -4,7 +4,7 @@
 
 use super::{Election, Settings};
 use crate::error::LabError;
-use crate::experiment::play;
+use crate::experiment::{Played, play};
 use crate::family::{Care, FamilyLab};
 use crate::spec::Spec;
 use quorate_core::election::{Book, Case, Counts, Shape, Starting, Tally};
@@ -198,8 +198,7 @@ impl Survey {
     fn measure(&self, spec: &Spec<Election>) -> Result<(Tally, bool), LabError> {
         let entry = spec.validate()?;
         let observers = (Measures::new(spec.nodes), Election::properties(spec, entry, Care::Verdicts));
-        let (ending, world) = play(spec, entry, observers);
-        let (measures, properties) = world.into_observer();
+        let Played { ending, observer: (measures, properties), .. } = play(spec, entry, observers);
         let summary = measures.summary(spec.typical(), "T");
         let holds = properties.verdicts().iter().all(|verdict| verdict.violation.is_none());
         let plan = super::plan(spec);

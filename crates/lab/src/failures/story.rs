@@ -32,8 +32,7 @@ const ABSENCES: [u64; 4] = [1, 3, 8, 20];
 impl Story {
     /// The run of this experiment. Only its first half is told: what is struck later shows little.
     pub(super) fn of(spec: &Spec<Mutex>, entry: &'static MutexEntry, keeper: Option<NodeId>) -> Self {
-        let (_, world) = experiment::play(spec, entry, Scenes::new(spec.nodes));
-        let mut scenes = world.into_observer().done;
+        let mut scenes = experiment::play(spec, entry, Scenes::new(spec.nodes)).observer.done;
         let end = scenes.last().map_or(Time::ZERO, |scene| scene.to);
         scenes.retain(|scene| scene.to.since(Time::ZERO) <= end.since(scene.to));
         Self { seed: spec.seed, keeper, scenes }

@@ -161,7 +161,7 @@ impl FamilyLab for Multicast {
     }
 
     fn validate(spec: &Spec<Self>, entry: &MulticastEntry) -> Result<(), LabError> {
-        let Settings { views, groups, senders, leaves, sequencing, window, judge, .. } = &spec.settings;
+        let Settings { views, groups, senders, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
         let is_kept = views.is_some_and(|views| views.membership == Keeper::Replica);
         if entry.more.is_none() && (is_kept || !groups.is_empty()) {
             return Err(LabError::FewForms { name: spec.algorithm.clone() });
@@ -174,6 +174,12 @@ impl FamilyLab for Multicast {
         }
         if *leaves > 0 && views.is_none() {
             return Err(LabError::NoWayOut);
+        }
+        if *leaves > spec.nodes {
+            return Err(LabError::TooManyLeave { leaves: *leaves, nodes: spec.nodes });
+        }
+        if *piece == 0 {
+            return Err(LabError::NoPiece);
         }
         if *sequencing != Sequencing::ToAll && !entry.facts.sequences {
             return Err(LabError::NoSequencer { name: spec.algorithm.clone() });

@@ -49,8 +49,8 @@ fn repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
     let script = explicit(spec, note(spec, entry, &failure), &failure);
     script.validate().unwrap();
     let line = failure.violation.line;
-    let original = play(spec, entry, Inputs::up_to(line)).1.into_observer().told;
-    let again = play(&script, entry, Inputs::up_to(u64::MAX)).1.into_observer().told;
+    let original = play(spec, entry, Inputs::up_to(line)).observer.told;
+    let again = play(&script, entry, Inputs::up_to(u64::MAX)).observer.told;
     let differs = original.iter().zip(&again).position(|(one, other)| one != other);
     // How long a run is watched at its end depends on when its last command was given.
     let is_short = failure.kind == Kind::Always && again.len() < original.len();

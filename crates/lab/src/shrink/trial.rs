@@ -1,6 +1,6 @@
 //! One run of a candidate: whether the same property fails, and how large a story that is.
 
-use crate::experiment::play;
+use crate::experiment::{Played, play};
 use crate::family::{Care, FamilyLab, Judge};
 use crate::spec::Spec;
 use quorate_core::{Incarnation, NodeId, Time};
@@ -62,9 +62,7 @@ pub(super) fn tried<F: FamilyLab>(
     property: Option<&str>,
 ) -> (Option<Failure>, u64) {
     let judges = F::properties(spec, entry, Care::Verdicts);
-    let (ending, world) = play(spec, entry, (Tally::<F>::new(spec.nodes), judges));
-    let events = world.events();
-    let (tally, judges) = world.into_observer();
+    let Played { ending, events, observer: (tally, judges) } = play(spec, entry, (Tally::<F>::new(spec.nodes), judges));
     (failure(tally, &judges.verdicts(), property, ending == Ending::Stopped), events)
 }
 

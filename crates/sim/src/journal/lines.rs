@@ -177,7 +177,9 @@ impl Serialize for Text<'_> {
 }
 
 impl<C: Serialize, E: Serialize> Observer<C, E> for Lines {
-    const SIZES: bool = true;
+    fn reads_sizes(&self) -> bool {
+        true
+    }
 
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         match moment {

@@ -58,7 +58,9 @@ impl<W: Write> Writer<W> {
 }
 
 impl<W: Write, C: Serialize, E: Serialize> Observer<C, E> for Writer<W> {
-    const SIZES: bool = true;
+    fn reads_sizes(&self) -> bool {
+        true
+    }
 
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         if !matches!(moment, Moment::Effect { .. }) {

@@ -361,7 +361,7 @@ where
     fn sent<'m>(&mut self, transmissions: u64, message: &'m P::Message) -> Sent<'m> {
         let id = MessageId { sender: self.node, number: self.host.sent + 1 };
         self.host.sent += transmissions;
-        Sent::of(id, message, O::SIZES)
+        Sent::of(id, message, self.around.observer.reads_sizes())
     }
 
     fn set_timer(&mut self, timer: P::Timer, span: Span) {

@@ -1,6 +1,7 @@
 //! What is compared where elections are.
 
-use super::{CompareArgs, PicturePlan, once};
+use super::{CompareArgs, once};
+use crate::picture::FigurePlan;
 use clap::ValueEnum;
 use quorate_core::election::{Shape, Splits};
 use quorate_lab::election::survey::{Start, Survey};
@@ -34,7 +35,7 @@ pub(crate) struct ElectionPlan {
     pub(crate) starts: Vec<Start>,
     pub(crate) samples: u64,
     pub(crate) seed: u64,
-    pub(crate) picture: Option<PicturePlan>,
+    pub(crate) picture: Option<FigurePlan>,
 }
 
 /// How large groups are unless users say otherwise: those that are gone through order by order, and some that are sampled.

@@ -1,6 +1,7 @@
 //! What is compared where multicasts are.
 
-use super::{CompareArgs, PicturePlan, once};
+use super::{CompareArgs, once};
+use crate::picture::FigurePlan;
 use quorate_core::multicast::{Delivery, Sequencing};
 use quorate_lab::multicast::Carrier;
 use quorate_lab::multicast::survey::Survey;
@@ -13,7 +14,7 @@ pub(crate) struct MulticastPlan {
     pub(crate) sizes: Vec<usize>,
     pub(crate) seed: u64,
     pub(crate) medium: Carrier,
-    pub(crate) picture: Option<PicturePlan>,
+    pub(crate) picture: Option<FigurePlan>,
 }
 
 /// How large groups are unless users say otherwise.

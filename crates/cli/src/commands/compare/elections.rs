@@ -1,9 +1,10 @@
 //! Elections side by side: what they cost over all orders and starters, beside the book.
 
+use super::bar;
 use super::grid::{BAD, GOOD, SAME, UNKNOWN};
-use super::{bar, picture};
 use crate::args::ElectionPlan;
 use crate::output::output;
+use crate::picture::FigurePlan;
 use crate::report::{self, count, number};
 use crate::{Verdict, interrupt, paint};
 use quorate_core::election::{Book, Counts};
@@ -39,14 +40,14 @@ pub(super) fn run(plan: &ElectionPlan, is_json: bool) -> anyhow::Result<Verdict>
         rows.push(Row { survey: *survey, found });
     }
     bar.finish_and_clear();
-    let to_stdout = plan.picture.as_ref().is_some_and(|picture| picture.path.is_none());
+    let to_stdout = plan.picture.as_ref().is_some_and(FigurePlan::is_on_stdout);
     if is_json {
         json(plan, &rows)?;
     } else if !to_stdout {
         table(plan, &rows)?;
     }
     if let Some(wanted) = &plan.picture {
-        picture::write(&figure(plan, &rows), wanted, is_json)?;
+        wanted.write(&figure(plan, &rows), is_json)?;
     }
     Ok(verdict(plan, &rows))
 }

@@ -1,9 +1,10 @@
 //! Multicasts side by side: what one costs while nobody else sends, beside the book.
 
+use super::bar;
 use super::grid::{BAD, SAME};
-use super::{bar, picture};
 use crate::args::MulticastPlan;
 use crate::output::output;
+use crate::picture::FigurePlan;
 use crate::report::{self, number};
 use crate::{Verdict, interrupt, paint};
 use quorate_core::multicast::{Book, Delivery, Sequencing};
@@ -48,7 +49,7 @@ pub(super) fn run(plan: &MulticastPlan, is_json: bool) -> anyhow::Result<Verdict
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let to_stdout = plan.picture.as_ref().is_some_and(|picture| picture.path.is_none());
+    let to_stdout = plan.picture.as_ref().is_some_and(FigurePlan::is_on_stdout);
     if is_json {
         json(plan, &rows)?;
     } else if !to_stdout {
@@ -56,7 +57,7 @@ pub(super) fn run(plan: &MulticastPlan, is_json: bool) -> anyhow::Result<Verdict
     }
     let is_complete = rows.len() == plan.surveys.len();
     if let Some(wanted) = plan.picture.as_ref().filter(|_| is_complete) {
-        picture::write(&figure(plan, &rows), wanted, is_json)?;
+        wanted.write(&figure(plan, &rows), is_json)?;
     }
     Ok(match rows.iter().all(Row::is_right) {
         false => Verdict::Fails,

@@ -3,19 +3,18 @@
 mod panels;
 
 use super::{Comparison, Row, World, table};
-use crate::args::{Heat, PicturePlan};
-use crate::output::{name, output};
-use crate::paint;
+use crate::args::Heat;
+use crate::output::name;
+use crate::picture::FigurePlan;
 use crate::report::count;
 use panels::{Over, Panel, Reading, loads, panels};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_lab::compare::{Book, Traffic};
-use quorate_live::write_whole;
 use quorate_registry::MutexEntry;
 use std::io::{self, Write};
 
 /// Draws a comparison in which nothing is missing; of any other, nobody could see what is.
-pub(super) fn draw(comparison: &Comparison<'_>, wanted: &PicturePlan, is_quiet: bool) -> anyhow::Result<()> {
+pub(super) fn draw(comparison: &Comparison<'_>, wanted: &FigurePlan, is_quiet: bool) -> anyhow::Result<()> {
     let (done, runs) = (comparison.done(), comparison.plan.runs());
     if done < runs {
         let kept = wanted.path.as_ref().map(|path| format!("; {} is as it was", name(path))).unwrap_or_default();
@@ -23,23 +22,7 @@ pub(super) fn draw(comparison: &Comparison<'_>, wanted: &PicturePlan, is_quiet: 
         writeln!(io::stderr(), "No picture was drawn: only {done} of {runs} came to their end{kept}.")?;
         return Ok(());
     }
-    write(&figure(comparison), wanted, is_quiet)
-}
-
-/// Writes a picture where it is wanted.
-pub(super) fn write(figure: &Figure, wanted: &PicturePlan, is_quiet: bool) -> anyhow::Result<()> {
-    let svg = figure.svg(wanted.theme)?;
-    let Some(path) = &wanted.path else {
-        let mut out = output();
-        out.write_all(svg.as_bytes())?;
-        return Ok(out.flush()?);
-    };
-    let failed = |error: io::Error| anyhow::anyhow!("The picture {} could not be written: {error}.", name(path));
-    write_whole(path, failed, |out| out.write_all(svg.as_bytes()).map_err(failed))?;
-    if !is_quiet {
-        writeln!(output(), "\n  {}", paint::dim(&format!("picture: {}", name(path))))?;
-    }
-    Ok(())
+    wanted.write(&figure(comparison), is_quiet)
 }
 
 pub(super) fn figure(comparison: &Comparison<'_>) -> Figure {

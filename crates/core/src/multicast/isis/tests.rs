@@ -10,9 +10,9 @@ fn priority(number: u64, proposer: usize) -> Priority {
     Priority { number, proposer: node(proposer) }
 }
 
-fn standings(known: &[((usize, u64), Standing)], greatest: u64) -> Standings<()> {
+fn standings(known: &[((usize, u64), Standing)]) -> Standings<()> {
     let standing = known.iter().map(|((sender, number), standing)| (id(*sender, *number), *standing));
-    Standings { standing: standing.collect(), greatest, inner: () }
+    Standings { standing: standing.collect(), inner: () }
 }
 
 #[test]
@@ -107,8 +107,7 @@ fn is_6_what_was_not_agreed_comes_after_all_that_anybody_delivered() {
         ((1, 2), Standing::Proposed(priority(3, 3))),
         ((2, 1), Standing::Agreed(priority(4, 2))),
     ];
-    let survey =
-        survey::<Isis<Unordered>>(held, [0, 0, 0], [(2, standings(&knows_two, 9)), (3, standings(&knows_three, 4))]);
+    let survey = survey::<Isis<Unordered>>(held, [0, 0, 0], [(2, standings(&knows_two)), (3, standings(&knows_three))]);
     assert_eq!(Isis::<Unordered>::settle(&survey), [id(2, 1), id(1, 1), id(1, 2)]);
 }
 
@@ -118,7 +117,7 @@ fn is_6_what_was_not_agreed_comes_after_what_a_dead_one_delivered_although_survi
     let held = [(id(2, 1), ()), (id(3, 1), ())];
     let knows = |proposed| [((2, 1), Standing::Proposed(proposed)), ((3, 1), Standing::Agreed(priority(2, 3)))];
     let (two, three) = (knows(priority(1, 2)), knows(priority(1, 3)));
-    let survey = survey::<Isis<Unordered>>(held, [0, 0, 0], [(2, standings(&two, 2)), (3, standings(&three, 2))]);
+    let survey = survey::<Isis<Unordered>>(held, [0, 0, 0], [(2, standings(&two)), (3, standings(&three))]);
     assert_eq!(Isis::<Unordered>::settle(&survey), [id(3, 1), id(2, 1)]);
 }
 
@@ -127,7 +126,7 @@ fn is_6_what_was_not_agreed_stays_before_what_was_said_after_it() {
     // 1 told only 2 what was agreed for 1#1; 2 delivered it, said 2#1, told all what was agreed for that, and both died.
     let held = [(id(1, 1), Causes([1, 0, 0].into())), (id(2, 1), Causes([1, 1, 0].into()))];
     let knows = [((1, 1), Standing::Proposed(priority(1, 3))), ((2, 1), Standing::Agreed(priority(2, 3)))];
-    let survey = survey::<Isis<Causal>>(held, [0, 0, 0], [(3, standings(&knows, 2))]);
+    let survey = survey::<Isis<Causal>>(held, [0, 0, 0], [(3, standings(&knows))]);
     assert_eq!(Isis::<Causal>::settle(&survey), [id(1, 1), id(2, 1)]);
 }
 
@@ -136,7 +135,7 @@ fn is_6_what_was_not_agreed_comes_after_what_its_sender_said_before_it() {
     // A dead one proposed much for 1#1. 1#2 was proposed for before that was known.
     let held = [(id(1, 1), ()), (id(1, 2), ())];
     let knows = [((1, 1), Standing::Agreed(priority(50, 2))), ((1, 2), Standing::Proposed(priority(2, 3)))];
-    let survey = survey::<Isis<Fifo>>(held, [0, 0, 0], [(3, standings(&knows, 50))]);
+    let survey = survey::<Isis<Fifo>>(held, [0, 0, 0], [(3, standings(&knows))]);
     assert_eq!(Isis::<Fifo>::settle(&survey), [id(1, 1), id(1, 2)]);
 }
 

@@ -51,13 +51,11 @@ pub struct Settled {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Flush<O: Ordering> {
     /// The last view that has begun for us; a newcomer has none.
-    begun: Option<Chapter<O>>,
+    pub(super) begun: Option<Chapter<O>>,
     /// How the rest of it is delivered.
     order: Vec<MessageId>,
     /// Who has not said yet that it holds all of that.
     missing: BTreeSet<NodeId>,
-    /// Whether we have.
-    is_complete: bool,
     /// The view that begins then.
     pub(super) next: Chapter<O>,
     /// Who comes in with it and wants the state.
@@ -65,14 +63,6 @@ pub(super) struct Flush<O: Ordering> {
 }
 
 impl<O: Ordering> Flush<O> {
-    pub(super) fn waiting(&self) -> usize {
-        self.next.queue.waiting() + self.begun.as_ref().map_or(0, |chapter| chapter.queue.waiting())
-    }
-
-    pub(super) fn kept(&self) -> usize {
-        self.next.queue.kept().count() + self.begun.as_ref().map_or(0, |chapter| chapter.queue.kept().count())
-    }
-
     /// A newcomer has the state at the beginning of a view, from another member.
     pub(super) fn has_state(&mut self, newcomer: NodeId, boundary: Epoch) {
         if self.next.view.epoch() == boundary {
@@ -184,7 +174,6 @@ impl<O: Ordering, S: State> Member<O, S> {
             order: if begun.is_some() { tally.order() } else { Vec::new() },
             begun,
             missing: tally.holdings().map(|(node, _)| node).collect(),
-            is_complete: false,
             next: Chapter::new(&self.seat.plan, me, view.clone()),
             newcomers: newcomers.collect(),
         };
@@ -216,13 +205,12 @@ impl<O: Ordering, S: State> Member<O, S> {
 
     /// MC-11. Goes on with what it has, if that is still to be had.
     fn load(&mut self, boundary: Epoch, tally: &Tally<'_, O>, view: &View, out: &mut Effects<'_, Self>) {
-        let begun = match core::mem::replace(&mut self.footing, Footing::Loading(Loading::new(boundary))) {
-            Footing::Loading(loading) if loading.boundary == boundary => Some(loading),
-            Footing::Loading(_) | Footing::Firm(_) => None,
-        };
-        let mut loading = begun.unwrap_or_else(|| Loading::new(boundary));
-        loading.ask(tally.donors(boundary, view.epoch()).collect(), out);
-        self.footing = Footing::Loading(loading);
+        if !matches!(&self.footing, Footing::Loading(loading) if loading.boundary == boundary) {
+            self.footing = Footing::Loading(Loading::new(boundary));
+        }
+        if let Footing::Loading(loading) = &mut self.footing {
+            loading.ask(tally.donors(boundary, view.epoch()).collect(), out);
+        }
     }
 
     /// MC-8. A message that we lacked.
@@ -239,8 +227,7 @@ impl<O: Ordering, S: State> Member<O, S> {
     fn check_complete(&mut self, out: &mut Effects<'_, Self>) {
         let me = self.me();
         let Stage::Flushing(flush) = &mut self.stage else { return };
-        if !flush.is_complete && flush.begun.is_some() && flush.holds_all() {
-            flush.is_complete = true;
+        if flush.missing.contains(&me) && flush.begun.is_some() && flush.holds_all() {
             out.note("MC-9", format_args!("holds all that is left of the view before"));
             tell_all(flush.next.view.members(), Message::Complete, out);
             flush.missing.remove(&me);
@@ -346,7 +333,7 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
         let before = self.waiting();
         self.settle(view, reports, out);
         self.progress(out);
-        self.show_queue(before, out);
+        self.show_queue(before, None, out);
     }
 
     /// Its user hears what is said, until it has left or is out.

@@ -1,0 +1,65 @@
+//! What tests of pictures share: tales told by hand, tales that chance tells, and runs of the simulator.
+
+mod chance;
+mod hostile;
+mod markup;
+mod runs;
+mod tale;
+
+pub(crate) use chance::any_tale;
+pub(crate) use hostile::hostile;
+pub(crate) use markup::{check_layout, parsed};
+pub(crate) use runs::Contest;
+pub(crate) use tale::{Act, Tale, header};
+
+use quorate_core::{NodeId, Time};
+use quorate_draw::scene::Heading;
+use quorate_draw::sketch::{Options, Sketch};
+use quorate_draw::{Drawing, Scene, Window};
+use quorate_sim::role::Role;
+
+/// The node with this number.
+pub(crate) fn node(number: u32) -> NodeId {
+    NodeId::new(number).expect("nodes are numbered from 1")
+}
+
+/// So many milliseconds after the start.
+pub(crate) fn ms(millis: i64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+/// From one millisecond to another, all nodes.
+pub(crate) fn between(from: i64, to: i64) -> Window {
+    Window { from: Some(ms(from)), to: Some(ms(to)), nodes: std::collections::BTreeSet::new() }
+}
+
+/// What was run, in the words of mutual exclusion.
+pub(crate) fn heading(nodes: usize) -> Heading {
+    let roles = [(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
+    Heading {
+        algorithm: "told-by-hand".into(),
+        nodes,
+        detail: "seed 1".into(),
+        roles: roles.map(|(role, word)| (role, word.into())).into(),
+        rules: Vec::new(),
+    }
+}
+
+/// A sketch of a tale of so many nodes, or of a window of it.
+pub(crate) fn sketch(nodes: usize, window: Window) -> Sketch<String, String> {
+    let options = Options { window, most: 10_000, ..Options::default() };
+    Sketch::new(&header(nodes), heading(nodes), tale::stands, options)
+}
+
+/// The scene of a run that is short enough for one.
+pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(sketch: Sketch<C, E>) -> Scene {
+    match sketch.finish() {
+        Drawing::Scene(scene) => *scene,
+        Drawing::Overview(_) => panic!("a short run is a scene"),
+    }
+}
+
+/// The scene of what is told.
+pub(crate) fn scene_of(nodes: usize, window: Window, acts: &[Act]) -> Scene {
+    scene(Tale::to(sketch(nodes, window)).of(nodes).tell(acts))
+}

@@ -1,0 +1,147 @@
+//! Runs of the simulator: a contest for the critical section, with whatever goes wrong.
+
+use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
+use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
+use quorate_core::mutex::central::Central;
+use quorate_core::mutex::ricart_agrawala::RicartAgrawala;
+use quorate_core::mutex::{Command, Event};
+use quorate_core::wrap::{Reliable, Retransmission};
+use quorate_core::{Duration, Group, NodeId, Span, Time, WriteOf};
+use quorate_draw::Window;
+use quorate_draw::scene::Scene;
+use quorate_draw::sketch::{Options, Sketch};
+use quorate_lab::{FamilyLab, Mutex};
+use quorate_sim::moment::Observer;
+use quorate_sim::mutex::{Demand, Pattern, Requests};
+use quorate_sim::run::{Limits, run};
+use quorate_sim::settings::{Chance, Latency, TimedFault};
+use quorate_sim::world::Simulated;
+use quorate_sim::{Setup, Wire, World};
+use serde::Serialize;
+
+/// Nodes that all want in, and the world they do it in.
+#[derive(Clone)]
+pub(crate) struct Contest {
+    setup: Setup,
+    entries: u64,
+    faults: Vec<TimedFault>,
+}
+
+impl Contest {
+    /// A message takes from one to five milliseconds, and nothing is lost.
+    pub(crate) fn of(nodes: usize, entries: u64, seed: u64) -> Self {
+        let instant = Latency::Fixed(Duration::ZERO);
+        let latency = "uniform:1ms..5ms".parse().expect("a latency");
+        let wire = Wire { latency, loss: Chance::NEVER, duplicate: Chance::NEVER, fifo: false };
+        Self { setup: Setup { nodes, seed, wire, processing: instant, sync: instant }, entries, faults: Vec::new() }
+    }
+
+    /// One in which everything goes wrong at least once, for algorithms over reliable links.
+    pub(crate) fn trouble(seed: u64) -> Self {
+        let contest = Self::of(3, 3, seed).loss("0.1").duplicate("0.1");
+        contest.fault("cut 1 | 2,3 at 12ms for 20ms").fault("pause 2 at 3ms for 4ms").fault("crash 3 at 60ms for 10ms")
+    }
+
+    pub(crate) fn loss(mut self, chance: &str) -> Self {
+        self.setup.wire.loss = chance.parse().expect("a chance");
+        self
+    }
+
+    pub(crate) fn duplicate(mut self, chance: &str) -> Self {
+        self.setup.wire.duplicate = chance.parse().expect("a chance");
+        self
+    }
+
+    pub(crate) fn fault(mut self, fault: &str) -> Self {
+        self.faults.push(fault.parse().expect("a fault"));
+        self
+    }
+
+    /// What an observer makes of Ricart and Agrawala's algorithm.
+    pub(crate) fn ricart_agrawala<O: Observer<Command, Event>>(&self, observer: O) -> O {
+        let group = Group::of_size(self.setup.nodes);
+        self.watched(move |me| RicartAgrawala::new(me, group.clone()), observer)
+    }
+
+    /// The same over links that lose and repeat.
+    pub(crate) fn reliable<O: Observer<Command, Event>>(&self, observer: O) -> O {
+        let group = Group::of_size(self.setup.nodes);
+        let (first, longest) = (Span::between(ms(15), ms(20)), ms(60));
+        let make =
+            move |me| Reliable::new(me, RicartAgrawala::new(me, group.clone()), Retransmission { first, longest });
+        self.watched(make, observer)
+    }
+
+    /// What an observer makes of the coordinator's algorithm.
+    pub(crate) fn central<O: Observer<Command, Event>>(&self, observer: O) -> O {
+        let group = Group::of_size(self.setup.nodes);
+        self.watched(move |me| Central::new(me, group.clone()), observer)
+    }
+
+    /// What an observer makes of each algorithm that is wrong on purpose, one after the other.
+    pub(crate) fn fixtures<O: Observer<Command, Event>>(&self, mut observer: impl FnMut() -> O) -> Vec<O> {
+        let group = Group::of_size(self.setup.nodes);
+        let flaws = [Flaw::BareReplies, Flaw::ClockOnly, Flaw::NodeOnly, Flaw::FirstOnly];
+        let mut watched = Vec::new();
+        for flaw in flaws {
+            let group = group.clone();
+            watched.push(self.watched(move |me| RicartAgrawala1981::new(me, group.clone(), flaw), observer()));
+        }
+        let copies = [(); 5].map(|()| group.clone());
+        let [embrace, favourite, forgetful, lease, slip] = copies;
+        watched.push(self.watched(move |me| Asking::Embrace.node(me, embrace.clone()), observer()));
+        watched.push(self.watched(move |me| Favour::Favourite.node(me, favourite.clone()), observer()));
+        watched.push(self.watched(move |me| Memory::Forgetful.node(me, forgetful.clone()), observer()));
+        watched.push(self.watched(move |me| Margin::Tick.node(me, lease.clone()), observer()));
+        watched.push(self.watched(move |me| Care::Slip.node(me, slip.clone()), observer()));
+        watched
+    }
+
+    /// A sketch of it, or of a window of it.
+    pub(crate) fn sketch(&self, name: &str, window: Window) -> Sketch<Command, Event> {
+        let nodes = self.setup.nodes;
+        let mut heading = super::heading(nodes);
+        heading.algorithm = name.into();
+        heading.detail = format!("seed {}", self.setup.seed);
+        let options = Options { window, most: 10_000, ..Options::default() };
+        Sketch::new(&super::header(nodes), heading, Mutex::stands, options)
+    }
+
+    /// The scene of Ricart and Agrawala's algorithm.
+    pub(crate) fn scene(&self) -> Scene {
+        super::scene(self.ricart_agrawala(self.sketch("ricart-agrawala", Window::default())))
+    }
+
+    fn watched<P, O>(&self, make: impl Fn(NodeId) -> P + 'static, observer: O) -> O
+    where
+        P: Simulated<Command = Command, Event = Event>,
+        WriteOf<P>: Serialize,
+        O: Observer<Command, Event>,
+    {
+        let mut world = World::new(&self.setup, make, observer);
+        for fault in &self.faults {
+            world.schedule(fault.clone());
+        }
+        world.start();
+        let hold = Latency::Fixed(ms(5));
+        let demand = Demand {
+            pattern: Pattern::All,
+            entries: self.entries,
+            requesters: Group::of_size(self.setup.nodes).iter().collect(),
+            hold,
+            think: Latency::Fixed(Duration::ZERO),
+            tries: Chance::NEVER,
+            cancels: Chance::NEVER,
+            readers: Chance::NEVER,
+            typical: ms(3),
+        };
+        let mut users = Requests::new(self.setup.nodes, self.setup.seed, demand);
+        let limits = Limits { until: Some(Time::ZERO + ms(500)), events: 5_000, settle: ms(1), patience: ms(300) };
+        run(&mut world, &mut users, limits);
+        world.into_observer()
+    }
+}
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}

@@ -1,0 +1,12 @@
+//! Pictures: what is drawn, that every notation takes it, and that no journal breaks it.
+
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+mod mermaid;
+mod overview;
+mod queues;
+mod shiviz;
+mod svg;
+mod terminal;
+mod views;

@@ -1,0 +1,180 @@
+//! Hold-back queues in pictures: what waits is to be seen for as long as it waits, and what does not wait is not.
+
+use crate::common::{Act, any_tale, between, check_layout, header, ms, parsed, scene_of, sketch};
+use expect_test::{expect, expect_file};
+use proptest::prelude::proptest;
+use quorate_draw::scene::Queue;
+use quorate_draw::svg::{self, Clocks, Notes};
+use quorate_draw::terminal::{Options, draw, plain};
+use quorate_draw::{Scene, Window, mermaid};
+use quorate_sim::journal::{Journal, Lines};
+
+fn rule(rule: &str, text: &str) -> Act {
+    Act::Rule(rule.into(), text.into())
+}
+
+fn told(text: &str) -> Act {
+    Act::Emit(text.into())
+}
+
+fn queue(count: usize, names: &str) -> Act {
+    Act::Queue(count, names.into())
+}
+
+/// The example of vector clocks: node 2 answers what node 1 said, and the answer is at node 3 first.
+fn example() -> Vec<Act> {
+    let acts = [
+        vec![Act::Wait(1), Act::Command(1, "send \"m0\"".into()), told("sends 1#1"), told("DELIVERS 1#1 \"m0\"")],
+        // Under way now: to 2, to 3.
+        vec![Act::Letter("1#1 (1,0,0)".into()), Act::Wait(4), Act::Deliver(0)],
+        vec![rule("CA-2", "delivers 1#1: (0,0,0) becomes (1,0,0)"), told("DELIVERS 1#1 \"m0\"")],
+        vec![Act::Wait(2), Act::Command(2, "send \"m1\"".into()), told("sends 2#1"), told("DELIVERS 2#1 \"m1\"")],
+        // Under way now: the first to 3, the second to 1 and to 3.
+        vec![Act::Letter("2#1 (1,1,0)".into()), Act::Wait(4), Act::Deliver(2)],
+        vec![rule("CA-1", "2#1 waits: (0,0,0) lacks 1#1"), queue(1, "2#1")],
+        vec![Act::Wait(1), Act::Deliver(1), told("DELIVERS 2#1 \"m1\"")],
+        vec![Act::Wait(4), Act::Deliver(0)],
+        vec![rule("CA-2", "delivers 1#1: (0,0,0) becomes (1,0,0)"), told("DELIVERS 1#1 \"m0\"")],
+        vec![rule("CA-2", "delivers 2#1: (1,0,0) becomes (1,1,0)"), told("DELIVERS 2#1 \"m1\""), queue(0, "")],
+        vec![Act::Wait(2)],
+    ];
+    acts.concat()
+}
+
+/// What waits at each node, from which millisecond to which.
+fn waits(scene: &Scene) -> Vec<(usize, String, i64, i64)> {
+    let millis = |queue: &Queue| [queue.from, queue.to].map(|place| place.time.nanos() / 1_000_000);
+    let lane = |lane: &quorate_draw::scene::Lane| {
+        let node = lane.node.index() + 1;
+        let queue = move |queue: &Queue| (node, queue.names.join(", "), millis(queue)[0], millis(queue)[1]);
+        lane.queues.iter().map(queue).collect::<Vec<_>>()
+    };
+    scene.lanes.iter().flat_map(lane).collect()
+}
+
+fn names(svg: &str) -> Vec<String> {
+    let (_, texts) = parsed(svg);
+    texts.into_iter().filter(|text| text.class == "chip-name").map(|text| text.text).collect()
+}
+
+#[test]
+fn the_example_of_vector_clocks_shows_what_waits() {
+    let scene = scene_of(3, Window::default(), &example());
+    assert_eq!(waits(&scene), [(3, "2#1".into(), 11, 16)]);
+    let svg = svg::draw_scene(&scene, &svg::Options::default());
+    check_layout(&svg, "the example");
+    assert_eq!(names(&svg), ["2#1"]);
+    for text in [">1#1 (1,0,0)<", ">2#1 (1,1,0)<", ">held back<", "node 3 holds back 2#1, from 11.000 ms to 16.000 ms"]
+    {
+        assert!(svg.contains(text), "{text} is missing");
+    }
+    expect_file!["queues/vector_clocks.svg"].assert_eq(&svg);
+}
+
+#[test]
+fn a_terminal_and_a_sequence_diagram_tell_of_what_waits() {
+    let scene = scene_of(3, Window::default(), &example());
+    let text = draw(&scene, &Options { width: Some(140) }, &plain);
+    assert!(text.contains("holds back 2#1") && text.contains("holds back nothing"), "{text}");
+    assert!(text.contains("2#1 (1,1,0)"), "{text}");
+    let text = mermaid::draw(&scene);
+    let lines: Vec<_> = text.lines().filter(|line| line.contains("n2->>") || line.contains("holds")).collect();
+    expect![[r#"
+        [
+            "    n2->>n3: 2#35;1 (1,1,0)",
+            "    Note over n3: 11.000 ms · CA-1 2#35;1 waits: (0,0,0) lacks<br/>1#35;1<br/>holds back 2#35;1",
+            "    n2->>n1: 2#35;1 (1,1,0)",
+            "    Note over n3: 16.000 ms · CA-2 delivers 1#35;1: (0,0,0)<br/>becomes (1,0,0)<br/>DELIVERS 1#35;1 #34;m0#34;<br/>CA-2 delivers 2#35;1: (1,0,0) becomes (1,1,0)<br/>DELIVERS 2#35;1 #34;m1#34;<br/>holds back nothing",
+        ]
+    "#]].assert_debug_eq(&lines);
+}
+
+#[test]
+fn what_is_delivered_as_it_comes_never_waits() {
+    let acts = [Act::Timer(1), queue(1, "2#1"), told("DELIVERS 2#1"), queue(0, ""), Act::Wait(3), Act::Timer(2)];
+    let scene = scene_of(3, Window::default(), &acts);
+    assert_eq!(waits(&scene), []);
+    assert!(!svg::draw_scene(&scene, &svg::Options::default()).contains("tray"), "not even a style");
+}
+
+#[test]
+fn a_queue_changes_ends_with_its_node_and_goes_over_the_edges() {
+    let acts = [
+        vec![Act::Wait(1), Act::Timer(1), queue(1, "2#1"), Act::Timer(2), queue(1, "3#9")],
+        vec![Act::Wait(4), Act::Timer(1), queue(2, "2#1, 3#1"), Act::Wait(5), Act::Timer(3), told("y"), Act::Wait(5)],
+        vec![Act::Crash(1), Act::Wait(5), Act::Start(1, 1), told("is back"), Act::Wait(5), Act::Timer(3), told("x")],
+    ];
+    let acts = acts.concat();
+    let whole = scene_of(3, Window::default(), &acts);
+    let (first, second) = ((1, "2#1".to_owned(), 1, 5), (1, "2#1, 3#1".to_owned(), 5, 15));
+    assert_eq!(waits(&whole), [first, second, (2, "3#9".into(), 1, 25)]);
+    // What began before the window is told within it.
+    let part = scene_of(3, between(7, 20), &acts);
+    assert_eq!(waits(&part), [(1, "2#1, 3#1".into(), 7, 15), (2, "3#9".into(), 7, 20)]);
+    assert_eq!(part.lanes[0].queues[0].from.time, ms(7));
+    for scene in [&whole, &part] {
+        check_layout(&svg::draw_scene(scene, &svg::Options::default()), "queues over the edges");
+    }
+    assert_eq!(names(&svg::draw_scene(&part, &svg::Options::default())), ["2#1", "3#1", "3#9"]);
+}
+
+/// A long run in several rows, in which something waits from row to row.
+#[test]
+fn every_row_tells_what_waits() {
+    let mut acts = vec![Act::Wait(1), Act::Timer(1), queue(1, "3#1")];
+    for round in 0..40 {
+        acts.extend([Act::Wait(2), Act::Command(2, format!("send {round}")), told("sends"), Act::Letter("2#7".into())]);
+        acts.extend([Act::Wait(1), Act::Deliver(0), Act::Deliver(0)]);
+    }
+    let scene = scene_of(3, Window::default(), &acts);
+    let svg = svg::draw_scene(&scene, &svg::Options::default());
+    check_layout(&svg, "rows");
+    let rows = svg.matches(">time in ms<").count();
+    assert!(rows > 2, "{rows} rows");
+    assert_eq!(names(&svg), vec!["3#1"; rows]);
+}
+
+#[test]
+fn many_that_wait_are_counted_where_there_is_no_room() {
+    let many: Vec<String> = (1..=30).map(|number| format!("2#{number}")).collect();
+    let acts = [
+        vec![Act::Wait(1), Act::Timer(1), queue(30, &many.join(", ")), Act::Wait(2)],
+        vec![Act::Timer(1), queue(1, "2#1"), Act::Wait(2), Act::Timer(1), queue(0, "")],
+    ];
+    let scene = scene_of(3, Window::default(), &acts.concat());
+    let [first, _] = &scene.lanes[0].queues[..] else { panic!("two queues") };
+    assert_eq!((first.count, first.names.len()), (30, 12), "memory does not grow with the queue");
+    let svg = svg::draw_scene(&scene, &svg::Options::default());
+    check_layout(&svg, "many");
+    let names = names(&svg);
+    let shown = names.iter().filter(|name| name.contains('#')).count() - 1;
+    assert!(names.contains(&format!("+{}", 30 - shown)) || names.contains(&"30".to_owned()), "{names:?}");
+}
+
+/// What a message is called and what waits is in the journal: a picture of that is the same.
+#[test]
+fn a_journal_draws_the_same_picture() {
+    let mut bytes = Vec::new();
+    crate::common::Tale::to(Lines::new(&header(3))).tell(&example()).pour(&mut bytes).unwrap();
+    assert!(String::from_utf8_lossy(&bytes).contains(r#""kind":"letter","label":"1#1 (1,0,0)","#));
+    let mut read = sketch(3, Window::default());
+    Journal::open(&bytes[..]).unwrap().show_all::<String, String>(&mut read).unwrap();
+    let options = svg::Options::default();
+    let drawn = scene_of(3, Window::default(), &example());
+    assert_eq!(svg::draw_scene(&crate::common::scene(read), &options), svg::draw_scene(&drawn, &options));
+}
+
+proptest! {
+    /// Whatever a journal calls what waits, no tray is without a place and no picture breaks.
+    #[test]
+    fn any_tale_with_queues_can_be_drawn(acts in any_tale(3)) {
+        let scene = scene_of(3, Window::default(), &acts);
+        for queue in scene.lanes.iter().flat_map(|lane| &lane.queues) {
+            assert!(queue.count > 0 && queue.from.order <= queue.to.order);
+        }
+        for notes in [Notes::Auto, Notes::None] {
+            let options = svg::Options { notes, clocks: Clocks::Vector, ..svg::Options::default() };
+            parsed(&svg::draw_scene(&scene, &options));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Logs for ShiViz: as they read, that ShiViz takes them, and that their clocks tell what happened before what.
+
+mod grammar;
+mod oracle;
+
+use crate::common::{Act, Contest, Tale, any_tale, between, header, hostile, node};
+use expect_test::expect;
+use grammar::{Event, parse};
+use oracle::Oracle;
+use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
+use quorate_core::Class;
+use quorate_draw::Window;
+use quorate_draw::shiviz::Shiviz;
+use quorate_sim::moment::Loss;
+use std::io::{self, Write};
+
+/// The log of what is told in a group of four.
+fn log_of(window: Window, acts: &[Act]) -> (String, u64) {
+    let mut bytes = Vec::new();
+    let events = Tale::to(Shiviz::new(&mut bytes, &header(4), window)).of(4).tell(acts).finish().unwrap();
+    (String::from_utf8(bytes).unwrap(), events)
+}
+
+fn accepted(log: &str) -> Vec<Event> {
+    parse(log).unwrap_or_else(|error| panic!("{error}\n{log}"))
+}
+
+fn send(to: u32, kind: &str) -> Act {
+    Act::Send(to, kind.into(), Class::Algorithm)
+}
+
+#[test]
+fn three_want_in_at_once() {
+    let mut bytes = Vec::new();
+    let log = Contest::of(3, 2, 1).ricart_agrawala(Shiviz::new(&mut bytes, &header(3), Window::default()));
+    assert_eq!(log.finish().unwrap(), 12);
+    expect![[r#"
+        (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
+
+        n1 {"n1":1}
+        0.000 acquire · RA-1 asks everyone with (1, 1) · request → 2,3
+        n2 {"n2":1}
+        0.000 acquire · RA-1 asks everyone with (1, 2) · request → 1,3
+        n3 {"n1":1,"n3":1}
+        1.203 request from 1 · RA-2 lets (1, 1) pass · reply → 1
+        n3 {"n1":1,"n2":1,"n3":2}
+        1.402 request from 2 · RA-2 lets (1, 2) pass · reply → 2
+        n1 {"n1":2,"n2":1}
+        3.235 request from 2 · RA-2 defers (1, 2): ours (1, 1) goes first
+        n2 {"n1":1,"n2":2,"n3":2}
+        3.780 reply from 3
+        n2 {"n1":1,"n2":3,"n3":2}
+        4.407 request from 1 · RA-2 lets (1, 1) pass · reply → 1
+        n1 {"n1":3,"n2":1,"n3":1}
+        6.060 reply from 3
+        n1 {"n1":4,"n2":3,"n3":2}
+        8.969 reply from 2 · RA-3 has every reply to (1, 1) · ENTERS (fence 0.1)
+        n1 {"n1":5,"n2":3,"n3":2}
+        13.969 release · LEAVES · RA-4 lets (1, 2) pass at last · reply → 2
+        n2 {"n1":5,"n2":4,"n3":2}
+        17.699 reply from 1 · RA-3 has every reply to (1, 2) · ENTERS (fence 0.2)
+        n2 {"n1":5,"n2":5,"n3":2}
+        22.699 release · LEAVES
+    "#]]
+    .assert_eq(&String::from_utf8(bytes).unwrap());
+}
+
+#[test]
+fn the_world_hears_what_is_lost_and_its_blows_are_events_of_whom_they_hit() {
+    let acts = [
+        Act::Command(1, "ask".into()),
+        send(2, "request"),
+        Act::Parcel(3, "frame".into(), 0),
+        Act::Wait(1),
+        Act::Crash(2),
+        Act::Lose(1, Loss::Chance),
+        Act::Lose(0, Loss::Down),
+        Act::Wait(1),
+        Act::Start(2, 1),
+        Act::Change("cut 1 | 2,3,4".into()),
+    ];
+    let (log, _) = log_of(Window::default(), &acts);
+    accepted(&log);
+    expect![[r#"
+        (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
+
+        n1 {"n1":1}
+        0.000 ask · request → 2 · frame → 3
+        n2 {"n2":1}
+        1.000 node 2 crashes
+        world {"n1":1,"world":1}
+        1.000 message 1.2 to 3: lost on the way
+        world {"n1":1,"world":2}
+        1.000 message 1.1 to 2: its receiver is down
+        n2 {"n2":2}
+        2.000 starts again (life 1)
+        world {"n1":1,"world":3}
+        2.000 cut 1 | 2,3,4
+    "#]]
+    .assert_eq(&log);
+}
+
+#[test]
+fn in_a_window_everyone_counts_from_its_beginning_and_hears_through_those_who_are_not_shown() {
+    let acts = [
+        Act::Command(1, "early".into()),
+        send(2, "old"),
+        Act::Wait(10),
+        Act::Deliver(0),
+        Act::Command(1, "ask".into()),
+        send(2, "request"),
+        Act::Wait(1),
+        Act::Deliver(0),
+        send(3, "onwards"),
+        Act::Wait(1),
+        Act::Deliver(0),
+        Act::Wait(10),
+        Act::Command(3, "late".into()),
+    ];
+    let window = Window { nodes: [node(1), node(3)].into(), ..between(5, 15) };
+    let (log, _) = log_of(window, &acts);
+    accepted(&log);
+    expect![[r#"
+        (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
+
+        n1 {"n1":1}
+        10.000 ask · request → 2
+        n3 {"n1":1,"n3":1}
+        12.000 onwards from 2
+    "#]]
+    .assert_eq(&log);
+}
+
+#[test]
+fn what_comes_of_one_step_knows_all_that_was_heard_in_it() {
+    // The second frame comes first and is held back; the first one then hands both on, and is answered in between.
+    let acts = [
+        Act::Command(1, "first".into()),
+        Act::Parcel(2, "frame".into(), 0),
+        Act::Command(1, "second".into()),
+        Act::Parcel(2, "frame".into(), 1),
+        Act::Hold(1),
+        Act::Deliver(0),
+        send(3, "answer"),
+        Act::Hand(1, 1),
+        Act::Deliver(0),
+    ];
+    let events = accepted(&log_of(Window::default(), &acts).0);
+    assert_eq!(events.last().unwrap().clock.get("n1"), Some(&2));
+}
+
+#[test]
+fn runs_of_every_algorithm_that_is_wrong_on_purpose_are_accepted() {
+    let windows = || [Window::default(), between(3, 20), Window { nodes: [node(1), node(3)].into(), ..between(2, 70) }];
+    for seed in 1..4 {
+        for window in windows() {
+            let contest = Contest::of(3, 4, seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
+            for log in contest.fixtures(|| Shiviz::new(Shared::default(), &header(3), window.clone())) {
+                assert!(log.finish().unwrap() > 0);
+            }
+            let mut bytes = Vec::new();
+            Contest::trouble(seed).reliable(Shiviz::new(&mut bytes, &header(3), window)).finish().unwrap();
+            accepted(std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+}
+
+/// Takes a log and reads it as ShiViz does when it is complete.
+#[derive(Default)]
+struct Shared(Vec<u8>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        accepted(std::str::from_utf8(&self.0).unwrap());
+        Ok(())
+    }
+}
+
+/// A disk that is full after so many bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_is_told_at_the_end() {
+    for room in [0, 80, 200] {
+        let log = Contest::of(3, 2, 1).ricart_agrawala(Shiviz::new(Full(room), &header(3), Window::default()));
+        assert_eq!(log.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
+}
+
+#[test]
+fn a_node_that_the_header_does_not_know_is_nobody() {
+    let acts =
+        [Act::Command(5, "ask".into()), send(1, "x"), Act::Crash(5), Act::Deliver(0), Act::Command(1, "ask".into())];
+    let (log, events) = log_of(Window::default(), &acts);
+    assert_eq!(events, 2, "{log}");
+    assert!(accepted(&log).iter().all(|event| event.host == "n1"));
+}
+
+#[test]
+fn the_rules_of_the_tests_refuse_what_shiviz_refuses() {
+    let head = "(?<host>\\S*) (?<clock>{.*})\\n(?<time>\\S*) (?<event>.*)\n\n";
+    let refused = [
+        "",
+        "n1 {\"n1\":2}\n0 late\n",
+        "n1 {\"n1\":1}\n0 x\nn1 {\"n1\":3}\n0 a jump\n",
+        "n1 {\"n2\":1}\n0 not of itself\n",
+        "n1 {\"n1\":1,\"n2\":1}\n0 of nobody\n",
+        "n1 {\"n1\":1}\nx\n",
+        "n1 {\"n1\":1\n0 no clock\n",
+        "n1 {\"n1\":1}\n0 x\nforged\n",
+        "n1 {\"n1\":1}\n0 x\nn2 {\"n1\":1,\"n2\":1}\n0 x\nn3 {\"n2\":1,\"n3\":1}\n0 not closed\n",
+    ];
+    for log in refused {
+        assert!(parse(&format!("{head}{log}")).is_err(), "{log:?}");
+    }
+    assert!(parse("n1 {\"n1\":1}\n0 x\n").is_err(), "without the expression");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_journal_makes_a_log_that_shiviz_refuses(acts in any_tale(4), from in -2..20i64, length in 0..60i64, some: bool) {
+        let nodes = if some { vec![node(2), node(3)] } else { Vec::new() };
+        let (log, events) = log_of(Window { nodes: nodes.into_iter().collect(), ..between(from, from + length) }, &acts);
+        if events > 0 {
+            let parsed = parse(&log);
+            prop_assert!(parsed.is_ok(), "{:?}\n{log}", parsed.err());
+            prop_assert_eq!(parsed.unwrap().len() as u64, events, "{}", log);
+        }
+    }
+
+    #[test]
+    fn a_text_is_seen_as_it_is(text in hostile(), rule in hostile()) {
+        let acts = [Act::Command(1, text), Act::Rule("R-1".into(), rule), Act::Wait(1), Act::Command(2, "ask".into())];
+        let (log, _) = log_of(Window::default(), &acts);
+        let events = accepted(&log);
+        prop_assert_eq!(events.len(), 2, "{}", log);
+        let scene = crate::common::scene_of(4, Window::default(), &acts);
+        let (step, rule) = (&scene.steps[0], &scene.steps[0].rules[0]);
+        let told = format!("{} · {} {}", step.input, rule.0, rule.1);
+        prop_assert_eq!(events[0].text.trim(), told.trim());
+        prop_assert_eq!(&events[1].time, "1.000");
+    }
+
+    #[test]
+    fn the_clocks_are_what_happened_before(acts in any_tale(4), from in -2..12i64, length in 0..60i64, some: bool) {
+        // Of frames and parcels the oracle knows nothing.
+        let is_bare = |act: &Act| !matches!(act, Act::Parcel(..) | Act::Hand(..));
+        let acts: Vec<_> = acts.into_iter().filter(is_bare).collect();
+        let nodes = if some { vec![node(2), node(3)] } else { Vec::new() };
+        let window = Window { nodes: nodes.into_iter().collect(), ..between(from, from + length) };
+        let expected = Tale::to(Oracle::new(window.clone())).of(4).tell(&acts).expected();
+        let (log, events) = log_of(window, &acts);
+        prop_assert_eq!(expected.len() as u64, events, "{}", log);
+        if events > 0 {
+            let clocks: Vec<_> = accepted(&log).into_iter().map(|event| (event.host, event.clock)).collect();
+            prop_assert_eq!(expected, clocks, "{}", log);
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Space-time diagrams: what is drawn is there, is text, and is in nobody's way.
+
+use crate::common::{check_layout, parsed};
+use quorate_core::{NodeId, Time};
+use quorate_draw::Window;
+use quorate_draw::scene::{Arrow, Breach, Head, Heading, Scene, Step, Tail};
+use quorate_draw::sketch::{Drawing, Options, Sketch};
+use quorate_draw::style::Theme;
+use quorate_draw::svg::{self, Clocks, Notes};
+use quorate_lab::mutex::ViewSettings;
+use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec, experiment};
+use quorate_sim::journal::Journal;
+use quorate_sim::moment::Moment;
+use quorate_sim::role::Role;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// A run of this experiment as a drawing.
+fn drawn<F: FamilyLab>(spec: &Spec<F>, options: Options) -> Drawing {
+    let header = experiment::header(spec).unwrap();
+    let roles = F::ROLES.iter().map(|(role, words)| (*role, (*words).to_owned())).collect();
+    let heading = Heading { algorithm: spec.algorithm.clone(), nodes: spec.nodes, roles, ..Heading::default() };
+    let sketch = Sketch::<F::Command, F::Event>::new(&header, heading, F::stands, options);
+    let (_, sketch) = experiment::run_with(spec, std::io::sink(), sketch).unwrap();
+    sketch.finish()
+}
+
+fn scene(drawing: &Drawing) -> &Scene {
+    match drawing {
+        Drawing::Scene(scene) => scene,
+        Drawing::Overview(_) => panic!("too much for a scene"),
+    }
+}
+
+/// Runs in which everything goes wrong that can.
+fn rough(seed: u64) -> Spec<Mutex> {
+    let mut spec = Spec::<Mutex>::new("ricart-agrawala");
+    spec.seed = seed;
+    spec.loss = "0.1".parse().unwrap();
+    spec.duplicate = "0.1".parse().unwrap();
+    spec.settings.entries = 4;
+    spec.faults = vec![
+        "cut 1 | 2,3 at 4ms for 9ms".parse().unwrap(),
+        "pause 2 at 20ms for 8ms".parse().unwrap(),
+        "link 1 > 3 latency fixed:9ms at 2ms for 20ms".parse().unwrap(),
+        "crash 3 at 60ms".parse().unwrap(),
+    ];
+    spec.until = Some("90ms".parse().unwrap());
+    spec
+}
+
+#[test]
+fn no_text_lies_on_another_and_nothing_is_cut_off() {
+    for seed in 1..=12 {
+        let drawing = drawn(&rough(seed), Options::default());
+        for clocks in [Clocks::None, Clocks::Logical, Clocks::Vector, Clocks::Both] {
+            for notes in [Notes::Auto, Notes::Full, Notes::Names, Notes::None] {
+                let options = svg::Options { clocks, notes, ..svg::Options::default() };
+                check_layout(&svg::draw(&drawing, &options), &format!("seed {seed}, {clocks:?}, {notes:?}"));
+            }
+        }
+    }
+}
+
+/// Members fall, stand still and are cut off, with leases that are short enough for a picture.
+fn in_views(seed: u64, fault: &str) -> Spec<Mutex> {
+    let mut spec = Spec::<Mutex>::new("token-request");
+    spec.nodes = 4;
+    spec.seed = seed;
+    spec.settings.entries = 4;
+    let (lease, keepalive) = ("30ms".parse().unwrap(), "6ms".parse().unwrap());
+    spec.settings.views = Some(ViewSettings { lease, keepalive, ..ViewSettings::default() });
+    spec.faults = vec![fault.parse().unwrap()];
+    spec.until = Some("150ms".parse().unwrap());
+    spec
+}
+
+const VIEW_FAULTS: [&str; 4] =
+    ["crash 2 at 9ms", "pause 1 at 5ms for 70ms", "cut 1,2 | 3,4 at 9ms for 60ms", "crash 3 at 9ms for 20ms"];
+
+#[test]
+fn no_text_lies_on_another_in_views_either() {
+    for (seed, fault) in (1..=8).zip(VIEW_FAULTS.iter().cycle()) {
+        let drawing = drawn(&in_views(seed, fault), Options::default());
+        for width in [700, svg::USUAL_WIDTH] {
+            let svg = svg::draw(&drawing, &svg::Options { width, ..svg::Options::default() });
+            check_layout(&svg, &format!("seed {seed}, {fault}, {width}"));
+            assert!(svg.contains("view 1: 1,2,3,4"), "seed {seed}, {fault}");
+        }
+    }
+}
+
+#[test]
+fn every_family_can_be_drawn() {
+    let mut election = Spec::<Election>::new("raft");
+    election.nodes = 5;
+    election.faults = vec!["crash 1 at 5ms for 300ms".parse().unwrap()];
+    check_layout(
+        &svg::draw(&drawn(&election, Options { most: 4_000, ..Options::default() }), &svg::Options::default()),
+        "raft",
+    );
+    let window = Window { to: Some(Time::from_nanos(200_000_000)), ..Window::default() };
+    let replica = Spec::<Replica>::new("replica");
+    check_layout(
+        &svg::draw(&drawn(&replica, Options { window, ..Options::default() }), &svg::Options::default()),
+        "replica",
+    );
+    let central = Spec::<Mutex>::new("central");
+    check_layout(&svg::draw(&drawn(&central, Options::default()), &svg::Options::default()), "central");
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let bytes = || svg::draw(&drawn(&rough(3), Options::default()), &svg::Options::default());
+    assert_eq!(bytes(), bytes());
+}
+
+#[test]
+fn everything_that_goes_wrong_is_to_be_seen() {
+    let drawing = drawn(&rough(5), Options::default());
+    let svg = svg::draw(&drawing, &svg::Options::default());
+    let (_, texts) = parsed(&svg);
+    let told = |wanted: &str| texts.iter().any(|text| text.text.contains(wanted));
+    for wanted in ["cut 1 | 2,3", "link 1 > 3", "pause", "goes on", "crash", "never arrives", "sent again", "inside"] {
+        assert!(told(wanted), "no '{wanted}'");
+    }
+}
+
+/// A window shows what a whole picture shows of that time: the same steps in the same roles.
+#[test]
+fn a_window_is_a_part_of_the_whole() {
+    for seed in 1..=8 {
+        let whole = drawn(&rough(seed), Options::default());
+        let whole = scene(&whole);
+        let (from, to) = (Time::from_nanos(6_000_000), Time::from_nanos(40_000_000));
+        let nodes = BTreeSet::from([NodeId::new(1).unwrap(), NodeId::new(3).unwrap()]);
+        let window = Window { from: Some(from), to: Some(to), nodes: nodes.clone() };
+        let part = drawn(&rough(seed), Options { window, ..Options::default() });
+        let part = scene(&part);
+        let lines = |scene: &Scene| -> Vec<(u64, String, Role, u64)> {
+            let shown = scene.steps.iter().filter(|step| (from..=to).contains(&step.place.time));
+            let node = |lane: usize| scene.lanes[lane].node;
+            let shown = shown.filter(|step| nodes.contains(&node(step.lane)));
+            shown.map(|step| (step.line, step.input.clone(), step.role, step.logical)).collect()
+        };
+        assert_eq!(lines(whole), lines(part));
+        assert_eq!(part.lanes.iter().map(|lane| lane.node).collect::<BTreeSet<_>>(), nodes);
+        assert!(part.beyond.before > 0 && part.beyond.after > 0);
+        check_layout(&svg::draw_scene(part, &svg::Options::default()), "a window");
+    }
+}
+
+/// Spans follow each other without gaps, and arrows lead from earlier steps to later ones.
+#[test]
+fn a_scene_hangs_together() {
+    for seed in 1..=40 {
+        let drawing = drawn(&rough(seed), Options::default());
+        let scene = scene(&drawing);
+        for lane in &scene.lanes {
+            for pair in lane.spans.windows(2) {
+                assert_eq!(pair[0].to, pair[1].from);
+                assert_ne!(pair[0].role, pair[1].role);
+            }
+        }
+        for (tail, head, arrow) in arrows(scene) {
+            assert!(tail.place < head.place);
+            assert_eq!((tail.lane, head.lane), (arrow.from, arrow.to));
+        }
+    }
+}
+
+/// The messages whose both ends are shown.
+fn arrows(scene: &Scene) -> impl Iterator<Item = (&Step, &Step, &Arrow)> {
+    scene.arrows.iter().filter_map(|arrow| match (arrow.tail, arrow.head) {
+        (Tail::Step(tail), Head::Step(head)) => Some((&scene.steps[tail], &scene.steps[head], arrow)),
+        (_, _) => None,
+    })
+}
+
+/// Behind bare links every message tells its receiver what its sender knew. The first thing anybody does is the first step.
+#[test]
+fn clocks_grow_along_every_message() {
+    for seed in 1..=20 {
+        let mut spec = Spec::<Mutex>::new("ricart-agrawala");
+        spec.seed = seed;
+        let drawing = drawn(&spec, Options::default());
+        let scene = scene(&drawing);
+        for (tail, head, _) in arrows(scene) {
+            assert!(tail.logical < head.logical);
+            let (before, after) = (tail.vector.as_ref().unwrap(), head.vector.as_ref().unwrap());
+            assert!(before.iter().zip(after).all(|(before, after)| before <= after) && before != after);
+        }
+        let first = &scene.steps[0];
+        assert_eq!((first.logical, first.vector.as_ref().unwrap().iter().sum::<u64>()), (1, 1));
+    }
+}
+
+/// Of two copies, one arrives and the other is lost: both are told.
+#[test]
+fn a_copy_that_is_lost_leaves_the_one_that_arrived() {
+    let journal = concat!(
+        r#"{"journal":1,"algorithm":"a","family":"f","nodes":2,"seed":7,"run":null}"#,
+        "\n",
+        r#"{"time":0,"node":1,"input":{"command":1},"effects":[{"send":{"id":"1.1","to":2,"kind":"k","bytes":3,"body":1}}]}"#,
+        "\n",
+        r#"{"time":1,"world":{"duplicated":{"id":"1.1"}}}"#,
+        "\n",
+        r#"{"time":5,"node":2,"input":{"message":{"id":"1.1","kind":"k"}},"effects":[]}"#,
+        "\n",
+        r#"{"time":6,"world":{"lost":{"id":"1.1","to":2,"why":"cut"}}}"#,
+        "\n",
+    );
+    let drawing = read(journal, "a");
+    let ends: Vec<_> = scene(&drawing).arrows.iter().map(|arrow| (arrow.copy, arrow.head)).collect();
+    assert!(matches!(ends[..], [(false, Head::Step(1)), (true, Head::Lost { .. })]), "{ends:?}");
+}
+
+#[test]
+fn too_much_for_a_scene_becomes_an_overview() {
+    let mut spec = rough(1);
+    spec.settings.entries = 400;
+    spec.until = None;
+    spec.faults.pop();
+    let drawing = drawn(&spec, Options::default());
+    let Drawing::Overview(overview) = &drawing else { panic!("a scene of everything") };
+    assert!(overview.bins.len() <= 480 && overview.bins.len() > 200, "{} bins", overview.bins.len());
+    assert_eq!(overview.bins.iter().map(|bin| bin.steps).sum::<u64>(), overview.total.steps);
+    assert_eq!(overview.total.chosen, 400);
+    let covered: u64 = overview.lanes[0].shares.iter().map(|shares| shares.total()).sum();
+    assert_eq!(covered, overview.to.since(overview.from).nanos());
+    check_layout(&svg::draw(&drawing, &svg::Options::default()), "an overview");
+}
+
+#[test]
+fn a_theme_can_be_forced() {
+    let drawing = drawn(&rough(2), Options::default());
+    let of = |theme| svg::draw(&drawing, &svg::Options { theme, ..svg::Options::default() });
+    assert!(of(Theme::Auto).contains("prefers-color-scheme:dark"));
+    assert!(!of(Theme::Light).contains("prefers-color-scheme") && !of(Theme::Dark).contains("prefers-color-scheme"));
+    assert_ne!(of(Theme::Light), of(Theme::Dark));
+}
+
+#[test]
+fn a_breach_is_told_where_it_was_seen() {
+    let mut drawing = drawn(&rough(2), Options::default());
+    let (time, line) = scene(&drawing).steps.get(9).map(|step| (step.place.time, step.line)).unwrap();
+    drawing.blame(Breach { time, line, text: "exclusion <fails>".into() });
+    let svg = svg::draw(&drawing, &svg::Options::default());
+    let (_, texts) = parsed(&svg);
+    assert!(texts.iter().any(|text| text.class == "breach-name" && text.text == "exclusion <fails>"));
+    check_layout(&svg, "a breach");
+}
+
+/// The drawing of a journal of any family.
+fn read(journal: &str, name: &str) -> Drawing {
+    fn nobody(_: &Moment<'_, Value, Value>, _: &[Role]) -> Option<(NodeId, Role)> {
+        None
+    }
+    let mut journal = Journal::open(journal.as_bytes()).unwrap();
+    let header = journal.header().clone();
+    let heading = Heading { algorithm: name.to_owned(), nodes: 2, detail: name.to_owned(), ..Heading::default() };
+    let mut sketch = Sketch::<Value, Value>::new(&header, heading, nobody, Options::default());
+    journal.show_all(&mut sketch).unwrap();
+    sketch.finish()
+}
+
+/// Nothing in a journal is trusted.
+#[test]
+fn hostile_names_are_text() {
+    let names = [
+        "<script>alert(1)</script>",
+        "\"'><svg onload=alert(1)>",
+        "]]>--><!--",
+        "&amp;&lt;&#x41;",
+        "\u{202e}desrever\u{2066}\u{200f}",
+        "שלום עולם",
+        "\u{1b}[31mred\u{7}\u{0}\r\n",
+        &"long ".repeat(2_000),
+        "",
+        "\u{fffe}\u{ffff}\u{feff}",
+    ];
+    for name in names {
+        let text = serde_json::to_string(name).unwrap();
+        let journal = format!(
+            "{{\"journal\":1,\"algorithm\":{text},\"family\":{text},\"nodes\":2,\"seed\":7,\"run\":null}}\n\
+             {{\"time\":0,\"node\":1,\"input\":{{\"command\":{text}}},\"effects\":[{{\"rule\":{{\"id\":{text},\"text\":{text}}}}},\
+             {{\"emit\":{text}}},{{\"send\":{{\"id\":\"1.1\",\"to\":2,\"kind\":{text},\"bytes\":3,\"body\":{text}}}}}]}}\n\
+             {{\"time\":5,\"node\":2,\"input\":{{\"message\":{{\"id\":\"1.1\",\"kind\":{text}}}}},\"effects\":[]}}\n\
+             {{\"time\":6,\"world\":{{\"changed\":{text}}}}}\n"
+        );
+        let drawing = read(&journal, &quorate_sim::words::clean(name));
+        let svg = svg::draw(&drawing, &svg::Options::default());
+        let (_, texts) = parsed(&svg);
+        assert!(!svg.contains("<script") && !svg.contains("onload=alert(1)>"));
+        if name.starts_with('<') {
+            assert!(texts.iter().any(|text| text.class == "kind" && text.text.starts_with("<script>")));
+        }
+    }
+}
+
+#[test]
+fn nothing_at_all_can_be_drawn() {
+    let header = experiment::header(&Spec::<Mutex>::new("central")).unwrap();
+    for nodes in [0, 1] {
+        let header = quorate_sim::journal::Header { nodes, ..header.clone() };
+        let sketch = Sketch::<quorate_core::mutex::Command, quorate_core::mutex::Event>::new(
+            &header,
+            Heading { algorithm: "central".into(), nodes, ..Heading::default() },
+            Mutex::stands,
+            Options::default(),
+        );
+        check_layout(&svg::draw(&sketch.finish(), &svg::Options::default()), "nothing");
+    }
+}
+
+/// A run that takes several rows, with losses all over.
+fn long() -> Drawing {
+    let mut spec = rough(7);
+    spec.settings.entries = 9;
+    spec.loss = "0.3".parse().unwrap();
+    spec.until = Some("120ms".parse().unwrap());
+    drawn(&spec, Options::default())
+}
+
+fn rows(svg: &str) -> usize {
+    svg.matches("<g transform=\"translate(0 ").count()
+}
+
+/// Wherever a property fails, one row says so, even where the step itself is not drawn.
+#[test]
+fn a_breach_is_told_in_one_of_many_rows() {
+    let whole = long();
+    let lines: Vec<_> = scene(&whole).steps.iter().map(|step| (step.place.time, step.line)).collect();
+    for (time, line) in lines {
+        for beside in [0, 1] {
+            let mut drawing = whole.clone();
+            drawing.blame(Breach { time, line: line + beside, text: "exclusion fails".into() });
+            let svg = svg::draw(&drawing, &svg::Options::default());
+            assert!(rows(&svg) > 1);
+            assert_eq!(svg.matches("class=\"breach-name\"").count(), 1, "line {line} + {beside}");
+        }
+    }
+}
+
+/// A message whose ends are in two rows is drawn twice, and told as one. What is lost is lost once.
+#[test]
+fn rows_tell_of_messages_as_the_whole_does() {
+    let whole = long();
+    let svg = svg::draw(&whole, &svg::Options::default());
+    assert!(rows(&svg) > 2);
+    let open = scene(&whole).arrows.iter().filter(|arrow| arrow.head == Head::Open).count();
+    assert_eq!(svg.matches("does not arrive in this picture").count(), open);
+    assert_eq!(svg.matches("sent before this picture").count(), 0);
+    let lost = scene(&whole).arrows.iter().filter(|arrow| matches!(arrow.head, Head::Lost { .. })).count();
+    let crosses = svg.matches("class=\"cross\"").count();
+    let crashes = scene(&whole).marks.iter().filter(|mark| mark.what == quorate_draw::scene::Blow::Crashed).count();
+    let pauses = scene(&whole).marks.iter().filter(|mark| mark.what == quorate_draw::scene::Blow::Paused).count();
+    // Two of them are in the legend, and a pause has two bars.
+    assert_eq!(crosses, lost + crashes + 2 * pauses + 2);
+}
+
+/// A node that is inside all the time is to be seen in a window in which nothing happens, and in a large group.
+#[test]
+fn how_nodes_stand_does_not_depend_on_what_happens_in_the_window() {
+    let mut spec = Spec::<Mutex>::new("central");
+    spec.nodes = 20;
+    spec.settings.entries = 1;
+    spec.settings.requesters = vec![NodeId::new(3).unwrap()];
+    spec.settings.hold = Some("fixed:50ms".parse().unwrap());
+    let whole = drawn(&spec, Options::default());
+    let enters = scene(&whole).steps.iter().find(|step| step.role == Role::Chosen).unwrap().place.time;
+    let later = |nanos: i64| Time::from_nanos(enters.nanos() + nanos);
+    let window = Window { from: Some(later(10_000_000)), to: Some(later(20_000_000)), ..Window::default() };
+    let part = drawn(&spec, Options { window, ..Options::default() });
+    let lanes: Vec<_> = scene(&part).lanes.iter().map(|lane| (lane.node.index() + 1, lane.spans[0].role)).collect();
+    assert_eq!(lanes, [(3, Role::Chosen)]);
+    assert_eq!(scene(&part).beyond.idle, 19);
+}
+
+/// More messages than anybody can follow are shown on the whole, however few steps there are.
+#[test]
+fn a_web_of_messages_becomes_an_overview() {
+    let mut spec = Spec::<Mutex>::new("ricart-agrawala");
+    spec.nodes = 60;
+    spec.settings.entries = 20;
+    let drawing =
+        drawn(&spec, Options { window: Window { to: Some(Time::ZERO), ..Window::default() }, ..Options::default() });
+    assert!(matches!(drawing, Drawing::Scene(_)), "a single request is few enough");
+    let drawing = drawn(&spec, Options { most: 100_000, ..Options::default() });
+    assert!(matches!(drawing, Drawing::Overview(_)));
+}

@@ -1,0 +1,479 @@
+//! Pictures for the terminal: as they look, and that no journal can make them look wrong.
+
+use crate::common::{Act, Contest, any_tale, between, scene, scene_of};
+use expect_test::{Expect, expect};
+use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
+use proptest::test_runner::TestCaseError;
+use quorate_core::Class;
+use quorate_draw::scene::Breach;
+use quorate_draw::terminal::{Ink, Options, draw, plain};
+use quorate_draw::{Scene, Window, mermaid};
+use quorate_sim::moment::Loss;
+use quorate_sim::words::Sort;
+use unicode_width::UnicodeWidthStr;
+
+fn check(scene: &Scene, width: usize, expected: Expect) {
+    expected.assert_eq(&draw(scene, &Options { width: Some(width) }, &plain));
+}
+
+fn command(who: u32, text: &str) -> Act {
+    Act::Command(who, text.into())
+}
+
+fn told(text: &str) -> Act {
+    Act::Emit(text.into())
+}
+
+fn send(to: u32, kind: &str) -> Act {
+    Act::Send(to, kind.into(), Class::Algorithm)
+}
+
+#[test]
+fn three_want_in_at_once() {
+    check(
+        &Contest::of(3, 3, 1).scene(),
+        100,
+        expect![[r#"
+        ricart-agrawala · 3 nodes · seed 1
+           time  1          2          3
+          0.000  ●          │          │   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
+                 ┆          ●          │   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
+                 ┆          ┆          ●   acquire · RA-1 asks everyone with (1, 3) · request → 1,2
+          1.203  ├──request─┼─────────▶●   RA-2 lets (1, 1) pass · reply → 1
+          1.402  ┆          ├─request─▶●   RA-2 lets (1, 2) pass · reply → 2
+          2.378  ┆          ○◀─request─┤   RA-2 defers (1, 3): ours (1, 2) goes first
+          3.235  ○◀─request─┤          ┆   RA-2 defers (1, 2): ours (1, 1) goes first
+          4.407  ├─request─▶●          ┆   RA-2 lets (1, 1) pass · reply → 1
+          4.856  ○◀─────────┼──request─┤   RA-2 defers (1, 3): ours (1, 1) goes first
+          5.131  ┆          ○◀──reply──┤
+          5.765  ○◀─────────┼───reply──┤
+          8.824  ◙◀──reply──┤          ┆   RA-3 has every reply to (1, 1) · ENTERS (fence 0.1)
+         13.824  ●          ┆          ┆   release · LEAVES · RA-4 lets (1, 2) pass at last · RA-4
+         15.458  ├──reply──▶◙          ┆   RA-3 has every reply to (1, 2) · ENTERS (fence 0.2)
+         16.332  ├───reply──█─────────▶○
+         20.458  │          ●          ┆   release · LEAVES · RA-4 lets (1, 3) pass at last · reply → 3
+         25.382  │          ├──reply──▶◙   RA-3 has every reply to (1, 3) · ENTERS (fence 0.3)
+         30.382  │          │          ○   release · LEAVES
+        │ outside   ┆ waiting   █ inside   ● sends   ○ ◙ sends nothing   times in milliseconds
+    "#]],
+    );
+}
+
+#[test]
+fn on_a_narrow_terminal_words_are_cut_and_lines_are_not_broken() {
+    check(
+        &Contest::of(3, 3, 1).scene(),
+        60,
+        expect![[r#"
+        ricart-agrawala · 3 nodes · seed 1
+           time  1          2          3
+          0.000  ●          │          │   acquire · RA-1 asks ever…
+                 ┆          ●          │   acquire · RA-1 asks ever…
+                 ┆          ┆          ●   acquire · RA-1 asks ever…
+          1.203  ├──request─┼─────────▶●   RA-2 lets (1, 1) pass
+          1.402  ┆          ├─request─▶●   RA-2 lets (1, 2) pass
+          2.378  ┆          ○◀─request─┤   RA-2 defers (1, 3): ours…
+          3.235  ○◀─request─┤          ┆   RA-2 defers (1, 2): ours…
+          4.407  ├─request─▶●          ┆   RA-2 lets (1, 1) pass
+          4.856  ○◀─────────┼──request─┤   RA-2 defers (1, 3): ours…
+          5.131  ┆          ○◀──reply──┤
+          5.765  ○◀─────────┼───reply──┤
+          8.824  ◙◀──reply──┤          ┆   RA-3 · ENTERS (fence 0.1)
+         13.824  ●          ┆          ┆   release · LEAVES · RA-4 …
+         15.458  ├──reply──▶◙          ┆   RA-3 · ENTERS (fence 0.2)
+         16.332  ├───reply──█─────────▶○
+         20.458  │          ●          ┆   release · LEAVES · RA-4
+         25.382  │          ├──reply──▶◙   RA-3 · ENTERS (fence 0.3)
+         30.382  │          │          ○   release · LEAVES
+        │ outside   ┆ waiting   █ inside   ● sends
+        ○ ◙ sends nothing   times in milliseconds
+    "#]],
+    );
+}
+
+#[test]
+fn losses_copies_a_cut_a_pause_a_crash_and_a_restart() {
+    let contest = Contest::trouble(5);
+    check(
+        &scene(contest.reliable(contest.sketch("reliable", Window::default()))),
+        110,
+        expect![[r#"
+            reliable · 3 nodes · seed 5
+               time    1           2           3
+              0.000    ●           │           │   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
+                       ┆           ●           │   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
+                       ┆           ┆           ●   acquire · RA-1 asks everyone with (1, 3) · request → 1,2
+              1.244    ●◀──request─┤           ┆   RA-2 defers (1, 2): ours (1, 1) goes first · ack → 2
+              2.202    ├──request──┼──────────▶●   RA-2 lets (1, 1) pass · reply → 1 · ack → 1
+              2.315    ●◀─request⇉─┤           ┆   RL-4 has had 0 from 2 · ack → 2
+              2.942    ├──request─▶●           ┆   RA-2 lets (1, 1) pass · reply → 1 · ack → 1
+              3.000    ┆           ‖           ┆   node 2 stands still
+              3.281    ┆           ├──request─▶●   RA-2 lets (1, 2) pass · reply → 2 · ack → 2
+                       ┆           ┊  ✗──reply─┤   reply → 2: lost on the way
+              3.606    ○◀──────────┼────ack────┤   cancels timer {retransmit:3}
+              4.249    ●◀──────────┼──request──┤   RA-2 defers (1, 3): ours (1, 1) goes first · ack → 3
+              4.861    ○◀────ack───┤           ┆   cancels timer {retransmit:2}
+              5.102    ●◀───reply──┤           ┆   ack → 2
+              5.191    ○◀───ack⇉───┤           ┆
+              5.775    ◘◀──────────┼───reply───┤   RA-3 has every reply to (1, 1) · ENTERS (fence 0.1) · ack → 3
+              7.000    █           ▸           ┆   node 2 goes on
+                       █────ack───▶○           ┆   sets timer {retransmit:1} (15ms..20ms)
+                       █─request⇉─▶●           ┆   RL-4 has had 0 from 1 · ack → 1
+                       █           ●◀──request─┤   RA-2 defers (1, 3): ours (1, 2) goes first · ack → 3
+                       █────ack───▶○           ┆
+                       █           ○◀────ack───┤   cancels timer {retransmit:3}
+                       █───ack⇉───▶○           ┆
+              7.486    █────ack────┼──────────▶○   cancels timer {retransmit:1}
+              8.124    █────ack───▶○           ┆   cancels timer {retransmit:1}
+              8.278    █────ack────┼──────────▶○
+              9.410    ◙◀────ack───┤           ┆
+             10.212    █           ├────ack───▶○   sets timer {retransmit:2} (15ms..20ms)
+             10.775    ●           ┆           ┆   release · LEAVES · RA-4 lets (1, 2) pass at last · RA-4
+             12.000 ┏╍╍│╍╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍╍┆╍  cut 1 | 2,3
+             15.036 ┃  ├──reply─✗  ┆           ┆   reply → 2: stopped by a cut
+             15.445 ┃  ├───reply───┼────────✗  ┆   reply → 3: stopped by a cut
+             25.578 ┃  │           ┆           ●   timer {retransmit:2} · RL-2 sends 1 to 2 again
+             27.493 ┃  │           ●◀──reply↻──┤   ack → 3
+             30.398 ┃  ●           ┆           ┆   timer {retransmit:2} · RL-2 sends 1 to 2 again
+                    ┃  ├─reply↻─✗  ┆           ┆   reply↻ → 2: stopped by a cut
+             30.651 ┃  ●           ┆           ┆   timer {retransmit:3} · RL-2 sends 1 to 3 again
+                    ┃  ├───reply↻──┼────────✗  ┆   reply↻ → 3: stopped by a cut
+             31.827 ┃  │           ├────ack───▶○   cancels timer {retransmit:2}
+             32.000 ┗╍╍│╍╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍╍┆╍  end of cut 1 | 2,3
+             60.000    │           ┆           ✗   node 3 crashes
+             62.844    ●           ┆               timer {retransmit:2} · RL-2 sends 1 to 2 again
+             64.460    ├──reply↻──▶◘               RA-3 has every reply to (1, 2) · ENTERS (fence 0.2) · ack → 1
+             66.233    ●           █               timer {retransmit:3} · RL-2 sends 1 to 3 again
+             69.274    ○◀────ack───█               cancels timer {retransmit:2}
+             69.460    │           ●               release · LEAVES · RA-4 lets (1, 3) pass at last · reply → 3
+                       │           ├──reply─✗      reply → 3: lost on the way
+             69.461    ├───reply↻──┼────────✗      reply↻ → 3: its receiver is down
+             70.000    │           │           ◆   starts again (life 1)
+             89.064    │           ●           │   timer {retransmit:3} · RL-2 sends 1 to 3 again
+                       │           ├──reply↻──▷│   reply↻ → 3 is still under way
+               time    1           2           3
+            │ outside   ┆ waiting   █ inside   ┊ paused   no line: down   ● ◘ sends   ○ ◙ sends nothing   ◆ starts
+            ‖ stands still   ▸ goes on   ✗ crash, loss   ↻ sent again   ⇉ a copy   ▷ still under way
+            times in milliseconds
+        "#]],
+    );
+}
+
+#[test]
+fn a_window_says_what_comes_before_and_after_it() {
+    let contest = Contest::trouble(5);
+    check(
+        &scene(contest.reliable(contest.sketch("reliable", between(10, 34)))),
+        100,
+        expect![[r#"
+            reliable · 3 nodes · seed 5
+            … 34 lines of the journal before this
+               time    1          2          3
+             10.212    █          ├╌╌╌ack╌╌╌▶○   sets timer {retransmit:2} (15ms..20ms)
+             10.775    ●          ┆          ┆   release · LEAVES · RA-4 lets (1, 2) pass at last · RA-4
+             12.000 ┏╍╍│╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍┆╍  cut 1 | 2,3
+             15.036 ┃  ├─reply─✗  ┆          ┆   reply → 2: stopped by a cut
+             15.445 ┃  ├───reply──┼───────✗  ┆   reply → 3: stopped by a cut
+             25.578 ┃  │          ┆          ●   timer {retransmit:2} · RL-2 sends 1 to 2 again
+             27.493 ┃  │          ●◀──reply↻─┤   ack → 3
+             30.398 ┃  ●          ┆          ┆   timer {retransmit:2} · RL-2 sends 1 to 2 again
+                    ┃  ├─reply↻✗  ┆          ┆   reply↻ → 2: stopped by a cut
+             30.651 ┃  ●          ┆          ┆   timer {retransmit:3} · RL-2 sends 1 to 3 again
+                    ┃  ├──reply↻──┼───────✗  ┆   reply↻ → 3: stopped by a cut
+             31.827 ┃  │          ├───ack───▶○   cancels timer {retransmit:2}
+             32.000 ┗╍╍│╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍┆╍  end of cut 1 | 2,3
+            … 10 lines of the journal after this
+            │ outside   ┆ waiting   █ inside   ● sends   ○ sends nothing   ✗ loss   ↻ sent again
+            ╌ sent before this   times in milliseconds
+        "#]],
+    );
+}
+
+#[test]
+fn what_a_parcel_of_every_fate_looks_like() {
+    let acts = [
+        command(1, "acquire"),
+        send(2, "first"),
+        send(3, "second"),
+        send(1, "to itself"),
+        Act::Send(3, "ack".into(), Class::Control),
+        Act::Double(0),
+        Act::Wait(1),
+        Act::Deliver(0),
+        Act::Wait(1),
+        Act::Lose(0, Loss::Down),
+        Act::Wait(1),
+        Act::Deliver(0),
+        Act::Wait(1),
+        Act::Deliver(1),
+        Act::Emit("ENTERS".into()),
+        Act::Wait(1),
+        command(2, "ask"),
+        send(1, "late"),
+        Act::End(2),
+    ];
+    check(
+        &scene_of(3, Window::default(), &acts),
+        90,
+        expect![[r#"
+            told-by-hand · 3 nodes · seed 1
+              time  1            2            3
+             0.000  ●            │            │   acquire · first → 2 · second → 3 · to itself → 1
+             1.000  ├───first───▶○            │
+             2.000  ├───second───┼─────────✗  │   second → 3: its receiver is down
+             3.000  ○            │            │   to itself from 1
+             4.000  ├───first⇉──▶◙            │   ENTERS
+             5.000  ┆            ◘            │   ask · late → 1
+                    ┆            ■            │   node 2 is stopped
+                    ├─────ack────────────────▷│   ack → 3 is still under way
+                    ┆◁────late───╴            │   late → 1 is still under way
+            │ outside   ┆ waiting   █ inside   no line: down   ● ◘ sends   ○ ◙ sends nothing
+            ■ stopped   ✗ loss   ⇉ a copy   ▷ still under way   times in milliseconds
+        "#]],
+    );
+}
+
+#[test]
+fn bands_overlap_beside_each_other() {
+    let acts = [
+        Act::Change("cut 1 | 2,3".into()),
+        Act::Wait(1),
+        command(1, "ask"),
+        Act::Change("link 1 > 2 loss 0.5".into()),
+        Act::Wait(1),
+        command(2, "ask"),
+        Act::Change("heal".into()),
+        Act::Wait(1),
+        command(3, "ask"),
+        Act::Change("skew 2 by 3ms".into()),
+    ];
+    check(
+        &scene_of(3, Window::default(), &acts),
+        80,
+        expect![[r#"
+        told-by-hand · 3 nodes · seed 1
+          time     1       2       3
+         0.000 ┏╍╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  cut 1 | 2,3
+         1.000 ┃   ○       │       │   ask
+               ┃┏╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  link 1 > 2 loss 0.5
+         2.000 ┃┃  │       ○       │   ask
+               ┗┃╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  end of cut 1 | 2,3
+         3.000  ┃  │       │       ○   ask
+                ┃ ┄│┄┄┄┄┄┄┄│┄┄┄┄┄┄┄│┄  skew 2 by 3ms
+        │ outside   ○ sends nothing   times in milliseconds
+    "#]],
+    );
+}
+
+#[test]
+fn a_breach_stands_where_it_was_seen() {
+    let enters = |who| [command(who, "acquire"), Act::Emit("ENTERS".into())];
+    let acts: Vec<_> = [enters(1), enters(2), enters(3)].into_iter().flatten().collect();
+    let mut scene = scene_of(3, Window::default(), &acts);
+    let text = "Two are inside: 1 and 2.".to_owned();
+    scene.breaches.push(Breach { time: scene.from, line: scene.steps[1].line, text: text.clone() });
+    scene.breaches.push(Breach {
+        time: crate::common::ms(99),
+        line: 99,
+        text: "What comes after this is not shown.".into(),
+    });
+    check(
+        &scene,
+        80,
+        expect![[r#"
+        told-by-hand · 3 nodes · seed 1
+          time  1       2       3
+         0.000  ◙       │       │   acquire · ENTERS
+                █       ◙       │   acquire · ENTERS
+               ━█━━━━━━━█━━━━━━━│━  ✗ Two are inside: 1 and 2.
+                █       █       ◙   acquire · ENTERS
+        │ outside   █ inside   ◙ sends nothing   times in milliseconds
+    "#]],
+    );
+    assert!(mermaid::draw(&scene).contains(&format!("Note over n1,n3: 0.000 ms · ✗ {text}\n")));
+}
+
+/// What a node saves may look like anything; it is no message.
+#[test]
+fn a_step_sends_only_if_a_message_leaves() {
+    let acts = [
+        Act::Timer(1),
+        told("saved"),
+        Act::Wait(1),
+        Act::Timer(2),
+        Act::Send(1, "ack".into(), Class::Control),
+        Act::Wait(1),
+        command(2, "ask"),
+    ];
+    let mut scene = scene_of(2, Window::default(), &acts);
+    for save in ["saves a → 2", "saves a → 3"] {
+        scene.steps[0].parts.push((Sort::Control, save.into()));
+    }
+    check(
+        &scene,
+        80,
+        expect![[r#"
+        told-by-hand · 2 nodes · seed 1
+          time  1       2
+         0.000  ○       │   timer tick · saved · saves a → 2 · saves a → 3
+         1.000  │       ●   timer tick · ack → 1
+         2.000  │       ○   ask
+                │◁──ack─┤   ack → 1 is still under way
+        │ outside   ● sends   ○ sends nothing   ▷ still under way
+        times in milliseconds
+    "#]],
+    );
+}
+
+#[test]
+fn one_is_one_and_two_are_two() {
+    let acts = |count: u32| -> Vec<Act> {
+        let mut acts = vec![command(1, "early"), Act::Wait(10), command(1, "ask")];
+        acts.extend((0..count).map(|_| send(2, "request")));
+        acts.extend((12..count).flat_map(|_| [Act::Wait(1), Act::Timer(1)]));
+        acts.extend([Act::Wait(90), command(2, "late")]);
+        acts
+    };
+    let text = |scene: &Scene| draw(scene, &Options { width: Some(100) }, &plain);
+    let one = text(&scene_of(2, between(5, 50), &acts(13)));
+    for told in [
+        "\n1 more message is still under way.\n",
+        "\n… 1 line of the journal before this\n",
+        "\n… 1 line of the journal after this\n",
+        "\nNot shown: one step that does nothing.\n",
+    ] {
+        assert!(one.contains(told), "{told}\n{one}");
+    }
+    let two = text(&scene_of(2, between(5, 50), &acts(14)));
+    assert!(two.contains("\n2 more messages are still under way.\n"), "{two}");
+    assert!(two.contains("\nNot shown: 2 steps that do nothing.\n"), "{two}");
+    assert!(text(&scene_of(1, Window::default(), &[])).starts_with("told-by-hand · 1 node · seed 1\n"));
+}
+
+#[test]
+fn many_nodes_stand_close_together() {
+    let acts = [command(12, "ask"), send(3, "request"), Act::Wait(1), Act::Deliver(0)];
+    check(
+        &scene_of(12, Window::default(), &acts),
+        60,
+        expect![[r#"
+        told-by-hand · 12 nodes · seed 1
+          time  1 2 3 4 5 6 7 8 9  11
+         0.000  │ │ │ │ │ │ │ │ │ │ │ ●   ask · request → 3
+         1.000  │ │ ○◀┼─┼─┼─┼─┼─┼─┼─┼─┤   request from 12
+        │ outside   ● sends   ○ sends nothing
+        times in milliseconds
+    "#]],
+    );
+}
+
+#[test]
+fn too_many_nodes_are_a_list_that_says_so() {
+    let mut acts = vec![command(1, "ask"), send(2, "request"), Act::Wait(1), Act::Deliver(0)];
+    acts.extend((3..=60).map(|who| command(who, "ask")));
+    let text = draw(&scene_of(60, Window::default(), &acts), &Options { width: Some(80) }, &plain);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[2], " 0.000  node 1 · ask · request → 2");
+    assert_eq!(lines[3], " 1.000  node 2 · request from 1");
+    let last = "60 nodes side by side are too wide, so this is a list. Choose some of them.";
+    assert_eq!(lines.last().copied(), Some(last));
+}
+
+#[test]
+fn names_from_right_to_left_and_wide_ones_keep_to_their_places() {
+    let acts = [
+        command(1, "שאל"),
+        send(2, "שלום"),
+        send(3, "要求"),
+        Act::Wait(1),
+        Act::Deliver(0),
+        Act::Emit("مرحبا".into()),
+        Act::Deliver(0),
+    ];
+    let text = draw(&scene_of(3, Window::default(), &acts), &Options { width: Some(60) }, &plain);
+    let shown = text.replace('\u{2068}', "⟨").replace('\u{2069}', "⟩");
+    expect![[r#"
+        told-by-hand · 3 nodes · seed 1
+          time  1       2       3
+         0.000  ●       │       │   ⟨שאל⟩ · ⟨שלום → 2⟩ · 要求 → 3
+         1.000  ├─⟨שלום⟩─▶○       │   ⟨مرحبا⟩
+                ├──要求─┼──────▶○
+        │ outside   ● sends   ○ sends nothing
+        times in milliseconds
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn nothing_at_all_is_a_picture_too() {
+    check(
+        &scene_of(2, Window::default(), &[]),
+        80,
+        expect![[r#"
+            told-by-hand · 2 nodes · seed 1
+             time  1       2
+                   │       │
+            │ outside   times in milliseconds
+        "#]],
+    );
+    check(
+        &Scene::default(),
+        80,
+        expect![[r#"
+            0 nodes
+             time
+
+            times in milliseconds
+        "#]],
+    );
+}
+
+#[test]
+fn colours_change_nothing_but_the_colour() {
+    let contest = Contest::trouble(5);
+    let scene = scene(contest.reliable(contest.sketch("reliable", Window::default())));
+    let options = Options { width: Some(100) };
+    // Signs for private use, which no journal of this test has.
+    let paint = |ink: Ink, text: &str| format!("\u{e000}{ink:?}\u{e001}{text}\u{e002}");
+    let coloured = draw(&scene, &options, &paint);
+    for ink in ["Role(Waiting)", "Role(Chosen)", "Message", "Control", "Part(Event)", "Alarm", "Faint", "Heading"] {
+        assert!(coloured.contains(&format!("\u{e000}{ink}\u{e001}")), "{ink} is used");
+    }
+    let pieces = coloured.split('\u{e000}').map(|piece| piece.split_once('\u{e001}').map_or(piece, |(_, text)| text));
+    let bare: String = pieces.collect::<String>().replace('\u{e002}', "");
+    assert_eq!(bare, draw(&scene, &options, &plain));
+}
+
+/// What any picture must be, whoever wrote the journal.
+fn is_sound(scene: &Scene, width: Option<usize>) -> Result<(), TestCaseError> {
+    let text = draw(scene, &Options { width }, &plain);
+    prop_assert!(text.ends_with('\n'));
+    for line in text.lines() {
+        prop_assert!(!line.chars().any(char::is_control), "no sign steers the terminal: {line:?}");
+        let (opened, closed) = (line.matches('\u{2068}').count(), line.matches('\u{2069}').count());
+        prop_assert_eq!(opened, closed, "what is isolated ends within the line: {:?}", line);
+        if let Some(width) = width {
+            prop_assert!(line.width() <= width, "{} columns of {width}: {line:?}", line.width());
+        }
+    }
+    let told = text.lines().count();
+    prop_assert!(told >= 3 + scene.steps.len() + scene.marks.len(), "every step and every blow has a line");
+    prop_assert_eq!(&text, &draw(scene, &Options { width }, &plain), "the same scene is drawn the same way");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn no_journal_breaks_the_picture(acts in any_tale(4), width in 30..130usize, limited in any::<bool>()) {
+        let scene = scene_of(4, Window::default(), &acts);
+        is_sound(&scene, limited.then_some(width))?;
+    }
+
+    #[test]
+    fn no_window_breaks_the_picture(acts in any_tale(4), from in -2..40i64, length in 0..30i64, width in 30..130usize) {
+        let scene = scene_of(4, between(from, from + length), &acts);
+        is_sound(&scene, Some(width))?;
+    }
+}

@@ -1,0 +1,170 @@
+//! Elections under failure detectors: what good ones do, and the two ways in which bad ones fail as the book says.
+
+use quorate_core::{Duration, NodeId};
+use quorate_lab::election::{Detector, Settings};
+use quorate_lab::experiment::{self, Outcome, run_with};
+use quorate_lab::{Election, LabError, LinkChoice, Spec, replay};
+use quorate_sim::journal::Journal;
+use quorate_sim::run::Ending;
+use quorate_sim::settings::Latency;
+use std::str::FromStr;
+
+fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn spec(algorithm: &str, detector: Detector) -> Spec<Election> {
+    let settings = Settings { detector, starters: parsed("lowest"), ..Settings::default() };
+    Spec { nodes: 5, settings, ..Spec::new(algorithm) }
+}
+
+fn run(spec: &Spec<Election>) -> Outcome<Election> {
+    experiment::run(spec).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn verdict(outcome: &Outcome<Election>, name: &str) -> Result<(), String> {
+    let verdict = outcome.verdicts.iter().find(|verdict| verdict.name == name).expect("such a property");
+    verdict.violation.as_ref().map_or(Ok(()), |violation| Err(violation.text.clone()))
+}
+
+/// The leader dies long after everyone knew it. Nobody but the detector tells.
+#[test]
+fn a_leader_that_dies_is_missed_by_heartbeats_alone() {
+    for algorithm in ["chang-roberts", "lelann", "ring-list", "hirschberg-sinclair", "franklin", "peterson"] {
+        for detector in [Detector::Heartbeat, Detector::Accrual] {
+            for seed in 0..20 {
+                let faults = vec![parsed("crash 5 at 400ms")];
+                let spec = Spec { seed, faults, ..spec(algorithm, detector) };
+                let outcome = run(&spec);
+                assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
+                assert_eq!(outcome.summary.leader, Some(NodeId::from_index(3)), "replay: {}", spec.command("sim"));
+                assert_eq!(outcome.ending, Ending::Done, "a detector never rests, but the run does");
+            }
+        }
+    }
+}
+
+/// Incompleteness breaks safety: what all have elected is not a process that lives.
+#[test]
+fn an_incomplete_detector_breaks_safety() {
+    for seed in 0..20 {
+        let faults = vec![parsed("crash 5 at 400ms")];
+        let incomplete = Spec { seed, faults, ..spec("chang-roberts", Detector::None) };
+        let outcome = run(&incomplete);
+        let obstacle = verdict(&outcome, "agreed").expect_err("a dead leader");
+        assert_eq!(obstacle, "everyone knows leader 5 (epoch 1), which is down at the end", "seed {seed}");
+    }
+}
+
+/// The same in the middle of a run: the winner's death is missed, and everyone waits for it for ever.
+#[test]
+fn without_a_detector_a_run_waits_for_the_dead() {
+    let faults = vec![parsed("crash 5 at 2500us")];
+    let waits = Spec { latency: parsed("fixed:1ms"), faults, ..spec("chang-roberts", Detector::None) };
+    let outcome = run(&waits);
+    assert_ne!(outcome.ending, Ending::Done);
+    assert!(verdict(&outcome, "agreed").is_err());
+    for detector in [Detector::Heartbeat, Detector::Accrual] {
+        let complete = Spec { settings: Settings { detector, ..waits.settings.clone() }, ..waits.clone() };
+        assert!(run(&complete).holds(), "{:?}", run(&complete).verdicts);
+    }
+}
+
+/// Inaccuracy breaks liveness: new runs are begun for ever. But no epoch ever has two leaders.
+#[test]
+fn an_inaccurate_detector_breaks_liveness() {
+    for seed in 0..3 {
+        let bare = spec("chang-roberts", Detector::Heartbeat);
+        let settings = |silence: &str| Settings {
+            heartbeat: Some(parsed("20ms")),
+            silence: Some(parsed(silence)),
+            ..bare.settings.clone()
+        };
+        let until = Some(parsed("20s"));
+        let inaccurate = Spec { seed, until, settings: settings("20ms"), ..bare.clone() };
+        let outcome = run(&inaccurate);
+        assert_eq!(outcome.ending, Ending::Stopped, "seed {seed}");
+        assert!(verdict(&outcome, "agreed").is_err(), "seed {seed}");
+        assert_eq!(verdict(&outcome, "one-leader-an-epoch"), Ok(()), "seed {seed}");
+        assert!(outcome.summary.rounds > 1_000, "seed {seed}: {} rounds", outcome.summary.rounds);
+        // The same with a heartbeat and the bound of the model.
+        let accurate = Spec { seed, until, settings: settings("25ms"), ..bare };
+        let outcome = run(&accurate);
+        assert!(outcome.holds(), "{:?}", outcome.verdicts);
+        assert_eq!(outcome.summary.rounds, 1, "seed {seed}");
+    }
+}
+
+/// Heartbeats are counted apart, and an election costs what it costs without them.
+#[test]
+fn heartbeats_cost_an_election_nothing() {
+    for algorithm in ["chang-roberts", "raft"] {
+        let costs = |detector| {
+            let spec = Spec { latency: parsed("fixed:1ms"), ..spec(algorithm, detector) };
+            let outcome = run(&spec);
+            assert!(outcome.holds(), "{:?}", outcome.verdicts);
+            (outcome.summary.election_messages, outcome.summary.announcement_messages, outcome.summary.leader)
+        };
+        assert_eq!(costs(Detector::Oracle), costs(Detector::Heartbeat), "{algorithm}");
+        assert_eq!(costs(Detector::Oracle), costs(Detector::Accrual), "{algorithm}");
+    }
+}
+
+/// The detector is around the reliable links: a message that is lost is sent again, a heartbeat that is lost is not.
+#[test]
+fn heartbeats_are_not_sent_again() {
+    let mut text = String::new();
+    for seed in 1..=10 {
+        let lossy = Spec { loss: parsed("20%"), links: LinkChoice::Reliable, seed, ..spec("raft", Detector::Accrual) };
+        let (outcome, bytes) = recorded(&lossy);
+        assert!(outcome.holds(), "{:?}", outcome.verdicts);
+        text.push_str(&String::from_utf8(bytes).unwrap());
+    }
+    let again: Vec<_> = text.lines().filter(|line| line.contains("\"again\":true")).collect();
+    assert!(again.iter().all(|line| !line.contains("\"beat\"")), "but no heartbeat");
+}
+
+fn recorded(spec: &Spec<Election>) -> (Outcome<Election>, Vec<u8>) {
+    let mut journal = Vec::new();
+    let (outcome, ()) = run_with(spec, &mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
+    (outcome, journal)
+}
+
+#[test]
+fn a_run_under_a_detector_replays_from_its_journal() {
+    for detector in [Detector::Oracle, Detector::Heartbeat, Detector::Accrual, Detector::None] {
+        let faults = vec![parsed("crash 5 at 300ms for 200ms")];
+        let spec = Spec { faults, loss: parsed("5%"), ..spec("ring-list", detector) };
+        let (_, journal) = recorded(&spec);
+        let (_, again) = recorded(&spec);
+        assert!(journal == again, "the same seed, the same bytes");
+        let mut journal = Journal::open(&journal[..]).unwrap_or_else(|error| panic!("{error}"));
+        replay::replay::<Election, _, _>(&mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn settings_of_detectors_that_make_no_sense_are_refused() {
+    let with = |change: fn(&mut Settings)| {
+        let mut spec = spec("chang-roberts", Detector::Heartbeat);
+        change(&mut spec.settings);
+        spec.validate().map(drop)
+    };
+    assert!(with(|_| {}).is_ok());
+    assert!(matches!(with(|settings| settings.heartbeat = Some(parsed("0ms"))), Err(LabError::NoHeartbeat)));
+    assert!(matches!(with(|settings| settings.silence = Some(parsed("49ms"))), Err(LabError::HastySilence { .. })));
+    assert!(with(|settings| settings.silence = Some(parsed("50ms"))).is_ok());
+}
+
+#[test]
+fn the_command_repeats_the_detector() {
+    let mut spec = spec("chang-roberts", Detector::Accrual);
+    spec.settings.heartbeat = Some(parsed("20ms"));
+    spec.settings.threshold = Some(parsed("2.5"));
+    spec.latency = Latency::Fixed(Duration::from_millis(1));
+    let command = spec.command("sim");
+    assert!(
+        command.contains("--detector accrual") && command.contains("--heartbeat 20ms --threshold 2.5"),
+        "{command}"
+    );
+}

@@ -1,0 +1,225 @@
+//! Elections by name: the book's counts exactly, thousands of seeds under faults, journals that replay.
+
+use quorate_core::{Duration, Epoch, NodeId};
+use quorate_lab::check::{self, CheckSpec};
+use quorate_lab::election::Settings;
+use quorate_lab::experiment::{self, Outcome, run_with};
+use quorate_lab::sweep::{self, Sweep};
+use quorate_lab::{Election, LabError, LinkChoice, Mutex, Spec, replay};
+use quorate_sim::journal::Journal;
+use quorate_sim::run::Ending;
+use quorate_sim::settings::Latency;
+use std::str::FromStr;
+
+fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn raft(nodes: usize, starters: &str) -> Spec<Election> {
+    Spec { nodes, settings: Settings { starters: parsed(starters), ..Settings::default() }, ..Spec::new("raft") }
+}
+
+fn run(spec: &Spec<Election>) -> Outcome<Election> {
+    experiment::run(spec).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn latencies() -> [Latency; 3] {
+    [parsed("fixed:1ms"), parsed("uniform:1ms..5ms"), parsed("long-tail:2ms")]
+}
+
+fn won(spec: &Spec<Election>, leader: usize) -> Outcome<Election> {
+    let outcome = run(spec);
+    assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
+    assert_eq!(outcome.summary.leader, Some(NodeId::from_index(leader - 1)), "who alone starts wins");
+    assert_eq!((outcome.summary.rounds, outcome.ending), (1, Ending::Done), "replay: {}", spec.command("sim"));
+    outcome
+}
+
+fn lone_starters(nodes: usize) -> [(&'static str, usize); 3] {
+    [("lowest", 1), ("highest", nodes), ("successor-of-highest", 1)]
+}
+
+/// 2(n−1) to elect and n−1 to announce, whoever starts.
+#[test]
+fn raft_takes_two_messages_a_peer_and_one_to_tell_it() {
+    for nodes in 1..=49 {
+        for (starters, leader) in lone_starters(nodes) {
+            for latency in ["fixed:1ms", "fixed:30us", "fixed:2s", "uniform:1ms..5ms"] {
+                let spec = Spec { latency: parsed(latency), seed: nodes as u64, ..raft(nodes, starters) };
+                let outcome = won(&spec, leader);
+                let (summary, peers) = (outcome.summary, nodes as u64 - 1);
+                let messages = (summary.election_messages, summary.announcement_messages);
+                assert_eq!(messages, (2 * peers, peers), "replay: {}", spec.command("sim"));
+                assert_eq!(outcome.messages.total, 3 * peers, "nothing else counts");
+            }
+        }
+    }
+}
+
+/// A vote there and back, and the news of it: 3T, however many there are.
+#[test]
+fn raft_takes_three_message_times() {
+    for nodes in 1..=49 {
+        for length in [Duration::from_micros(250), Duration::from_millis(7)] {
+            let summary = run(&Spec { latency: Latency::Fixed(length), ..raft(nodes, "lowest") }).summary;
+            assert_eq!((summary.time, summary.time_unit), (Some(if nodes == 1 { 0.0 } else { 3.0 }), "T"));
+        }
+    }
+}
+
+#[test]
+fn messages_to_the_dead_count_and_the_living_agree() {
+    for nodes in 3..=20 {
+        let faults = vec![parsed(&format!("crash {nodes}"))];
+        let outcome = run(&Spec { faults, latency: parsed("fixed:1ms"), ..raft(nodes, "highest") });
+        assert!(outcome.holds(), "{:?}", outcome.verdicts);
+        let (summary, peers) = (outcome.summary, nodes as u64 - 1);
+        assert_eq!(summary.leader, Some(NodeId::from_index(nodes - 2)), "the highest of the living starts");
+        // Who is down does not answer; what it is told is repeated, and that counts as control.
+        assert_eq!(summary.election_messages, 2 * peers - 1);
+        assert!(summary.announcement_messages >= peers, "{summary:?}");
+    }
+}
+
+fn all_hold(spec: Spec<Election>, seeds: u64) {
+    let sweep = Sweep { spec, seeds, threads: 2, keep_going: false };
+    let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
+    if let Some((seed, breach)) = &summary.first_failure {
+        panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..sweep.spec }.command("sim"));
+    }
+    assert!(summary.holds(), "never happened: {:?}", summary.never_happened().collect::<Vec<_>>());
+    assert_eq!(summary.seeds, seeds);
+}
+
+#[test]
+fn crashes_and_cuts_end_with_one_leader_known_to_all() {
+    for (nodes, starters) in [(3, "all"), (5, "all"), (5, "lowest"), (4, "2,3")] {
+        all_hold(Spec { random_faults: parsed("crash=1,cut=1"), ..raft(nodes, starters) }, 500);
+    }
+}
+
+#[test]
+fn every_kind_of_trouble_at_once_is_survived() {
+    let random_faults = parsed("crash=2,cut=2,pause=2,deaf=2,skew=2,drift=2");
+    let base = Spec { random_faults, loss: parsed("0.1"), duplicate: parsed("0.1"), ..raft(5, "all") };
+    for latency in latencies() {
+        all_hold(Spec { latency, disk: parsed("uniform:0ms..4ms"), ..base.clone() }, 200);
+    }
+    all_hold(Spec { links: LinkChoice::Reliable, ..base }, 200);
+}
+
+/// A leader that dies after everyone knew it is missed by users, and another one is elected in a later epoch.
+#[test]
+fn a_dead_leader_is_replaced() {
+    for seed in 0..50 {
+        let before = run(&Spec { seed, ..raft(5, "lowest") }).summary;
+        let faults = vec![parsed("crash 1 at 1s")];
+        let outcome = run(&Spec { seed, faults, ..raft(5, "lowest") });
+        assert!(outcome.holds(), "seed {seed}: {:?}", outcome.verdicts);
+        assert_eq!(before.leader, Some(NodeId::from_index(0)));
+        assert_eq!(outcome.summary.leader, Some(NodeId::from_index(1)), "the lowest of the living starts");
+        assert!(outcome.summary.epoch > before.epoch);
+    }
+}
+
+/// Candidates who can never win go on for ever; the run does not.
+#[test]
+fn without_a_majority_nobody_is_elected_and_the_run_ends() {
+    let faults = ["crash 3", "crash 4", "crash 5"].map(parsed).to_vec();
+    let outcome = run(&Spec { faults, ..raft(5, "all") });
+    assert_eq!((outcome.ending, outcome.summary.leader), (Ending::Stopped, None));
+    let breaches: Vec<_> = outcome.breaches().map(|breach| breach.name).collect();
+    assert_eq!(breaches, ["agreed"]);
+}
+
+#[test]
+fn a_false_alarm_elects_anew_in_a_later_epoch() {
+    let script = parsed("campaign 1 at 0ms\ncampaign 3 at 200ms\n");
+    let outcome = run(&Spec { script: Some(script), ..raft(3, "all") });
+    assert!(outcome.holds(), "{:?}", outcome.verdicts);
+    let summary = outcome.summary;
+    assert_eq!((summary.leader, summary.rounds), (Some(NodeId::from_index(2)), 2));
+    assert_eq!((summary.election_messages, summary.announcement_messages), (8, 4));
+}
+
+fn rough() -> Vec<Spec<Election>> {
+    let faults = ["crash 2 at 9ms for 30ms", "cut 1 | rest at 20ms for 40ms", "pause 3 at 5ms for 9ms"];
+    let rough = Spec { faults: faults.map(parsed).to_vec(), loss: parsed("0.1"), fifo: true, ..raft(4, "all") };
+    vec![raft(5, "lowest"), raft(3, "all"), Spec { disk: parsed("fixed:1ms"), ..rough }]
+}
+
+fn journal(spec: &Spec<Election>) -> (Outcome<Election>, Vec<u8>) {
+    let mut bytes = Vec::new();
+    let (outcome, ()) = run_with(spec, &mut bytes, ()).unwrap_or_else(|error| panic!("{error}"));
+    (outcome, bytes)
+}
+
+#[test]
+fn every_journal_replays_and_judges_alike() {
+    for spec in rough() {
+        let (outcome, bytes) = journal(&spec);
+        assert_eq!(journal(&spec).1, bytes, "same seed, same bytes");
+        assert_ne!(journal(&Spec { seed: 2, ..spec.clone() }).1, bytes);
+        let mut journal = Journal::open(&bytes[..]).unwrap_or_else(|error| panic!("{error}"));
+        let (replayed, ()) =
+            replay::replay::<Election, _, _>(&mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(replayed.spec, spec);
+        assert_eq!(replayed.lines, outcome.lines);
+        assert_eq!((replayed.messages, replayed.summary), (outcome.messages, outcome.summary));
+        assert_eq!(replayed.verdicts, outcome.verdicts);
+    }
+}
+
+#[test]
+fn a_header_with_the_settings_of_another_family_is_refused() {
+    let (_, bytes) = journal(&raft(3, "lowest"));
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| panic!("{error}"));
+    let refusal = |from: &str, to: &str| {
+        let altered = text.replacen(from, to, 1);
+        assert_ne!(text, altered);
+        let mut journal = Journal::open(altered.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        match replay::replay::<Election, _, _>(&mut journal, ()) {
+            Ok(_) => panic!("it replayed with {to}"),
+            Err(error) => error.to_string(),
+        }
+    };
+    assert!(
+        refusal("\"starters\":\"lowest\"", "\"entries\":3,\"starters\":\"lowest\"").contains("unknown field `entries`")
+    );
+    assert!(refusal("\"starters\":\"lowest\"", "\"starters\":\"9\"").contains("--starters names node 9"));
+    assert!(refusal("\"starters\":\"lowest\",", "").contains("missing field `starters`"));
+    let mut journal = Journal::open(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let Err(error) = replay::replay::<Mutex, _, _>(&mut journal, ()) else {
+        panic!("it replayed as a mutual exclusion")
+    };
+    assert!(matches!(error, LabError::Header(_)), "{error}");
+}
+
+#[test]
+fn what_is_said_of_another_family_is_refused() {
+    let Err(error) = Spec::<Mutex>::new("raft").validate() else { panic!("raft is no mutual exclusion") };
+    assert!(matches!(error, LabError::OtherFamily { .. }), "{error}");
+    let Err(error) = Spec::<Election>::new("central").validate() else { panic!("central is no election") };
+    assert!(error.to_string().contains("'central' is of the mutex family"), "{error}");
+}
+
+/// It is refused before a node is made, let alone copied.
+#[test]
+fn an_engine_that_cannot_be_copied_cannot_be_checked() {
+    let mut reports = 0;
+    let Err(error) = check::run(&CheckSpec::<Election>::new("raft"), &mut |_, _| {
+        reports += 1;
+        true
+    }) else {
+        panic!("raft was checked")
+    };
+    assert!(matches!(error, LabError::NotCheckable { .. }), "{error}");
+    assert_eq!(reports, 0);
+}
+
+#[test]
+fn the_printed_command_says_who_starts() {
+    let spec = Spec { seed: 9, loss: parsed("0.1"), ..raft(5, "2,4-5") };
+    assert_eq!(spec.command("sim"), "quorate sim raft --nodes 5 --seed 9 --starters 2,4,5 --loss 0.1");
+    assert!(run(&Spec { loss: parsed("0"), ..spec }).summary.epoch >= Some(Epoch(1)));
+}

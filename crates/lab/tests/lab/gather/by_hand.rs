@@ -1,0 +1,39 @@
+//! Journals of lives, written by hand.
+
+use crate::gather::split::Part;
+
+/// A journal of one life, written by hand.
+pub(crate) fn life(node: u32, incarnation: u64, lines: &[&str]) -> Part {
+    let header = format!(
+        r#"{{"journal":1,"algorithm":"central","family":"mutex","nodes":2,"seed":1,"live":{{"node":{node},"incarnation":{incarnation},"boot":"b","offset":0,"writes":0}},"run":{{"a":1}}}}"#
+    );
+    let start =
+        format!(r#"{{"time":0,"node":{node},"input":{{"start":{{"incarnation":{incarnation}}}}},"effects":[]}}"#);
+    let mut text = format!("{header}\n{start}\n");
+    for line in lines {
+        text.push_str(line);
+        text.push('\n');
+    }
+    Part { name: format!("n{node}-{incarnation}"), bytes: text.into_bytes() }
+}
+
+pub(crate) fn hears(time: i64, node: u32, id: &str, sends: &[(&str, u32)]) -> String {
+    let effects: Vec<_> = sends.iter().map(|(id, to)| sent(id, *to)).collect();
+    let effects = effects.join(",");
+    format!(r#"{{"time":{time},"node":{node},"input":{{"message":{{"id":"{id}","kind":"k"}}}},"effects":[{effects}]}}"#)
+}
+
+pub(crate) fn says(time: i64, node: u32, id: &str, to: u32) -> String {
+    format!(r#"{{"time":{time},"node":{node},"input":{{"command":"acquire"}},"effects":[{}]}}"#, sent(id, to))
+}
+
+fn sent(id: &str, to: u32) -> String {
+    format!(r#"{{"send":{{"id":"{id}","to":{to},"kind":"k","bytes":1,"body":null}}}}"#)
+}
+
+/// A journal of what was done to the nodes, written by hand.
+pub(crate) fn world(lines: &[&str]) -> Part {
+    let header = r#"{"journal":1,"algorithm":"central","family":"mutex","nodes":2,"seed":1,"live":{"boot":"b","offset":0},"run":{"a":1,"faults":["kill"]}}"#;
+    let text: String = [header].iter().chain(lines).map(|line| format!("{line}\n")).collect();
+    Part { name: "world".into(), bytes: text.into_bytes() }
+}

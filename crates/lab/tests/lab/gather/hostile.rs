@@ -1,0 +1,176 @@
+//! Journals that do not fit together, or never were journals.
+
+use crate::gather::by_hand::{hears, life, says};
+use crate::gather::scenes::{journal, quiet_locks};
+use crate::gather::split::{Machines, Part, gathered, split};
+use quorate_lab::{Mutex, replay};
+use quorate_sim::journal::Journal;
+
+fn refusal(parts: &[Part]) -> String {
+    gathered(parts).map(|(result, _)| result).expect_err("this fits together").to_string()
+}
+
+#[test]
+fn what_fits_together_is_gathered() {
+    let parts = [life(1, 0, &[&says(5, 1, "1.1", 2)]), life(2, 0, &[&hears(3, 2, "1.1", &[])])];
+    let (result, found) = gathered(&parts).unwrap();
+    assert_eq!((found.matched, found.raised, found.boots), (1, 1, 1));
+    let odd = "an effect came before its cause, and 1 step had to be put later: the files may be of different runs.";
+    assert!(found.warnings[0].contains(odd) && found.warnings.len() == 1, "{:?}", found.warnings);
+    assert!(result.contains(r#"{"time":5,"node":2,"clock":3,"input":{"message""#), "{result}");
+}
+
+#[test]
+fn messages_that_arrive_before_they_are_sent_both_ways_are_a_contradiction() {
+    let parts = [life(1, 0, &[&hears(5, 1, "2.1", &[("1.1", 2)])]), life(2, 0, &[&hears(4, 2, "1.1", &[("2.1", 1)])])];
+    let text = refusal(&parts);
+    assert!(text.contains("contradict each other: in n2-0, line 3, message 1.1 of life 0 arrives"), "{text}");
+    let itself = [life(1, 0, &[&hears(5, 1, "1.1", &[("1.1", 1)])]), life(2, 0, &[])];
+    assert!(refusal(&itself).contains("contradict"));
+}
+
+#[test]
+fn a_message_without_a_sender_is_named_with_its_line() {
+    let text = refusal(&[life(1, 0, &[]), life(2, 0, &[&hears(3, 2, "1.4", &[])])]);
+    assert!(
+        text.starts_with("In n2-0, line 3: message 1.4 of life 0 of node 1 arrives, but n1-0 ends before"),
+        "{text}"
+    );
+    let stranger = hears(3, 2, "1.1", &[]).replace(r#""kind""#, r#""life":7,"kind""#);
+    let text = refusal(&[life(1, 0, &[]), life(2, 0, &[&stranger])]);
+    assert!(text.contains("no journal of life 7 of node 1 is among these files"), "{text}");
+}
+
+#[test]
+fn a_message_arrives_once_and_where_it_was_sent_to() {
+    let says = says(1, 1, "1.1", 2);
+    let twice = [hears(3, 2, "1.1", &[]), hears(4, 2, "1.1", &[])];
+    let text = refusal(&[life(1, 0, &[&says]), life(2, 0, &[&twice[0], &twice[1]])]);
+    assert!(
+        text.starts_with("In n2-0, line 4: message 1.1 of life 0 arrives for the second time, after it did on line 3"),
+        "{text}"
+    );
+    let text = refusal(&[life(1, 0, &[&says, &hears(3, 1, "1.1", &[])]), life(2, 0, &[])]);
+    assert!(text.starts_with("In n1-0, line 4"), "{text}");
+    let early = [life(1, 0, &[&hears(0, 1, "2.1", &[])]), life(2, 0, &[&hears(0, 2, "2.1", &[])])];
+    assert!(refusal(&early).contains("line 3"));
+}
+
+#[test]
+fn lines_that_no_node_writes_of_itself_are_refused() {
+    let cases = [
+        (r#"{"time":1,"world":{"crashed":{"node":1,"lost_writes":0}}}"#, "no node can tell this of itself"),
+        (r#"{"time":1,"world":{"ended":{"node":2}}}"#, "no node can tell this of itself"),
+        (r#"{"time":1,"world":{"lost":{"id":"1.1","to":2,"why":"down"}}}"#, "no node can tell this of itself"),
+        (r#"{"time":1,"node":1,"input":{"start":{"incarnation":0}},"effects":[]}"#, "which starts once"),
+        (r#"{"time":1,"node":2,"input":{"saved":1},"effects":[]}"#, "here node 2 takes a step"),
+        (&says(1, 1, "1.2", 2), "message 1.2 leaves here, but the next one of this life is 1.1"),
+        (&says(1, 1, "2.1", 2), "message 2.1 leaves here"),
+        (r#"{"time":1}"#, "neither a step of a node nor an act"),
+        ("garbage", "malformed"),
+        ("", "it is blank"),
+        (r#"{"time":1,"node":3,"input":{"saved":1},"effects":[]}"#, "names node 3"),
+    ];
+    for (line, expected) in cases {
+        let text = refusal(&[life(1, 0, &[line]), life(2, 0, &[])]);
+        assert!(text.contains(expected) && text.contains("n1-0"), "{line}: {text}");
+    }
+    let end = r#"{"time":1,"world":{"ended":{"node":1}}}"#;
+    let text = refusal(&[life(1, 0, &[end, &says(2, 1, "1.1", 2)]), life(2, 0, &[])]);
+    assert!(text.contains("In n1-0, line 4: the life ended on the line before"), "{text}");
+}
+
+#[test]
+fn files_of_different_runs_lives_and_nodes_are_told_apart() {
+    let [one, two] = [life(1, 0, &[]), life(2, 0, &[])];
+    let other = |from: &str, to: &str| {
+        let text = String::from_utf8(two.bytes.clone()).unwrap().replacen(from, to, 1);
+        Part { name: "odd".into(), bytes: text.into_bytes() }
+    };
+    let in_group = |name: &str| other(r#""boot""#, &format!(r#""group":"{name}","boot""#));
+    let cases = [
+        (other("central", "ricart-agrawala"), "odd is of another run than n1-0: its algorithm is ricart-agrawala"),
+        (in_group("b"), "odd is of another run than n1-0: its group is 'b', not absent"),
+        (other(r#""seed":1"#, r#""seed":2"#), "its seed is 2, not 1"),
+        (other(r#""nodes":2"#, r#""nodes":3"#), "its number of nodes is 3, not 2"),
+        (other(r#"{"a":1}"#, r#"{"a":2}"#), "its setting 'a' is 2, not 1"),
+        (other(r#"{"a":1}"#, r#"{}"#), "its setting 'a' is absent, not 1"),
+        (one.clone(), "n1-0 and n1-0 are both journals of life 0 of node 1"),
+        (
+            other(r#""node":2,"incarnation""#, r#""node":9,"incarnation""#),
+            "it is of node 9, but says there are 2 nodes",
+        ),
+        (Part { name: "odd".into(), bytes: b"garbage".to_vec() }, "In odd: "),
+        (Part { name: "odd".into(), bytes: b"\xff\xfe\n".to_vec() }, "UTF-8"),
+    ];
+    for (odd, expected) in cases {
+        let text = refusal(&[one.clone(), odd]);
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let text = String::from_utf8(one.bytes.clone()).unwrap().replacen(r#""boot""#, r#""group":"a","boot""#, 1);
+    let grouped = Part { name: "n1".into(), bytes: text.into_bytes() };
+    assert!(refusal(&[grouped.clone(), in_group("b\\n")]).contains(r"its group is 'b\n', not 'a'"));
+    gathered(&[grouped, in_group("a")]).unwrap();
+    assert!(refusal(&[one]).contains("no journal of node 2"));
+    assert!(refusal(&[]).contains("nothing to gather"));
+}
+
+#[test]
+fn a_world_has_no_steps_and_a_whole_run_is_no_life() {
+    let truth = journal(&quiet_locks("central", 1));
+    let whole = Part { name: "run.journal".into(), bytes: truth.clone().into_bytes() };
+    assert!(refusal(&[whole]).contains("journal of a whole run"));
+    let mut parts = split(&truth, Machines { world: true, ends: true, ..Machines::default() });
+    let step = parts[0].bytes.split(|byte| *byte == b'\n').nth(1).unwrap().to_vec();
+    let world = parts.last_mut().unwrap();
+    world.bytes.extend([step, b"\n".to_vec()].concat());
+    assert!(refusal(&parts).contains("of the world alone"));
+}
+
+/// Times at the ends of what a number can hold are clamped, and nothing overflows.
+#[test]
+fn absurd_clocks_are_borne() {
+    let says = says(i64::MAX, 1, "1.1", 2);
+    let mut parts = [life(1, 0, &[&says]), life(2, 0, &[&hears(i64::MIN, 2, "1.1", &[])])];
+    let text = String::from_utf8(parts[1].bytes.clone()).unwrap();
+    let text =
+        text.replace(r#""boot":"b","offset":0"#, &format!(r#""boot":"c","zero":{},"offset":{}"#, i64::MAX, i64::MIN));
+    parts[1].bytes = text.into_bytes();
+    assert_eq!(gathered(&parts).unwrap().1.matched, 1);
+}
+
+#[test]
+fn disks_that_forget_are_told() {
+    let save = r#"{"time":1,"node":1,"input":{"command":"acquire"},"effects":[{"save":1},{"save":2}]}"#;
+    let saved = r#"{"time":2,"node":1,"input":{"saved":2},"effects":[]}"#;
+    let next = |writes: u64| {
+        let part = life(1, 1, &[]);
+        let text = String::from_utf8(part.bytes).unwrap().replace(r#""writes":0"#, &format!(r#""writes":{writes}"#));
+        let text = text.replace(r#"{"time":0"#, r#"{"time":9"#);
+        Part { name: part.name, bytes: text.into_bytes() }
+    };
+    let gather = |lines: &[&str], writes| gathered(&[life(1, 0, lines), next(writes), life(2, 0, &[])]).unwrap();
+    let (result, found) = gather(&[save, saved], 2);
+    assert!(result.contains(r#""crashed":{"node":1,"lost_writes":0}"#) && found.warnings.is_empty(), "{result}");
+    let (result, found) = gather(&[save], 1);
+    assert!(result.contains(r#""crashed":{"node":1,"lost_writes":1}"#) && found.warnings.is_empty(), "{result}");
+    assert_eq!((found.forgotten, &found.first_forgotten), (0, &None));
+    let (_, found) = gather(&[save, saved], 1);
+    assert!(
+        found.warnings[0].contains("lost what it had confirmed: 2 writes were durable, but life 1 of node 1 found 1")
+    );
+    assert_eq!((found.forgotten, found.first_forgotten.is_some()), (1, true));
+    let (_, found) = gather(&[save, saved], 3);
+    assert!(found.warnings[0].contains("is the journal of a life missing?"), "{:?}", found.warnings);
+}
+
+/// One life alone can be looked at, but neither judged nor replayed.
+#[test]
+fn one_life_is_not_judged() {
+    let truth = journal(&quiet_locks("central", 1));
+    let part = &split(&truth, Machines::default())[0];
+    let mut reader = Journal::open(part.bytes.as_slice()).unwrap();
+    let error = replay::summarise::<Mutex, _>(&mut reader).unwrap_err().to_string();
+    assert!(error.contains("life (0 of node 1)") && error.contains("quorate record"), "{error}");
+    assert!(replay::replay::<Mutex, _, _>(&mut reader, ()).is_err());
+}

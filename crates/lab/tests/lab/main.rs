@@ -1,0 +1,26 @@
+//! Experiments by name: the book's counts, sweeps under faults, checks, and journals that travel.
+
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bounds;
+mod bully;
+mod check;
+mod counts;
+mod detectors;
+mod determinism;
+mod election_fixtures;
+mod elections;
+mod gather;
+mod invitation;
+mod majority_lease;
+mod multicast;
+mod reductions;
+mod replica;
+mod rings;
+mod shrink;
+mod stack;
+mod super_peer;
+mod sweeps;
+mod token_ring;
+mod travel;
+mod views;

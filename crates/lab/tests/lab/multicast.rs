@@ -1,0 +1,97 @@
+//! Ordered multicast: what holds whatever goes wrong.
+
+use quorate_core::Duration;
+use quorate_core::multicast::Delivery;
+use quorate_lab::experiment::run;
+use quorate_lab::multicast::{Settings, ViewSettings};
+use quorate_lab::sweep::{self, Sweep};
+use quorate_lab::{FamilyLab, Multicast, Spec};
+use quorate_registry::{Entry, Family, MulticastEntry, all, find, fixtures};
+use quorate_sim::settings::{Latency, TimedFault};
+
+/// Every order.
+fn orders() -> impl Iterator<Item = &'static MulticastEntry> {
+    all().iter().filter_map(Multicast::entry)
+}
+
+fn name(entry: &MulticastEntry) -> &'static str {
+    entry.facts.profile.name
+}
+
+fn all_hold(entry: &MulticastEntry, specs: Vec<Spec<Multicast>>, seeds: u64) {
+    for spec in specs {
+        let summary = sweep::run(&Sweep { spec, seeds, threads: 2, keep_going: false }, |_| true).unwrap();
+        assert!(summary.holds(), "{}: {:#?}", name(entry), summary.first_failure);
+    }
+}
+
+/// A sample of what `quorate sweep --family multicast --seeds 100000` tries.
+#[test]
+fn in_a_group_that_never_changes_everyone_hears_everything_in_order() {
+    assert!(orders().count() >= 10);
+    for entry in orders() {
+        all_hold(entry, Multicast::weather(entry), 20);
+    }
+}
+
+/// A sample of what `quorate sweep --family multicast --views --seeds 100000` tries.
+#[test]
+fn whatever_goes_wrong_survivors_hear_the_same() {
+    for entry in orders() {
+        all_hold(entry, Multicast::weather_in_views(entry), 12);
+    }
+}
+
+/// Orders that are wrong on purpose, and the property that each one breaks.
+#[test]
+fn every_planted_mistake_is_found() {
+    let expected = [
+        ("basic-deaf", "validity"),
+        ("reliable-unrelayed", "agreement"),
+        ("fifo-hasty", "fifo"),
+        ("causal-blind", "causal"),
+        ("sequencer-hasty", "total"),
+        ("isis-hasty", "total"),
+        ("uniform-hasty", "uniform"),
+    ];
+    let planted = fixtures().iter().filter(|entry| entry.family() == Family::Multicast).map(Entry::name);
+    assert_eq!(planted.collect::<Vec<_>>(), expected.map(|(name, _)| name));
+    for (name, property) in expected {
+        let entry = find(name).and_then(Multicast::entry).unwrap();
+        // Without views nobody but the senders' own words helps those who miss something.
+        let faults: Vec<TimedFault> = vec!["crash 1 at 10ms".parse().unwrap()];
+        let deaths = Multicast::weather(entry).into_iter().map(|spec| Spec { faults: faults.clone(), ..spec });
+        let all = Multicast::weather(entry).into_iter().chain(deaths).chain(Multicast::weather_in_views(entry));
+        let mut runs = all.flat_map(|spec| (1..=40).map(move |seed| Spec { seed, ..spec.clone() }));
+        let is_found = runs.any(|spec| run(&spec).unwrap().breaches().any(|verdict| verdict.name == property));
+        assert!(is_found, "{name} does not break {property}");
+    }
+}
+
+/// The stock test: one member misses multicasts for a while, then their sender or the sequencer dies.
+#[test]
+fn what_one_member_missed_before_its_sender_died_is_not_lost_among_survivors() {
+    for entry in orders() {
+        for (dies, misses) in [(1, 3), (2, 4), (1, 2)] {
+            for delivery in [Delivery::Prompt, Delivery::Uniform] {
+                let faults = [format!("cut {dies}>{misses} at 2ms for 60ms"), format!("crash {dies} at 40ms")];
+                let settings = Settings {
+                    messages: 30,
+                    interval: Some(Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(8) }),
+                    delivery,
+                    views: Some(ViewSettings::default()),
+                    ..Settings::default()
+                };
+                let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
+                all_hold(entry, vec![Spec { nodes: 4, faults, settings, ..Spec::new(name(entry)) }], 50);
+            }
+        }
+    }
+}
+
+#[test]
+fn entries_of_the_table_are_of_their_family() {
+    for entry in all() {
+        assert_eq!(matches!(entry, Entry::Multicast(_)), Multicast::entry(entry).is_some());
+    }
+}

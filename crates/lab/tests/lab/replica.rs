@@ -1,0 +1,166 @@
+//! Replicas in the lab: what holds under chaos, that planted bugs are caught, and that runs repeat byte for byte.
+
+use quorate_core::Duration;
+use quorate_lab::replica::Settings;
+use quorate_lab::sweep::{self, Summary, Sweep};
+use quorate_lab::{Replica, Spec, experiment, replay};
+use quorate_replica::Reads;
+use quorate_sim::journal::Journal;
+use quorate_sim::property::Kind;
+use quorate_sim::settings::{Length, Script};
+
+fn chaos(algorithm: &str, nodes: usize, reads: Reads) -> Spec<Replica> {
+    Spec { nodes, settings: Settings { reads, chaos: true, ..Settings::default() }, ..Spec::new(algorithm) }
+}
+
+fn swept(spec: &Spec<Replica>, seeds: u64) -> Summary {
+    sweep::run(&Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: false }, |_| true).unwrap()
+}
+
+fn all_hold(spec: &Spec<Replica>, seeds: u64) {
+    let summary = swept(spec, seeds);
+    if let Some((seed, breach)) = &summary.first_failure {
+        panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..spec.clone() }.command("sim"));
+    }
+    assert!(summary.holds(), "never happened: {:?}", summary.never_happened().collect::<Vec<_>>());
+    assert_eq!(summary.seeds, seeds);
+}
+
+/// The properties that some seed of a sweep breaches.
+fn breached(spec: &Spec<Replica>, seeds: u64) -> Vec<&'static str> {
+    let sweep = Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: true };
+    let held = sweep::run(&sweep, |_| true).unwrap().held;
+    let broken = held.iter().filter(|(_, kind, held)| *kind != Kind::Sometimes && *held < seeds);
+    broken.map(|(name, _, _)| *name).collect()
+}
+
+#[test]
+fn one_three_and_five_replicas_bear_chaos() {
+    for reads in [Reads::Quorum, Reads::Lease] {
+        for (nodes, seeds) in [(1, 300), (3, 800), (5, 500)] {
+            all_hold(&chaos("replica", nodes, reads), seeds);
+        }
+    }
+}
+
+#[test]
+fn members_change_under_chaos() {
+    for (nodes, founders, reads) in
+        [(5, 3, Reads::Quorum), (5, 3, Reads::Lease), (3, 3, Reads::Quorum), (4, 1, Reads::Lease)]
+    {
+        let mut spec = chaos("replica", nodes, reads);
+        spec.settings.founders = Some(founders);
+        spec.settings.changes = 4;
+        all_hold(&spec, 400);
+    }
+}
+
+#[test]
+fn slow_links_that_reorder_everything_change_nothing() {
+    let latency = "long-tail:10ms".parse().unwrap();
+    all_hold(&Spec { latency, ..chaos("replica", 5, Reads::Lease) }, 300);
+}
+
+#[test]
+fn who_acknowledges_before_its_disk_does_is_caught() {
+    let mut spec = chaos("replica-early-ack", 3, Reads::Quorum);
+    spec.disk = "uniform:0ms..40ms".parse().unwrap();
+    let breached = breached(&spec, 200);
+    assert!(breached.contains(&"kept") && breached.contains(&"linearizable"), "{breached:?}");
+}
+
+#[test]
+fn who_reads_without_a_quorum_is_caught() {
+    assert_eq!(breached(&chaos("replica-local-read", 3, Reads::Quorum), 500), ["linearizable"]);
+}
+
+#[test]
+fn who_forgets_its_vote_is_caught() {
+    let mut spec = chaos("replica-forgotten-vote", 3, Reads::Quorum);
+    (spec.latency, spec.disk) = ("long-tail:5ms".parse().unwrap(), "fixed:0ms".parse().unwrap());
+    spec.settings.operations = 20;
+    let breached = breached(&spec, 2_000);
+    assert!(breached.contains(&"one-leader"), "{breached:?}");
+}
+
+#[test]
+fn who_never_reports_a_lost_snapshot_is_caught() {
+    let mut spec = chaos("replica-no-report", 3, Reads::Quorum);
+    (spec.settings.clients, spec.settings.operations) = (8, 200);
+    assert_eq!(breached(&spec, 300), ["answered", "caught-up"]);
+}
+
+#[test]
+fn who_applies_an_entry_twice_is_caught() {
+    let breached = breached(&chaos("replica-applied-twice", 3, Reads::Quorum), 100);
+    assert!(breached.contains(&"equal"), "{breached:?}");
+}
+
+fn journal(spec: &Spec<Replica>) -> (String, Vec<u8>) {
+    let mut bytes = Vec::new();
+    let (outcome, ()) = experiment::run_with(spec, &mut bytes, ()).unwrap();
+    (outcome.trace_hash, bytes)
+}
+
+fn rough() -> Spec<Replica> {
+    let mut spec = chaos("replica", 5, Reads::Lease);
+    spec.settings.founders = Some(3);
+    spec.settings.changes = 3;
+    spec
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
+    let spec = rough();
+    let first = journal(&spec);
+    assert_eq!(first, journal(&spec));
+    assert_ne!(first.0, journal(&Spec { seed: 2, ..spec }).0);
+}
+
+/// The verdicts and figures of a replay are those of the run.
+#[test]
+fn a_journal_replays_with_the_same_verdicts() {
+    for spec in [rough(), Spec { seed: 9, ..rough() }, chaos("replica-applied-twice", 3, Reads::Quorum)] {
+        let (outcome, ()) = experiment::run_with(&spec, std::io::sink(), ()).unwrap();
+        let (_, bytes) = journal(&spec);
+        let mut journal = Journal::open(bytes.as_slice()).unwrap();
+        let (replayed, ()) = replay::replay::<Replica, _, _>(&mut journal, ()).unwrap();
+        assert_eq!(replayed.spec, spec);
+        assert_eq!(replayed.verdicts, outcome.verdicts);
+        assert_eq!(replayed.summary, outcome.summary);
+    }
+}
+
+#[test]
+fn a_command_repeats_its_run() {
+    let command = Spec { seed: 7, ..rough() }.command("sim");
+    let expected =
+        "quorate sim replica --nodes 5 --seed 7 --founders 3 --operations 60 --changes 3 --reads lease --chaos";
+    assert_eq!(command, expected);
+}
+
+/// Whom a script speaks for is asked once; a refusal is an answer too.
+#[test]
+fn a_script_says_who_asks_what() {
+    let text = "campaign 2 at 10ms\nwrite 2 at 1s\nread 3 at 2s\nwrite 1 at 3s\n";
+    let script = Some(Script::parse(text, &["read", "write", "campaign"]).unwrap());
+    let spec: Spec<Replica> = Spec { script, ..Spec::new("replica") };
+    let (outcome, ()) = experiment::run_with(&spec, std::io::sink(), ()).unwrap();
+    assert!(outcome.holds(), "{:?}", outcome.verdicts);
+    assert_eq!(outcome.summary.operations, 3);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_sentence() {
+    let refused = |settings: Settings| {
+        let spec: Spec<Replica> = Spec { settings, ..Spec::new("replica") };
+        spec.validate().err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let usual = Settings::default;
+    assert!(refused(Settings { founders: Some(4), ..usual() }).contains("--founders"));
+    assert!(refused(Settings { founders: Some(0), ..usual() }).contains("--founders"));
+    assert!(refused(Settings { tick: Length(Duration::ZERO), ..usual() }).contains("--tick"));
+    assert!(refused(Settings { keys: 0, ..usual() }).contains("--keys"));
+    assert!(refused(Settings { clients: 1 << 40, ..usual() }).contains("too much"));
+    assert_eq!(refused(usual()), "");
+}

@@ -1,0 +1,211 @@
+//! Elections on a ring by name: the book's counts exactly, crashes at every moment, and what lies outside their assumptions.
+
+use quorate_core::NodeId;
+use quorate_core::election::{Prefer, Repair, Shape};
+use quorate_lab::election::Settings;
+use quorate_lab::election::survey::{Found, Start, Survey};
+use quorate_lab::experiment::{self, Outcome};
+use quorate_lab::sweep::{self, Sweep};
+use quorate_lab::{Election, FamilyLab, LabError, Spec};
+use quorate_registry::{ElectionEntry, all};
+use quorate_sim::election::{Attribute, Seating, Starters};
+use quorate_sim::run::Ending;
+use std::str::FromStr;
+
+fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn rings() -> Vec<&'static ElectionEntry> {
+    let rings: Vec<_> =
+        all().iter().filter_map(Election::entry).filter(|entry| entry.facts.shape == Shape::Ring).collect();
+    assert!(rings.len() >= 6);
+    rings
+}
+
+fn run(spec: &Spec<Election>) -> Outcome<Election> {
+    experiment::run(spec).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn survey(entry: &'static ElectionEntry, nodes: usize, start: Start) -> Found {
+    let survey = Survey { entry, nodes, start, samples: 40, seed: 7 };
+    survey.run(|| true).unwrap().unwrap()
+}
+
+/// Every order of up to six nodes, each starter and all of them: least, mean and most are the book's.
+#[test]
+fn small_rings_cost_exactly_what_the_book_says() {
+    for entry in rings() {
+        for nodes in 2..=6 {
+            for start in Start::ALL {
+                let found = survey(entry, nodes, start);
+                let name = entry.facts.profile.name;
+                assert!(found.holds(), "{name}, {nodes} nodes: {:?}", found.failed);
+                assert_ne!(found.is_as_expected(), Some(false), "{name}, {nodes} nodes, {start:?}: {found:?}");
+                assert!(found.exhaustive);
+            }
+        }
+    }
+}
+
+/// The figures that the table gives for eight nodes, over all 5,040 ways to sit.
+#[test]
+fn eight_nodes_cost_what_the_table_says() {
+    let expected = [
+        ("chang-roberts", 15, 21.742_857, 36),
+        ("lelann", 64, 64.0, 64),
+        ("hirschberg-sinclair", 64, 80.08, 89),
+        ("franklin", 32, 48.05, 64),
+        ("peterson", 24, 40.05, 56),
+    ];
+    for (name, least, mean, most) in expected {
+        let entry = rings().into_iter().find(|entry| entry.facts.profile.name == name).unwrap();
+        let found = survey(entry, 8, Start::All);
+        assert_eq!((found.election.min, found.election.max, found.runs), (least, most, 5_040), "{name}");
+        assert!((found.election.mean - mean).abs() < 0.005, "{name}: {}", found.election.mean);
+    }
+}
+
+/// Sizes that no table has, sampled: nothing exceeds a bound, and means lie where formulas put them.
+#[test]
+fn larger_rings_keep_to_their_formulas() {
+    for entry in rings() {
+        for nodes in [9, 17, 33] {
+            for start in [Start::One, Start::All] {
+                let found = survey(entry, nodes, start);
+                let name = entry.facts.profile.name;
+                assert!(found.holds() && found.is_as_expected() == Some(true), "{name}, {nodes}, {start:?}: {found:?}");
+                assert!(!found.exhaustive && found.counted.margin.is_some());
+            }
+        }
+    }
+}
+
+/// Whoever starts, however they sit, whatever is compared: the same one wins, on links of any speed.
+#[test]
+fn the_result_does_not_depend_on_who_starts() {
+    for entry in rings() {
+        for (prefer, winner) in [(Prefer::Highest, 3), (Prefer::Lowest, 5)] {
+            for starters in ["lowest", "highest", "all", "successor-of-highest", "2,5", "4"] {
+                for (order, latency) in
+                    [("numbers", "fixed:1ms"), ("4,2,6,1,3,5", "long-tail:2ms"), ("random", "uniform:1ms..5ms")]
+                {
+                    let settings = Settings {
+                        starters: parsed(starters),
+                        order: parsed(order),
+                        prefer,
+                        attribute: parsed("7,7,9,2,1,3"),
+                        ..Settings::default()
+                    };
+                    let spec =
+                        Spec { nodes: 6, latency: parsed(latency), settings, ..Spec::new(entry.facts.profile.name) };
+                    let outcome = run(&spec);
+                    assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
+                    assert_eq!(outcome.summary.leader.map(NodeId::number), Some(winner), "{}", spec.command("sim"));
+                    assert_eq!(outcome.summary.rounds, 1);
+                }
+            }
+        }
+    }
+}
+
+/// A crash of every node in every message time of a run, and its recovery or none: with repair there is one leader in the end.
+#[test]
+fn a_crash_of_anyone_at_any_moment_is_got_over() {
+    for entry in rings() {
+        for repair in [Repair::Timeout, Repair::Detector] {
+            for node in 1..=4 {
+                for millis in 0..14 {
+                    for back in ["", " for 2ms", " for 40ms"] {
+                        let spec = Spec::<Election> {
+                            nodes: 4,
+                            latency: parsed("fixed:1ms"),
+                            faults: vec![parsed(&format!("crash {node} at {millis}.5ms{back}"))],
+                            settings: Settings { repair, order: parsed("3,1,4,2"), ..Settings::default() },
+                            ..Spec::new(entry.facts.profile.name)
+                        };
+                        let outcome = run(&spec);
+                        assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
+                        let expected = if node == 4 && back.is_empty() { 3 } else { 4 };
+                        assert_eq!(
+                            outcome.summary.leader.map(NodeId::number),
+                            Some(expected),
+                            "{}",
+                            spec.command("sim")
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Bare, the sweep shows the hang, and the assumption that was broken is named.
+#[test]
+fn bare_a_crash_leaves_everyone_waiting_and_the_sweep_says_why() {
+    for entry in rings() {
+        let settings = Settings { repair: Repair::None, ..Settings::default() };
+        let faults = vec![parsed("crash 4 at 2ms")];
+        let spec = Spec::<Election> { nodes: 5, faults, settings, ..Spec::new(entry.facts.profile.name) };
+        let sweep = Sweep { spec: spec.clone(), seeds: 50, threads: 1, keep_going: true };
+        let summary = sweep::run(&sweep, |_| true).unwrap();
+        let (_, breach) = summary.first_failure.expect("a hang");
+        assert_eq!(breach.name, "agreed", "{}", entry.facts.profile.name);
+        assert_eq!(spec.broken_assumptions(), ["nobody dies while an election is under way"]);
+        let outcome = run(&spec);
+        assert!(outcome.holds() || outcome.ending == Ending::Stuck);
+    }
+}
+
+#[test]
+fn what_is_outside_of_the_assumptions_is_named() {
+    let with = |fault: &str| Spec::<Election> { nodes: 5, faults: vec![parsed(fault)], ..Spec::new("chang-roberts") };
+    let calm = Spec::<Election> { nodes: 5, ..Spec::new("chang-roberts") };
+    assert!(calm.broken_assumptions().is_empty());
+    assert!(with("crash 2 at 3ms for 10ms").broken_assumptions().is_empty());
+    assert!(with("cut 1,2 | rest at 2ms for 5ms").broken_assumptions().contains(&"the group is not cut in two"));
+    let two = Spec {
+        faults: vec![parsed("crash 1 at 2ms"), parsed("crash 2 at 4ms"), parsed("crash 3 at 9ms")],
+        ..calm.clone()
+    };
+    assert_eq!(two.broken_assumptions(), ["more than half of the group is up at any time"]);
+    let late = Spec {
+        latency: parsed("long-tail:2ms"),
+        settings: Settings { repair: Repair::Timeout, ..Settings::default() },
+        ..calm.clone()
+    };
+    assert_eq!(late.broken_assumptions(), ["nothing takes longer than nodes are told"]);
+    let lossy = Spec { loss: parsed("10%"), links: quorate_lab::LinkChoice::Bare, ..calm };
+    assert_eq!(lossy.broken_assumptions(), ["links lose nothing and repeat nothing"]);
+}
+
+#[test]
+fn orders_and_attributes_that_make_no_sense_are_refused() {
+    let order = |text: &str| Spec::<Election> {
+        nodes: 4,
+        settings: Settings { order: parsed(text), ..Settings::default() },
+        ..Spec::new("chang-roberts")
+    };
+    assert!(order("4,1,3,2").validate().is_ok());
+    for text in ["1,2,3", "1,2,3,4,5", "1,2,3,3"] {
+        assert!(matches!(order(text).validate().err(), Some(LabError::NoSuchOrder { .. })), "{text}");
+    }
+    let settings = Settings { attribute: Attribute::Given(vec![1, 2]), ..Settings::default() };
+    let few = Spec::<Election> { nodes: 4, settings, ..Spec::new("chang-roberts") };
+    assert!(matches!(few.validate().err(), Some(LabError::NotEveryAttribute { given: 2, nodes: 4 })));
+}
+
+/// A ring of ten thousand in random order, so that every neighbourhood occurs.
+#[test]
+fn a_long_ring_elects_within_its_bound() {
+    for name in ["hirschberg-sinclair", "chang-roberts"] {
+        let starters = if name == "chang-roberts" { Starters::SuccessorOfHighest } else { Starters::All };
+        let settings = Settings { starters, order: Seating::Random, ..Settings::default() };
+        let spec = Spec::<Election> { nodes: 10_000, latency: parsed("fixed:1ms"), settings, ..Spec::new(name) };
+        let outcome = run(&spec);
+        assert!(outcome.holds() && outcome.ending == Ending::Done);
+        let bound = if name == "chang-roberts" { 2 * 10_000 - 1 } else { 8 * 10_000 * 15 };
+        assert!(outcome.summary.election_messages <= bound);
+        assert_eq!(outcome.summary.announcement_messages, 10_000);
+    }
+}

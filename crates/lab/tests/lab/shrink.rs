@@ -1,0 +1,314 @@
+//! Every planted bug becomes small, always in the same way, and what is small still fails.
+
+use quorate_check::{Search, Walks};
+use quorate_lab::check::{self, CheckSpec, Requests};
+use quorate_lab::shrink::{self, End, Figures, Request, ShrinkError, Shrunk, TRIES};
+use quorate_lab::{FamilyLab, LabError, LinkChoice, Mutex, Replica, Spec, experiment};
+use quorate_registry::Family;
+use quorate_sim::journal::Journal;
+use quorate_sim::property::Kind;
+use quorate_sim::settings::Script;
+use std::fmt::Write;
+use std::path::Path;
+
+fn shrunk<F: FamilyLab>(spec: &Spec<F>, property: &str, tries: u64) -> Shrunk<F> {
+    let request = Request { spec: spec.clone(), property: Some(property.into()), tries };
+    shrink::run(&request, |_| true).unwrap_or_else(|error| panic!("{}: {error}", spec.command("sim")))
+}
+
+/// The counterexample to a property, as a journal.
+fn found(spec: &CheckSpec, property: &str) -> Vec<u8> {
+    let run = check::run(spec, &mut |_, _| true).unwrap();
+    let broken = run.broken();
+    let (_, example) = broken.iter().find(|(verdict, _)| verdict.name == property).expect("it is broken");
+    let mut bytes = Vec::new();
+    run.write(example, &mut bytes).unwrap();
+    bytes
+}
+
+fn of_journal(bytes: &[u8], property: Option<&str>) -> Result<Shrunk<Mutex>, ShrinkError> {
+    shrink::run_journal(|| Journal::open(bytes).map_err(LabError::from), property, TRIES, |_| true)
+}
+
+fn checked(algorithm: &str, nodes: usize, rounds: impl Into<Option<u8>>) -> CheckSpec {
+    let mut spec = CheckSpec { rounds: rounds.into(), links: LinkChoice::Bare, ..CheckSpec::new(algorithm) };
+    spec.setup.nodes = nodes;
+    spec
+}
+
+fn lines(script: &Script) -> usize {
+    script.commands.len() + script.faults.len() + script.directions.len()
+}
+
+/// The algorithm without the flaw. What always holds must hold there in the same run. What must happen in the end need not: users
+/// are told to leave only where they come to enter.
+fn twin(fixture: &str) -> Option<&'static str> {
+    let twins = [
+        ("ricart-agrawala-", "ricart-agrawala"),
+        ("toy-forgetful", "toy-mindful"),
+        ("toy-lease", "toy-lease-margin"),
+        ("replica-", "replica"),
+    ];
+    twins.into_iter().find(|(name, _)| fixture.starts_with(name)).map(|(_, twin)| twin)
+}
+
+/// A row of the table in docs/shrinking.md. That the small run fails as promised, and its script is short, is seen to here.
+fn row<F: FamilyLab>(shrunk: &Shrunk<F>, from: &str) -> String {
+    let Shrunk { spec, property, before, after, .. } = shrunk;
+    let script = spec.script.as_ref().unwrap_or_else(|| panic!("no script: {}", spec.command("sim")));
+    assert!(lines(script) <= 12, "{}\n{script}", spec.command("sim"));
+    // It is read back from its text, as from a file.
+    let again = Spec { script: Some(Script::parse(&script.to_string(), F::COMMANDS).unwrap()), ..spec.clone() };
+    let outcome = experiment::run(&again).unwrap();
+    let breach = outcome.breaches().find(|verdict| verdict.name == *property);
+    let breach = breach.unwrap_or_else(|| panic!("{property} holds: {}\n{script}", spec.command("sim")));
+    assert_eq!(breach.violation.as_ref(), Some(&shrunk.violation));
+    if let Some(twin) = twin(&spec.algorithm).filter(|_| shrunk.kind == Kind::Always || F::FAMILY == Family::Replica) {
+        let outcome = experiment::run(&Spec { algorithm: twin.into(), ..again }).unwrap();
+        let breach = outcome.breaches().find(|verdict| verdict.name == *property);
+        assert!(breach.is_none(), "it is not the flaw of {} that fails here:\n{script}", spec.algorithm);
+    }
+    let arrow = |before: u64, after: u64| format!("{before} → {after}");
+    let mut row = format!("| `{}` | `{property}` | {from}", spec.algorithm);
+    for (before, after) in [
+        (before.nodes as u64, after.nodes as u64),
+        (before.commands, after.commands),
+        (before.faults, after.faults),
+        (before.events, after.events),
+    ] {
+        write!(row, " | {}", arrow(before, after)).unwrap();
+    }
+    write!(row, " | {} | {} |", after.directions, lines(script)).unwrap();
+    row
+}
+
+/// What the document shows is what comes out; `cargo nextest run -p quorate-lab shrink` prints a row that differs.
+#[track_caller]
+fn is_documented(row: &str) {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/shrinking.md");
+    let text = std::fs::read_to_string(document).unwrap();
+    assert!(text.lines().any(|line| line == row), "docs/shrinking.md lacks this row:\n{row}");
+}
+
+fn mutex(algorithm: &str, nodes: usize) -> Spec<Mutex> {
+    let mut spec = Spec::<Mutex> { nodes, ..Spec::new(algorithm) };
+    spec.settings.entries = 40;
+    spec
+}
+
+fn becomes_small(spec: &Spec<Mutex>, property: &str, most: u64) {
+    let shrunk = shrunk(spec, property, TRIES);
+    assert_eq!(shrunk.end, End::Smallest, "{}", spec.command("sim"));
+    assert!(shrunk.after.events <= most, "{}: {:?}", spec.algorithm, shrunk.after);
+    is_documented(&row(&shrunk, "a seed"));
+}
+
+#[test]
+fn mutual_exclusions_become_small() {
+    becomes_small(&mutex("ricart-agrawala-clock-only", 5), "exclusion", 6);
+    becomes_small(&mutex("ricart-agrawala-node-only", 5), "exclusion", 6);
+    // Three nodes and fourteen steps are the fewest that there are, as the checker proves.
+    becomes_small(&mutex("ricart-agrawala-first-only", 4), "served", 14);
+    becomes_small(&mutex("toy-forgetful", 4), "exclusion", 4);
+    becomes_small(&mutex("toy-embrace", 4), "served", 4);
+    becomes_small(&mutex("toy-slip", 4), "served", 9);
+}
+
+#[test]
+fn a_cancelled_request_of_the_paper_becomes_small() {
+    let mut spec = Spec { seed: 138, ..mutex("ricart-agrawala-1981", 3) };
+    spec.settings.cancels = "0.3".parse().unwrap();
+    becomes_small(&spec, "exclusion", 8);
+}
+
+#[test]
+fn a_lease_becomes_small() {
+    let mut spec = Spec { seed: 2, random_faults: "drift=3".parse().unwrap(), ..mutex("toy-lease", 3) };
+    spec.settings.hold = Some("fixed:2s".parse().unwrap());
+    becomes_small(&spec, "exclusion", 5);
+}
+
+#[test]
+fn counterexamples_of_the_checker_become_scripts() {
+    let order = of_journal(&found(&checked("ricart-agrawala-1981", 2, 3), "happened-before-order"), None).unwrap();
+    assert!(order.after.events <= 12);
+    is_documented(&row(&order, "the checker"));
+    let walks = |seed| {
+        let mut spec = CheckSpec {
+            habits: Requests { cancels: true, ..Requests::default() },
+            ..checked("ricart-agrawala-1981", 3, 3)
+        };
+        spec.effort.search = Search::Walks(Walks { count: 200, steps: 1_000, seed });
+        spec
+    };
+    for seed in 1..=4 {
+        let long = of_journal(&found(&walks(seed), "exclusion"), Some("exclusion")).unwrap();
+        assert!(long.before.events > long.after.events && long.after.events <= 12, "{:?}", long.after);
+        row(&long, "the checker");
+    }
+}
+
+/// Nobody is starved in a run that ends.
+#[test]
+fn what_repeats_for_ever_is_refused() {
+    let error = of_journal(&found(&checked("toy-favourite", 3, None), "served"), None).unwrap_err();
+    assert!(matches!(error, ShrinkError::Endless { .. }), "{error}");
+    assert!(
+        error.to_string().contains("repeats itself for ever")
+            && error.to_string().contains("quorate check toy-favourite")
+    );
+}
+
+fn replica(algorithm: &str, seed: u64) -> Spec<Replica> {
+    let mut spec = Spec::<Replica> { seed, ..Spec::new(algorithm) };
+    spec.settings.chaos = true;
+    spec
+}
+
+#[test]
+fn what_was_acknowledged_too_early_becomes_small() {
+    let spec = Spec { disk: "uniform:0ms..40ms".parse().unwrap(), ..replica("replica-early-ack", 17) };
+    let small = shrunk(&spec, "kept", TRIES);
+    assert!(small.after.events <= 12);
+    is_documented(&row(&small, "a seed"));
+}
+
+#[test]
+fn what_was_applied_twice_becomes_small() {
+    let small = shrunk(&replica("replica-applied-twice", 1), "equal", TRIES);
+    assert!(small.after.events <= 12);
+    is_documented(&row(&small, "a seed"));
+}
+
+#[test]
+fn a_stale_read_becomes_small() {
+    let small = shrunk(&replica("replica-local-read", 293), "linearizable", 8_000);
+    assert!(small.after.events <= 12);
+    is_documented(&row(&small, "a seed"));
+}
+
+/// Two elections of one term take some twenty events, however they come about.
+#[test]
+fn a_forgotten_vote_becomes_small() {
+    let mut spec = replica("replica-forgotten-vote", 422);
+    (spec.latency, spec.disk) = ("long-tail:5ms".parse().unwrap(), "fixed:0ms".parse().unwrap());
+    spec.settings.operations = 20;
+    let small = shrunk(&spec, "one-leader", 6_000);
+    assert!(small.after.events <= 40, "{:?}", small.after);
+    is_documented(&row(&small, "a seed"));
+}
+
+/// That something never happens is known only after a long time, all of whose ticks count.
+#[test]
+fn a_snapshot_that_nobody_reports_becomes_small() {
+    let mut spec = replica("replica-no-report", 10);
+    (spec.settings.clients, spec.settings.operations) = (2, 30);
+    (spec.settings.checkpoint_every, spec.settings.keep_entries) = (3, 0);
+    let small = shrunk(&spec, "caught-up", 2_000);
+    is_documented(&row(&small, "a seed"));
+}
+
+/// A run in which more disks are lost than any replica bears fails without any flaw, and so does one that is merely slow.
+#[test]
+fn no_smaller_run_bears_more() {
+    let spec = replica("replica-no-report", 42);
+    let small = shrunk(&spec, "answered", 600);
+    assert_eq!(small.after.nodes, 3, "{}", small.spec.command("sim"));
+    let script = small.spec.script.expect("the faults can be told");
+    let wiped = script.faults.iter().filter(|timed| timed.to_string().contains("blank"));
+    assert!(wiped.count() <= 1, "{script}");
+    assert!(!small.violation.text.contains("voters ,"), "{}", small.violation.text);
+    let twin =
+        experiment::run(&Spec { algorithm: "replica".into(), script: Some(script.clone()), ..small.spec }).unwrap();
+    assert!(twin.breaches().all(|verdict| verdict.name != "answered"), "{script}");
+}
+
+#[test]
+fn the_same_run_becomes_the_same() {
+    let spec = Spec { random_faults: "pause=2,crash=1".parse().unwrap(), ..mutex("ricart-agrawala-node-only", 4) };
+    let [one, other] = [1, 2].map(|_| shrunk(&spec, "exclusion", TRIES));
+    assert_eq!((&one.spec, one.tries, one.violation.line), (&other.spec, other.tries, other.violation.line));
+}
+
+#[test]
+fn what_holds_is_refused() {
+    let spec = Spec::<Mutex>::new("ricart-agrawala");
+    let refused = |property: Option<&str>| {
+        let request = Request { spec: spec.clone(), property: property.map(Into::into), tries: TRIES };
+        shrink::run(&request, |_| true).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(None),
+        "Every property holds in this run, so there is nothing to shrink. 'quorate sweep ricart-agrawala --nodes 3 --seed 1 \
+         --entries 10 --seeds 1000' finds a seed that fails, if there is one."
+    );
+    assert!(refused(Some("served")).starts_with("'served' holds in this run"));
+    assert!(
+        refused(Some("speed")).contains("There is no property 'speed'") && refused(Some("speed")).contains("exclusion")
+    );
+    assert!(refused(Some("contention")).contains("There is no property"));
+}
+
+#[test]
+fn tries_are_bounded_and_an_interruption_keeps_the_best() {
+    let spec = mutex("ricart-agrawala-first-only", 6);
+    let few = shrunk(&spec, "served", 40);
+    assert_eq!((few.end, few.tries), (End::OutOfTries, 40));
+    let request = Request { spec: spec.clone(), property: None, tries: TRIES };
+    let mut seen = Vec::new();
+    let stopped = shrink::run(&request, |progress| {
+        seen.push(progress.best);
+        progress.tries < 200
+    });
+    let stopped = stopped.unwrap();
+    assert_eq!((stopped.end, stopped.tries), (End::Interrupted, 200));
+    let smallest = |figures: &Figures| (figures.nodes, figures.events);
+    assert!(smallest(&stopped.after) < smallest(&stopped.before));
+    let outcome = experiment::run(&stopped.spec).unwrap();
+    assert!(outcome.breaches().any(|verdict| verdict.name == stopped.property), "{}", stopped.spec.command("sim"));
+    // It never grows but where chance is written down.
+    assert!(seen.windows(2).all(|pair| pair[1].nodes <= pair[0].nodes));
+}
+
+/// Whoever enters leaves again, and whoever goes down comes back: no smaller run fails just because somebody does not.
+#[test]
+fn nobody_waits_for_somebody_who_never_leaves() {
+    for seed in 1..=5 {
+        let small = shrunk(&Spec { seed, ..mutex("ricart-agrawala-first-only", 4) }, "served", TRIES);
+        let script = small.spec.script.unwrap();
+        let count = |word: &str| script.commands.iter().filter(|command| command.word == word).count();
+        assert_eq!(count("release"), 1, "{script}");
+        assert_eq!(count("acquire"), 3, "{script}");
+    }
+}
+
+#[test]
+fn a_journal_that_is_no_journal_is_told_so() {
+    let whole = found(&checked("ricart-agrawala-clock-only", 2, 1), "exclusion");
+    let text = String::from_utf8(whole.clone()).unwrap();
+    let told = |bytes: &[u8]| of_journal(bytes, None).map(|small| small.after).map_err(|error| error.to_string());
+    assert!(told(&whole).is_ok());
+    assert!(told(b"").unwrap_err().contains("empty"));
+    assert!(told(b"{}\n").unwrap_err().contains("not a journal"));
+    assert!(told(&whole[..whole.len() - 3]).unwrap_err().contains("cut off here"));
+    assert!(
+        told(text.replacen("\"nodes\":2", "\"nodes\":7", 1).as_bytes()).unwrap_err().contains("contradicts itself")
+    );
+    // One in which nothing is wrong yet, and one that ends while somebody waits, as no run does by itself.
+    let beginning = |lines: usize| text.lines().take(lines).map(|line| format!("{line}\n")).collect::<String>();
+    assert!(told(beginning(3).as_bytes()).unwrap_err().contains("so there is nothing to shrink"));
+    assert!(told(beginning(6).as_bytes()).unwrap_err().contains("does not do again what this journal tells"));
+    // One that tells of messages nobody sent.
+    let altered = text.replace("\"1.1\"", "\"1.9\"");
+    let _ = told(altered.as_bytes());
+}
+
+/// What a simulated journal tells is what its seed does.
+#[test]
+fn a_simulated_journal_is_made_small_like_its_seed() {
+    let spec = mutex("ricart-agrawala-node-only", 4);
+    let mut bytes = Vec::new();
+    experiment::run_with(&spec, &mut bytes, ()).unwrap();
+    let small = of_journal(&bytes, None).unwrap();
+    assert_eq!(small.spec, shrunk(&spec, "exclusion", TRIES).spec);
+}

@@ -1,0 +1,100 @@
+//! Wrappers stack: many named resources over reliable links, on a network that loses, repeats and reorders.
+
+use quorate_core::mutex::{Central, Command, Event, RicartAgrawala};
+use quorate_core::wrap::{Limits, Many, ManyEvent, Named, OneOfMany, Reliable, Retransmission};
+use quorate_core::{Duration, Fence, Group, NodeId, Protocol, Time};
+use quorate_sim::settings::Latency;
+use quorate_sim::world::Simulated;
+use quorate_sim::{News, Setup, Wire, World};
+use std::collections::BTreeMap;
+
+const NAMES: [&str; 4] = ["printer", "table:employees", "table:employees;row:15", "ß"];
+const NODES: usize = 4;
+const ROUNDS: usize = 6;
+
+fn setup(seed: u64) -> Setup {
+    let chance = |text: &str| text.parse().unwrap_or_else(|error| panic!("{error}"));
+    let latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(5) };
+    let wire = Wire { latency, loss: chance("0.1"), duplicate: chance("0.1"), fifo: false };
+    let nothing = Latency::Fixed(Duration::ZERO);
+    Setup { nodes: NODES, seed, wire, processing: nothing, sync: nothing }
+}
+
+/// Who is inside each resource, and the largest fence that each has seen.
+#[derive(Default)]
+struct Doors {
+    inside: BTreeMap<String, NodeId>,
+    fences: BTreeMap<String, Fence>,
+    entries: usize,
+}
+
+/// Every node asks for every name again and again, all at once.
+fn crowd<P>(seed: u64, make: impl Fn(NodeId, Group) -> P + 'static)
+where
+    P: OneOfMany + Protocol<Command = Command, Event = Event>,
+    Many<String, P>: Simulated<Command = Named<String, Command>, Event = ManyEvent<String, Event>>,
+    Reliable<Many<String, P>>: Simulated<
+            Command = Named<String, Command>,
+            Event = ManyEvent<String, Event>,
+            Durable: quorate_core::Durable<Write: serde::Serialize>,
+        >,
+{
+    let group = Group::of_size(NODES);
+    let members = group.clone();
+    let node = move |me| {
+        let many = Many::new(make(me, members.clone()), Limits { names: NAMES.len(), name_bytes: 64 });
+        Reliable::new(me, many, Retransmission::default())
+    };
+    let mut world = World::new(&setup(seed), node, ());
+    world.start();
+    let command = |name: &str, inner| Named { name: name.to_owned(), inner };
+    for id in group.iter() {
+        for name in NAMES {
+            world.command(Time::ZERO, id, command(name, Command::Acquire));
+        }
+    }
+    let mut left: BTreeMap<(NodeId, String), usize> = BTreeMap::new();
+    let mut doors = Doors::default();
+    while world.advance() {
+        while let Some((id, news)) = world.next_news() {
+            let News::Told(ManyEvent::Of { name, event }) = news else { panic!("seed {seed}: {news:?}") };
+            match event {
+                Event::Entered { fence, .. } => {
+                    let other = doors.inside.insert(name.clone(), id);
+                    assert_eq!(other, None, "seed {seed}: node {id} entered {name} beside another");
+                    let earlier = doors.fences.insert(name.clone(), fence);
+                    assert!(earlier.is_none_or(|earlier| earlier < fence), "seed {seed}: a fence of {name} went back");
+                    doors.entries += 1;
+                    world.command(world.time() + Duration::from_millis(1), id, command(&name, Command::Release));
+                }
+                Event::Left => {
+                    assert_eq!(doors.inside.remove(&name), Some(id));
+                    let round = left.entry((id, name.clone())).or_default();
+                    *round += 1;
+                    if *round < ROUNDS {
+                        world.command(world.time(), id, command(&name, Command::Acquire));
+                    }
+                }
+                Event::Extended { .. } | Event::Lost | Event::Denied | Event::Cancelled | Event::Refused(_) => {
+                    panic!("seed {seed}: {event}")
+                }
+            }
+        }
+    }
+    assert_eq!(doors.entries, NODES * NAMES.len() * ROUNDS, "seed {seed}: somebody was not served");
+    assert!(world.is_quiet());
+    for id in group.iter() {
+        let live = world.node(id).map(|node| node.inner().live());
+        assert_eq!(live, Some(0), "seed {seed}: node {id} remembers an idle resource");
+    }
+}
+
+#[test]
+fn ricart_agrawala_guards_many_names_over_bad_links() {
+    (0..100).for_each(|seed| crowd(seed, RicartAgrawala::new));
+}
+
+#[test]
+fn central_guards_many_names_over_bad_links() {
+    (0..100).for_each(|seed| crowd(seed, Central::new));
+}

@@ -1,0 +1,144 @@
+//! Super-peers by name: how many there are, whom they serve, and who moves when peers come and go.
+
+use quorate_lab::election::{Settings, overlay};
+use quorate_lab::experiment::{self, Outcome};
+use quorate_lab::sweep::{self, Sweep};
+use quorate_lab::{Election, LabError, Spec};
+use quorate_sim::election::SuperPeers;
+use quorate_sim::run::Ending;
+use std::str::FromStr;
+
+fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn peers(nodes: usize, reserved: u32) -> Spec<Election> {
+    let settings = Settings { reserved_bits: Some(reserved), ..Settings::default() };
+    Spec { nodes, settings, ..Spec::new("super-peer") }
+}
+
+fn run(spec: &Spec<Election>) -> Outcome<Election> {
+    let outcome = experiment::run(spec).unwrap_or_else(|error| panic!("{error}"));
+    assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
+    assert_eq!(outcome.ending, Ending::Done, "replay: {}", spec.command("sim"));
+    outcome
+}
+
+fn super_peers(spec: &Spec<Election>) -> SuperPeers {
+    run(spec).summary.super_peers.expect("super-peers")
+}
+
+/// Two messages for each who does not lead, whoever campaigns and whatever messages take.
+#[test]
+fn every_region_where_anybody_lives_has_one_and_the_others_attach_to_it() {
+    for nodes in 1..=40 {
+        for (reserved, latency) in [(0, "fixed:1ms"), (2, "uniform:1ms..5ms"), (5, "fixed:3ms")] {
+            let spec = Spec { latency: parsed(latency), seed: nodes as u64, ..peers(nodes, reserved) };
+            let summary = run(&spec).summary;
+            let (figures, loads) = (summary.super_peers.expect("super-peers"), overlay(&spec).loads(|_| false));
+            assert_eq!(figures.count, loads.len() as u64);
+            assert_eq!(figures.largest_load, loads.iter().map(|(_, load)| *load as u64).max().expect("a load"));
+            let others = nodes as u64 - figures.count;
+            assert_eq!((summary.election_messages, summary.announcement_messages), (others, others));
+            assert_eq!((figures.moved, figures.must_move), (0, 0));
+            assert_eq!(figures.ratio, Some(figures.count as f64 / nodes as f64));
+            assert_eq!(figures.mean_load, Some(others as f64 / figures.count as f64));
+        }
+    }
+}
+
+#[test]
+fn those_who_are_down_from_the_start_are_passed_over() {
+    for seed in 0..30 {
+        let faults = ["crash 1", "crash 4", "crash 7"].map(parsed).to_vec();
+        let spec = Spec { seed, faults, ..peers(12, 2) };
+        let gone = |node: quorate_core::NodeId| [1, 4, 7].contains(&node.number());
+        let loads = overlay(&spec).loads(gone);
+        let summary = run(&spec).summary;
+        let figures = summary.super_peers.expect("super-peers");
+        assert_eq!((figures.count, figures.moved, figures.must_move), (loads.len() as u64, 0, 0));
+        assert_eq!(summary.election_messages, 9 - figures.count);
+    }
+}
+
+/// 2^k·(1−(1−2^−k)^M) on average over the groups that seeds make.
+#[test]
+fn there_are_as_many_as_expected_on_average() {
+    for (nodes, reserved) in [(10, 3), (40, 4), (25, 5)] {
+        let seeds = 400;
+        let count = |seed| super_peers(&Spec { seed, latency: parsed("fixed:1ms"), ..peers(nodes, reserved) });
+        let all: Vec<_> = (0..seeds).map(count).collect();
+        let mean = all.iter().map(|figures| figures.count as f64).sum::<f64>() / all.len() as f64;
+        let expected = all[0].expected;
+        assert!((mean - expected).abs() < 0.04 * expected, "{nodes} nodes, {reserved} bits: {mean} for {expected}");
+    }
+}
+
+#[test]
+fn the_fewest_bits_that_keep_a_load_are_chosen() {
+    for seed in 0..40 {
+        for bound in [0, 2, 7] {
+            let settings = Settings { load_bound: Some(bound), ..Settings::default() };
+            let spec = Spec { seed, settings, ..peers(30, 0) };
+            let figures = super_peers(&spec);
+            assert!(figures.largest_load <= bound as u64, "{figures:?}");
+            let fewer = overlay(&spec).reserving(figures.reserved_bits - 1);
+            assert!(fewer.largest_load(|_| false) > bound, "seed {seed}: fewer bits would do");
+        }
+    }
+}
+
+/// Each comes or goes when all has settled.
+#[test]
+fn only_those_move_who_must_when_peers_come_and_go() {
+    let (mut moves, mut quiet) = (0, 0);
+    for seed in 0..150 {
+        let (one, other) = (1 + seed % 12, 1 + (seed / 12 + seed) % 12);
+        let mut faults = vec![parsed(&format!("crash {one} at 200ms for 400ms"))];
+        if other != one {
+            faults.push(parsed(&format!("crash {other} at 400ms for 500ms")));
+        }
+        let figures = super_peers(&Spec { seed, faults, ..peers(12, 1 + (seed % 3) as u32) });
+        assert_eq!(figures.moved, figures.must_move, "seed {seed}");
+        moves += figures.must_move;
+        quiet += u64::from(figures.must_move == 0);
+    }
+    assert!(moves > 100 && quiet > 10, "{moves} moves, {quiet} runs without any");
+}
+
+#[test]
+fn whoever_dies_and_comes_back_in_the_middle_of_it_all_have_a_leader_who_leads() {
+    for (latency, faults) in
+        [("uniform:1ms..5ms", "crash=3"), ("long-tail:2ms", "crash=2"), ("fixed:1ms", "crash=4,pause=1")]
+    {
+        for reserved in [0, 2] {
+            let spec = Spec { latency: parsed(latency), random_faults: parsed(faults), ..peers(9, reserved) };
+            let sweep = Sweep { spec, seeds: 150, threads: 2, keep_going: false };
+            let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
+            if let Some((seed, breach)) = &summary.first_failure {
+                panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..sweep.spec }.command("sim"));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_overlay_that_cannot_be_is_refused() {
+    let refused = |settings: Settings| match (Spec { settings, ..peers(9, 0) }).validate() {
+        Ok(_) => panic!("it was taken"),
+        Err(error) => error,
+    };
+    let error = refused(Settings { id_bits: Some(65), ..Settings::default() });
+    assert!(matches!(error, LabError::NoSuchIds { bits: 65 }), "{error}");
+    let error = refused(Settings { id_bits: Some(8), reserved_bits: Some(9), ..Settings::default() });
+    assert!(error.to_string().contains("--reserved-bits 9 is more than an id has; give at most 8"), "{error}");
+    let error = refused(Settings { id_bits: Some(2), load_bound: Some(1), ..Settings::default() });
+    assert!(error.to_string().contains("--load-bound 1 cannot be kept"), "{error}");
+}
+
+#[test]
+fn the_printed_command_says_how_ids_are_made() {
+    let settings = Settings { id_bits: Some(16), load_bound: Some(4), ..Settings::default() };
+    let command = Spec { settings, ..peers(9, 0) }.command("sim");
+    assert_eq!(command, "quorate sim super-peer --nodes 9 --seed 1 --starters all --id-bits 16 --load-bound 4");
+}

@@ -1,0 +1,87 @@
+//! The token ring that survives its members: safe and alive in the synchronous model, whoever dies, and only there.
+
+use quorate_core::Duration;
+use quorate_core::mutex::COMMANDS;
+use quorate_lab::mutex::Settings;
+use quorate_lab::sweep::{self, Summary, Sweep};
+use quorate_lab::{LinkChoice, Mutex, Spec, experiment};
+use quorate_sim::mutex::Pattern;
+use quorate_sim::settings::{Latency, Length, Script};
+
+const ACKNOWLEDGED: &str = "token-ring-acknowledged";
+const LOST_ACKNOWLEDGEMENT: &str = include_str!("../../../../docs/scenarios/lost-acknowledgement.script");
+
+fn latency(text: &str) -> Latency {
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn spec(nodes: usize, text: &str) -> Spec {
+    let settings = Settings { entries: 20, workload: Pattern::All, ..Settings::default() };
+    Spec { nodes, latency: latency(text), settings, ..Spec::new(ACKNOWLEDGED) }
+}
+
+/// With one crash after the other, each this much later than the last.
+fn struck(spec: Spec, victims: &[usize], apart: u64) -> Spec {
+    let crash = |(turn, victim): (usize, &usize)| format!("crash {victim} at {}ms", 3 + apart * turn as u64);
+    let faults = victims.iter().enumerate().map(crash).map(|text| text.parse().expect("a fault")).collect();
+    Spec { faults, ..spec }
+}
+
+fn swept(spec: Spec, seeds: u64) -> Summary {
+    let sweep = Sweep { spec, seeds, threads: 2, keep_going: true };
+    sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn holds(spec: &Spec, seeds: u64) {
+    let summary = swept(spec.clone(), seeds);
+    assert!(summary.holds(), "{}: {summary:?}", spec.command("sweep"));
+}
+
+/// The names of the properties that fail when this script is played.
+fn broken_by(script: &str) -> Vec<String> {
+    let script = Script::parse(script, &COMMANDS.map(|command| command.name())).expect("a script");
+    let spec = Spec::<Mutex> { links: LinkChoice::Bare, script: Some(script), ..spec(3, "fixed:1ms") };
+    let outcome = experiment::run(&spec).unwrap_or_else(|error| panic!("{error}"));
+    outcome.verdicts.iter().filter(|verdict| !verdict.holds).map(|verdict| verdict.name.to_string()).collect()
+}
+
+/// Two are inside, but the fence of the second is larger: a resource that checks fences would refuse the first.
+#[test]
+fn a_lost_acknowledgement_makes_two_tokens() {
+    assert_eq!(broken_by(LOST_ACKNOWLEDGEMENT), ["exclusion"]);
+    let (without, lost) = LOST_ACKNOWLEDGEMENT.trim_end().rsplit_once('\n').expect("lines");
+    assert_eq!(lost, "message 1 of 2 > 1 is lost");
+    assert_eq!(broken_by(without), [""; 0]);
+    let in_time = format!("{without}\nmessage 1 of 2 > 1 takes 1ms");
+    assert_eq!(broken_by(&in_time), [""; 0]);
+    let late = format!("{without}\nmessage 1 of 2 > 1 takes 1.1ms");
+    assert_eq!(broken_by(&late), ["exclusion"]);
+}
+
+#[test]
+fn nobody_dies_and_the_bound_holds_to_the_nanosecond() {
+    for nodes in 1..=6 {
+        for text in ["fixed:5ms", "uniform:0ms..5ms"] {
+            let calm = spec(nodes, text);
+            holds(&calm, 100);
+            holds(&Spec { processing: latency("uniform:0ms..2ms"), ..calm }, 100);
+        }
+    }
+    let bound = |nanos| Some(Length(Duration::from_nanos(nanos)));
+    holds(&Spec { bound: bound(5_000_000), ..spec(3, "fixed:5ms") }, 20);
+    assert!(!swept(Spec { bound: bound(4_999_999), ..spec(3, "fixed:5ms") }, 20).holds());
+}
+
+/// The trusting form stops where this one goes on.
+#[test]
+fn whoever_dies_those_who_are_left_are_served() {
+    for victims in [&[1][..], &[2], &[3, 2], &[1, 2, 3, 4], &[5, 4, 3, 2], &[2, 4, 1, 5]] {
+        for (apart, text) in [(0, "uniform:0ms..2ms"), (11, "uniform:0ms..5ms"), (40, "fixed:3ms")] {
+            let doomed = struck(spec(5, text), victims, apart);
+            holds(&doomed, 150);
+            holds(&Spec { processing: latency("uniform:0ms..1ms"), ..doomed }, 80);
+        }
+    }
+    let trusting = Spec { algorithm: "token-ring".into(), ..struck(spec(5, "uniform:0ms..2ms"), &[3], 0) };
+    assert!(!swept(trusting, 10).holds());
+}

@@ -1,0 +1,306 @@
+//! Every algorithm of the table travels: a run whose messages and disks go through bytes is the same run.
+//!
+//! A new line in the table is tried by itself.
+
+use quorate_core::mutex::Command;
+use quorate_core::{Codec, Durable, Duration, Effect, Effects, Group, Input, NodeId, Note, Protocol, Sink, Time};
+use quorate_lab::experiment::run_with;
+use quorate_lab::multicast::ViewSettings;
+use quorate_lab::{Election, FamilyLab, Multicast, Mutex, NodeOf, Replica, Spec};
+use quorate_registry::{
+    AnyCodec, AnyDurable, AnyMessage, AnyTimer, AnyWrite, Entry, Erased, Family, all, find, fixtures,
+};
+use quorate_sim::journal::{Header, Writer};
+use quorate_sim::run::run;
+use quorate_sim::settings::{Length, NodeSet};
+use quorate_sim::{Setup, Wire, World};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How much went through bytes.
+#[derive(Default)]
+struct Traffic {
+    messages: AtomicU64,
+    writes: AtomicU64,
+    /// Disks that a node found when it started, and that were neither new nor lost.
+    disks: AtomicU64,
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A node whose messages and disk go through bytes.
+struct Traveller<C: 'static, E: 'static> {
+    node: Erased<C, E>,
+    post: Post,
+}
+
+/// What a message or a write goes through, and the disk as it would be, with its type and without.
+struct Post {
+    codec: AnyCodec,
+    traffic: Arc<Traffic>,
+    typed: AnyDurable,
+    sealed: AnyDurable,
+    saves: u64,
+}
+
+impl<C: 'static, E: 'static> Protocol for Traveller<C, E> {
+    type Command = C;
+    type Message = AnyMessage;
+    type Timer = AnyTimer;
+    type Event = E;
+    type Durable = AnyDurable;
+
+    fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+        let input = match input {
+            Input::Start { durable, incarnation } => Input::Start { durable: self.post.start(durable), incarnation },
+            Input::Command(command) => Input::Command(command),
+            Input::Message { from, message } => Input::Message { from, message },
+            Input::Timer(timer) => Input::Timer(timer),
+            Input::Saved(count) => Input::Saved(count),
+            Input::Suspect(node) => Input::Suspect(node),
+            Input::Trust(node) => Input::Trust(node),
+            Input::DiskFull => Input::DiskFull,
+            Input::DiskFree => Input::DiskFree,
+            Input::View(view) => Input::View(view),
+            Input::Lease(until) => Input::Lease(until),
+        };
+        self.node.step(now, input, &mut Effects::new(&mut Counter { post: &mut self.post, out }));
+    }
+}
+
+/// Where effects are handed in.
+struct Counter<'a, 'b, C: 'static, E: 'static> {
+    post: &'a mut Post,
+    out: &'a mut Effects<'b, Traveller<C, E>>,
+}
+
+impl<C: 'static, E: 'static> Sink<Erased<C, E>> for Counter<'_, '_, C, E> {
+    fn effect(&mut self, effect: Effect<Erased<C, E>>) {
+        self.out.put(match effect {
+            Effect::Send { to, message, order } => {
+                Effect::Send { to, message: self.post.carry::<C, E>(&message), order }
+            }
+            Effect::Multicast { to, message, order } => {
+                Effect::Multicast { to, message: self.post.carry::<C, E>(&message), order }
+            }
+            Effect::Save(write) => {
+                self.post.save(&write);
+                Effect::Save(write)
+            }
+            Effect::SetTimer { timer, span } => Effect::SetTimer { timer, span },
+            Effect::CancelTimer(timer) => Effect::CancelTimer(timer),
+            Effect::Emit { event, order } => Effect::Emit { event, order },
+        });
+    }
+
+    fn note(&mut self, note: Note<'_>) {
+        self.out.pass_note(note);
+    }
+}
+
+impl Post {
+    /// The message as its receiver gets it. What is not whole, or more than whole, is no message.
+    fn carry<C: 'static, E: 'static>(&self, message: &AnyMessage) -> AnyMessage {
+        let codec: &dyn Codec<Erased<C, E>> = &self.codec;
+        let mut bytes = b"before".to_vec();
+        codec.encode(message, &mut bytes).unwrap();
+        let mut bytes = bytes.strip_prefix(b"before").expect("what was there stays").to_vec();
+        assert_eq!(bytes, postcard::to_allocvec(message).unwrap(), "a journal's size is the size on the wire");
+        let decoded = codec.decode(&bytes).unwrap();
+        assert_eq!(&decoded, message);
+        for end in 0..bytes.len().min(64) {
+            assert!(codec.decode(&bytes[..end]).is_err(), "{end} bytes of {message:?}");
+        }
+        for place in 0..bytes.len().min(64) {
+            for flip in [1, 0x80, 0xFF] {
+                bytes[place] ^= flip;
+                // Another message, or none; it must only not panic.
+                let _ = codec.decode(&bytes);
+                bytes[place] ^= flip;
+            }
+        }
+        bytes.push(0);
+        assert_eq!(codec.decode(&bytes).unwrap_err().0, "a byte follows its end");
+        bytes.push(0);
+        assert_eq!(codec.decode(&bytes).unwrap_err().0, "2 bytes follow its end");
+        count(&self.traffic.messages);
+        decoded
+    }
+
+    /// The disk as it is read by the process that starts.
+    fn start(&mut self, durable: AnyDurable) -> AnyDurable {
+        self.sealed = through_bytes(&durable);
+        self.typed = self.codec.unseal(self.sealed.clone()).unwrap();
+        assert!(self.typed == durable, "a disk is read back as it was");
+        if durable != AnyDurable::default() && durable != AnyDurable::wiped() {
+            count(&self.traffic.disks);
+        }
+        self.typed.clone()
+    }
+
+    /// A log that is read back folds to the same disk.
+    fn save(&mut self, write: &AnyWrite) {
+        let read: AnyWrite = through_bytes(write);
+        self.typed.apply(write.clone());
+        self.sealed.apply(read);
+        assert!(self.codec.unseal(self.sealed.clone()).unwrap() == self.typed, "a write is read back as it was");
+        self.saves += 1;
+        if self.saves.is_multiple_of(8) {
+            self.sealed = through_bytes(&self.typed);
+        }
+        count(&self.traffic.writes);
+    }
+}
+
+fn through_bytes<T: Serialize + DeserializeOwned>(value: &T) -> T {
+    postcard::from_bytes(&postcard::to_allocvec(value).unwrap()).unwrap()
+}
+
+/// The world of an experiment, with other nodes in it.
+fn setup<F: FamilyLab>(spec: &Spec<F>) -> Setup {
+    Setup {
+        nodes: spec.nodes,
+        seed: spec.seed,
+        wire: Wire { latency: spec.latency, loss: spec.loss, duplicate: spec.duplicate, fifo: spec.is_fifo() },
+        processing: spec.processing,
+        sync: spec.disk,
+    }
+}
+
+/// Runs an experiment twice, as it is and with nodes that travel; both must leave the same journal, byte for byte.
+fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
+    let name = &spec.algorithm;
+    let entry = spec.validate().unwrap();
+    assert!(!spec.is_reliable(), "{name}: a wrapper has other messages");
+    let mut journal = Vec::new();
+    let (outcome, ()) = run_with(spec, &mut journal, ()).unwrap();
+    let first_line = journal.split(|byte| *byte == b'\n').next().unwrap();
+    let header: Header = serde_json::from_slice(first_line).unwrap();
+
+    let traffic = Arc::new(Traffic::default());
+    let make = F::maker(spec, entry);
+    let traveller = {
+        let (traffic, codec) = (Arc::clone(&traffic), F::codec(spec, entry));
+        move |me: NodeId| traveller::<F>(make(me), codec, Arc::clone(&traffic))
+    };
+    let mut world = World::new(&setup(spec), traveller, Writer::new(io::sink(), &header));
+    for fault in spec.faults.iter().cloned().chain(F::own_faults(spec)) {
+        world.schedule(fault);
+    }
+    if let Some(views) = F::views(spec) {
+        world.keep_views(&views, spec.seed);
+    }
+    if F::hears_of_deaths(spec) {
+        world.tell_deaths();
+    }
+    world.start();
+    run(&mut world, &mut F::users(spec), F::limits(spec));
+    let (fingerprint, lines) = world.into_observer().finish().unwrap();
+    assert_eq!((fingerprint.to_string(), lines), (outcome.trace_hash, outcome.lines), "{name}");
+    // In a group of three, these are content with what they have themselves.
+    let is_silent = ["no-lock", "maekawa-rows", "voting-half", "super-peer"].contains(&name.as_str());
+    assert!(is_silent || traffic.messages.load(Ordering::Relaxed) > 0, "{name} sends nothing");
+    traffic
+}
+
+fn traveller<F: FamilyLab>(node: NodeOf<F>, codec: AnyCodec, traffic: Arc<Traffic>) -> Traveller<F::Command, F::Event> {
+    let (typed, sealed) = Default::default();
+    Traveller { node, post: Post { codec, traffic, typed, sealed, saves: 0 } }
+}
+
+fn group(members: &str) -> Group {
+    members.parse::<NodeSet>().unwrap().iter().collect()
+}
+
+/// A short run of an algorithm, with crashes and restarts where it keeps something.
+fn try_entry(entry: &Entry) {
+    match entry.family() {
+        Family::Mutex => {
+            let mut spec = Spec::<Mutex>::new(entry.name());
+            spec.settings.tries = "0.2".parse().unwrap();
+            spec.settings.cancels = "0.2".parse().unwrap();
+            travels(&spec);
+        }
+        Family::Election => {
+            let mut spec = Spec::<Election>::new(entry.name());
+            spec.faults = ["crash 2 at 30ms", "restart 2 at 60ms", "crash 1 at 90ms", "restart 1 at 120ms"]
+                .map(|fault| fault.parse().unwrap())
+                .into();
+            let traffic = travels(&spec);
+            // Some keep nothing, and one forgets on purpose.
+            let forgets =
+                ["peterson-forgetful", "super-peer", "by-mutex"].contains(&entry.name()) || !entry.codec().saves();
+            assert!(forgets || traffic.writes.load(Ordering::Relaxed) > 0, "{} saves nothing", entry.name());
+            assert!(forgets || traffic.disks.load(Ordering::Relaxed) > 0, "{} finds no disk", entry.name());
+        }
+        Family::Multicast => {
+            travels(&Spec::<Multicast>::new(entry.name()));
+            // Those that are wrong on purpose have no other forms.
+            if entry.profile().flaw.is_some() {
+                return;
+            }
+            let mut several = Spec::<Multicast>::new(entry.name());
+            several.nodes = 4;
+            several.settings.groups = ["1-3", "2-4"].map(group).into();
+            travels(&several);
+            let mut views = Spec::<Multicast>::new(entry.name());
+            let lease = ViewSettings { lease: Length(Duration::from_millis(100)), ..ViewSettings::default() };
+            views.settings.views = Some(ViewSettings { keepalive: Length(Duration::from_millis(20)), ..lease });
+            views.faults = ["crash 2 at 30ms", "restart 2 at 300ms"].map(|fault| fault.parse().unwrap()).into();
+            travels(&views);
+        }
+        Family::Replica => {
+            let mut spec = Spec::<Replica>::new(entry.name());
+            (spec.settings.operations, spec.settings.changes, spec.settings.chaos) = (30, 2, true);
+            spec.nodes = 5;
+            let traffic = travels(&spec);
+            // Some keep nothing, and one forgets on purpose.
+            let forgets =
+                ["peterson-forgetful", "super-peer", "by-mutex"].contains(&entry.name()) || !entry.codec().saves();
+            assert!(forgets || traffic.writes.load(Ordering::Relaxed) > 0, "{} saves nothing", entry.name());
+            assert!(forgets || traffic.disks.load(Ordering::Relaxed) > 0, "{} finds no disk", entry.name());
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_travels() {
+    all().iter().for_each(try_entry);
+}
+
+#[test]
+fn every_fixture_travels() {
+    fixtures().iter().for_each(try_entry);
+}
+
+/// A driver that mixes two algorithms up is told so.
+#[test]
+fn a_message_of_another_algorithm_has_no_bytes() {
+    struct Stolen(Option<AnyMessage>);
+    impl Sink<NodeOf<Mutex>> for Stolen {
+        fn effect(&mut self, effect: Effect<NodeOf<Mutex>>) {
+            if let Effect::Send { message, .. } | Effect::Multicast { message, .. } = effect {
+                self.0 = Some(message);
+            }
+        }
+        fn note(&mut self, _note: Note<'_>) {}
+    }
+    let Some(Entry::Mutex(entry)) = find("ricart-agrawala") else { panic!("it is in the table") };
+    let mut node =
+        (entry.make)(NodeId::from_index(0), &Spec::<Mutex> { nodes: 2, ..Spec::new("central") }.surroundings());
+    let mut stolen = Stolen(None);
+    node.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut stolen));
+    let message = stolen.0.expect("it asks its peer");
+    let mut bytes = Vec::new();
+    let encode = |name: &str, bytes: &mut Vec<u8>| {
+        let codec: &dyn Codec<NodeOf<Mutex>> = &find(name).unwrap().codec();
+        codec.encode(&message, bytes)
+    };
+    assert_eq!(encode("ricart-agrawala", &mut bytes), Ok(()));
+    assert_eq!(encode("central", &mut bytes).unwrap_err().0, "it is of another algorithm");
+}
