@@ -7,6 +7,7 @@ use crate::tables::Past;
 use crate::users::{Judge, Judged, News, Offer, Property, Story, Users};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, Group, NodeId, Time};
+use quorate_sim::election::Expectation;
 
 /// What the users of an election do, and what is asked of it.
 #[derive(Clone, Debug)]
@@ -21,12 +22,21 @@ pub struct Voters {
     pub resignations: u8,
     /// Leaders lead by leases, of which no two may be valid at once.
     pub leases: bool,
+    /// Whether all must know the same leader in the end.
+    pub expects: Expectation,
 }
 
 impl Voters {
     /// Everyone of a group of this size may start once, and anew up to twice for each crash.
     pub fn new(nodes: usize) -> Self {
-        Self { starters: Group::of_size(nodes), rounds: Some(1), recalls: 2, resignations: 0, leases: false }
+        Self {
+            starters: Group::of_size(nodes),
+            rounds: Some(1),
+            recalls: 2,
+            resignations: 0,
+            leases: false,
+            expects: Expectation::default(),
+        }
     }
 }
 
@@ -199,7 +209,10 @@ impl Users for Voters {
     }
 
     fn accord(&self) -> Option<Judge> {
-        Some(agree)
+        Some(match self.expects {
+            Expectation::OneForAll => agree,
+            Expectation::OneForEach => all_know_one,
+        })
     }
 
     fn term(&self, user: &Voter) -> Option<Time> {
@@ -222,10 +235,14 @@ impl Users for Voters {
 /// Whether all live nodes know one and the same live leader, or nobody who lives has begun anything.
 fn agree(facets: &[u64]) -> bool {
     let mut live = facets.iter().filter(|facet| **facet != DOWN);
-    if live.clone().all(|facet| *facet == IDLE) {
-        return true;
-    }
-    let Some(first) = live.next().filter(|facet| **facet & 0xff == KNOWS) else { return false };
-    let leader = (*first >> 8 & 0xff) as usize;
-    live.all(|facet| facet == first) && facets.get(leader).is_some_and(|facet| *facet != DOWN)
+    let first = live.clone().next();
+    live.all(|facet| Some(facet) == first) && all_know_one(facets)
+}
+
+/// Whether every live node knows a live leader, or nobody who lives has begun anything.
+fn all_know_one(facets: &[u64]) -> bool {
+    let live = || facets.iter().filter(|facet| **facet != DOWN);
+    let leader = |facet: &u64| facets.get((*facet >> 8 & 0xff) as usize);
+    let knows_one = |facet: &u64| *facet & 0xff == KNOWS && leader(facet).is_some_and(|facet| *facet != DOWN);
+    live().all(|facet| *facet == IDLE) || live().all(knows_one)
 }

@@ -190,7 +190,7 @@ pub(crate) struct SimArgs {
     quorate sweep raft --nodes 5 --seeds 1000 --random-faults crash=1,cut=1\n  \
     quorate sweep replica --nodes 5 --seeds 100 --chaos\n  \
     quorate sweep --family mutex --seeds 1000\n  \
-    quorate sweep --family mutex --views --seeds 1000\n\n\
+    quorate sweep --family mutex --views --seeds 100\n\n\
     A sweep of a family takes every algorithm of it through the same bad weather: long tails, any order of messages, tries, \
     users who give up; in views also crashes, pauses, partitions, drift and loss. Each algorithm gets --seeds seeds in all.",
     mut_arg("algorithm", |algorithm| algorithm.required(false).required_unless_present("family")))]

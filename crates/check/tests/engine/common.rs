@@ -5,7 +5,6 @@ use quorate_check::mutex::Contenders;
 use quorate_check::{Checker, Effort, Findings, Search, Verdict};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
 use quorate_core::{Group, NodeId};
-use quorate_registry::MutexNode;
 use std::sync::Arc;
 
 /// A plain search: breadth first, one thread, nothing left out.
@@ -36,9 +35,8 @@ pub(crate) fn flawed(flaw: Flaw, nodes: usize) -> Maker<RicartAgrawala1981> {
     group_of(nodes, move |me, group| RicartAgrawala1981::new(me, group, flaw))
 }
 
-pub(crate) fn checker<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> Checker<MutexNode, Contenders> {
-    let make = Arc::clone(make);
-    Checker::new(Arc::new(move |me| make(me).erased()), bounds.users, bounds.setup.clone()).unwrap()
+pub(crate) fn checker<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> Checker<P, Contenders> {
+    Checker::new(Arc::clone(make), bounds.users, bounds.setup.clone()).unwrap()
 }
 
 pub(crate) fn check<P: Explored>(make: &Maker<P>, bounds: &Bounds, effort: &Effort) -> Findings {

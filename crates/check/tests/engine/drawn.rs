@@ -13,7 +13,7 @@ use quorate_core::{
     Describe, Durable, Duration, Effect, Effects, Epoch, Fence, Fixed, Group, Incarnation, Input, NodeId, Order,
     Protocol, Span, Time,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Drawn {
@@ -43,7 +43,7 @@ impl Describe for Word {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 struct Alarm;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Mood(u8);
 
 impl Durable for Mood {

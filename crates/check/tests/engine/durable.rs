@@ -6,7 +6,7 @@ use quorate_core::mutex::{Command, Event};
 use quorate_core::{
     Describe, Durable, Effects, Epoch, Fence, Fixed, Group, Incarnation, Input, Never, NodeId, Order, Protocol, Time,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Compares a check with the plain explorer, and tells after how many steps two are inside and a fence goes back.
 fn breaches<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
@@ -34,7 +34,7 @@ struct Counter {
     count: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Count(u64);
 
 impl Durable for Count {
@@ -114,7 +114,7 @@ struct Server {
     waiting: Vec<NodeId>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Granted(Option<NodeId>);
 
 impl Durable for Granted {

@@ -5,7 +5,7 @@ use crate::reference::{Bounds, Maker, explore, starves};
 use quorate_check::Effort;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Duration, Effects, Fence, Fixed, Group, Input, Never, NodeId, Protocol, Span, Time};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// How a request fares while a ball goes to and fro between the two nodes for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +54,7 @@ impl Describe for Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 struct Later;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Kept;
 
 impl quorate_core::Durable for Kept {

@@ -26,7 +26,7 @@ use std::str::FromStr;
     quorate check ricart-agrawala-modulo --rounds unbounded\n  \
     quorate check central --crashes 1 --property exclusion\n  \
     quorate check central --views --crashes 1\n  \
-    quorate check bully --nodes 3 --crashes 1\n  \
+    quorate check bully --nodes 3 --crashes 1 --starters lowest\n  \
     quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal --svg broken.svg\n  \
     quorate check local\n\n\
     Faults are bounds, at most 31 of a kind: with --loss 2, every way to lose none, one or two messages is tried.\n\
@@ -47,9 +47,9 @@ pub(crate) struct CheckArgs {
     /// How many nodes there are, numbered from 1.
     #[arg(long, default_value = "3", value_parser = few)]
     pub(crate) nodes: u8,
-    /// How many requests each node makes, or how many elections each starter starts: up to 255, or unbounded.
-    #[arg(long, default_value = "1")]
-    rounds: Rounds,
+    /// How many requests each node makes, or how many elections each starter starts: up to 255, or unbounded; 1 unless given.
+    #[arg(long)]
+    rounds: Option<Rounds>,
     /// Links keep the order of messages.
     #[arg(long)]
     fifo: bool,
@@ -139,7 +139,11 @@ impl CheckArgs {
         anyhow::ensure!(self.walks != Some(0), "A check by random walks needs at least one: --walks 1000.");
         anyhow::ensure!(self.steps > 0, "A random walk needs at least one step: --steps 1000.");
         self.refuse_others(F::FAMILY, algorithm)?;
-        let Rounds(rounds) = self.rounds;
+        anyhow::ensure!(
+            F::IN_ROUNDS || self.rounds.is_none(),
+            "--rounds means nothing to '{algorithm}': --messages says how much is sent."
+        );
+        let Rounds(rounds) = self.rounds.unwrap_or(Rounds(Some(1)));
         Ok(CheckSpec {
             algorithm: algorithm.to_owned(),
             rounds,

@@ -31,7 +31,7 @@ use std::path::PathBuf;
     quorate compare mutex --algorithms central,ricart-agrawala --nodes 2-16 --workload all --json\n  \
     quorate compare mutex --algorithms central --nodes 3 --entries 20 --real\n  \
     quorate compare mutex --failures\n  \
-    quorate compare election --nodes 4,8 --starters one,all\n  \
+    quorate compare election --nodes 4,7 --starters one,all\n  \
     quorate compare multicast --nodes 2,8,64\n\n\
     The book's figures are for groups without faults, and its delays are in message times (T). In the simulator every \
     message takes 1 ms, so delays come out in T. Real delays are in milliseconds, and part of each is the machine's own.\n\n\

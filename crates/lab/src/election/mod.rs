@@ -382,7 +382,7 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
 }
 
 /// What a group that elects like this comes to.
-fn expected_of(entry: &ElectionEntry) -> Expectation {
+pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
     match entry.facts.splits {
         Splits::Never | Splits::WhileCut => Expectation::OneForAll,
         Splits::ByDesign => Expectation::OneForEach,

@@ -241,7 +241,7 @@ fn the_checker_finds_the_forgotten_promise_and_nothing_else() {
         let verdicts = run.findings.verdicts.iter();
         verdicts.filter_map(|verdict| Some((verdict.name, verdict.counterexample.as_ref()?.len()))).collect()
     };
-    assert_eq!(broken(&checked("majority-lease-forgetful")), [("one-master", 0)]);
+    assert_eq!(broken(&checked("majority-lease-forgetful")), [("one-master", 12)]);
     let right = checked("majority-lease");
     assert!(right.findings.is_complete());
     assert_eq!(broken(&right), []);

@@ -17,8 +17,7 @@ use past::{Knowledge, Past};
 use quorate_check::mutex::Contenders;
 use quorate_check::{Checked, Setup, Timing, Views};
 use quorate_core::mutex::{Command, Event};
-use quorate_core::{Incarnation, NodeId, Time, WriteOf};
-use quorate_registry::{Erasable, ErasableWrite, Erased, MutexNode};
+use quorate_core::{Incarnation, NodeId, Time};
 use quorate_sim::world::disk::Disk;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
@@ -104,20 +103,9 @@ impl Bounds {
 }
 
 /// A protocol of the mutual-exclusion family that can be explored.
-pub(crate) trait Explored: Checked<Command = Command, Event = Event> + Send + Sync + 'static {
-    /// The same node as the checker gets it.
-    fn erased(self) -> MutexNode;
-}
+pub(crate) trait Explored: Checked<Command = Command, Event = Event> + Send + Sync + 'static {}
 
-impl<P> Explored for P
-where
-    P: Checked<Command = Command, Event = Event> + Erasable<Command = Command, Event = Event>,
-    WriteOf<P>: ErasableWrite,
-{
-    fn erased(self) -> MutexNode {
-        Erased::new(self)
-    }
-}
+impl<P> Explored for P where P: Checked<Command = Command, Event = Event> + Send + Sync + 'static {}
 
 pub(crate) type Maker<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
 
