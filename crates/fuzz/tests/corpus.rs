@@ -4,8 +4,8 @@
 
 use quorate_fuzz::{Campaign, Chance, Corpus, Example, Failure, TARGETS, Target, Trail, examples, folder, mutate};
 
-/// So many inputs are tried in a test; `./check fuzz` tries more.
-const INPUTS: u64 = 1_000;
+/// So many inputs of each target are tried in a test; `./check fuzz` tries as many as it can in its time.
+const INPUTS: u64 = 10_000;
 
 fn corpus(target: Target) -> Corpus {
     Corpus::read(&folder().join(target.name)).unwrap()
