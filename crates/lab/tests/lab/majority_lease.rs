@@ -234,13 +234,36 @@ fn checked(algorithm: &str) -> CheckRun<Election> {
     check::run(&check, &mut |_, _| true).unwrap_or_else(|error| panic!("{}: {error}", check.command()))
 }
 
+/// Each property that is broken, and in how many steps.
+fn broken(run: &CheckRun<Election>) -> Vec<(&'static str, usize)> {
+    let verdicts = run.findings.verdicts.iter();
+    verdicts.filter_map(|verdict| Some((verdict.name, verdict.counterexample.as_ref()?.len()))).collect()
+}
+
+/// Clocks at the ends of their drift, every order, and time stops before the end of each lease as well. Nodes take clocks to be off by one in a
+/// thousand at most: five are too much at once, and one is not where the same number of steps is far behind.
+#[test]
+fn the_checker_tells_drift_within_the_bound_from_drift_beyond_it() {
+    let check = |drift_ppm| {
+        let mut check = CheckSpec::<Election>::new("majority-lease");
+        check.habits.settings.starters = parsed("1,2");
+        check.habits.settings.lease = Some(parsed("20ms"));
+        check.setup.timing = Some(Timing { drift_ppm, until: ms(21) });
+        check.effort.properties = Some(vec!["one-master".to_owned()]);
+        check.effort.first = true;
+        check::run(&check, &mut |_, progress| progress.states < 500_000)
+            .unwrap_or_else(|error| panic!("{}: {error}", check.command()))
+    };
+    let beyond = check(5_000);
+    assert_eq!(broken(&beyond), [("one-master", 9)]);
+    let within = check(1_000);
+    assert_eq!(broken(&within), []);
+    assert!(within.findings.states.depth > beyond.findings.states.depth, "{:?}", within.findings.states);
+}
+
 /// Every order of what can happen within a lease: whoever restarts must be silent.
 #[test]
 fn the_checker_finds_the_forgotten_promise_and_nothing_else() {
-    let broken = |run: &CheckRun<Election>| -> Vec<(&'static str, usize)> {
-        let verdicts = run.findings.verdicts.iter();
-        verdicts.filter_map(|verdict| Some((verdict.name, verdict.counterexample.as_ref()?.len()))).collect()
-    };
     assert_eq!(broken(&checked("majority-lease-forgetful")), [("one-master", 12)]);
     let right = checked("majority-lease");
     assert!(right.findings.is_complete());
