@@ -36,6 +36,7 @@ mod barrier;
 mod bounds;
 mod clock;
 mod codec;
+pub mod deadlock;
 mod describe;
 mod effects;
 pub mod election;

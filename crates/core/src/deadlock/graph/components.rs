@@ -1,0 +1,87 @@
+//! Sets of nodes that can all reach each other (Tarjan's algorithm, without recursion, so that long chains do no harm).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// What is known of a node.
+#[derive(Clone, Copy)]
+struct Mark {
+    /// When it was met.
+    number: usize,
+    /// The earliest one still open that it reaches.
+    lowest: usize,
+    /// Whether its set is not known yet.
+    open: bool,
+}
+
+/// The sets from which no way leads out, each of several nodes or of one that reaches itself.
+pub(super) fn ends<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<Vec<&'a N>> {
+    let of = |node: &N| successors.get(node).map_or(&[][..], Vec::as_slice);
+    let mut marks: BTreeMap<&N, Mark> = BTreeMap::new();
+    let mut open: Vec<&N> = Vec::new();
+    let mut found = Vec::new();
+    for root in successors.keys().copied() {
+        if marks.contains_key(root) {
+            continue;
+        }
+        let mut path = alloc::vec![(root, 0_usize)];
+        meet(root, &mut marks, &mut open);
+        while let Some((node, place)) = path.last_mut() {
+            let node = *node;
+            if let Some(next) = of(node).get(*place).copied() {
+                *place += 1;
+                match marks.get(next).copied() {
+                    None => {
+                        meet(next, &mut marks, &mut open);
+                        path.push((next, 0));
+                    }
+                    Some(mark) if mark.open => lower(node, mark.number, &mut marks),
+                    Some(_) => {}
+                }
+                continue;
+            }
+            path.pop();
+            let Some(mark) = marks.get(node).copied() else { continue };
+            if let Some((parent, _)) = path.last().copied() {
+                lower(parent, mark.lowest, &mut marks);
+            }
+            if mark.lowest == mark.number {
+                let members = close(node, &mut marks, &mut open);
+                let is_inside = |next: &&N| members.binary_search(next).is_ok();
+                let leads_nowhere = members.iter().all(|member| of(member).iter().all(is_inside));
+                if leads_nowhere && members.iter().any(|member| !of(member).is_empty()) {
+                    found.push(members);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn meet<'a, N: Ord>(node: &'a N, marks: &mut BTreeMap<&'a N, Mark>, open: &mut Vec<&'a N>) {
+    let number = marks.len();
+    marks.insert(node, Mark { number, lowest: number, open: true });
+    open.push(node);
+}
+
+fn lower<'a, N: Ord>(node: &'a N, number: usize, marks: &mut BTreeMap<&'a N, Mark>) {
+    if let Some(mark) = marks.get_mut(node) {
+        mark.lowest = mark.lowest.min(number);
+    }
+}
+
+/// The set is complete: everyone met since its first one.
+fn close<'a, N: Ord>(first: &'a N, marks: &mut BTreeMap<&'a N, Mark>, open: &mut Vec<&'a N>) -> Vec<&'a N> {
+    let mut members = Vec::new();
+    while let Some(member) = open.pop() {
+        if let Some(mark) = marks.get_mut(member) {
+            mark.open = false;
+        }
+        members.push(member);
+        if member == first {
+            break;
+        }
+    }
+    members.sort();
+    members
+}

@@ -1,0 +1,96 @@
+//! Cycles, knots, and those who are stuck behind them.
+
+use super::{Deadlock, Graph, Shape};
+use crate::deadlock::Need;
+use std::collections::BTreeSet;
+use std::vec;
+use std::vec::Vec;
+
+fn graph(waits: &[(u32, Need<u32>)]) -> Graph<u32> {
+    let mut graph = Graph::new();
+    for (who, need) in waits {
+        graph.wait(*who, need.clone());
+    }
+    graph
+}
+
+fn all(on: &[u32]) -> Need<u32> {
+    Need::All(on.to_vec())
+}
+
+fn any(on: &[u32]) -> Need<u32> {
+    Need::Any(on.to_vec())
+}
+
+fn stuck(graph: &Graph<u32>) -> Vec<u32> {
+    graph.stuck().into_iter().collect()
+}
+
+#[test]
+fn a_chain_to_one_who_runs_is_no_deadlock() {
+    let graph = graph(&[(1, all(&[2])), (2, all(&[3]))]);
+    assert_eq!(stuck(&graph), []);
+    assert_eq!(graph.deadlocks(), []);
+}
+
+#[test]
+fn a_cycle_is_one_and_those_behind_it_are_stuck_too() {
+    let graph = graph(&[(1, all(&[2])), (2, all(&[3, 4])), (3, all(&[1])), (5, all(&[1])), (6, all(&[7]))]);
+    assert_eq!(stuck(&graph), [1, 2, 3, 5]);
+    let waits = vec![(1, all(&[2])), (2, all(&[3])), (3, all(&[1]))];
+    assert_eq!(graph.deadlocks(), [Deadlock { shape: Shape::Cycle, waits: waits.clone() }]);
+    assert_eq!(graph.deadlock_of(&1).map(|deadlock| deadlock.waits), Some(waits));
+    assert_eq!(graph.deadlock_of(&5), None);
+}
+
+#[test]
+fn a_cycle_alone_is_no_deadlock_where_any_will_do() {
+    let graph = graph(&[(1, any(&[2, 4])), (2, all(&[3])), (3, all(&[1]))]);
+    assert_eq!(stuck(&graph), [], "4 runs, lets 1 go, and 1 the others");
+}
+
+#[test]
+fn a_knot_is_one() {
+    let graph = graph(&[(1, any(&[2, 3])), (2, any(&[1, 3])), (3, any(&[2])), (4, any(&[1, 5])), (6, any(&[1, 2]))]);
+    assert_eq!(stuck(&graph), [1, 2, 3, 6], "5 runs, and so 4 will");
+    let deadlocks = graph.deadlocks();
+    let members: Vec<_> =
+        deadlocks.iter().map(|one| one.waits.iter().map(|(who, _)| *who).collect::<Vec<_>>()).collect();
+    assert_eq!((deadlocks[0].shape, members), (Shape::Knot, vec![vec![1, 2, 3]]));
+}
+
+#[test]
+fn one_may_need_all_of_these_and_any_of_those() {
+    let mut mixed = graph(&[(1, any(&[2, 3])), (1, all(&[4])), (2, all(&[1])), (3, all(&[1]))]);
+    assert_eq!(stuck(&mixed), [1, 2, 3], "4 runs, but neither 2 nor 3 lets go before 1 does");
+    mixed.stop(&3);
+    assert_eq!(stuck(&mixed), []);
+    mixed.wait(4, all(&[1]));
+    assert_eq!(stuck(&mixed), [1, 2, 4]);
+}
+
+#[test]
+fn who_waits_for_itself_is_stuck() {
+    let graph = graph(&[(1, all(&[1]))]);
+    assert_eq!(graph.deadlocks(), [Deadlock { shape: Shape::Cycle, waits: vec![(1, all(&[1]))] }]);
+}
+
+#[test]
+fn two_deadlocks_are_told_apart() {
+    let graph = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[4, 1])), (4, all(&[3]))]);
+    let members: BTreeSet<_> = graph.deadlocks().iter().map(|one| one.waits[0].0).collect();
+    assert_eq!(graph.deadlocks().len(), 1, "3 has two reasons; the one told is 1, and 4 waits behind 3");
+    assert_eq!(members, [1].into());
+    assert!(graph.deadlock_of(&3).is_some_and(|deadlock| deadlock.waits.len() == 2), "asked for 3, the other is told");
+}
+
+#[test]
+fn a_chain_of_a_hundred_thousand_does_no_harm() {
+    let mut graph = Graph::new();
+    for who in 0..100_000_u32 {
+        graph.wait(who, Need::All(vec![who + 1]));
+    }
+    assert_eq!(graph.stuck().len(), 0);
+    graph.wait(100_000, Need::All(vec![0]));
+    assert_eq!(graph.deadlocks()[0].waits.len(), 100_001);
+}
