@@ -17,6 +17,21 @@ where
     I: Protocol,
     O: Protocol<Timer = I::Timer, Durable = I::Durable>,
 {
+    pass_with(inner, now, input, (wrap, |timer| timer), out)
+}
+
+/// The same with its timers wrapped too, where there is more than one protocol inside.
+pub(crate) fn pass_with<I, O>(
+    inner: &mut I,
+    now: Time,
+    input: Input<I>,
+    wrap: (impl Fn(I::Message) -> O::Message, impl Fn(I::Timer) -> O::Timer),
+    out: &mut Effects<'_, O>,
+) -> Vec<I::Event>
+where
+    I: Protocol,
+    O: Protocol<Durable = I::Durable>,
+{
     let mut told = Vec::new();
     inner.step(now, input, &mut Effects::new(&mut Passage { wrap, told: &mut told, out }));
     told
@@ -28,19 +43,21 @@ struct Passage<'a, 'b, I: Protocol, O: Protocol, W> {
     out: &'a mut Effects<'b, O>,
 }
 
-impl<I, O, W> Sink<I> for Passage<'_, '_, I, O, W>
+impl<I, O, M, T> Sink<I> for Passage<'_, '_, I, O, (M, T)>
 where
     I: Protocol,
-    W: Fn(I::Message) -> O::Message,
-    O: Protocol<Timer = I::Timer, Durable = I::Durable>,
+    M: Fn(I::Message) -> O::Message,
+    T: Fn(I::Timer) -> O::Timer,
+    O: Protocol<Durable = I::Durable>,
 {
     fn effect(&mut self, effect: Effect<I>) {
+        let (message_of, timer_of) = &self.wrap;
         self.out.put(match effect {
-            Effect::Send { to, message, order } => Effect::Send { to, message: (self.wrap)(message), order },
-            Effect::Multicast { to, message, order } => Effect::Multicast { to, message: (self.wrap)(message), order },
+            Effect::Send { to, message, order } => Effect::Send { to, message: message_of(message), order },
+            Effect::Multicast { to, message, order } => Effect::Multicast { to, message: message_of(message), order },
             Effect::Save(write) => Effect::Save(write),
-            Effect::SetTimer { timer, span } => Effect::SetTimer { timer, span },
-            Effect::CancelTimer(timer) => Effect::CancelTimer(timer),
+            Effect::SetTimer { timer, span } => Effect::SetTimer { timer: timer_of(timer), span },
+            Effect::CancelTimer(timer) => Effect::CancelTimer(timer_of(timer)),
             Effect::Emit { event, .. } => return self.told.push(event),
         });
     }

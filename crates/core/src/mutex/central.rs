@@ -286,6 +286,11 @@ impl Central {
         }
     }
 
+    /// The largest fence heard of: at the coordinator, that of the latest grant.
+    pub(crate) fn fence(&self) -> Fence {
+        self.fence
+    }
+
     fn at(place: Place) -> Self {
         let role = if place.me == place.coordinator { Role::Coordinator(Desk::default()) } else { Role::Client };
         Self {

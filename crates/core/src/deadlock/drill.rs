@@ -1,0 +1,1 @@
+//! A stage for tests of detectors.

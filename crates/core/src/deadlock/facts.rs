@@ -1,0 +1,53 @@
+//! What the book says of a detector.
+
+use crate::about::Profile;
+use crate::model::Links;
+
+/// A detector's line in the book's table.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// What it is called, and where it is explained.
+    pub profile: Profile,
+    /// Which waits it understands.
+    pub waiting: Waiting,
+    /// What it asks of links.
+    pub links: Links,
+    /// What one look costs at most, as the book writes it.
+    pub formula: &'static str,
+    /// How many of its own messages one look takes at most.
+    pub most: fn(&Case) -> u64,
+    /// The kinds of messages that count for this.
+    pub kinds: &'static [&'static str],
+}
+
+/// Which waits a detector understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Everyone waits for all whom it asks.
+    ForAll,
+    /// Everyone waits for any of those whom it asks.
+    ForAny,
+    /// Either.
+    Either,
+}
+
+impl Waiting {
+    /// Whether somebody may wait for all of several.
+    pub const fn for_all(self) -> bool {
+        match self {
+            Self::ForAll | Self::Either => true,
+            Self::ForAny => false,
+        }
+    }
+}
+
+/// A graph in which somebody has a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// How many sites there are.
+    pub sites: usize,
+    /// How many processes wait.
+    pub waiting: usize,
+    /// How many waits there are of an agent at one site for one at another.
+    pub edges: usize,
+}
