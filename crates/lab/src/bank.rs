@@ -98,7 +98,7 @@ impl Terms {
 pub fn locks() -> impl Iterator<Item = &'static MutexEntry> {
     all().iter().filter_map(|entry| match entry {
         Entry::Mutex(entry) => Some(entry),
-        Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => None,
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
     })
 }
 

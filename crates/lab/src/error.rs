@@ -152,6 +152,40 @@ pub enum LabError {
     /// A state cannot travel in pieces of nothing.
     #[error("A state cannot come in pieces of no bytes: give --piece one or more.")]
     NoPiece,
+    /// There are some processes, and not too many.
+    #[error("{processes} processes cannot be: give --processes 1 to {most}.")]
+    ProcessesOutOfRange {
+        /// How many there were to be.
+        processes: usize,
+        /// How many there can be.
+        most: usize,
+    },
+    /// There are not too many resources.
+    #[error("{resources} resources are too many: give --resources at most {most}.")]
+    ResourcesOutOfRange {
+        /// How many there were to be.
+        resources: usize,
+        /// How many there can be.
+        most: usize,
+    },
+    /// A site has one part of a lock.
+    #[error("Where processes take resources, each site has one process: leave --processes out, or --resources.")]
+    OneProcessEach,
+    /// Only resources are taken in an order.
+    #[error("There is nothing to take in an order: give --resources, or leave --taking out.")]
+    NothingToTake,
+    /// Somebody must ask.
+    #[error("Nobody could ask anybody: --fan-out is at least 1, and --share a number from 0 to 100.")]
+    NobodyAsks,
+    /// A detector understands one way of waiting.
+    #[error(
+        "'{name}' does not understand such waits: deadlock-and is for those who wait for all whom they ask, deadlock-or for those who wait \
+         for any of them, and deadlock-central for both."
+    )]
+    OtherWaits {
+        /// Which detector.
+        name: String,
+    },
     /// A group that keeps its membership itself is the only one.
     #[error("Members that keep their membership themselves are in one group: leave --groups out, or --membership.")]
     SeveralGroupsOfReplicas,

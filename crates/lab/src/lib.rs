@@ -21,6 +21,7 @@ pub mod berkeley;
 mod chaos;
 pub mod check;
 pub mod compare;
+pub mod deadlock;
 pub mod detector;
 pub mod election;
 mod error;
@@ -40,6 +41,7 @@ mod views;
 pub mod voting_risk;
 
 pub use chaos::{FaultMix, Trouble};
+pub use deadlock::Deadlock;
 pub use election::Election;
 pub use error::LabError;
 pub use family::{Care, FamilyLab, Flag, Judge, NodeOf, Place};

@@ -58,7 +58,7 @@ const LONGEST: Duration = Duration::from_millis(250);
 /// take; the guess gives users their pace, and elections a bound to count their waits in.
 pub fn spec<F: FamilyLab>(algorithm: &str, nodes: usize, seed: u64, settings: F::Settings) -> Spec<F> {
     let (least, most) = match F::FAMILY {
-        Family::Mutex | Family::Multicast | Family::Replica => (100, 900),
+        Family::Mutex | Family::Multicast | Family::Deadlock | Family::Replica => (100, 900),
         Family::Election => (1_000, 9_000),
     };
     let latency = Latency::Uniform { least: Duration::from_micros(least), most: Duration::from_micros(most) };

@@ -221,7 +221,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// only their last messages to deliver then, others may have something to catch up with.
 fn settle<F: FamilyLab>(spec: &Spec<F>) -> Duration {
     match F::FAMILY {
-        Family::Mutex => Duration::from_millis(200),
+        Family::Mutex | Family::Deadlock => Duration::from_millis(200),
         Family::Election | Family::Multicast | Family::Replica => {
             F::limits(spec).settle.clamp(Duration::from_millis(50), Duration::from_secs(2))
         }

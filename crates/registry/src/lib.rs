@@ -16,7 +16,7 @@ pub use disk::{AnyDurable, AnyWrite, Unreadable};
 pub use erased::{Erasable, ErasableDurable, ErasableWrite, Erased, Parts};
 pub use message::{AnyMessage, AnyTimer};
 pub use table::{
-    ElectionEntry, ElectionNode, Entry, Family, InViews, MemberMaker, MoreForms, MulticastEntry, MulticastForm,
-    MulticastNode, MutexEntry, MutexForm, MutexMaker, MutexNode, ReplicaEntry, ReplicaMachine, ReplicaNode,
-    SeveralForm, Surroundings, all, find, fixtures, form,
+    DeadlockEntry, DeadlockForm, DeadlockNode, ElectionEntry, ElectionNode, Entry, Family, InViews, MemberMaker,
+    MoreForms, MulticastEntry, MulticastForm, MulticastNode, MutexEntry, MutexForm, MutexMaker, MutexNode,
+    ReplicaEntry, ReplicaMachine, ReplicaNode, SeveralForm, Surroundings, all, find, fixtures, form,
 };

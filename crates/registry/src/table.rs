@@ -1,5 +1,6 @@
 //! The table: one line an algorithm.
 
+mod deadlocks;
 mod elections;
 mod multicasts;
 mod mutual_exclusion;
@@ -7,6 +8,7 @@ mod mutual_exclusion;
 use crate::codec::AnyCodec;
 use crate::erased::{Erasable, ErasableWrite, Erased, Parts};
 use quorate_core::about::Profile;
+use quorate_core::deadlock;
 use quorate_core::election;
 use quorate_core::membership::Terms;
 use quorate_core::multicast;
@@ -32,6 +34,9 @@ pub type ElectionNode = Erased<election::Command, election::Event>;
 /// A node of any ordered multicast.
 pub type MulticastNode = Erased<multicast::Command, multicast::Event>;
 
+/// A node of any detector of deadlocks, with the processes that it watches.
+pub type DeadlockNode = Erased<deadlock::Command, deadlock::Event>;
+
 /// The state machine on top of any replicated log here: a map of registers whose clients may ask again without harm.
 pub type ReplicaMachine = Once<Registers>;
 
@@ -48,13 +53,15 @@ pub enum Family {
     Election,
     /// What one says reaches all, in an order.
     Multicast,
+    /// Who waits for ever is found.
+    Deadlock,
     /// One log on many nodes, and a state machine on top of it.
     Replica,
 }
 
 impl Family {
     /// All of them, in the order in which lists show them.
-    pub const ALL: [Self; 4] = [Self::Mutex, Self::Election, Self::Multicast, Self::Replica];
+    pub const ALL: [Self; 5] = [Self::Mutex, Self::Election, Self::Multicast, Self::Deadlock, Self::Replica];
 
     /// Its name as users read it.
     pub const fn name(self) -> &'static str {
@@ -62,6 +69,7 @@ impl Family {
             Self::Mutex => "mutex",
             Self::Election => "election",
             Self::Multicast => "multicast",
+            Self::Deadlock => "deadlock",
             Self::Replica => "replica",
         }
     }
@@ -81,6 +89,8 @@ pub enum Entry {
     Election(ElectionEntry),
     /// An ordered multicast.
     Multicast(MulticastEntry),
+    /// A detector of deadlocks.
+    Deadlock(DeadlockEntry),
     /// A replicated log.
     Replica(ReplicaEntry),
 }
@@ -97,6 +107,7 @@ impl Entry {
             Self::Mutex(_) => Family::Mutex,
             Self::Election(_) => Family::Election,
             Self::Multicast(_) => Family::Multicast,
+            Self::Deadlock(_) => Family::Deadlock,
             Self::Replica(_) => Family::Replica,
         }
     }
@@ -107,6 +118,7 @@ impl Entry {
             Self::Mutex(entry) => &entry.facts.profile,
             Self::Election(entry) => &entry.facts.profile,
             Self::Multicast(entry) => &entry.facts.profile,
+            Self::Deadlock(entry) => &entry.facts.profile,
             Self::Replica(entry) => entry.profile,
         }
     }
@@ -117,6 +129,7 @@ impl Entry {
             Self::Mutex(entry) => entry.codec,
             Self::Election(entry) => entry.codec,
             Self::Multicast(entry) => entry.plain.codec,
+            Self::Deadlock(entry) => entry.asking.codec,
             Self::Replica(entry) => entry.codec,
         }
     }
@@ -213,6 +226,25 @@ pub struct SeveralForm {
     pub codec: AnyCodec,
 }
 
+/// A detector of deadlocks.
+pub struct DeadlockEntry {
+    /// What the book says of it.
+    pub facts: &'static deadlock::Facts,
+    /// With processes that ask each other.
+    pub asking: DeadlockForm,
+    /// With processes that take resources.
+    pub taking: DeadlockForm,
+}
+
+/// A detector with the processes that it watches.
+#[derive(Clone, Copy)]
+pub struct DeadlockForm {
+    /// Makes a node.
+    pub make: fn(NodeId, &Arc<deadlock::Plan>) -> DeadlockNode,
+    /// How its messages become bytes.
+    pub codec: AnyCodec,
+}
+
 /// Where an algorithm runs.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
@@ -299,6 +331,7 @@ static ALGORITHMS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let mut entries = mutual_exclusion::algorithms();
     entries.extend(elections::algorithms());
     entries.extend(multicasts::algorithms());
+    entries.extend(deadlocks::algorithms());
     entries.push(replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings))));
     entries
 });
@@ -307,6 +340,7 @@ static FIXTURES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let mut entries = mutual_exclusion::fixtures();
     entries.extend(elections::fixtures());
     entries.extend(multicasts::fixtures());
+    entries.extend(deadlocks::fixtures());
     entries.extend([
         replica::<WrongLog>(const { &LogFlaw::EarlyAck.profile() }, |me, settings| {
             spoilt(me, settings, LogFlaw::EarlyAck)
@@ -349,15 +383,15 @@ pub fn fixtures() -> &'static [Entry] {
 pub fn form(name: &str, options: &[(&str, &str)]) -> Option<&'static Entry> {
     let has = |entry: &Entry, option: &str, value: &str| match entry {
         Entry::Mutex(entry) => entry.facts.form.iter().any(|choice| (choice.option, choice.value) == (option, value)),
-        Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => false,
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => false,
     };
     let of = |entry: &Entry| match entry {
         Entry::Mutex(entry) => entry.facts.algorithm(),
-        Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => entry.name(),
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => entry.name(),
     };
     let specials = |entry: &Entry| match entry {
         Entry::Mutex(entry) => entry.facts.form.iter().filter(|choice| !choice.usual).count(),
-        Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => 0,
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => 0,
     };
     let asked = find(name)?;
     // Whoever names a form itself gets that form; its options must not say otherwise.

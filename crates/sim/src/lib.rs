@@ -10,6 +10,7 @@
 
 pub mod causality;
 pub mod clocks;
+pub mod deadlock;
 pub mod dice;
 pub mod election;
 pub mod journal;

@@ -105,7 +105,7 @@ fn known(entry: Option<&Entry>) -> String {
     let of = entry.facts.algorithm();
     let all = all().iter().chain(fixtures()).filter_map(|entry| match entry {
         Entry::Mutex(entry) => Some(entry.facts.form),
-        Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => None,
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
     });
     let choices = all.flatten().filter(|choice| choice.of == of);
     let options: BTreeSet<_> = choices.map(|choice| written(choice.option, choice.value)).collect();

@@ -2,6 +2,7 @@
 
 use crate::node::NodeId;
 use core::fmt;
+use core::str::FromStr;
 
 /// Somebody who can wait and be waited for, at one of the sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,5 +75,36 @@ impl Spell {
 impl fmt::Display for Spell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// What is no name of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoAgent;
+
+impl fmt::Display for NoAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a process is named like P2 or P2.1, a resource like R1")
+    }
+}
+
+/// The way back from its name.
+impl FromStr for Agent {
+    type Err = NoAgent;
+
+    fn from_str(text: &str) -> Result<Self, NoAgent> {
+        let kind = match text.get(..1) {
+            Some("P" | "p") => Kind::Process,
+            Some("R" | "r") => Kind::Resource,
+            Some(_) | None => return Err(NoAgent),
+        };
+        let numbers = text.get(1..).unwrap_or_default();
+        let (site, number) = numbers.split_once('.').unwrap_or((numbers, "0"));
+        let is_plain = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_plain(site) || !is_plain(number) {
+            return Err(NoAgent);
+        }
+        let site = site.parse().ok().and_then(NodeId::new).ok_or(NoAgent)?;
+        Ok(Self { site, kind, number: number.parse().map_err(|_| NoAgent)? })
     }
 }

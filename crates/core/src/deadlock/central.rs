@@ -28,7 +28,7 @@
 
 use super::ledger::Ledger;
 use super::resolution::{Errand, Resolution, Ruling};
-use super::{Agent, Case, Detector, Fact, Facts, Finding, Need, Plan, Report, Spell, Wait, Waiting};
+use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Spell, Wait, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -56,7 +56,7 @@ pub const FACTS: Facts = Facts {
     waiting: Waiting::Either,
     links: Links::Fifo,
     formula: "1 a change, 2 a site",
-    most: |case: &Case| 2 * case.sites.saturating_sub(1) as u64,
+    per_wait: None,
     kinds: &["ask", "answer"],
 };
 

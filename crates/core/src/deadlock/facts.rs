@@ -14,8 +14,8 @@ pub struct Facts {
     pub links: Links,
     /// What one look costs at most, as the book writes it.
     pub formula: &'static str,
-    /// How many of its own messages one look takes at most.
-    pub most: fn(&Case) -> u64,
+    /// How many messages one look takes at most for each wait between two sites, if that bounds it.
+    pub per_wait: Option<u64>,
     /// The kinds of messages that count for this.
     pub kinds: &'static [&'static str],
 }
@@ -39,15 +39,4 @@ impl Waiting {
             Self::ForAny => false,
         }
     }
-}
-
-/// A graph in which somebody has a look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Case {
-    /// How many sites there are.
-    pub sites: usize,
-    /// How many processes wait.
-    pub waiting: usize,
-    /// How many waits there are of an agent at one site for one at another.
-    pub edges: usize,
 }

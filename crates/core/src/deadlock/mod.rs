@@ -24,11 +24,11 @@ pub mod requests;
 pub mod resolution;
 mod victim;
 
-pub use agent::{Agent, Kind, Spell};
+pub use agent::{Agent, Kind, NoAgent, Spell};
 pub use central::Central;
 pub use edge_chasing::EdgeChasing;
 pub use fact::{Detector, Fact, Finding};
-pub use facts::{Case, Facts, Waiting};
+pub use facts::{Facts, Waiting};
 pub use graph::{Deadlock, Graph, Shape};
 pub use locks::Locks;
 pub use need::Need;

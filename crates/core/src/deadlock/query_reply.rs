@@ -24,7 +24,7 @@
 
 use super::ledger::Ledger;
 use super::resolution::{Errand, Resolution, Ruling};
-use super::{Agent, Case, Detector, Fact, Facts, Finding, Need, Plan, Report, Wait, Waiting};
+use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Wait, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -53,7 +53,7 @@ pub const FACTS: Facts = Facts {
     waiting: Waiting::ForAny,
     links: Links::Fifo,
     formula: "≤ 2e",
-    most: |case: &Case| 2 * case.edges as u64,
+    per_wait: Some(2),
     kinds: &["query", "reply"],
 };
 

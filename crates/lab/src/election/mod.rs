@@ -137,7 +137,7 @@ impl FamilyLab for Election {
     fn entry(entry: &'static Entry) -> Option<&'static ElectionEntry> {
         match entry {
             Entry::Election(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Multicast(_) | Entry::Replica(_) => None,
+            Entry::Mutex(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
         }
     }
 

@@ -127,7 +127,7 @@ impl FamilyLab for Multicast {
     fn entry(entry: &'static Entry) -> Option<&'static MulticastEntry> {
         match entry {
             Entry::Multicast(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Election(_) | Entry::Replica(_) => None,
+            Entry::Mutex(_) | Entry::Election(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
         }
     }
 

@@ -103,7 +103,7 @@ impl FamilyLab for Mutex {
     fn entry(entry: &'static Entry) -> Option<&'static MutexEntry> {
         match entry {
             Entry::Mutex(entry) => Some(entry),
-            Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => None,
+            Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
         }
     }
 

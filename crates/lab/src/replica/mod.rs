@@ -249,7 +249,7 @@ impl FamilyLab for Replica {
     fn entry(entry: &'static Entry) -> Option<&'static ReplicaEntry> {
         match entry {
             Entry::Replica(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Election(_) | Entry::Multicast(_) => None,
+            Entry::Mutex(_) | Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) => None,
         }
     }
 

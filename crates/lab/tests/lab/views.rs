@@ -16,7 +16,7 @@ use quorate_sim::settings::{Latency, Length, TimedFault};
 fn in_views() -> impl Iterator<Item = &'static MutexEntry> {
     let mutex = all().iter().filter_map(|entry| match entry {
         Entry::Mutex(entry) => Some(entry),
-        Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => None,
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
     });
     mutex.filter(|entry| entry.views.is_some())
 }

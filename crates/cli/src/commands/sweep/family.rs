@@ -109,7 +109,7 @@ fn runs_in_views(entry: &Entry) -> bool {
     match entry {
         Entry::Mutex(entry) => entry.views.is_some(),
         Entry::Multicast(_) => true,
-        Entry::Election(_) | Entry::Replica(_) => false,
+        Entry::Election(_) | Entry::Deadlock(_) | Entry::Replica(_) => false,
     }
 }
 
@@ -119,7 +119,7 @@ fn known(name: &str) -> anyhow::Result<Family> {
         let close = nearest(name, Family::ALL.map(Family::name));
         let hint = close.map(|close| format!(" Did you mean '{close}'?")).unwrap_or_default();
         anyhow::anyhow!(
-            "There is no family '{}'.{hint} Families are mutex, election, multicast and replica.",
+            "There is no family '{}'.{hint} Families are mutex, election, multicast, deadlock and replica.",
             name.escape_debug()
         )
     })

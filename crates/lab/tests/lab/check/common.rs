@@ -17,7 +17,7 @@ pub(crate) fn spec(algorithm: &str, nodes: usize, rounds: impl Into<Option<u8>>)
 pub(crate) fn is_small(entry: &Entry, nodes: usize) -> bool {
     let fits = match entry {
         Entry::Mutex(entry) => (entry.facts.fits)(nodes).is_ok(),
-        Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => false,
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => false,
     };
     let is_wide = ["lamport", "voting"].iter().any(|wide| entry.name().starts_with(wide));
     // Passes that are numbered never come to an end.

@@ -1,0 +1,251 @@
+//! The deadlock family in the lab.
+
+mod flags;
+mod settings;
+mod weather;
+
+pub use settings::{MOST_PROCESSES, Settings, plan};
+
+use crate::error::LabError;
+use crate::family::{Care, FamilyLab, Flag, Judge};
+use crate::shrink::fewer;
+use crate::spec::Spec;
+use crate::typed::unheard;
+use quorate_core::about::Profile;
+use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
+use quorate_core::{Duration, NodeId, Time};
+use quorate_registry::{AnyCodec, DeadlockEntry, DeadlockForm, DeadlockNode, Entry, Family, find};
+use quorate_sim::deadlock::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
+use quorate_sim::metrics::Messages;
+use quorate_sim::moment::{Done, Happening, Moment};
+use quorate_sim::property::Verdict;
+use quorate_sim::role::Role;
+use quorate_sim::settings::Latency;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Who waits for ever is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadlock {}
+
+/// In message times: faults that the seed chooses begin while processes ask.
+const FAULT_WINDOW: u64 = 100;
+
+const WORDS: &[&str] = &["ask", "answer", "give-up", "look"];
+
+impl FamilyLab for Deadlock {
+    const FAMILY: Family = Family::Deadlock;
+    const COMMANDS: &'static [&'static str] = &["ask TEXT", "answer TEXT", "give-up TEXT", "look TEXT"];
+    const ROLES: &'static [(Role, &'static str)] =
+        &[(Role::Idle, "runs"), (Role::Waiting, "waits"), (Role::Chosen, "is to give up")];
+    const CHOSEN_BLOCKS: bool = false;
+
+    type Entry = DeadlockEntry;
+    type Command = Command;
+    type Event = Event;
+    type Settings = Settings;
+    type Users = Processes;
+    type Measures = Measures;
+    type Properties = Properties;
+    type Summary = DeadlockSummary;
+
+    fn entry(entry: &'static Entry) -> Option<&'static DeadlockEntry> {
+        match entry {
+            Entry::Deadlock(entry) => Some(entry),
+            Entry::Mutex(_) | Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => None,
+        }
+    }
+
+    fn profile(entry: &DeadlockEntry) -> &'static Profile {
+        &entry.facts.profile
+    }
+
+    fn codec(spec: &Spec<Self>, entry: &DeadlockEntry) -> AnyCodec {
+        form(spec, entry).codec
+    }
+
+    fn copes_with_loss(_spec: &Spec<Self>, _entry: &DeadlockEntry) -> bool {
+        false
+    }
+
+    /// A probe must not overtake the request that it follows.
+    fn needs_fifo(_entry: &DeadlockEntry) -> bool {
+        true
+    }
+
+    fn validate(spec: &Spec<Self>, entry: &DeadlockEntry) -> Result<(), LabError> {
+        settings::validate(spec, entry)
+    }
+
+    fn maker(
+        spec: &Spec<Self>,
+        entry: &'static DeadlockEntry,
+    ) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
+        let (plan, form) = (Arc::new(plan(spec)), form(spec, entry));
+        spec.linked(move |me| (form.make)(me, &plan))
+    }
+
+    /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`; for another process than the first of a site `ask as 1 P2`.
+    fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
+        let complaint = || unheard(words, WORDS, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
+        let (name, rest) = words.split_first().ok_or_else(complaint)?;
+        let (process, rest) = match rest {
+            ["as", process, rest @ ..] => (process.parse().map_err(|_| complaint())?, rest),
+            rest => (0, rest),
+        };
+        let (any, named) = match rest {
+            ["any", named @ ..] => (true, named),
+            named => (false, named),
+        };
+        let named: Result<Vec<Agent>, _> = named.iter().map(|word| word.parse::<Agent>()).collect();
+        let named = named.map_err(|error| format!("{} does not fit: {error}.", quoted(rest)))?;
+        match (*name, any, &named[..]) {
+            ("ask", false, [_, ..]) => Ok(Command::Ask { process, need: Need::All(named) }),
+            ("ask", true, [_, ..]) => Ok(Command::Ask { process, need: Need::Any(named) }),
+            ("answer", false, [to]) => Ok(Command::Answer { process, to: *to }),
+            ("give-up", false, []) => Ok(Command::GiveUp { process }),
+            ("look", false, []) => Ok(Command::Look { process }),
+            _ => Err(complaint()),
+        }
+    }
+
+    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+        let mut words = vec![command.name().to_owned()];
+        if command.process() != 0 {
+            words.push(format!("as {}", command.process()));
+        }
+        match command {
+            Command::Ask { need, .. } => {
+                words.extend(need.is_any().then(|| "any".to_owned()));
+                words.extend(need.on().iter().map(ToString::to_string));
+            }
+            Command::Answer { to, .. } => words.push(to.to_string()),
+            Command::GiveUp { .. } | Command::Look { .. } => {}
+        }
+        Some(words.join(" ").into())
+    }
+
+    fn scripted(settings: &Settings) -> Settings {
+        let usual = Settings::default();
+        Settings { rounds: usual.rounds, fan_out: usual.fan_out, share: usual.share, ..settings.clone() }
+    }
+
+    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
+        let own = &spec.settings;
+        let less = fewer(own.rounds).map(|rounds| Settings { rounds, ..own.clone() });
+        let narrow = Settings { fan_out: 1, ..own.clone() };
+        let one_each = Settings { processes: None, ..own.clone() };
+        let all = less.chain([narrow, one_each]).filter(|settings| settings != own);
+        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+    }
+
+    fn users(spec: &Spec<Self>) -> Processes {
+        match &spec.script {
+            Some(script) if !script.commands.is_empty() => {
+                Processes::scripted(script.commands.clone(), |text, node| {
+                    Self::in_words(&text.split_whitespace().collect::<Vec<_>>(), node, 0).ok()
+                })
+            }
+            Some(_) | None => Processes::new(demand(spec), spec.seed),
+        }
+    }
+
+    fn measures(_spec: &Spec<Self>, _entry: &DeadlockEntry) -> Measures {
+        Measures::new()
+    }
+
+    fn properties(spec: &Spec<Self>, entry: &DeadlockEntry, _care: Care) -> Properties {
+        let bound = entry.facts.per_wait.map(|factor| Bound { kinds: entry.facts.kinds, factor });
+        Properties::new(spec.settings.victim.is_some(), bound.filter(|_| !spec.is_scripted()))
+    }
+
+    fn summary(
+        spec: &Spec<Self>,
+        _messages: &Messages,
+        measures: &Measures,
+        _properties: &Properties,
+    ) -> DeadlockSummary {
+        let (unit, unit_name) = spec.delay_unit();
+        measures.summary(unit, unit_name)
+    }
+
+    fn fault_window(spec: &Spec<Self>) -> Duration {
+        spec.typical().times(FAULT_WINDOW)
+    }
+
+    fn weather(entry: &DeadlockEntry) -> Vec<Spec<Self>> {
+        weather::weather(entry)
+    }
+
+    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+        flags::flags(spec)
+    }
+
+    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
+        match moment {
+            Moment::Effect { node, effect: Done::Emit(event), .. } => match event {
+                Event::Waits { who, .. } if !who.is_resource() => Some((*node, Role::Waiting)),
+                Event::Runs { who, .. } | Event::GaveUp { who, .. } if !who.is_resource() => Some((*node, Role::Idle)),
+                Event::Victim { .. } => Some((*node, Role::Chosen)),
+                Event::Waits { .. }
+                | Event::Runs { .. }
+                | Event::GaveUp { .. }
+                | Event::Asked { .. }
+                | Event::Answers { .. }
+                | Event::Withdrawn { .. }
+                | Event::Deadlock(_)
+                | Event::Refused(_) => None,
+            },
+            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+                Some((*node, Role::Idle))
+            }
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
+        }
+    }
+}
+
+impl Judge<Command, Event> for Properties {
+    fn verdicts(&self) -> Vec<Verdict> {
+        self.verdicts()
+    }
+
+    fn end(&self) -> Time {
+        self.end()
+    }
+}
+
+fn quoted(words: &[&str]) -> String {
+    format!("'{}'", words.join(" ").escape_debug())
+}
+
+fn form(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> DeadlockForm {
+    if spec.settings.resources == 0 { entry.asking } else { entry.taking }
+}
+
+/// For whom processes wait: as their detector understands it, unless it understands both and somebody says.
+pub(crate) fn asking(spec: &Spec<Deadlock>) -> Asking {
+    let waiting = find(&spec.algorithm).and_then(Deadlock::entry).map(|entry| entry.facts.waiting);
+    match (spec.settings.asking, waiting) {
+        (Some(asking), _) => asking,
+        (None, Some(Waiting::ForAny)) => Asking::Any,
+        (None, Some(Waiting::ForAll | Waiting::Either) | None) => Asking::All,
+    }
+}
+
+fn demand(spec: &Spec<Deadlock>) -> Demand {
+    let settings = &spec.settings;
+    let (plan, typical) = (plan(spec), spec.typical());
+    let up_to = |most: Duration| Latency::Uniform { least: Duration::ZERO, most };
+    Demand {
+        processes: plan.all_processes().collect(),
+        resources: plan.resources().collect(),
+        rounds: settings.rounds,
+        fan_out: settings.fan_out,
+        asking: asking(spec),
+        taking: settings.taking,
+        think: settings.think.unwrap_or(up_to(typical.times(4))),
+        hold: settings.hold.unwrap_or(up_to(typical.times(4))),
+        share: settings.share,
+        resolves: settings.victim.is_some(),
+    }
+}

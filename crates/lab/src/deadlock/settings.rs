@@ -1,0 +1,108 @@
+//! What the deadlock family adds to an experiment, and what of it makes no sense.
+
+use super::{Deadlock, asking};
+use crate::error::LabError;
+use crate::spec::Spec;
+use quorate_core::NodeId;
+use quorate_core::deadlock::{Plan, Policy, Waiting};
+use quorate_registry::DeadlockEntry;
+use quorate_sim::deadlock::{Asking, Taking};
+use quorate_sim::settings::{Latency, Length};
+use serde::{Deserialize, Serialize};
+
+/// Who asks whom for how much, and who gives up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How many processes there are on all sites; one a site unless given.
+    pub processes: Option<usize>,
+    /// How many resources there are, each with a coordinator of its own as far as there are sites; with none, processes ask each other.
+    pub resources: usize,
+    /// How often each process asks, or takes all it needs.
+    pub rounds: u64,
+    /// How many others a process asks at most, or how many resources it takes.
+    pub fan_out: usize,
+    /// For whom it waits; as its detector understands it unless given.
+    pub asking: Option<Asking>,
+    /// In which order it takes resources.
+    pub taking: Taking,
+    /// Out of a hundred times, how often it asks when it could.
+    pub share: u64,
+    /// How long it runs before it asks.
+    pub think: Option<Latency>,
+    /// How long it keeps what others wait for.
+    pub hold: Option<Latency>,
+    /// Who gives up where there is a deadlock; nobody unless given.
+    pub victim: Option<Policy>,
+    /// How much each process matters; those that are missing matter least.
+    pub priorities: Vec<u32>,
+    /// How long a process waits before it has a look.
+    pub patience: Option<Length>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            processes: None,
+            resources: 0,
+            rounds: 1,
+            fan_out: 2,
+            asking: None,
+            taking: Taking::AnyOrder,
+            share: 100,
+            think: None,
+            hold: None,
+            victim: None,
+            priorities: Vec::new(),
+            patience: None,
+        }
+    }
+}
+
+/// How many processes there may be on all sites.
+pub const MOST_PROCESSES: usize = 4_096;
+
+/// What the sites of an experiment are told.
+pub fn plan(spec: &Spec<Deadlock>) -> Plan {
+    let settings = &spec.settings;
+    let coordinator = |resource: usize| NodeId::from_index(resource % spec.nodes.max(1));
+    Plan {
+        resources: (0..settings.resources).map(coordinator).collect(),
+        priorities: settings.priorities.clone(),
+        victim: settings.victim,
+        patience: settings.patience.map_or(Plan::new(1).patience, |Length(patience)| patience),
+        ..Plan::new(spec.nodes).with_processes(settings.processes.unwrap_or(spec.nodes))
+    }
+}
+
+pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(), LabError> {
+    let settings = &spec.settings;
+    let name = || spec.algorithm.clone();
+    let processes = settings.processes.unwrap_or(spec.nodes);
+    if processes == 0 || processes > MOST_PROCESSES.max(spec.nodes) {
+        return Err(LabError::ProcessesOutOfRange { processes, most: MOST_PROCESSES });
+    }
+    if settings.resources > MOST_PROCESSES {
+        return Err(LabError::ResourcesOutOfRange { resources: settings.resources, most: MOST_PROCESSES });
+    }
+    if settings.resources > 0 && processes != spec.nodes {
+        return Err(LabError::OneProcessEach);
+    }
+    if settings.resources == 0 && settings.taking != Taking::AnyOrder {
+        return Err(LabError::NothingToTake);
+    }
+    if settings.fan_out == 0 || settings.share > 100 {
+        return Err(LabError::NobodyAsks);
+    }
+    if settings.patience.is_some() && entry.facts.per_wait.is_none() {
+        return Err(LabError::ForeignOption { option: "looks-after", name: entry.facts.profile.name, of: "that look" });
+    }
+    let understood = match (entry.facts.waiting, asking(spec)) {
+        (Waiting::Either, _) | (Waiting::ForAll, Asking::All) | (Waiting::ForAny, Asking::Any) => true,
+        (Waiting::ForAll, Asking::Any | Asking::Mixed) | (Waiting::ForAny, Asking::All | Asking::Mixed) => false,
+    };
+    let is_several = settings.taking == Taking::AtOnce && settings.fan_out > 1 && settings.resources > 1;
+    if settings.resources == 0 && !understood || is_several && !entry.facts.waiting.for_all() {
+        return Err(LabError::OtherWaits { name: name() });
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Bad weather for detectors: messages take as long as they like, and processes ask and let go all the time, so that much of what is heard is out of date.
+
+use super::{Deadlock, Settings};
+use crate::spec::Spec;
+use quorate_core::Duration;
+use quorate_core::deadlock::{Policy, Waiting};
+use quorate_registry::DeadlockEntry;
+use quorate_sim::deadlock::{Asking, Taking};
+use quorate_sim::settings::Latency;
+
+/// The experiments that together are bad weather for this detector.
+pub(super) fn weather(entry: &DeadlockEntry) -> Vec<Spec<Deadlock>> {
+    let millis = Duration::from_millis;
+    let tail = Latency::LongTail { median: millis(2) };
+    let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
+    let usual = Settings::default();
+    let asked_once = |nodes, processes, fan_out, share| {
+        let settings = Settings { processes: Some(processes), fan_out, share, ..usual.clone() };
+        Spec { nodes, latency: wide, settings, ..Spec::new(entry.facts.profile.name) }
+    };
+    let busy = |nodes, rounds, victim| {
+        let settings = Settings { rounds, victim: Some(victim), share: 80, ..usual.clone() };
+        Spec { nodes, latency: tail, settings, ..Spec::new(entry.facts.profile.name) }
+    };
+    let taking = |nodes, resources, taking, victim| {
+        let settings = Settings { resources, taking, victim, rounds: 3, ..usual.clone() };
+        Spec { nodes, latency: wide, settings, ..Spec::new(entry.facts.profile.name) }
+    };
+    let mut all = vec![
+        // Random graphs: everyone asks once or not at all, and nobody gives up.
+        asked_once(3, 3, 2, 70),
+        asked_once(5, 5, 1, 95),
+        asked_once(4, 8, 3, 80),
+        asked_once(3, 12, 2, 85),
+        asked_once(8, 8, 4, 75),
+        // Graphs that change all the time, and victims.
+        busy(3, 4, Policy::Youngest),
+        busy(5, 3, Policy::FewestLocks),
+        busy(4, 4, Policy::LowestPriority),
+        taking(2, 2, Taking::AnyOrder, None),
+        taking(3, 2, Taking::AnyOrder, Some(Policy::FewestLocks)),
+        taking(4, 3, Taking::AnyOrder, Some(Policy::Youngest)),
+    ];
+    if entry.facts.waiting.for_all() {
+        all.push(taking(4, 3, Taking::AtOnce, Some(Policy::Youngest)));
+    }
+    if entry.facts.waiting == Waiting::Either {
+        let others = [Asking::Any, Asking::Mixed].into_iter().flat_map(|asking| {
+            let with = move |spec: Spec<Deadlock>| {
+                let settings = Settings { asking: Some(asking), ..spec.settings.clone() };
+                Spec { settings, ..spec }
+            };
+            [with(asked_once(5, 5, 3, 90)), with(busy(4, 4, Policy::Youngest))]
+        });
+        all.extend(others.collect::<Vec<_>>());
+    }
+    all
+}

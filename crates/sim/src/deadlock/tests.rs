@@ -1,0 +1,1 @@
+//! The true graph, users and judges.

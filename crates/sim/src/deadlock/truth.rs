@@ -1,0 +1,148 @@
+//! Who waits for whom in truth: seen from outside, by one who hears everything at once.
+//!
+//! A wait for somebody is there from the moment when it is asked for until that one lets go, whether or not word of it has arrived.
+
+use quorate_core::deadlock::{Agent, Event, Graph, Need, Report, Shape, Spell};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who waits for whom in truth.
+#[derive(Clone, Debug, Default)]
+pub struct Truth {
+    waits: BTreeMap<Agent, (Spell, Need<Agent>)>,
+    /// To whom each resource was granted last, and in which of that one's times of waiting.
+    granted: BTreeMap<Agent, (Agent, Spell)>,
+    /// In which of its times of waiting each resource was last received.
+    received: BTreeMap<Agent, Spell>,
+    /// Who has given up, and when last.
+    given_up: BTreeMap<Agent, Spell>,
+    /// How often anything has changed.
+    changes: u64,
+}
+
+impl Truth {
+    /// Nobody waits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How often anything has changed.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Somebody is told something.
+    pub fn hear(&mut self, event: &Event) {
+        match event {
+            Event::Waits { who, spell, need } => {
+                // A grant to somebody who has given up meanwhile goes back by itself.
+                let is_void = self.granted.get(who).is_some_and(|(holder, asked)| self.has_given_up(*holder, *asked));
+                if !(who.is_resource() && is_void) {
+                    self.waits.insert(*who, (*spell, need.clone()));
+                }
+            }
+            Event::Asked { by, spell, .. } if by.is_resource() => {
+                self.received.insert(*by, *spell);
+            }
+            Event::Answers { who, to, spell } => {
+                if who.is_resource() {
+                    self.granted.insert(*who, (*to, *spell));
+                }
+                self.ease(*who, *to, *spell);
+            }
+            Event::Runs { who, spell } => self.end(*who, *spell),
+            Event::GaveUp { who, spell } => self.give_up(*who, *spell),
+            Event::Asked { .. }
+            | Event::Withdrawn { .. }
+            | Event::Deadlock(_)
+            | Event::Victim { .. }
+            | Event::Refused(_) => return,
+        }
+        self.changes += 1;
+    }
+
+    fn has_given_up(&self, who: Agent, spell: Spell) -> bool {
+        self.given_up.get(&who).is_some_and(|latest| spell <= *latest)
+    }
+
+    fn ease(&mut self, who: Agent, to: Agent, spell: Spell) {
+        let Some((_, need)) = self.waits.get_mut(&to).filter(|(waits, _)| *waits == spell) else { return };
+        let goes_on = match need {
+            Need::All(on) => {
+                on.retain(|agent| *agent != who);
+                on.is_empty()
+            }
+            Need::Any(on) => on.contains(&who),
+        };
+        if goes_on {
+            self.waits.remove(&to);
+        }
+    }
+
+    fn end(&mut self, who: Agent, spell: Spell) {
+        if self.waits.get(&who).is_some_and(|(waits, _)| *waits == spell) {
+            self.waits.remove(&who);
+        }
+    }
+
+    fn give_up(&mut self, who: Agent, spell: Spell) {
+        self.end(who, spell);
+        self.given_up.insert(who, spell);
+        let Self { waits, granted, received, .. } = self;
+        waits.retain(|resource, (own, _)| {
+            let is_void = granted.get(resource) == Some(&(who, spell)) && received.get(resource) != Some(own);
+            !(resource.is_resource() && is_void)
+        });
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> Graph<Agent> {
+        let mut graph = Graph::new();
+        for (who, (_, need)) in &self.waits {
+            graph.wait(*who, need.clone());
+        }
+        graph
+    }
+
+    /// Who will wait for ever unless somebody gives up.
+    pub fn stuck(&self) -> BTreeSet<Agent> {
+        self.graph().stuck()
+    }
+
+    /// Whether somebody waits.
+    pub fn waits(&self, who: Agent) -> bool {
+        self.waits.contains_key(&who)
+    }
+
+    /// Whether somebody is one of those who bring a deadlock about: it is on a cycle of those who wait for all, or in a knot.
+    pub fn is_culprit(&self, who: Agent) -> bool {
+        self.graph().deadlock_of(&who).is_some()
+    }
+
+    /// What is wrong with a report, if it is not true at this instant.
+    pub fn objection(&self, report: &Report) -> Option<String> {
+        let wrong = |who: &Agent, spell: Spell, need: &Need<Agent>| {
+            let Some((own, on)) = self.waits.get(who) else { return Some(format!("{who} does not wait")) };
+            if *own != spell {
+                return Some(format!("{who} waits for something else by now"));
+            }
+            let gone = need.on().iter().find(|agent| !on.on().contains(agent));
+            gone.map(|agent| format!("{who} does not wait for {agent} any more"))
+        };
+        let untrue = report.waits.iter().find_map(|wait| wrong(&wait.who, wait.spell, &wait.need));
+        untrue.or_else(|| self.is_no_deadlock(report).then(|| "those it names can go on".to_owned()))
+    }
+
+    /// Whether those whom a report names do not hold each other fast: by themselves they form no cycle, or can go on.
+    fn is_no_deadlock(&self, report: &Report) -> bool {
+        let mut graph = Graph::new();
+        for wait in &report.waits {
+            let need = match (report.shape, self.waits.get(&wait.who)) {
+                (Shape::Knot, Some((_, need))) => need.clone(),
+                (Shape::Knot | Shape::Cycle, _) => wait.need.clone(),
+            };
+            graph.wait(wait.who, need);
+        }
+        let stuck = graph.stuck();
+        report.waits.is_empty() || report.waits.iter().any(|wait| !stuck.contains(&wait.who))
+    }
+}
