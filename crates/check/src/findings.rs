@@ -215,6 +215,15 @@ pub enum CheckError {
         /// How many one alone may.
         of_one: usize,
     },
+    /// Processes wait in more ways than can be shown.
+    TooManyWaits {
+        /// How many sites there can be, with one process each.
+        sites: usize,
+        /// How many resources there can be.
+        resources: usize,
+        /// How often each process can ask.
+        rounds: u8,
+    },
 }
 
 impl std::fmt::Display for CheckError {
@@ -228,6 +237,11 @@ impl std::fmt::Display for CheckError {
                 "Views are checked without time: a lease may end at any moment, whatever its length. Leave --drift and --until out.",
             ),
             Self::TooManyChanges { most } => write!(f, "The views of such a group can change at most {most} times in a check."),
+            Self::TooManyWaits { sites, resources, rounds } => write!(
+                f,
+                "Checking all graphs of so many would never end: it takes at most {sites} nodes with one process each, {resources} resources on \
+                 nodes of their own, and {rounds} rounds."
+            ),
             Self::TooManyMessages { most, of_one } => write!(
                 f,
                 "Checking all orders of so many messages is hopeless: at most {most} are told apart, and at most {of_one} of one sender.",

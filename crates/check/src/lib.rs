@@ -35,6 +35,7 @@ mod budgets;
 mod cast;
 mod checker;
 mod content;
+pub mod deadlock;
 mod deaths;
 mod depth;
 #[cfg(test)]

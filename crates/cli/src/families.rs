@@ -4,6 +4,7 @@
 //! [`FamilyArgs`], where those of other families are refused.
 
 pub(crate) mod check;
+pub(crate) mod deadlock;
 pub(crate) mod election;
 pub(crate) mod multicast;
 pub(crate) mod mutex;
@@ -12,12 +13,13 @@ mod views;
 
 use crate::report::{Figures, Table};
 use clap::Args;
+use deadlock::DeadlockArgs;
 use election::ElectionArgs;
 use multicast::MulticastArgs;
 use mutex::MutexArgs;
 use quorate_core::Duration;
 use quorate_core::about::About;
-use quorate_lab::{Election, FamilyLab, Multicast, Mutex, Replica, Spec};
+use quorate_lab::{Deadlock, Election, FamilyLab, Multicast, Mutex, Replica, Spec};
 use quorate_registry::{Entry, Family};
 use quorate_sim::moment::Moment;
 use replica::ReplicaArgs;
@@ -101,6 +103,8 @@ pub(crate) struct FamilyArgs {
     #[command(flatten)]
     multicast: MulticastArgs,
     #[command(flatten)]
+    deadlock: DeadlockArgs,
+    #[command(flatten)]
     views: ViewArgs,
     #[command(flatten)]
     replica: ReplicaArgs,
@@ -114,10 +118,11 @@ impl FamilyArgs {
 
     /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
     pub(crate) fn refuse_others(&self, own: Family, algorithm: &str) -> anyhow::Result<()> {
-        let groups: [(Family, &dyn Options); 4] = [
+        let groups: [(Family, &dyn Options); 5] = [
             (Family::Mutex, &self.mutex),
             (Family::Election, &self.election),
             (Family::Multicast, &self.multicast),
+            (Family::Deadlock, &self.deadlock),
             (Family::Replica, &self.replica),
         ];
         for (family, options) in groups.into_iter().filter(|(family, _)| *family != own) {
@@ -142,7 +147,7 @@ pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> an
 const fn has_views(family: Family) -> bool {
     match family {
         Family::Mutex | Family::Multicast => true,
-        Family::Election | Family::Replica => false,
+        Family::Election | Family::Deadlock | Family::Replica => false,
     }
 }
 
@@ -173,6 +178,7 @@ pub(crate) fn of_family<T: Task>(entry: &'static Entry, task: T) -> T::Output {
         Entry::Mutex(entry) => task.perform::<Mutex>(entry),
         Entry::Election(entry) => task.perform::<Election>(entry),
         Entry::Multicast(entry) => task.perform::<Multicast>(entry),
+        Entry::Deadlock(entry) => task.perform::<Deadlock>(entry),
         Entry::Replica(entry) => task.perform::<Replica>(entry),
     }
 }

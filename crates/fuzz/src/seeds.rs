@@ -4,7 +4,7 @@ use crate::corpus::{Corpus, Example};
 use crate::targets::{disks, frames};
 use bytes::Bytes;
 use quorate_core::{Bounds, Codec, Describe, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time};
-use quorate_core::{election, multicast, mutex};
+use quorate_core::{deadlock, election, multicast, mutex};
 use quorate_net::frame::{Birth, Body, Dial, Hello, Refusal, Welcome, encode};
 use quorate_registry::{AnyCodec, AnyMessage, AnyTimer, Entry, Erased, MutexNode, Surroundings, all};
 use quorate_replica::batch::{Batch, Image};
@@ -142,6 +142,19 @@ fn messages(entry: &Entry) -> Vec<Example> {
             let plan = std::sync::Arc::new(multicast::Plan { window, ..usual });
             let nodes = group.iter().map(|node| (entry.plain.make)(node, &plan)).collect();
             kinds(nodes, |_| vec![multicast::Command::send("hello"), multicast::Command::leave()])
+        }
+        Entry::Deadlock(entry) => {
+            let plan = std::sync::Arc::new(deadlock::Plan {
+                victim: Some(deadlock::Policy::Youngest),
+                ..deadlock::Plan::new(group.len())
+            });
+            let nodes = group.iter().map(|node| (entry.asking.make)(node, &plan)).collect();
+            // Each asks the next one.
+            kinds(nodes, |place| {
+                let next = NodeId::from_index((place + 1) % group.len());
+                let need = deadlock::Need::All(vec![deadlock::Agent::process(next, 0)]);
+                vec![deadlock::Command::Ask { process: 0, need }]
+            })
         }
         Entry::Replica(entry) => {
             let settings = quorate_replica::Settings::new(quorate_replica::Members::voters(&group));

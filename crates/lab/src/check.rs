@@ -3,10 +3,12 @@
 //! A family whose algorithms can be checked tells what its users may do and what is asked of it ([`CheckedFamily`]); the rest is
 //! written once.
 
+mod deadlock;
 mod election;
 mod multicast;
 mod mutex;
 
+pub use deadlock::Waits;
 pub use election::Ballots;
 pub use multicast::Posts;
 pub use mutex::Requests;

@@ -5,6 +5,7 @@ mod requests;
 use super::{FormArgs, LinksArg, LocalCheck, PictureArgs, threads, whole};
 use crate::commands::local;
 use crate::families::check::Check;
+use crate::families::deadlock::DeadlockArgs;
 use crate::families::election::ElectionArgs;
 use crate::families::multicast::MulticastArgs;
 use crate::families::{Options, means_nothing, refuse_views};
@@ -27,6 +28,7 @@ use std::str::FromStr;
     quorate check central --crashes 1 --property exclusion\n  \
     quorate check central --views --crashes 1\n  \
     quorate check bully --nodes 3 --crashes 1 --starters lowest\n  \
+    quorate check deadlock-and --victim youngest\n  \
     quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal --svg broken.svg\n  \
     quorate check local\n\n\
     Faults are bounds, at most 31 of a kind: with --loss 2, every way to lose none, one or two messages is tried.\n\
@@ -47,7 +49,7 @@ pub(crate) struct CheckArgs {
     /// How many nodes there are, numbered from 1.
     #[arg(long, default_value = "3", value_parser = few)]
     pub(crate) nodes: u8,
-    /// How many requests each node makes, or how many elections each starter starts: up to 255, or unbounded; 1 unless given.
+    /// How many requests each node makes, how many elections each starter starts, or how often each process asks: up to 255, or unbounded; 1 unless given.
     #[arg(long)]
     rounds: Option<Rounds>,
     /// Links keep the order of messages.
@@ -123,6 +125,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) multicast: MulticastArgs,
     #[command(flatten)]
+    pub(crate) deadlock: DeadlockArgs,
+    #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }
 
@@ -187,6 +191,7 @@ impl CheckArgs {
             (Family::Mutex, self.requests.given()),
             (Family::Election, self.election.given().or(resign)),
             (Family::Multicast, self.multicast.given()),
+            (Family::Deadlock, self.deadlock.given()),
         ];
         let mut others = given.into_iter().filter(|(family, _)| *family != own);
         match others.find_map(|(family, given)| Some((family, given?))) {

@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use quorate_check::{Findings, Pass, Phase, Progress, Search};
 use quorate_lab::check::{self, CheckRun, CheckSpec, replay_command};
 use quorate_lab::experiment::header;
-use quorate_lab::{Election, LabError, Multicast, Mutex, entry};
+use quorate_lab::{Deadlock, Election, LabError, Multicast, Mutex, entry};
 use quorate_registry::Entry;
 use quorate_sim::journal::Header;
 use std::fs::File;
@@ -39,6 +39,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
         Entry::Mutex(_) => check_one::<Mutex>(args, &algorithm),
         Entry::Election(_) => check_one::<Election>(args, &algorithm),
         Entry::Multicast(_) => check_one::<Multicast>(args, &algorithm),
+        Entry::Deadlock(_) => check_one::<Deadlock>(args, &algorithm),
         entry @ Entry::Replica(_) => Err(check::uncheckable(entry).into()),
     }
 }

@@ -32,6 +32,7 @@ enum Cost {
     Entry { messages_per_entry: &'static str, client_delay: &'static str, sync_delay: &'static str },
     Election { messages_per_election: &'static str },
     Multicast { messages_per_multicast: &'static str, slowest_delivery: u64 },
+    Look { messages_per_look: &'static str },
     Unstated {},
 }
 
@@ -41,6 +42,7 @@ impl Cost {
             Self::Entry { messages_per_entry, .. } => format!("an entry: {messages_per_entry}"),
             Self::Election { messages_per_election } => format!("an election: {messages_per_election}"),
             Self::Multicast { messages_per_multicast, .. } => format!("a multicast: {messages_per_multicast}"),
+            Self::Look { messages_per_look } => format!("a look: {messages_per_look}"),
             Self::Unstated {} => "–".into(),
         }
     }
@@ -59,6 +61,7 @@ impl From<&Entry> for Cost {
                 let slowest_delivery = MulticastCost::of(entry, &spec).map_or(0, |cost| cost.book.slowest);
                 Self::Multicast { messages_per_multicast: MulticastCost::formula_of(entry, &spec), slowest_delivery }
             }
+            Entry::Deadlock(entry) => Self::Look { messages_per_look: entry.facts.formula },
             Entry::Replica(_) => Self::Unstated {},
         }
     }

@@ -3,8 +3,8 @@
 use super::Present;
 use crate::args::CheckArgs;
 use crate::report::count;
-use quorate_lab::check::{Ballots, CheckSpec, CheckedFamily, Posts, Requests};
-use quorate_lab::{Election, Multicast, Mutex};
+use quorate_lab::check::{Ballots, CheckSpec, CheckedFamily, Posts, Requests, Waits};
+use quorate_lab::{Deadlock, Election, Multicast, Mutex};
 
 /// A family that can be checked, as people see it.
 pub(crate) trait Check: Present + CheckedFamily {
@@ -61,5 +61,26 @@ impl Check for Multicast {
         let uniform = if settings.delivery == quorate_core::multicast::Delivery::Uniform { ", uniform" } else { "" };
         let relay = if settings.relay { ", passed on" } else { "" };
         format!("{}{uniform}{relay}", count(settings.messages, "message"))
+    }
+}
+
+impl Check for Deadlock {
+    fn habits(args: &CheckArgs) -> anyhow::Result<Waits> {
+        if let Some(option) = args.deadlock.means_nothing_to_checks() {
+            anyhow::bail!(
+                "--{option} means nothing to a check, which tries every order; --rounds says how often each process asks."
+            );
+        }
+        Ok(Waits { settings: args.deadlock.settings() })
+    }
+
+    fn in_rounds(spec: &CheckSpec<Self>) -> String {
+        let settings = &spec.habits.settings;
+        let resources = match settings.resources {
+            0 => String::new(),
+            resources => format!(" for {}", count(resources as u64, "resource")),
+        };
+        let victim = settings.victim.map_or_else(String::new, |victim| format!(", victims: {victim}"));
+        format!("{resources}{victim}")
     }
 }

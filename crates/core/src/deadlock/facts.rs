@@ -20,6 +20,13 @@ pub struct Facts {
     pub kinds: &'static [&'static str],
 }
 
+impl Facts {
+    /// The file whose header explains how it is decided who gives up, which is the same for all detectors.
+    pub const fn source_of_resolution() -> &'static str {
+        include_str!("resolution.rs")
+    }
+}
+
 /// Which waits a detector understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {

@@ -44,7 +44,7 @@ mod tests;
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "deadlock-or",
-        class: "queries and replies",
+        class: "diffusion",
         summary: "whoever waits asks all it waits for whether they wait too; if all reply, nobody can wake it",
         source: include_str!("query_reply.rs"),
         flaw: None,

@@ -6,6 +6,7 @@ mod bounds;
 mod bully;
 mod check;
 mod counts;
+mod deadlocks;
 mod detectors;
 mod determinism;
 mod election_fixtures;

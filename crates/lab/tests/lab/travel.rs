@@ -2,11 +2,12 @@
 //!
 //! A new line in the table is tried by itself.
 
+use quorate_core::deadlock::Policy;
 use quorate_core::mutex::Command;
 use quorate_core::{Codec, Durable, Duration, Effect, Effects, Group, Input, NodeId, Note, Protocol, Sink, Time};
 use quorate_lab::experiment::run_with;
 use quorate_lab::multicast::ViewSettings;
-use quorate_lab::{Election, FamilyLab, Multicast, Mutex, NodeOf, Replica, Spec};
+use quorate_lab::{Deadlock, Election, FamilyLab, Multicast, Mutex, NodeOf, Replica, Spec};
 use quorate_registry::{
     AnyCodec, AnyDurable, AnyMessage, AnyTimer, AnyWrite, Entry, Erased, Family, all, find, fixtures,
 };
@@ -253,6 +254,13 @@ fn try_entry(entry: &Entry) {
             views.settings.views = Some(ViewSettings { keepalive: Length(Duration::from_millis(20)), ..lease });
             views.faults = ["crash 2 at 30ms", "restart 2 at 300ms"].map(|fault| fault.parse().unwrap()).into();
             travels(&views);
+        }
+        Family::Deadlock => {
+            let mut spec = Spec::<Deadlock>::new(entry.name());
+            (spec.settings.rounds, spec.settings.victim) = (4, Some(Policy::Youngest));
+            travels(&spec);
+            (spec.settings.resources, spec.nodes) = (2, 4);
+            travels(&spec);
         }
         Family::Replica => {
             let mut spec = Spec::<Replica>::new(entry.name());
