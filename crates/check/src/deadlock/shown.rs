@@ -241,11 +241,11 @@ impl Truth {
 
 /// Whoever was told to be part of a deadlock is stuck.
 pub(super) fn told_are_stuck(facets: &[u64]) -> bool {
-    let truth = Truth::of(facets);
-    let told = truth.all.iter().fold(0, |told, shown| told | shown.told);
+    let told = facets.iter().fold(0, |told, facet| told | Shown::unpacked(*facet).told);
     if told == 0 {
         return true;
     }
+    let truth = Truth::of(facets);
     let stuck = truth.graph.stuck();
     truth.sites(told).all(|site| stuck.contains(&process(site)))
 }
@@ -260,6 +260,9 @@ pub(super) fn stuck_are_told(facets: &[u64]) -> bool {
 
 /// Whoever is to give up is one of those who bring a deadlock about.
 pub(super) fn victims_are_stuck(facets: &[u64]) -> bool {
+    if !facets.iter().any(|facet| Shown::unpacked(*facet).doomed) {
+        return true;
+    }
     let truth = Truth::of(facets);
     let doomed = (0..truth.all.len()).filter(|site| truth.all[*site].doomed);
     doomed.map(process).all(|who| truth.graph.deadlock_of(&who).is_some())
