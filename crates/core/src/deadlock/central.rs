@@ -231,6 +231,8 @@ impl Central {
                 self.post(Message::Runs { who, spell }, self.place.desk, out);
                 let errands = self.resolution.ran(who, spell, &self.ledger);
                 self.run_errands(errands, out);
+                // Where it was the detector's own process that has given up, no ruling arrives: the next deadlock comes up here.
+                self.search(out);
             }
             Fact::Paid { who, to, spell } => {
                 let settled = self.settled.entry((who, to)).or_default();
@@ -304,8 +306,10 @@ impl Central {
     /// CD-5.
     fn weigh(&mut self, from: NodeId, round: u64, void: Vec<Edge>, out: &mut Effects<'_, Self>) {
         let Some(inquiry) = self.desk.inquiry.as_mut().filter(|_| round == self.desk.round) else { return };
+        if !inquiry.missing.remove(&from) {
+            return out.note("CD-5", format_args!("ignores what {from} says: it was not asked"));
+        }
         inquiry.void.extend(void);
-        inquiry.missing.remove(&from);
         if !inquiry.missing.is_empty() {
             return;
         }
