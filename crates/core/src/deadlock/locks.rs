@@ -209,17 +209,16 @@ impl<D: Detector> Locks<D> {
         let stake = Stake { born, locks: self.process.has.len() as u32, priority };
         out.note("LK-1", format_args!("{who} asks for {need}"));
         out.emit(Event::Waits { who, spell, need: need.clone() });
-        let mut entered = Vec::new();
         for resource in need.on() {
             let Some(number) = self.number_of(*resource) else { continue };
             if resource.site == self.place.me {
                 self.is_asked(now, number, who.site, spell, out);
             }
-            entered.extend(self.pass_lock(now, number, Input::Command(mutex::Command::Acquire), out));
+            self.pass_lock(now, number, Input::Command(mutex::Command::Acquire), out);
         }
-        self.tell(now, Fact::Blocks { who, spell, need, stake }, out);
-        for number in entered {
-            self.enter(now, number, out);
+        // What its own site coordinates it may have got by now. It waits for the rest.
+        if let Some(rest) = self.process.need.clone() {
+            self.tell(now, Fact::Blocks { who, spell, need: Need::All(rest), stake }, out);
         }
     }
 
@@ -235,14 +234,19 @@ impl<D: Detector> Locks<D> {
         self.tell(now, Fact::Owes { who, to: by, spell }, out);
     }
 
-    /// LK-3.
-    fn observe(&mut self, now: Time, number: usize, before: Option<Ticket>, out: &mut Effects<'_, Self>) {
-        let (Some(lock), Some(who)) = (self.locks.get_mut(number), self.place.resources.get(number).copied()) else {
-            return;
-        };
+    /// LK-3. Returns the wait that has begun, if any. The detector is to hear of it when the process knows that it has the resource: that one
+    /// waits for it no longer, and is waited for instead.
+    fn observe(
+        &mut self,
+        now: Time,
+        number: usize,
+        before: Option<Ticket>,
+        out: &mut Effects<'_, Self>,
+    ) -> Option<Fact> {
+        let (lock, who) = (self.locks.get_mut(number)?, self.place.resources.get(number).copied()?);
         let (after, fence) = (lock.lock.holder(), lock.lock.fence());
         if before == after {
-            return;
+            return None;
         }
         if before.is_some() {
             let spell = lock.spell;
@@ -250,8 +254,8 @@ impl<D: Detector> Locks<D> {
             out.emit(Event::Runs { who, spell });
             self.tell(now, Fact::Runs { who }, out);
         }
-        let Some(ticket) = after else { return };
-        let Some(lock) = self.locks.get_mut(number) else { return };
+        let ticket = after?;
+        let lock = self.locks.get_mut(number)?;
         let asked = lock.asked.remove(&ticket.node).unwrap_or_default();
         let spell = Spell(fence.counter);
         lock.spell = spell;
@@ -261,7 +265,7 @@ impl<D: Detector> Locks<D> {
         self.tell(now, Fact::Paid { who, to: holder, spell: asked }, out);
         let need = Need::All([holder].into());
         out.emit(Event::Waits { who, spell, need: need.clone() });
-        self.tell(now, Fact::Blocks { who, spell, need, stake: Stake::default() }, out);
+        Some(Fact::Blocks { who, spell, need, stake: Stake::default() })
     }
 
     /// LK-4.
@@ -334,46 +338,49 @@ impl<D: Detector> Locks<D> {
         if self.place.resources.get(number) != Some(&resource) {
             return out.note("LK-2", format_args!("ignores a message of {resource}, which is not known"));
         }
-        let coordinates = resource.site == self.place.me;
+        let is_sound = match &message {
+            central::Message::Request { ticket, .. } | central::Message::Release { ticket, .. } => {
+                resource.site == self.place.me && ticket.node == from
+            }
+            central::Message::Grant { ticket, .. } | central::Message::Denied { ticket } => {
+                resource.site == from && ticket.node == self.place.me
+            }
+        };
+        if !is_sound {
+            return out.note("LK-2", format_args!("ignores a message of {resource}, which {from} brought"));
+        }
         let granted = match &message {
-            central::Message::Request { .. } if coordinates => {
+            central::Message::Request { .. } => {
                 self.is_asked(now, number, from, spell, out);
                 None
             }
-            central::Message::Release { .. } if coordinates => {
+            central::Message::Release { .. } => {
                 self.is_withdrawn(now, number, from, out);
                 None
             }
             central::Message::Grant { fence, .. } => Some(Spell(fence.counter)),
-            central::Message::Request { .. } | central::Message::Release { .. } | central::Message::Denied { .. } => {
-                None
-            }
+            central::Message::Denied { .. } => None,
         };
-        let entered = self.pass_lock(now, number, Input::Message { from, message }, out);
-        match (entered, granted) {
-            (Some(entry), _) => self.enter(now, entry, out),
-            (None, Some(spell)) if from == resource.site => self.return_unused(now, number, spell, out),
-            (None, Some(_) | None) => {}
+        let has_entered = self.pass_lock(now, number, Input::Message { from, message }, out);
+        if let Some(spell) = granted.filter(|_| !has_entered) {
+            self.return_unused(now, number, spell, out);
         }
     }
 
-    /// A lock takes an input. If it lets the process in, the caller must go on with that.
-    fn pass_lock(
-        &mut self,
-        now: Time,
-        number: usize,
-        input: Input<Central>,
-        out: &mut Effects<'_, Self>,
-    ) -> Option<Entry> {
-        let (resource, spell) = (*self.place.resources.get(number)?, self.process.spells);
-        let lock = self.locks.get_mut(number)?;
+    /// A lock takes an input. Tells whether it has let the process in.
+    fn pass_lock(&mut self, now: Time, number: usize, input: Input<Central>, out: &mut Effects<'_, Self>) -> bool {
+        let (Some(lock), Some(resource)) = (self.locks.get_mut(number), self.place.resources.get(number).copied())
+        else {
+            return false;
+        };
+        let spell = self.process.spells;
         let before = lock.lock.holder();
         let number_sent = u16::try_from(number).unwrap_or(u16::MAX);
         let wrap = |message| Message::Lock(LockMessage { lock: number_sent, spell, message, resource });
         let timer = |timer| Timer::Lock(number_sent, timer);
         let told = adapt::pass_with(&mut lock.lock, now, input, (wrap, timer), out);
-        self.observe(now, number, before, out);
-        told.into_iter().find_map(|event| match event {
+        let held = self.observe(now, number, before, out);
+        let entry = told.into_iter().find_map(|event| match event {
             mutex::Event::Entered { fence, .. } => Some(Entry { number, spell: Spell(fence.counter) }),
             mutex::Event::Extended { .. }
             | mutex::Event::Lost
@@ -381,7 +388,15 @@ impl<D: Detector> Locks<D> {
             | mutex::Event::Denied
             | mutex::Event::Cancelled
             | mutex::Event::Refused(_) => None,
-        })
+        });
+        let has_entered = entry.is_some();
+        if let Some(entry) = entry {
+            self.enter(now, entry, out);
+        }
+        if let Some(fact) = held {
+            self.tell(now, fact, out);
+        }
+        has_entered
     }
 
     fn tell(&mut self, now: Time, fact: Fact, out: &mut Effects<'_, Self>) {
@@ -422,9 +437,7 @@ impl<D: Detector> Protocol for Locks<D> {
             }
             Input::Timer(Timer::Detector(timer)) => self.pass(now, Input::Timer(timer), out),
             Input::Timer(Timer::Lock(number, timer)) => {
-                if let Some(entry) = self.pass_lock(now, usize::from(number), Input::Timer(timer), out) {
-                    self.enter(now, entry, out);
-                }
+                self.pass_lock(now, usize::from(number), Input::Timer(timer), out);
             }
             // A textbook group: nothing is saved, nobody is suspected, and the members never change.
             Input::Start { .. }
