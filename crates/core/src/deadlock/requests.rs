@@ -152,12 +152,19 @@ impl<D: Detector> Requests<D> {
         }
     }
 
+    fn exists(&self, agent: Agent) -> bool {
+        !agent.is_resource() && agent.number < self.place.plan.processes_at(agent.site)
+    }
+
     /// What is wrong with asking these.
     fn objection(&self, who: Agent, need: &Need<Agent>) -> Option<Refusal> {
         let on = need.on();
-        let exists = |agent: &Agent| !agent.is_resource() && agent.number < self.place.plan.processes_at(agent.site);
         let is_twice = |(place, agent): (usize, &Agent)| on.iter().take(place).any(|other| other == agent);
-        if on.is_empty() || on.contains(&who) || !on.iter().all(exists) || on.iter().enumerate().any(is_twice) {
+        if on.is_empty()
+            || on.contains(&who)
+            || !on.iter().all(|agent| self.exists(*agent))
+            || on.iter().enumerate().any(is_twice)
+        {
             return Some(Refusal::NobodyToAsk);
         }
         (!D::understands(need)).then_some(Refusal::OtherModel)
@@ -257,10 +264,16 @@ impl<D: Detector> Requests<D> {
     }
 
     fn take(&mut self, now: Time, from: NodeId, message: Message<D::Message>, out: &mut Effects<'_, Self>) {
+        let is_sound = |letter: &Letter| {
+            letter.from.site == from
+                && self.exists(letter.from)
+                && letter.to.site == self.place.me
+                && self.exists(letter.to)
+        };
         match message {
-            Message::Request(letter) if letter.from.site == from => self.is_asked(now, letter, out),
-            Message::Answer(letter) if letter.from.site == from => self.is_answered(now, letter, out),
-            Message::Withdraw(letter) if letter.from.site == from => self.is_withdrawn(now, letter, out),
+            Message::Request(letter) if is_sound(&letter) => self.is_asked(now, letter, out),
+            Message::Answer(letter) if is_sound(&letter) => self.is_answered(now, letter, out),
+            Message::Withdraw(letter) if is_sound(&letter) => self.is_withdrawn(now, letter, out),
             Message::Request(letter) | Message::Answer(letter) | Message::Withdraw(letter) => {
                 out.note("RQ-2", format_args!("ignores {letter}, which {from} brought"));
             }
