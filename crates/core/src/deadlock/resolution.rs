@@ -141,12 +141,13 @@ impl Resolution {
         errands
     }
 
-    /// A ruling arrives.
+    /// A ruling arrives. The desk hears of everyone from its own site only.
     pub(super) fn hear(&mut self, from: NodeId, ruling: Ruling, ledger: &Ledger) -> Vec<Errand> {
         let mut errands = Vec::new();
         let (at_desk, of_desk) = (self.terms.me == self.terms.desk, from == self.terms.desk);
         let is_for_us = match &ruling {
-            Ruling::Found(_) | Ruling::Yielded { .. } => at_desk,
+            Ruling::Found(report) => at_desk && report.by.site == from,
+            Ruling::Yielded { who, .. } => at_desk && who.site == from,
             Ruling::Doom(_) | Ruling::Again { .. } => of_desk,
         };
         if is_for_us {
