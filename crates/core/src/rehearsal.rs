@@ -13,6 +13,7 @@
 //! rest                 everything under way arrives, oldest first, until nothing is under way
 //! ```
 
+use crate::deadlock::{Agent, Need};
 use crate::describe::Describe;
 use crate::effects::{Effect, Effects, Note, Sink};
 use crate::group::Group;
@@ -49,6 +50,40 @@ impl Cue for crate::multicast::Command {
             "leave" => Some(Self::leave()),
             _ => None,
         }
+    }
+}
+
+/// `ask-P2+R3` asks all of these, `ask-P2|P3` any; `answer-P2`, `give-up`, `look`. At the end `@1`, if it is not the site's first process.
+impl Cue for crate::deadlock::Command {
+    fn of_word(word: &str) -> Option<Self> {
+        let (word, process) = word.split_once('@').unwrap_or((word, "0"));
+        let process = process.parse().ok()?;
+        match word.split_once('-').unwrap_or((word, "")) {
+            ("ask", whom) => Some(Self::Ask { process, need: need(whom)? }),
+            ("answer", whom) => Some(Self::Answer { process, to: agent(whom)? }),
+            ("give", "up") => Some(Self::GiveUp { process }),
+            ("look", "") => Some(Self::Look { process }),
+            _ => None,
+        }
+    }
+}
+
+fn need(words: &str) -> Option<Need<Agent>> {
+    if words.contains('|') {
+        return words.split('|').map(agent).collect::<Option<_>>().map(Need::Any);
+    }
+    words.split('+').filter(|word| !word.is_empty()).map(agent).collect::<Option<_>>().map(Need::All)
+}
+
+/// `P2`, `P2.1`, `R3`.
+fn agent(word: &str) -> Option<Agent> {
+    let (kind, place) = word.split_at_checked(1)?;
+    let (site, which) = place.split_once('.').unwrap_or((place, "0"));
+    let (site, which) = (NodeId::new(site.parse().ok()?)?, which.parse().ok()?);
+    match kind {
+        "P" => Some(Agent::process(site, which)),
+        "R" => Some(Agent::resource(site, which)),
+        _ => None,
     }
 }
 
@@ -173,6 +208,11 @@ where
         let Letter { from, to, message, .. } = self.under_way.remove(place);
         let cue = format!("{to} hears {} from {from}", message.kind());
         (to, self.step(to, &cue, Input::Message { from, message }))
+    }
+
+    /// Lets a node hear what nobody has sent. Returns what it tells its user.
+    pub(crate) fn forge(&mut self, from: NodeId, to: NodeId, message: P::Message) -> Vec<P::Event> {
+        self.step(to, &format!("{to} hears a forged {} from {from}", message.kind()), Input::Message { from, message })
     }
 
     /// Lets the timer at this place fire. Returns whose it is and what that node tells its user.

@@ -9,7 +9,7 @@
 mod agent;
 pub mod central;
 #[cfg(test)]
-mod drill;
+pub(crate) mod drill;
 pub mod edge_chasing;
 mod fact;
 mod facts;
@@ -22,6 +22,8 @@ pub mod query_reply;
 mod report;
 pub mod requests;
 pub mod resolution;
+#[cfg(test)]
+mod storm;
 mod victim;
 
 pub use agent::{Agent, Kind, NoAgent, Spell};

@@ -66,7 +66,7 @@ pub struct QueryReply {
     /// How often each one here has looked.
     looks: BTreeMap<Agent, u64>,
     /// What each one here takes part in since it began to wait, by whose look it is.
-    parts: BTreeMap<(Agent, Agent), Part>,
+    pub(crate) parts: BTreeMap<(Agent, Agent), Part>,
 }
 
 #[derive(Debug)]
@@ -77,7 +77,7 @@ struct Place {
 
 /// Somebody's part in a look.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Part {
+pub(crate) struct Part {
     look: u64,
     /// Who asked first; nobody if it has begun itself.
     asked_by: Option<Agent>,
