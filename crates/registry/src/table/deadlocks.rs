@@ -8,6 +8,7 @@ use quorate_core::deadlock::{
     Central, Command, Detector, EdgeChasing, Event, Facts, Locks, Plan, QueryReply, Requests, central, edge_chasing,
     query_reply,
 };
+use quorate_core::fixtures::deadlock::{self as wrong, Forgetful, Hasty, Selfish};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
@@ -22,45 +23,54 @@ pub(super) fn algorithms() -> Vec<Entry> {
 
 /// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<Entry> {
-    vec![]
+    vec![
+        detector::<Selfish>(&wrong::AND_SELFISH),
+        detector::<Forgetful>(&wrong::OR_FORGETFUL),
+        detector::<Hasty>(&wrong::CENTRAL_HASTY),
+    ]
 }
 
 /// How a site's part of a detector is made.
-trait SetUp: Detector {
-    fn set_up(me: NodeId, plan: &Plan) -> Self;
+trait SetUp {
+    type Detector: Detector;
+
+    fn set_up(me: NodeId, plan: &Plan) -> Self::Detector;
 }
 
-impl SetUp for EdgeChasing {
-    fn set_up(me: NodeId, plan: &Plan) -> Self {
-        Self::new(me, plan)
-    }
+macro_rules! set_up {
+    ($($name:ty => $detector:ty, $make:path;)*) => {
+        $(impl SetUp for $name {
+            type Detector = $detector;
+
+            fn set_up(me: NodeId, plan: &Plan) -> $detector {
+                $make(me, plan)
+            }
+        })*
+    };
 }
 
-impl SetUp for QueryReply {
-    fn set_up(me: NodeId, plan: &Plan) -> Self {
-        Self::new(me, plan)
-    }
+set_up! {
+    EdgeChasing => EdgeChasing, EdgeChasing::new;
+    QueryReply => QueryReply, QueryReply::new;
+    Central => Central, Central::new;
+    Selfish => Selfish, Selfish::new;
+    Forgetful => Forgetful, Forgetful::new;
+    Hasty => Central, Hasty::detector;
 }
 
-impl SetUp for Central {
-    fn set_up(me: NodeId, plan: &Plan) -> Self {
-        Self::new(me, plan)
-    }
-}
-
-fn detector<D>(facts: &'static Facts) -> Entry
+fn detector<S>(facts: &'static Facts) -> Entry
 where
-    D: SetUp,
-    Requests<D>: Erasable<Command = Command, Event = Event, Durable = (), Message: DeserializeOwned>,
-    Locks<D>: Erasable<Command = Command, Event = Event, Durable = (), Message: DeserializeOwned>,
+    S: SetUp,
+    Requests<S::Detector>: Erasable<Command = Command, Event = Event, Durable = (), Message: DeserializeOwned>,
+    Locks<S::Detector>: Erasable<Command = Command, Event = Event, Durable = (), Message: DeserializeOwned>,
 {
     let asking = DeadlockForm {
-        make: |me, plan| Erased::new(Requests::new(me, Arc::clone(plan), D::set_up(me, plan))),
-        codec: AnyCodec::of::<Requests<D>>(),
+        make: |me, plan| Erased::new(Requests::new(me, Arc::clone(plan), S::set_up(me, plan))),
+        codec: AnyCodec::of::<Requests<S::Detector>>(),
     };
     let taking = DeadlockForm {
-        make: |me, plan| Erased::new(Locks::new(me, Arc::clone(plan), D::set_up(me, plan))),
-        codec: AnyCodec::of::<Locks<D>>(),
+        make: |me, plan| Erased::new(Locks::new(me, Arc::clone(plan), S::set_up(me, plan))),
+        codec: AnyCodec::of::<Locks<S::Detector>>(),
     };
     Entry::Deadlock(DeadlockEntry { facts, asking, taking })
 }
