@@ -1,8 +1,15 @@
 //! Detectors of deadlocks against the truth, which none of them sees.
 
+use quorate_check::Findings;
+use quorate_core::deadlock::Policy;
+use quorate_lab::check::{self, CheckSpec, Waits};
+use quorate_lab::deadlock::Settings;
 use quorate_lab::experiment::Outcome;
-use quorate_lab::{Deadlock, FamilyLab, Spec, experiment};
+use quorate_lab::{Deadlock, FamilyLab, LabError, Spec, experiment};
 use quorate_registry::{Entry, Family, all};
+use quorate_sim::deadlock::{Asking, Taking};
+use quorate_sim::run::Ending;
+use quorate_sim::settings::Script;
 
 fn detectors() -> impl Iterator<Item = &'static Entry> {
     all().iter().filter(|entry| entry.family() == Family::Deadlock)
@@ -12,17 +19,164 @@ fn run(spec: &Spec<Deadlock>) -> Outcome<Deadlock> {
     experiment::run(spec).unwrap_or_else(|error| panic!("{}: {error}", spec.command("sim")))
 }
 
+fn spec(name: &str, nodes: usize, settings: Settings) -> Spec<Deadlock> {
+    Spec { nodes, settings, ..Spec::new(name) }
+}
+
+/// The runs of the first seeds in which something is broken, and how many are not.
+fn breaches(spec: &Spec<Deadlock>, seeds: u64) -> (Vec<&'static str>, u64) {
+    let mut found = Vec::new();
+    let mut whole = 0;
+    for seed in 1..=seeds {
+        let outcome = run(&Spec { seed, ..spec.clone() });
+        found.extend(outcome.breaches().map(|verdict| verdict.name));
+        whole += u64::from(outcome.holds());
+    }
+    found.sort_unstable();
+    found.dedup();
+    (found, whole)
+}
+
 #[test]
-fn every_detector_agrees_with_a_plain_search_of_random_graphs() {
+fn every_detector_agrees_with_a_plain_search_in_all_weather() {
     for entry in detectors() {
         let weather = Deadlock::weather(Deadlock::entry(entry).unwrap());
         for (place, spec) in weather.into_iter().enumerate() {
-            for seed in 1..=25 {
+            let mut deadlocks = 0;
+            for seed in 1..=20 {
                 let spec = Spec { seed: seed * 100 + place as u64, ..spec.clone() };
                 let outcome = run(&spec);
                 let broken: Vec<_> = outcome.breaches().collect();
                 assert!(broken.is_empty(), "{}\n{:?} {broken:#?}", spec.command("sim"), outcome.ending);
+                assert_eq!(outcome.ending, Ending::Done, "{}", spec.command("sim"));
+                assert_eq!(outcome.summary.phantoms_told, 0);
+                deadlocks += outcome.summary.deadlocks_told;
             }
+            assert!(deadlocks > 0, "{} number {place} has no deadlocks", entry.name());
         }
+    }
+}
+
+#[test]
+fn wrong_detectors_are_found_out_by_seeds() {
+    let busy = Settings { rounds: 3, ..Settings::default() };
+    let hurried = Settings {
+        rounds: 8,
+        victim: Some(Policy::Youngest),
+        think: Some("uniform:0ms..1ms".parse().unwrap()),
+        hold: Some("uniform:0ms..1ms".parse().unwrap()),
+        ..Settings::default()
+    };
+    let slow = Spec { latency: "uniform:100us..50ms".parse().unwrap(), ..spec("deadlock-or-forgetful", 4, hurried) };
+    let cases =
+        [spec("deadlock-central-hasty", 3, busy.clone()), spec("deadlock-and-selfish", 3, Settings::default()), slow];
+    for spec in cases {
+        let (found, _) = breaches(&spec, 60);
+        assert!(found.contains(&"no-phantom"), "{}: {found:?}", spec.algorithm);
+    }
+}
+
+#[test]
+fn whoever_takes_resources_in_the_same_order_is_never_stuck() {
+    for entry in detectors() {
+        let settings = Settings { resources: 3, rounds: 4, fan_out: 3, ..Settings::default() };
+        let any = spec(entry.name(), 4, settings.clone());
+        let stuck = |spec: &Spec<Deadlock>| {
+            (1..=20).filter(|seed| run(&Spec { seed: *seed, ..spec.clone() }).summary.deadlocks_told > 0).count()
+        };
+        assert!(stuck(&any) > 5, "{}", entry.name());
+        let ordered = Spec { settings: Settings { taking: Taking::InOrder, ..settings }, ..any };
+        assert_eq!(stuck(&ordered), 0, "{}", entry.name());
+    }
+}
+
+#[test]
+fn where_somebody_gives_up_everyone_gets_on() {
+    for entry in detectors() {
+        for victim in Policy::ALL {
+            let settings = Settings {
+                resources: 2,
+                rounds: 5,
+                victim: Some(victim),
+                priorities: vec![3, 1, 2],
+                ..Settings::default()
+            };
+            let spec = spec(entry.name(), 3, settings);
+            let outcomes: Vec<_> = (1..=15).map(|seed| run(&Spec { seed, ..spec.clone() })).collect();
+            assert!(outcomes.iter().all(|outcome| outcome.holds() && outcome.summary.stuck_at_end.is_empty()));
+            assert!(outcomes.iter().any(|outcome| outcome.summary.gave_up > 0), "{}", entry.name());
+        }
+    }
+}
+
+#[test]
+fn the_policy_says_who_gives_up() {
+    let settings = |victim| Settings { victim: Some(victim), priorities: vec![1, 9, 9], ..Settings::default() };
+    let script = "ask 3 \"P1\"\nask 1 \"P2\" at 3ms\nask 2 \"P3\" at 6ms";
+    let script = Script::parse(script, Deadlock::COMMANDS).unwrap();
+    let victim = |policy| {
+        let spec = Spec {
+            script: Some(script.clone()),
+            latency: "fixed:1ms".parse().unwrap(),
+            ..spec("deadlock-and", 3, settings(policy))
+        };
+        run(&spec).summary.reports[0].clone()
+    };
+    assert!(victim(Policy::Youngest).ends_with("P2 is to give up"), "{}", victim(Policy::Youngest));
+    assert!(victim(Policy::LowestPriority).ends_with("P1 is to give up"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let usual = Settings::default;
+    let cases = [
+        ("deadlock-and", Settings { asking: Some(Asking::Any), ..usual() }),
+        ("deadlock-or", Settings { asking: Some(Asking::Mixed), ..usual() }),
+        ("deadlock-or", Settings { resources: 2, taking: Taking::AtOnce, ..usual() }),
+        ("deadlock-and", Settings { taking: Taking::InOrder, ..usual() }),
+        ("deadlock-and", Settings { processes: Some(0), ..usual() }),
+        ("deadlock-and", Settings { processes: Some(9), resources: 2, ..usual() }),
+        ("deadlock-and", Settings { fan_out: 0, ..usual() }),
+        ("deadlock-and", Settings { share: 101, ..usual() }),
+        ("deadlock-central", Settings { patience: Some("1ms".parse().unwrap()), ..usual() }),
+    ];
+    for (name, settings) in cases {
+        let error = experiment::run(&spec(name, 3, settings.clone())).map(drop);
+        assert!(error.is_err(), "{name} {settings:?}");
+    }
+}
+
+/// A check that must come to its end.
+fn exhausted(name: &str, nodes: usize, rounds: u8, settings: Settings) -> Findings {
+    let mut check = CheckSpec::<Deadlock>::new(name);
+    (check.setup.nodes, check.rounds, check.habits) = (nodes, Some(rounds), Waits { settings });
+    let run = check::run(&check, &mut |_, _| true).unwrap_or_else(|error: LabError| panic!("{error}"));
+    assert!(run.is_complete(), "{}", check.command());
+    run.findings
+}
+
+#[test]
+fn every_order_of_small_graphs_is_tried() {
+    let youngest = Some(Policy::Youngest);
+    for entry in detectors() {
+        let cases = [
+            (2, 2, Settings { victim: youngest, ..Settings::default() }),
+            (3, 1, Settings { fan_out: 1, ..Settings::default() }),
+            (2, 2, Settings { resources: 2, ..Settings::default() }),
+        ];
+        for (nodes, rounds, settings) in cases {
+            let findings = exhausted(entry.name(), nodes, rounds, settings);
+            assert!(!findings.is_broken() && findings.states.states > 100, "{} {findings:?}", entry.name());
+        }
+    }
+}
+
+#[test]
+fn wrong_detectors_are_found_out_by_the_checker() {
+    let narrow = Settings { fan_out: 1, ..Settings::default() };
+    let selfish = exhausted("deadlock-and-selfish", 2, 1, narrow.clone());
+    let hasty = exhausted("deadlock-central-hasty", 2, 2, narrow);
+    for findings in [selfish, hasty] {
+        assert_eq!(findings.verdicts[0].holds, Some(false), "{findings:?}");
     }
 }

@@ -37,6 +37,14 @@ pub struct Properties {
     lines: u64,
 }
 
+/// What is done because of a report.
+#[derive(Clone, Copy)]
+enum Act {
+    Tells,
+    /// This one is to give up.
+    Dooms(Agent),
+}
+
 /// What looks cost, and what they may cost.
 #[derive(Clone, Debug, Default)]
 struct Toll {
@@ -139,10 +147,10 @@ impl Properties {
             Event::Deadlock(report) => {
                 self.found_any = true;
                 self.told.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
-                self.judge(time, report, "is told");
+                self.judge(time, report, Act::Tells);
             }
             Event::Victim { who, report } => {
-                self.judge(time, report, "is to give up for");
+                self.judge(time, report, Act::Dooms(*who));
                 self.doomed.insert(*who, report.clone());
             }
             Event::Asked { .. } | Event::Answers { .. } | Event::Withdrawn { .. } | Event::Refused(_) => {}
@@ -150,22 +158,23 @@ impl Properties {
         self.truth.hear(event);
         self.told.retain(|(who, _)| self.truth.waits(*who));
         if let Event::Answers { .. } | Event::GaveUp { .. } = event {
-            let doomed: Vec<_> = self.doomed.values().cloned().collect();
-            for report in doomed {
-                self.judge(time, &report, "is to give up for");
+            for (who, report) in self.doomed.clone() {
+                self.judge(time, &report, Act::Dooms(who));
             }
         }
     }
 
     /// Nothing is told that is not so, and nothing is done about it.
-    fn judge(&mut self, time: Time, report: &Report, what: &str) {
+    fn judge(&mut self, time: Time, report: &Report, act: Act) {
         if self.no_phantom.is_some() {
             return;
         }
         let Some(objection) = self.truth.objection(report) else { return };
         let since = report.waits.iter().filter_map(|wait| self.begun.get(&wait.who)).min().copied().unwrap_or(time);
-        let whom = report.victim.map_or_else(String::new, |victim| format!("{victim} "));
-        let text = format!("{whom}{what} a phantom ({report}), but {objection}");
+        let text = match act {
+            Act::Tells => format!("a phantom is told ({report}), but {objection}"),
+            Act::Dooms(who) => format!("{who} is to give up for a phantom ({report}), but {objection}"),
+        };
         self.no_phantom = Some(Violation { time, line: self.lines, since, text });
     }
 
