@@ -2,11 +2,11 @@
 //!
 //! All of them that conflict with it are right, but in a queue of n who each want it alone that is n²/2 edges. Most of them
 //! say nothing new: if the newcomer waits for somebody in the queue, and that one conflicts with somebody further ahead, then the newcomer waits
-//! for the latter already, by way of the former. [`Conflicts::ahead`] leaves those out and stops where nothing new can come, which is at the
-//! first one that conflicts with everything: an exclusive queue of n has n edges.
+//! for the latter already, by way of the former. [`Conflicts::ahead`] leaves those out and stops where nothing new can come, at the latest
+//! at the first one that conflicts with everything: an exclusive queue of n has n edges.
 //!
-//! If somebody leaves the queue, those who waited for it directly get the edges that it stood for ([`Conflicts::after`]). Nobody else has to change: whoever
-//! waited for it by way of another one goes on to wait by way of that one, which gets them.
+//! If somebody leaves the queue, those who waited for it directly get the edges that it stood for ([`Conflicts::after`]). Nobody else has to change:
+//! whoever is left out is so because of one who is named and conflicts with it, and that one gets the edges that it needs itself.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -45,7 +45,10 @@ impl<M: Copy + PartialEq, F: Fn(M, M) -> bool> Conflicts<'_, M, F> {
             if open.is_empty() {
                 return on;
             }
-            if owner != waiter && open.contains(&ahead) {
+            let conflict = &self.conflict;
+            // One who is waited for already is named all the same if it stands for more than those before it did.
+            let says_more = open.contains(&ahead) || open.iter().any(|other| conflict(ahead, *other));
+            if owner != waiter && conflict(mode, ahead) && says_more {
                 on.push(owner);
                 open.retain(|other| !(self.conflict)(ahead, *other));
             }

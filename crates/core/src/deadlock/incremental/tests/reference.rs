@@ -1,0 +1,88 @@
+//! The same answers the plain way: every set of owners is tried.
+
+use crate::deadlock::{Deadlock, Graph, Need, Shape};
+use std::collections::{BTreeMap, BTreeSet};
+use std::vec::Vec;
+
+/// How many owners there are.
+pub(super) const OWNERS: u8 = 6;
+
+fn names(need: &Need<u8>) -> BTreeSet<u8> {
+    need.on().iter().copied().collect()
+}
+
+/// Those in the set who hold one with this need, if it holds.
+fn held(need: &Need<u8>, set: u32) -> Option<Vec<u8>> {
+    let names = names(need);
+    let (inside, outside): (Vec<u8>, Vec<u8>) = names.iter().partition(|name| set & (1 << **name) != 0);
+    let is_any = matches!(need, Need::Any(_)) && names.len() > 1;
+    (!inside.is_empty() && (!is_any || outside.is_empty())).then_some(inside)
+}
+
+/// Whether there is a set of owners, the waiter with this need in it, who are stuck because of each other.
+pub(super) fn closes(graph: &Graph<u8>, waiter: u8, need: &Need<u8>) -> bool {
+    (0..1_u32 << OWNERS).filter(|set| set & (1 << waiter) != 0).any(|set| {
+        let members = (0..OWNERS).filter(|owner| set & (1 << owner) != 0);
+        let next: BTreeMap<u8, Vec<u8>> = members
+            .map(|owner| {
+                let needs = if owner == waiter { core::slice::from_ref(need) } else { graph.needs(&owner) };
+                (owner, needs.iter().filter_map(|need| held(need, set)).flatten().collect())
+            })
+            .collect();
+        let reach = |from: u8| {
+            let mut seen = BTreeSet::new();
+            let mut open = next[&from].clone();
+            while let Some(owner) = open.pop() {
+                if seen.insert(owner) {
+                    open.extend(&next[&owner]);
+                }
+            }
+            seen
+        };
+        next.keys().all(|owner| reach(*owner).len() == next.len())
+    })
+}
+
+/// A deadlock that is told is one: it is made of needs that are there, its members are stuck by themselves, and nobody could be left out.
+pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, need): (u8, &Need<u8>)) {
+    let mut alone = Graph::new();
+    for (who, told) in &deadlock.waits {
+        let needs = if *who == waiter { core::slice::from_ref(need) } else { graph.needs(who) };
+        let is_there = needs.iter().any(|need| match (told, need) {
+            (Need::Any(_), need) => matches!(need, Need::Any(_)) && names(told) == names(need),
+            (Need::All(on), Need::Any(_)) => names(need) == names(told) && on.len() == 1,
+            (Need::All(_), Need::All(_)) => names(told).is_subset(&names(need)),
+        });
+        assert!(is_there, "{who} has no such need as {told:?}");
+        alone.wait(*who, told.clone());
+    }
+    let members: BTreeSet<u8> = deadlock.waits.iter().map(|(who, _)| *who).collect();
+    assert_eq!(members.len(), deadlock.waits.len(), "everyone has one reason");
+    assert!(members.contains(&waiter));
+    assert_eq!(alone.stuck(), members, "they are stuck by themselves");
+    assert_eq!(alone.deadlocks().len(), 1, "because of each other: {deadlock:?}");
+    assert_eq!(alone.deadlocks()[0].waits.len(), members.len());
+    match deadlock.shape {
+        Shape::Knot => assert!(deadlock.waits.iter().any(|(_, need)| need.is_any())),
+        Shape::Cycle => {
+            let next = deadlock.waits.iter().cycle().skip(1);
+            assert!(deadlock.waits.iter().zip(next).all(|((_, need), (next, _))| *need == Need::All([*next].into())));
+        }
+    }
+}
+
+/// Nobody in a cycle could be left out and the others still have one, if nobody was stuck before.
+pub(super) fn assert_least(deadlock: &Deadlock<u8>, graph: &Graph<u8>, need: &Need<u8>) {
+    let (waiter, _) = deadlock.waits[0];
+    for (out, _) in &deadlock.waits {
+        let mut rest = Graph::new();
+        for who in deadlock.waits.iter().map(|(who, _)| *who).filter(|who| who != out) {
+            let needs = if who == waiter { core::slice::from_ref(need) } else { graph.needs(&who) };
+            for need in needs.iter().filter(|need| matches!(need, Need::All(_)) || names(need).len() == 1) {
+                let on = |name: &u8| name != out && deadlock.waits.iter().any(|(who, _)| who == name);
+                rest.wait(who, Need::All(names(need).into_iter().filter(on).collect()));
+            }
+        }
+        assert!(rest.stuck().is_empty(), "{out} is not needed: {deadlock:?}");
+    }
+}
