@@ -35,6 +35,7 @@
 //! recursive, so that a chain may be as long as there is memory.
 
 mod arena;
+mod few;
 mod marks;
 mod order;
 pub mod queue;
@@ -75,6 +76,13 @@ pub struct WaitId {
     serial: u64,
 }
 
+/// What an owner asks for, with the seats of those who have one.
+struct Asked<O> {
+    waiter: (O, Option<Seat>),
+    on: Vec<(O, Option<Seat>)>,
+    is_of_any: bool,
+}
+
 impl<O> Default for WaitForGraph<O> {
     fn default() -> Self {
         Self {
@@ -96,33 +104,24 @@ impl<O: Ord + Copy> WaitForGraph<O> {
 
     /// One more need of an owner. What would close a deadlock is refused, and nothing has changed then.
     pub fn wait(&mut self, waiter: O, need: Need<O>) -> Result<WaitId, Deadlock<O>> {
-        match self.would_deadlock(waiter, &need) {
+        let asked = self.asked(waiter, &need);
+        match self.closed_by(&asked) {
             Some(deadlock) => Err(deadlock),
-            None => Ok(self.insert(waiter, &need)),
+            None => Ok(self.insert(asked)),
         }
     }
 
     /// One more need of an owner, whatever it closes. The caller picks a victim of the deadlock that is told, and ends what it waits for.
     pub fn wait_anyway(&mut self, waiter: O, need: Need<O>) -> (WaitId, Option<Deadlock<O>>) {
-        let deadlock = self.would_deadlock(waiter, &need);
-        (self.insert(waiter, &need), deadlock)
+        let asked = self.asked(waiter, &need);
+        let deadlock = self.closed_by(&asked);
+        (self.insert(asked), deadlock)
     }
 
     /// The deadlock that a need would close. Nothing changes but the memory of what was found, for which a wait that follows is grateful.
     pub fn would_deadlock(&mut self, waiter: O, need: &Need<O>) -> Option<Deadlock<O>> {
-        let on = names(need);
-        let any = is_any(need, on.len());
-        if !any && on.contains(&waiter) {
-            let waits = alloc::vec![(waiter, Need::All([waiter].into()))];
-            return Some(Deadlock { shape: Shape::Cycle, waits });
-        }
-        let waiter = self.arena.seat(waiter).filter(|seat| !self.arena.is_unwanted(*seat))?;
-        let mut seats: Vec<Seat> = on.iter().filter_map(|name| self.arena.seat(*name)).collect();
-        if any && seats.len() < on.len() {
-            return None;
-        }
-        seats.sort_unstable();
-        self.judge(Question { waiter, on: &seats, any })
+        let asked = self.asked(waiter, need);
+        self.closed_by(&asked)
     }
 
     /// The deadlock that an owner is part of, because of waits that were let in all the same, or because a need of any lost those who would have met it.
@@ -132,7 +131,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         if self.loose.is_empty() {
             return None;
         }
-        let waits = self.arena.owner(seat)?.waits.clone();
+        let waits = self.arena.owner(seat)?.waits.to_vec();
         waits.into_iter().find_map(|ticket| self.deadlock_by(ticket))
     }
 
@@ -185,7 +184,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         }
         while let Some(link) = self.arena.owner(seat).and_then(|owner| owner.waited_by.last()).copied() {
             touched.extend(self.arena.wait(link.wait).map(|wait| WaitId { ticket: link.wait, serial: wait.serial }));
-            self.unlink(link.wait, link.place);
+            self.unlink(link.wait, link.place());
         }
         self.settle();
         touched.sort_unstable();
@@ -195,7 +194,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     /// Who waits for an owner, once for each wait that names it.
     pub fn waiters_of(&self, owner: O) -> impl Iterator<Item = (WaitId, O)> {
         let links = self.arena.seat(owner).and_then(|seat| self.arena.owner(seat)).into_iter();
-        links.flat_map(|owner| &owner.waited_by).filter_map(|link| {
+        links.flat_map(|owner| owner.waited_by.iter()).filter_map(|link| {
             let wait = self.arena.wait(link.wait)?;
             Some((WaitId { ticket: link.wait, serial: wait.serial }, self.arena.owner(wait.waiter)?.owner))
         })
@@ -204,7 +203,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     /// What an owner waits for.
     pub fn waits_of(&self, owner: O) -> impl Iterator<Item = (WaitId, Need<O>)> {
         let waits = self.arena.seat(owner).and_then(|seat| self.arena.owner(seat)).into_iter();
-        waits.flat_map(|owner| &owner.waits).filter_map(|ticket| {
+        waits.flat_map(|owner| owner.waits.iter()).filter_map(|ticket| {
             let wait = self.arena.wait(*ticket)?;
             Some((WaitId { ticket: *ticket, serial: wait.serial }, self.arena.need(wait)))
         })
@@ -324,22 +323,52 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         }
     }
 
-    fn insert(&mut self, waiter: O, need: &Need<O>) -> WaitId {
-        let seat = self.arena.seat(waiter).unwrap_or_else(|| {
-            let seat = self.arena.sit(waiter);
+    /// Looks up everyone whom a need names, each once.
+    fn asked(&self, waiter: O, need: &Need<O>) -> Asked<O> {
+        let mut on: Vec<(O, Option<Seat>)> = need.on().iter().map(|name| (*name, None)).collect();
+        on.sort_unstable();
+        on.dedup();
+        for (name, seat) in &mut on {
+            *seat = self.arena.seat(*name);
+        }
+        Asked { waiter: (waiter, self.arena.seat(waiter)), on, is_of_any: matches!(need, Need::Any(_)) }
+    }
+
+    fn closed_by(&mut self, asked: &Asked<O>) -> Option<Deadlock<O>> {
+        let any = asked.is_of_any && asked.on.len() > 1;
+        let (waiter, seat) = asked.waiter;
+        if !any && asked.on.iter().any(|(name, _)| *name == waiter) {
+            let waits = alloc::vec![(waiter, Need::All([waiter].into()))];
+            return Some(Deadlock { shape: Shape::Cycle, waits });
+        }
+        let waiter = seat.filter(|seat| !self.arena.is_unwanted(*seat))?;
+        let mut seats: Vec<Seat> = asked.on.iter().filter_map(|(_, seat)| *seat).collect();
+        if any && seats.len() < asked.on.len() {
+            return None;
+        }
+        seats.sort_unstable();
+        self.judge(Question { waiter, on: &seats, any })
+    }
+
+    fn insert(&mut self, asked: Asked<O>) -> WaitId {
+        let (name, seat) = asked.waiter;
+        let waiter = seat.unwrap_or_else(|| {
+            let seat = self.arena.sit(name);
             self.order.push_last(seat);
             seat
         });
-        let ticket = self.arena.open(seat, matches!(need, Need::Any(_)));
-        for owner in names(need) {
-            self.link(ticket, seat, owner);
+        let ticket = self.arena.open(waiter, asked.is_of_any);
+        for (owner, seat) in asked.on {
+            // Who waits for itself has a seat by now.
+            let seat = if owner == name { Some(waiter) } else { seat };
+            self.link(ticket, waiter, (owner, seat));
         }
         WaitId { ticket, serial: self.arena.wait(ticket).map_or(0, |wait| wait.serial) }
     }
 
-    fn link(&mut self, ticket: Ticket, waiter: Seat, owner: O) {
-        let on = self.arena.seat(owner).unwrap_or_else(|| {
-            let seat = self.arena.sit(owner);
+    fn link(&mut self, ticket: Ticket, waiter: Seat, (name, seat): (O, Option<Seat>)) {
+        let on = seat.unwrap_or_else(|| {
+            let seat = self.arena.sit(name);
             self.order.push_first(seat);
             seat
         });
@@ -402,7 +431,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         let waiter = kept.waiter;
         let on = self.arena.seat(owner);
         if !kept.on().any(|seat| Some(seat) == on) {
-            self.link(ticket, waiter, owner);
+            self.link(ticket, waiter, (owner, on));
         }
     }
 
@@ -414,17 +443,4 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         seats.sort_unstable();
         self.judge(Question { waiter, on: &seats, any })
     }
-}
-
-/// Those whom a need names, each once.
-fn names<O: Ord + Copy>(need: &Need<O>) -> Vec<O> {
-    let mut names = need.on().to_vec();
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
-/// Whether one of several is enough, of whom there are so many.
-fn is_any<O>(need: &Need<O>, names: usize) -> bool {
-    matches!(need, Need::Any(_)) && names > 1
 }

@@ -1,9 +1,9 @@
 //! Owners, their waits, and the edges between them, each to be found from both of its ends and removed in one step.
 
+use super::few::Few;
 use super::slab::Slab;
 use crate::deadlock::Need;
 use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 
 /// Where an owner is kept, as long as it waits or is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,8 +23,8 @@ pub(super) struct Ticket(pub(super) u32);
 #[derive(Clone, Debug)]
 pub(super) struct Owner<O> {
     pub(super) owner: O,
-    pub(super) waits: Vec<Ticket>,
-    pub(super) waited_by: Vec<Link>,
+    pub(super) waits: Few<Ticket>,
+    pub(super) waited_by: Few<Link>,
 }
 
 /// An edge as the one who is waited for knows it.
@@ -32,7 +32,13 @@ pub(super) struct Owner<O> {
 pub(super) struct Link {
     pub(super) wait: Ticket,
     /// Which of the wait's edges it is.
-    pub(super) place: usize,
+    place: u32,
+}
+
+impl Link {
+    pub(super) const fn place(self) -> usize {
+        self.place as usize
+    }
 }
 
 /// One need of an owner.
@@ -44,7 +50,7 @@ pub(super) struct Wait {
     /// Which of its waiter's waits it is.
     pub(super) place: usize,
     any: bool,
-    pub(super) edges: Vec<Edge>,
+    pub(super) edges: Few<Edge>,
 }
 
 /// An edge as the one who waits knows it.
@@ -52,7 +58,7 @@ pub(super) struct Wait {
 pub(super) struct Edge {
     pub(super) on: Seat,
     /// Which of the links to `on` it is.
-    place: usize,
+    place: u32,
     /// Whether it is kept outside the order.
     pub(super) loose: bool,
 }
@@ -103,7 +109,7 @@ impl<O: Ord + Copy> Arena<O> {
 
     /// Gives an owner that has none a seat.
     pub(super) fn sit(&mut self, owner: O) -> Seat {
-        let seat = Seat(self.owners.insert(Owner { owner, waits: Vec::new(), waited_by: Vec::new() }));
+        let seat = Seat(self.owners.insert(Owner { owner, waits: Few::new(), waited_by: Few::new() }));
         self.seats.insert(owner, seat);
         seat
     }
@@ -174,14 +180,14 @@ impl<O: Ord + Copy> Arena<O> {
     pub(super) fn edge_in(&self, seat: Seat, at: usize) -> Option<(&Wait, bool)> {
         let link = self.owner(seat)?.waited_by.get(at)?;
         let wait = self.wait(link.wait)?;
-        Some((wait, wait.edges.get(link.place)?.loose))
+        Some((wait, wait.edges.get(link.place())?.loose))
     }
 
     /// A wait for nobody yet.
     pub(super) fn open(&mut self, waiter: Seat, any: bool) -> Ticket {
         let place = self.owner(waiter).map_or(0, |owner| owner.waits.len());
         self.serial += 1;
-        let wait = Wait { serial: self.serial, waiter, place, any, edges: Vec::new() };
+        let wait = Wait { serial: self.serial, waiter, place, any, edges: Few::new() };
         let ticket = Ticket(self.waits.insert(wait));
         if let Some(owner) = self.owners.get_mut(waiter.0) {
             owner.waits.push(ticket);
@@ -193,9 +199,7 @@ impl<O: Ord + Copy> Arena<O> {
     pub(super) fn close(&mut self, ticket: Ticket) {
         let Some(wait) = self.waits.remove(ticket.0) else { return };
         let Some(owner) = self.owners.get_mut(wait.waiter.0) else { return };
-        if wait.place < owner.waits.len() {
-            owner.waits.swap_remove(wait.place);
-        }
+        owner.waits.swap_remove(wait.place);
         let moved = owner.waits.get(wait.place).and_then(|moved| self.waits.get_mut(moved.0));
         if let Some(moved) = moved {
             moved.place = wait.place;
@@ -205,30 +209,28 @@ impl<O: Ord + Copy> Arena<O> {
     /// One more edge of a wait.
     pub(super) fn link(&mut self, ticket: Ticket, on: Seat, loose: bool) {
         let (Some(wait), Some(owner)) = (self.waits.get_mut(ticket.0), self.owners.get_mut(on.0)) else { return };
-        let link = Link { wait: ticket, place: wait.edges.len() };
-        wait.edges.push(Edge { on, place: owner.waited_by.len(), loose });
+        let link = Link { wait: ticket, place: wait.edges.len() as u32 };
+        wait.edges.push(Edge { on, place: owner.waited_by.len() as u32, loose });
         owner.waited_by.push(link);
         self.edges += 1;
     }
 
     /// Removes an edge of a wait. The last one takes its place, at both ends.
     pub(super) fn unlink(&mut self, ticket: Ticket, place: usize) -> Option<Edge> {
-        let wait = self.waits.get_mut(ticket.0).filter(|wait| place < wait.edges.len())?;
-        let edge = wait.edges.swap_remove(place);
+        let wait = self.waits.get_mut(ticket.0)?;
+        let edge = wait.edges.swap_remove(place)?;
         self.edges -= 1;
         if let Some(moved) = wait.edges.get(place).copied() {
             let links = self.owners.get_mut(moved.on.0).map(|owner| &mut owner.waited_by);
-            if let Some(link) = links.and_then(|links| links.get_mut(moved.place)) {
-                link.place = place;
+            if let Some(link) = links.and_then(|links| links.get_mut(moved.place as usize)) {
+                link.place = place as u32;
             }
         }
         let links = &mut self.owners.get_mut(edge.on.0)?.waited_by;
-        if edge.place < links.len() {
-            links.swap_remove(edge.place);
-        }
-        if let Some(moved) = links.get(edge.place).copied() {
+        links.swap_remove(edge.place as usize);
+        if let Some(moved) = links.get(edge.place as usize).copied() {
             let edges = self.waits.get_mut(moved.wait.0).map(|wait| &mut wait.edges);
-            if let Some(other) = edges.and_then(|edges| edges.get_mut(moved.place)) {
+            if let Some(other) = edges.and_then(|edges| edges.get_mut(moved.place())) {
                 other.place = edge.place;
             }
         }

@@ -31,7 +31,7 @@ impl<O: Ord + Copy + core::fmt::Debug> WaitForGraph<O> {
                 let wait = self.arena.wait(*ticket).expect("an owner's wait is there");
                 assert_eq!((wait.waiter, wait.place), (seat, place));
                 edges += wait.edges.len();
-                for edge in &wait.edges {
+                for edge in wait.edges.iter() {
                     assert!(
                         edge.loose || self.order.is_before(edge.on, seat),
                         "{owner:?} comes before one it waits for"
@@ -41,7 +41,7 @@ impl<O: Ord + Copy + core::fmt::Debug> WaitForGraph<O> {
             }
             for (place, link) in at.waited_by.iter().enumerate() {
                 let wait = self.arena.wait(link.wait).expect("the wait of an edge is there");
-                assert_eq!(wait.edges.get(link.place).map(|edge| edge.on), Some(seat));
+                assert_eq!(wait.edges.get(link.place()).map(|edge| edge.on), Some(seat));
                 assert!(self.arena.edge_in(seat, place).is_some());
             }
         }

@@ -138,7 +138,7 @@ impl Verdict {
             if !core::mem::replace(&mut member.is_in, false) {
                 continue;
             }
-            let links = arena.owner(seat).into_iter().flat_map(|owner| &owner.waited_by);
+            let links = arena.owner(seat).into_iter().flat_map(|owner| owner.waited_by.iter());
             for wait in links.filter_map(|link| arena.wait(link.wait)) {
                 if wait.waiter != question.waiter && self.loses_one(wait.waiter, wait.place, wait.is_any()) {
                     gone.push(wait.waiter);
@@ -183,7 +183,7 @@ impl Verdict {
         while let Some(seat) = seen.get(next).copied() {
             next += 1;
             let distance = self.reasons.get(seat).unwrap_or(0) + 1;
-            let links = arena.owner(seat).into_iter().flat_map(|owner| &owner.waited_by);
+            let links = arena.owner(seat).into_iter().flat_map(|owner| owner.waited_by.iter());
             for wait in links.filter_map(|link| arena.wait(link.wait)) {
                 if !self.reasons.has(wait.waiter) && self.holds(wait) && may_use(wait) {
                     self.reasons.set(wait.waiter, distance);
@@ -264,5 +264,5 @@ impl Verdict {
 
 /// What an owner waits for.
 fn waits<O: Ord + Copy>(arena: &Arena<O>, seat: Seat) -> impl Iterator<Item = &Wait> + Clone {
-    arena.owner(seat).into_iter().flat_map(|owner| &owner.waits).filter_map(|ticket| arena.wait(*ticket))
+    arena.owner(seat).into_iter().flat_map(|owner| owner.waits.iter()).filter_map(|ticket| arena.wait(*ticket))
 }

@@ -1,0 +1,106 @@
+//! Who asks for what, in graphs of several shapes.
+
+use serde::Serialize;
+
+/// What a graph looks like.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Shape {
+    /// Many queues of up to eight, whose members come in any order: a lock service in good health.
+    ShortChains,
+    /// One exclusive queue that everybody joins at its end.
+    LongQueue,
+    /// The same queue, put together in any order: those with many behind them wait for those with many ahead.
+    ScatteredQueue,
+    /// Everyone waits for two others, who are older by an order that nobody knows.
+    RandomSparse,
+}
+
+impl Shape {
+    pub(super) const ALL: [Self; 4] = [Self::ShortChains, Self::LongQueue, Self::ScatteredQueue, Self::RandomSparse];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::ShortChains => "short chains",
+            Self::LongQueue => "one long queue",
+            Self::ScatteredQueue => "the same, scattered",
+            Self::RandomSparse => "random, sparse",
+        }
+    }
+}
+
+/// One owner asks to wait for another.
+#[derive(Clone, Copy)]
+pub(super) struct Ask {
+    pub(super) waiter: u32,
+    pub(super) on: u32,
+}
+
+/// One in so many asks would close a cycle.
+const CLOSING: u64 = 32;
+/// How long such a cycle is at the most.
+const LONGEST: u64 = 8;
+
+/// All that is asked until so many wait, and in between what has to be refused.
+pub(super) fn asks(shape: Shape, waiters: u32) -> Vec<Ask> {
+    let mut dice = Dice(u64::from(waiters));
+    let mut edges: Vec<Ask> = match shape {
+        Shape::ShortChains => (0..waiters).map(|place| chain(place, 8)).collect(),
+        Shape::LongQueue | Shape::ScatteredQueue => (0..waiters).map(|place| chain(place, waiters)).collect(),
+        Shape::RandomSparse => {
+            let mut names: Vec<u32> = (0..=waiters).collect();
+            dice.shuffle(&mut names);
+            let mut older = |place: usize| names[dice.below(place as u64) as usize];
+            let pairs = (1..names.len()).flat_map(|place| [(place, older(place)), (place, older(place))]);
+            pairs.map(|(place, on)| Ask { waiter: names[place], on }).collect()
+        }
+    };
+    if shape != Shape::LongQueue {
+        dice.shuffle(&mut edges);
+    }
+    with_closing(&edges, &mut dice)
+}
+
+/// The edge of one in a queue: queues of so many, each behind one who holds what they want.
+fn chain(place: u32, length: u32) -> Ask {
+    let waiter = place + place / length + 1;
+    Ask { waiter, on: waiter - 1 }
+}
+
+fn with_closing(edges: &[Ask], dice: &mut Dice) -> Vec<Ask> {
+    let mut next = std::collections::HashMap::new();
+    let mut asks = Vec::with_capacity(edges.len() + edges.len() / CLOSING as usize + 1);
+    for (place, edge) in edges.iter().enumerate() {
+        asks.push(*edge);
+        next.insert(edge.waiter, edge.on);
+        if dice.below(CLOSING) == 0 {
+            let last = edges[dice.below(place as u64 + 1) as usize].waiter;
+            let steps = 1 + dice.below(LONGEST - 1);
+            let first = (0..steps).fold(last, |at, _| next.get(&at).copied().unwrap_or(at));
+            asks.push(Ask { waiter: first, on: last });
+        }
+    }
+    asks
+}
+
+/// SplitMix64: the same numbers on every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! A list that is mostly of one: that one lies in place, so that a search finds it without another step through memory.
+
+use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
+
+/// A list, with room for one in place.
+#[derive(Clone, Debug)]
+pub(super) enum Few<T> {
+    /// Nothing or one.
+    One(Option<T>),
+    /// As many as it likes.
+    Many(Vec<T>),
+}
+
+impl<T> Few<T> {
+    pub(super) const fn new() -> Self {
+        Self::One(None)
+    }
+
+    pub(super) fn push(&mut self, item: T) {
+        match self {
+            Self::One(one) => match one.take() {
+                None => *one = Some(item),
+                Some(first) => *self = Self::Many(alloc::vec![first, item]),
+            },
+            Self::Many(many) => many.push(item),
+        }
+    }
+
+    /// Removes what is there, if something is, and puts the last one in its place.
+    pub(super) fn swap_remove(&mut self, place: usize) -> Option<T> {
+        match self {
+            Self::One(one) if place == 0 => one.take(),
+            Self::Many(many) if place < many.len() => Some(many.swap_remove(place)),
+            Self::One(_) | Self::Many(_) => None,
+        }
+    }
+}
+
+impl<T> Deref for Few<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::One(one) => one.as_slice(),
+            Self::Many(many) => many,
+        }
+    }
+}
+
+impl<T> DerefMut for Few<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Self::One(one) => one.as_mut_slice(),
+            Self::Many(many) => many,
+        }
+    }
+}
