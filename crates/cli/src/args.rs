@@ -299,7 +299,7 @@ pub(crate) struct TraceArgs {
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  quorate bench sim\n  quorate bench check --json\n  quorate bench replica --folder .\n  \
-    quorate bench net\n\n\
+    quorate bench net\n  quorate bench deadlock --waiters 1000\n\n\
     'bench check' compares with stateright if it finds the program quorate-rivals beside quorate:\n  \
     cargo build --release -p quorate-rivals"
 )]
@@ -312,6 +312,9 @@ pub(crate) struct BenchArgs {
     /// How many events each loop handles, 20000000 unless given. Only for 'bench sim'.
     #[arg(long, value_parser = whole::<u64>)]
     pub(crate) events: Option<u64>,
+    /// How many wait in the end, one graph of each shape for each number; 1000,10000,100000 unless given. Only for 'bench deadlock'.
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = whole::<u64>)]
+    pub(crate) waiters: Vec<u64>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -349,6 +352,8 @@ pub(crate) enum BenchSubject {
     Replica,
     /// Messages between two processes, plain and encrypted, beside a bare tokio loop in the same run.
     Net,
+    /// The wait-for graph of a lock service, beside a fresh search with petgraph in the same run.
+    Deadlock,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

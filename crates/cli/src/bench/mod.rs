@@ -5,6 +5,7 @@
 
 mod bare;
 mod check;
+mod deadlock;
 mod net;
 mod replica;
 mod ring;
@@ -23,11 +24,14 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     anyhow::ensure!(has_no_folder, "--folder is for 'bench replica', which alone writes to a disk.");
     let has_no_events = args.events.is_none() || is(BenchSubject::Sim);
     anyhow::ensure!(has_no_events, "--events is for 'bench sim' alone; the other benchmarks take --turns.");
+    let has_no_waiters = args.waiters.is_empty() || is(BenchSubject::Deadlock);
+    anyhow::ensure!(has_no_waiters, "--waiters is for 'bench deadlock' alone.");
     match args.subject {
         BenchSubject::Sim => sim::run(args),
         BenchSubject::Check => check::run(args),
         BenchSubject::Replica => replica::run(args),
         BenchSubject::Net => net::run(args),
+        BenchSubject::Deadlock => deadlock::run(args),
     }
 }
 

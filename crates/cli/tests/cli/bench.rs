@@ -31,6 +31,35 @@ fn of_the_simulator() {
     .assert_eq(&shape(&report));
 }
 
+#[test]
+fn of_the_wait_for_graph() {
+    let report = run("bench deadlock --waiters 100,300 --turns 1 --json");
+    let verdict = report.code;
+    let report = report.json(verdict.unwrap_or_default());
+    assert_eq!(verdict, Some(if report["holds"] == true { 0 } else { 1 }));
+    let graphs = report["graphs"].as_array().unwrap();
+    let waiters: Vec<_> = graphs.iter().map(|graph| graph["waiters"].as_u64().unwrap()).collect();
+    assert_eq!(waiters, [100, 300].repeat(4));
+    assert!(graphs.iter().all(|graph| graph["refused"].as_u64().unwrap() > 0), "{report}");
+    let told = run("bench deadlock --waiters 64 --turns 1").out;
+    for part in ["short chains", "one long queue", "random, sparse", "an answer with 64 waiters, median"] {
+        assert!(told.contains(part), "no '{part}' in:\n{told}");
+    }
+    expect![[r#"
+        graphs[].answer_99_percent_us: float
+        graphs[].answer_median_us: float
+        graphs[].asked: integer
+        graphs[].insertions_per_second: float
+        graphs[].petgraph_insertions_per_second: float
+        graphs[].refused: integer
+        graphs[].shape: string
+        graphs[].times_petgraph: float
+        graphs[].waiters: integer
+        holds: bool
+    "#]]
+    .assert_eq(&shape(&report));
+}
+
 /// Lets a shell write a program, since a file that this process has open cannot be started.
 fn shell(folder: &Path, script: &str, word: &str) {
     let done = Command::new("sh").current_dir(folder).args(["-c", script, "sh", word]).status().unwrap();
@@ -135,6 +164,9 @@ fn mistakes() {
     assert_eq!(run("bench check --events 5000").complaint(), complaint);
     let complaint = "error: --events is for 'bench sim' alone; the other benchmarks take --turns.\n";
     assert_eq!(run("bench replica --events 5").complaint(), complaint);
+    assert_eq!(run("bench net --waiters 5").complaint(), "error: --waiters is for 'bench deadlock' alone.\n");
+    let complaint = "error: A graph has between 1 and 1000000 waiters: --waiters 1000,10000.\n";
+    assert_eq!(run("bench deadlock --waiters 10,0").complaint(), complaint);
     let complaint = "error: --folder is for 'bench replica', which alone writes to a disk.\n";
     assert_eq!(run("bench sim --folder .").complaint(), complaint);
     let complaint = run("bench replica --turns 1 --folder no-such-folder").complaint();

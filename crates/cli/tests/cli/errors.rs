@@ -345,7 +345,7 @@ fn usage() {
             For more information, try '--help'.
             $ quorate bench all
             error: invalid value 'all' for '<SUBJECT>'
-              [possible values: sim, check, replica, net]
+              [possible values: sim, check, replica, net, deadlock]
 
             For more information, try '--help'.
         "#]],

@@ -1,6 +1,7 @@
 //! Who asks for what, in graphs of several shapes.
 
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// What a graph looks like.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -50,9 +51,10 @@ pub(super) fn asks(shape: Shape, waiters: u32) -> Vec<Ask> {
         Shape::RandomSparse => {
             let mut names: Vec<u32> = (0..=waiters).collect();
             dice.shuffle(&mut names);
-            let mut older = |place: usize| names[dice.below(place as u64) as usize];
+            let name = |place: usize| names.get(place).copied().unwrap_or_default();
+            let mut older = |place: usize| name(dice.below(place as u64) as usize);
             let pairs = (1..names.len()).flat_map(|place| [(place, older(place)), (place, older(place))]);
-            pairs.map(|(place, on)| Ask { waiter: names[place], on }).collect()
+            pairs.map(|(place, on)| Ask { waiter: name(place), on }).collect()
         }
     };
     if shape != Shape::LongQueue {
@@ -68,13 +70,13 @@ fn chain(place: u32, length: u32) -> Ask {
 }
 
 fn with_closing(edges: &[Ask], dice: &mut Dice) -> Vec<Ask> {
-    let mut next = std::collections::HashMap::new();
+    let mut next = HashMap::new();
     let mut asks = Vec::with_capacity(edges.len() + edges.len() / CLOSING as usize + 1);
     for (place, edge) in edges.iter().enumerate() {
         asks.push(*edge);
         next.insert(edge.waiter, edge.on);
         if dice.below(CLOSING) == 0 {
-            let last = edges[dice.below(place as u64 + 1) as usize].waiter;
+            let last = edges.get(dice.below(place as u64 + 1) as usize).map_or(edge.waiter, |edge| edge.waiter);
             let steps = 1 + dice.below(LONGEST - 1);
             let first = (0..steps).fold(last, |at, _| next.get(&at).copied().unwrap_or(at));
             asks.push(Ask { waiter: first, on: last });

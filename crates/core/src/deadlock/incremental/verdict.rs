@@ -35,6 +35,8 @@ pub(super) struct Verdict {
     left: Vec<usize>,
     /// Steps to the waiter, where there is a way.
     reasons: Marks,
+    /// Those who are told.
+    told: Marks,
 }
 
 #[derive(Clone, Debug)]
@@ -216,9 +218,9 @@ impl Verdict {
     }
 
     /// Everyone in the deadlock with its reason. Each has one that brings it nearer to the waiter, so all are there because of each other.
-    fn told<O: Ord + Copy>(&self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
-        let mut told = Marks::default();
-        told.set(question.waiter, 0);
+    fn told<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
+        self.told.wipe();
+        self.told.set(question.waiter, 0);
         let mut seats = alloc::vec![question.waiter];
         let mut waits = Vec::new();
         let mut shape = Shape::Cycle;
@@ -230,8 +232,8 @@ impl Verdict {
                 shape = Shape::Knot;
             }
             for seat in &on {
-                if !told.has(*seat) {
-                    told.set(*seat, 0);
+                if !self.told.has(*seat) {
+                    self.told.set(*seat, 0);
                     seats.push(*seat);
                 }
             }
