@@ -17,7 +17,7 @@
 //!    smaller side decides what it costs: a session with a hundred thousand behind it may ask for a lock with a short queue
 //!    at the price of the short queue (after Pearce and Kelly 2006, and Bender, Fineman, Gilbert and Tarjan 2016).
 //! 4. A cycle is a deadlock if everyone in it waits for all. Where some wait for any of several, a cycle alone is none, and
-//!    the part of the graph that the new need can reach is reduced ([`verdict`]).
+//!    the part of the graph that the new need can reach is reduced (`verdict.rs`).
 //!
 //! # Why it is right
 //!
@@ -118,13 +118,14 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         (self.insert(asked), deadlock)
     }
 
-    /// The deadlock that a need would close. Nothing changes but the memory of what was found, for which a wait that follows is grateful.
+    /// The deadlock that a need would close. Nothing changes but the order, which spares a wait that follows the search.
     pub fn would_deadlock(&mut self, waiter: O, need: &Need<O>) -> Option<Deadlock<O>> {
         let asked = self.asked(waiter, need);
         self.closed_by(&asked)
     }
 
-    /// The deadlock that an owner is part of, because of waits that were let in all the same, or because a need of any lost those who would have met it.
+    /// The deadlock that an owner is part of, because of waits that were let in all the same, or because a need of any lost those who
+    /// would have met it.
     pub fn deadlock_of(&mut self, owner: O) -> Option<Deadlock<O>> {
         let seat = self.arena.seat(owner)?;
         // Without loose edges there is no cycle.
@@ -162,9 +163,9 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         deadlock
     }
 
-    /// A wait is for one less, who has let go of what it held. A need of all comes nearer to its end. A need of any that goes on all the same, since another one took
-    /// the permit, may be a deadlock with those who are left: say who took it first, with [`Self::also`]. A wait for nobody is met, and stays until it
-    /// is ended.
+    /// A wait is for one less, who has let go of what it held. A need of all comes nearer to its end. A need of any that goes on all the same,
+    /// since another one took the permit, may be a deadlock with those who are left: say first who took it, with [`Self::also`]. A wait for
+    /// nobody is met, and stays until it is ended.
     pub fn let_go(&mut self, wait: WaitId, owner: O) -> Option<Deadlock<O>> {
         let ticket = self.ticket(wait)?;
         let on = self.arena.seat(owner)?;

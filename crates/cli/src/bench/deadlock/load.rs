@@ -11,20 +11,20 @@ pub(super) enum Shape {
     ShortChains,
     /// One exclusive queue that everybody joins at its end.
     LongQueue,
-    /// The same queue, put together in any order: those with many behind them wait for those with many ahead.
-    ScatteredQueue,
+    /// Queues of a thousand, whose holders, with all of theirs behind them, join other queues now and then.
+    HotLocks,
     /// Everyone waits for two others, who are older by an order that nobody knows.
     RandomSparse,
 }
 
 impl Shape {
-    pub(super) const ALL: [Self; 4] = [Self::ShortChains, Self::LongQueue, Self::ScatteredQueue, Self::RandomSparse];
+    pub(super) const ALL: [Self; 4] = [Self::ShortChains, Self::LongQueue, Self::HotLocks, Self::RandomSparse];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::ShortChains => "short chains",
             Self::LongQueue => "one long queue",
-            Self::ScatteredQueue => "the same, scattered",
+            Self::HotLocks => "hot locks",
             Self::RandomSparse => "random, sparse",
         }
     }
@@ -45,9 +45,10 @@ const LONGEST: u64 = 8;
 /// All that is asked until so many wait, and in between what has to be refused.
 pub(super) fn asks(shape: Shape, waiters: u32) -> Vec<Ask> {
     let mut dice = Dice(u64::from(waiters));
-    let mut edges: Vec<Ask> = match shape {
+    let mut edges = match shape {
         Shape::ShortChains => (0..waiters).map(|place| chain(place, 8)).collect(),
-        Shape::LongQueue | Shape::ScatteredQueue => (0..waiters).map(|place| chain(place, waiters)).collect(),
+        Shape::LongQueue => (0..waiters).map(|place| chain(place, waiters)).collect(),
+        Shape::HotLocks => hot_locks(waiters, &mut dice),
         Shape::RandomSparse => {
             let mut names: Vec<u32> = (0..=waiters).collect();
             dice.shuffle(&mut names);
@@ -57,8 +58,9 @@ pub(super) fn asks(shape: Shape, waiters: u32) -> Vec<Ask> {
             pairs.map(|(place, on)| Ask { waiter: name(place), on }).collect()
         }
     };
-    if shape != Shape::LongQueue {
-        dice.shuffle(&mut edges);
+    match shape {
+        Shape::ShortChains | Shape::RandomSparse => dice.shuffle(&mut edges),
+        Shape::LongQueue | Shape::HotLocks => {}
     }
     with_closing(&edges, &mut dice)
 }
@@ -67,6 +69,46 @@ pub(super) fn asks(shape: Shape, waiters: u32) -> Vec<Ask> {
 fn chain(place: u32, length: u32) -> Ask {
     let waiter = place + place / length + 1;
     Ask { waiter, on: waiter - 1 }
+}
+
+/// One queue of a hot lock.
+#[derive(Clone, Copy)]
+struct Queue {
+    holder: u32,
+    last: u32,
+    /// The queue that the holder waits in.
+    waits_in: Option<usize>,
+}
+
+/// How many stand in the queue of a hot lock, about.
+const HOT: u32 = 1_000;
+/// One in so many asks is a holder's.
+const BY_HOLDERS: u64 = 64;
+
+fn hot_locks(waiters: u32, dice: &mut Dice) -> Vec<Ask> {
+    let count = waiters.div_ceil(HOT) + 1;
+    let queue = |holder: u32| Queue { holder, last: holder, waits_in: None };
+    let mut queues: Vec<Queue> = (0..count).map(queue).collect();
+    let mut asks = Vec::new();
+    for newcomer in count..count + waiters {
+        let by_holder = dice.below(BY_HOLDERS) == 0;
+        let [from, to] = [(); 2].map(|()| dice.below(u64::from(count)) as usize);
+        // Nobody waits in the end for one who waits for it.
+        let mut end = to;
+        while let Some(next) = queues.get(end).and_then(|queue| queue.waits_in) {
+            end = next;
+        }
+        let holder = queues.get_mut(from).filter(|queue| by_holder && end != from && queue.waits_in.is_none());
+        let holder = holder.map(|queue| {
+            queue.waits_in = Some(to);
+            queue.holder
+        });
+        if let Some(queue) = queues.get_mut(to) {
+            let waiter = holder.unwrap_or(newcomer);
+            asks.push(Ask { waiter, on: std::mem::replace(&mut queue.last, waiter) });
+        }
+    }
+    asks
 }
 
 fn with_closing(edges: &[Ask], dice: &mut Dice) -> Vec<Ask> {
