@@ -123,9 +123,13 @@ fn print(report: &Report, turns: u64) -> anyhow::Result<()> {
     writeln!(out, "Who waits for whom, from nobody to so many; one wait in 32 would close a deadlock and is refused")?;
     writeln!(
         out,
-        "(best of {turns} turns each; petgraph searches afresh for a way back before each wait, measured on 300"
+        "(insertions by the processor's time, best of {turns} turns each; petgraph searches afresh before each"
     )?;
-    writeln!(out, "of them; the answers of both are the same; an answer is ours to \"would this close a cycle?\")\n")?;
+    writeln!(
+        out,
+        "wait, measured on 400 of them; both give the same answers; on the right, how long ours takes to say"
+    )?;
+    writeln!(out, "whether a wait would close a cycle)\n")?;
     let heading = format!(
         "{:<20}{:>9}{:>14}{:>14}{:>9}{:>11}{:>12}",
         "graph", "waiters", "ours", "petgraph", "times", "median", "99 of 100"
