@@ -169,7 +169,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     pub fn let_go(&mut self, wait: WaitId, owner: O) -> Option<Deadlock<O>> {
         let ticket = self.ticket(wait)?;
         let on = self.arena.seat(owner)?;
-        let place = self.arena.wait(ticket)?.on().position(|seat| seat == on)?;
+        let place = self.arena.place_of(ticket, on)?;
         self.unlink(ticket, place);
         self.settle();
         if self.loose.is_empty() { None } else { self.deadlock_by(ticket) }
@@ -428,10 +428,9 @@ impl<O: Ord + Copy> WaitForGraph<O> {
 
     fn add(&mut self, wait: WaitId, owner: O) {
         let Some(ticket) = self.ticket(wait) else { return };
-        let Some(kept) = self.arena.wait(ticket) else { return };
-        let waiter = kept.waiter;
+        let Some(waiter) = self.arena.wait(ticket).map(|wait| wait.waiter) else { return };
         let on = self.arena.seat(owner);
-        if !kept.on().any(|seat| Some(seat) == on) {
+        if on.and_then(|on| self.arena.place_of(ticket, on)).is_none() {
             self.link(ticket, waiter, (owner, on));
         }
     }

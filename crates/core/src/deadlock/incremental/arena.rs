@@ -183,6 +183,15 @@ impl<O: Ord + Copy> Arena<O> {
         Some((wait, wait.edges.get(link.place())?.loose))
     }
 
+    /// Which of a wait's edges leads to somebody, looked for at the end that has fewer.
+    pub(super) fn place_of(&self, ticket: Ticket, on: Seat) -> Option<usize> {
+        let (edges, links) = (&self.wait(ticket)?.edges, &self.owner(on)?.waited_by);
+        if links.len() < edges.len() {
+            return links.iter().find(|link| link.wait == ticket).map(|link| link.place());
+        }
+        edges.iter().position(|edge| edge.on == on)
+    }
+
     /// A wait for nobody yet.
     pub(super) fn open(&mut self, waiter: Seat, any: bool) -> Ticket {
         let place = self.owner(waiter).map_or(0, |owner| owner.waits.len());
@@ -239,8 +248,9 @@ impl<O: Ord + Copy> Arena<O> {
 
     /// Takes an edge into the order.
     pub(super) fn fasten(&mut self, ticket: Ticket, on: Seat) {
+        let Some(place) = self.place_of(ticket, on) else { return };
         let edges = self.waits.get_mut(ticket.0).map(|wait| &mut wait.edges);
-        if let Some(edge) = edges.and_then(|edges| edges.iter_mut().find(|edge| edge.on == on)) {
+        if let Some(edge) = edges.and_then(|edges| edges.get_mut(place)) {
             edge.loose = false;
         }
     }
