@@ -39,6 +39,7 @@ pub mod trace;
 mod typed;
 mod views;
 pub mod voting_risk;
+pub mod wait_for;
 
 pub use chaos::{FaultMix, Trouble};
 pub use deadlock::Deadlock;

@@ -1,0 +1,86 @@
+//! What processes and resources are called.
+
+use serde::{Serialize, Serializer};
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+/// The name of a process or a resource. Names are sorted as people do it: P2 comes before P10.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Name(Arc<str>);
+
+impl Name {
+    /// A text as a name, whatever is in it.
+    pub(super) fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// As it was typed.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The same name, if the text is one: letters, digits and `-_.:;/`, at least one of them a letter or a digit, and no `.`, `:` or `;` at
+    /// either end.
+    pub fn of(text: &str) -> Option<Self> {
+        let stops = ['.', ':', ';'];
+        let is_whole = !text.starts_with(stops) && !text.ends_with(stops);
+        let is_fit = text.chars().all(is_of_name) && text.chars().any(char::is_alphanumeric);
+        (is_fit && is_whole && !RESERVED.contains(&text)).then(|| Self::new(text))
+    }
+}
+
+/// What joins names is no name.
+pub(super) const RESERVED: [&str; 2] = ["and", "or"];
+
+/// Whether a name may have it.
+pub(super) fn is_of_name(character: char) -> bool {
+    character.is_alphanumeric() || "-_.:;/".contains(character)
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        pieces(&self.0).cmp(pieces(&other.0)).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+/// What a name is made of, for its place among others.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Piece<'a> {
+    /// A number: shorter ones are smaller, once the zeros before them are gone.
+    Number(usize, &'a str),
+    Letter(char),
+}
+
+fn pieces(name: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(if end == 0 { first.len_utf8() } else { end });
+        rest = after;
+        if end == 0 {
+            return Some(Piece::Letter(first));
+        }
+        let digits = piece.trim_start_matches('0');
+        Some(Piece::Number(digits.len(), digits))
+    })
+}

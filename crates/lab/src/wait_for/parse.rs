@@ -1,0 +1,324 @@
+//! Reads a situation, line by line. Whatever the bytes are, the answer is a situation or a sentence.
+
+use super::lexer::{Kind, Token, tokens};
+use super::mistake::{Mistake, What};
+use super::name::{Name, RESERVED};
+use super::situation::{Process, Situation};
+use quorate_core::deadlock::Need;
+use quorate_sim::settings::nearest;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How much text is read at most.
+pub const MOST_BYTES: usize = 1 << 20;
+
+/// How long a name may be.
+const MOST_LETTERS: usize = 100;
+
+const VERBS: &str = "'->', 'waits for', 'holds', 'wants', 'has' or 'began'";
+const VERB_WORDS: [&str; 5] = ["waits", "holds", "wants", "has", "began"];
+const JOINTS: &str = "',', 'and', '|', 'or' or the end of the line";
+const ALL_JOINTS: &str = "',', 'and' or the end of the line";
+const END: &str = "the end of the line";
+
+impl Situation {
+    /// Reads it from a file's bytes.
+    pub fn read(bytes: &[u8]) -> Result<Self, Mistake> {
+        if bytes.len() > MOST_BYTES {
+            return Err(Mistake { line: 1, column: 1, what: What::TooLong { most: MOST_BYTES } });
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            Mistake { line, column: 1, what: What::NotText }
+        })?;
+        let mut reader = Reader::default();
+        // Some editors begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (number, line) in (1..).zip(text.lines()) {
+            reader.line = number;
+            let tokens = tokens(line);
+            if !tokens.is_empty() {
+                let end = line.trim_end().chars().count() + 1;
+                reader.statement(Rest { tokens: &tokens, line: number, end })?;
+            }
+        }
+        reader.finish()
+    }
+}
+
+/// What is known so far.
+#[derive(Default)]
+struct Reader {
+    situation: Situation,
+    line: usize,
+    /// What each name stands for, and the line that says so.
+    roles: BTreeMap<Name, (Role, usize)>,
+    /// What may be said once only, and the line that says it.
+    said: BTreeMap<String, usize>,
+    /// Where the permits of resources are given.
+    permits: BTreeMap<Name, (usize, usize)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Process,
+    Resource,
+}
+
+/// What is left of a line.
+#[derive(Clone, Copy)]
+struct Rest<'a> {
+    tokens: &'a [Token<'a>],
+    line: usize,
+    /// The column behind the line.
+    end: usize,
+}
+
+impl<'a> Rest<'a> {
+    fn next(&mut self) -> Option<Token<'a>> {
+        let (first, rest) = self.tokens.split_first()?;
+        self.tokens = rest;
+        Some(*first)
+    }
+
+    fn column(&self) -> usize {
+        self.tokens.first().map_or(self.end, |token| token.column)
+    }
+
+    fn mistake(&self, column: usize, what: What) -> Mistake {
+        Mistake { line: self.line, column, what }
+    }
+
+    /// Something else stands here.
+    fn unexpected(&self, token: Option<Token<'_>>, expected: &'static str, known: &[&'static str]) -> Mistake {
+        let word = token.filter(|token| token.kind == Kind::Word);
+        let nearest = word.and_then(|token| nearest(token.text, known.iter().copied()));
+        let column = token.map_or(self.end, |token| token.column);
+        self.mistake(column, What::Unexpected { found: token.map(|token| token.text.to_owned()), expected, nearest })
+    }
+
+    /// A name, and where it stands.
+    fn name(&mut self, expected: &'static str) -> Result<(Name, usize), Mistake> {
+        let token = self.next();
+        let Some(Token { kind: Kind::Word, text, column }) = token else {
+            return Err(self.unexpected(token, expected, &[]));
+        };
+        let length = text.chars().count();
+        if length > MOST_LETTERS {
+            return Err(self.mistake(column, What::LongName { length, most: MOST_LETTERS }));
+        }
+        let name = Name::of(text).ok_or_else(|| self.mistake(column, What::NoName(text.to_owned())))?;
+        Ok((name, column))
+    }
+
+    /// This word and no other.
+    fn word(&mut self, word: &'static str, expected: &'static str) -> Result<(), Mistake> {
+        match self.next() {
+            Some(token) if token.kind == Kind::Word && token.text == word => Ok(()),
+            token => Err(self.unexpected(token, expected, &[word])),
+        }
+    }
+
+    fn number(&mut self) -> Result<u32, Mistake> {
+        let token = self.next();
+        let digits =
+            token.filter(|token| token.kind == Kind::Word && token.text.bytes().all(|byte| byte.is_ascii_digit()));
+        let Some(Token { text, column, .. }) = digits else {
+            return Err(self.unexpected(token, "a whole number", &[]));
+        };
+        text.parse().map_err(|_| self.mistake(column, What::LargeNumber(text.to_owned())))
+    }
+
+    /// Nothing but the end.
+    fn end(mut self) -> Result<(), Mistake> {
+        match self.next() {
+            None => Ok(()),
+            token => Err(self.unexpected(token, END, &[])),
+        }
+    }
+}
+
+/// What stands between two names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    Comma,
+    And,
+    Bar,
+    Or,
+}
+
+impl Reader {
+    /// One line: who, and what of it.
+    fn statement(&mut self, mut rest: Rest<'_>) -> Result<(), Mistake> {
+        let (who, column) = rest.name("a name")?;
+        let verb = rest.next();
+        match verb.map(|token| (token.kind, token.text)) {
+            Some((Kind::Arrow, _)) => self.waits(who, column, rest),
+            Some((Kind::Word, "waits")) => {
+                rest.word("for", "'for'")?;
+                self.waits(who, column, rest)
+            }
+            Some((Kind::Word, "holds")) => self.resources(who, column, rest, "holds"),
+            Some((Kind::Word, "wants")) => self.resources(who, column, rest, "wants"),
+            Some((Kind::Word, "has")) => self.has(who, column, rest),
+            Some((Kind::Word, "began")) => self.began(who, column, rest),
+            Some(_) | None => Err(rest.unexpected(verb, VERBS, &VERB_WORDS)),
+        }
+    }
+
+    fn waits(&mut self, who: Name, column: usize, rest: Rest<'_>) -> Result<(), Mistake> {
+        let (on, is_any) = names(rest, JOINTS)?;
+        self.role(&who, column, Role::Process)?;
+        let mut names = Vec::new();
+        let mut seen = BTreeSet::new();
+        for (name, column) in on {
+            self.role(&name, column, Role::Process)?;
+            if seen.insert(name.clone()) {
+                names.push(name);
+            }
+        }
+        let need = if is_any && names.len() > 1 { Need::Any(names) } else { Need::All(names) };
+        self.situation.waits.push((who, need));
+        Ok(())
+    }
+
+    fn resources(&mut self, who: Name, column: usize, rest: Rest<'_>, verb: &str) -> Result<(), Mistake> {
+        let (on, is_any) = names(rest, ALL_JOINTS)?;
+        if is_any {
+            // What would be waited for then is more than a wait for all or for any of some.
+            let or = rest.tokens.iter().find(|token| token.kind == Kind::Bar || token.text == "or").copied();
+            return Err(rest.unexpected(or, ALL_JOINTS, &[]));
+        }
+        self.role(&who, column, Role::Process)?;
+        for (name, column) in on {
+            self.role(&name, column, Role::Resource)?;
+            self.once(format!("{who} {verb} {name}"), column)?;
+            let resource = self.situation.resources.entry(name).or_default();
+            let list = if verb == "holds" { &mut resource.holders } else { &mut resource.queue };
+            list.push(who.clone());
+        }
+        Ok(())
+    }
+
+    /// Permits of a resource, or the priority of a process.
+    fn has(&mut self, name: Name, column: usize, mut rest: Rest<'_>) -> Result<(), Mistake> {
+        const EXPECTED: &str = "a number of permits or 'priority'";
+        let is_number =
+            rest.tokens.first().is_some_and(|token| token.text.starts_with(|digit: char| digit.is_ascii_digit()));
+        if !is_number {
+            rest.word("priority", EXPECTED)?;
+            let priority = rest.number()?;
+            rest.end()?;
+            self.role(&name, column, Role::Process)?;
+            self.once(format!("what priority {name} has"), column)?;
+            self.process(name).priority = Some(priority);
+            return Ok(());
+        }
+        let at = rest.column();
+        let permits = rest.number()?;
+        match rest.next() {
+            Some(token) if token.text == "permit" || token.text == "permits" => {}
+            token => return Err(rest.unexpected(token, "'permits'", &["permits"])),
+        }
+        rest.end()?;
+        self.role(&name, column, Role::Resource)?;
+        self.once(format!("how many permits {name} has"), column)?;
+        if permits == 0 {
+            return Err(rest.mistake(at, What::NoPermits(name)));
+        }
+        self.permits.insert(name.clone(), (self.line, at));
+        self.situation.resources.entry(name).or_default().permits = Some(permits);
+        Ok(())
+    }
+
+    fn began(&mut self, who: Name, column: usize, mut rest: Rest<'_>) -> Result<(), Mistake> {
+        if rest.tokens.first().is_some_and(|token| token.text == "at") {
+            rest.next();
+        }
+        let born = rest.number()?;
+        rest.end()?;
+        self.role(&who, column, Role::Process)?;
+        self.once(format!("when {who} began"), column)?;
+        self.process(who).born = Some(born);
+        Ok(())
+    }
+
+    fn process(&mut self, who: Name) -> &mut Process {
+        self.situation.processes.entry(who).or_default()
+    }
+
+    /// A name stands for one thing only.
+    fn role(&mut self, name: &Name, column: usize, role: Role) -> Result<(), Mistake> {
+        let line = self.line;
+        let (before, said) = *self.roles.entry(name.clone()).or_insert((role, line));
+        if before == role {
+            if role == Role::Process {
+                self.process(name.clone());
+            }
+            return Ok(());
+        }
+        let name = name.clone();
+        let what = match role {
+            Role::Process => What::NotAProcess { name, line: said },
+            Role::Resource => What::NotAResource { name, line: said },
+        };
+        Err(Mistake { line, column, what })
+    }
+
+    fn once(&mut self, said: String, column: usize) -> Result<(), Mistake> {
+        match self.said.get(&said) {
+            Some(line) => Err(Mistake { line: self.line, column, what: What::Twice { said, line: *line } }),
+            None => {
+                self.said.insert(said, self.line);
+                Ok(())
+            }
+        }
+    }
+
+    /// What only the last line settles.
+    fn finish(self) -> Result<Situation, Mistake> {
+        for (name, (line, column)) in self.permits {
+            let Some(resource) = self.situation.resources.get(&name) else { continue };
+            let (permits, holders) = (resource.permits.unwrap_or(u32::MAX), resource.holders.len());
+            if holders > permits as usize {
+                return Err(Mistake { line, column, what: What::TooManyHolders { name, permits, holders } });
+            }
+        }
+        Ok(self.situation)
+    }
+}
+
+/// All names of a list with their places, and whether one of them is enough. Commas mean what the last joint means.
+fn names(mut rest: Rest<'_>, joints: &'static str) -> Result<(Vec<(Name, usize)>, bool), Mistake> {
+    let mut names = vec![rest.name("a name")?];
+    let mut between: Vec<(Joint, usize)> = Vec::new();
+    while let Some(token) = rest.next() {
+        let column = token.column;
+        let mut joint = match (token.kind, token.text) {
+            (Kind::Comma, _) => Joint::Comma,
+            (Kind::Bar, _) => Joint::Bar,
+            (Kind::Word, "and") => Joint::And,
+            (Kind::Word, "or") => Joint::Or,
+            (_, _) => return Err(rest.unexpected(Some(token), joints, &RESERVED)),
+        };
+        // "P2, P3, and P4" is English.
+        let follows = rest.tokens.first().filter(|_| joint == Joint::Comma).map(|token| token.text);
+        if let Some(word) = follows.filter(|word| RESERVED.contains(word)) {
+            joint = if word == "and" { Joint::And } else { Joint::Or };
+            rest.next();
+        }
+        between.push((joint, column));
+        names.push(rest.name("a name")?);
+    }
+    let has = |wanted: Joint| between.iter().any(|(joint, _)| *joint == wanted);
+    let is_any = has(Joint::Bar) || has(Joint::Or);
+    let is_mixed = is_any && (has(Joint::And) || has(Joint::Bar) && has(Joint::Comma));
+    // A comma after an 'or' could mean either.
+    let late = between.iter().rposition(|(joint, _)| *joint == Joint::Comma);
+    let early = between.iter().position(|(joint, _)| *joint == Joint::Or);
+    let is_unclear = matches!((early, late), (Some(or), Some(comma)) if or < comma);
+    match between.last() {
+        Some((_, column)) if is_mixed || is_unclear => Err(rest.mistake(*column, What::Mixed)),
+        Some(_) | None => Ok((names, is_any)),
+    }
+}

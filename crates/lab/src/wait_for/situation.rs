@@ -1,0 +1,85 @@
+//! Who holds what, who wants what and who waits for whom, at one instant.
+
+use super::name::Name;
+use quorate_core::deadlock::Need;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// All that a text says. It prints as a text that says the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Situation {
+    /// Everyone who waits, holds, wants, or is waited for.
+    pub processes: BTreeMap<Name, Process>,
+    /// What they hold and want.
+    pub resources: BTreeMap<Name, Resource>,
+    /// Who waits for whom, resources aside, in the order of the lines.
+    pub waits: Vec<(Name, Need<Name>)>,
+}
+
+/// What is known of a process beside its waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Process {
+    /// When it began, if anybody says.
+    pub born: Option<u32>,
+    /// How much it matters, if anybody says; more is more.
+    pub priority: Option<u32>,
+}
+
+/// Something that is held and wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resource {
+    /// Who holds it, in the order of the lines.
+    pub holders: Vec<Name>,
+    /// Who wants it, first come, first served.
+    pub queue: Vec<Name>,
+    /// How many may hold it at once, if it is a semaphore. Otherwise it is a lock: several may share it, and who wants it wants it alone.
+    pub permits: Option<u32>,
+}
+
+impl Situation {
+    /// What everyone holds who holds anything.
+    pub fn held(&self) -> BTreeMap<&Name, Vec<&Name>> {
+        let mut held: BTreeMap<&Name, Vec<&Name>> = BTreeMap::new();
+        for (name, resource) in &self.resources {
+            resource.holders.iter().for_each(|who| held.entry(who).or_default().push(name));
+        }
+        held
+    }
+
+    /// These give up: they wait for nothing any more, want nothing, and let go of all that they hold.
+    pub fn give_up(&mut self, is_victim: impl Fn(&Name) -> bool) {
+        self.waits.retain(|(who, _)| !is_victim(who));
+        for resource in self.resources.values_mut() {
+            resource.holders.retain(|who| !is_victim(who));
+            resource.queue.retain(|who| !is_victim(who));
+        }
+    }
+}
+
+impl Resource {
+    /// How many of those before a place in the queue hold it once all who can have got it have; for a lock those who share it count too.
+    pub(super) fn ahead(&self, place: usize) -> impl Iterator<Item = &Name> {
+        self.holders.iter().chain(self.queue.iter().take(place))
+    }
+}
+
+impl fmt::Display for Situation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, resource) in &self.resources {
+            if let Some(permits) = resource.permits {
+                writeln!(f, "{name} has {permits} permit{}", if permits == 1 { "" } else { "s" })?;
+            }
+            resource.holders.iter().try_for_each(|who| writeln!(f, "{who} holds {name}"))?;
+            resource.queue.iter().try_for_each(|who| writeln!(f, "{who} wants {name}"))?;
+        }
+        for (who, need) in &self.waits {
+            let names: Vec<_> = need.on().iter().map(Name::as_str).collect();
+            writeln!(f, "{who} -> {}", names.join(if need.is_any() { " | " } else { ", " }))?;
+        }
+        for (who, Process { born, priority }) in &self.processes {
+            born.map_or(Ok(()), |born| writeln!(f, "{who} began {born}"))?;
+            priority.map_or(Ok(()), |priority| writeln!(f, "{who} has priority {priority}"))?;
+        }
+        Ok(())
+    }
+}
