@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Write};
 
 /// An SVG under way.
 #[derive(Default)]
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     body: String,
     /// Whether there are views, which need a style of their own.
     views: bool,
@@ -16,7 +16,7 @@ pub(super) struct Canvas {
 
 /// A coordinate, with one decimal place at most.
 #[derive(Clone, Copy)]
-pub(super) struct Number(pub(super) f64);
+pub(crate) struct Number(pub(crate) f64);
 
 impl Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -31,7 +31,7 @@ impl Display for Number {
 
 /// Where a text stands relative to its point.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
 }
@@ -48,37 +48,37 @@ impl Canvas {
     }
 
     /// Adds markup as it is.
-    pub(super) fn raw(&mut self, markup: fmt::Arguments<'_>) {
+    pub(crate) fn raw(&mut self, markup: fmt::Arguments<'_>) {
         // Writing into memory cannot fail.
         let _ = self.body.write_fmt(markup);
         self.body.push('\n');
     }
 
     /// A group that tells this when the pointer rests on it.
-    pub(super) fn titled(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
+    pub(crate) fn titled(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
         self.raw(format_args!("<g class=\"{class}\"><title>{}</title>", Escaped(title)));
         draw(self);
         self.raw(format_args!("</g>"));
     }
 
-    pub(super) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+    pub(crate) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
         let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(Number);
         self.raw(format_args!("<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
     }
 
-    pub(super) fn rectangle(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64), round: f64) {
+    pub(crate) fn rectangle(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64), round: f64) {
         let [x, y, width, height, round] = [x, y, width.max(0.0), height, round].map(Number);
         self.raw(format_args!(
             "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{round}\"/>"
         ));
     }
 
-    pub(super) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
+    pub(crate) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
         let [x, y, radius] = [x, y, radius].map(Number);
         self.raw(format_args!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"));
     }
 
-    pub(super) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
+    pub(crate) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
         let (x, y) = (Number(x), Number(y));
         let anchor = match anchor {
             Anchor::Start => "",
@@ -88,16 +88,29 @@ impl Canvas {
     }
 
     /// The whole picture.
-    pub(super) fn finish(self, (width, height): (f64, f64), theme: Theme, name: &str, description: &str) -> String {
+    pub(super) fn finish(self, size: (f64, f64), theme: Theme, name: &str, description: &str) -> String {
+        let (view_style, view_patterns) = if self.views { (VIEW_STYLE, VIEW_PATTERNS) } else { ("", "") };
+        let tray_style = if self.trays { TRAY_STYLE } else { "" };
+        let style = format!("{STYLE}{view_style}{tray_style}");
+        self.finish_in(&style, &format!("{PATTERNS}{view_patterns}"), size, theme, (name, description))
+    }
+
+    /// The whole picture, in a style with patterns of its own.
+    pub(crate) fn finish_in(
+        self,
+        style: &str,
+        patterns: &str,
+        (width, height): (f64, f64),
+        theme: Theme,
+        (name, description): (&str, &str),
+    ) -> String {
         let (width, height) = (Number(width.ceil()), Number(height.ceil()));
         let (name, description) = (Escaped(name), Escaped(description));
         let (variables, body) = (variables(theme), self.body);
-        let (view_style, view_patterns) = if self.views { (VIEW_STYLE, VIEW_PATTERNS) } else { ("", "") };
-        let tray_style = if self.trays { TRAY_STYLE } else { "" };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} \
              {height}\" role=\"img\" aria-label=\"{name}\">\n<title>{name}</title>\n<desc>{description}</desc>\n<style>\
-             {variables}\n{STYLE}{view_style}{tray_style}text{{font-family:{SANS}}}.mono{{font-family:{MONO}}}</style>\n{PATTERNS}{view_patterns}\
+             {variables}\n{style}text{{font-family:{SANS}}}.mono{{font-family:{MONO}}}</style>\n{patterns}\
              <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n{body}</svg>\n"
         )
     }

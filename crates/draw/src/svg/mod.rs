@@ -8,7 +8,7 @@ mod arrows;
 mod axis;
 mod bands;
 mod boxes;
-mod canvas;
+pub(crate) mod canvas;
 mod frame;
 mod lanes;
 mod legend;
@@ -17,7 +17,7 @@ mod overview;
 mod page;
 mod rows;
 mod sheet;
-mod text;
+pub(crate) mod text;
 mod trays;
 mod views;
 

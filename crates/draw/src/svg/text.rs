@@ -3,12 +3,12 @@
 use crate::lettering::hundredths;
 
 /// How wide a text is in letters of this size.
-pub(super) fn width(text: &str, size: f64) -> f64 {
+pub(crate) fn width(text: &str, size: f64) -> f64 {
     f64::from(hundredths(text)) * size / 100.0
 }
 
 /// How wide a text is in bold letters.
-pub(super) fn bold(text: &str, size: f64) -> f64 {
+pub(crate) fn bold(text: &str, size: f64) -> f64 {
     width(text, size) * 1.15
 }
 
@@ -18,7 +18,7 @@ pub(super) fn mono(text: &str, size: f64) -> f64 {
 }
 
 /// At most so many letters of it, the last one a sign that there is more.
-pub(super) fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
@@ -26,7 +26,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
 }
 
 /// A text in lines of at most this width.
-pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     // A word that is wider than a line is cut.
     let letters = ((most / size / 0.7) as usize).max(8);

@@ -1,0 +1,157 @@
+//! What stands together: a deadlock with those behind it, or what hangs together otherwise; and where each such cluster goes on the page.
+
+use super::order::{circle, knot};
+use super::shape::{Frame, Point, extent};
+use super::{Diagram, Mark, layers, radial};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Between clusters.
+const APART: f64 = 64.0;
+/// How much wider than high the page is to be.
+const PAGE: f64 = 1.6;
+
+/// Where the boxes stand, each node's in its place, with their upper left corner at zero.
+pub(super) fn arrange(diagram: &Diagram, sizes: &[Frame]) -> Vec<Frame> {
+    let count = sizes.len();
+    let pairs = |is_all: bool| {
+        let kept = diagram.edges.iter().filter(move |edge| is_all || edge.is_marked);
+        kept.map(|edge| (edge.from, edge.to)).filter(|(from, to)| *from < count && *to < count).collect::<Vec<_>>()
+    };
+    let (edges, marked) = (pairs(true), pairs(false));
+    let frame = |node: usize| sizes.get(node).copied().unwrap_or(Frame { middle: Point::ZERO, wide: 0.0, high: 0.0 });
+    let mut clusters = Vec::new();
+    let mut cores: Vec<Vec<usize>> =
+        deadlocks(diagram).iter().map(|members| circle(members, &marked)).filter(|core| !core.is_empty()).collect();
+    let mut left: BTreeSet<usize> = (0..count).collect();
+    for (core, children) in grown(std::mem::take(&mut cores), &edges) {
+        clusters.push(take(radial::place(&core, &children, &frame), &mut left));
+    }
+    while let Some(first) = left.first().copied() {
+        let members = connected(first, &edges, &left);
+        let round = knot(&members, &edges);
+        let placed = if round.is_empty() {
+            layers::place(&members, &within(&edges, &members), &frame)
+        } else {
+            let grown = grown(vec![circle(&round, &edges)], &within(&edges, &members));
+            grown.into_iter().flat_map(|(core, children)| radial::place(&core, &children, &frame)).collect()
+        };
+        clusters.push(take(placed, &mut left));
+        // Whatever could not be placed stands alone.
+        if left.remove(&first) {
+            clusters.push(vec![(first, Point::ZERO)]);
+        }
+    }
+    pack(&clusters, sizes)
+}
+
+/// The members of each deadlock.
+fn deadlocks(diagram: &Diagram) -> Vec<Vec<usize>> {
+    let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, node) in diagram.nodes.iter().enumerate() {
+        if let Mark::Deadlock(number) = node.mark {
+            found.entry(number).or_default().push(place);
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Takes those who have a place out of those who are left.
+fn take(placed: Vec<(usize, Point)>, left: &mut BTreeSet<usize>) -> Vec<(usize, Point)> {
+    placed.into_iter().filter(|(node, _)| left.remove(node)).collect()
+}
+
+type Children = BTreeMap<usize, Vec<usize>>;
+
+/// Each core with those who are nearest to it, as a tree.
+fn grown(cores: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<(Vec<usize>, Children)> {
+    let mut owner: BTreeMap<usize, usize> = BTreeMap::new();
+    for (number, core) in cores.iter().enumerate() {
+        owner.extend(core.iter().map(|node| (*node, number)));
+    }
+    let mut open: VecDeque<usize> = cores.iter().flatten().copied().collect();
+    let mut trees: Vec<(Vec<usize>, Children)> = cores.into_iter().map(|core| (core, Children::new())).collect();
+    while let Some(node) = open.pop_front() {
+        let Some(number) = owner.get(&node).copied() else { continue };
+        for other in neighbours(node, edges) {
+            if owner.contains_key(&other) {
+                continue;
+            }
+            owner.insert(other, number);
+            if let Some((_, children)) = trees.get_mut(number) {
+                children.entry(node).or_default().push(other);
+            }
+            open.push_back(other);
+        }
+    }
+    trees
+}
+
+fn neighbours(node: usize, edges: &[(usize, usize)]) -> BTreeSet<usize> {
+    let others = edges.iter().filter_map(|(from, to)| match (*from == node, *to == node) {
+        (true, _) => Some(*to),
+        (false, true) => Some(*from),
+        (false, false) => None,
+    });
+    others.collect()
+}
+
+/// Those who hang together with one of those left.
+fn connected(first: usize, edges: &[(usize, usize)], left: &BTreeSet<usize>) -> Vec<usize> {
+    let mut seen = BTreeSet::from([first]);
+    let mut open = vec![first];
+    while let Some(node) = open.pop() {
+        let new = neighbours(node, edges).into_iter().filter(|other| left.contains(other));
+        open.extend(new.filter(|other| seen.insert(*other)).collect::<Vec<_>>());
+    }
+    seen.into_iter().collect()
+}
+
+fn within(edges: &[(usize, usize)], members: &[usize]) -> Vec<(usize, usize)> {
+    edges.iter().copied().filter(|(from, to)| members.contains(from) && members.contains(to)).collect()
+}
+
+/// Puts clusters side by side like words, in lines that make the page as wide as it should be.
+fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[Frame]) -> Vec<Frame> {
+    let boxes = |cluster: &[(usize, Point)]| -> Vec<(usize, Frame)> {
+        cluster.iter().filter_map(|(node, at)| Some((*node, sizes.get(*node)?.at(*at)))).collect()
+    };
+    let clusters: Vec<Vec<(usize, Frame)>> = clusters.iter().map(|cluster| boxes(cluster)).collect();
+    let size = |cluster: &[(usize, Frame)]| {
+        let (low, high) = extent(cluster.iter().map(|(_, frame)| frame));
+        (low, high.x - low.x, high.y - low.y)
+    };
+    let area: f64 =
+        clusters.iter().map(|cluster| size(cluster)).map(|(_, wide, high)| (wide + APART) * (high + APART)).sum();
+    let widest = clusters.iter().map(|cluster| size(cluster).1).fold(0.0, f64::max);
+    let limit = widest.max((area * PAGE).sqrt());
+    let mut lines: Vec<(f64, Vec<&Vec<(usize, Frame)>>)> = Vec::new();
+    for cluster in &clusters {
+        let wide = size(cluster).1;
+        match lines.last_mut() {
+            Some((used, line)) if *used + APART + wide <= limit => {
+                *used += APART + wide;
+                line.push(cluster);
+            }
+            Some(_) | None => lines.push((wide, vec![cluster])),
+        }
+    }
+    let page = lines.iter().map(|(used, _)| *used).fold(0.0, f64::max);
+    let mut frames = sizes.to_vec();
+    let mut top = 0.0;
+    for (used, line) in lines {
+        let tallest = line.iter().map(|cluster| size(cluster).2).fold(0.0, f64::max);
+        let mut x = (page - used) / 2.0;
+        for cluster in line {
+            let (low, wide, high) = size(cluster);
+            let (right, down) = (x - low.x, top + (tallest - high) / 2.0 - low.y);
+            for (node, frame) in cluster {
+                if let Some(own) = frames.get_mut(*node) {
+                    own.middle = frame.middle.plus(right, down);
+                }
+            }
+            x += wide + APART;
+        }
+        top += tallest + APART;
+    }
+    frames
+}

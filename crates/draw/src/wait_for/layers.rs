@@ -1,0 +1,89 @@
+//! Rows for what has no circle in it: those who run at the top, and whoever waits below those it waits for.
+
+use super::shape::{Frame, Point};
+use std::collections::BTreeMap;
+
+/// From one row to the next.
+const ROW: f64 = 104.0;
+/// Between boxes of a row.
+const APART: f64 = 44.0;
+/// How often rows are sorted and boxes pulled towards those that they have arrows with.
+const SWEEPS: usize = 12;
+
+/// Puts nodes whose arrows run in no circle into rows. Returns the middles.
+pub(super) fn place(nodes: &[usize], edges: &[(usize, usize)], frame: &dyn Fn(usize) -> Frame) -> Vec<(usize, Point)> {
+    let mut rows = rows(nodes, edges);
+    let mut at: BTreeMap<usize, f64> = BTreeMap::new();
+    for row in &rows {
+        spread(row, &mut at, frame, |_, place| place as f64);
+    }
+    for sweep in 0..SWEEPS {
+        let from_below = sweep % 2 == 1;
+        let order: Vec<usize> = if from_below { (0..rows.len()).rev().collect() } else { (0..rows.len()).collect() };
+        for row in order.into_iter().filter_map(|row| rows.get_mut(row)) {
+            let pulled: BTreeMap<usize, f64> = row.iter().map(|node| (*node, pull(*node, edges, &at))).collect();
+            let wanted = |node: usize| pulled.get(&node).copied().unwrap_or_default();
+            row.sort_by(|one, other| wanted(*one).total_cmp(&wanted(*other)).then(one.cmp(other)));
+            spread(row, &mut at, frame, |node, _| wanted(node));
+        }
+    }
+    let place = |(level, row): (usize, &Vec<usize>)| {
+        let y = level as f64 * ROW;
+        row.iter().map(|node| (*node, Point { x: at.get(node).copied().unwrap_or_default(), y })).collect::<Vec<_>>()
+    };
+    rows.iter().enumerate().flat_map(place).collect()
+}
+
+/// Everyone one row below the lowest of those that it has an arrow to.
+fn rows(nodes: &[usize], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
+    let mut level: BTreeMap<usize, usize> = nodes.iter().map(|node| (*node, 0)).collect();
+    // Without circles, as many rounds as there are nodes are enough.
+    for _ in nodes {
+        for (from, to) in edges.iter().filter(|(from, to)| from != to) {
+            let (Some(below), Some(above)) = (level.get(from).copied(), level.get(to).copied()) else { continue };
+            if below <= above && above + 1 < nodes.len() {
+                level.insert(*from, above + 1);
+            }
+        }
+    }
+    let mut rows = vec![Vec::new(); level.values().max().map_or(0, |most| most + 1)];
+    for (node, level) in level {
+        if let Some(row) = rows.get_mut(level) {
+            row.push(node);
+        }
+    }
+    rows
+}
+
+/// Where those are on average that a node has arrows with.
+fn pull(node: usize, edges: &[(usize, usize)], at: &BTreeMap<usize, f64>) -> f64 {
+    let others = edges.iter().filter_map(|(from, to)| match (*from == node, *to == node) {
+        (true, false) => at.get(to),
+        (false, true) => at.get(from),
+        (true, true) | (false, false) => None,
+    });
+    let (sum, count) = others.fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
+    if count > 0.0 { sum / count } else { at.get(&node).copied().unwrap_or_default() }
+}
+
+/// Puts the boxes of a row side by side, each as near as possible to where it is wanted.
+fn spread(
+    row: &[usize],
+    at: &mut BTreeMap<usize, f64>,
+    frame: &dyn Fn(usize) -> Frame,
+    wanted: impl Fn(usize, usize) -> f64,
+) {
+    let mut right = f64::NEG_INFINITY;
+    let mut off = 0.0;
+    let mut places = Vec::new();
+    for (place, node) in row.iter().enumerate() {
+        let half = frame(*node).wide;
+        let x = wanted(*node, place).max(right + half);
+        off += x - wanted(*node, place);
+        right = x + half + APART;
+        places.push((*node, x));
+    }
+    // All of them too far to the right by so much on average.
+    let back = off / row.len().max(1) as f64;
+    at.extend(places.into_iter().map(|(node, x)| (node, x - back)));
+}

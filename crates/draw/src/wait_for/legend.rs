@@ -1,0 +1,84 @@
+//! What the signs of the graph mean: those that occur in it.
+
+use super::page::{MARGIN, arrow};
+use super::shape::{Frame, Point};
+use super::{Diagram, Kind, Link, Mark, nodes};
+use crate::svg::canvas::{Anchor, Canvas};
+use crate::svg::text::width;
+
+const LETTERS: f64 = 12.5;
+const ROW: f64 = 25.0;
+/// A sign, and the blank behind it.
+const SIGN: f64 = 42.0;
+
+enum Sign {
+    Box(Kind, Mark),
+    Arrow(Link, bool),
+    Victim,
+}
+
+/// Draws it from this height on, within this width; returns where it ends.
+pub(super) fn draw(canvas: &mut Canvas, diagram: &Diagram, top: f64, right: f64) -> f64 {
+    let (mut x, mut y) = (MARGIN, top);
+    for (sign, words) in signs(diagram) {
+        let wide = SIGN + width(words, LETTERS) + 24.0;
+        if x + wide > right && x > MARGIN {
+            (x, y) = (MARGIN, y + ROW);
+        }
+        swatch(canvas, &sign, Point { x, y: y - 4.5 });
+        canvas.text("legend", (x + SIGN, y), Anchor::Start, words);
+        x += wide;
+    }
+    y + ROW / 2.0
+}
+
+/// How wide it is if it has one row; no picture needs to be wider.
+pub(super) fn wide(diagram: &Diagram) -> f64 {
+    signs(diagram).iter().map(|(_, words)| SIGN + width(words, LETTERS) + 24.0).sum()
+}
+
+fn signs(diagram: &Diagram) -> Vec<(Sign, &'static str)> {
+    let node = |wanted: fn(&super::Node) -> bool| diagram.nodes.iter().any(wanted);
+    let edge = |wanted: fn(&super::Edge) -> bool| diagram.edges.iter().any(wanted);
+    let is_process = |node: &super::Node| node.kind == Kind::Process;
+    let signs = [
+        (
+            node(|node| matches!(node.mark, Mark::Deadlock(_))),
+            Sign::Box(Kind::Process, Mark::Deadlock(0)),
+            "in a deadlock",
+        ),
+        (node(|node| node.is_victim), Sign::Victim, "is to give up"),
+        (node(|node| node.mark == Mark::Behind), Sign::Box(Kind::Process, Mark::Behind), "stuck behind it"),
+        (
+            diagram.nodes.iter().any(|node| is_process(node) && matches!(node.mark, Mark::Free | Mark::Waits)),
+            Sign::Box(Kind::Process, Mark::Free),
+            "goes on",
+        ),
+        (node(|node| node.kind != Kind::Process), Sign::Box(Kind::Resource(None), Mark::Free), "resource"),
+        (edge(|edge| edge.link == Link::All && !edge.is_marked), Sign::Arrow(Link::All, false), "waits for"),
+        (edge(|edge| edge.is_marked), Sign::Arrow(Link::All, true), "keeps the deadlock together"),
+        (edge(|edge| edge.link == Link::Held), Sign::Arrow(Link::Held, false), "is held by"),
+        (edge(|edge| matches!(edge.link, Link::Any(_))), Sign::Arrow(Link::Any(0), false), "one of these is enough"),
+        (edge(|edge| edge.link == Link::Queue), Sign::Arrow(Link::Queue, false), "is behind it in a queue"),
+    ];
+    signs.into_iter().filter(|(there, _, _)| *there).map(|(_, sign, words)| (sign, words)).collect()
+}
+
+fn swatch(canvas: &mut Canvas, sign: &Sign, at: Point) {
+    match sign {
+        Sign::Box(kind, mark) => {
+            let frame = Frame { middle: at.plus(16.0, 0.0), wide: 15.0, high: 8.5 };
+            canvas.raw(format_args!("<g class=\"sign {}\">", nodes::class(*mark)));
+            nodes::outline(canvas, *kind, &frame);
+            canvas.raw(format_args!("</g>"));
+        }
+        Sign::Victim => nodes::badge(canvas, at.plus(20.0, 0.0)),
+        Sign::Arrow(link, is_marked) => {
+            let line = [at, at.plus(16.0, 0.0), at.plus(26.0, 0.0)];
+            let mark = if *is_marked { " marked" } else { "" };
+            canvas.raw(format_args!("<g class=\"sign{mark}\">"));
+            arrow(canvas, *link, *is_marked, &line, (at.plus(33.0, 0.0), at.plus(20.0, 0.0)));
+            canvas.raw(format_args!("</g>"));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The whole page: head, arrows, boxes, legend.
+
+use super::cluster::arrange;
+use super::curve::Curve;
+use super::route::curves;
+use super::shape::{Frame, Point, extent};
+use super::style::{PATTERNS, STYLE};
+use super::{Diagram, Edge, Kind, Link, legend, nodes};
+use crate::style::Theme;
+use crate::svg::canvas::{Anchor, Canvas, Number};
+use crate::svg::text::{bold, width, wrapped};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+pub(super) const MARGIN: f64 = 28.0;
+/// How wide a page is at least, so that its head has room.
+const LEAST: f64 = 420.0;
+/// How wide the head alone may make it.
+const HEAD: f64 = 760.0;
+
+pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
+    let sizes: Vec<Frame> = diagram.nodes.iter().map(nodes::frame).collect();
+    let frames = arrange(diagram, &sizes);
+    let routed = curves(diagram, &frames);
+    let (low, high) = covered(&frames, &routed);
+    let inner = (high.x - low.x)
+        .max(LEAST - 2.0 * MARGIN)
+        .max(bold(&diagram.title, 20.0).min(HEAD))
+        .max(width(&diagram.subtitle, 13.0).min(HEAD * 0.8))
+        .max(legend::wide(diagram).min(HEAD * 0.75));
+
+    let mut canvas = Canvas::default();
+    let mut top = MARGIN + 16.0;
+    for line in wrapped(&diagram.title, 23.0, inner).iter().filter(|line| !line.is_empty()) {
+        canvas.text("title", (MARGIN, top), Anchor::Start, line);
+        top += 25.0;
+    }
+    for line in wrapped(&diagram.subtitle, 13.0, inner).iter().filter(|line| !line.is_empty()) {
+        canvas.text("detail", (MARGIN, top), Anchor::Start, line);
+        top += 18.0;
+    }
+    top += 14.0;
+    let right = MARGIN + (inner - (high.x - low.x)) / 2.0 - low.x;
+    let down = top - low.y;
+    let bottom = top + (high.y - low.y);
+    let moved = [Number(right), Number(down)];
+    canvas.raw(format_args!("<g transform=\"translate({} {})\">", moved[0], moved[1]));
+    for (edge, curve) in diagram.edges.iter().zip(&routed) {
+        if let Some(curve) = curve {
+            draw_edge(&mut canvas, diagram, edge, curve);
+        }
+    }
+    forks(&mut canvas, diagram, &frames, &routed);
+    for (node, frame) in diagram.nodes.iter().zip(&frames) {
+        nodes::draw(&mut canvas, node, frame);
+    }
+    canvas.raw(format_args!("</g>"));
+    let end = legend::draw(&mut canvas, diagram, bottom + 44.0, MARGIN + inner);
+    let size = (inner + 2.0 * MARGIN, end + MARGIN - 12.0);
+    let title = if diagram.title.is_empty() { "A wait-for graph" } else { &diagram.title };
+    canvas.finish_in(STYLE, PATTERNS, size, theme, (title, &description(diagram)))
+}
+
+/// What boxes and arrows cover.
+fn covered(frames: &[Frame], routed: &[Option<Curve>]) -> (Point, Point) {
+    let points = routed.iter().flatten().flat_map(|curve| curve.points(16));
+    let dots: Vec<Frame> = points.map(|middle| Frame { middle, wide: 4.0, high: 4.0 }).collect();
+    // The badge of a victim stands out of its box.
+    let boxes: Vec<Frame> =
+        frames.iter().map(|frame| Frame { wide: frame.wide + 7.0, high: frame.high + 7.0, ..*frame }).collect();
+    extent(boxes.iter().chain(&dots))
+}
+
+fn draw_edge(canvas: &mut Canvas, diagram: &Diagram, edge: &Edge, curve: &Curve) {
+    let name = |node: usize| diagram.nodes.get(node).map_or("", |node| node.name.as_str());
+    let verb = match edge.link {
+        Link::All if diagram.nodes.get(edge.to).is_some_and(|node| node.kind != Kind::Process) => "wants",
+        Link::All => "waits for",
+        Link::Any(_) if diagram.nodes.get(edge.from).is_some_and(|node| node.kind != Kind::Process) => {
+            "has a permit held by"
+        }
+        Link::Any(_) => "waits for any of several, one of them",
+        Link::Held => "is held by",
+        Link::Queue => "is in a queue behind",
+    };
+    let mark = if edge.is_marked { " marked" } else { "" };
+    let title = format!("{} {verb} {}", name(edge.from), name(edge.to));
+    canvas.titled(&format!("arrow{mark}"), &title, |canvas| {
+        let length = tip(edge.is_marked).0;
+        let line = curve.cut(curve.short_of_end(length - 1.5));
+        arrow(canvas, edge.link, edge.is_marked, &line, curve.end(length));
+    });
+}
+
+/// How long and how wide the tip of an arrow is.
+fn tip(is_marked: bool) -> (f64, f64) {
+    if is_marked { (13.0, 5.6) } else { (10.0, 4.2) }
+}
+
+/// An arrow along a curve of these corners, to an end that it reaches from somewhere.
+pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Point], (end, from): (Point, Point)) {
+    let class = match link {
+        Link::All => "edge",
+        Link::Held => "edge held",
+        Link::Any(_) => "edge any",
+        Link::Queue => "edge queue",
+    };
+    let mut path = String::new();
+    for (place, point) in line.iter().enumerate() {
+        let letter = match (place, line.len()) {
+            (0, _) => "M",
+            (1, 3) => "Q",
+            (1, 4) => "C",
+            (1, _) => "L",
+            (_, _) => " ",
+        };
+        // Writing into memory cannot fail.
+        let _ = write!(path, "{letter}{} {}", Number(point.x), Number(point.y));
+    }
+    canvas.raw(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
+    if let (Link::Held, Some(start)) = (link, line.first()) {
+        canvas.circle("tail", (start.x, start.y), if is_marked { 4.2 } else { 3.4 });
+    }
+    let (long, wide) = tip(is_marked);
+    let length = end.distance(from).max(0.1);
+    let (x, y) = ((end.x - from.x) / length, (end.y - from.y) / length);
+    let base = end.plus(-x * long, -y * long);
+    let corners =
+        [end, base.plus(-y * wide, x * wide), base.plus(y * wide, -x * wide)].map(|at| (Number(at.x), Number(at.y)));
+    let [(x1, y1), (x2, y2), (x3, y3)] = corners;
+    canvas.raw(format_args!("<path class=\"tip\" d=\"M{x1} {y1}L{x2} {y2}L{x3} {y3}Z\"/>"));
+}
+
+/// An arc across the arrows of which one is enough.
+fn forks(canvas: &mut Canvas, diagram: &Diagram, frames: &[Frame], routed: &[Option<Curve>]) {
+    let mut groups: BTreeMap<(usize, usize), Vec<(Point, bool)>> = BTreeMap::new();
+    for (edge, curve) in diagram.edges.iter().zip(routed) {
+        if let (Link::Any(fork), Some(curve)) = (edge.link, curve) {
+            groups.entry((edge.from, fork)).or_default().push((curve.after(15.0), edge.is_marked));
+        }
+    }
+    for ((from, _), points) in groups {
+        let Some(frame) = frames.get(from).filter(|_| points.len() > 1) else { continue };
+        let mark = if points.iter().all(|(_, is_marked)| *is_marked) { " marked" } else { "" };
+        let path = arc(frame.middle, points.into_iter().map(|(point, _)| point).collect());
+        canvas.raw(format_args!("<path class=\"fork{mark}\" d=\"{path}\"/>"));
+    }
+}
+
+/// Through these points around a middle, all but the widest gap between them.
+fn arc(middle: Point, mut points: Vec<Point>) -> String {
+    let angle = |point: &Point| (point.y - middle.y).atan2(point.x - middle.x);
+    points.sort_by(|one, other| angle(one).total_cmp(&angle(other)));
+    let gaps = points.iter().zip(points.iter().cycle().skip(1)).map(|(one, other)| {
+        let gap = angle(other) - angle(one);
+        if gap <= 0.0 { gap + std::f64::consts::TAU } else { gap }
+    });
+    let widest = gaps.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(place, _)| place);
+    points.rotate_left((widest + 1) % points.len().max(1));
+    let mut path = String::new();
+    let mut before: Option<Point> = None;
+    for point in points {
+        let _ = match before {
+            None => write!(path, "M{} {}", Number(point.x), Number(point.y)),
+            Some(last) => {
+                let half = last.toward(point, 0.5);
+                // Bulges away from the middle.
+                let far = half.distance(middle).max(1.0);
+                let out = 1.0 + last.distance(point) * 0.22 / far;
+                let bend = middle.toward(half, out);
+                let [x1, y1, x2, y2] = [bend.x, bend.y, point.x, point.y].map(Number);
+                write!(path, "Q{x1} {y1} {x2} {y2}")
+            }
+        };
+        before = Some(point);
+    }
+    path
+}
+
+/// The graph in words, for those who do not see it.
+fn description(diagram: &Diagram) -> String {
+    let told = diagram.nodes.iter().filter(|node| !node.hover.is_empty()).map(|node| node.hover.as_str());
+    told.collect::<Vec<_>>().join(" ")
+}

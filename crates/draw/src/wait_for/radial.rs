@@ -1,0 +1,103 @@
+//! A circle, and rings around it of those who wait behind it.
+
+use super::shape::{Frame, Point};
+use std::collections::BTreeMap;
+use std::f64::consts::{PI, TAU};
+
+/// How much wider than high circles are, because boxes are.
+const FLAT: f64 = 1.4;
+/// Between the boxes of the circle.
+const APART: (f64, f64) = (54.0, 44.0);
+/// Between boxes of rings.
+const RING_APART: (f64, f64) = (30.0, 34.0);
+/// From one ring to the next, at least.
+const RING: f64 = 82.0;
+/// How far apart the branches at one box are at most.
+const SPREAD: f64 = 0.9;
+
+/// A branch: a node, the middle of its sector, and the sector's width.
+struct Branch {
+    node: usize,
+    angle: f64,
+    sector: f64,
+}
+
+/// Puts the core into a circle around the origin and everyone else behind its parent. Returns the middles.
+pub(super) fn place(
+    core: &[usize],
+    children: &BTreeMap<usize, Vec<usize>>,
+    frame: &dyn Fn(usize) -> Frame,
+) -> Vec<(usize, Point)> {
+    let mut ring = sectors(core, children);
+    let mut placed: Vec<(usize, Frame)> = Vec::new();
+    let mut radius: f64 = if core.len() == 1 { 0.0 } else { 44.0 };
+    let mut is_core = true;
+    while !ring.is_empty() {
+        let apart = if is_core { APART } else { RING_APART };
+        let step = if is_core { 4.0 } else { 8.0 };
+        // Boxes move apart as the circle grows, so that this ends.
+        let fits = (0..3_000_u32).map(|steps| radius + f64::from(steps) * step).find_map(|radius| {
+            let at = |branch: &Branch| (branch.node, frame(branch.node).at(on_ring(radius, branch.angle)));
+            let boxes: Vec<(usize, Frame)> = ring.iter().map(at).collect();
+            is_apart(&boxes, &placed, apart).then_some((radius, boxes))
+        });
+        let Some((reached, boxes)) = fits else { break };
+        placed.extend(boxes);
+        radius = reached + RING;
+        ring = ring.iter().flat_map(|branch| next(branch, children, is_core)).collect();
+        is_core = false;
+    }
+    placed.into_iter().map(|(node, frame)| (node, frame.middle)).collect()
+}
+
+fn on_ring(radius: f64, angle: f64) -> Point {
+    Point { x: FLAT * radius * angle.cos(), y: radius * angle.sin() }
+}
+
+fn is_apart(boxes: &[(usize, Frame)], placed: &[(usize, Frame)], apart: (f64, f64)) -> bool {
+    let before = |place: usize| boxes.iter().take(place).chain(placed);
+    boxes.iter().enumerate().all(|(place, (_, one))| before(place).all(|(_, other)| !one.is_near(other, apart)))
+}
+
+/// The core, each with as much of the circle as those behind it need.
+fn sectors(core: &[usize], children: &BTreeMap<usize, Vec<usize>>) -> Vec<Branch> {
+    let weights: Vec<f64> = core.iter().map(|node| (0.7 * behind(*node, children)).max(1.0)).collect();
+    let total: f64 = weights.iter().sum();
+    // Two stand side by side, and four like the points of a compass.
+    let start = if matches!(core.len(), 2 | 4) { -PI } else { -PI / 2.0 };
+    let first = weights.first().copied().unwrap_or(1.0);
+    let mut at = start - first / total * TAU / 2.0;
+    let mut branches = Vec::new();
+    for (node, weight) in core.iter().zip(weights) {
+        let sector = weight / total * TAU;
+        branches.push(Branch { node: *node, angle: at + sector / 2.0, sector });
+        at += sector;
+    }
+    branches
+}
+
+/// Those behind a branch, in its sector.
+fn next(branch: &Branch, children: &BTreeMap<usize, Vec<usize>>, is_core: bool) -> Vec<Branch> {
+    let on = children.get(&branch.node).map_or(&[][..], Vec::as_slice);
+    let weights: Vec<f64> = on.iter().map(|node| leaves(*node, children)).collect();
+    let total: f64 = weights.iter().sum();
+    let most = if is_core { SPREAD * total } else { f64::INFINITY };
+    let sector = branch.sector.min(most);
+    let mut at = branch.angle - sector / 2.0;
+    let mut branches = Vec::new();
+    for (node, weight) in on.iter().zip(weights) {
+        let part = sector * weight / total;
+        branches.push(Branch { node: *node, angle: at + part / 2.0, sector: part });
+        at += part;
+    }
+    branches
+}
+
+/// How many ends the branches behind a node have.
+fn behind(node: usize, children: &BTreeMap<usize, Vec<usize>>) -> f64 {
+    children.get(&node).map_or(0.0, |on| on.iter().map(|child| leaves(*child, children)).sum())
+}
+
+fn leaves(node: usize, children: &BTreeMap<usize, Vec<usize>>) -> f64 {
+    behind(node, children).max(1.0)
+}

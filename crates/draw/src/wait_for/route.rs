@@ -1,0 +1,126 @@
+//! How arrows run: with the bend that leads them past boxes, and across as few other arrows as possible.
+
+use super::curve::Curve;
+use super::shape::{Frame, Point, cross};
+use super::{Diagram, Edge, Mark};
+use std::collections::BTreeMap;
+
+/// The bends that are tried, either way.
+const BENDS: [f64; 7] = [0.0, 0.09, 0.17, 0.26, 0.37, 0.5, 0.68];
+/// What keeps two opposite arrows apart.
+const OPPOSITE: f64 = 0.15;
+/// How round the arrows of a circle are.
+const ROUND: f64 = 0.09;
+/// How near an arrow may come to a box that it has nothing to do with.
+const CLEAR: f64 = 7.0;
+
+/// An arrow that was routed.
+struct Routed {
+    edge: (usize, usize),
+    bend: f64,
+    points: Vec<Point>,
+}
+
+/// A curve for every arrow, in the order of the arrows; none for those that lead nowhere.
+pub(super) fn curves(diagram: &Diagram, frames: &[Frame]) -> Vec<Option<Curve>> {
+    let middles = middles(diagram, frames);
+    let mut routed: Vec<Routed> = Vec::new();
+    let mut curves: Vec<Option<Curve>> = vec![None; diagram.edges.len()];
+    // Those that matter most have the first choice.
+    let mut order: Vec<usize> = (0..diagram.edges.len()).collect();
+    order.sort_by_key(|place| diagram.edges.get(*place).is_none_or(|edge| !edge.is_marked));
+    for place in order {
+        let Some(edge) = diagram.edges.get(place) else { continue };
+        let (Some(from), Some(to)) = (frames.get(edge.from), frames.get(edge.to)) else { continue };
+        let curve = if edge.from == edge.to {
+            Curve::around(from)
+        } else {
+            let wanted = wanted(diagram, edge, (from, to), &middles);
+            let obstacles = Obstacles { diagram, frames, routed: &routed };
+            let bend = best(edge, (from, to), wanted, &obstacles);
+            let curve = Curve::between(from, to, bend);
+            routed.push(Routed { edge: (edge.from, edge.to), bend, points: curve.points(10) });
+            curve
+        };
+        if let Some(own) = curves.get_mut(place) {
+            *own = Some(curve);
+        }
+    }
+    curves
+}
+
+/// The middle of every deadlock's circle.
+fn middles(diagram: &Diagram, frames: &[Frame]) -> BTreeMap<usize, Point> {
+    let mut sums: BTreeMap<usize, (Point, f64)> = BTreeMap::new();
+    for (node, frame) in diagram.nodes.iter().zip(frames) {
+        if let Mark::Deadlock(number) = node.mark {
+            let (sum, count) = sums.entry(number).or_insert((Point::ZERO, 0.0));
+            *sum = sum.plus(frame.middle.x, frame.middle.y);
+            *count += 1.0;
+        }
+    }
+    sums.into_iter().map(|(number, (sum, count))| (number, Point { x: sum.x / count, y: sum.y / count })).collect()
+}
+
+/// The bend that an arrow would have if it were alone: outwards along a circle, else none.
+fn wanted(diagram: &Diagram, edge: &Edge, (from, to): (&Frame, &Frame), middles: &BTreeMap<usize, Point>) -> f64 {
+    let mark = |node: usize| diagram.nodes.get(node).map(|node| node.mark);
+    let (Some(Mark::Deadlock(one)), Some(Mark::Deadlock(other))) = (mark(edge.from), mark(edge.to)) else { return 0.0 };
+    let Some(middle) = middles.get(&one).filter(|_| one == other && edge.is_marked) else { return 0.0 };
+    let half = from.middle.toward(to.middle, 0.5);
+    // Positive bends go to the left of the arrow.
+    let (along_x, along_y) = (to.middle.x - from.middle.x, to.middle.y - from.middle.y);
+    let (out_x, out_y) = (half.x - middle.x, half.y - middle.y);
+    let left = along_y * out_x - along_x * out_y;
+    // An arrow through the middle has no outside.
+    if out_x.hypot(out_y) < 12.0 { 0.0 } else { ROUND.copysign(left) }
+}
+
+/// What an arrow must get past.
+struct Obstacles<'a> {
+    diagram: &'a Diagram,
+    frames: &'a [Frame],
+    routed: &'a [Routed],
+}
+
+fn best(edge: &Edge, (from, to): (&Frame, &Frame), wanted: f64, obstacles: &Obstacles<'_>) -> f64 {
+    let opposite = obstacles.diagram.edges.iter().any(|other| (other.from, other.to) == (edge.to, edge.from));
+    let bends = BENDS.iter().flat_map(|bend| [*bend, -bend]);
+    // Both arrows bend to their own left, and so apart.
+    let bends = bends.map(|bend| if opposite { OPPOSITE + bend.abs() * 0.8 } else { bend });
+    let cost = |bend: f64| {
+        let points = Curve::between(from, to, bend).points(24);
+        obstacles.hits(edge, &points) * 60.0
+            + obstacles.crossings(edge, bend, &points) * 6.0
+            + (bend - wanted).abs() * 32.0
+    };
+    let priced = bends.map(|bend| (cost(bend), bend));
+    priced.min_by(|(one, _), (other, _)| one.total_cmp(other)).map_or(0.0, |(_, bend)| bend)
+}
+
+impl Obstacles<'_> {
+    /// How much of it runs through boxes.
+    fn hits(&self, edge: &Edge, points: &[Point]) -> f64 {
+        let others = self.frames.iter().enumerate().filter(|(place, _)| *place != edge.from && *place != edge.to);
+        let hits: usize =
+            others.map(|(_, frame)| points.iter().filter(|point| frame.has(**point, CLEAR)).count()).sum();
+        hits as f64
+    }
+
+    /// How many other arrows it crosses, or lies upon.
+    fn crossings(&self, edge: &Edge, bend: f64, points: &[Point]) -> f64 {
+        let mut count = 0.0;
+        for other in self.routed {
+            if other.edge == (edge.from, edge.to) && (other.bend - bend).abs() < 0.05 {
+                count += 100.0;
+            }
+            let pairs = points.windows(2).step_by(1);
+            let crosses = pairs.filter(|pair| {
+                let [a, b] = pair else { return false };
+                other.points.windows(2).any(|pair| matches!(pair, [c, d] if cross((*a, *b), (*c, *d))))
+            });
+            count += crosses.count() as f64;
+        }
+        count
+    }
+}

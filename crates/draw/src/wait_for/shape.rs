@@ -1,0 +1,76 @@
+//! Points and boxes.
+
+/// A place on the paper.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+}
+
+impl Point {
+    pub(super) const ZERO: Self = Self { x: 0.0, y: 0.0 };
+
+    pub(super) fn plus(self, x: f64, y: f64) -> Self {
+        Self { x: self.x + x, y: self.y + y }
+    }
+
+    /// So far on the way to another.
+    pub(super) fn toward(self, other: Self, part: f64) -> Self {
+        Self { x: self.x + (other.x - self.x) * part, y: self.y + (other.y - self.y) * part }
+    }
+
+    pub(super) fn distance(self, other: Self) -> f64 {
+        (self.x - other.x).hypot(self.y - other.y)
+    }
+}
+
+/// A box around its middle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Frame {
+    pub(super) middle: Point,
+    /// Half of its width.
+    pub(super) wide: f64,
+    /// Half of its height.
+    pub(super) high: f64,
+}
+
+impl Frame {
+    pub(super) fn has(&self, point: Point, margin: f64) -> bool {
+        (point.x - self.middle.x).abs() < self.wide + margin && (point.y - self.middle.y).abs() < self.high + margin
+    }
+
+    /// Whether two come closer to each other than this, sideways and upwards.
+    pub(super) fn is_near(&self, other: &Self, (sideways, upwards): (f64, f64)) -> bool {
+        let (x, y) = ((self.middle.x - other.middle.x).abs(), (self.middle.y - other.middle.y).abs());
+        x < self.wide + other.wide + sideways && y < self.high + other.high + upwards
+    }
+
+    pub(super) fn at(self, middle: Point) -> Self {
+        Self { middle, ..self }
+    }
+}
+
+/// What some boxes cover: the upper left corner and the lower right one.
+pub(super) fn extent<'a>(frames: impl Iterator<Item = &'a Frame>) -> (Point, Point) {
+    let (mut low, mut high) = (Point::ZERO, Point::ZERO);
+    for (place, frame) in frames.enumerate() {
+        let (from, to) = (frame.middle.plus(-frame.wide, -frame.high), frame.middle.plus(frame.wide, frame.high));
+        let is_first = place == 0;
+        low = Point {
+            x: if is_first { from.x } else { low.x.min(from.x) },
+            y: if is_first { from.y } else { low.y.min(from.y) },
+        };
+        high = Point {
+            x: if is_first { to.x } else { high.x.max(to.x) },
+            y: if is_first { to.y } else { high.y.max(to.y) },
+        };
+    }
+    (low, high)
+}
+
+/// Whether two lines cross.
+pub(super) fn cross((a, b): (Point, Point), (c, d): (Point, Point)) -> bool {
+    let side =
+        |from: Point, to: Point, of: Point| (to.x - from.x) * (of.y - from.y) - (to.y - from.y) * (of.x - from.x);
+    side(a, b, c) * side(a, b, d) < 0.0 && side(c, d, a) * side(c, d, b) < 0.0
+}
