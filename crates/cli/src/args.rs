@@ -15,6 +15,7 @@ mod record;
 mod run;
 mod shrink;
 mod voting_risk;
+mod wait_for;
 
 pub(crate) use bank::BankArgs;
 pub(crate) use berkeley::BerkeleyArgs;
@@ -31,6 +32,7 @@ pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shrink::ShrinkArgs;
 pub(crate) use voting_risk::{ByArg, SimulateArg, VotingRiskArgs};
+pub(crate) use wait_for::WaitForArgs;
 
 use crate::bench::Contender;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -82,6 +84,8 @@ pub(crate) enum Verb {
     Bank(BankArgs),
     /// Tell how likely voting lets two in because voters forgot, by the formula and by simulation.
     VotingRisk(VotingRiskArgs),
+    /// Search a wait-for graph for deadlocks, explain them, choose a victim, and draw it.
+    WaitFor(WaitForArgs),
     /// Let every node of a recorded run take its inputs again, and compare what it does.
     Replay(ReplayArgs),
     /// Read a journal: as text, in figures, or to ask what happened before what.

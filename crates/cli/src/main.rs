@@ -63,6 +63,7 @@ fn run(cli: Cli) -> anyhow::Result<Verdict> {
         Some(Verb::Compare(args)) => commands::compare::run(&args),
         Some(Verb::Bank(args)) => commands::bank::run(&args),
         Some(Verb::VotingRisk(args)) => commands::voting_risk::run(&args),
+        Some(Verb::WaitFor(args)) => commands::wait_for::run(&args),
         Some(Verb::Replay(args)) => commands::replay::run(&args),
         Some(Verb::Trace(args)) => commands::trace::run(&args),
         Some(Verb::Draw(args)) => commands::draw::run(&args),

@@ -107,7 +107,7 @@ fn algorithms() -> Vec<Piece> {
 
 /// What else there is to see.
 fn scenes() -> Vec<Piece> {
-    let scenes: [(_, _, _, &[&str]); 5] = [
+    let scenes: [(_, _, _, &[&str]); 7] = [
         (
             "reliable-links",
             "A cut and a crash",
@@ -209,6 +209,19 @@ fn scenes() -> Vec<Piece> {
                 "--random-faults",
                 "crash=3,cut=2,pause=2",
             ],
+        ),
+        (
+            "wait-for-cycle",
+            "A deadlock of two",
+            "Each holds what the other one wants. A third is stuck behind them, a fourth has all that it needs, and the \
+             cross says who is to give up.",
+            &["wait-for", "--example", "printer-and-scanner"],
+        ),
+        (
+            "wait-for-knot",
+            "A knot",
+            "Each would be content with one of several, as the arcs say, but all of those are in the knot. P6 goes on, because P7 does.",
+            &["wait-for", "--example", "knot"],
         ),
     ];
     let piece = |(file, title, text, words): (&str, &str, &str, &[&str])| Piece {

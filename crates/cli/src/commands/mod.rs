@@ -21,3 +21,4 @@ pub(crate) mod sim;
 pub(crate) mod sweep;
 pub(crate) mod trace;
 pub(crate) mod voting_risk;
+pub(crate) mod wait_for;

@@ -40,7 +40,16 @@ impl FigurePlan {
 
     /// Writes it where it is wanted, whole or not at all.
     pub(crate) fn write(&self, figure: &Figure, is_quiet: bool) -> anyhow::Result<()> {
-        let svg = figure.svg(self.theme)?;
+        self.write_svg(&figure.svg(self.theme)?, is_quiet)
+    }
+
+    /// Whether it is light or dark.
+    pub(crate) fn theme(&self) -> Theme {
+        self.theme
+    }
+
+    /// Writes any picture where it is wanted, whole or not at all.
+    pub(crate) fn write_svg(&self, svg: &str, is_quiet: bool) -> anyhow::Result<()> {
         let Some(path) = &self.path else {
             let mut out = output();
             out.write_all(svg.as_bytes())?;

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
 
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 17] = [
     "demo",
     "list",
     "explain",
@@ -24,6 +24,7 @@ const VERBS: [&str; 16] = [
     "shrink",
     "bank",
     "voting-risk",
+    "wait-for",
 ];
 
 /// Those whose examples take more than a moment, or other machines.

@@ -1,6 +1,7 @@
 //! What stands together: a deadlock with those behind it, or what hangs together otherwise; and where each such cluster goes on the page.
 
 use super::order::{circle, knot};
+use super::radial::Room;
 use super::shape::{Frame, Point, extent};
 use super::{Diagram, Mark, layers, radial};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -24,7 +25,8 @@ pub(super) fn arrange(diagram: &Diagram, sizes: &[Frame]) -> Vec<Frame> {
         deadlocks(diagram).iter().map(|members| circle(members, &marked)).filter(|core| !core.is_empty()).collect();
     let mut left: BTreeSet<usize> = (0..count).collect();
     for (core, children) in grown(std::mem::take(&mut cores), &edges) {
-        clusters.push(take(radial::place(&core, &children, &frame), &mut left));
+        let room = room(&core, &edges);
+        clusters.push(take(radial::place(&core, &children, room, &frame), &mut left));
     }
     while let Some(first) = left.first().copied() {
         let members = connected(first, &edges, &left);
@@ -33,7 +35,9 @@ pub(super) fn arrange(diagram: &Diagram, sizes: &[Frame]) -> Vec<Frame> {
             layers::place(&members, &within(&edges, &members), &frame)
         } else {
             let grown = grown(vec![circle(&round, &edges)], &within(&edges, &members));
-            grown.into_iter().flat_map(|(core, children)| radial::place(&core, &children, &frame)).collect()
+            let place =
+                |(core, children): (Vec<usize>, Children)| radial::place(&core, &children, room(&core, &edges), &frame);
+            grown.into_iter().flat_map(place).collect()
         };
         clusters.push(take(placed, &mut left));
         // Whatever could not be placed stands alone.
@@ -58,6 +62,12 @@ fn deadlocks(diagram: &Diagram) -> Vec<Vec<usize>> {
 /// Takes those who have a place out of those who are left.
 fn take(placed: Vec<(usize, Point)>, left: &mut BTreeSet<usize>) -> Vec<(usize, Point)> {
     placed.into_iter().filter(|(node, _)| left.remove(node)).collect()
+}
+
+/// Whether arrows run across a circle: there are more than it takes to close it.
+fn room(core: &[usize], edges: &[(usize, usize)]) -> Room {
+    let inside: BTreeSet<_> = within(edges, core).into_iter().collect();
+    if inside.len() > core.len() { Room::Across } else { Room::Round }
 }
 
 type Children = BTreeMap<usize, Vec<usize>>;

@@ -28,16 +28,11 @@ impl Curve {
         curve
     }
 
-    /// From a box back to itself.
+    /// From a box back to itself, below it.
     pub(super) fn around(own: &Frame) -> Self {
-        let (x, y) = (own.middle.x + own.wide * 0.45, own.middle.y);
-        let (wide, high) = (own.wide * 0.55 + 42.0, own.high + 52.0);
-        let corners = vec![
-            Point { x: x - 4.0, y },
-            Point { x: x - 4.0, y: y - high },
-            Point { x: x + wide, y: y - high },
-            Point { x: own.middle.x + own.wide * 0.4, y: y + 2.0 },
-        ];
+        let (half, low) = (own.wide * 0.4, own.high + 58.0);
+        let at = |x: f64, y: f64| own.middle.plus(x, y);
+        let corners = vec![at(-half, 0.0), at(-half - 26.0, low), at(half + 26.0, low), at(half, 0.0)];
         let mut curve = Self { corners, from: 0.0, to: 1.0 };
         curve.from = curve.leaves(own, TAIL);
         curve.to = curve.enters(own, TIP);

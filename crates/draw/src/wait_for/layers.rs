@@ -20,7 +20,8 @@ pub(super) fn place(nodes: &[usize], edges: &[(usize, usize)], frame: &dyn Fn(us
     for sweep in 0..SWEEPS {
         let from_below = sweep % 2 == 1;
         let order: Vec<usize> = if from_below { (0..rows.len()).rev().collect() } else { (0..rows.len()).collect() };
-        for row in order.into_iter().filter_map(|row| rows.get_mut(row)) {
+        for place in order {
+            let Some(row) = rows.get_mut(place) else { continue };
             let pulled: BTreeMap<usize, f64> = row.iter().map(|node| (*node, pull(*node, edges, &at))).collect();
             let wanted = |node: usize| pulled.get(&node).copied().unwrap_or_default();
             row.sort_by(|one, other| wanted(*one).total_cmp(&wanted(*other)).then(one.cmp(other)));

@@ -17,6 +17,8 @@ pub(super) const MARGIN: f64 = 28.0;
 const LEAST: f64 = 420.0;
 /// How wide the head alone may make it.
 const HEAD: f64 = 760.0;
+/// The widest angle that an arc spans from one arrow to the next.
+const WIDE: f64 = 2.55;
 
 pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
     let sizes: Vec<Frame> = diagram.nodes.iter().map(nodes::frame).collect();
@@ -156,11 +158,15 @@ fn arc(middle: Point, mut points: Vec<Point>) -> String {
         if gap <= 0.0 { gap + std::f64::consts::TAU } else { gap }
     });
     let widest = gaps.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(place, _)| place);
-    points.rotate_left((widest + 1) % points.len().max(1));
+    let first = (widest + 1) % points.len().max(1);
+    points.rotate_left(first);
     let mut path = String::new();
+    // Arrows that lead in opposite directions have no arc between them; their dashes say enough.
+    let is_wide = |one: &Point, other: &Point| (angle(other) - angle(one)).rem_euclid(std::f64::consts::TAU) > WIDE;
     let mut before: Option<Point> = None;
     for point in points {
         let _ = match before {
+            Some(last) if is_wide(&last, &point) => write!(path, "M{} {}", Number(point.x), Number(point.y)),
             None => write!(path, "M{} {}", Number(point.x), Number(point.y)),
             Some(last) => {
                 let half = last.toward(point, 0.5);

@@ -15,6 +15,15 @@ const RING: f64 = 82.0;
 /// How far apart the branches at one box are at most.
 const SPREAD: f64 = 0.9;
 
+/// Where the arrows of the circle run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Room {
+    /// From each to the next.
+    Round,
+    /// Across it too, where they need some room.
+    Across,
+}
+
 /// A branch: a node, the middle of its sector, and the sector's width.
 struct Branch {
     node: usize,
@@ -26,11 +35,16 @@ struct Branch {
 pub(super) fn place(
     core: &[usize],
     children: &BTreeMap<usize, Vec<usize>>,
+    room: Room,
     frame: &dyn Fn(usize) -> Frame,
 ) -> Vec<(usize, Point)> {
     let mut ring = sectors(core, children);
     let mut placed: Vec<(usize, Frame)> = Vec::new();
-    let mut radius: f64 = if core.len() == 1 { 0.0 } else { 44.0 };
+    let mut radius: f64 = match (core.len(), room) {
+        (1, _) => 0.0,
+        (_, Room::Round) => 44.0,
+        (_, Room::Across) => 92.0,
+    };
     let mut is_core = true;
     while !ring.is_empty() {
         let apart = if is_core { APART } else { RING_APART };

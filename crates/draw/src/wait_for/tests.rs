@@ -1,1 +1,134 @@
+//! Where boxes and arrows are: apart, the same every time, and past each other.
 
+use super::cluster::arrange;
+use super::nodes::frame;
+use super::route::curves;
+use super::shape::Frame;
+use super::{Diagram, Edge, Kind, Link, MOST_NODES, Mark, Node, NotDrawn};
+use crate::style::Theme;
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+
+fn node(name: &str, mark: Mark) -> Node {
+    Node { name: name.into(), kind: Kind::Process, mark, is_victim: false, hover: String::new() }
+}
+
+fn diagram(marks: &[Mark], edges: &[(usize, usize, bool)]) -> Diagram {
+    let nodes = marks.iter().enumerate().map(|(place, mark)| node(&format!("P{place}"), *mark)).collect();
+    let edge = |(from, to, is_marked): &(usize, usize, bool)| Edge {
+        from: *from,
+        to: *to,
+        link: Link::All,
+        is_marked: *is_marked,
+    };
+    Diagram { title: "T".into(), subtitle: String::new(), nodes, edges: edges.iter().map(edge).collect() }
+}
+
+fn frames(diagram: &Diagram) -> Vec<Frame> {
+    let sizes: Vec<Frame> = diagram.nodes.iter().map(frame).collect();
+    arrange(diagram, &sizes)
+}
+
+#[test]
+fn opposite_arrows_run_apart() {
+    let pair = diagram(&[Mark::Deadlock(0); 2], &[(0, 1, true), (1, 0, true)]);
+    let curves = curves(&pair, &frames(&pair));
+    let half = |place: usize| curves[place].as_ref().expect("a curve").points(2)[1];
+    assert!(half(0).distance(half(1)) > 20.0, "{:?} and {:?}", half(0), half(1));
+}
+
+#[test]
+fn an_arrow_runs_past_the_box_in_between() {
+    // In a row of four, the first one also waits for the last.
+    let row = diagram(
+        &[Mark::Waits, Mark::Waits, Mark::Waits, Mark::Free],
+        &[(0, 1, false), (1, 2, false), (2, 3, false), (0, 3, false)],
+    );
+    let frames = frames(&row);
+    let curves = curves(&row, &frames);
+    let long = curves[3].as_ref().expect("a curve").points(40);
+    for between in &frames[1..3] {
+        assert!(long.iter().all(|point| !between.has(*point, 0.0)), "{between:?} is in the way of {long:?}");
+    }
+}
+
+#[test]
+fn the_members_of_a_cycle_stand_in_its_order() {
+    // Numbered so that the cycle is 0, 3, 1, 4, 2.
+    let cycle =
+        diagram(&[Mark::Deadlock(0); 5], &[(0, 3, true), (3, 1, true), (1, 4, true), (4, 2, true), (2, 0, true)]);
+    let frames = frames(&cycle);
+    let distance = |one: usize, other: usize| frames[one].middle.distance(frames[other].middle);
+    for edge in &cycle.edges {
+        let nearer = (0..5)
+            .filter(|other| *other != edge.from && distance(edge.from, *other) < distance(edge.from, edge.to) - 1.0);
+        assert!(nearer.count() <= 1, "{edge:?} does not lead to a neighbour");
+    }
+}
+
+#[test]
+fn an_arrow_to_itself_leaves_its_box_and_one_to_nobody_is_left_out() {
+    let alone = diagram(&[Mark::Deadlock(0)], &[(0, 0, true), (0, 7, false), (9, 0, false)]);
+    let curves = curves(&alone, &frames(&alone));
+    let frame = frames(&alone)[0];
+    let lowest = curves[0].as_ref().expect("a curve").points(20).iter().map(|point| point.y).fold(0.0, f64::max);
+    assert!(lowest > frame.middle.y + frame.high + 15.0);
+    assert_eq!((&curves[1], &curves[2]), (&None, &None));
+    assert_eq!(alone.svg(Theme::Light).expect("a picture").matches("<g class=\"arrow").count(), 1);
+}
+
+#[test]
+fn a_thicket_is_refused_in_a_sentence() {
+    let thicket = diagram(&[Mark::Free; MOST_NODES + 1], &[]);
+    let refused = thicket.svg(Theme::Auto).expect_err("too many");
+    assert_eq!(refused, NotDrawn::TooLarge { nodes: MOST_NODES + 1, edges: 0 });
+    assert!(refused.to_string().ends_with("or read the report."), "{refused}");
+    assert!(diagram(&[Mark::Free; MOST_NODES], &[]).svg(Theme::Auto).is_ok());
+}
+
+/// Graphs of up to thirty, with marks that need not make sense.
+fn graphs() -> impl Strategy<Value = Diagram> {
+    let mark = prop_oneof![
+        2 => (0..3usize).prop_map(Mark::Deadlock),
+        2 => Just(Mark::Behind),
+        1 => Just(Mark::Waits),
+        1 => Just(Mark::Free),
+    ];
+    let node = (mark, any::<bool>(), "[A-Za-z0-9]{1,14}");
+    (vec(node, 1..31), vec((0..31usize, 0..31usize, any::<bool>()), 0..40)).prop_map(|(nodes, edges)| {
+        let marks: Vec<Mark> = nodes.iter().map(|(mark, _, _)| *mark).collect();
+        let mut diagram = diagram(&marks, &edges);
+        for (node, (_, is_resource, name)) in diagram.nodes.iter_mut().zip(nodes) {
+            node.name = name;
+            node.kind = if is_resource { Kind::Resource(Some(2)) } else { Kind::Process };
+        }
+        diagram
+    })
+}
+
+proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn no_two_boxes_touch(diagram in graphs()) {
+        let frames = frames(&diagram);
+        for (place, one) in frames.iter().enumerate() {
+            for other in &frames[..place] {
+                assert!(!one.is_near(other, (8.0, 8.0)), "{one:?} and {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_box_and_every_arrow_is_drawn_once_and_always_the_same_way(diagram in graphs()) {
+        let svg = diagram.svg(Theme::Dark).expect("a picture");
+        let there = diagram.edges.iter().filter(|edge| edge.from.max(edge.to) < diagram.nodes.len());
+        assert_eq!(svg.matches("<g class=\"node ").count(), diagram.nodes.len());
+        assert_eq!(svg.matches("<g class=\"arrow").count(), there.clone().count());
+        assert_eq!(svg.matches("<g class=\"arrow marked\"").count(), there.filter(|edge| edge.is_marked).count());
+        let marked = diagram.nodes.iter().filter(|node| matches!(node.mark, Mark::Deadlock(_))).count();
+        assert_eq!(svg.matches("<g class=\"node in-deadlock\"").count(), marked);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+        assert_eq!(diagram.svg(Theme::Dark).expect("a picture"), svg);
+    }
+}

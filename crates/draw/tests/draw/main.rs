@@ -10,3 +10,4 @@ mod shiviz;
 mod svg;
 mod terminal;
 mod views;
+mod wait_for;
