@@ -40,4 +40,5 @@ mod shrink;
 mod views;
 mod violations;
 mod voting_risk;
+mod wait_for;
 mod xml;

@@ -1,0 +1,198 @@
+//! Wait-for graphs as users meet them: reports, victims, mistakes, pictures, and the page.
+
+use crate::draw::picture;
+use crate::run::{quorate, run, run_in};
+use expect_test::expect;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The output for a text, as it comes in by standard input.
+fn piped(text: &[u8], words: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = quorate(Path::new("."));
+    command.arg("wait-for").arg("-").args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // Whoever refuses a text need not read all of it.
+    let _ = child.stdin.take().unwrap().write_all(text);
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_cycle_of_two() {
+    expect![[r#"
+        deadlock: a cycle of 2
+          P1 waits for scanner, which P2 holds
+          P2 waits for printer, which P1 holds
+        stuck behind it: P3 (waits for printer, which P1 holds and P2 wanted first)
+        free: P4
+
+        victim by fewest-locks: P2
+          holds the fewest locks: 1, as all do, and is the last by name
+          gives up, and lets go of scanner
+        then these go on: P1, P3
+        a new search finds nobody stuck
+    "#]]
+    .assert_eq(&run("wait-for --example printer-and-scanner").ok(1));
+}
+
+#[test]
+fn a_cycle_that_is_no_deadlock() {
+    expect![[r#"
+        no deadlock: everyone goes on sooner or later
+        waiting, but will go on: P1 (waits for P2 or P4), P2 (waits for P3), P3 (waits for P1), P5 (waits for P2 and P3)
+        free: P4
+    "#]]
+    .assert_eq(&run("wait-for --example or-cycle").ok(0));
+}
+
+#[test]
+fn a_knot() {
+    expect![[r#"
+        deadlock: a knot of 4
+          P1 waits for P2 or P3
+          P2 waits for P3 or P4
+          P3 waits for P4
+          P4 waits for P1 or P2
+        stuck behind it: P5 (waits for P1 or P3)
+        waiting, but will go on: P6 (waits for P1 or P7)
+        free: P7
+
+        victim by fewest-locks: P4
+          holds no locks, as all do, and is the last by name
+          gives up, and lets go of all that others wait for
+        then these go on: P1, P2, P3, P5
+        a new search finds nobody stuck
+    "#]]
+    .assert_eq(&run("wait-for --example knot").ok(1));
+}
+
+#[test]
+fn a_semaphore_whose_cycle_is_no_deadlock() {
+    expect![[r#"
+        no deadlock: everyone goes on sooner or later
+        waiting, but will go on: Auditor (waits for a permit of pool, which Reader and Writer hold), Writer (waits for table:employees;row:15, which Auditor holds)
+        free: Reader
+    "#]]
+    .assert_eq(&run("wait-for --example semaphore").ok(0));
+}
+
+#[test]
+fn several_deadlocks_get_a_victim_each() {
+    let text = b"P1 -> P2\nP2 -> P1\nP3 -> P1, P4\nP4 -> P3\nQ1 -> Q2\nQ2 -> Q1\n";
+    let (code, told, complaint) = piped(text, &[]);
+    assert_eq!((code, complaint.as_str()), (Some(1), ""));
+    assert_eq!(told.matches("deadlock: a cycle of 2").count(), 2, "{told}");
+    assert!(
+        told.contains("a new search finds one more deadlock\n\nsearched again\nvictim by fewest-locks: P4"),
+        "{told}"
+    );
+    assert!(told.ends_with("a new search finds nobody stuck\n"), "{told}");
+}
+
+#[test]
+fn victims_follow_the_policy_and_what_it_needs_must_be_there() {
+    let line = "wait-for --example printer-and-scanner";
+    let victim =
+        |policy: &str| run(&format!("{line} --victim {policy} --json")).json(1)["rounds"][0]["victims"][0].clone();
+    assert_eq!((&victim("youngest")["who"], &victim("youngest")["why"]), (&"P2".into(), &"began last, at 30".into()));
+    assert_eq!(victim("lowest-priority")["who"], "P1");
+    assert_eq!(
+        run("wait-for --example knot --victim youngest").complaint(),
+        "error: The victim cannot be chosen by 'youngest': nobody says when P1 began. Add a line such as 'P1 began 12'.\n"
+    );
+}
+
+#[test]
+fn programs_get_the_same_as_people() {
+    let report = run("wait-for --example printer-and-scanner --json").json(1);
+    assert_eq!(report["deadlocks"][0]["shape"], "cycle");
+    let first = &report["deadlocks"][0]["waits"][0];
+    assert_eq!(
+        *first,
+        serde_json::json!({"who": "P1", "for": {"all": ["P2"]}, "resource": "scanner", "held_by": ["P2"]})
+    );
+    assert_eq!(report["free"], serde_json::json!(["P4"]));
+    assert_eq!(report["policy"], "fewest-locks");
+    let round = &report["rounds"][0];
+    assert_eq!((&round["freed"], &round["left"]), (&serde_json::json!(["P1", "P3"]), &0.into()));
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    let complaint = |text: &[u8]| {
+        let (code, told, complaint) = piped(text, &[]);
+        assert_eq!((code, told.as_str()), (Some(2), ""));
+        complaint
+    };
+    assert_eq!(
+        complaint(b"P1 -> P2\nP1 hodls printer\n"),
+        "error: Standard input: line 2, column 4: found 'hodls', expected '->', 'waits for', 'holds', 'wants', 'has' or 'began'. \
+         Did you mean 'holds'?\n"
+    );
+    assert_eq!(complaint(b"P1 \xff"), "error: Standard input: line 1: this is not text in UTF-8.\n");
+    let long = complaint(&vec![b' '; 3 << 20]);
+    assert_eq!(long, "error: Standard input: this is too long to be read: at most 1048576 bytes are.\n");
+    let nowhere = run("wait-for nowhere.txt").complaint();
+    assert!(nowhere.starts_with("error: The graph nowhere.txt could not be read: "), "{nowhere}");
+    assert_eq!(run("wait-for").code, Some(2));
+    assert_eq!(
+        run("wait-for --example knot --theme dark").complaint(),
+        "error: --theme says how a picture in SVG looks: add --svg FILE.\n"
+    );
+}
+
+#[test]
+fn nothing_at_all_is_no_deadlock_and_a_slip_is_noted() {
+    assert_eq!(piped(b"", &[]).1, "no deadlock: everyone goes on sooner or later\n");
+    let (code, told, _) = piped(b"P1 holds printer\nP2 wants pritner\n", &[]);
+    assert_eq!(code, Some(0));
+    assert!(told.starts_with("note: Nobody holds pritner. Did you mean 'printer'?\n"), "{told}");
+}
+
+#[test]
+fn the_picture_marks_what_the_report_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run_in(folder.path(), "wait-for --example philosophers --svg table.svg").ok(1);
+    assert!(told.contains("deadlock: a cycle of 5") && told.ends_with("  picture: table.svg\n"), "{told}");
+    let svg = fs::read_to_string(folder.path().join("table.svg")).unwrap();
+    picture(&svg);
+    // Five philosophers and five forks, each with one arrow to the next.
+    assert_eq!(svg.matches("<g class=\"node in-deadlock\"").count(), 10);
+    assert_eq!((svg.matches("<g class=\"arrow marked\"").count(), svg.matches("<g class=\"arrow\"").count()), (10, 0));
+    let (_, out, _) = piped(b"P1 -> P2\nP2 -> P1\nP3 -> P1\n", &["--svg", "-", "--theme", "dark"]);
+    picture(&out);
+    assert!(out.contains(">Deadlock: a cycle of 2<") && out.contains("node behind"), "{out}");
+}
+
+#[test]
+fn a_thicket_is_reported_but_not_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = (0..200).map(|who| format!("P{who} -> P{}\n", (who + 1) % 200)).collect();
+    fs::write(folder.path().join("thicket"), text).unwrap();
+    let ended = run_in(folder.path(), "wait-for thicket --svg thicket.svg");
+    assert!(ended.out.starts_with("deadlock: a cycle of 200\n"), "{}", ended.out);
+    assert!(ended.refusal().starts_with("error: 200 processes and resources with 200 arrows are too many"));
+    assert!(!folder.path().join("thicket.svg").exists());
+}
+
+/// The page shows what is printed, and its commands work.
+#[test]
+fn the_page_on_deadlocks_is_current() {
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/deadlocks.md")).unwrap();
+    let printed = run("wait-for --example printer-and-scanner").ok(1);
+    assert!(page.contains(&format!("```text\n{printed}```")), "the page does not show:\n{printed}");
+    let folder = tempfile::tempdir().unwrap();
+    let graphs = fs::canonicalize(Path::new(ROOT).join("docs/wait-for")).unwrap();
+    let commands: Vec<_> = page.lines().filter(|line| line.starts_with("quorate wait-for ")).collect();
+    assert!(commands.len() >= 3, "{commands:?}");
+    for line in commands {
+        let here = line.replace("docs/wait-for", &graphs.to_string_lossy());
+        let ended = run_in(folder.path(), &here);
+        assert!(matches!(ended.code, Some(0 | 1)) && ended.err.is_empty(), "{line}: {ended:?}");
+    }
+}
