@@ -137,7 +137,7 @@ impl fmt::Display for What {
                 "{name} is a resource (line {line}), which waits for nobody and holds nothing; who needs it is said with 'wants \
                  {name}'."
             ),
-            Self::Twice { said, line } => write!(f, "line {line} says already that {said}."),
+            Self::Twice { said, line } => write!(f, "line {line} says already {said}."),
             Self::TooManyHolders { name, permits, holders } => {
                 let s = if *permits == 1 { "" } else { "s" };
                 write!(f, "{name} has {permits} permit{s}, and {holders} hold it.")

@@ -192,7 +192,7 @@ impl Reader {
         self.role(&who, column, Role::Process)?;
         for (name, column) in on {
             self.role(&name, column, Role::Resource)?;
-            self.once(format!("{who} {verb} {name}"), column)?;
+            self.once(format!("that {who} {verb} {name}"), column)?;
             let resource = self.situation.resources.entry(name).or_default();
             let list = if verb == "holds" { &mut resource.holders } else { &mut resource.queue };
             list.push(who.clone());
