@@ -21,10 +21,10 @@ pub(super) fn arrange(diagram: &Diagram, sizes: &[Frame]) -> Vec<Frame> {
     let (edges, marked) = (pairs(true), pairs(false));
     let frame = |node: usize| sizes.get(node).copied().unwrap_or(Frame { middle: Point::ZERO, wide: 0.0, high: 0.0 });
     let mut clusters = Vec::new();
-    let mut cores: Vec<Vec<usize>> =
+    let cores: Vec<Vec<usize>> =
         deadlocks(diagram).iter().map(|members| circle(members, &marked)).filter(|core| !core.is_empty()).collect();
     let mut left: BTreeSet<usize> = (0..count).collect();
-    for (core, children) in grown(std::mem::take(&mut cores), &edges) {
+    for (core, children) in grown(cores, &edges) {
         let room = room(&core, &edges);
         clusters.push(take(radial::place(&core, &children, room, &frame), &mut left));
     }
@@ -120,12 +120,15 @@ fn within(edges: &[(usize, usize)], members: &[usize]) -> Vec<(usize, usize)> {
     edges.iter().copied().filter(|(from, to)| members.contains(from) && members.contains(to)).collect()
 }
 
+/// The boxes of a cluster.
+type Boxes = Vec<(usize, Frame)>;
+
 /// Puts clusters side by side like words, in lines that make the page as wide as it should be.
 fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[Frame]) -> Vec<Frame> {
-    let boxes = |cluster: &[(usize, Point)]| -> Vec<(usize, Frame)> {
+    let boxes = |cluster: &[(usize, Point)]| -> Boxes {
         cluster.iter().filter_map(|(node, at)| Some((*node, sizes.get(*node)?.at(*at)))).collect()
     };
-    let clusters: Vec<Vec<(usize, Frame)>> = clusters.iter().map(|cluster| boxes(cluster)).collect();
+    let clusters: Vec<Boxes> = clusters.iter().map(|cluster| boxes(cluster)).collect();
     let size = |cluster: &[(usize, Frame)]| {
         let (low, high) = extent(cluster.iter().map(|(_, frame)| frame));
         (low, high.x - low.x, high.y - low.y)
@@ -134,7 +137,7 @@ fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[Frame]) -> Vec<Frame> {
         clusters.iter().map(|cluster| size(cluster)).map(|(_, wide, high)| (wide + APART) * (high + APART)).sum();
     let widest = clusters.iter().map(|cluster| size(cluster).1).fold(0.0, f64::max);
     let limit = widest.max((area * PAGE).sqrt());
-    let mut lines: Vec<(f64, Vec<&Vec<(usize, Frame)>>)> = Vec::new();
+    let mut lines: Vec<(f64, Vec<&Boxes>)> = Vec::new();
     for cluster in &clusters {
         let wide = size(cluster).1;
         match lines.last_mut() {

@@ -114,8 +114,7 @@ impl Obstacles<'_> {
             if other.edge == (edge.from, edge.to) && (other.bend - bend).abs() < 0.05 {
                 count += 100.0;
             }
-            let pairs = points.windows(2).step_by(1);
-            let crosses = pairs.filter(|pair| {
+            let crosses = points.windows(2).filter(|pair| {
                 let [a, b] = pair else { return false };
                 other.points.windows(2).any(|pair| matches!(pair, [c, d] if cross((*a, *b), (*c, *d))))
             });
