@@ -42,6 +42,7 @@ pub(super) fn place(
     let mut placed: Vec<(usize, Frame)> = Vec::new();
     let mut radius: f64 = match (core.len(), room) {
         (1, _) => 0.0,
+        (2, _) => 66.0,
         (_, Room::Round) => 44.0,
         (_, Room::Across) => 92.0,
     };
