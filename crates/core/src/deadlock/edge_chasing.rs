@@ -14,8 +14,9 @@
 //! ```
 //!
 //! Cost: one look takes at most one probe for each wait of one site's process for another's: a process passes a look on once. For a deadlock of m processes
-//! on n sites books write at most m(n−1)/2. That holds where each waits for one other and n is 3 or more, and where there is one process a site and no two wait
-//! for each other; two processes on two sites that wait for each other take two probes, and the book says one. Probes within a site are no messages.
+//! on n sites books write at most m(n−1)/2. That holds where each waits for one other and n is 3 or more, and where there is one process a site, no two wait
+//! for each other, and nobody in it waits for one who is not: that one is sent a probe too. Else it may be more, and twice as many where everyone waits for
+//! everyone: two processes on two sites that wait for each other take two probes, and the book says one. Probes within a site are no messages.
 //!
 //! Assumes: links keep the order of messages, so that a probe arrives after the request that it follows; every message arrives; no node dies.
 //!

@@ -3,9 +3,11 @@
 use crate::deadlock::drill::{ask, asking, node, process, wait};
 use crate::deadlock::edge_chasing::{Message, Probe};
 use crate::deadlock::requests::Message as Letter;
-use crate::deadlock::{EdgeChasing, Need, Plan, Spell, Wait};
+use crate::deadlock::{Agent, Command, EdgeChasing, Need, Plan, Spell, Wait};
 use crate::time::Duration;
 use expect_test::{Expect, expect};
+use std::collections::BTreeSet;
+use std::vec::Vec;
 
 #[track_caller]
 fn check(sites: usize, script: &str, expected: Expect) {
@@ -256,6 +258,94 @@ fn ec_4_who_waits_anew_passes_the_same_look_on_again() {
             2 hears probe from 3: EC-2 P2 waits for P4; probe → 4
         "#]],
     );
+}
+
+/// Everyone waits as it is told here. Then one after the other has a look: who, how many probes that took, and whether it found anything.
+fn looks(plan: &Plan, needs: &[(Agent, Vec<Agent>)]) -> Vec<(Agent, usize, bool)> {
+    let mut stage = asking(plan, EdgeChasing::new);
+    let waiting: Vec<_> = needs.iter().filter(|(_, on)| !on.is_empty()).collect();
+    for (who, on) in &waiting {
+        stage.command(who.site, Command::Ask { process: who.number, need: Need::All(on.clone()) });
+    }
+    stage.rehearse("rest");
+    let mut looked = Vec::new();
+    for (who, _) in waiting {
+        stage.trace.clear();
+        stage.command(who.site, Command::Look { process: who.number });
+        stage.rehearse("rest");
+        looked.push((*who, stage.trace.matches("probe → ").count(), stage.trace.contains("DEADLOCK")));
+    }
+    looked
+}
+
+/// All who can be reached from one.
+fn reached(who: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent> {
+    let mut reached = BTreeSet::new();
+    let mut next = [who].to_vec();
+    while let Some(at) = next.pop() {
+        let on = needs.iter().filter(|(waits, _)| *waits == at).flat_map(|(_, on)| on);
+        next.extend(on.copied().filter(|on| reached.insert(*on)));
+    }
+    reached
+}
+
+/// Every graph of three, and some of four, one process a site. A look finds something exactly if there is a cycle, and takes no more probes than
+/// there are waits; no more than books write where no two wait for each other, if all whom it reaches are counted.
+#[test]
+fn a_look_costs_at_most_a_probe_a_wait() {
+    const EVERYONE_FOR_EVERYONE: u32 = 0b0111_1011_1101_1110;
+    let of_four = (0..1 << 16).step_by(53).chain([EVERYONE_FOR_EVERYONE]);
+    let graphs = (0..1_u32 << 9).map(|bits| (3, bits)).chain(of_four.map(|bits| (4, bits)));
+    let mut worst = 0;
+    for (sites, bits) in graphs {
+        let is_wait = |who: usize, on: usize| bits >> (who * sites + on) & 1 == 1;
+        if (0..sites).any(|who| is_wait(who, who)) {
+            continue;
+        }
+        let on = |who| (0..sites).filter(move |on| is_wait(who, *on)).map(|on| process(on + 1)).collect();
+        let needs: Vec<_> = (0..sites).map(|who| (process(who + 1), on(who))).collect();
+        let has_pair = (0..sites).any(|who| (0..sites).any(|on| is_wait(who, on) && is_wait(on, who)));
+        for (who, probes, has_found) in looks(&Plan::new(sites), &needs) {
+            let members = reached(who, &needs);
+            assert_eq!(has_found, members.contains(&who), "{who} in {needs:?}");
+            assert!(probes <= bits.count_ones() as usize, "{probes} probes of {who} in {needs:?}");
+            let is_within = 2 * probes <= members.len() * (members.len() - 1);
+            assert!(has_pair || !has_found || is_within, "{probes} probes of {who} in {needs:?}");
+            worst = worst.max(probes);
+        }
+    }
+    assert_eq!(worst, 12, "where everyone waits for everyone, twice as many as books write");
+}
+
+/// Every way in which each of five waits for one other, on three sites: within what books write, if the deadlock is on three.
+#[test]
+fn a_look_where_each_waits_for_one_costs_what_books_write() {
+    let plan = Plan::new(3).with_processes(5);
+    let all: Vec<_> = plan.all_processes().collect();
+    for code in 0..4_usize.pow(5) {
+        let choice = |who: usize| (who + 1 + code / 4_usize.pow(who as u32) % 4) % 5;
+        let needs: Vec<_> = (0..5).map(|who| (all[who], [all[choice(who)]].to_vec())).collect();
+        for (who, probes, has_found) in looks(&plan, &needs) {
+            let members = reached(who, &needs);
+            assert_eq!(has_found, members.contains(&who), "{who} in {needs:?}");
+            let sites: BTreeSet<_> = members.iter().map(|member| member.site).collect();
+            let is_within = 2 * probes <= members.len() * (sites.len() - 1);
+            assert!(!has_found || sites.len() < 3 || is_within, "{probes} probes of {who} in {needs:?}");
+        }
+    }
+}
+
+/// Where books are wrong: a pair, and one in a deadlock that waits for somebody who is in none.
+#[test]
+fn a_look_may_cost_more_than_books_write() {
+    let pair = [(process(1), [process(2)].to_vec()), (process(2), [process(1)].to_vec())];
+    assert_eq!(looks(&Plan::new(2), &pair)[0], (process(1), 2, true));
+    let ring = [
+        (process(1), [process(2), process(4)].to_vec()),
+        (process(2), [process(3)].to_vec()),
+        (process(3), [process(1)].to_vec()),
+    ];
+    assert_eq!(looks(&Plan::new(4), &ring)[0], (process(1), 4, true));
 }
 
 #[test]
