@@ -76,6 +76,7 @@ pub struct Central {
 #[derive(Debug)]
 struct Place {
     me: NodeId,
+    sites: usize,
     desk: NodeId,
     belief: Belief,
 }
@@ -201,7 +202,7 @@ impl Central {
     /// A site's part, whose detector makes this of what it sees.
     pub fn believing(me: NodeId, plan: &Plan, belief: Belief) -> Self {
         Self {
-            place: Fixed::new(Place { me, desk: plan.desk, belief }),
+            place: Fixed::new(Place { me, sites: plan.sites, desk: plan.desk, belief }),
             ledger: Ledger::default(),
             resolution: Resolution::new(me, plan),
             settled: BTreeMap::new(),
@@ -336,7 +337,7 @@ impl Central {
 
     fn take(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
-            Message::Waits(wait) if wait.who.site == from => {
+            Message::Waits(wait) if wait.who.site == from && self.knows(&wait.need) => {
                 self.hear(|waits| drop(waits.insert(wait.who, wait)), out);
             }
             Message::Eased(edge) if edge.who.site == from => {
@@ -364,6 +365,11 @@ impl Central {
                 out.note("CD-2", format_args!("ignores what {from} says of others"));
             }
         }
+    }
+
+    /// Whether all whom somebody waits for are at sites that there are.
+    fn knows(&self, need: &Need<Agent>) -> bool {
+        need.on().iter().all(|on| on.site.index() < self.place.sites)
     }
 
     fn run_errands(&mut self, errands: Vec<Errand>, out: &mut Effects<'_, Self>) {

@@ -17,7 +17,7 @@ impl Ledger {
         self.waits.insert(wait.who, wait);
     }
 
-    /// One of those that somebody waits for has let go. Tells whether it still waits for others.
+    /// One of those that somebody waits for has let go.
     pub(super) fn ease(&mut self, who: Agent, by: Agent) {
         if let Some(wait) = self.waits.get_mut(&who)
             && let Need::All(on) = &mut wait.need

@@ -16,9 +16,11 @@
 //! RS-7  to look again             → do so, if one still waits
 //! ```
 //!
-//! Why nothing is done about a phantom: nobody in a deadlock goes on until one of them gives up, and nobody gives up unless the desk says so. When it
-//! chooses a victim, nobody else has been chosen whose wait is not over, and no wait of this deadlock is: so it still is one, and stays one until
-//! the victim gives up.
+//! Why nothing is done about a phantom: nobody in a deadlock goes on until one of them gives up, and nobody gives up unless the desk says so. So what is
+//! found is a deadlock, unless one whom it names gave up before or since. When the desk chooses a victim, nobody else has been chosen whose wait is not
+//! over, and no wait that this report names is: so it is a deadlock, and stays one until the victim gives up.
+//!
+//! Assumes: nobody gives up unasked. The desk does not hear of one who does, and may have somebody else give up for what that one has broken already.
 
 use super::ledger::Ledger;
 use super::{Agent, Finding, Plan, Policy, Report, Spell};
@@ -102,6 +104,7 @@ pub(super) struct Resolution {
 #[derive(Debug)]
 struct Terms {
     me: NodeId,
+    sites: usize,
     desk: NodeId,
     policy: Option<Policy>,
 }
@@ -109,7 +112,7 @@ struct Terms {
 impl Resolution {
     pub(super) fn new(me: NodeId, plan: &Plan) -> Self {
         Self {
-            terms: Fixed::new(Terms { me, desk: plan.desk, policy: plan.victim }),
+            terms: Fixed::new(Terms { me, sites: plan.sites, desk: plan.desk, policy: plan.victim }),
             doomed: BTreeMap::new(),
             queue: VecDeque::new(),
             current: None,
@@ -146,7 +149,7 @@ impl Resolution {
         let mut errands = Vec::new();
         let (at_desk, of_desk) = (self.terms.me == self.terms.desk, from == self.terms.desk);
         let is_for_us = match &ruling {
-            Ruling::Found(report) => at_desk && report.by.site == from,
+            Ruling::Found(report) => at_desk && report.by.site == from && self.knows(report),
             Ruling::Yielded { who, .. } => at_desk && who.site == from,
             Ruling::Doom(_) | Ruling::Again { .. } => of_desk,
         };
@@ -154,6 +157,11 @@ impl Resolution {
             self.take(ruling, ledger, &mut errands);
         }
         errands
+    }
+
+    /// Whether all whom it names are at sites that there are.
+    fn knows(&self, report: &Report) -> bool {
+        report.waits.iter().all(|wait| wait.who.site.index() < self.terms.sites)
     }
 
     /// RS-5. Somebody here waits no longer.

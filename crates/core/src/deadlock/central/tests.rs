@@ -265,6 +265,8 @@ fn what_strangers_say_of_others_is_not_heard() {
         (4, 1, Message::Answer { round: 1, void: [edge].into() }),
         (3, 1, Message::Answer { round: 0, void: [edge].into() }),
         (2, 3, Message::Answer { round: 1, void: [edge].into() }),
+        // For one at a site that is not there.
+        (4, 1, Message::Waits(wait(process(4), process(9)))),
         // Of another time of waiting.
         (2, 1, Message::Eased(Edge { spell: Spell(9), ..edge })),
         (2, 1, Message::Runs { who: process(2), spell: Spell(0) }),

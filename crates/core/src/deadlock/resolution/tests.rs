@@ -106,7 +106,15 @@ fn rs_3_one_is_chosen_and_the_next_report_waits() {
         ",
         expect![[r#"
             5 hears probe from 4: EC-3 it is back: P5 waits for itself; RS-1 sends the desk a deadlock that holds P5; found → 1
-            1 hears found from 5: nothing"#]],
+            1 hears found from 3: RS-3 chooses who gives up: P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 is to give up
+            1 hears found from 5: nothing
+            2 hears doom from 1: RS-4 is told to give up: P2; P2 MUST GIVE UP: P3 waits for P2; P2 waits for P3; P2 is to give up
+            2 give-up: RQ-5 P2 gives up; P2 has given up; withdraw → 3; RS-5 says that it has given up: P2; yielded → 1
+            3 hears withdraw from 2: RQ-6 P2 waits for P3 no longer; P2 waits for P3 no longer
+            1 hears yielded from 2: RS-6 hears that it is resolved by P2; again → 3; RS-3 chooses who gives up: P4; doom → 4; DEADLOCK: P5 waits for P4; P4 waits for P5; P4 is to give up
+            3 hears again from 1: RS-7 looks again: P3; EC-1 P3 sends a probe after P2; probe → 2
+            4 hears doom from 1: RS-4 is told to give up: P4; P4 MUST GIVE UP: P5 waits for P4; P4 waits for P5; P4 is to give up
+            2 hears probe from 3: EC-2 drops it: P2 does not wait"#]],
     );
 }
 
@@ -217,6 +225,8 @@ fn what_strangers_say_of_others_is_not_heard() {
         (4, 3, Ruling::Again { who: process(3), spell: Spell(1) }),
         (4, 1, Ruling::Found(report.clone())),
         (2, 3, Ruling::Found(report)),
+        // Of one at a site that is not there.
+        (2, 1, Ruling::Found(Report::cycle(&cycle[0], [wait(process(9), process(2))].into()))),
         (4, 1, Ruling::Yielded { who: process(2), spell: Spell(1) }),
         (2, 1, Ruling::Yielded { who: process(2), spell: Spell(9) }),
         (3, 1, Ruling::Yielded { who: process(3), spell: Spell(1) }),
