@@ -6,15 +6,16 @@
 mod truth;
 mod world;
 
-use super::{Central, EdgeChasing, Locks, Plan, Policy, QueryReply, Requests};
+use super::{Central, Detector, EdgeChasing, Locks, Plan, Policy, QueryReply, Requests};
 use crate::fixtures::deadlock::{Forgetful, Hasty, Selfish};
 use crate::node::NodeId;
 use crate::time::Duration;
 use alloc::sync::Arc;
+use core::fmt::Debug;
 use std::format;
 use std::string::String;
 use std::vec;
-use world::{Asks, World};
+use world::{Asks, Seen, World};
 
 /// A small generator: the same seed, the same storm.
 pub(super) struct Dice(u64);
@@ -64,6 +65,22 @@ enum Struck {
     Forgetful,
 }
 
+/// Processes that ask each other.
+fn asking<D>(plan: &Arc<Plan>, asks: Asks, detector: fn(NodeId, &Plan) -> D) -> World<'_, Requests<D>>
+where
+    D: Detector<Message: Seen + Debug, Timer: Debug>,
+{
+    World::new(plan, asks, |me| Requests::new(me, Arc::clone(plan), detector(me, plan)))
+}
+
+/// Processes that ask for resources.
+fn locking<D>(plan: &Arc<Plan>, asks: Asks, detector: fn(NodeId, &Plan) -> D) -> World<'_, Locks<D>>
+where
+    D: Detector<Message: Seen + Debug, Timer: Debug>,
+{
+    World::new(plan, asks, |me| Locks::new(me, Arc::clone(plan), detector(me, plan)))
+}
+
 /// One storm. Tells how many steps it took, or how it went wrong.
 fn strike(struck: Struck, seed: u64, victim: bool, gusts: usize) -> Result<u64, String> {
     // Only what went wrong is told, and for that it happens again.
@@ -74,48 +91,16 @@ fn retold(struck: Struck, seed: u64, victim: bool, gusts: usize, tells: bool) ->
     let mut dice = Dice::new(seed);
     let resources = matches!(struck, Struck::ChasedLocks | Struck::QueriedLocks | Struck::CentralLocks);
     let plan = Arc::new(plan(&mut dice, victim, resources));
-    let all = |me: NodeId| (me, Arc::clone(&plan));
     let told = match struck {
-        Struck::EdgeChasing => {
-            let make =
-                |(me, plan): (NodeId, Arc<Plan>)| Requests::new(me, Arc::clone(&plan), EdgeChasing::new(me, &plan));
-            World::new(&plan, Asks::All, |me| make(all(me))).storm(&mut dice, gusts, tells)
-        }
-        Struck::QueryReply => {
-            let make =
-                |(me, plan): (NodeId, Arc<Plan>)| Requests::new(me, Arc::clone(&plan), QueryReply::new(me, &plan));
-            World::new(&plan, Asks::Any, |me| make(all(me))).storm(&mut dice, gusts, tells)
-        }
-        Struck::Central => {
-            let make = |(me, plan): (NodeId, Arc<Plan>)| Requests::new(me, Arc::clone(&plan), Central::new(me, &plan));
-            World::new(&plan, Asks::Either, |me| make(all(me))).storm(&mut dice, gusts, tells)
-        }
-        Struck::ChasedLocks => {
-            let make = |(me, plan): (NodeId, Arc<Plan>)| Locks::new(me, Arc::clone(&plan), EdgeChasing::new(me, &plan));
-            World::new(&plan, Asks::All, |me| make(all(me))).storm(&mut dice, gusts, tells)
-        }
-        Struck::QueriedLocks => {
-            let make = |(me, plan): (NodeId, Arc<Plan>)| Locks::new(me, Arc::clone(&plan), QueryReply::new(me, &plan));
-            World::new(&plan, Asks::One, |me| make(all(me))).storm(&mut dice, gusts, tells)
-        }
-        Struck::CentralLocks => {
-            let make = |(me, plan): (NodeId, Arc<Plan>)| Locks::new(me, Arc::clone(&plan), Central::new(me, &plan));
-            World::new(&plan, Asks::All, |me| make(all(me))).storm(&mut dice, gusts, tells)
-        }
-        Struck::Hasty => {
-            let make =
-                |(me, plan): (NodeId, Arc<Plan>)| Requests::new(me, Arc::clone(&plan), Hasty::detector(me, &plan));
-            World::new(&plan, Asks::Either, |me| make(all(me))).storm(&mut dice, gusts, tells)
-        }
-        Struck::Selfish => {
-            let make = |(me, plan): (NodeId, Arc<Plan>)| Requests::new(me, Arc::clone(&plan), Selfish::new(me, &plan));
-            World::new(&plan, Asks::All, |me| make(all(me))).storm(&mut dice, gusts, tells)
-        }
-        Struck::Forgetful => {
-            let make =
-                |(me, plan): (NodeId, Arc<Plan>)| Requests::new(me, Arc::clone(&plan), Forgetful::new(me, &plan));
-            World::new(&plan, Asks::Any, |me| make(all(me))).storm(&mut dice, gusts, tells)
-        }
+        Struck::EdgeChasing => asking(&plan, Asks::All, EdgeChasing::new).storm(&mut dice, gusts, tells),
+        Struck::QueryReply => asking(&plan, Asks::Any, QueryReply::new).storm(&mut dice, gusts, tells),
+        Struck::Central => asking(&plan, Asks::Either, Central::new).storm(&mut dice, gusts, tells),
+        Struck::ChasedLocks => locking(&plan, Asks::All, EdgeChasing::new).storm(&mut dice, gusts, tells),
+        Struck::QueriedLocks => locking(&plan, Asks::One, QueryReply::new).storm(&mut dice, gusts, tells),
+        Struck::CentralLocks => locking(&plan, Asks::All, Central::new).storm(&mut dice, gusts, tells),
+        Struck::Hasty => asking(&plan, Asks::Either, Hasty::detector).storm(&mut dice, gusts, tells),
+        Struck::Selfish => asking(&plan, Asks::All, Selfish::new).storm(&mut dice, gusts, tells),
+        Struck::Forgetful => asking(&plan, Asks::Any, Forgetful::new).storm(&mut dice, gusts, tells),
     };
     told.map_err(|wrong| format!("{struck:?}, seed {seed}, {plan:?}: {wrong}"))
 }
@@ -194,6 +179,5 @@ fn a_long_storm() {
             }
             seed += 1;
         }
-        std::eprintln!("{struck:?}: {steps} steps in {} storms", 2 * (seed - 1_000_000));
     }
 }

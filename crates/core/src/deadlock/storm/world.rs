@@ -2,9 +2,7 @@
 
 use super::Dice;
 use super::truth::Truth;
-use crate::deadlock::{
-    Agent, Command, Event, Need, Plan, Refusal, Spell, central, edge_chasing, locks, query_reply, requests,
-};
+use crate::deadlock::{Agent, Command, Event, Need, Plan, Spell, central, edge_chasing, locks, query_reply, requests};
 use crate::effects::{Effect, Effects};
 use crate::node::NodeId;
 use crate::protocol::{Input, Protocol};
@@ -310,10 +308,7 @@ where
                 }
             }
             Event::Deadlock(_) => {}
-            Event::Refused(Refusal::NoSuchProcess | Refusal::OtherModel | Refusal::NobodyToAsk) => {
-                return Err(event.to_string());
-            }
-            Event::Refused(Refusal::Waiting | Refusal::NotWaiting | Refusal::NotOwed) => return Err(event.to_string()),
+            Event::Refused(refusal) => return Err(refusal.to_string()),
         }
         self.truth.hear(event)
     }
