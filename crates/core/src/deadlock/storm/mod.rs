@@ -158,26 +158,3 @@ fn a_storm_finds_out_every_fixture() {
     }
     assert_eq!(unhurt, [], "nobody noticed what is wrong with these");
 }
-
-/// By hand: `cargo test --release -p quorate-core --lib -- --ignored a_long_storm`.
-#[test]
-#[ignore = "a million steps of each kind take a while"]
-fn a_long_storm() {
-    let right = [
-        Struck::EdgeChasing,
-        Struck::QueryReply,
-        Struck::Central,
-        Struck::ChasedLocks,
-        Struck::QueriedLocks,
-        Struck::CentralLocks,
-    ];
-    for struck in right {
-        let (mut steps, mut seed) = (0, 1_000_000);
-        while steps < 1_000_000 {
-            for (victim, gusts) in [(false, 60), (true, 600)] {
-                steps += strike(struck, seed, victim, gusts).unwrap_or_else(|wrong| panic!("{wrong}"));
-            }
-            seed += 1;
-        }
-    }
-}
