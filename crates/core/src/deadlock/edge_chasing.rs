@@ -56,7 +56,7 @@ pub const FACTS: Facts = Facts {
     },
     waiting: Waiting::ForAll,
     links: Links::Fifo,
-    formula: "≤ m(n−1)/2",
+    formula: "≤ e (books: m(n−1)/2)",
     per_wait: Some(1),
     kinds: &["probe"],
 };
