@@ -45,6 +45,7 @@ where
         nodes: setup.nodes,
         fifo: setup.fifo,
         until: setup.timing.map(|timing| timing.until),
+        dated: setup.timing.is_some_and(|timing| timing.delay.is_some()),
         views: setup.views,
         deaths: setup.deaths,
         cut_short: setup.cut_short,

@@ -43,6 +43,7 @@ where
     system.watched = u32::MAX;
     let by_state = properties.iter().zip(0..).filter_map(|(property, number)| match property.judged {
         Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
+        Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
         Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
         Judged::ByTerms => Some((number, Criterion::Terms)),
         _ => None,

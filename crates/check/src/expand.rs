@@ -243,6 +243,10 @@ impl<L: Lookup> Expansion<'_, L> {
                 continue;
             }
             self.found.sight.obliged = true;
+            // Time goes on until it arrives.
+            if !system.may_arrive(word, self.state[1]) {
+                continue;
+            }
             self.found.sight.possible = true;
             let local = self.state[LOCALS + usize::from(to)];
             let taken = system.word_fingerprint(word);
@@ -348,20 +352,22 @@ impl<L: Lookup> Expansion<'_, L> {
         self.found.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action });
     }
 
-    /// Time passes to the next end of a timer's span, unless a timer must fire first.
+    /// Time passes to the next end of the span of a timer or of a message's way, unless a timer must fire or a message must arrive first.
+    /// Whoever is down gets its messages in time too, and they are lost on it.
     fn advance(&mut self) -> Result<(), Unknown> {
         let system = self.lookup.system();
         let Some(until) = system.until else { return Ok(()) };
         let now = system.tables.instants[self.state[1] as usize];
         let mut next = None;
-        for local in &self.state[LOCALS..LOCALS + system.nodes] {
-            for deadline in &*system.tables.local_details[*local as usize].deadlines {
-                if deadline.latest <= now {
-                    return Ok(());
-                }
-                let end = if deadline.earliest > now { deadline.earliest } else { deadline.latest };
-                next = Some(next.map_or(end, |next: Time| next.min(end)));
+        let locals = self.state[LOCALS..LOCALS + system.nodes].iter();
+        let timers = locals.flat_map(|local| &*system.tables.local_details[*local as usize].deadlines).copied();
+        let under_way = if system.dated { &self.state[system.body(self.state)..] } else { &[] };
+        for deadline in timers.chain(under_way.iter().filter_map(|word| system.due(*word))) {
+            if deadline.latest <= now {
+                return Ok(());
             }
+            let end = if deadline.earliest > now { deadline.earliest } else { deadline.latest };
+            next = Some(next.map_or(end, |next: Time| next.min(end)));
         }
         let last_instants = system.last_instants(self.state).filter(|last| *last > now && *last <= until);
         let Some(next) = last_instants.chain(next).min() else { return Ok(()) };

@@ -5,7 +5,7 @@ use crate::deaths::Deaths;
 use crate::membership::Views;
 use crate::play::Counterexample;
 use crate::walk::Walks;
-use quorate_core::Time;
+use quorate_core::{Span, Time};
 use quorate_sim::property::Kind;
 
 /// The group and all that may happen to it.
@@ -67,6 +67,15 @@ pub struct Timing {
     pub drift_ppm: u32,
     /// How far time is followed.
     pub until: Time,
+    /// How long a message is under way: at least, and at most. Unless given, it may arrive at any instant, the one at which it was sent too.
+    pub delay: Option<Span>,
+}
+
+impl Timing {
+    /// Exact clocks, and messages that arrive whenever they like.
+    pub const fn until(until: Time) -> Self {
+        Self { drift_ppm: 0, until, delay: None }
+    }
 }
 
 /// How to search.

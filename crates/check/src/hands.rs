@@ -4,7 +4,7 @@ use crate::content::content;
 use crate::local::{Armed, Checked, Local};
 use crate::past;
 use crate::stage::{Content, Envelope, timer_obligation};
-use crate::tables::Beat;
+use crate::tables::{Beat, Deadline};
 use crate::users::{News, Story, Users};
 use quorate_core::{Effect, Effects, Input, NodeId, Note, Sink, Time};
 
@@ -23,6 +23,8 @@ pub(crate) struct Hands<'a, P: Checked, U: Users<Command = P::Command, Event = P
     pub(crate) nodes: usize,
     pub(crate) timed: bool,
     pub(crate) now: Time,
+    /// When that which it sends may and must arrive, where that is bounded.
+    pub(crate) due: Option<Deadline>,
     pub(crate) step: Step<P, U>,
 }
 
@@ -63,12 +65,12 @@ where
 
     fn carry_out(&mut self, effect: Effect<P>) {
         let Step { local, sends, beats, sets, story } = &mut self.step;
-        let from = local.node;
+        let (from, due) = (local.node, self.due);
         let mut send = |to: NodeId, message| {
             // What goes to nobody is never under way.
             if to.index() < self.nodes {
                 beats.push(Beat::Sent(sends.len() as u32));
-                sends.push(Envelope { from, to, content: Content::Message(message) });
+                sends.push(Envelope { from, to, content: Content::Message(message), due });
             }
         };
         match effect {

@@ -84,6 +84,7 @@ impl Judgement {
         let wanted = (0_u8..).zip(&self.properties).zip(&self.wanted).filter(|(_, wanted)| **wanted);
         let judge = |((number, property), _): ((u8, &Property), &bool)| match property.judged {
             Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
+            Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
             Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
             Judged::ByTerms => Some((number, Criterion::Terms)),
             Judged::ByStep
@@ -147,6 +148,7 @@ impl Judgement {
             let kind = match property.judged {
                 Judged::ByEnds(_) | Judged::ByFairRuns => Kind::Eventually,
                 Judged::ByState(_)
+                | Judged::ByBound(..)
                 | Judged::ByStep
                 | Judged::ByFences
                 | Judged::ByOrder

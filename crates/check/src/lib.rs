@@ -30,6 +30,7 @@
 //! ```
 
 mod action;
+pub mod armies;
 mod breadth;
 mod budgets;
 mod cast;
@@ -77,5 +78,5 @@ pub use membership::Views;
 pub use play::Counterexample;
 pub use stage::Make;
 pub use tables::Past;
-pub use users::{Judge, Judged, News, Offer, Property, Story, Users};
+pub use users::{BoundedJudge, Judge, Judged, News, Offer, Property, Story, Users};
 pub use walk::Walks;

@@ -12,22 +12,37 @@ use crate::membership::{Lease, Roll, herald};
 use crate::past;
 use crate::tables::{
     Beat, Cargo, Consequences, Deadline, EnvelopeInfo, LocalDetail, LocalInfo, MoveDetail, MoveKind, NOTHING, Obituary,
-    Outcome, Tables,
+    Outcome, Postmark, Tables,
 };
 use crate::users::{News, Story, Users};
-use quorate_core::{Describe, Incarnation, Input, NodeId, Protocol, Time, View};
+use quorate_core::{Describe, Incarnation, Input, NodeId, Protocol, Span, Time, View};
 use quorate_sim::world::disk::Disk;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Makes a node, at boot and at every restart.
 pub type Make<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
 
 /// Something on its way.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Envelope<M> {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) content: Content<M>,
+    /// When it may and must arrive, where that is bounded.
+    pub(crate) due: Option<Deadline>,
+}
+
+/// Where nothing is bounded, fingerprints are those of the rest alone.
+impl<M: Hash> Hash for Envelope<M> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.from.hash(state);
+        self.to.hash(state);
+        self.content.hash(state);
+        if let Some(due) = self.due {
+            due.hash(state);
+        }
+    }
 }
 
 /// What is on its way to a node.
@@ -69,6 +84,7 @@ pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Ev
     users: U,
     nodes: usize,
     timed: bool,
+    delay: Option<Span>,
     deaths: Deaths,
     prompt_disks: bool,
     locals: Interner<Local<P, U::User>>,
@@ -102,6 +118,7 @@ where
             users,
             nodes: setup.nodes,
             timed: setup.timing.is_some(),
+            delay: setup.timing.and_then(|timing| timing.delay),
             deaths: setup.deaths,
             prompt_disks: setup.prompt_disks && setup.restarts == 0,
             locals: Interner::new(),
@@ -157,7 +174,7 @@ where
             let founding = founding.map(|roll| [Input::View(roll.view()), Input::Lease(VALID)]);
             let mut local = local;
             for input in std::iter::once(start).chain(founding.into_iter().flatten()) {
-                let step = self.step(local, Time::ZERO, Some(input), Story::default());
+                let step = self.step(local, Time::ZERO, Some(input), Story::at(Time::ZERO));
                 local = step.local;
                 under_way.extend(step.sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)));
             }
@@ -174,6 +191,7 @@ where
             users: &self.users,
             timed: self.timed,
             now,
+            due: self.delay.map(|span| Deadline { earliest: time + span.earliest, latest: time + span.latest }),
             step: Step { local, sends: Vec::new(), beats, sets: Vec::new(), story },
             nodes: self.nodes,
         };
@@ -193,7 +211,7 @@ where
     }
 
     fn move_by_itself(&self, mut local: Local<P, U::User>, time: Time, own: &OwnOf<P>) -> Step<P, U> {
-        let mut story = Story::default();
+        let mut story = Story::at(time);
         let input = match own {
             Own::Command(command) => {
                 self.users.hear(&mut local.user, News::Commands(command), &mut story);
@@ -258,7 +276,7 @@ where
             for to in (0..self.nodes).map(NodeId::from_index) {
                 let mut letter = |content| match of == to {
                     true => NOTHING,
-                    false => self.number_envelope(tables, Envelope { from: crier(of), to, content }),
+                    false => self.number_envelope(tables, Envelope { from: crier(of), to, content, due: None }),
                 };
                 let (gone, back) = (letter(Content::Gone(of)), letter(Content::Back(of)));
                 tables.obituaries.push(Obituary { gone, back });
@@ -276,10 +294,14 @@ where
         let first_copy = message.filter(|message| !message.again());
         let parcel = first_copy.and_then(Describe::parcel);
         let parcel = parcel.map(|parcel| past::packed(envelope.from, envelope.to, parcel));
+        let due = envelope.due;
+        let undated = due.map(|_| Envelope { due: None, ..envelope.clone() });
+        let says = undated.map(|undated| self.number_envelope(tables, undated));
         let (number, fingerprint, new) = self.envelopes.intern(envelope);
         if new {
             tables.envelopes.push(EnvelopeInfo { fingerprint, from, to });
             tables.cargo.push(Cargo { wrapped, parcel });
+            tables.postmarks.push(Postmark { due, says: says.unwrap_or(number) });
         }
         number
     }
@@ -383,7 +405,7 @@ where
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32 {
         let Envelope { from, content, .. } = self.envelopes.get(envelope).clone();
         let mut node = self.locals.get(local).clone();
-        let mut story = Story::default();
+        let mut story = Story::at(time);
         let is_told = self.tells_nodes();
         let input = match content {
             Content::Message(message) => Some(Input::Message { from, message }),
@@ -408,7 +430,7 @@ where
 
     fn view(&mut self, tables: &mut Tables, roll: Roll) -> u32 {
         let from = herald(self.nodes, roll.epoch());
-        let letter = |to| Envelope { from, to: NodeId::from_index(to), content: Content::View(roll.view()) };
+        let letter = |to| Envelope { from, to: NodeId::from_index(to), content: Content::View(roll.view()), due: None };
         let letters = (0..self.nodes).map(|to| self.number_envelope(tables, letter(to))).collect();
         tables.learn_view(roll, letters)
     }

@@ -17,8 +17,8 @@ use crate::budgets::{Budgets, Price};
 use crate::content::mix;
 use crate::deaths::Deaths;
 use crate::membership::Views;
-use crate::tables::{MoveKind, NOTHING, Outcome, Tables};
-use crate::users::Judge;
+use crate::tables::{Deadline, MoveKind, NOTHING, Outcome, Tables};
+use crate::users::{BoundedJudge, Judge};
 use quorate_core::Time;
 
 /// What properties about the past remember, and which they are.
@@ -40,6 +40,8 @@ pub(crate) const MOST_ORDERED: usize = 8;
 pub(crate) enum Criterion {
     /// That it holds by what the nodes show of themselves.
     Facets(Judge),
+    /// That it holds by what the nodes show of themselves, within this bound.
+    Bound(BoundedJudge, u64),
     /// That it holds by what the nodes show of themselves, if nothing need happen any more.
     AtEnds(Judge),
     /// That at most one node's term is not over.
@@ -52,6 +54,8 @@ pub(crate) struct System {
     pub(crate) fifo: bool,
     /// Whether time counts, and until when.
     pub(crate) until: Option<Time>,
+    /// Whether it is bounded when messages arrive.
+    pub(crate) dated: bool,
     /// How views change, where the group has views.
     pub(crate) views: Option<Views>,
     /// Who is told of deaths.
@@ -153,6 +157,7 @@ impl System {
         let is_contested = self.judges_terms() && self.terms(state) > 1;
         let holds = move |criterion: &Criterion| match criterion {
             Criterion::Facets(judge) => judge(&facets[..self.nodes]),
+            Criterion::Bound(judge, bound) => judge(&facets[..self.nodes], *bound),
             Criterion::AtEnds(_) => true,
             Criterion::Terms => !is_contested,
         };
@@ -163,7 +168,7 @@ impl System {
     pub(crate) fn broken_at_end(&self, state: &[u32]) -> u32 {
         let judges = self.judges.iter().filter_map(|(number, criterion)| match criterion {
             Criterion::AtEnds(judge) => Some((*number, judge)),
-            Criterion::Facets(_) | Criterion::Terms => None,
+            Criterion::Facets(_) | Criterion::Bound(..) | Criterion::Terms => None,
         });
         judges.fold(0, |broken, (number, judge)| {
             let holds = judge(&self.facets(state)[..self.nodes]);
@@ -287,6 +292,19 @@ impl System {
     pub(crate) fn is_ready(&self, number: u32, instant: u32) -> bool {
         self.until.is_none()
             || self.tables.move_details[number as usize].ready <= self.tables.instants[instant as usize]
+    }
+
+    /// When a message may and must arrive, where that is bounded.
+    #[inline]
+    pub(crate) fn due(&self, word: u32) -> Option<Deadline> {
+        if self.dated { self.tables.postmarks[envelope_of(word) as usize].due } else { None }
+    }
+
+    /// Whether a message has been under way for long enough to arrive. Of a link that keeps the order the first one has, if any has:
+    /// all take at least as long.
+    #[inline]
+    pub(crate) fn may_arrive(&self, word: u32, instant: u32) -> bool {
+        self.due(word).is_none_or(|due| due.earliest <= self.tables.instants[instant as usize])
     }
 
     /// Whether a move is a timer that fires although messages are under way.

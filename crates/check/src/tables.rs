@@ -43,8 +43,8 @@ pub(crate) struct LocalDetail {
     pub(crate) deadlines: Box<[Deadline]>,
 }
 
-/// When a timer may fire at the earliest, and must have fired at the latest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// When a timer may fire, or a message may arrive, at the earliest, and when it must have done so at the latest. In true time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Deadline {
     pub(crate) earliest: Time,
     pub(crate) latest: Time,
@@ -86,6 +86,15 @@ pub(crate) struct EnvelopeInfo {
     pub(crate) fingerprint: u64,
     pub(crate) from: u8,
     pub(crate) to: u8,
+}
+
+/// When a message arrives, and what it says whenever that is.
+#[derive(Clone, Copy)]
+pub(crate) struct Postmark {
+    /// When it may and must arrive, where that is bounded.
+    pub(crate) due: Option<Deadline>,
+    /// The number that all messages share that say the same from the same node to the same node, whenever they were sent.
+    pub(crate) says: u32,
 }
 
 /// What a message carries, as properties about the past see it.
@@ -178,6 +187,7 @@ pub(crate) struct Tables {
     pub(crate) move_details: Vec<MoveDetail>,
     pub(crate) envelopes: Vec<EnvelopeInfo>,
     pub(crate) cargo: Vec<Cargo>,
+    pub(crate) postmarks: Vec<Postmark>,
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) consequences: Vec<Consequences>,
     pub(crate) instants: Vec<Time>,
@@ -199,6 +209,7 @@ impl Tables {
             move_details: Vec::new(),
             envelopes: Vec::new(),
             cargo: Vec::new(),
+            postmarks: Vec::new(),
             outcomes: Vec::new(),
             consequences: Vec::new(),
             instants: vec![Time::ZERO],

@@ -127,8 +127,9 @@ impl<'a> Guide<'a> {
 
     fn letter(&self, word: u32) -> Letter {
         let serial = self.oldest(word).map_or(0, |place| self.post[place].serial);
-        let envelope = envelope_of(word);
-        let alike = self.post.iter().filter(|sent| envelope_of(sent.word) == envelope && sent.serial < serial);
+        let says = |word: u32| self.lookup.system().tables.postmarks[envelope_of(word) as usize].says;
+        let envelope = says(word);
+        let alike = self.post.iter().filter(|sent| says(sent.word) == envelope && sent.serial < serial);
         let mut serials: Vec<u64> = alike.map(|sent| sent.serial).collect();
         serials.sort_unstable();
         serials.dedup();

@@ -75,16 +75,28 @@ pub enum News<'a, C, E> {
 }
 
 /// What is kept of a step for properties.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Story {
     /// What properties about the past remember, in order.
     pub past: Vec<Past>,
     /// The number of the property that the step itself breaks.
     pub breach: Option<u8>,
+    /// The true time at which it happens, where time counts.
+    pub now: Time,
+}
+
+impl Story {
+    /// That of a step at this instant, of which nothing is told yet.
+    pub(crate) fn at(now: Time) -> Self {
+        Self { past: Vec::new(), breach: None, now }
+    }
 }
 
 /// Whether something holds in a state, by what the users show, one after the other.
 pub type Judge = fn(&[u64]) -> bool;
+
+/// Whether something holds in a state, by what the users show, one after the other, and by a number that the check has fixed.
+pub type BoundedJudge = fn(&[u64], u64) -> bool;
 
 /// One property of a family.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +112,8 @@ pub struct Property {
 pub enum Judged {
     /// By each state: by what the users show, one after the other.
     ByState(Judge),
+    /// By each state: by what the users show, and by how much it may be at most.
+    ByBound(BoundedJudge, u64),
     /// By each state in which nothing need happen any more: by what the users show. A run that goes on for ever is judged by
     /// another property, [`Judged::ByFairRuns`].
     ByEnds(Judge),
@@ -124,16 +138,25 @@ impl Judged {
     pub(crate) fn is_about_the_past(&self) -> bool {
         match self {
             Self::ByFences | Self::ByOrder | Self::ByResults => true,
-            Self::ByState(_) | Self::ByEnds(_) | Self::ByStep | Self::ByTerms | Self::ByDeadlock | Self::ByFairRuns => {
-                false
-            }
+            Self::ByState(_)
+            | Self::ByBound(..)
+            | Self::ByEnds(_)
+            | Self::ByStep
+            | Self::ByTerms
+            | Self::ByDeadlock
+            | Self::ByFairRuns => false,
         }
     }
 
     /// Whether each state, or each step, can be judged by itself.
     pub(crate) fn is_seen_at_once(&self) -> bool {
         match self {
-            Self::ByState(_) | Self::ByEnds(_) | Self::ByStep | Self::ByTerms | Self::ByDeadlock => true,
+            Self::ByState(_)
+            | Self::ByBound(..)
+            | Self::ByEnds(_)
+            | Self::ByStep
+            | Self::ByTerms
+            | Self::ByDeadlock => true,
             Self::ByFences | Self::ByOrder | Self::ByResults | Self::ByFairRuns => false,
         }
     }

@@ -1,5 +1,6 @@
 //! What users type.
 
+mod armies;
 mod bank;
 mod berkeley;
 mod certs;
@@ -17,6 +18,7 @@ mod shrink;
 mod voting_risk;
 mod wait_for;
 
+pub(crate) use armies::{ArmiesCheckArgs, ArmiesSimArgs};
 pub(crate) use bank::BankArgs;
 pub(crate) use berkeley::BerkeleyArgs;
 pub(crate) use certs::CertsArgs;
@@ -26,7 +28,7 @@ pub(crate) use detector::DetectorSimArgs;
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs, ThemeArg};
 pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;
-pub(crate) use local::{LocalCheck, LocalCheckArgs, LocalSim, LocalSimArgs};
+pub(crate) use local::{LocalCheck, LocalCheckArgs, LocalSim, LocalSimArgs, RaceArgs};
 pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
@@ -151,7 +153,8 @@ pub(crate) struct ExplainArgs {
     quorate sim ricart-agrawala --loss 0.1 --fault \"cut 1 | 2,3 at 5ms for 20ms\" --trace run.journal\n  \
     quorate sim raft --nodes 5 --starters lowest --svg raft.svg\n  \
     quorate sim replica --nodes 5 --clients 4 --fault \"crash 1 at 500ms for 1s\"\n  \
-    quorate sim local --seed 2\n  \
+    quorate sim race\n  \
+    quorate sim armies --delay 2ms..5ms\n  \
     quorate sim detector --latency long-tail:2ms --loss 5% --svg detectors.svg\n\n\
     Faults:\n  crash 2 [torn] [at 10ms] [for 20ms]    restart 2 [blank] at 50ms\n  \
     pause 3 at 5ms for 20ms                resume 3 at 30ms\n  \
@@ -167,7 +170,7 @@ pub(crate) struct ExplainArgs {
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
     subcommand_help_heading = "Without an algorithm of a group",
-    subcommand_value_name = "local|detector|berkeley"
+    subcommand_value_name = "local|race|armies|detector|berkeley"
 )]
 pub(crate) struct SimArgs {
     #[command(subcommand)]

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 /// The folders of crates/core/src whose files have rules: the families of algorithms, the race, and the wrappers.
-const FAMILIES: [&str; 6] = ["mutex", "election", "multicast", "deadlock", "local", WRAPPERS];
+const FAMILIES: [&str; 7] = ["mutex", "election", "multicast", "deadlock", "local", "armies", WRAPPERS];
 const WRAPPERS: &str = "wrap";
 
 /// A file that passes about 500 lines asks to be split; this is where asking ends.

@@ -22,7 +22,7 @@
 //! ```
 //!
 //! The algorithms live in one module per family ([`mutex`], [`election`]), one file each; [`local`] is the race in one
-//! process that mutual exclusion begins with. Wrappers are protocols too: [`Reliable`](wrap::Reliable) for links that
+//! process that mutual exclusion begins with, and [`armies`] are the two that show what time is good for. Wrappers are protocols too: [`Reliable`](wrap::Reliable) for links that
 //! lose, repeat and reorder, [`Many`](wrap::Many) for many named resources side by side.
 #![no_std]
 
@@ -32,6 +32,7 @@ extern crate std;
 
 pub mod about;
 mod adapt;
+pub mod armies;
 mod barrier;
 mod bounds;
 mod clock;

@@ -43,6 +43,12 @@ impl Cue for crate::election::Command {
     }
 }
 
+impl Cue for crate::armies::Command {
+    fn of_word(word: &str) -> Option<Self> {
+        [Self::Attack].into_iter().find(|known| known.to_string() == word)
+    }
+}
+
 impl Cue for crate::multicast::Command {
     fn of_word(word: &str) -> Option<Self> {
         match word {

@@ -27,7 +27,7 @@ use quorate_core::{Duration, Time};
 use quorate_registry::{Entry, Family, find};
 use quorate_sim::journal::{Header, Writer};
 use quorate_sim::moment::Observer;
-use quorate_sim::settings::Length;
+use quorate_sim::settings::{Between, Length};
 use std::fmt;
 use std::hash::Hash;
 use std::io::Write;
@@ -159,8 +159,11 @@ impl<F: CheckedFamily> CheckSpec<F> {
         flag(*restarts > 0, format!("--restarts {restarts}"));
         flag(*hasty_timers > 0, format!("--hasty-timers {hasty_timers}"));
         flag(self.links != LinkChoice::Auto, format!("--links {}", word(&self.links)));
-        if let Some(Timing { drift_ppm, until }) = timing {
+        if let Some(Timing { drift_ppm, until, delay }) = timing {
             flag(true, format!("--drift {drift_ppm}ppm --until {}", Length(until.since(Time::ZERO))));
+            if let Some(span) = delay {
+                flag(true, format!("--delay {}", Between(*span)));
+            }
         }
         match self.effort.search {
             Search::Breadth => {}

@@ -16,6 +16,7 @@
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
+pub mod armies;
 pub mod bank;
 pub mod berkeley;
 mod chaos;

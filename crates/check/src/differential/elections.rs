@@ -76,7 +76,8 @@ fn elections_on_a_ring_are_judged_alike() {
 #[test]
 fn leases_on_clocks_that_drift_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);
-    let clocks = |drift_ppm| Setup { timing: Some(Timing { drift_ppm, until }), hasty_timers: 0, ..rough(3) };
+    let clocks =
+        |drift_ppm| Setup { timing: Some(Timing { drift_ppm, ..Timing::until(until) }), hasty_timers: 0, ..rough(3) };
     let terms = Tenure { lease: Duration::from_millis(50), drift_ppm: 1_000 };
     let plan = || Plan { tenure: terms, ..plan(3) };
     let right = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);

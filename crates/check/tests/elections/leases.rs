@@ -7,7 +7,7 @@ use quorate_check::{Findings, Setup, Timing};
 use quorate_core::{Duration, Time};
 
 fn tenancy(margin: Margin, nodes: usize, drift_ppm: u32, until: Duration) -> Findings {
-    let timing = Some(Timing { drift_ppm, until: Time::ZERO + until });
+    let timing = Some(Timing { drift_ppm, ..Timing::until(Time::ZERO + until) });
     let users = Voters { leases: true, ..Voters::new(nodes) };
     check(
         move |me, group| Tenancy::new(me, group, margin),

@@ -192,6 +192,42 @@ fn time_passes_from_one_end_of_a_timer_to_the_next() {
 }
 
 #[test]
+fn messages_take_between_the_least_and_the_most() {
+    let ms = Duration::from_millis;
+    let until = Time::ZERO + ms(12);
+    for (least, most) in [(ms(0), ms(0)), (ms(0), ms(3)), (ms(2), ms(2)), (ms(1), ms(4))] {
+        for fifo in [false, true] {
+            let with = |rounds| {
+                let mut bounds = Bounds::new(2, rounds).timing(0, until).delay(least, most);
+                bounds.setup.fifo = fifo;
+                bounds
+            };
+            for flaw in FLAWS {
+                agree(&flawed(flaw, 2), &with(1));
+            }
+            agree(&flawed(Flaw::BareReplies, 2), &with(2).cancels().order().fences());
+            agree(&group_of(2, Central::new), &with(1).losses(1).duplicates(1).crashes(1).restarts(1));
+            agree(&reliable(2, Central::new), &with(1).losses(1));
+        }
+    }
+    let bounds = Bounds::new(3, 1).timing(0, until).delay(ms(1), ms(2));
+    agree(&flawed(Flaw::ClockOnly, 3), &bounds);
+    agree(&group_of(3, RicartAgrawala::new), &bounds);
+}
+
+/// Messages that all take the same time arrive in the order of sending, whatever the links promise: what needs another order to go wrong
+/// does not.
+#[test]
+fn bounds_on_delay_rule_orders_out() {
+    let ms = Duration::from_millis;
+    let bounds = Bounds::new(2, 3).order();
+    assert!(agree(&flawed(Flaw::BareReplies, 2), &bounds).unordered.is_some());
+    let until = Time::ZERO + ms(40);
+    let exact = bounds.clone().timing(0, until).delay(ms(2), ms(2));
+    assert_eq!(agree(&flawed(Flaw::BareReplies, 2), &exact).unordered, None);
+}
+
+#[test]
 fn properties_that_are_left_out_change_nothing_else() {
     let make = flawed(Flaw::ClockOnly, 2);
     let bounds = Bounds::new(2, 1).order();

@@ -206,9 +206,17 @@ fn draw(seed: u64) -> (Maker<Drawn>, Bounds) {
     }
     if dice.once_in(8) {
         let drift_ppm = if dice.once_in(2) { 0 } else { 1_000 };
-        setup.timing = Some(Timing { drift_ppm, until: Time::ZERO + TICK.times(4) });
+        let delay = dice.once_in(2).then(|| drawn_delay(&mut dice));
+        setup.timing = Some(Timing { drift_ppm, until: Time::ZERO + TICK.times(4), delay });
     }
     (make, bounds)
+}
+
+/// How long messages take: sometimes no time at all, sometimes exactly so long, sometimes longer than timers.
+fn drawn_delay(dice: &mut Dice) -> Span {
+    const HALF: Duration = Duration::from_micros(500);
+    let halves = |dice: &mut Dice| HALF.times(dice.draw(6));
+    Span::between(halves(dice), halves(dice))
 }
 
 /// Each verdict, and how long its counterexample is.

@@ -134,7 +134,7 @@ fn over_links_that_must_keep_the_order_a_view_may_still_be_late() {
 
 #[test]
 fn views_are_checked_without_time() {
-    let timing = Some(Timing { drift_ppm: 0, until: Time::from_nanos(1) });
+    let timing = Some(Timing::until(Time::from_nanos(1)));
     let setup = Setup { timing, views: Some(Views::default()), ..Setup::new(2) };
     let make = |me: NodeId| Viewed::new(me, Central::new(me, Group::of_size(2)));
     let refused = Checker::new(Arc::new(make), Bounds::new(2, 1).users, setup).err();

@@ -15,7 +15,7 @@ use quorate_check::{Effort, Search, Setup, Timing, Walks};
 use quorate_core::Time;
 use quorate_lab::check::{CheckSpec, USUAL_HORIZON};
 use quorate_registry::Family;
-use quorate_sim::settings::{Length, Ppm};
+use quorate_sim::settings::{Between, Length, Ppm};
 use requests::RequestArgs;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -30,6 +30,8 @@ use std::str::FromStr;
     quorate check bully --nodes 3 --crashes 1 --starters lowest\n  \
     quorate check deadlock-and --victim youngest\n  \
     quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal --svg broken.svg\n  \
+    quorate check bully --nodes 2 --until 1s --delay 1ms..5ms\n  \
+    quorate check armies --delay 2ms..5ms\n  \
     quorate check local\n\n\
     Faults are bounds, at most 31 of a kind: with --loss 2, every way to lose none, one or two messages is tried.\n\
     Exit codes: 0 all properties hold in every reachable state, 1 one fails, 2 the command is wrong,\n\
@@ -37,8 +39,8 @@ use std::str::FromStr;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
-    subcommand_help_heading = "In one process",
-    subcommand_value_name = "local"
+    subcommand_help_heading = "Without an algorithm of a group",
+    subcommand_value_name = "local|armies"
 )]
 pub(crate) struct CheckArgs {
     #[command(subcommand)]
@@ -79,6 +81,9 @@ pub(crate) struct CheckArgs {
     /// Time counts, and is followed so far; 3s unless given.
     #[arg(long, value_name = "LENGTH")]
     until: Option<Length>,
+    /// Time counts, and every message takes at least and at most so long; any time unless given.
+    #[arg(long, value_name = "MIN..MAX")]
+    delay: Option<Between>,
     /// Judge only these properties, such as exclusion,served.
     #[arg(long = "property", value_name = "NAME", value_delimiter = ',')]
     properties: Option<Vec<String>>,
@@ -179,8 +184,12 @@ impl CheckArgs {
     /// Time counts as soon as anything is said about it.
     fn timing(&self) -> Option<Timing> {
         let until = self.until.map(|Length(length)| length);
-        (self.drift.is_some() || until.is_some())
-            .then(|| Timing { drift_ppm: self.drift.unwrap_or(0), until: Time::ZERO + until.unwrap_or(USUAL_HORIZON) })
+        let delay = self.delay.map(|Between(span)| span);
+        (self.drift.is_some() || until.is_some() || delay.is_some()).then(|| Timing {
+            drift_ppm: self.drift.unwrap_or(0),
+            until: Time::ZERO + until.unwrap_or(USUAL_HORIZON),
+            delay,
+        })
     }
 
     /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
@@ -240,7 +249,7 @@ fn few(text: &str) -> Result<u8, String> {
 }
 
 /// By how much clocks are off, in millionths.
-fn drift(text: &str) -> Result<u32, String> {
+pub(super) fn drift(text: &str) -> Result<u32, String> {
     let drift: Ppm = text.parse().map_err(|error: quorate_sim::settings::SettingError| error.to_string())?;
     match u32::try_from(drift.parts()) {
         Ok(parts) if Ppm::new(-drift.parts()).is_some() => Ok(parts),

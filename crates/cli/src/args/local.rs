@@ -1,6 +1,7 @@
-//! What users type after `quorate sim local` and `quorate check local`: nothing about nodes and networks.
+//! What users type after `quorate sim local`, `quorate sim race` and `quorate check local`: nothing about nodes and networks. And what
+//! else stands in the place of an algorithm.
 
-use super::{BerkeleyArgs, DetectorSimArgs, whole};
+use super::{ArmiesCheckArgs, ArmiesSimArgs, BerkeleyArgs, DetectorSimArgs, whole};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use quorate_core::local::{LOCKINGS, Locking};
@@ -10,6 +11,10 @@ use quorate_core::local::{LOCKINGS, Locking};
 pub(crate) enum LocalSim {
     /// Run counter++ beside counter-- in one process, in an order that the seed chooses.
     Local(LocalSimArgs),
+    /// Show all that counter++ beside counter-- can come to, unlocked and locked, and how.
+    Race(RaceArgs),
+    /// Let two armies agree on who leads the attack, and on when, in a run that the seed chooses.
+    Armies(ArmiesSimArgs),
     /// Watch a leader at work: it keeps the clocks of its group together, until it crashes and the next one goes on.
     Berkeley(BerkeleyArgs),
     /// Measure failure detectors: how soon they notice a crash, against how often they suspect the living.
@@ -21,6 +26,8 @@ pub(crate) enum LocalSim {
 pub(crate) enum LocalCheck {
     /// Run counter++ beside counter-- in one process, in every order, with no lock and with each.
     Local(LocalCheckArgs),
+    /// Let two armies agree on who leads the attack, and on when, in every run of either model of time.
+    Armies(ArmiesCheckArgs),
 }
 
 #[derive(Args)]
@@ -47,6 +54,21 @@ pub(crate) struct LocalCheckArgs {
     /// Only this lock; test-then-set is wrong on purpose.
     #[arg(long, value_name = "LOCK", value_parser = lock())]
     pub(crate) lock: Option<Locking>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  quorate sim race\n  quorate sim race --lock semaphore --start 0\n\n\
+    Exit codes: 0 changes are lost only where nothing protects the counter; with --lock, 0 if none is ever lost; else 1.")]
+pub(crate) struct RaceArgs {
+    /// Only this lock; test-then-set is wrong on purpose.
+    #[arg(long, value_name = "LOCK", value_parser = lock())]
+    pub(crate) lock: Option<Locking>,
+    /// What the counter is at first.
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = whole::<u32>)]
+    pub(crate) start: u32,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

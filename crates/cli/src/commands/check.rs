@@ -3,7 +3,7 @@
 mod json;
 mod text;
 
-use super::local;
+use super::{armies, local};
 use crate::args::{CheckArgs, LocalCheck};
 use crate::families::check::Check;
 use crate::interrupt;
@@ -31,8 +31,10 @@ struct Written<'a> {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
-    if let Some(LocalCheck::Local(args)) = &args.local {
-        return local::check(args);
+    match &args.local {
+        Some(LocalCheck::Local(args)) => return local::check(args),
+        Some(LocalCheck::Armies(args)) => return armies::check(args),
+        None => {}
     }
     let algorithm = args.algorithm()?;
     match entry(&algorithm)? {

@@ -7,7 +7,7 @@ use crate::output::output;
 use crate::picture::{self, Company, Easel, Picture};
 use crate::{paint, report};
 use quorate_core::about::{About, Profile};
-use quorate_core::local;
+use quorate_core::{armies, local};
 use quorate_lab::experiment::{self, header};
 use quorate_lab::trace::{self, Line, Trace};
 use quorate_lab::{FamilyLab, Spec, entry};
@@ -44,6 +44,9 @@ struct Rule<'a> {
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
     if args.algorithm == local::PROFILE.name {
         return super::local::explain(args);
+    }
+    if args.algorithm == armies::PROFILE.name {
+        return super::armies::explain(args);
     }
     of_family(entry(&args.form.resolve(&args.algorithm)?)?, args)
 }

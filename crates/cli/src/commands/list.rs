@@ -5,7 +5,7 @@ use crate::args::ListArgs;
 use crate::output::output;
 use crate::{paint, report};
 use quorate_core::about::Profile;
-use quorate_core::{local, mutex};
+use quorate_core::{armies, local, mutex};
 use quorate_lab::multicast::Cost as MulticastCost;
 use quorate_lab::{Multicast, Spec};
 use quorate_registry::{Entry, Family, all, fixtures};
@@ -33,6 +33,7 @@ enum Cost {
     Election { messages_per_election: &'static str },
     Multicast { messages_per_multicast: &'static str, slowest_delivery: u64 },
     Look { messages_per_look: &'static str },
+    Whole { messages: u64 },
     Unstated {},
 }
 
@@ -43,6 +44,7 @@ impl Cost {
             Self::Election { messages_per_election } => format!("an election: {messages_per_election}"),
             Self::Multicast { messages_per_multicast, .. } => format!("a multicast: {messages_per_multicast}"),
             Self::Look { messages_per_look } => format!("a look: {messages_per_look}"),
+            Self::Whole { messages } => format!("in all: {messages}"),
             Self::Unstated {} => "–".into(),
         }
     }
@@ -82,12 +84,19 @@ fn local() -> Row {
     Row { name, family: None, class, summary, cost, flaw }
 }
 
+/// The two armies are of no family either: they show what the others may assume of time. They stand at the end.
+fn armies() -> Row {
+    let Profile { name, class, summary, flaw, .. } = armies::PROFILE;
+    Row { name, family: None, class, summary, cost: Cost::Whole { messages: 3 }, flaw }
+}
+
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
     let entries = if args.fixtures { fixtures() } else { all() };
     let mut rows: Vec<Row> = entries.iter().map(Row::from).collect();
     if !args.fixtures {
         let place = rows.iter().rposition(|row| row.family == Some(Family::Mutex)).map_or(0, |last| last + 1);
         rows.insert(place, local());
+        rows.push(armies());
     }
     if args.json {
         report::json(&rows)?;

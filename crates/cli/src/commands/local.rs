@@ -3,20 +3,35 @@
 mod json;
 
 use super::explain::{self, Example};
-use crate::args::{ExplainArgs, LocalCheckArgs, LocalSimArgs};
+use crate::args::{ExplainArgs, LocalCheckArgs, LocalSimArgs, RaceArgs};
 use crate::output::output;
 use crate::report::{count, grouped};
 use crate::{Verdict, paint, report};
 use json::{CheckReport, RunReport};
+use quorate_core::armies;
 use quorate_core::local::{self, End, LOCKINGS, Locking, Outcomes, PROFILE, Race, Run, Schedule, Step, Thread};
 use quorate_sim::dice::{Dice, Stream};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+
+/// What the race is called where all that it can come to is shown.
+const RACE: &str = "race";
+
+/// What the counter is at first in the book.
+const USUAL_START: i64 = 5;
 
 /// Chance never lets a thread try in vain that often.
 const MOST_STEPS: usize = 100_000;
 
-/// Where a group is needed, `local` is none; and where it is understood, it comes before its options.
+/// Where a group is needed, `local` is none; and where it is understood, it comes before its options. The same goes for the race and the
+/// armies.
 pub(crate) fn refuse(name: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(name != RACE, "'{name}' takes no options of groups: 'quorate sim {name}' has options of its own behind its name.");
+    anyhow::ensure!(
+        name != armies::PROFILE.name,
+        "'{name}' are two, and take no options of other groups: 'quorate check {name}', 'quorate sim {name}' and 'quorate explain \
+         {name}' are for them, with options of their own behind the name."
+    );
     anyhow::ensure!(
         name != PROFILE.name,
         "'{name}' is about the threads of one process, and takes no options of groups: 'quorate check {name}', \
@@ -67,8 +82,9 @@ struct Judged {
 }
 
 impl Judged {
-    fn new(locking: Locking) -> Self {
-        let race = Race::new(locking);
+    /// With a counter that is this at first.
+    fn new(locking: Locking, start: i64) -> Self {
+        let race = Race::of(locking, start, &[1, -1]);
         let outcomes = local::explore(&race);
         Self { locking, race, outcomes }
     }
@@ -79,21 +95,58 @@ impl Judged {
     }
 }
 
-/// Every order.
-pub(crate) fn check(args: &LocalCheckArgs) -> anyhow::Result<Verdict> {
-    let (judged, holds) = match args.lock {
+/// One lock, or each of them and none: what can happen, and whether that is as it should be.
+fn judge(lock: Option<Locking>, start: i64) -> (Vec<Judged>, bool) {
+    match lock {
         Some(locking) => {
-            let judged = Judged::new(locking);
+            let judged = Judged::new(locking, start);
             let holds = judged.is_right();
             (vec![judged], holds)
         }
         None => {
-            let judged: Vec<_> = LOCKINGS.into_iter().map(Judged::new).collect();
+            let judged: Vec<_> = LOCKINGS.into_iter().map(|locking| Judged::new(locking, start)).collect();
             // The demonstration is that a lock makes the difference.
             let holds = judged.iter().all(|judged| judged.is_right() == judged.locking.protects());
             (judged, holds)
         }
-    };
+    }
+}
+
+/// All outcomes side by side, each with a way that leads to it.
+pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<Verdict> {
+    let start = i64::from(args.start);
+    let (judged, holds) = judge(args.lock, start);
+    if args.json {
+        report::json(&CheckReport::new(&judged, holds))?;
+        return Ok(Verdict::of(holds));
+    }
+    let mut out = output();
+    writeln!(out, "{} · {}\n", paint::bold(RACE), title(start))?;
+    let values: BTreeSet<i64> = judged.iter().flat_map(|judged| judged.outcomes.endings.keys().copied()).collect();
+    let cells = |cell: &dyn Fn(i64) -> String| values.iter().map(|value| format!("{:>9}", cell(*value))).collect::<String>();
+    let heading = format!("  {:<20}{}   {}", "lock", cells(&|value| format!("ends {value}")), "interleavings");
+    writeln!(out, "{}", paint::bold(&heading))?;
+    for Judged { locking, outcomes, .. } in &judged {
+        let ways = |value: i64| outcomes.endings.get(&value).map_or("–".into(), |ending| grouped(ending.interleavings));
+        writeln!(out, "  {:<20}{}   {:>13}", locking.name(), cells(&ways), grouped(interleavings(outcomes)))?;
+    }
+    for judged in &judged {
+        ways(judged, |_| true, &mut out)?;
+    }
+    Ok(Verdict::of(holds))
+}
+
+fn title(start: i64) -> String {
+    format!("counter++ beside counter-- on a counter of {start}, in every order")
+}
+
+fn interleavings(outcomes: &Outcomes) -> u64 {
+    outcomes.endings.values().map(|ending| ending.interleavings).sum()
+}
+
+/// Every order.
+pub(crate) fn check(args: &LocalCheckArgs) -> anyhow::Result<Verdict> {
+    let (judged, holds) = judge(args.lock, USUAL_START);
     if args.json {
         report::json(&CheckReport::new(&judged, holds))?;
     } else {
@@ -104,8 +157,7 @@ pub(crate) fn check(args: &LocalCheckArgs) -> anyhow::Result<Verdict> {
 
 fn print(judged: &[Judged]) -> anyhow::Result<()> {
     let mut out = output();
-    let title = "counter++ beside counter-- on a counter of 5, in every order";
-    writeln!(out, "{} · {title}\n", paint::bold(PROFILE.name))?;
+    writeln!(out, "{} · {}\n", paint::bold(PROFILE.name), title(USUAL_START))?;
     let heading = format!(
         "  {:<20}{:<13}{:>13}{:>9}   {:<13}{:<8}",
         "lock", "in the end", "interleavings", "states", "two inside", "stuck"
@@ -113,7 +165,7 @@ fn print(judged: &[Judged]) -> anyhow::Result<()> {
     writeln!(out, "{}", paint::bold(heading.trim_end()))?;
     for Judged { locking, outcomes, .. } in judged {
         let values: Vec<_> = outcomes.endings.keys().map(i64::to_string).collect();
-        let interleavings = outcomes.endings.values().map(|ending| ending.interleavings).sum();
+        let interleavings = interleavings(outcomes);
         let happens = |schedule: &Option<Schedule>| if schedule.is_some() { "happens" } else { "never" };
         let Outcomes { two_inside, stuck, states, .. } = outcomes;
         let (inside, stuck) = (happens(two_inside), happens(stuck));
@@ -126,18 +178,18 @@ fn print(judged: &[Judged]) -> anyhow::Result<()> {
         writeln!(out, "{}", line.trim_end())?;
     }
     for judged in judged {
-        ways(judged, &mut out)?;
+        ways(judged, |value| value != judged.race.right(), &mut out)?;
     }
     let hint = format!("One order: quorate sim {} --seed 1", PROFILE.name);
     writeln!(out, "\n{}", paint::dim(&hint))?;
     Ok(())
 }
 
-/// The shortest way to each ending that is wrong.
-fn ways(judged: &Judged, out: &mut impl Write) -> io::Result<()> {
+/// The shortest way to each ending that is wanted, and to where nobody can go on.
+fn ways(judged: &Judged, is_wanted: impl Fn(i64) -> bool, out: &mut impl Write) -> io::Result<()> {
     let Judged { locking, race, outcomes } = judged;
-    let all: u64 = outcomes.endings.values().map(|ending| ending.interleavings).sum();
-    for (value, ending) in outcomes.endings.iter().filter(|(value, _)| **value != race.right()) {
+    let all = interleavings(outcomes);
+    for (value, ending) in outcomes.endings.iter().filter(|(value, _)| is_wanted(**value)) {
         let (some, all) = (grouped(ending.interleavings), grouped(all));
         let way = format!("A shortest way to {value} {} ({some} of {all} interleavings):", under(*locking));
         writeln!(out, "\n{}\n", paint::bold(&way))?;

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod armies;
 pub(crate) mod bank;
 pub(crate) mod berkeley;
 pub(crate) mod certs;

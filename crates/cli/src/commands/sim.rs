@@ -1,6 +1,6 @@
 //! `quorate sim`: one run.
 
-use super::{berkeley, detector, local};
+use super::{armies, berkeley, detector, local};
 use crate::Verdict;
 use crate::args::{LocalSim, SimArgs};
 use crate::families::{Present, Task, of_family};
@@ -36,6 +36,8 @@ struct Report<'a, F: FamilyLab> {
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
     match &args.local {
         Some(LocalSim::Local(args)) => local::sim(args),
+        Some(LocalSim::Race(args)) => local::race(args),
+        Some(LocalSim::Armies(args)) => armies::sim(args),
         Some(LocalSim::Berkeley(args)) => berkeley::run(args),
         Some(LocalSim::Detector(args)) => detector::sim(args),
         None => of_family(args.run.entry()?, args),

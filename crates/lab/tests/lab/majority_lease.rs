@@ -228,7 +228,7 @@ fn a_partition_splits_a_bully_and_not_a_majority() {
 fn checked(algorithm: &str) -> CheckRun<Election> {
     let mut check = CheckSpec::<Election>::new(algorithm);
     check.habits.settings.starters = parsed("1,2");
-    check.setup.timing = Some(Timing { drift_ppm: 0, until: Time::ZERO });
+    check.setup.timing = Some(Timing::until(Time::ZERO));
     (check.setup.crashes, check.setup.restarts) = (1, 1);
     check.effort.properties = Some(["one-leader-an-epoch", "epochs-grow", "one-master"].map(String::from).into());
     check::run(&check, &mut |_, _| true).unwrap_or_else(|error| panic!("{}: {error}", check.command()))
@@ -248,7 +248,7 @@ fn the_checker_tells_drift_within_the_bound_from_drift_beyond_it() {
         let mut check = CheckSpec::<Election>::new("majority-lease");
         check.habits.settings.starters = parsed("1,2");
         check.habits.settings.lease = Some(parsed("20ms"));
-        check.setup.timing = Some(Timing { drift_ppm, until: ms(21) });
+        check.setup.timing = Some(Timing { drift_ppm, ..Timing::until(ms(21)) });
         check.effort.properties = Some(vec!["one-master".to_owned()]);
         check.effort.first = true;
         check::run(&check, &mut |_, progress| progress.states < 500_000)

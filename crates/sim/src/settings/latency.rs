@@ -1,5 +1,6 @@
 //! How long something takes each time: a message on its way, a node at its work, a disk at a write.
 
+use super::between;
 use super::error::SettingError;
 use super::length::Length;
 use super::nearest::nearest;
@@ -74,13 +75,7 @@ impl FromStr for Latency {
 }
 
 fn read_uniform(text: &str, value: &str) -> Result<Latency, SettingError> {
-    let Some((least, most)) = value.split_once("..") else {
-        return Err(SettingError::missing(text, "a second length", "uniform:1ms..5ms"));
-    };
-    if least.trim().is_empty() || most.trim().is_empty() {
-        return Err(SettingError::missing(text, "a length on one side of '..'", "uniform:1ms..5ms"));
-    }
-    let (Length(least), Length(most)) = (least.parse()?, most.parse()?);
+    let (least, most) = between::read(text, value, "uniform:1ms..5ms")?;
     if least <= most {
         Ok(Latency::Uniform { least, most })
     } else {

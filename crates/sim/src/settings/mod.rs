@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! length    10ms   0.1ms   250us   3s   2m
+//! between   1ms..5ms
 //! latency   fixed:1ms   uniform:1ms..5ms   long-tail:2ms
 //! chance    0.1   10%
 //! level     8   2.5
@@ -14,6 +15,7 @@
 //! [`Display`](std::fmt::Display) what reads back as the same value, and which a journal stores as that text.
 //! Reading is pure: what a fault does is the simulator's affair.
 
+mod between;
 mod chance;
 mod clauses;
 mod decimal;
@@ -35,6 +37,7 @@ mod script;
 #[cfg(test)]
 mod tests;
 
+pub use between::Between;
 pub use chance::Chance;
 pub use direction::{Destiny, Direction};
 pub use error::SettingError;

@@ -51,8 +51,9 @@ pub(crate) fn explore_within<P: Explored>(make: &Maker<P>, bounds: &Bounds, most
         for state in level {
             let edges = world.edges(&state);
             // Time goes on beyond the horizon too, though nobody looks.
-            let goes_on =
-                edges.iter().any(|edge| edge.regular) || state.nodes.iter().any(|node| !node.timers.is_empty());
+            let goes_on = edges.iter().any(|edge| edge.regular)
+                || !state.is_silent()
+                || state.nodes.iter().any(|node| !node.timers.is_empty());
             seen.look(&world, &state, goes_on, depth);
             for edge in edges {
                 seen.generated += 1;

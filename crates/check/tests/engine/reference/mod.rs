@@ -17,7 +17,7 @@ use past::{Knowledge, Past};
 use quorate_check::mutex::Contenders;
 use quorate_check::{Checked, Setup, Timing, Views};
 use quorate_core::mutex::{Command, Event};
-use quorate_core::{Incarnation, NodeId, Time};
+use quorate_core::{Duration, Incarnation, NodeId, Protocol, Span, Time};
 use quorate_sim::world::disk::Disk;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
@@ -97,7 +97,14 @@ impl Bounds {
     }
 
     pub(crate) fn timing(mut self, drift_ppm: u32, until: Time) -> Self {
-        self.setup.timing = Some(Timing { drift_ppm, until });
+        self.setup.timing = Some(Timing { drift_ppm, ..Timing::until(until) });
+        self
+    }
+
+    /// Messages take at least and at most so long, where time counts.
+    pub(crate) fn delay(mut self, one: Duration, other: Duration) -> Self {
+        let timing = self.setup.timing.unwrap();
+        self.setup.timing = Some(Timing { delay: Some(Span::between(one, other)), ..timing });
         self
     }
 }
@@ -196,12 +203,15 @@ impl<P: Explored> Node<P> {
     }
 }
 
+/// From whom to whom, what it says, and when it was sent where that makes a difference.
+type Post<P> = (usize, usize, <P as Protocol>::Message, Option<Time>);
+
 /// Messages and timers by their numbers, and the bounds.
 struct World<P: Explored> {
     bounds: Bounds,
     make: Maker<P>,
-    messages: Vec<(usize, usize, P::Message)>,
-    numbers: HashMap<(usize, usize, P::Message), usize>,
+    messages: Vec<Post<P>>,
+    numbers: HashMap<Post<P>, usize>,
     timers: Vec<P::Timer>,
 }
 
@@ -216,9 +226,10 @@ impl<P: Explored> World<P> {
         }
     }
 
-    fn number_message(&mut self, from: usize, to: usize, message: P::Message) -> usize {
-        *self.numbers.entry((from, to, message)).or_insert_with_key(|message| {
-            self.messages.push(message.clone());
+    fn number_message(&mut self, from: usize, to: usize, message: P::Message, now: Time) -> usize {
+        let sent = self.delay().map(|_| now);
+        *self.numbers.entry((from, to, message, sent)).or_insert_with_key(|post| {
+            self.messages.push(post.clone());
             self.messages.len() - 1
         })
     }

@@ -3,7 +3,7 @@
 use super::views::{Club, Lease};
 use super::{Budgets, Carried, Debt, Edge, Explored, Network, Node, Past, Standing, State, World, Wrong};
 use quorate_core::mutex::{Command, Event};
-use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Time};
+use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Span, Time};
 use quorate_sim::world::disk::Disk;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -196,7 +196,10 @@ impl<P: Explored> World<P> {
             Network::Links(links) => links.values().map(|link| link[0].clone()).collect(),
         };
         for carried in next {
-            let (from, to, message) = self.messages[carried.0].clone();
+            let (from, to, message, _) = self.messages[carried.0].clone();
+            if self.way(carried.0).is_some_and(|(earliest, _)| state.now < earliest) {
+                continue;
+            }
             edges.push(self.edge(state, to, true, |doing| {
                 doing.pays.push(Debt::Deliver(carried.0));
                 doing.state.network.take(&carried, (from, to), 0);
@@ -212,7 +215,7 @@ impl<P: Explored> World<P> {
 
     fn faults(&mut self, state: &State<P>, edges: &mut Vec<Edge<P>>) {
         for (carried, place) in state.network.distinct() {
-            let (from, to, _) = self.messages[carried.0].clone();
+            let (from, to, ..) = self.messages[carried.0].clone();
             if state.budgets.losses > 0 {
                 edges.push(self.edge(state, to, false, |doing| {
                     doing.state.budgets.losses -= 1;
@@ -228,7 +231,18 @@ impl<P: Explored> World<P> {
         }
     }
 
-    /// To the next instant at which a timer may fire or must have fired, unless one must fire now.
+    /// How long messages take, where that is bounded.
+    pub(super) fn delay(&self) -> Option<Span> {
+        self.bounds.setup.timing?.delay
+    }
+
+    /// The first and the last instant at which a message can arrive, where that is bounded.
+    fn way(&self, message: usize) -> Option<(Time, Time)> {
+        let sent = self.messages[message].3?;
+        self.delay().map(|delay| (sent + delay.earliest, sent + delay.latest))
+    }
+
+    /// To the next instant at which a timer may fire or must have fired, unless one must fire now; the same for messages.
     fn pass_time(&self, state: &State<P>) -> Option<Edge<P>> {
         let until = self.bounds.setup.timing?.until;
         let mut instants = Vec::new();
@@ -240,6 +254,13 @@ impl<P: Explored> World<P> {
                 }
                 instants.extend([earliest, latest].into_iter().find(|instant| *instant > state.now));
             }
+        }
+        for ((message, _), _) in state.network.distinct() {
+            let Some((first, last)) = self.way(message) else { continue };
+            if last <= state.now {
+                return None;
+            }
+            instants.push(if first > state.now { first } else { last });
         }
         let now = instants.into_iter().min().filter(|next| *next <= until)?;
         Some(Edge { to: State { now, ..state.clone() }, regular: true, pays: vec![], wrong: vec![] })
@@ -435,7 +456,7 @@ impl<'a, P: Explored> Doing<'a, P> {
             self.state.past.packs(from, to, parcel);
         }
         let known = if message.wrapped() { Default::default() } else { known };
-        let number = self.world.number_message(self.node, to.index(), message);
+        let number = self.world.number_message(self.node, to.index(), message, self.state.now);
         self.state.network.put((number, known), (self.node, to.index()), None);
     }
 

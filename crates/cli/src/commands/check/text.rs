@@ -12,7 +12,7 @@ use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, T
 use quorate_core::Time;
 use quorate_lab::check::{CheckRun, CheckSpec, draw_command, replay_command};
 use quorate_lab::trace::{self, Trace};
-use quorate_sim::settings::Length;
+use quorate_sim::settings::{Between, Length};
 use std::io::{self, Write};
 
 /// Prints all of it, with the journal and the pictures that were written.
@@ -108,8 +108,9 @@ fn heading<F: Check>(spec: &CheckSpec<F>) -> String {
     if let Some(Views { waits, .. }) = spec.setup.views {
         parts.push(if waits { "in views" } else { "in views, by an impatient membership" }.into());
     }
-    if let Some(Timing { drift_ppm, .. }) = spec.setup.timing {
+    if let Some(Timing { drift_ppm, delay, .. }) = spec.setup.timing {
         parts.push(format!("clocks off by {drift_ppm}ppm"));
+        parts.extend(delay.map(|span| format!("messages take {}", Between(span))));
     }
     parts.join(" · ")
 }

@@ -40,7 +40,7 @@ pub(crate) fn is_sample(entry: &Entry) -> bool {
 /// Time counts, and clocks are off by so much.
 pub(crate) fn timed(spec: CheckSpec, drift_ppm: u32, until: Duration) -> CheckSpec {
     let mut spec = spec;
-    spec.setup.timing = Some(Timing { drift_ppm, until: Time::ZERO + until });
+    spec.setup.timing = Some(Timing { drift_ppm, ..Timing::until(Time::ZERO + until) });
     spec
 }
 

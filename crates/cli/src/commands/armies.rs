@@ -1,0 +1,185 @@
+//! `armies`: the two that must attack together, checked in either model of time, run once, and explained.
+
+mod json;
+
+use super::explain::{self, Example};
+use crate::args::{ArmiesCheckArgs, ArmiesSimArgs, ExplainArgs};
+use crate::output::output;
+use crate::report::{count, grouped};
+use crate::{Verdict, paint, report};
+use json::{CheckReport, RunReport};
+use quorate_core::armies::{ARMIES, PROFILE};
+use quorate_core::{Duration, NodeId, Span, Time};
+use quorate_lab::armies::{self, Breach, Entry, Judged, Outcome, Timeline, War, What};
+use quorate_sim::settings::{Between, Length};
+use std::fmt;
+use std::io::Write;
+
+/// Every run.
+pub(crate) fn check(args: &ArmiesCheckArgs) -> anyhow::Result<Verdict> {
+    let (war, within) = (args.war(), args.within());
+    let outcome = armies::check(&war, within)?;
+    if args.war.json {
+        report::json(&CheckReport::new(&war, within, &outcome))?;
+    } else {
+        print(&war, within, &outcome)?;
+    }
+    Ok(Verdict::of(outcome.holds()))
+}
+
+fn print(war: &War, within: Option<Duration>, outcome: &Outcome) -> anyhow::Result<()> {
+    let mut out = output();
+    let clocks = if war.drift_ppm > 0 { format!(" · clocks off by {}ppm", war.drift_ppm) } else { String::new() };
+    writeln!(out, "{}{clocks}\n", heading(war))?;
+    for Judged { name, breach } in &outcome.verdicts {
+        let verdict = match breach {
+            None => paint::good(&format!("{:<19}", "holds")),
+            Some(Breach { steps, .. }) => {
+                paint::bad(&format!("{:<19}", format!("FAILS in {}", count(*steps as u64, "step"))))
+            }
+        };
+        writeln!(out, "  {name:<13}{verdict}{}", paint::dim(&meaning(name, within)))?;
+    }
+    for Judged { name, breach } in &outcome.verdicts {
+        let Some(Breach { timeline, .. }) = breach else { continue };
+        writeln!(out, "\n{}\n", paint::bold(&format!("A shortest way to break '{name}':")))?;
+        write!(out, "{}", Columns(timeline))?;
+        writeln!(out, "\n  {}", paint::bad(&ending(timeline, within)))?;
+    }
+    let word = if outcome.complete { "complete: every state was seen" } else { "not finished" };
+    writeln!(out, "\n{word}, {} in all", grouped(outcome.states))?;
+    if within.is_none() {
+        let hint = format!("Whether any bound on when holds: quorate check {} --within 1s", PROFILE.name);
+        writeln!(out, "{}", paint::dim(&hint))?;
+    }
+    Ok(())
+}
+
+/// The armies, and how long their messages take.
+fn heading(war: &War) -> String {
+    let [first, second] = war.strengths;
+    let delay = match war.delay {
+        Some(span) => format!("synchronous: messages take {}", Between(span)),
+        None => "asynchronous: messages take any time".into(),
+    };
+    let links = if war.fifo { "in order" } else { "in any order" };
+    format!("{} · {first} against {second} · {delay}, {links}", paint::bold(PROFILE.name))
+}
+
+/// What a property says.
+fn meaning(name: &str, within: Option<Duration>) -> String {
+    match (name, within) {
+        ("who", _) => "the armies that know who leads name the same one".into(),
+        ("both-know", _) => "in the end both know who leads".into(),
+        ("both-attack", _) => "in the end both attack".into(),
+        (_, Some(within)) => format!("the second attack comes at most {} after the first", Length(within)),
+        (_, None) => String::new(),
+    }
+}
+
+/// How far apart the attacks were.
+fn ending(timeline: &Timeline, within: Option<Duration>) -> String {
+    let (Some(gap), [Some(one), Some(other)]) = (timeline.gap(), timeline.attacks()) else {
+        return "Not both of them attack.".into();
+    };
+    let excess = within.and_then(|within| Some((within, Duration::from_nanos(gap.nanos().checked_sub(within.nanos())?))));
+    let excess = excess.filter(|(_, excess)| *excess > Duration::ZERO);
+    let beyond = excess.map_or(String::new(), |(within, excess)| {
+        format!(", which is {} more than {}", Length(excess), Length(within))
+    });
+    let ([first, second], [sooner, later]) =
+        if one <= other { (ARMIES, [one, other]) } else { ([ARMIES[1], ARMIES[0]], [other, one]) };
+    format!(
+        "Army {first} attacks at {}, army {second} at {}: {} later{beyond}.",
+        instant(sooner),
+        instant(later),
+        Length(gap)
+    )
+}
+
+/// To the nanosecond.
+fn instant(time: Time) -> Length {
+    Length(time.since(Time::ZERO))
+}
+
+/// One run.
+pub(crate) fn sim(args: &ArmiesSimArgs) -> anyhow::Result<Verdict> {
+    let war = args.war.war();
+    let timeline = armies::simulate(&war, args.seed)?;
+    let is_right = judge(&war, &timeline);
+    if args.war.json {
+        report::json(&RunReport::new(&war, args.seed, &timeline))?;
+        return Ok(Verdict::of(is_right));
+    }
+    let mut out = output();
+    writeln!(out, "{} · seed {}\n", heading(&war), args.seed)?;
+    write!(out, "{}", Columns(&timeline))?;
+    let told = ending(&timeline, war.guarantee());
+    writeln!(out, "\n  {}", if is_right { paint::good(&told) } else { paint::bad(&told) })?;
+    let promise = match war.guarantee() {
+        Some(most) => format!("No run is further apart than {}: quorate check {} --delay {}", Length(most), PROFILE.name, delay(&war)),
+        None => format!("Nothing bounds it: quorate check {} --within 1h", PROFILE.name),
+    };
+    writeln!(out, "{}", paint::dim(&promise))?;
+    Ok(Verdict::of(is_right))
+}
+
+fn delay(war: &War) -> Between {
+    Between(war.delay.unwrap_or(Span::exactly(Duration::ZERO)))
+}
+
+/// Whether both attacked, by the word of one leader, and as close as they can promise.
+fn judge(war: &War, timeline: &Timeline) -> bool {
+    let [one, other] = timeline.leaders();
+    let close = |gap: Duration| war.guarantee().is_none_or(|most| gap <= most);
+    one.is_some() && one == other && timeline.gap().is_some_and(close)
+}
+
+/// `quorate explain armies`.
+pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
+    anyhow::ensure!(
+        !args.picture.is_wanted(),
+        "There is no picture of '{}'; 'quorate sim {}' tells a run.",
+        PROFILE.name,
+        PROFILE.name
+    );
+    let ms = Duration::from_millis;
+    let war = War { delay: Some(Span::between(ms(2), ms(5))), ..War::new([3, 5].map(quorate_core::armies::Strength)) };
+    let timeline = armies::simulate(&war, 1)?;
+    let example = Example {
+        title: "Army 2 is stronger and leads; messages take between 2 and 5 ms",
+        lines: Columns(&timeline).to_string().lines().map(str::to_owned).collect(),
+        command: format!("quorate sim {} --delay {}", PROFILE.name, delay(&war)),
+    };
+    explain::plainly(args, &PROFILE, &example)
+}
+
+/// What happened, one below the other, each in its army's column.
+struct Columns<'a>(&'a Timeline);
+
+/// What is told of a run: that an army attacks is in the rule by which it does.
+fn is_told(entry: &&Entry) -> bool {
+    !matches!(entry.what, What::Attacks)
+}
+
+impl fmt::Display for Columns<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries: Vec<&Entry> = self.0.entries.iter().filter(is_told).collect();
+        let title = |army: NodeId| format!("army {army}");
+        let width = |army: NodeId| {
+            let own = entries.iter().filter(|entry| entry.army == army);
+            own.map(|entry| entry.to_string().chars().count()).max().unwrap_or(0).max(title(army).len()) + 3
+        };
+        let widest = entries.iter().map(|entry| instant(entry.time).to_string().len()).max().unwrap_or(0).max(4);
+        let row = |time: String, cell: &dyn Fn(NodeId) -> String| {
+            let cells: String = ARMIES.iter().map(|army| format!("{:<1$}", cell(*army), width(*army))).collect();
+            format!("  {time:>widest$}   {}", cells.trim_end())
+        };
+        writeln!(f, "{}", row("time".into(), &title))?;
+        for entry in &entries {
+            let cell = |army: NodeId| if army == entry.army { entry.to_string() } else { String::new() };
+            writeln!(f, "{}", row(instant(entry.time).to_string(), &cell))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! What `--json` prints of the two armies.
+
+use quorate_core::armies::PROFILE;
+use quorate_core::{Duration, NodeId};
+use quorate_lab::armies::{Entry, Judged, Outcome, Timeline, War};
+use serde::Serialize;
+
+/// The armies, and how long their messages take.
+#[derive(Serialize)]
+struct Setting {
+    strengths: [u32; 2],
+    model: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay_ns: Option<[u64; 2]>,
+    fifo: bool,
+    drift_ppm: u32,
+    /// How far apart the attacks can be at most; null if nothing bounds that.
+    guarantee_ns: Option<u64>,
+}
+
+impl From<&War> for Setting {
+    fn from(war: &War) -> Self {
+        Self {
+            strengths: war.strengths.map(|strength| strength.0),
+            model: if war.delay.is_some() { "synchronous" } else { "asynchronous" },
+            delay_ns: war.delay.map(|span| [span.earliest.nanos(), span.latest.nanos()]),
+            fifo: war.fifo,
+            drift_ppm: war.drift_ppm,
+            guarantee_ns: war.guarantee().map(Duration::nanos),
+        }
+    }
+}
+
+/// What happened when.
+#[derive(Serialize)]
+struct Told {
+    steps: Vec<Step>,
+    /// Null if not both attacked.
+    gap_ns: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Step {
+    time_ns: i64,
+    army: NodeId,
+    what: String,
+}
+
+impl From<&Timeline> for Told {
+    fn from(timeline: &Timeline) -> Self {
+        let step = |entry: &Entry| Step { time_ns: entry.time.nanos(), army: entry.army, what: entry.to_string() };
+        Self { steps: timeline.entries.iter().map(step).collect(), gap_ns: timeline.gap().map(Duration::nanos) }
+    }
+}
+
+/// Every run.
+#[derive(Serialize)]
+pub(super) struct CheckReport {
+    algorithm: &'static str,
+    #[serde(flatten)]
+    setting: Setting,
+    within_ns: Option<u64>,
+    complete: bool,
+    states: u64,
+    properties: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    holds: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counterexample: Option<Told>,
+}
+
+impl CheckReport {
+    pub(super) fn new(war: &War, within: Option<Duration>, outcome: &Outcome) -> Self {
+        let row = |Judged { name, breach }: &Judged| Row {
+            name,
+            holds: outcome.complete && breach.is_none(),
+            counterexample: breach.as_ref().map(|breach| (&breach.timeline).into()),
+        };
+        Self {
+            algorithm: PROFILE.name,
+            setting: war.into(),
+            within_ns: within.map(Duration::nanos),
+            complete: outcome.complete,
+            states: outcome.states,
+            properties: outcome.verdicts.iter().map(row).collect(),
+        }
+    }
+}
+
+/// One run.
+#[derive(Serialize)]
+pub(super) struct RunReport {
+    algorithm: &'static str,
+    #[serde(flatten)]
+    setting: Setting,
+    seed: u64,
+    #[serde(flatten)]
+    told: Told,
+}
+
+impl RunReport {
+    pub(super) fn new(war: &War, seed: u64, timeline: &Timeline) -> Self {
+        Self { algorithm: PROFILE.name, setting: war.into(), seed, told: timeline.into() }
+    }
+}

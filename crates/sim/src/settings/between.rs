@@ -1,0 +1,68 @@
+//! The least and the most that something takes.
+
+use super::{Length, SettingError};
+use quorate_core::{Duration, Span};
+use std::fmt;
+use std::str::FromStr;
+
+/// Two lengths, the shorter one first: `1ms..5ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Between(pub Span);
+
+const FORM: &str = "1ms..5ms";
+
+impl FromStr for Between {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let text = text.trim();
+        match read(text, text, FORM)? {
+            (least, most) if least <= most => Ok(Self(Span::between(least, most))),
+            (least, most) => Err(SettingError::backwards(text, Self(Span::between(least, most)).to_string())),
+        }
+    }
+}
+
+/// The two lengths of this part of a text, in the order in which they are written; `form` is what all of the text looks like.
+pub(super) fn read(text: &str, part: &str, form: &'static str) -> Result<(Duration, Duration), SettingError> {
+    let Some((least, most)) = part.split_once("..") else {
+        return Err(SettingError::missing(text, "a second length", form));
+    };
+    if least.trim().is_empty() || most.trim().is_empty() {
+        return Err(SettingError::missing(text, "a length on one side of '..'", form));
+    }
+    let (Length(least), Length(most)) = (least.parse()?, most.parse()?);
+    Ok((least, most))
+}
+
+impl fmt::Display for Between {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Span { earliest, latest } = self.0;
+        f.pad(&format!("{}..{}", Length(earliest), Length(latest)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{duration, sentence};
+    use super::Between;
+    use expect_test::expect;
+    use proptest::prelude::{prop_assert_eq, proptest};
+    use quorate_core::Span;
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_back(one in duration(), other in duration()) {
+            let between = Between(Span::between(one, other));
+            prop_assert_eq!(between.to_string().parse(), Ok(between));
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        let told: String = ["1ms..5ms", " 2ms .. 2ms ", "5ms..1ms", "5ms", "..1s", "1s..", "1..2", ""]
+            .map(sentence::<Between>)
+            .concat();
+        expect![[""]].assert_eq(&told);
+    }
+}
