@@ -196,9 +196,10 @@ fn run(war: &War, commanders: Commanders, setup: Setup, only: Option<&str>) -> R
     let mut verdicts = Vec::new();
     for verdict in &findings.verdicts {
         let show = |example| checker.play(example, Timeline::default()).map_err(ArmiesError::Play);
-        let breach = verdict.counterexample.as_ref().map(|example| {
-            Ok::<_, ArmiesError>(Breach { timeline: show(example)?, steps: example.len() })
-        });
+        let breach = verdict
+            .counterexample
+            .as_ref()
+            .map(|example| Ok::<_, ArmiesError>(Breach { timeline: show(example)?, steps: example.len() }));
         verdicts.push(Judged { name: verdict.name, breach: breach.transpose()? });
     }
     let Findings { states, .. } = findings;

@@ -33,7 +33,9 @@ impl WarArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  quorate sim armies --seed 3\n  quorate sim armies --delay 2ms..5ms --strengths 4,4")]
+#[command(
+    after_help = "Examples:\n  quorate sim armies --seed 3\n  quorate sim armies --delay 2ms..5ms --strengths 4,4"
+)]
 pub(crate) struct ArmiesSimArgs {
     /// What decides how long each message takes.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]

@@ -82,7 +82,8 @@ fn ending(timeline: &Timeline, within: Option<Duration>) -> String {
     let (Some(gap), [Some(one), Some(other)]) = (timeline.gap(), timeline.attacks()) else {
         return "Not both of them attack.".into();
     };
-    let excess = within.and_then(|within| Some((within, Duration::from_nanos(gap.nanos().checked_sub(within.nanos())?))));
+    let excess =
+        within.and_then(|within| Some((within, Duration::from_nanos(gap.nanos().checked_sub(within.nanos())?))));
     let excess = excess.filter(|(_, excess)| *excess > Duration::ZERO);
     let beyond = excess.map_or(String::new(), |(within, excess)| {
         format!(", which is {} more than {}", Length(excess), Length(within))
@@ -117,7 +118,12 @@ pub(crate) fn sim(args: &ArmiesSimArgs) -> anyhow::Result<Verdict> {
     let told = ending(&timeline, war.guarantee());
     writeln!(out, "\n  {}", if is_right { paint::good(&told) } else { paint::bad(&told) })?;
     let promise = match war.guarantee() {
-        Some(most) => format!("No run is further apart than {}: quorate check {} --delay {}", Length(most), PROFILE.name, delay(&war)),
+        Some(most) => format!(
+            "No run is further apart than {}: quorate check {} --delay {}",
+            Length(most),
+            PROFILE.name,
+            delay(&war)
+        ),
         None => format!("Nothing bounds it: quorate check {} --within 1h", PROFILE.name),
     };
     writeln!(out, "{}", paint::dim(&promise))?;

@@ -26,7 +26,10 @@ const MOST_STEPS: usize = 100_000;
 /// Where a group is needed, `local` is none; and where it is understood, it comes before its options. The same goes for the race and the
 /// armies.
 pub(crate) fn refuse(name: &str) -> anyhow::Result<()> {
-    anyhow::ensure!(name != RACE, "'{name}' takes no options of groups: 'quorate sim {name}' has options of its own behind its name.");
+    anyhow::ensure!(
+        name != RACE,
+        "'{name}' takes no options of groups: 'quorate sim {name}' has options of its own behind its name."
+    );
     anyhow::ensure!(
         name != armies::PROFILE.name,
         "'{name}' are two, and take no options of other groups: 'quorate check {name}', 'quorate sim {name}' and 'quorate explain \
@@ -123,11 +126,13 @@ pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<Verdict> {
     let mut out = output();
     writeln!(out, "{} · {}\n", paint::bold(RACE), title(start))?;
     let values: BTreeSet<i64> = judged.iter().flat_map(|judged| judged.outcomes.endings.keys().copied()).collect();
-    let cells = |cell: &dyn Fn(i64) -> String| values.iter().map(|value| format!("{:>9}", cell(*value))).collect::<String>();
+    let cells =
+        |cell: &dyn Fn(i64) -> String| values.iter().map(|value| format!("{:>9}", cell(*value))).collect::<String>();
     let heading = format!("  {:<20}{}   {}", "lock", cells(&|value| format!("ends {value}")), "interleavings");
     writeln!(out, "{}", paint::bold(&heading))?;
     for Judged { locking, outcomes, .. } in &judged {
-        let ways = |value: i64| outcomes.endings.get(&value).map_or("–".into(), |ending| grouped(ending.interleavings));
+        let ways =
+            |value: i64| outcomes.endings.get(&value).map_or("–".into(), |ending| grouped(ending.interleavings));
         writeln!(out, "  {:<20}{}   {:>13}", locking.name(), cells(&ways), grouped(interleavings(outcomes)))?;
     }
     for judged in &judged {

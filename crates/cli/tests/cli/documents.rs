@@ -42,6 +42,21 @@ fn every_command_of_the_page_on_multicasts_runs() {
     }
 }
 
+/// Every command of the page on models of time runs, and what it shows of a bound that is exceeded is what is printed.
+#[test]
+fn every_command_of_the_page_on_models_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines: Vec<_> = shell_lines("docs/models.md").filter(|line| line.starts_with("quorate ")).collect();
+    assert!(lines.len() >= 10, "the page shows only {} commands", lines.len());
+    for line in lines {
+        let breaks = line.contains("--within");
+        run_in(folder.path(), &line).ok(i32::from(breaks));
+    }
+    let page = std::fs::read_to_string(Path::new(ROOT).join("docs/models.md")).expect("the page");
+    let told = run("check armies --within 1h").ok(1);
+    assert!(page.contains(told.trim_end()), "the page does not show:\n{told}");
+}
+
 /// What the README says of exit codes and outcomes is so.
 #[test]
 fn the_readme_tells_the_truth_about_outcomes() {

@@ -7,6 +7,7 @@
     reason = "a test speaks by panicking, and so do its helpers"
 )]
 
+mod armies;
 mod bank;
 #[cfg(unix)]
 mod bench;
