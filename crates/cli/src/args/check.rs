@@ -30,7 +30,7 @@ use std::str::FromStr;
     quorate check bully --nodes 3 --crashes 1 --starters lowest\n  \
     quorate check deadlock-and --victim youngest\n  \
     quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal --svg broken.svg\n  \
-    quorate check bully --nodes 2 --until 1s --delay 1ms..5ms\n  \
+    quorate check bully --nodes 3 --starters lowest --delay 1ms..4ms\n  \
     quorate check armies --delay 2ms..5ms\n  \
     quorate check local\n\n\
     Faults are bounds, at most 31 of a kind: with --loss 2, every way to lose none, one or two messages is tried.\n\

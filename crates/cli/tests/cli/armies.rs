@@ -6,7 +6,17 @@ use expect_test::expect;
 
 #[test]
 fn who_leads_needs_no_bound_on_delay() {
-    expect![[r#""#]].assert_eq(&run("check armies").ok(0));
+    expect![[r#"
+        armies · 3 against 5 · asynchronous: messages take any time, in any order
+
+          who          holds              the armies that know who leads name the same one
+          both-know    holds              in the end both know who leads
+          both-attack  holds              in the end both attack
+
+        complete: every state was seen, 30 in all
+        Whether any bound on when holds: quorate check armies --within 1s
+    "#]]
+    .assert_eq(&run("check armies").ok(0));
     for strengths in ["5,3", "4,4", "0,4294967295"] {
         run(&format!("check armies --fifo --strengths {strengths}")).ok(0);
     }
@@ -14,8 +24,47 @@ fn who_leads_needs_no_bound_on_delay() {
 
 #[test]
 fn when_to_attack_holds_within_max_minus_min_and_not_a_nanosecond_less() {
-    expect![[r#""#]].assert_eq(&run("check armies --delay 2ms..5ms").ok(0));
-    expect![[r#""#]].assert_eq(&run("check armies --delay 2ms..5ms --within 2999999ns").ok(1));
+    expect![[r#"
+        armies · 3 against 5 · synchronous: messages take 2ms..5ms, in any order
+
+          who          holds              the armies that know who leads name the same one
+          both-know    holds              in the end both know who leads
+          both-attack  holds              in the end both attack
+          when         holds              the second attack comes at most 3ms after the first
+
+        complete: every state was seen, 80 in all
+    "#]]
+    .assert_eq(&run("check armies --delay 2ms..5ms").ok(0));
+    expect![[r#"
+        armies · 3 against 5 · synchronous: messages take 2ms..5ms, in any order
+
+          who          holds              the armies that know who leads name the same one
+          both-know    holds              in the end both know who leads
+          both-attack  holds              in the end both attack
+          when         FAILS in 8 steps   the second attack comes at most 2.999999ms after the first
+
+        A shortest way to break 'when':
+
+          time   army 1                              army 2
+           0ms   AR-1 is 3 strong and says so
+           0ms                                       AR-1 is 5 strong and says so
+           2ms                                       hears 'strength' after 2ms
+           2ms                                       AR-2 compares 5 here with 3 there
+           2ms                                       knows that army 2 leads
+           2ms                                       is told to attack
+           2ms                                       AR-3 sends the word and waits for 2ms
+           4ms                                       AR-4 has waited and attacks
+           4ms   hears 'strength' after 4ms
+           4ms   AR-2 compares 3 here with 5 there
+           4ms   knows that army 2 leads
+           7ms   hears 'attack' after 5ms
+           7ms   AR-5 has the word and attacks
+
+          Army 2 attacks at 4ms, army 1 at 7ms: 3ms later, which is 1ns more than 2.999999ms.
+
+        complete: every state was seen, 80 in all
+    "#]]
+    .assert_eq(&run("check armies --delay 2ms..5ms --within 2999999ns").ok(1));
     run("check armies --delay 2ms..5ms --within 3ms").ok(0);
     run("check armies --delay 4ms..4ms --within 0ms").ok(0);
     run("check armies --delay 4ms..4ms --drift 1000ppm --within 0ms").ok(1);
@@ -24,7 +73,33 @@ fn when_to_attack_holds_within_max_minus_min_and_not_a_nanosecond_less() {
 
 #[test]
 fn without_bounds_every_bound_on_when_is_exceeded() {
-    expect![[r#""#]].assert_eq(&run("check armies --within 1h").ok(1));
+    expect![[r#"
+        armies · 3 against 5 · asynchronous: messages take any time, in any order
+
+          who          holds              the armies that know who leads name the same one
+          both-know    holds              in the end both know who leads
+          both-attack  holds              in the end both attack
+          when         FAILS in 5 steps   the second attack comes at most 1h after the first
+
+        A shortest way to break 'when':
+
+          time   army 1                          army 2
+           0ms   AR-1 is 3 strong and says so
+           0ms                                   AR-1 is 5 strong and says so
+           0ms                                   hears 'strength' after 0ms
+           0ms                                   AR-2 compares 5 here with 3 there
+           0ms                                   knows that army 2 leads
+           0ms                                   is told to attack
+           0ms                                   AR-3 sends the word and waits for 0ms
+           0ms                                   AR-4 has waited and attacks
+            2h   hears 'attack' after 2h
+            2h   AR-5 has the word and attacks
+
+          Army 2 attacks at 0ms, army 1 at 2h: 2h later, which is 1h more than 1h.
+
+        complete: every state was seen, 102 in all
+    "#]]
+    .assert_eq(&run("check armies --within 1h").ok(1));
     for (within, nanos) in [("0ms", 0), ("1ms", 1_000_000), ("1s", 1_000_000_000), ("2m", 120_000_000_000_u64)] {
         let report = run(&format!("check armies --within {within} --json")).json(1);
         let broken: Vec<_> =
@@ -36,13 +111,67 @@ fn without_bounds_every_bound_on_when_is_exceeded() {
 
 #[test]
 fn json_of_a_check_and_of_a_run() {
-    expect![[r#""#]].assert_eq(&shape(&run("check armies --delay 2ms..5ms --within 1ms --json").json(1)));
-    expect![[r#""#]].assert_eq(&shape(&run("sim armies --delay 2ms..5ms --json").json(0)));
+    expect![[r#"
+        algorithm: string
+        complete: bool
+        delay_ns[]: integer
+        drift_ppm: integer
+        fifo: bool
+        guarantee_ns: integer
+        model: string
+        properties[].counterexample.gap_ns: integer
+        properties[].counterexample.steps[].army: integer
+        properties[].counterexample.steps[].time_ns: integer
+        properties[].counterexample.steps[].what: string
+        properties[].holds: bool
+        properties[].name: string
+        states: integer
+        strengths[]: integer
+        within_ns: integer
+    "#]]
+    .assert_eq(&shape(&run("check armies --delay 2ms..5ms --within 1ms --json").json(1)));
+    expect![[r#"
+        algorithm: string
+        delay_ns[]: integer
+        drift_ppm: integer
+        fifo: bool
+        gap_ns: integer
+        guarantee_ns: integer
+        model: string
+        seed: integer
+        steps[].army: integer
+        steps[].time_ns: integer
+        steps[].what: string
+        strengths[]: integer
+    "#]]
+    .assert_eq(&shape(&run("sim armies --delay 2ms..5ms --json").json(0)));
 }
 
 #[test]
 fn a_run_is_told_by_its_times() {
-    expect![[r#""#]].assert_eq(&run("sim armies --delay 2ms..5ms --seed 3").ok(0));
+    expect![[r#"
+        armies · 3 against 5 · synchronous: messages take 2ms..5ms, in any order · seed 3
+
+                time   army 1                              army 2
+                 0ms   AR-1 is 3 strong and says so
+                 0ms                                       AR-1 is 5 strong and says so
+                 0ms   is told to attack
+                 0ms                                       is told to attack
+          2.680507ms   hears 'strength' after 2.680507ms
+          2.680507ms   AR-2 compares 3 here with 5 there
+          2.680507ms   knows that army 2 leads
+           4.17145ms                                       hears 'strength' after 4.17145ms
+           4.17145ms                                       AR-2 compares 5 here with 3 there
+           4.17145ms                                       knows that army 2 leads
+           4.17145ms                                       AR-3 sends the word and waits for 2ms
+           6.17145ms                                       AR-4 has waited and attacks
+          8.485028ms   hears 'attack' after 4.313578ms
+          8.485028ms   AR-5 has the word and attacks
+
+          Army 2 attacks at 6.17145ms, army 1 at 8.485028ms: 2.313578ms later.
+        No run is further apart than 3ms: quorate check armies --delay 2ms..5ms
+    "#]]
+    .assert_eq(&run("sim armies --delay 2ms..5ms --seed 3").ok(0));
     assert_eq!(run("sim armies --seed 9"), run("sim armies --seed 9"), "the same seed, the same run");
 }
 
@@ -67,7 +196,22 @@ fn what_they_do_not_take_is_told() {
         "explain armies --svg armies.svg",
     ];
     let told = complaints.map(|line| format!("$ quorate {line}\n{}", run(line).complaint()));
-    expect![[r#""#]].assert_eq(&told.concat());
+    expect![[r#"
+        $ quorate check --nodes 2 armies
+        error: 'armies' are two, and take no options of other groups: 'quorate check armies', 'quorate sim armies' and 'quorate explain armies' are for them, with options of their own behind the name.
+        $ quorate sim --seed 3 race
+        error: 'race' takes no options of groups: 'quorate sim race' has options of its own behind its name.
+        $ quorate check armies --within 11y
+        error: --within: 'y' is not a unit of time. Units are ns, us, ms, s, m, h.
+        $ quorate check armies --within 100000h
+        error: A time of more than ten years is more than armies wait for.
+        $ quorate check armies --delay 5ms..1ms
+        error: --delay: '5ms..1ms' runs backwards; write 1ms..5ms.
+        $ quorate check armies --strengths 3
+        error: --strengths: '3' is not two strengths; write for example 3,5.
+        $ quorate explain armies --svg armies.svg
+        error: There is no picture of 'armies'; 'quorate sim armies' tells a run.
+    "#]].assert_eq(&told.concat());
     for line in ["check armies --drift 5ppm", "sim armies --within 1s", "check armies --delay 5ms"] {
         assert_eq!(run(line).code, Some(2), "{line}");
     }
@@ -75,7 +219,100 @@ fn what_they_do_not_take_is_told() {
 
 #[test]
 fn the_race_shows_every_outcome_and_a_way_to_it() {
-    expect![[r#""#]].assert_eq(&run("sim race").ok(0));
+    expect![[r#"
+        race · counter++ beside counter-- on a counter of 5, in every order
+
+          lock                   ends 4   ends 5   ends 6   interleavings
+          none                        9        2        9              20
+          test-and-set                –        2        –               2
+          semaphore                   –        2        –               2
+          condition-variable          –       22        –              22
+
+        A shortest way to 4 without a lock (9 of 20 interleavings):
+
+          step   thread 1           thread 2
+             1   loads 5
+             2   adds 1 and has 6
+             3                      loads 5
+             4   stores 6
+             5                      subtracts 1 and has 4
+             6                      stores 4
+
+        A shortest way to 5 without a lock (2 of 20 interleavings):
+
+          step   thread 1           thread 2
+             1   loads 5
+             2   adds 1 and has 6
+             3   stores 6
+             4                      loads 6
+             5                      subtracts 1 and has 5
+             6                      stores 5
+
+        A shortest way to 6 without a lock (9 of 20 interleavings):
+
+          step   thread 1           thread 2
+             1   loads 5
+             2   adds 1 and has 6
+             3                      loads 5
+             4                      subtracts 1 and has 4
+             5                      stores 4
+             6   stores 6
+
+        A shortest way to 5 with test-and-set (2 of 2 interleavings):
+
+          step   thread 1                                   thread 2
+             1   finds the flag clear and sets it at once
+             2   loads 5
+             3   adds 1 and has 6
+             4   stores 6
+             5   clears the flag
+             6                                              finds the flag clear and sets it at once
+             7                                              loads 6
+             8                                              subtracts 1 and has 5
+             9                                              stores 5
+            10                                              clears the flag
+
+        A shortest way to 5 with semaphore (2 of 2 interleavings):
+
+          step   thread 1                                      thread 2
+             1   waits on the semaphore and has its permit
+             2   loads 5
+             3   adds 1 and has 6
+             4   stores 6
+             5   signals the semaphore, whose permit is back
+             6                                                 waits on the semaphore and has its permit
+             7                                                 loads 6
+             8                                                 subtracts 1 and has 5
+             9                                                 stores 5
+            10                                                 signals the semaphore, whose permit is back
+
+        A shortest way to 5 with condition-variable (22 of 22 interleavings):
+
+          step   thread 1                     thread 2
+             1   enters the monitor
+             2   sees that nobody is busy
+             3   is busy
+             4   leaves the monitor
+             5   loads 5
+             6   adds 1 and has 6
+             7   stores 6
+             8   enters the monitor
+             9   is busy no longer
+            10   signals, and nobody sleeps
+            11   leaves the monitor
+            12                                enters the monitor
+            13                                sees that nobody is busy
+            14                                is busy
+            15                                leaves the monitor
+            16                                loads 6
+            17                                subtracts 1 and has 5
+            18                                stores 5
+            19                                enters the monitor
+            20                                is busy no longer
+            21                                signals, and nobody sleeps
+            22                                leaves the monitor
+    "#]]
+    .assert_eq(&run("sim race").ok(0));
     let told = run("sim race --lock none --start 0").ok(1);
     for value in [-1, 0, 1] {
         assert!(told.contains(&format!("A shortest way to {value} without a lock")), "{told}");

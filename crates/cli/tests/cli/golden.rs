@@ -52,6 +52,7 @@ fn list() {
         fifo-isis                  multicast total order       a multicast: 3(n−1)            agreed priorities, proposed for each sender's messages in the order in which they were sent
         causal-isis                multicast total order       a multicast: 3(n−1)            agreed priorities, proposed for no message before one that its sender had heard
         replica                    replica   replicated log    –                              a leader's log on a majority's disks, and one state machine on all members
+        armies                     –         two armies        in all: 3                      two armies agree on who leads the attack, and on when to attack as far as delays are bounded
 
         quorate explain NAME tells all about one; quorate sim NAME runs it.
         quorate list --fixtures shows those that are wrong on purpose.

@@ -44,6 +44,7 @@ fn list() {
             [].class: string
             [].client_delay: string
             [].family: string
+            [].messages: integer
             [].messages_per_election: string
             [].messages_per_entry: string
             [].messages_per_multicast: string

@@ -3,6 +3,7 @@
 use quorate_core::armies::{ARMIES, Command, Event};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_sim::moment::{Done, MessageId, Moment, Observer, Taken};
+use quorate_sim::settings::Length;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -54,7 +55,7 @@ impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
             What::Ordered => f.write_str("is told to attack"),
-            What::Heard { kind, sent } => write!(f, "hears '{kind}' after {}", self.time.since(*sent)),
+            What::Heard { kind, sent } => write!(f, "hears '{kind}' after {}", Length(self.time.since(*sent))),
             What::Did { rule, text } => write!(f, "{rule} {text}"),
             What::Leads(army) => write!(f, "knows that army {army} leads"),
             What::Attacks => f.write_str("attacks"),

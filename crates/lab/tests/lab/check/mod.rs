@@ -2,6 +2,7 @@
 
 mod agreement;
 mod common;
+mod delays;
 mod elections;
 mod fixtures;
 mod journals;
