@@ -314,7 +314,7 @@ fn usage() {
             error: the subcommand 'again' cannot be used with '<ALGORITHM>'
 
             Usage: quorate sim [OPTIONS] <ALGORITHM>
-                   quorate sim <local|detector|berkeley>
+                   quorate sim <local|race|armies|detector|berkeley>
 
             For more information, try '--help'.
             $ quorate sim central --node 4
