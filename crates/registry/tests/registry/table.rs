@@ -2,7 +2,7 @@
 
 use quorate_core::election::Bounds;
 use quorate_core::election::Plan;
-use quorate_core::{Duration, Group, NodeId, multicast};
+use quorate_core::{Duration, Group, NodeId, deadlock, multicast};
 use quorate_registry::{Entry, Surroundings, all, find, fixtures};
 use quorate_replica::{Members, Settings};
 use std::collections::BTreeSet;
@@ -44,6 +44,10 @@ fn can_be_copied(entry: &Entry) -> bool {
             let several = more.map(|form| (form.make)(me, &plans));
             let mut forms = [entry.plain, entry.told].map(|form| (form.make)(me, &plan)).into_iter().chain(several);
             forms.all(|node| node == node.clone())
+        }
+        Entry::Deadlock(entry) => {
+            let plan = Arc::new(deadlock::Plan::new(3));
+            [entry.asking, entry.taking].map(|form| (form.make)(me, &plan)).iter().all(|node| *node == node.clone())
         }
         Entry::Replica(entry) => {
             let node = (entry.make)(me, Settings::new(Members::voters(&group)));

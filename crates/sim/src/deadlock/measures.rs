@@ -104,7 +104,7 @@ impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Effect { node, effect: Done::Send { to, sent }, .. } => {
-                self.count(sent.class, u64::from(to != node))
+                self.count(sent.class, u64::from(to != node));
             }
             Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
                 self.count(sent.class, to.others(*node).count() as u64);
