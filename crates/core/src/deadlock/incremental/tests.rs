@@ -200,3 +200,19 @@ fn the_first_of_a_long_queue_asks_at_the_price_of_a_short_one() {
     assert!(graph.wait(short, all(&[MANY - 1])).is_err());
     graph.assert_sound();
 }
+
+#[test]
+fn one_with_few_behind_it_joins_a_long_queue_at_the_price_of_the_few() {
+    let mut graph = WaitForGraph::new();
+    let (holder, behind) = (MANY, MANY + 1);
+    graph.must_wait(behind, all(&[holder]));
+    for waiter in 1..MANY {
+        graph.must_wait(waiter, all(&[waiter - 1]));
+    }
+    let (asks, last) = (graph.arena.seat(holder).unwrap(), graph.arena.seat(MANY - 1).unwrap());
+    assert!(graph.order.is_before(asks, last), "the order alone does not tell");
+    assert_eq!(graph.arrange(asks, last, 10), Ok(()), "10 steps were enough");
+    graph.must_wait(holder, all(&[MANY - 1]));
+    graph.assert_sound();
+    assert!(graph.wait(0, all(&[behind])).is_err());
+}
