@@ -11,7 +11,7 @@ use crate::system::Memory;
 use crate::users::{Judged, Users};
 use quorate_core::election::{Bully, ChangRoberts, Command, Event, MajorityLease, Plan, Repair, RingList, Tenure};
 use quorate_core::fixtures::majority_lease::{Forgetful, Trusting};
-use quorate_core::{Bounds, Duration, NodeId, Time};
+use quorate_core::{Bounds, Duration, NodeId, Span, Time};
 use quorate_sim::election::Properties;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -87,4 +87,19 @@ fn leases_on_clocks_that_drift_are_judged_alike() {
     // Walks seldom find it; the search does, see the lab.
     assert!(forgetful.is_subset(&BTreeSet::from(["one-master"])), "{forgetful:?}");
     broken_by_walks(|me, plan| Trusting::node(me, plan), plan(), &clocks(50_000), 400);
+}
+
+/// Messages that say the same are told apart by when they were sent, and each is played at its own time.
+#[test]
+fn delays_within_bounds_are_judged_alike() {
+    let until = Time::ZERO + Duration::from_secs(1);
+    let ms = Duration::from_millis;
+    let bully = |me, plan: &Arc<Plan>| Bully::new(me, Arc::clone(plan));
+    for (least, most) in [(0, 0), (1, 4), (2, 30)] {
+        let delay = Some(Span::between(ms(least), ms(most)));
+        for fifo in [false, true] {
+            let timing = Some(Timing { delay, ..Timing::until(until) });
+            broken_by_walks(bully, plan(3), &Setup { timing, fifo, hasty_timers: 0, ..rough(3) }, 300);
+        }
+    }
 }

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! AR-1  an army boots                   → tell the other one how strong it is
-//! AR-2  the other's strength arrives    → the stronger one leads; the first one if both are equally strong
+//! AR-2  a strength arrives              → the stronger one leads; the first one if both are equally strong
 //! AR-3  told to attack, and known to
 //!       lead, whichever is later        → send the word, and wait for as long as it takes at least
 //! AR-4  the leader has waited           → attack
