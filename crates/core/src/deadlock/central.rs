@@ -394,12 +394,15 @@ impl Central {
 }
 
 impl Desk {
-    /// A deadlock among all that is known, of which not every member's wait was part of one that was told.
+    /// A deadlock among all that is known, of which not every member's wait was part of one that was told. Where one was told and nobody gives
+    /// up, others may be behind it: one of several reasons to be stuck hides the rest.
     fn untold(&self) -> Option<Report> {
         let waits: Vec<Wait> = self.waits.values().cloned().collect();
         let by = waits.first()?;
-        let is_untold = |report: &Report| report.waits.iter().any(|wait| self.told.get(&wait.who) != Some(&wait.spell));
-        let report = Report::among(by, &waits).into_iter().find(is_untold)?;
+        let is_untold = |wait: &Wait| self.told.get(&wait.who) != Some(&wait.spell);
+        let report = Report::among(by, &waits).into_iter().find(|report| report.waits.iter().any(is_untold));
+        let behind = || waits.iter().filter(|wait| is_untold(wait)).find_map(|wait| Report::around(wait, &waits));
+        let report = report.or_else(|| (!self.told.is_empty()).then(behind).flatten())?;
         let first = report.waits.first()?;
         Some(Report { by: first.who, during: first.spell, ..report })
     }

@@ -46,16 +46,19 @@ impl Report {
 
     /// The deadlocks among these waits, found by somebody who waits.
     pub fn among(by: &Wait, waits: &[Wait]) -> Vec<Self> {
-        let mut graph = Graph::new();
-        for wait in waits {
-            graph.wait(wait.who, wait.need.clone());
-        }
-        let told = |(who, need)| Some(Wait { need, ..waits.iter().find(|wait| wait.who == who)?.clone() });
-        let report = |Deadlock { shape, waits }| {
-            let waits = waits.into_iter().filter_map(told).collect();
-            Self { by: by.who, during: by.spell, shape, waits, victim: None }
-        };
-        graph.deadlocks().into_iter().map(report).collect()
+        let deadlocks = graph(waits).deadlocks().into_iter();
+        deadlocks.map(|deadlock| Self::told(by, deadlock, waits)).collect()
+    }
+
+    /// The deadlock among these waits that somebody is one of those who bring it about, if there is any.
+    pub fn around(by: &Wait, waits: &[Wait]) -> Option<Self> {
+        graph(waits).deadlock_of(&by.who).map(|deadlock| Self::told(by, deadlock, waits))
+    }
+
+    fn told(by: &Wait, deadlock: Deadlock<Agent>, waits: &[Wait]) -> Self {
+        let known = |(who, need)| Some(Wait { need, ..waits.iter().find(|wait| wait.who == who)?.clone() });
+        let waits = deadlock.waits.into_iter().filter_map(known).collect();
+        Self { by: by.who, during: by.spell, shape: deadlock.shape, waits, victim: None }
     }
 
     /// Who can give up: processes, not what they hold.
@@ -72,6 +75,14 @@ impl Report {
     fn holder(&self, resource: Agent) -> Option<&Need<Agent>> {
         self.waits.iter().find(|wait| wait.who == resource && resource.is_resource()).map(|wait| &wait.need)
     }
+}
+
+fn graph(waits: &[Wait]) -> Graph<Agent> {
+    let mut graph = Graph::new();
+    for wait in waits {
+        graph.wait(wait.who, wait.need.clone());
+    }
+    graph
 }
 
 /// `P0 waits for R1, which P2 holds; P2 waits for P0`.

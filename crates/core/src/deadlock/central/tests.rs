@@ -5,6 +5,7 @@ use crate::deadlock::drill::{ask, asking, node, process, wait};
 use crate::deadlock::requests::Message as Outer;
 use crate::deadlock::{Central, Plan, Policy, Spell};
 use expect_test::{Expect, expect};
+use std::vec::Vec;
 
 #[track_caller]
 fn check(sites: usize, script: &str, expected: Expect) {
@@ -210,6 +211,22 @@ fn cd_5_a_phantom_is_struck() {
             1 hears answer from 3: CD-5 it was a phantom: 1 of these waits are over
         "#]],
     );
+}
+
+/// P3 waits for P1, which is stuck, and for P4, which waits for it: a cycle of its own.
+#[test]
+fn cd_5_a_cycle_behind_a_deadlock_is_told_too() {
+    let script = "
+        1 ask-P2
+        2 ask-P1
+        3 ask-P1+P4
+        4 ask-P3
+        rest
+        ";
+    let trace = ask(&Plan::new(4), Central::new, script);
+    let told: Vec<_> =
+        trace.split("; ").filter_map(|part| part.split_once("DEADLOCK: ")).map(|(_, told)| told).collect();
+    assert_eq!(told, ["P1 waits for P2", "P3 waits for P4"], "{trace}");
 }
 
 /// Two deadlocks. The victim of the first is at the detector's own site, so that no message says that it has given up.

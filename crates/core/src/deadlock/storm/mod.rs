@@ -129,7 +129,7 @@ fn queries_and_replies_tell_all_deadlocks_and_no_phantom() {
 
 #[test]
 fn the_central_detector_tells_all_deadlocks_and_no_phantom() {
-    weather(Struck::Central, 300);
+    weather(Struck::Central, 150);
 }
 
 #[test]

@@ -121,11 +121,12 @@ impl Truth {
         self.graph().stuck().into_iter().collect()
     }
 
-    /// A deadlock of which no member's wait was ever told.
+    /// A deadlock, or a cycle that alone would be one, of which no member's wait was ever told.
     pub(super) fn missed(&self) -> Option<Vec<Agent>> {
         let is_told = |who: &Agent| self.spell(*who).is_some_and(|spell| self.told.contains(&(*who, spell)));
-        let deadlocks = self.graph().deadlocks().into_iter();
-        let mut members = deadlocks.map(|deadlock| deadlock.waits.into_iter().map(|(who, _)| who).collect::<Vec<_>>());
-        members.find(|members| !members.iter().any(is_told))
+        let graph = self.graph();
+        let cycles = self.waits.keys().filter_map(|who| graph.cycle(who));
+        let deadlocks = graph.deadlocks().into_iter().map(|one| one.waits.into_iter().map(|(who, _)| who).collect());
+        deadlocks.chain(cycles).find(|members: &Vec<Agent>| !members.iter().any(is_told))
     }
 }
