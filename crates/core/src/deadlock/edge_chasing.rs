@@ -28,7 +28,7 @@
 
 use super::ledger::Ledger;
 use super::resolution::{Errand, Resolution, Ruling};
-use super::{Agent, Case, Detector, Fact, Facts, Finding, Need, Plan, Report, Wait, Waiting};
+use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Wait, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -56,8 +56,8 @@ pub const FACTS: Facts = Facts {
     },
     waiting: Waiting::ForAll,
     links: Links::Fifo,
-    formula: "≤ e",
-    most: |case: &Case| case.edges as u64,
+    formula: "≤ e (books: m(n−1)/2)",
+    per_wait: Some(1),
     kinds: &["probe"],
 };
 
