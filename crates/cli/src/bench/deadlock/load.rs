@@ -13,18 +13,22 @@ pub(super) enum Shape {
     LongQueue,
     /// Queues of a thousand, whose holders, with all of theirs behind them, join other queues now and then.
     HotLocks,
+    /// The same queue, put together in any order: those with many behind them wait for those with many ahead. No lock does that; an order suffers most by it.
+    ScatteredQueue,
     /// Everyone waits for two others, who are older by an order that nobody knows.
     RandomSparse,
 }
 
 impl Shape {
-    pub(super) const ALL: [Self; 4] = [Self::ShortChains, Self::LongQueue, Self::HotLocks, Self::RandomSparse];
+    pub(super) const ALL: [Self; 5] =
+        [Self::ShortChains, Self::LongQueue, Self::HotLocks, Self::ScatteredQueue, Self::RandomSparse];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::ShortChains => "short chains",
             Self::LongQueue => "one long queue",
             Self::HotLocks => "hot locks",
+            Self::ScatteredQueue => "a scattered queue",
             Self::RandomSparse => "random, sparse",
         }
     }
@@ -47,7 +51,7 @@ pub(super) fn asks(shape: Shape, waiters: u32) -> Vec<Ask> {
     let mut dice = Dice(u64::from(waiters));
     let mut edges = match shape {
         Shape::ShortChains => (0..waiters).map(|place| chain(place, 8)).collect(),
-        Shape::LongQueue => (0..waiters).map(|place| chain(place, waiters)).collect(),
+        Shape::LongQueue | Shape::ScatteredQueue => (0..waiters).map(|place| chain(place, waiters)).collect(),
         Shape::HotLocks => hot_locks(waiters, &mut dice),
         Shape::RandomSparse => {
             let mut names: Vec<u32> = (0..=waiters).collect();
@@ -59,7 +63,7 @@ pub(super) fn asks(shape: Shape, waiters: u32) -> Vec<Ask> {
         }
     };
     match shape {
-        Shape::ShortChains | Shape::RandomSparse => dice.shuffle(&mut edges),
+        Shape::ShortChains | Shape::ScatteredQueue | Shape::RandomSparse => dice.shuffle(&mut edges),
         Shape::LongQueue | Shape::HotLocks => {}
     }
     with_closing(&edges, &mut dice)
