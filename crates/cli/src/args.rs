@@ -163,8 +163,8 @@ pub(crate) struct ExplainArgs {
     link 1 > 2 latency fixed:9ms           link 1 > 2 loss 0.5 at 5ms for 9ms\n  \
     disk 2 full at 5ms for 20ms            disk 2 fails at 5ms for 20ms\n\n\
     A script has one fault or command a line: a command, a node, a time. Commands are acquire, try, share, cancel \
-    and release in mutual exclusion, campaign in elections, read, write and campaign with replicas. It may also say what \
-    would be left to chance, a direction a line:\n  \
+    and release in mutual exclusion, campaign and resign in elections, send and leave in multicasts, ask, answer, give-up and look with deadlocks, read, write and \
+    campaign with replicas. It may also say what would be left to chance, a direction a line:\n  \
     message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
