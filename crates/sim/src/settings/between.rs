@@ -63,6 +63,16 @@ mod tests {
         let told: String = ["1ms..5ms", " 2ms .. 2ms ", "5ms..1ms", "5ms", "..1s", "1s..", "1..2", ""]
             .map(sentence::<Between>)
             .concat();
-        expect![[""]].assert_eq(&told);
+        expect![[r#"
+            "1ms..5ms" reads as 1ms..5ms
+            " 2ms .. 2ms " reads as 2ms..2ms
+            '5ms..1ms' runs backwards; write 1ms..5ms.
+            '5ms' lacks a second length; write 1ms..5ms.
+            '..1s' lacks a length on one side of '..'; write 1ms..5ms.
+            '1s..' lacks a length on one side of '..'; write 1ms..5ms.
+            '1' has no unit; add one, such as '1ms'. Units are ns, us, ms, s, m, h.
+            '' lacks a second length; write 1ms..5ms.
+        "#]]
+        .assert_eq(&told);
     }
 }
