@@ -94,12 +94,13 @@ fn leases_on_clocks_that_drift_are_judged_alike() {
 fn delays_within_bounds_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);
     let ms = Duration::from_millis;
-    let bully = |me, plan: &Arc<Plan>| Bully::new(me, Arc::clone(plan));
+    let lease = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
+    let plan = || Plan { tenure: Tenure { lease: ms(50), drift_ppm: 1_000 }, ..plan(3) };
     for (least, most) in [(0, 0), (1, 4), (2, 30)] {
         let delay = Some(Span::between(ms(least), ms(most)));
         for fifo in [false, true] {
-            let timing = Some(Timing { delay, ..Timing::until(until) });
-            broken_by_walks(bully, plan(3), &Setup { timing, fifo, hasty_timers: 0, ..rough(3) }, 300);
+            let timing = Some(Timing { drift_ppm: 1_000, until, delay });
+            broken_by_walks(lease, plan(), &Setup { timing, fifo, hasty_timers: 0, ..rough(3) }, 200);
         }
     }
 }
