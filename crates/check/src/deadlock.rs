@@ -25,6 +25,8 @@ pub struct Askers {
     asking: Asking,
     /// How many others one asks at once, at most.
     fan_out: usize,
+    /// Whether all take resources in the same order.
+    in_order: bool,
     /// Whether somebody gives up where there is a deadlock.
     resolves: bool,
 }
@@ -35,14 +37,16 @@ impl Askers {
         sites: usize,
         resources: Vec<Agent>,
         rounds: Option<u8>,
-        (asking, fan_out): (Asking, usize),
+        (asking, fan_out, in_order): (Asking, usize, bool),
         resolves: bool,
     ) -> Result<Self, CheckError> {
         let is_spread = resources.iter().all(|resource| resource.number == 0);
-        let rounds = rounds.filter(|rounds| *rounds < MOST_SPELLS);
+        // A resource waits as often as it is granted.
+        let spells = |rounds: u8| usize::from(rounds) * if resources.is_empty() { 1 } else { sites };
+        let rounds = rounds.filter(|rounds| spells(*rounds) < usize::from(MOST_SPELLS));
         match rounds {
             Some(rounds) if sites <= MOST_SITES && resources.len() <= MOST_RESOURCES && is_spread => {
-                Ok(Self { sites, resources, rounds, asking, fan_out, resolves })
+                Ok(Self { sites, resources, rounds, asking, fan_out, in_order, resolves })
             }
             Some(_) | None => {
                 Err(CheckError::TooManyWaits { sites: MOST_SITES, resources: MOST_RESOURCES, rounds: MOST_SPELLS - 1 })
@@ -56,7 +60,9 @@ impl Askers {
             let all = (0..self.sites).map(|site| Agent::process(NodeId::from_index(site), 0));
             return all.filter(|other| other.site != user.node).collect();
         }
-        self.resources.iter().copied().filter(|resource| !user.owes.contains(resource)).collect()
+        let is_next = |resource: &Agent| !self.in_order || user.owes.iter().all(|held| held < resource);
+        let free = self.resources.iter().copied().filter(|resource| !user.owes.contains(resource));
+        free.filter(is_next).collect()
     }
 
     /// All that it can ask at once.
@@ -172,7 +178,7 @@ impl Users for Askers {
     type User = Asker;
 
     fn begin(&self, node: NodeId) -> Asker {
-        let shown = Shown::new(self.resources.len(), self.resolves);
+        let shown = Shown::new(self.resources.len());
         Asker { node, left: self.rounds, spoke: false, waits: false, owes: BTreeSet::new(), shown }
     }
 
@@ -203,9 +209,8 @@ impl Users for Askers {
                 user.spoke = false;
                 user.is_told(event, self);
             }
-            News::Crashed => user.shown.dies(),
             // A textbook group: nobody comes back, and nobody is told.
-            News::Restarted | News::Gone(_) | News::Back(_) => {}
+            News::Crashed | News::Restarted | News::Gone(_) | News::Back(_) => {}
         }
     }
 

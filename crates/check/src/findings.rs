@@ -243,13 +243,13 @@ impl std::fmt::Display for CheckError {
                 write!(f, "Checking all orders of so many nodes is hopeless: at most {most} can be told apart.")
             }
             Self::TimedViews => f.write_str(
-                "Views are checked without time: a lease may end at any moment, whatever its length. Leave --drift and --until out.",
+                "Views are checked without time: a lease may end at any moment, whatever its length. Leave --drift, --delay and --until out.",
             ),
             Self::TooManyChanges { most } => write!(f, "The views of such a group can change at most {most} times in a check."),
             Self::TooManyWaits { sites, resources, rounds } => write!(
                 f,
                 "Checking all graphs of so many would never end: it takes at most {sites} nodes with one process each, {resources} resources on \
-                 nodes of their own, and {rounds} rounds."
+                 nodes of their own, and {rounds} rounds; where there are resources, {rounds} of all nodes together."
             ),
             Self::TooManyMessages { most, of_one } => write!(
                 f,

@@ -174,6 +174,20 @@ pub enum LabError {
     /// Only resources are taken in an order.
     #[error("There is nothing to take in an order: give --resources, or leave --taking out.")]
     NothingToTake,
+    /// Resources are waited for until they are granted.
+    #[error("Whoever takes resources waits for each of them: leave --waits-for out, or --resources.")]
+    NobodyIsAsked,
+    /// Priorities matter to one policy.
+    #[error("Nobody asks how much processes matter: give --victim lowest-priority, or leave --priorities out.")]
+    PrioritiesUnused,
+    /// There are at most as many priorities as processes.
+    #[error("There are {given} priorities for {processes} processes: give at most one each.")]
+    TooManyPriorities {
+        /// How many there are.
+        given: usize,
+        /// For how many processes.
+        processes: usize,
+    },
     /// Somebody must ask.
     #[error("Nobody could ask anybody: --fan-out is at least 1, and --share a number from 0 to 100.")]
     NobodyAsks,

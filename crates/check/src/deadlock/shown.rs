@@ -15,7 +15,6 @@ pub(super) const MOST_SPELLS: u8 = 15;
 pub(super) struct Shown {
     /// How many resources there are.
     resources: u8,
-    resolves: bool,
     /// Whom the process waits for: sites, or resources by their numbers.
     on: u8,
     any: bool,
@@ -33,7 +32,6 @@ pub(super) struct Shown {
     doomed: bool,
     /// Whose deadlock was told here.
     told: u8,
-    dead: bool,
 }
 
 fn small(number: u64) -> u8 {
@@ -41,10 +39,9 @@ fn small(number: u64) -> u8 {
 }
 
 impl Shown {
-    pub(super) fn new(resources: usize, resolves: bool) -> Self {
+    pub(super) fn new(resources: usize) -> Self {
         Self {
             resources: small(resources as u64),
-            resolves,
             on: 0,
             any: false,
             spell: 0,
@@ -56,7 +53,6 @@ impl Shown {
             given_up: 0,
             doomed: false,
             told: 0,
-            dead: false,
         }
     }
 
@@ -109,15 +105,10 @@ impl Shown {
         self.told |= (members & 0xf) as u8;
     }
 
-    pub(super) fn dies(&mut self) {
-        self.dead = true;
-    }
-
-    /// In one word. Processes that ask each other and those that take resources show different things in the upper half.
+    /// In one word.
     pub(super) fn packed(&self) -> u64 {
         let mut word = Word::default();
         word.put(u64::from(self.resources), 2);
-        word.put(u64::from(self.dead), 1);
         word.put(u64::from(self.on), 4);
         word.put(u64::from(self.any), 1);
         word.put(u64::from(self.spell), 4);
@@ -137,8 +128,7 @@ impl Shown {
     fn unpacked(bits: u64) -> Self {
         let mut word = Word { bits, used: 0 };
         let mut next = |width| word.take(width) as u8;
-        let mut shown = Self::new(next(2).into(), false);
-        shown.dead = next(1) == 1;
+        let mut shown = Self::new(next(2).into());
         shown.on = next(4);
         shown.any = next(1) == 1;
         shown.spell = next(4);
@@ -239,7 +229,8 @@ impl Truth {
     }
 }
 
-/// Whoever was told to be part of a deadlock is stuck.
+/// Whoever was told to be part of a deadlock is one of those who bring it about. Where some need all and some need any, which of several reasons is told is a
+/// matter of taste, and it is enough to be stuck.
 pub(super) fn told_are_stuck(facets: &[u64]) -> bool {
     let told = facets.iter().fold(0, |told, facet| told | Shown::unpacked(*facet).told);
     if told == 0 {
@@ -247,15 +238,18 @@ pub(super) fn told_are_stuck(facets: &[u64]) -> bool {
     }
     let truth = Truth::of(facets);
     let stuck = truth.graph.stuck();
-    truth.sites(told).all(|site| stuck.contains(&process(site)))
+    let is_mixed = truth.all.iter().any(|shown| shown.any);
+    let is_culprit = |who| is_mixed || truth.graph.deadlock_of(&who).is_some();
+    truth.sites(told).map(process).all(|who| stuck.contains(&who) && is_culprit(who))
 }
 
-/// Of every deadlock one who brings it about was told, when nothing more happens.
+/// Of every deadlock, and of every cycle behind one, somebody who brings it about was told, when nothing more happens.
 pub(super) fn stuck_are_told(facets: &[u64]) -> bool {
     let truth = Truth::of(facets);
     let told = truth.all.iter().fold(0, |told, shown| told | shown.told);
     let is_told = |agent: &Agent| !agent.is_resource() && told >> agent.site.index() & 1 == 1;
-    truth.graph.deadlocks().iter().all(|deadlock| deadlock.waits.iter().any(|(who, _)| is_told(who)))
+    let behind = (0..truth.all.len()).filter_map(|site| truth.graph.deadlock_of(&process(site)));
+    truth.graph.deadlocks().into_iter().chain(behind).all(|one| one.waits.iter().any(|(who, _)| is_told(who)))
 }
 
 /// Whoever is to give up is one of those who bring a deadlock about.

@@ -49,7 +49,7 @@ pub(crate) struct ArmiesSimArgs {
     quorate check armies --delay 2ms..5ms\n  quorate check armies --delay 2ms..5ms --within 2999999ns\n\n\
     Exit codes: 0 all properties hold in every run, 1 one fails, 2 the command is wrong.")]
 pub(crate) struct ArmiesCheckArgs {
-    /// How long after the first attack the second one may come; with --delay max − min unless given, without it not judged.
+    /// How long after the first attack the second one may come; with --delay max − min unless given, and what --drift adds; without it not judged.
     #[arg(long, value_name = "LENGTH")]
     within: Option<Length>,
     /// Clocks may be off by this much, such as 1000ppm, either way.

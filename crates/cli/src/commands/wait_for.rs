@@ -80,6 +80,14 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
         }
         victims(report, round, out)?;
     }
+    if report.rounds.last().is_some_and(|round| round.left > 0) {
+        let searched = report.rounds.len();
+        writeln!(
+            out,
+            "{}",
+            paint::dim(&format!("that is where it ends, after {searched} searches: give up these first"))
+        )?;
+    }
     Ok(())
 }
 

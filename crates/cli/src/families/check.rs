@@ -5,6 +5,7 @@ use crate::args::CheckArgs;
 use crate::report::count;
 use quorate_lab::check::{Ballots, CheckSpec, CheckedFamily, Posts, Requests, Waits};
 use quorate_lab::{Deadlock, Election, Multicast, Mutex};
+use quorate_sim::deadlock::Taking;
 
 /// A family that can be checked, as people see it.
 pub(crate) trait Check: Present + CheckedFamily {
@@ -71,7 +72,12 @@ impl Check for Deadlock {
                 "--{option} means nothing to a check, which tries every order; --rounds says how often each process asks."
             );
         }
-        Ok(Waits { settings: args.deadlock.settings() })
+        let settings = args.deadlock.settings();
+        anyhow::ensure!(
+            settings.resources == 0 || !args.deadlock.has_fan_out() || settings.taking == Taking::AtOnce,
+            "--fan-out means nothing to a check in which resources are taken one by one; give --taking at-once, or leave it out."
+        );
+        Ok(Waits { settings })
     }
 
     fn in_rounds(spec: &CheckSpec<Self>) -> String {

@@ -8,7 +8,7 @@ use super::{Around, Basics, FamilyArgs, Present};
 use crate::report::{Figures, Table, number};
 use quorate_core::Duration;
 use quorate_core::about::About;
-use quorate_core::deadlock::{Command, Event, Facts};
+use quorate_core::deadlock::{Command, Event, Facts, Policy};
 use quorate_lab::deadlock::Settings;
 use quorate_lab::{Deadlock, Spec};
 use quorate_registry::DeadlockEntry;
@@ -42,7 +42,7 @@ impl Present for Deadlock {
 
     /// A deadlock that is found and resolved.
     fn example(algorithm: &str) -> Spec<Self> {
-        let settings = Settings { fan_out: 1, ..Settings::default() };
+        let settings = Settings { fan_out: 1, victim: Some(Policy::Youngest), ..Settings::default() };
         let latency = Latency::Fixed(Duration::from_millis(1));
         Spec { latency, seed: EXAMPLE_SEED, settings, ..Spec::new(algorithm) }
     }

@@ -18,7 +18,7 @@
 //! Cost: 3 messages: two strengths and the word.
 //!
 //! Assumes: every message arrives, once, in any order. For *who* nothing else. For *when*, a message takes at least *min* and at most
-//! *max*, a step takes no time, and the leader's clock runs right: one that is off by r adds r · *min*.
+//! *max*, a step takes no time, and the leader's clock runs right: with one that is off by r it waits for *min*/(1+r) to *min*/(1−r).
 //!
 //! When it fails: a message that takes longer than *max* lets the leader fight alone for as long as it is late, and nobody can tell. One
 //! that takes less than *min* lets the other one begin first. One that is lost is a disaster, and no number of messengers sent back to

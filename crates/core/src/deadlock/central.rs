@@ -27,8 +27,8 @@
 //! other one look alike then. Here each time of waiting has a number, and only those are asked whom it concerns.
 
 use super::ledger::Ledger;
-use super::resolution::{Errand, Resolution, Ruling};
-use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Spell, Wait, Waiting};
+use super::resolution::{Errand, Resolution, Ruling, carry_out};
+use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Spell, Stake, Wait, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -139,7 +139,12 @@ pub enum Message {
     /// To the detector: one begins to wait.
     Waits(Wait),
     /// To the detector: one of those whom it waits for has let go.
-    Eased(Edge),
+    Eased {
+        /// Which wait is over.
+        edge: Edge,
+        /// What the one who waits would lose by giving up now.
+        stake: Stake,
+    },
     /// To the detector: it waits no longer.
     Runs {
         /// Who.
@@ -169,7 +174,7 @@ impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
             Self::Waits(_) => "waits",
-            Self::Eased(_) => "eased",
+            Self::Eased { .. } => "eased",
             Self::Runs { .. } => "runs",
             Self::Ask { .. } => "ask",
             Self::Answer { .. } => "answer",
@@ -180,7 +185,7 @@ impl Describe for Message {
     fn class(&self) -> Class {
         match self {
             Self::Ruling(ruling) => ruling.class(),
-            Self::Waits(_) | Self::Eased(_) | Self::Runs { .. } | Self::Ask { .. } | Self::Answer { .. } => {
+            Self::Waits(_) | Self::Eased { .. } | Self::Runs { .. } | Self::Ask { .. } | Self::Answer { .. } => {
                 Class::Algorithm
             }
         }
@@ -220,18 +225,18 @@ impl Central {
                 out.note("CD-1", format_args!("reports that {who} waits for {}", wait.need));
                 self.post(Message::Waits(wait), self.place.desk, out);
             }
-            Fact::Eased { who, by } => {
-                self.ledger.ease(who, by);
+            Fact::Eased { who, by, stake } => {
+                self.ledger.ease(who, by, stake);
                 let Some(spell) = self.ledger.wait(who).map(|wait| wait.spell) else { return };
                 out.note("CD-1", format_args!("reports that {by} has let {who} go on"));
-                self.post(Message::Eased(Edge { who, spell, on: by }), self.place.desk, out);
+                self.post(Message::Eased { edge: Edge { who, spell, on: by }, stake }, self.place.desk, out);
             }
             Fact::Runs { who } => {
                 let Some(Wait { spell, .. }) = self.ledger.run(who) else { return };
                 out.note("CD-1", format_args!("reports that {who} goes on"));
                 self.post(Message::Runs { who, spell }, self.place.desk, out);
                 let errands = self.resolution.ran(who, spell, &self.ledger);
-                self.run_errands(errands, out);
+                Self::run_errands(errands, out);
                 // Where it was the detector's own process that has given up, no ruling arrives: the next deadlock comes up here.
                 self.search(out);
             }
@@ -258,6 +263,9 @@ impl Central {
     }
 
     fn search(&mut self, out: &mut Effects<'_, Self>) {
+        // What is heard again of a wait that somebody has given up is not worth a look.
+        let resolution = &self.resolution;
+        self.desk.waits.retain(|_, wait| !resolution.is_over(wait.who, wait.spell));
         while self.place.me == self.place.desk && self.desk.inquiry.is_none() && !self.resolution.is_busy() {
             let Some(report) = self.desk.untold() else { return };
             match self.place.belief {
@@ -332,7 +340,7 @@ impl Central {
             self.desk.told.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
         }
         let errands = self.resolution.found(report, &self.ledger);
-        self.run_errands(errands, out);
+        Self::run_errands(errands, out);
     }
 
     fn take(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
@@ -340,10 +348,13 @@ impl Central {
             Message::Waits(wait) if wait.who.site == from && self.knows(&wait.need) => {
                 self.hear(|waits| drop(waits.insert(wait.who, wait)), out);
             }
-            Message::Eased(edge) if edge.who.site == from => {
+            Message::Eased { edge, stake } if edge.who.site == from => {
                 if self.place.me == self.place.desk {
                     out.note("CD-2", format_args!("strikes that {} waits for {}", edge.who, edge.on));
                     self.desk.strike(edge);
+                    if let Some(wait) = self.desk.waits.get_mut(&edge.who).filter(|wait| wait.spell == edge.spell) {
+                        wait.stake = stake;
+                    }
                     self.search(out);
                 }
             }
@@ -358,10 +369,10 @@ impl Central {
             Message::Answer { round, void } => self.weigh(from, round, void, out),
             Message::Ruling(ruling) => {
                 let errands = self.resolution.hear(from, ruling, &self.ledger);
-                self.run_errands(errands, out);
+                Self::run_errands(errands, out);
                 self.search(out);
             }
-            Message::Waits(_) | Message::Eased(_) | Message::Runs { .. } | Message::Ask { .. } => {
+            Message::Waits(_) | Message::Eased { .. } | Message::Runs { .. } | Message::Ask { .. } => {
                 out.note("CD-2", format_args!("ignores what {from} says of others"));
             }
         }
@@ -372,16 +383,9 @@ impl Central {
         need.on().iter().all(|on| on.site.index() < self.place.sites)
     }
 
-    fn run_errands(&mut self, errands: Vec<Errand>, out: &mut Effects<'_, Self>) {
-        for errand in errands {
-            match errand {
-                Errand::Send(to, ruling) => out.send(to, Message::Ruling(ruling)),
-                Errand::Note(rule, text, who) => out.note(rule, format_args!("{text} {who}")),
-                Errand::Tell(finding) => out.emit(finding),
-                // The detector looks whenever it hears anything.
-                Errand::Look(_) => {}
-            }
-        }
+    /// The detector looks whenever it hears anything, so nobody need be told to look again.
+    fn run_errands(errands: Vec<Errand>, out: &mut Effects<'_, Self>) {
+        carry_out(errands, Message::Ruling, out);
     }
 
     fn post(&mut self, message: Message, to: NodeId, out: &mut Effects<'_, Self>) {

@@ -27,7 +27,7 @@
 //! victim; in the paper it names three processes. Who gives up is decided at one desk (RS-1 to RS-7).
 
 use super::ledger::Ledger;
-use super::resolution::{Errand, Resolution, Ruling};
+use super::resolution::{Errand, Resolution, Ruling, carry_out};
 use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Wait, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
@@ -37,7 +37,7 @@ use crate::model::Links;
 use crate::node::NodeId;
 use crate::protocol::{Input, Protocol};
 use crate::time::{Duration, Span, Time};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -71,6 +71,8 @@ pub struct EdgeChasing {
     looks: BTreeMap<Agent, u64>,
     /// The latest look of another one that somebody here has passed on, since it began to wait.
     passed: BTreeMap<(Agent, Agent), u64>,
+    /// Probes from one here to another one here. Between steps there are none.
+    inside: VecDeque<Probe>,
 }
 
 #[derive(Debug)]
@@ -155,6 +157,7 @@ impl EdgeChasing {
             resolution: Resolution::new(me, plan),
             looks: BTreeMap::new(),
             passed: BTreeMap::new(),
+            inside: VecDeque::new(),
         }
     }
 
@@ -168,7 +171,7 @@ impl EdgeChasing {
                     out.set_timer(who, Span::exactly(self.place.patience));
                 }
             }
-            Fact::Eased { who, by } => self.ledger.ease(who, by),
+            Fact::Eased { who, by, stake } => self.ledger.ease(who, by, stake),
             Fact::Runs { who } => self.run(who, out),
             Fact::Owes { who, to, spell } => self.ledger.owe(who, to, spell),
             Fact::Paid { who, to, spell } => self.ledger.pay(who, to, spell),
@@ -193,7 +196,7 @@ impl EdgeChasing {
             let way = probe.way.iter().cloned().chain([step]).collect();
             let probe = Probe { look: probe.look, way };
             if next.site == self.place.me {
-                self.follow(&probe, out);
+                self.inside.push_back(probe);
             } else {
                 out.send(next.site, Message::Probe(probe));
             }
@@ -244,13 +247,8 @@ impl EdgeChasing {
     }
 
     fn run_errands(&mut self, errands: Vec<Errand>, out: &mut Effects<'_, Self>) {
-        for errand in errands {
-            match errand {
-                Errand::Send(to, ruling) => out.send(to, Message::Ruling(ruling)),
-                Errand::Note(rule, text, who) => out.note(rule, format_args!("{text} {who}")),
-                Errand::Tell(finding) => out.emit(finding),
-                Errand::Look(who) => self.look(who, out),
-            }
+        for who in carry_out(errands, Message::Ruling, out) {
+            self.look(who, out);
         }
     }
 }
@@ -285,6 +283,9 @@ impl Protocol for EdgeChasing {
             | Input::DiskFree
             | Input::View(_)
             | Input::Lease(_) => {}
+        }
+        while let Some(probe) = self.inside.pop_front() {
+            self.follow(&probe, out);
         }
     }
 }

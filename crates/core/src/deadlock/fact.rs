@@ -1,6 +1,6 @@
 //! What a detector is told, and what it tells.
 
-use super::{Agent, Need, Report, Spell, Stake};
+use super::{Agent, Event, Need, Report, Spell, Stake};
 use crate::protocol::Protocol;
 
 /// What a detector is told of the agents at its site, by whoever lets them wait. Links keep the order of messages, and a host tells a detector of
@@ -24,6 +24,8 @@ pub enum Fact {
         who: Agent,
         /// Who has let go.
         by: Agent,
+        /// What it would lose by giving up now.
+        stake: Stake,
     },
     /// It waits no longer: it has got what it waited for, or has given up.
     Runs {
@@ -67,6 +69,16 @@ pub enum Finding {
         /// Because of this.
         report: Report,
     },
+}
+
+/// As users are told.
+impl From<Finding> for Event {
+    fn from(finding: Finding) -> Self {
+        match finding {
+            Finding::Deadlock(report) => Self::Deadlock(report),
+            Finding::Victim { who, report } => Self::Victim { who, report },
+        }
+    }
 }
 
 /// The part of a node that finds deadlocks.

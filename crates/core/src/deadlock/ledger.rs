@@ -1,6 +1,6 @@
 //! What a site knows of its own agents: who of them waits for whom, and who waits for them.
 
-use super::{Agent, Need, Spell, Wait};
+use super::{Agent, Need, Spell, Stake, Wait};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -17,11 +17,11 @@ impl Ledger {
         self.waits.insert(wait.who, wait);
     }
 
-    /// One of those that somebody waits for has let go.
-    pub(super) fn ease(&mut self, who: Agent, by: Agent) {
-        if let Some(wait) = self.waits.get_mut(&who)
-            && let Need::All(on) = &mut wait.need
-        {
+    /// One of those that somebody waits for has let go, and it would lose this by giving up now.
+    pub(super) fn ease(&mut self, who: Agent, by: Agent, stake: Stake) {
+        let Some(wait) = self.waits.get_mut(&who) else { return };
+        wait.stake = stake;
+        if let Need::All(on) = &mut wait.need {
             on.retain(|agent| *agent != by);
         }
     }

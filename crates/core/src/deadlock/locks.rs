@@ -17,7 +17,7 @@
 //!
 //! The locks' messages are counted as control messages: they are not what it costs to find a deadlock.
 
-use super::{Agent, Command, Detector, Event, Fact, Finding, Need, Plan, Refusal, Spell, Stake};
+use super::{Agent, Command, Detector, Event, Fact, Need, Plan, Refusal, Spell, Stake};
 use crate::adapt;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -204,9 +204,7 @@ impl<D: Detector> Locks<D> {
         self.process.spells = self.process.spells.next();
         self.process.need = Some(need.on().to_vec());
         let spell = self.process.spells;
-        let born = *self.process.born.get_or_insert(now);
-        let priority = self.place.plan.priority(who.site, who.number);
-        let stake = Stake { born, locks: self.process.has.len() as u32, priority };
+        self.process.born.get_or_insert(now);
         out.note("LK-1", format_args!("{who} asks for {need}"));
         out.emit(Event::Waits { who, spell, need: need.clone() });
         for resource in need.on() {
@@ -218,8 +216,15 @@ impl<D: Detector> Locks<D> {
         }
         // What its own site coordinates it may have got by now. It waits for the rest.
         if let Some(rest) = self.process.need.clone() {
-            self.tell(now, Fact::Blocks { who, spell, need: Need::All(rest), stake }, out);
+            self.tell(now, Fact::Blocks { who, spell, need: Need::All(rest), stake: self.stake() }, out);
         }
+    }
+
+    /// What the process would lose by giving up.
+    fn stake(&self) -> Stake {
+        let Process { born, has, .. } = &self.process;
+        let priority = self.place.plan.priority(self.place.me, 0);
+        Stake { born: born.unwrap_or_default(), locks: has.len() as u32, priority }
     }
 
     /// LK-2.
@@ -278,7 +283,8 @@ impl<D: Detector> Locks<D> {
         let Some(need) = &mut self.process.need else { return };
         need.retain(|other| *other != resource);
         if !need.is_empty() {
-            return self.tell(now, Fact::Eased { who, by: resource }, out);
+            let stake = self.stake();
+            return self.tell(now, Fact::Eased { who, by: resource, stake }, out);
         }
         self.process.need = None;
         self.tell(now, Fact::Runs { who }, out);
@@ -406,10 +412,7 @@ impl<D: Detector> Locks<D> {
     /// LK-7.
     fn pass(&mut self, now: Time, input: Input<D>, out: &mut Effects<'_, Self>) {
         for finding in adapt::pass_with(&mut self.detector, now, input, (Message::Detector, Timer::Detector), out) {
-            out.emit(match finding {
-                Finding::Deadlock(report) => Event::Deadlock(report),
-                Finding::Victim { who, report } => Event::Victim { who, report },
-            });
+            out.emit(Event::from(finding));
         }
     }
 }

@@ -23,7 +23,7 @@
 //! Departs from the paper: replies name who waits for whom, so that the report can. Who gives up is decided at one desk (RS-1 to RS-7).
 
 use super::ledger::Ledger;
-use super::resolution::{Errand, Resolution, Ruling};
+use super::resolution::{Errand, Resolution, Ruling, carry_out};
 use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Wait, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
@@ -33,7 +33,7 @@ use crate::model::Links;
 use crate::node::NodeId;
 use crate::protocol::{Input, Protocol};
 use crate::time::{Duration, Span, Time};
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -67,6 +67,8 @@ pub struct QueryReply {
     looks: BTreeMap<Agent, u64>,
     /// What each one here takes part in since it began to wait, by whose look it is.
     pub(crate) parts: BTreeMap<(Agent, Agent), Part>,
+    /// What goes from one here to another one here. Between steps there is nothing.
+    inside: VecDeque<Message>,
 }
 
 #[derive(Debug)]
@@ -172,6 +174,7 @@ impl QueryReply {
             resolution: Resolution::new(me, plan),
             looks: BTreeMap::new(),
             parts: BTreeMap::new(),
+            inside: VecDeque::new(),
         }
     }
 
@@ -293,19 +296,14 @@ impl QueryReply {
     }
 
     fn run_errands(&mut self, errands: Vec<Errand>, out: &mut Effects<'_, Self>) {
-        for errand in errands {
-            match errand {
-                Errand::Send(to, ruling) => out.send(to, Message::Ruling(ruling)),
-                Errand::Note(rule, text, who) => out.note(rule, format_args!("{text} {who}")),
-                Errand::Tell(finding) => out.emit(finding),
-                Errand::Look(who) => self.look(who, out),
-            }
+        for who in carry_out(errands, Message::Ruling, out) {
+            self.look(who, out);
         }
     }
 
     fn post(&mut self, message: Message, to: Agent, out: &mut Effects<'_, Self>) {
         if to.site == self.place.me {
-            self.take(message, self.place.me, out);
+            self.inside.push_back(message);
         } else {
             out.send(to.site, message);
         }
@@ -334,6 +332,9 @@ impl Protocol for QueryReply {
             | Input::DiskFree
             | Input::View(_)
             | Input::Lease(_) => {}
+        }
+        while let Some(message) = self.inside.pop_front() {
+            self.take(message, self.place.me, out);
         }
     }
 }

@@ -15,7 +15,7 @@
 //!
 //! Requests, answers and what is withdrawn are counted as control messages: they are not what it costs to find a deadlock.
 
-use super::{Agent, Command, Detector, Event, Fact, Finding, Need, Plan, Refusal, Spell, Stake};
+use super::{Agent, Command, Detector, Event, Fact, Need, Plan, Refusal, Spell, Stake};
 use crate::adapt;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -172,19 +172,25 @@ impl<D: Detector> Requests<D> {
 
     /// RQ-1. The detector hears of it when the requests are on their way, so that whatever it sends comes after them.
     fn ask(&mut self, now: Time, who: Agent, need: Need<Agent>, out: &mut Effects<'_, Self>) {
-        let priority = self.place.plan.priority(who.site, who.number);
         let Some(process) = self.processes.get_mut(usize::from(who.number)) else { return };
         process.spells = process.spells.next();
         process.need = Some(need.clone());
-        let born = *process.born.get_or_insert(now);
+        process.born.get_or_insert(now);
         let spell = process.spells;
-        let stake = Stake { born, locks: process.owes.len() as u32, priority };
+        let stake = self.stake(who);
         out.note("RQ-1", format_args!("{who} asks {need}"));
         out.emit(Event::Waits { who, spell, need: need.clone() });
         for to in need.on() {
             self.post(now, Message::Request(Letter { from: who, to: *to, spell }), *to, out);
         }
         self.tell(now, Fact::Blocks { who, spell, need, stake }, out);
+    }
+
+    /// What a process would lose by giving up: what others wait for is what it holds.
+    fn stake(&self, who: Agent) -> Stake {
+        let process = self.processes.get(usize::from(who.number));
+        let (born, locks) = process.map_or((None, 0), |process| (process.born, process.owes.len() as u32));
+        Stake { born: born.unwrap_or_default(), locks, priority: self.place.plan.priority(who.site, who.number) }
     }
 
     /// RQ-2.
@@ -224,7 +230,8 @@ impl<D: Detector> Requests<D> {
         {
             on.retain(|agent| *agent != from);
             out.note("RQ-4", format_args!("{to} still waits for {need}"));
-            return self.tell(now, Fact::Eased { who: to, by: from }, out);
+            let stake = self.stake(to);
+            return self.tell(now, Fact::Eased { who: to, by: from, stake }, out);
         }
         out.note("RQ-4", format_args!("{to} goes on"));
         self.go_on(now, to, Some(from), out);
@@ -297,10 +304,7 @@ impl<D: Detector> Requests<D> {
     /// RQ-7.
     fn pass(&mut self, now: Time, input: Input<D>, out: &mut Effects<'_, Self>) {
         for finding in adapt::pass(&mut self.detector, now, input, Message::Detector, out) {
-            out.emit(match finding {
-                Finding::Deadlock(report) => Event::Deadlock(report),
-                Finding::Victim { who, report } => Event::Victim { who, report },
-            });
+            out.emit(Event::from(finding));
         }
     }
 }

@@ -25,8 +25,10 @@
 use super::ledger::Ledger;
 use super::{Agent, Finding, Plan, Policy, Report, Spell};
 use crate::describe::{Class, Describe};
+use crate::effects::Effects;
 use crate::fixed::Fixed;
 use crate::node::NodeId;
+use crate::protocol::Protocol;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
@@ -130,6 +132,11 @@ impl Resolution {
         self.current.is_some()
     }
 
+    /// At the desk: whether somebody has given this wait up.
+    pub(super) fn is_over(&self, who: Agent, spell: Spell) -> bool {
+        self.over.get(&who).is_some_and(|over| spell <= *over)
+    }
+
     /// RS-1.
     pub(super) fn found(&mut self, report: Report, ledger: &Ledger) -> Vec<Errand> {
         if self.terms.policy.is_none() {
@@ -192,8 +199,7 @@ impl Resolution {
         while self.current.is_none()
             && let Some(report) = self.queue.pop_front()
         {
-            let is_over = |who: Agent, spell| self.over.get(&who).is_some_and(|over| spell <= *over);
-            if report.waits.iter().any(|wait| is_over(wait.who, wait.spell)) {
+            if report.waits.iter().any(|wait| self.is_over(wait.who, wait.spell)) {
                 errands.push(Errand::Note("RS-2", "dismisses what is broken already; it was found by", report.by));
                 self.send_again(&report, ledger, errands);
                 continue;
@@ -249,6 +255,24 @@ impl Resolution {
             errands.push(Errand::Send(to, ruling));
         }
     }
+}
+
+/// Does what is to be done. Returns who is to look again.
+pub(super) fn carry_out<P: Protocol<Event = Finding>>(
+    errands: Vec<Errand>,
+    wrap: fn(Ruling) -> P::Message,
+    out: &mut Effects<'_, P>,
+) -> Vec<Agent> {
+    let mut lookers = Vec::new();
+    for errand in errands {
+        match errand {
+            Errand::Send(to, ruling) => out.send(to, wrap(ruling)),
+            Errand::Note(rule, text, who) => out.note(rule, format_args!("{text} {who}")),
+            Errand::Tell(finding) => out.emit(finding),
+            Errand::Look(who) => lookers.push(who),
+        }
+    }
+    lookers
 }
 
 /// RS-7.

@@ -35,7 +35,8 @@ impl CheckedFamily for Deadlock {
         let fan_out = if one_by_one { 1 } else { settings.fan_out };
         let resources = plan(&spec).resources().collect();
         let resolves = settings.victim.is_some();
-        Askers::new(spec.nodes, resources, rounds, (asking, fan_out), resolves).map_err(CheckError::into)
+        let in_order = settings.taking == Taking::InOrder;
+        Askers::new(spec.nodes, resources, rounds, (asking, fan_out, in_order), resolves).map_err(CheckError::into)
     }
 
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {

@@ -90,6 +90,15 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     if settings.resources == 0 && settings.taking != Taking::AnyOrder {
         return Err(LabError::NothingToTake);
     }
+    if settings.resources > 0 && settings.asking.is_some() {
+        return Err(LabError::NobodyIsAsked);
+    }
+    if !settings.priorities.is_empty() && settings.victim != Some(Policy::LowestPriority) {
+        return Err(LabError::PrioritiesUnused);
+    }
+    if settings.priorities.len() > processes {
+        return Err(LabError::TooManyPriorities { given: settings.priorities.len(), processes });
+    }
     if settings.fan_out == 0 || settings.share > 100 {
         return Err(LabError::NobodyAsks);
     }

@@ -41,6 +41,9 @@ pub struct Found {
     pub waits: Vec<Wait>,
 }
 
+/// How often a graph is searched again: a crafted one could hide each of its deadlocks behind the one before.
+const MOST_ROUNDS: usize = 100;
+
 impl Found {
     /// Who is in it, each once.
     pub fn members(&self) -> Vec<&Name> {
@@ -113,13 +116,13 @@ impl Situation {
         Some(Wait::new(who.clone(), need, reason, self))
     }
 
-    /// Victims of every deadlock, until there is none. Whoever gives up is stuck no more, so that it comes to an end.
+    /// Victims of every deadlock, until there is none, or for so many searches. Whoever gives up is stuck no more, so that it comes to an end.
     fn rounds(&self, policy: Policy, first: Search) -> Result<Vec<Round>, Unanswerable> {
         let (mut now, mut search) = (self.clone(), first);
         let mut rounds = Vec::new();
         loop {
             let deadlocks = search.graph.deadlocks();
-            if deadlocks.is_empty() {
+            if deadlocks.is_empty() || rounds.len() == MOST_ROUNDS {
                 return Ok(rounds);
             }
             let stuck = search.graph.stuck();

@@ -81,9 +81,9 @@ fn whoever_takes_resources_in_the_same_order_is_never_stuck() {
     for entry in detectors() {
         let settings = Settings { resources: 3, rounds: 4, fan_out: 3, ..Settings::default() };
         let any = spec(entry.name(), 4, settings.clone());
-        let stuck = |spec: &Spec<Deadlock>| {
-            (1..=20).filter(|seed| run(&Spec { seed: *seed, ..spec.clone() }).summary.deadlocks_told > 0).count()
-        };
+        let is_stuck = |spec: Spec<Deadlock>| !run(&spec).summary.stuck_at_end.is_empty();
+        let stuck =
+            |spec: &Spec<Deadlock>| (1..=20).filter(|seed| is_stuck(Spec { seed: *seed, ..spec.clone() })).count();
         assert!(stuck(&any) > 5, "{}", entry.name());
         let ordered = Spec { settings: Settings { taking: Taking::InOrder, ..settings }, ..any };
         assert_eq!(stuck(&ordered), 0, "{}", entry.name());
@@ -111,7 +111,8 @@ fn where_somebody_gives_up_everyone_gets_on() {
 
 #[test]
 fn the_policy_says_who_gives_up() {
-    let settings = |victim| Settings { victim: Some(victim), priorities: vec![1, 9, 9], ..Settings::default() };
+    let priorities = |victim| if victim == Policy::LowestPriority { vec![1, 9, 9] } else { Vec::new() };
+    let settings = |victim| Settings { victim: Some(victim), priorities: priorities(victim), ..Settings::default() };
     let script = "ask 3 \"P1\"\nask 1 \"P2\" at 3ms\nask 2 \"P3\" at 6ms";
     let script = Script::parse(script, Deadlock::COMMANDS).unwrap();
     let victim = |policy| {
@@ -138,6 +139,9 @@ fn what_makes_no_sense_is_refused() {
         ("deadlock-and", Settings { processes: Some(9), resources: 2, ..usual() }),
         ("deadlock-and", Settings { fan_out: 0, ..usual() }),
         ("deadlock-and", Settings { share: 101, ..usual() }),
+        ("deadlock-and", Settings { priorities: vec![1], ..usual() }),
+        ("deadlock-and", Settings { priorities: vec![1; 4], victim: Some(Policy::LowestPriority), ..usual() }),
+        ("deadlock-central", Settings { resources: 2, asking: Some(Asking::All), ..usual() }),
         ("deadlock-central", Settings { patience: Some("1ms".parse().unwrap()), ..usual() }),
     ];
     for (name, settings) in cases {
@@ -179,4 +183,26 @@ fn wrong_detectors_are_found_out_by_the_checker() {
     for findings in [selfish, hasty] {
         assert_eq!(findings.verdicts[0].holds, Some(false), "{findings:?}");
     }
+}
+
+#[test]
+fn taking_in_order_takes_the_circle_away_in_every_order() {
+    let settings = Settings { resources: 2, taking: Taking::InOrder, ..Settings::default() };
+    let ordered = exhausted("deadlock-and-selfish", 2, 2, settings.clone());
+    assert!(!ordered.is_broken(), "whoever never finds a deadlock never breaks one wrongly");
+    let any = exhausted("deadlock-and-selfish", 2, 2, Settings { taking: Taking::AnyOrder, ..settings });
+    assert!(any.is_broken());
+}
+
+/// What it holds by the time is what counts, not what it held when it asked.
+#[test]
+fn whoever_has_got_something_while_it_waits_has_more_to_lose() {
+    let settings = Settings { resources: 3, victim: Some(Policy::FewestLocks), ..Settings::default() };
+    // P1 asks for R2 and R1 at once, and has R1 by the time that P3 closes the circle.
+    let script = "ask 3 \"R3\"\nask 2 \"R2\"\nask 1 \"R1 R3\" at 4ms\nask 3 \"R1\" at 8ms";
+    let script = Script::parse(script, Deadlock::COMMANDS).unwrap();
+    let spec =
+        Spec { script: Some(script), latency: "fixed:1ms".parse().unwrap(), ..spec("deadlock-and", 3, settings) };
+    let summary = run(&spec).summary;
+    assert!(summary.reports[0].ends_with("P3 is to give up"), "one each, and P3 is the last by name: {summary:?}");
 }

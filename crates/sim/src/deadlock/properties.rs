@@ -2,10 +2,10 @@
 
 use super::told;
 use super::truth::Truth;
-use crate::moment::{Done, Moment, Observer};
+use crate::moment::{Done, Moment, Observer, Sent};
 use crate::property::{Kind, Verdict, Violation};
 use quorate_core::deadlock::{Agent, Command, Event, Report, Spell};
-use quorate_core::{Class, NodeId, Time};
+use quorate_core::{Class, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What one look may cost.
@@ -54,9 +54,9 @@ struct Toll {
     alive: u64,
     /// How many there ever were.
     ever: u64,
-    /// For each site, how many looks were begun, and how many waits there were by then less all there had ever been.
-    looks: BTreeMap<NodeId, (u64, i128)>,
-    spent: BTreeMap<NodeId, u64>,
+    /// For each one, how many looks it began, and how many waits there were by then less all there had ever been.
+    looks: BTreeMap<Agent, (u64, i128)>,
+    spent: BTreeMap<Agent, u64>,
 }
 
 impl Toll {
@@ -65,7 +65,7 @@ impl Toll {
         self.open.insert(who, remote);
         self.alive += remote;
         self.ever += remote;
-        let (looks, head_start) = self.looks.entry(who.site).or_default();
+        let (looks, head_start) = self.looks.entry(who).or_default();
         *looks += 1;
         *head_start += i128::from(self.alive) - i128::from(self.ever);
     }
@@ -74,9 +74,9 @@ impl Toll {
         self.alive -= self.open.remove(&who).unwrap_or(0);
     }
 
-    /// One message for each wait that there has been since a look began, for all looks of a site.
-    fn allowance(&self, site: NodeId) -> u64 {
-        let (looks, head_start) = self.looks.get(&site).copied().unwrap_or_default();
+    /// One message for each wait that there has been since a look began, for all looks of one.
+    fn allowance(&self, who: Agent) -> u64 {
+        let (looks, head_start) = self.looks.get(&who).copied().unwrap_or_default();
         u64::try_from(i128::from(looks) * i128::from(self.ever) + head_start).unwrap_or(0)
     }
 }
@@ -123,7 +123,7 @@ impl Properties {
 
     /// A deadlock that is there at the end although somebody was to give up, or of which nobody was told.
     fn missed(&self) -> Option<Violation> {
-        let deadlocks = self.truth.graph().deadlocks();
+        let deadlocks = self.truth.deadlocks();
         let is_told = |who: &Agent| self.told.iter().any(|(agent, _)| agent == who);
         let missed = deadlocks.iter().find(|one| self.resolves || !one.waits.iter().any(|(who, _)| is_told(who)))?;
         let since = missed.waits.iter().filter_map(|(who, _)| self.begun.get(who)).min().copied().unwrap_or(self.end);
@@ -178,16 +178,17 @@ impl Properties {
         self.no_phantom = Some(Violation { time, line: self.lines, since, text });
     }
 
-    fn count(&mut self, time: Time, node: NodeId, kind: &str, class: Class, for_whom: Option<NodeId>, copies: u64) {
-        let Some(bound) = self.bound.filter(|bound| class == Class::Algorithm && bound.kinds.contains(&kind)) else {
-            return;
-        };
-        let site = for_whom.unwrap_or(node);
-        let spent = self.toll.spent.entry(site).or_default();
-        *spent += copies;
-        let (spent, most) = (*spent, bound.factor * self.toll.allowance(site));
+    /// A message says whose look it belongs to in the first word of what it is called.
+    fn count(&mut self, time: Time, sent: &Sent<'_>) {
+        let counts = |bound: &Bound| sent.class == Class::Algorithm && bound.kinds.contains(&sent.kind);
+        let Some(bound) = self.bound.filter(counts) else { return };
+        let name = sent.label.map(ToString::to_string).unwrap_or_default();
+        let Some(who) = name.split(['→', ':']).next().and_then(|first| first.parse::<Agent>().ok()) else { return };
+        let spent = self.toll.spent.entry(who).or_default();
+        *spent += 1;
+        let (spent, most) = (*spent, bound.factor * self.toll.allowance(who));
         if spent > most && self.bounded.is_none() {
-            let text = format!("looks of node {site} have taken {spent} messages, and {most} should do");
+            let text = format!("looks of {who} have taken {spent} messages, and {most} should do");
             self.bounded = Some(Violation { time, line: self.lines, since: Time::ZERO, text });
         }
     }
@@ -198,9 +199,7 @@ impl Observer<Command, Event> for Properties {
         self.end = moment.time();
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
-            Moment::Effect { time, node, effect: Done::Send { to, sent } } => {
-                self.count(*time, *node, sent.kind, sent.class, sent.on_behalf_of, u64::from(to != node));
-            }
+            Moment::Effect { time, node, effect: Done::Send { to, sent } } if to != node => self.count(*time, sent),
             Moment::Effect { .. } | Moment::Input { .. } | Moment::World { .. } => {}
         }
         if let Some((time, _, event)) = told(moment) {

@@ -1,7 +1,8 @@
 //! What is true of who waits for whom, and how what is not is noticed.
 
 use super::{Bound, Properties, Truth};
-use crate::moment::{Done, Moment, Observer};
+use crate::moment::{Done, MessageId, Moment, Observer, Sent};
+use quorate_core::deadlock::edge_chasing::{self, Probe};
 use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Shape, Spell, Stake, Wait};
 use quorate_core::{NodeId, Time};
 
@@ -121,4 +122,47 @@ fn phantoms_and_what_is_missed_are_noticed() {
     assert!(holds(&judged(true, &once), "no-phantom") && holds(&judged(true, &once), "all-found"));
     let twice = [waits(a, 1, &[b]), waits(b, 1, &[a]), doom(a), doom(b), gave_up];
     assert!(!holds(&judged(true, &twice), "no-phantom"));
+}
+
+#[test]
+fn a_cycle_through_one_who_needs_any_of_several_is_a_phantom() {
+    let (a, b, c) = (process(0), process(1), process(2));
+    let any = Event::Waits { who: a, spell: Spell(1), need: Need::Any(vec![b, c]) };
+    let truth = told(&[any, waits(b, 1, &[a])]);
+    assert_eq!(truth.stuck().len(), 0, "c runs");
+    assert!(truth.objection(&cycle(&[(a, 1), (b, 1)])).is_some());
+}
+
+#[test]
+fn a_cycle_behind_another_deadlock_has_to_be_told_too() {
+    let [a, b, c, d] = [0, 1, 2, 3].map(process);
+    let all = [waits(a, 1, &[c, b]), waits(b, 1, &[a]), waits(c, 1, &[d]), waits(d, 1, &[c])];
+    let (first, behind) = (Event::Deadlock(cycle(&[(c, 1), (d, 1)])), Event::Deadlock(cycle(&[(a, 1), (b, 1)])));
+    let one = [all.to_vec(), vec![first.clone()]].concat();
+    assert!(!holds(&judged(false, &one), "all-found"));
+    let both = [all.to_vec(), vec![first, behind]].concat();
+    assert!(holds(&judged(false, &both), "all-found"));
+}
+
+#[test]
+fn looks_that_take_more_than_a_message_a_wait_are_noticed() {
+    let (a, b) = (process(0), process(1));
+    let spent = |messages: u64| {
+        let mut properties = Properties::new(false, Some(Bound { kinds: &["probe"], factor: 1 }));
+        let (time, node) = (Time::ZERO, NodeId::from_index(0));
+        let mut see = |effect: Done<'_, Event>| {
+            let moment: Moment<'_, Command, Event> = Moment::Effect { time, node, effect };
+            properties.observe(&moment);
+        };
+        see(Done::Emit(&waits(a, 1, &[b])));
+        for number in 1..=messages {
+            let probe = Probe { look: 1, way: cycle(&[(a, 1), (b, 1)]).waits[..1].to_vec() };
+            let message = edge_chasing::Message::Probe(probe);
+            let sent = Sent::of(MessageId { sender: node, number }, &message, false);
+            see(Done::Send { to: NodeId::from_index(1), sent });
+        }
+        holds(&properties.verdicts().iter().map(|one| (one.name, one.holds)).collect::<Vec<_>>(), "within-bound")
+    };
+    assert!(spent(1));
+    assert!(!spent(2), "there is one wait between two sites");
 }

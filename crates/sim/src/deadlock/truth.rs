@@ -2,7 +2,7 @@
 //!
 //! A wait for somebody is there from the moment when it is asked for until that one lets go, whether or not word of it has arrived.
 
-use quorate_core::deadlock::{Agent, Event, Graph, Need, Report, Shape, Spell};
+use quorate_core::deadlock::{Agent, Deadlock, Event, Graph, Need, Report, Spell};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who waits for whom in truth.
@@ -113,9 +113,11 @@ impl Truth {
         self.waits.contains_key(&who)
     }
 
-    /// Whether somebody is one of those who bring a deadlock about: it is on a cycle of those who wait for all, or in a knot.
-    pub fn is_culprit(&self, who: Agent) -> bool {
-        self.graph().deadlock_of(&who).is_some()
+    /// Every deadlock, and every cycle of those who wait for all, also one that is hidden behind another deadlock.
+    pub fn deadlocks(&self) -> Vec<Deadlock<Agent>> {
+        let graph = self.graph();
+        let behind = self.waits.keys().filter_map(|who| graph.deadlock_of(who));
+        graph.deadlocks().into_iter().chain(behind).collect()
     }
 
     /// What is wrong with a report, if it is not true at this instant.
@@ -136,9 +138,10 @@ impl Truth {
     fn is_no_deadlock(&self, report: &Report) -> bool {
         let mut graph = Graph::new();
         for wait in &report.waits {
-            let need = match (report.shape, self.waits.get(&wait.who)) {
-                (Shape::Knot, Some((_, need))) => need.clone(),
-                (Shape::Knot | Shape::Cycle, _) => wait.need.clone(),
+            // Whoever needs one of several is held fast only by all of them, whatever the report says.
+            let need = match self.waits.get(&wait.who) {
+                Some((_, need)) if need.is_any() => need.clone(),
+                Some(_) | None => wait.need.clone(),
             };
             graph.wait(wait.who, need);
         }

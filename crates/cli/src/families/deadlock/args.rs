@@ -110,6 +110,10 @@ impl DeadlockArgs {
         }
     }
 
+    pub(crate) fn has_fan_out(&self) -> bool {
+        self.fan_out.is_some()
+    }
+
     /// The first option given that means nothing where every order is tried.
     pub(crate) fn means_nothing_to_checks(&self) -> Option<&'static str> {
         let given = [

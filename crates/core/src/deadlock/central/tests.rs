@@ -3,7 +3,7 @@
 use crate::deadlock::central::{Edge, Message};
 use crate::deadlock::drill::{ask, asking, node, process, wait};
 use crate::deadlock::requests::Message as Outer;
-use crate::deadlock::{Central, Plan, Policy, Spell};
+use crate::deadlock::{Central, Plan, Policy, Spell, Stake};
 use expect_test::{Expect, expect};
 use std::vec::Vec;
 
@@ -275,7 +275,7 @@ fn what_strangers_say_of_others_is_not_heard() {
     let edge = Edge { who: process(2), spell: Spell(1), on: process(3) };
     let forged = [
         (4, 1, Message::Waits(wait(process(2), process(4)))),
-        (4, 1, Message::Eased(edge)),
+        (4, 1, Message::Eased { edge, stake: Stake::default() }),
         (4, 1, Message::Runs { who: process(2), spell: Spell(1) }),
         (4, 3, Message::Ask { round: 1, edges: [].into() }),
         // Of one who was not asked, or not that.
@@ -285,7 +285,7 @@ fn what_strangers_say_of_others_is_not_heard() {
         // For one at a site that is not there.
         (4, 1, Message::Waits(wait(process(4), process(9)))),
         // Of another time of waiting.
-        (2, 1, Message::Eased(Edge { spell: Spell(9), ..edge })),
+        (2, 1, Message::Eased { edge: Edge { spell: Spell(9), ..edge }, stake: Stake::default() }),
         (2, 1, Message::Runs { who: process(2), spell: Spell(0) }),
     ];
     for (from, to, message) in forged {
