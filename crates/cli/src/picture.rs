@@ -8,13 +8,13 @@ mod hints;
 
 pub(crate) use easel::{Easel, draw, sketch};
 pub(crate) use figure::FigurePlan;
-pub(crate) use files::ensure_writable;
+pub(crate) use files::{ensure_apart, ensure_writable, is_stdout};
 pub(crate) use hints::{NAMELESS, hints};
 
 use crate::args::PictureArgs;
 use crate::report::{count, grouped};
 use anyhow::{bail, ensure};
-use files::{Outputs, ensure_apart, is_stdout};
+use files::Outputs;
 use quorate_core::Time;
 use quorate_draw::{Window, svg};
 use quorate_sim::journal::Header;

@@ -174,6 +174,16 @@ pub enum LabError {
     /// Only resources are taken in an order.
     #[error("There is nothing to take in an order: give --resources, or leave --taking out.")]
     NothingToTake,
+    /// A script asks something of a node that cannot be asked.
+    #[error("The script's command '{text}' for node {node} makes no sense. {why}")]
+    NoSuchCommand {
+        /// What it says.
+        text: String,
+        /// Of which node it is asked.
+        node: quorate_core::NodeId,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Resources are waited for until they are granted.
     #[error("Whoever takes resources waits for each of them: leave --waits-for out, or --resources.")]
     NobodyIsAsked,

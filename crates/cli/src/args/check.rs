@@ -28,7 +28,7 @@ use std::str::FromStr;
     quorate check central --crashes 1 --property exclusion\n  \
     quorate check central --views --crashes 1\n  \
     quorate check bully --nodes 3 --crashes 1 --starters lowest\n  \
-    quorate check deadlock-and --victim youngest\n  \
+    quorate check deadlock-and --nodes 2 --victim youngest\n  \
     quorate check toy-lease --nodes 2 --drift 1000ppm --trace broken.journal --svg broken.svg\n  \
     quorate check bully --nodes 3 --starters lowest --delay 1ms..4ms\n  \
     quorate check armies --delay 2ms..5ms\n  \

@@ -16,7 +16,9 @@ use std::str::FromStr;
     --group demo --certs certs --data data-1 --new --trace node-1.journal\n\n\
     It takes commands on its standard input, one a line, and prints what it is told:\n  \
     acquire, try, cancel, release     in mutual exclusion\n  \
-    campaign                          in elections\n  \
+    campaign, resign                  in elections\n  \
+    send TEXT, leave                  in multicasts\n  \
+    ask P2 P3, answer P1, give-up, look   with deadlocks\n  \
     read KEY, write KEY VALUE, …      with replicas\n  \
     links                             how the connections stand\n  \
     stop                              ends it; so does the end of its input\n\n\

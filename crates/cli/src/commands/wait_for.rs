@@ -4,7 +4,7 @@ mod diagram;
 
 use crate::args::WaitForArgs;
 use crate::output::{name, output};
-use crate::picture::FigurePlan;
+use crate::picture::{FigurePlan, ensure_apart, is_stdout};
 use crate::report::json;
 use crate::{Verdict, paint};
 use anyhow::anyhow;
@@ -17,6 +17,8 @@ use std::path::Path;
 const LISTED: usize = 30;
 
 pub(crate) fn run(args: &WaitForArgs) -> anyhow::Result<Verdict> {
+    let picture = args.svg.as_deref().filter(|path| !is_stdout(path)).map(|path| ("svg", "picture", path));
+    ensure_apart(&picture.into_iter().collect(), &[("graph", args.file.as_deref())])?;
     let plan = FigurePlan::of(args.svg.as_deref(), args.theme, args.json)?;
     let situation = read(args)?;
     let report = situation.report(args.victim.into())?;

@@ -35,9 +35,10 @@ impl Present for Deadlock {
     }
 
     fn around(entry: &DeadlockEntry) -> Option<Around> {
-        let about = About::of_source(Facts::source_of_resolution());
-        (entry.facts.profile.flaw.is_none())
-            .then_some(Around { title: "Rules of who gives up, the same for all", about })
+        let [asking, taking, resolving] = Facts::sources_around().map(About::of_source);
+        let rules = [asking.rules, taking.rules, resolving.rules].concat();
+        let title = "Rules around it: processes that ask (RQ) or take resources (LK), and who gives up (RS)";
+        entry.facts.profile.flaw.is_none().then_some(Around { title, about: About { rules, ..resolving } })
     }
 
     /// A deadlock that is found and resolved.

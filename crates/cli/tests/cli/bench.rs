@@ -39,7 +39,7 @@ fn of_the_wait_for_graph() {
     assert_eq!(verdict, Some(if report["holds"] == true { 0 } else { 1 }));
     let graphs = report["graphs"].as_array().unwrap();
     let waiters: Vec<_> = graphs.iter().map(|graph| graph["waiters"].as_u64().unwrap()).collect();
-    assert_eq!(waiters, [100, 300].repeat(4));
+    assert_eq!(waiters, [100, 300].repeat(5));
     assert!(graphs.iter().all(|graph| graph["refused"].as_u64().unwrap() > 0), "{report}");
     let told = run("bench deadlock --waiters 64 --turns 1").out;
     for part in ["short chains", "one long queue", "random, sparse", "an answer with 64 waiters, median"] {

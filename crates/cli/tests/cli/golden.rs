@@ -51,6 +51,9 @@ fn list() {
         causal-total               multicast total order       a multicast: 2(n−1)            a sequencer that numbers no message before one that its sender had heard
         fifo-isis                  multicast total order       a multicast: 3(n−1)            agreed priorities, proposed for each sender's messages in the order in which they were sent
         causal-isis                multicast total order       a multicast: 3(n−1)            agreed priorities, proposed for no message before one that its sender had heard
+        deadlock-and               deadlock  edge chasing      a look: ≤ e (books: m(n−1)/2)  a probe follows those who wait; if it comes back, they wait for each other
+        deadlock-or                deadlock  diffusion         a look: ≤ 2e                   whoever waits asks all it waits for whether they wait too; if all reply, nobody can wake it
+        deadlock-central           deadlock  central           a look: 1 a change, 2 a site   all sites report to one, which sees the whole graph and asks before it believes
         replica                    replica   replicated log    –                              a leader's log on a majority's disks, and one state machine on all members
         armies                     –         two armies        in all: 3                      two armies agree on who leads the attack, and on when to attack as far as delays are bounded
 
@@ -346,7 +349,7 @@ fn demo() {
           sometimes   contention              happened
 
         Go on with   (or cargo run --release -- instead of quorate)
-          quorate list                                            the algorithms, 44 of them
+          quorate list                                            the algorithms, 47 of them
           quorate explain central                                 idea, rules, cost, failures
           quorate compare mutex --nodes 4,9,16                    all of them beside the book's figures
           quorate sim central --fault "crash 1 at 40ms"           break it

@@ -47,6 +47,7 @@ fn list() {
             [].messages: integer
             [].messages_per_election: string
             [].messages_per_entry: string
+            [].messages_per_look: string
             [].messages_per_multicast: string
             [].name: string
             [].slowest_delivery: integer
@@ -64,6 +65,7 @@ fn list() {
             [].flaw: string
             [].messages_per_election: string
             [].messages_per_entry: string
+            [].messages_per_look: string
             [].messages_per_multicast: string
             [].name: string
             [].slowest_delivery: integer

@@ -21,9 +21,10 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The file whose header explains how it is decided who gives up, which is the same for all detectors.
-    pub const fn source_of_resolution() -> &'static str {
-        include_str!("resolution.rs")
+    /// The files whose headers explain what is around a detector, the same for all: processes that ask each other, processes that take resources, and how it is
+    /// decided who gives up.
+    pub const fn sources_around() -> [&'static str; 3] {
+        [include_str!("requests.rs"), include_str!("locks.rs"), include_str!("resolution.rs")]
     }
 }
 

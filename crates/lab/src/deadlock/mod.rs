@@ -20,7 +20,8 @@ use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Done, Happening, Moment};
 use quorate_sim::property::Verdict;
 use quorate_sim::role::Role;
-use quorate_sim::settings::Latency;
+use quorate_sim::run::Limits;
+use quorate_sim::settings::{Fault, Latency, TimedFault};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -175,6 +176,27 @@ impl FamilyLab for Deadlock {
 
     fn weather(entry: &DeadlockEntry) -> Vec<Spec<Self>> {
         weather::weather(entry)
+    }
+
+    /// Whoever looks only after a while is given that while.
+    fn limits(spec: &Spec<Self>) -> Limits {
+        let usual = spec.usual_limits();
+        let look = plan(spec).patience.times(2);
+        Limits { settle: usual.settle + look, patience: usual.patience + look, ..usual }
+    }
+
+    fn broken_assumptions(spec: &Spec<Self>, _entry: &DeadlockEntry) -> Vec<&'static str> {
+        let faults: Vec<TimedFault> = spec
+            .all_faults()
+            .cloned()
+            .chain(spec.random_faults.draw(spec.seed, spec.nodes, Self::fault_window(spec)))
+            .collect();
+        let dies = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. });
+        let judged = [
+            (faults.iter().any(dies), "no node dies"),
+            (spec.loses_unrepaired(&faults), "every message arrives, once and in order"),
+        ];
+        judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {

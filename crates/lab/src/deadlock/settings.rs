@@ -2,12 +2,13 @@
 
 use super::{Deadlock, asking};
 use crate::error::LabError;
+use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::NodeId;
-use quorate_core::deadlock::{Plan, Policy, Waiting};
+use quorate_core::deadlock::{Agent, Command, Plan, Policy, Waiting};
 use quorate_registry::DeadlockEntry;
 use quorate_sim::deadlock::{Asking, Taking};
-use quorate_sim::settings::{Latency, Length};
+use quorate_sim::settings::{Latency, Length, TimedCommand};
 use serde::{Deserialize, Serialize};
 
 /// Who asks whom for how much, and who gives up.
@@ -74,7 +75,29 @@ pub fn plan(spec: &Spec<Deadlock>) -> Plan {
     }
 }
 
+/// Commands of a script that name nobody, or somebody who is not there, are mistakes that somebody wants to hear of.
+fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
+    let plan = plan(spec);
+    let exists = |agent: &Agent| plan.all_processes().chain(plan.resources()).any(|known| known == *agent);
+    for TimedCommand { node, word, .. } in spec.script.iter().flat_map(|script| &script.commands) {
+        let refused = |why: String| LabError::NoSuchCommand { text: word.clone(), node: *node, why };
+        let words: Vec<_> = word.split_whitespace().collect();
+        let command = Deadlock::in_words(&words, *node, 0).map_err(refused)?;
+        let named = match &command {
+            Command::Ask { need, .. } => need.on().to_vec(),
+            Command::Answer { to, .. } => vec![*to],
+            Command::GiveUp { .. } | Command::Look { .. } => Vec::new(),
+        };
+        let own = Agent::process(*node, command.process());
+        if let Some(stranger) = named.iter().chain([&own]).find(|agent| !exists(agent)) {
+            return Err(refused(format!("There is no {stranger} in this group.")));
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(), LabError> {
+    validate_script(spec)?;
     let settings = &spec.settings;
     let name = || spec.algorithm.clone();
     let processes = settings.processes.unwrap_or(spec.nodes);

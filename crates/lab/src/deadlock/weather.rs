@@ -32,7 +32,7 @@ pub(super) fn weather(entry: &DeadlockEntry) -> Vec<Spec<Deadlock>> {
         asked_once(5, 5, 1, 95),
         asked_once(4, 8, 3, 80),
         asked_once(3, 12, 2, 85),
-        asked_once(8, 8, 4, 75),
+        asked_once(8, 8, 3, 97),
         // Graphs that change all the time, and victims.
         busy(3, 4, Policy::Youngest),
         busy(5, 3, Policy::FewestLocks),

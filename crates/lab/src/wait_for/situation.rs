@@ -50,8 +50,15 @@ impl Situation {
     pub fn give_up(&mut self, is_victim: impl Fn(&Name) -> bool) {
         self.waits.retain(|(who, _)| !is_victim(who));
         for resource in self.resources.values_mut() {
+            let shared = resource.holders.len() > 1;
             resource.holders.retain(|who| !is_victim(who));
             resource.queue.retain(|who| !is_victim(who));
+            // Whoever shared it and wanted it alone has got that, now that it is the only one left.
+            if let (true, [alone]) = (shared, &resource.holders[..])
+                && resource.permits.is_none()
+            {
+                resource.queue.retain(|who| who != alone);
+            }
         }
     }
 }

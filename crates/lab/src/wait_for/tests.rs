@@ -212,6 +212,12 @@ fn policies_choose_by_what_the_text_says() {
 }
 
 #[test]
+fn of_two_who_share_a_lock_and_want_it_alone_one_gives_up() {
+    let report = report("P1 holds a\nP2 holds a\nP1 wants a\nP2 wants a");
+    assert_eq!((report.rounds.len(), names(&report.rounds[0].freed)), (1, vec!["P1"]), "{:?}", report.rounds);
+}
+
+#[test]
 fn victims_are_chosen_until_nobody_is_stuck() {
     // Two apart, and one that only shows when the first is broken: P3 is in two cycles.
     let report = report("P1 -> P2\nP2 -> P1\nP3 -> P1, P4\nP4 -> P3\nQ1 -> Q2\nQ2 -> Q1");

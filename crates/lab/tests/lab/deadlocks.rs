@@ -68,8 +68,11 @@ fn wrong_detectors_are_found_out_by_seeds() {
         ..Settings::default()
     };
     let slow = Spec { latency: "uniform:100us..50ms".parse().unwrap(), ..spec("deadlock-or-forgetful", 4, hurried) };
-    let cases =
-        [spec("deadlock-central-hasty", 3, busy.clone()), spec("deadlock-and-selfish", 3, Settings::default()), slow];
+    let cases = [
+        spec("deadlock-central-hasty", 3, busy.clone()),
+        spec("deadlock-and-selfish", 3, Settings { victim: Some(Policy::Youngest), ..Settings::default() }),
+        slow,
+    ];
     for spec in cases {
         let (found, _) = breaches(&spec, 60);
         assert!(found.contains(&"no-phantom"), "{}: {found:?}", spec.algorithm);
@@ -127,6 +130,27 @@ fn the_policy_says_who_gives_up() {
     assert!(victim(Policy::LowestPriority).ends_with("P1 is to give up"));
 }
 
+/// Somebody who waits for long before it looks is waited for.
+#[test]
+fn patience_costs_time_and_nothing_else() {
+    for name in ["deadlock-and", "deadlock-or"] {
+        let settings = Settings { patience: Some("10m".parse().unwrap()), fan_out: 1, ..Settings::default() };
+        let outcomes: Vec<_> = (1..=10).map(|seed| run(&Spec { seed, ..spec(name, 3, settings.clone()) })).collect();
+        assert!(
+            outcomes.iter().all(Outcome::holds) && outcomes.iter().any(|outcome| outcome.summary.deadlocks_told > 0)
+        );
+    }
+}
+
+#[test]
+fn a_script_that_makes_no_sense_is_refused() {
+    for line in ["ask 1 \"banana\"", "ask 1", "ask 1 \"P9\"", "ask 1 \"R1\"", "answer 1 \"P2 P3\"", "look 1 \"P2\""] {
+        let script = Some(Script::parse(line, Deadlock::COMMANDS).unwrap());
+        let spec = Spec { script, ..spec("deadlock-and", 3, Settings::default()) };
+        assert!(experiment::run(&spec).is_err(), "{line}");
+    }
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     let usual = Settings::default;
@@ -178,7 +202,8 @@ fn every_order_of_small_graphs_is_tried() {
 #[test]
 fn wrong_detectors_are_found_out_by_the_checker() {
     let narrow = Settings { fan_out: 1, ..Settings::default() };
-    let selfish = exhausted("deadlock-and-selfish", 2, 1, narrow.clone());
+    let selfish =
+        exhausted("deadlock-and-selfish", 2, 1, Settings { victim: Some(Policy::Youngest), ..narrow.clone() });
     let hasty = exhausted("deadlock-central-hasty", 2, 2, narrow);
     for findings in [selfish, hasty] {
         assert_eq!(findings.verdicts[0].holds, Some(false), "{findings:?}");
@@ -187,7 +212,8 @@ fn wrong_detectors_are_found_out_by_the_checker() {
 
 #[test]
 fn taking_in_order_takes_the_circle_away_in_every_order() {
-    let settings = Settings { resources: 2, taking: Taking::InOrder, ..Settings::default() };
+    let settings =
+        Settings { resources: 2, taking: Taking::InOrder, victim: Some(Policy::Youngest), ..Settings::default() };
     let ordered = exhausted("deadlock-and-selfish", 2, 2, settings.clone());
     assert!(!ordered.is_broken(), "whoever never finds a deadlock never breaks one wrongly");
     let any = exhausted("deadlock-and-selfish", 2, 2, Settings { taking: Taking::AnyOrder, ..settings });

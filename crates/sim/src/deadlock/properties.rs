@@ -108,6 +108,7 @@ impl Properties {
     /// The verdicts at the end of a run.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let missed = self.missed();
+        let happened = self.found_any || missed.is_some();
         let verdict =
             |name, kind, violation: Option<Violation>| Verdict { name, kind, holds: violation.is_none(), violation };
         let mut verdicts = vec![
@@ -117,7 +118,7 @@ impl Properties {
         if self.bound.is_some() && !self.resolves {
             verdicts.push(verdict("within-bound", Kind::Always, self.bounded.clone()));
         }
-        verdicts.push(Verdict { name: "deadlock", kind: Kind::Sometimes, holds: self.found_any, violation: None });
+        verdicts.push(Verdict { name: "deadlock", kind: Kind::Sometimes, holds: happened, violation: None });
         verdicts
     }
 
@@ -145,7 +146,7 @@ impl Properties {
                 self.doomed.remove(who);
             }
             Event::Deadlock(report) => {
-                self.found_any = true;
+                self.found_any |= self.truth.objection(report).is_none();
                 self.told.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
                 self.judge(time, report, Act::Tells);
             }

@@ -185,11 +185,11 @@ fn lk_4_at_its_coordinators_site_a_process_has_it_before_the_detector_hears_of_i
             3 hears grant from 1: CE-3 enters with ticket 3/1; LK-4 P3 has R1; P3 has R1; P3 goes on
             3 hears probe from 1: EC-2 drops it: P3 does not wait
             2 ask R2: LK-1 P2 asks for R2; P2 waits for R2; LK-2 P2 waits for R2; P2 waits for R2; CE-1 asks with ticket 2/1; CE-2 grants ticket 2/1; CE-3 enters with ticket 2/1; LK-3 R2 is granted to P2; R2 lets P2 go on; P2 holds R2; LK-4 P2 has R2; P2 has R2; P2 goes on; EC-1 R2 sends a probe after P2; EC-2 drops it: P2 does not wait
-            1 ask R1 and R2: LK-1 P1 asks for R1 and R2; P1 waits for R1 and R2; LK-2 P1 waits for R1; P1 waits for R1; CE-1 asks with ticket 1/1; CE-2 queues ticket 1/1: ticket 3/1 is inside; CE-1 asks with ticket 1/1; request → 2; EC-1 P1 sends a probe after R1 and R2; EC-2 R1 waits for P3; probe → 3; probe → 2
+            1 ask R1 and R2: LK-1 P1 asks for R1 and R2; P1 waits for R1 and R2; LK-2 P1 waits for R1; P1 waits for R1; CE-1 asks with ticket 1/1; CE-2 queues ticket 1/1: ticket 3/1 is inside; CE-1 asks with ticket 1/1; request → 2; EC-1 P1 sends a probe after R1 and R2; probe → 2; EC-2 R1 waits for P3; probe → 3
             2 ask R1: LK-1 P2 asks for R1; P2 waits for R1; CE-1 asks with ticket 2/1; request → 1; EC-1 P2 sends a probe after R1; probe → 1
             2 hears request from 1: LK-2 P1 waits for R2; P1 waits for R2; CE-2 queues ticket 1/1: ticket 2/1 is inside
-            3 hears probe from 1: EC-2 drops it: P3 does not wait
             2 hears probe from 1: EC-2 R2 waits for P2; EC-2 P2 waits for R1; probe → 1
+            3 hears probe from 1: EC-2 drops it: P3 does not wait
             1 hears request from 2: LK-2 P2 waits for R1; P2 waits for R1; CE-2 queues ticket 2/1: ticket 3/1 is inside
             1 hears probe from 2: EC-2 R1 waits for P3; probe → 3
             1 hears probe from 2: EC-2 drops it: R1 has passed this look of P1 on
