@@ -120,6 +120,9 @@ fn list_of_fixtures() {
         sequencer-hasty                        multicast total order       a multicast: 2(n−1)            a member delivers what it holds, whatever number the sequencer gives it
         isis-hasty                             multicast total order       a multicast: 3(n−1)            a member delivers by its own proposals, before the priorities are agreed
         uniform-hasty                          multicast partial order     a multicast: n−1               a member delivers at once, and if it dies then, nobody else need ever hear the same
+        deadlock-and-selfish                   deadlock  edge chasing      a look: ≤ e (books: m(n−1)/2)  two who find the same deadlock both give up, the second one for a phantom
+        deadlock-or-forgetful                  deadlock  diffusion         a look: ≤ 2e                   one who has gone on and waits again replies as if it had waited all the time, and a deadlock is told that is none
+        deadlock-central-hasty                 deadlock  central           a look: 1 a change, 2 a site   reports take time: it sees waits together that never were together, and takes a phantom for a deadlock
         replica-early-ack                      replica   replicated log    –                              acknowledges what is not on its disk yet, so a crash forgets it
         replica-local-read                     replica   replicated log    –                              answers queries without asking a majority, so they may be stale
         replica-forgotten-vote                 replica   replicated log    –                              does not save for whom it voted, so a restarted voter votes twice
