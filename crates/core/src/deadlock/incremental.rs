@@ -2,7 +2,7 @@
 //! deadlock.
 //!
 //! Nodes are owners, sessions or transactions. An owner may have several needs at once, each of all or of any of some others, and goes on
-//! when all are met. [`Graph`](super::Graph) answers by looking at everything; this one looks at what lies between the two ends of an edge.
+//! when all are met. [`Graph`] answers by looking at everything; this one looks at what lies between the two ends of an edge.
 //!
 //! # How an answer is found
 //!

@@ -1,6 +1,6 @@
 //! Resources behind locks, each with a coordinator of its own: what a detector is fed by.
 //!
-//! A process asks for resources, and each of them is a lock of the mutex family ([`central`](crate::mutex::central)): its coordinator grants one request at a time. A
+//! A process asks for resources, and each of them is a lock of the mutex family (`mutex::central`): its coordinator grants one request at a time. A
 //! process waits for a resource until it is granted, and a resource that somebody holds waits for that one to let go. So there is one kind of wait, and a
 //! detector need not know of locks. Two processes that take two resources in opposite orders are the oldest deadlock there is, and no
 //! coordinator sees more than half of it.
