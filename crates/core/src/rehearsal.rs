@@ -1,4 +1,5 @@
-//! A stage for tests: a script in a small language goes in, a readable trace comes out.
+//! A stage for tests: a script in a small language goes in, a readable trace comes out. Steps stand on lines of their own, or in one line
+//! with `;` between them.
 //!
 //! ```text
 //! 1 acquire            node 1 is asked to enter
@@ -189,9 +190,7 @@ where
 
     /// Plays a script to them.
     pub(crate) fn rehearse(&mut self, script: &str) {
-        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            self.play(line);
-        }
+        steps(script).for_each(|step| self.play(step));
     }
 
     /// How many messages are under way.
@@ -350,6 +349,11 @@ where
     fn disarm(&mut self, node: NodeId, timer: &P::Timer) {
         self.timers.retain(|armed| armed.node != node || armed.timer != *timer);
     }
+}
+
+/// The steps of a script: one a line, or several in a line with `;` between them.
+pub(crate) fn steps(script: &str) -> impl Iterator<Item = &str> {
+    script.split(['\n', ';']).map(str::trim).filter(|step| !step.is_empty())
 }
 
 fn number(word: &str) -> NodeId {

@@ -20,6 +20,7 @@ use crate::describe::Describe;
 use crate::effects::{Effect, Effects, Note, Sink};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Durable, Input, Protocol, WriteOf};
+use crate::rehearsal::steps;
 use crate::time::{Duration, Time};
 use alloc::sync::Arc;
 use core::fmt::Debug;
@@ -48,7 +49,7 @@ where
         }
     }
     drill.trace.clear();
-    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    for line in steps(script) {
         drill.play(line);
     }
     drill.trace

@@ -16,17 +16,7 @@ fn check(sites: usize, script: &str, expected: Expect) {
 fn cd_1_every_site_reports_who_waits_is_eased_and_goes_on() {
     check(
         3,
-        "
-        2 ask-P1+P3
-        2 > 3
-        3 answer-P2
-        3 > 2
-        2 > 1
-        1 answer-P2
-        1 > 2
-        rest
-        1 ask-P2
-        ",
+        "2 ask-P1+P3; 2 > 3; 3 answer-P2; 3 > 2; 2 > 1; 1 answer-P2; 1 > 2; rest; 1 ask-P2",
         expect![[r#"
             2 ask P1 and P3: RQ-1 P2 asks P1 and P3; P2 waits for P1 and P3; request → 1; request → 3; CD-1 reports that P2 waits for P1 and P3; waits → 1
             3 hears request from 2: RQ-2 P2 waits for P3; P2 waits for P3
@@ -47,12 +37,7 @@ fn cd_1_every_site_reports_who_waits_is_eased_and_goes_on() {
 fn cd_2_reports_are_kept_and_searched_and_what_others_say_is_not() {
     check(
         3,
-        "
-        2 ask-P3
-        2 > 1
-        3 ask-P2
-        3 > 1 as 2
-        ",
+        "2 ask-P3; 2 > 1; 3 ask-P2; 3 > 1 as 2",
         expect![[r#"
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; CD-1 reports that P2 waits for P3; waits → 1
             1 hears waits from 2: nothing
@@ -66,17 +51,7 @@ fn cd_2_reports_are_kept_and_searched_and_what_others_say_is_not() {
 fn cd_2_nothing_is_searched_while_an_answer_is_awaited() {
     check(
         5,
-        "
-        2 ask-P3
-        3 ask-P2
-        2 > 1
-        3 > 1
-        4 ask-P5
-        5 ask-P4
-        4 > 1
-        5 > 1
-        rest
-        ",
+        "2 ask-P3; 3 ask-P2; 2 > 1; 3 > 1; 4 ask-P5; 5 ask-P4; 4 > 1; 5 > 1; rest",
         expect![[r#"
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; CD-1 reports that P2 waits for P3; waits → 1
             3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; CD-1 reports that P3 waits for P2; waits → 1
@@ -106,14 +81,7 @@ fn cd_2_nothing_is_searched_while_an_answer_is_awaited() {
 fn cd_3_whoever_is_waited_for_is_asked_first() {
     check(
         3,
-        "
-        2 ask-P3
-        2 > 1
-        3 ask-P1|P2
-        3 > 1
-        3 > 1
-        1 ask-P3
-        ",
+        "2 ask-P3; 2 > 1; 3 ask-P1|P2; 3 > 1; 3 > 1; 1 ask-P3",
         expect![[r#"
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; CD-1 reports that P2 waits for P3; waits → 1
             1 hears waits from 2: nothing
@@ -129,15 +97,7 @@ fn cd_3_whoever_is_waited_for_is_asked_first() {
 fn cd_4_one_who_has_not_heard_of_a_wait_answers_when_it_has() {
     check(
         3,
-        "
-        2 ask-P3
-        3 ask-P2
-        3 > 2
-        2 > 1
-        3 > 1
-        1 > 3
-        2 > 3
-        ",
+        "2 ask-P3; 3 ask-P2; 3 > 2; 2 > 1; 3 > 1; 1 > 3; 2 > 3",
         expect![[r#"
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; CD-1 reports that P2 waits for P3; waits → 1
             3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; CD-1 reports that P3 waits for P2; waits → 1
@@ -154,15 +114,7 @@ fn cd_4_one_who_has_not_heard_of_a_wait_answers_when_it_has() {
 fn cd_5_if_nobody_has_let_go_it_is_told_once() {
     check(
         3,
-        "
-        2 ask-P3
-        3 ask-P2
-        rest
-        2 look
-        1 ask-P2
-        rest
-        1 look
-        ",
+        "2 ask-P3; 3 ask-P2; rest; 2 look; 1 ask-P2; rest; 1 look",
         expect![[r#"
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; CD-1 reports that P2 waits for P3; waits → 1
             3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; CD-1 reports that P3 waits for P2; waits → 1
@@ -186,15 +138,7 @@ fn cd_5_if_nobody_has_let_go_it_is_told_once() {
 fn cd_5_a_phantom_is_struck() {
     check(
         3,
-        "
-        2 ask-P3
-        2 > 3
-        2 > 1
-        3 answer-P2
-        3 ask-P2
-        3 > 1
-        rest
-        ",
+        "2 ask-P3; 2 > 3; 2 > 1; 3 answer-P2; 3 ask-P2; 3 > 1; rest",
         expect![[r#"
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; CD-1 reports that P2 waits for P3; waits → 1
             3 hears request from 2: RQ-2 P2 waits for P3; P2 waits for P3
@@ -216,13 +160,7 @@ fn cd_5_a_phantom_is_struck() {
 /// P3 waits for P1, which is stuck, and for P4, which waits for it: a cycle of its own.
 #[test]
 fn cd_5_a_cycle_behind_a_deadlock_is_told_too() {
-    let script = "
-        1 ask-P2
-        2 ask-P1
-        3 ask-P1+P4
-        4 ask-P3
-        rest
-        ";
+    let script = "1 ask-P2; 2 ask-P1; 3 ask-P1+P4; 4 ask-P3; rest";
     let trace = ask(&Plan::new(4), Central::new, script);
     let told: Vec<_> =
         trace.split("; ").filter_map(|part| part.split_once("DEADLOCK: ")).map(|(_, told)| told).collect();
@@ -233,15 +171,7 @@ fn cd_5_a_cycle_behind_a_deadlock_is_told_too() {
 #[test]
 fn cd_5_when_its_own_process_has_given_up_the_next_deadlock_comes_up() {
     let plan = Plan { victim: Some(Policy::LowestPriority), priorities: [0, 1, 1, 1].into(), ..Plan::new(4) };
-    let script = "
-        1 ask-P2
-        2 ask-P1
-        rest
-        3 ask-P4
-        4 ask-P3
-        rest
-        1 give-up
-        ";
+    let script = "1 ask-P2; 2 ask-P1; rest; 3 ask-P4; 4 ask-P3; rest; 1 give-up";
     expect![[r#"
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; CD-1 reports that P1 waits for P2
         2 ask P1: RQ-1 P2 asks P1; P2 waits for P1; request → 1; CD-1 reports that P2 waits for P1; waits → 1
@@ -263,14 +193,7 @@ fn cd_5_when_its_own_process_has_given_up_the_next_deadlock_comes_up() {
 #[test]
 fn what_strangers_say_of_others_is_not_heard() {
     let mut stage = asking(&Plan::new(4), Central::new);
-    stage.rehearse(
-        "
-        2 ask-P3
-        3 ask-P2
-        2 > 1
-        3 > 1
-        ",
-    );
+    stage.rehearse("2 ask-P3; 3 ask-P2; 2 > 1; 3 > 1");
     let before = stage.nodes.clone();
     let edge = Edge { who: process(2), spell: Spell(1), on: process(3) };
     let forged = [

@@ -18,11 +18,7 @@ fn check(sites: usize, script: &str, expected: Expect) {
 fn ec_1_whoever_begins_to_wait_sends_a_probe_after_each_one_it_waits_for() {
     check(
         3,
-        "
-        1 ask-P2+P3
-        1 look
-        2 look
-        ",
+        "1 ask-P2+P3; 1 look; 2 look",
         expect![[r#"
             1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe after P2 and P3; probe → 2; probe → 3
             1 look: EC-1 P1 sends a probe after P2 and P3; probe → 2; probe → 3
@@ -35,16 +31,7 @@ fn ec_1_whoever_begins_to_wait_sends_a_probe_after_each_one_it_waits_for() {
 fn ec_1_with_patience_the_probe_goes_later_and_not_at_all_if_the_wait_is_over() {
     let plan = Plan { patience: Duration::from_millis(3), ..Plan::new(3) };
     let mut stage = asking(&plan, EdgeChasing::new);
-    stage.rehearse(
-        "
-        1 ask-P2
-        3 ask-P2
-        1 fires
-        3 > 2
-        2 answer-P3
-        2 > 3
-        ",
-    );
+    stage.rehearse("1 ask-P2; 3 ask-P2; 1 fires; 3 > 2; 2 answer-P3; 2 > 3");
     expect![[r#"
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2
@@ -61,11 +48,7 @@ fn ec_1_with_patience_the_probe_goes_later_and_not_at_all_if_the_wait_is_over() 
 fn ec_2_a_probe_ends_at_one_who_does_not_wait() {
     check(
         2,
-        "
-        1 ask-P2
-        1 > 2
-        1 > 2
-        ",
+        "1 ask-P2; 1 > 2; 1 > 2",
         expect![[r#"
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe after P2; probe → 2
             2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
@@ -78,13 +61,7 @@ fn ec_2_a_probe_ends_at_one_who_does_not_wait() {
 fn ec_2_a_probe_ends_at_one_who_has_let_the_last_one_go_on() {
     check(
         3,
-        "
-        1 ask-P2
-        1 > 2
-        2 answer-P1
-        2 ask-P3
-        1 > 2
-        ",
+        "1 ask-P2; 1 > 2; 2 answer-P1; 2 ask-P3; 1 > 2",
         expect![[r#"
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe after P2; probe → 2
             2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
@@ -99,11 +76,7 @@ fn ec_2_a_probe_ends_at_one_who_has_let_the_last_one_go_on() {
 fn ec_2_a_probe_that_overtakes_its_request_ends() {
     check(
         3,
-        "
-        2 ask-P3
-        1 ask-P2
-        1 > 2 last
-        ",
+        "2 ask-P3; 1 ask-P2; 1 > 2 last",
         expect![[r#"
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe after P3; probe → 3
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe after P2; probe → 2
@@ -116,14 +89,7 @@ fn ec_2_a_probe_that_overtakes_its_request_ends() {
 fn ec_2_each_one_passes_a_look_on_once() {
     check(
         5,
-        "
-        2 ask-P4
-        3 ask-P4
-        4 ask-P5
-        rest
-        1 ask-P2+P3
-        rest
-        ",
+        "2 ask-P4; 3 ask-P4; 4 ask-P5; rest; 1 ask-P2+P3; rest",
         expect![[r#"
             2 ask P4: RQ-1 P2 asks P4; P2 waits for P4; request → 4; EC-1 P2 sends a probe after P4; probe → 4
             3 ask P4: RQ-1 P3 asks P4; P3 waits for P4; request → 4; EC-1 P3 sends a probe after P4; probe → 4
@@ -152,13 +118,7 @@ fn ec_2_each_one_passes_a_look_on_once() {
 fn ec_3_a_probe_that_comes_back_has_found_a_cycle() {
     check(
         3,
-        "
-        1 ask-P2
-        2 ask-P3
-        rest
-        3 ask-P1
-        rest
-        ",
+        "1 ask-P2; 2 ask-P3; rest; 3 ask-P1; rest",
         expect![[r#"
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe after P2; probe → 2
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe after P3; probe → 3
@@ -190,18 +150,7 @@ fn ec_3_within_a_site_it_takes_no_message() {
 fn ec_3_who_has_begun_another_wait_meanwhile_has_found_nothing() {
     check(
         4,
-        "
-        3 ask-P1
-        2 ask-P3
-        rest
-        1 ask-P2
-        1 > 2
-        1 > 2
-        2 > 3
-        1 give-up
-        1 ask-P4
-        3 > 1
-        ",
+        "3 ask-P1; 2 ask-P3; rest; 1 ask-P2; 1 > 2; 1 > 2; 2 > 3; 1 give-up; 1 ask-P4; 3 > 1",
         expect![[r#"
             3 ask P1: RQ-1 P3 asks P1; P3 waits for P1; request → 1; EC-1 P3 sends a probe after P1; probe → 1
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe after P3; probe → 3
@@ -226,18 +175,8 @@ fn ec_4_who_waits_anew_passes_the_same_look_on_again() {
     check(
         4,
         "
-        3 ask-P2
-        2 ask-P4
-        rest
-        1 ask-P2+P3
-        1 > 2
-        1 > 2
-        4 answer-P2
-        4 > 2
-        2 ask-P4
-        1 > 3
-        1 > 3
-        3 > 2
+        3 ask-P2; 2 ask-P4; rest; 1 ask-P2+P3; 1 > 2; 1 > 2; 4 answer-P2; 4 > 2; 2 ask-P4; 1 > 3
+        1 > 3; 3 > 2
         ",
         expect![[r#"
             3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; EC-1 P3 sends a probe after P2; probe → 2
@@ -351,14 +290,7 @@ fn a_look_may_cost_more_than_books_write() {
 #[test]
 fn what_strangers_say_of_others_is_not_heard() {
     let mut stage = asking(&Plan::new(3), EdgeChasing::new);
-    stage.rehearse(
-        "
-        1 ask-P2
-        2 ask-P1
-        1 > 2
-        2 > 1
-        ",
-    );
+    stage.rehearse("1 ask-P2; 2 ask-P1; 1 > 2; 2 > 1");
     let before = stage.nodes.clone();
     let none = Wait { need: Need::All([].into()), ..wait(process(2), process(1)) };
     let both = Wait { need: Need::All([process(1), process(2)].into()), ..wait(process(2), process(1)) };

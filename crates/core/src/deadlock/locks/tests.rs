@@ -18,11 +18,7 @@ fn check(plan: &Plan, script: &str, expected: Expect) {
 fn lk_1_a_process_asks_all_coordinators_and_the_detector_sends_after_the_requests() {
     check(
         &resources(3, &[1, 2]),
-        "
-        3 ask-R1+R2
-        3 ask-R1
-        3 answer-R1
-        ",
+        "3 ask-R1+R2; 3 ask-R1; 3 answer-R1",
         expect![[r#"
             3 ask R1 and R2: LK-1 P3 asks for R1 and R2; P3 waits for R1 and R2; CE-1 asks with ticket 3/1; request → 1; CE-1 asks with ticket 3/1; request → 2; EC-1 P3 sends a probe after R1 and R2; probe → 1; probe → 2
             3 ask R1: refused: it waits, and whoever waits does nothing else
@@ -36,17 +32,8 @@ fn lk_1_what_makes_no_sense_is_refused() {
     check(
         &resources(2, &[1, 2]),
         "
-        1 ask-
-        1 ask-P2
-        1 ask-R1.1
-        1 ask-R2+R2
-        1 ask-R1|R2
-        1 ask-R1@1
-        1 give-up
-        1 look
-        1 answer-R1
-        1 ask-R1
-        1 ask-R1
+        1 ask-; 1 ask-P2; 1 ask-R1.1; 1 ask-R2+R2; 1 ask-R1|R2; 1 ask-R1@1; 1 give-up; 1 look
+        1 answer-R1; 1 ask-R1; 1 ask-R1
         ",
         expect![[r#"
             1 ask : refused: there is nobody to ask, or not as often
@@ -68,12 +55,7 @@ fn lk_1_what_makes_no_sense_is_refused() {
 fn lk_2_a_resource_is_waited_for_from_when_the_request_arrives() {
     check(
         &resources(3, &[1]),
-        "
-        1 ask-R1
-        2 ask-R1
-        2 > 1
-        2 > 1
-        ",
+        "1 ask-R1; 2 ask-R1; 2 > 1; 2 > 1",
         expect![[r#"
             1 ask R1: LK-1 P1 asks for R1; P1 waits for R1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 lets P1 go on; P1 holds R1; LK-4 P1 has R1; P1 has R1; P1 goes on; EC-1 R1 sends a probe after P1; EC-2 drops it: P1 does not wait
             2 ask R1: LK-1 P2 asks for R1; P2 waits for R1; CE-1 asks with ticket 2/1; request → 1; EC-1 P2 sends a probe after R1; probe → 1
@@ -87,18 +69,7 @@ fn lk_2_a_resource_is_waited_for_from_when_the_request_arrives() {
 fn lk_3_a_resource_that_is_granted_waits_for_its_holder() {
     check(
         &resources(3, &[3]),
-        "
-        1 ask-R3
-        1 > 3
-        2 ask-R3
-        2 > 3
-        3 > 1
-        1 answer-R3
-        1 > 3
-        1 > 3
-        2 give-up
-        rest
-        ",
+        "1 ask-R3; 1 > 3; 2 ask-R3; 2 > 3; 3 > 1; 1 answer-R3; 1 > 3; 1 > 3; 2 give-up; rest",
         expect![[r#"
             1 ask R3: LK-1 P1 asks for R3; P1 waits for R3; CE-1 asks with ticket 1/1; request → 3; EC-1 P1 sends a probe after R3; probe → 3
             3 hears request from 1: LK-2 P1 waits for R3; P1 waits for R3; CE-2 grants ticket 1/1; grant → 1; LK-3 R3 is granted to P1; R3 lets P1 go on; P1 holds R3; EC-1 R3 sends a probe after P1; probe → 1
@@ -122,13 +93,7 @@ fn lk_3_a_resource_that_is_granted_waits_for_its_holder() {
 fn lk_4_a_process_goes_on_when_it_has_all_of_them() {
     check(
         &resources(3, &[1, 2]),
-        "
-        3 ask-R1+R2
-        3 > 1
-        3 > 2
-        1 > 3
-        2 > 3
-        ",
+        "3 ask-R1+R2; 3 > 1; 3 > 2; 1 > 3; 2 > 3",
         expect![[r#"
             3 ask R1 and R2: LK-1 P3 asks for R1 and R2; P3 waits for R1 and R2; CE-1 asks with ticket 3/1; request → 1; CE-1 asks with ticket 3/1; request → 2; EC-1 P3 sends a probe after R1 and R2; probe → 1; probe → 2
             1 hears request from 3: LK-2 P3 waits for R1; P3 waits for R1; CE-2 grants ticket 3/1; grant → 3; LK-3 R1 is granted to P3; R1 lets P3 go on; P3 holds R1; EC-1 R1 sends a probe after P3; probe → 3
@@ -143,14 +108,7 @@ fn lk_4_a_process_goes_on_when_it_has_all_of_them() {
 fn lk_4_a_grant_that_was_given_up_before_goes_back_by_itself() {
     check(
         &resources(2, &[2]),
-        "
-        1 ask-R2
-        1 > 2
-        1 give-up
-        2 > 1
-        2 > 1
-        rest
-        ",
+        "1 ask-R2; 1 > 2; 1 give-up; 2 > 1; 2 > 1; rest",
         expect![[r#"
             1 ask R2: LK-1 P1 asks for R2; P1 waits for R2; CE-1 asks with ticket 1/1; request → 2; EC-1 P1 sends a probe after R2; probe → 2
             2 hears request from 1: LK-2 P1 waits for R2; P1 waits for R2; CE-2 grants ticket 1/1; grant → 1; LK-3 R2 is granted to P1; R2 lets P1 go on; P1 holds R2; EC-1 R2 sends a probe after P1; probe → 1
@@ -168,16 +126,7 @@ fn lk_4_a_grant_that_was_given_up_before_goes_back_by_itself() {
 fn lk_4_at_its_coordinators_site_a_process_has_it_before_the_detector_hears_of_it() {
     check(
         &resources(3, &[1, 2]),
-        "
-        3 ask-R1
-        rest
-        2 ask-R2
-        1 ask-R1+R2
-        2 ask-R1
-        rest
-        3 answer-R1
-        rest
-        ",
+        "3 ask-R1; rest; 2 ask-R2; 1 ask-R1+R2; 2 ask-R1; rest; 3 answer-R1; rest",
         expect![[r#"
             3 ask R1: LK-1 P3 asks for R1; P3 waits for R1; CE-1 asks with ticket 3/1; request → 1; EC-1 P3 sends a probe after R1; probe → 1
             1 hears request from 3: LK-2 P3 waits for R1; P3 waits for R1; CE-2 grants ticket 3/1; grant → 3; LK-3 R1 is granted to P3; R1 lets P3 go on; P3 holds R1; EC-1 R1 sends a probe after P3; probe → 3
@@ -222,13 +171,7 @@ fn lk_4_a_grant_at_its_coordinators_site_is_no_deadlock() {
 fn lk_5_who_lets_go_gives_the_resource_back() {
     check(
         &resources(2, &[2]),
-        "
-        1 ask-R2
-        rest
-        1 answer-R2
-        1 answer-R2
-        rest
-        ",
+        "1 ask-R2; rest; 1 answer-R2; 1 answer-R2; rest",
         expect![[r#"
             1 ask R2: LK-1 P1 asks for R2; P1 waits for R2; CE-1 asks with ticket 1/1; request → 2; EC-1 P1 sends a probe after R2; probe → 2
             2 hears request from 1: LK-2 P1 waits for R2; P1 waits for R2; CE-2 grants ticket 1/1; grant → 1; LK-3 R2 is granted to P1; R2 lets P1 go on; P1 holds R2; EC-1 R2 sends a probe after P1; probe → 1
@@ -246,15 +189,7 @@ fn lk_5_who_lets_go_gives_the_resource_back() {
 fn lk_6_who_gives_up_keeps_what_it_has_and_gives_its_requests_back() {
     check(
         &resources(3, &[1, 2]),
-        "
-        1 ask-R1
-        2 ask-R2
-        1 ask-R2
-        rest
-        1 give-up
-        rest
-        1 answer-R1
-        ",
+        "1 ask-R1; 2 ask-R2; 1 ask-R2; rest; 1 give-up; rest; 1 answer-R1",
         expect![[r#"
             1 ask R1: LK-1 P1 asks for R1; P1 waits for R1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 lets P1 go on; P1 holds R1; LK-4 P1 has R1; P1 has R1; P1 goes on; EC-1 R1 sends a probe after P1; EC-2 drops it: P1 does not wait
             2 ask R2: LK-1 P2 asks for R2; P2 waits for R2; LK-2 P2 waits for R2; P2 waits for R2; CE-1 asks with ticket 2/1; CE-2 grants ticket 2/1; CE-3 enters with ticket 2/1; LK-3 R2 is granted to P2; R2 lets P2 go on; P2 holds R2; LK-4 P2 has R2; P2 has R2; P2 goes on; EC-1 R2 sends a probe after P2; EC-2 drops it: P2 does not wait
@@ -273,14 +208,7 @@ fn lk_6_who_gives_up_keeps_what_it_has_and_gives_its_requests_back() {
 fn lk_7_two_who_take_two_resources_in_opposite_orders() {
     check(
         &resources(4, &[1, 2]),
-        "
-        3 ask-R1
-        4 ask-R2
-        rest
-        3 ask-R2
-        4 ask-R1
-        rest
-        ",
+        "3 ask-R1; 4 ask-R2; rest; 3 ask-R2; 4 ask-R1; rest",
         expect![[r#"
             3 ask R1: LK-1 P3 asks for R1; P3 waits for R1; CE-1 asks with ticket 3/1; request → 1; EC-1 P3 sends a probe after R1; probe → 1
             4 ask R2: LK-1 P4 asks for R2; P4 waits for R2; CE-1 asks with ticket 4/1; request → 2; EC-1 P4 sends a probe after R2; probe → 2

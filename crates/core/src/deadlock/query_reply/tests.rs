@@ -16,12 +16,7 @@ fn check(sites: usize, script: &str, expected: Expect) {
 fn qr_1_whoever_begins_to_wait_asks_all_it_waits_for() {
     check(
         3,
-        "
-        1 ask-P2|P3
-        1 look
-        1 ask-P2+P3@1
-        2 ask-P1+P3
-        ",
+        "1 ask-P2|P3; 1 look; 1 ask-P2+P3@1; 2 ask-P1+P3",
         expect![[r#"
             1 ask any of P2 and P3: RQ-1 P1 asks any of P2 and P3; P1 waits for any of P2 and P3; request → 2; request → 3; QR-1 P1 asks all whom it waits for whether they wait; query → 2; query → 3
             1 look: QR-1 P1 asks all whom it waits for whether they wait; query → 2; query → 3
@@ -35,16 +30,7 @@ fn qr_1_whoever_begins_to_wait_asks_all_it_waits_for() {
 fn qr_1_with_patience_it_asks_later_and_not_at_all_if_the_wait_is_over() {
     let plan = Plan { patience: Duration::from_millis(3), ..Plan::new(3) };
     let mut stage = asking(&plan, QueryReply::new);
-    stage.rehearse(
-        "
-        1 ask-P2
-        3 ask-P2
-        1 fires
-        3 > 2
-        2 answer-P3
-        2 > 3
-        ",
-    );
+    stage.rehearse("1 ask-P2; 3 ask-P2; 1 fires; 3 > 2; 2 answer-P3; 2 > 3");
     expect![[r#"
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2
@@ -61,14 +47,7 @@ fn qr_1_with_patience_it_asks_later_and_not_at_all_if_the_wait_is_over() {
 fn qr_2_one_who_runs_says_nothing_and_one_who_waits_asks_on() {
     check(
         4,
-        "
-        2 ask-P4
-        1 ask-P2|P3
-        1 > 2
-        1 > 2
-        1 > 3
-        1 > 3
-        ",
+        "2 ask-P4; 1 ask-P2|P3; 1 > 2; 1 > 2; 1 > 3; 1 > 3",
         expect![[r#"
             2 ask P4: RQ-1 P2 asks P4; P2 waits for P4; request → 4; QR-1 P2 asks all whom it waits for whether they wait; query → 4
             1 ask any of P2 and P3: RQ-1 P1 asks any of P2 and P3; P1 waits for any of P2 and P3; request → 2; request → 3; QR-1 P1 asks all whom it waits for whether they wait; query → 2; query → 3
@@ -84,13 +63,7 @@ fn qr_2_one_who_runs_says_nothing_and_one_who_waits_asks_on() {
 fn qr_2_one_who_takes_part_in_a_look_replies_at_once() {
     check(
         4,
-        "
-        3 ask-P2
-        2 ask-P4
-        rest
-        1 ask-P2|P3
-        rest
-        ",
+        "3 ask-P2; 2 ask-P4; rest; 1 ask-P2|P3; rest",
         expect![[r#"
             3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; QR-1 P3 asks all whom it waits for whether they wait; query → 2
             2 ask P4: RQ-1 P2 asks P4; P2 waits for P4; request → 4; QR-1 P2 asks all whom it waits for whether they wait; query → 4
@@ -116,19 +89,7 @@ fn qr_2_one_who_takes_part_in_a_look_replies_at_once() {
 fn qr_2_a_look_that_was_begun_anew_is_not_replied_to_any_more() {
     check(
         4,
-        "
-        3 ask-P2
-        2 ask-P4
-        rest
-        1 ask-P2|P3
-        1 > 3
-        1 > 3
-        1 look
-        1 > 2
-        1 > 2
-        1 > 2
-        3 > 2
-        ",
+        "3 ask-P2; 2 ask-P4; rest; 1 ask-P2|P3; 1 > 3; 1 > 3; 1 look; 1 > 2; 1 > 2; 1 > 2; 3 > 2",
         expect![[r#"
             3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; QR-1 P3 asks all whom it waits for whether they wait; query → 2
             2 ask P4: RQ-1 P2 asks P4; P2 waits for P4; request → 4; QR-1 P2 asks all whom it waits for whether they wait; query → 4
@@ -153,13 +114,7 @@ fn qr_2_a_look_that_was_begun_anew_is_not_replied_to_any_more() {
 fn qr_3_when_all_replies_are_in_nobody_can_wake_it() {
     check(
         3,
-        "
-        2 ask-P3
-        3 ask-P1
-        rest
-        1 ask-P2|P3
-        rest
-        ",
+        "2 ask-P3; 3 ask-P1; rest; 1 ask-P2|P3; rest",
         expect![[r#"
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; QR-1 P2 asks all whom it waits for whether they wait; query → 3
             3 ask P1: RQ-1 P3 asks P1; P3 waits for P1; request → 1; QR-1 P3 asks all whom it waits for whether they wait; query → 1
@@ -187,12 +142,7 @@ fn qr_3_when_all_replies_are_in_nobody_can_wake_it() {
 fn qr_3_a_cycle_that_somebody_can_break_is_none() {
     check(
         3,
-        "
-        2 ask-P1
-        rest
-        1 ask-P2|P3
-        rest
-        ",
+        "2 ask-P1; rest; 1 ask-P2|P3; rest",
         expect![[r#"
             2 ask P1: RQ-1 P2 asks P1; P2 waits for P1; request → 1; QR-1 P2 asks all whom it waits for whether they wait; query → 1
             1 hears request from 2: RQ-2 P2 waits for P1; P2 waits for P1
@@ -213,19 +163,7 @@ fn qr_3_a_cycle_that_somebody_can_break_is_none() {
 fn qr_4_a_reply_to_one_who_has_gone_on_counts_for_nothing() {
     check(
         3,
-        "
-        2 ask-P1
-        rest
-        1 ask-P2|P3
-        1 > 2
-        1 > 2
-        2 > 1
-        1 > 2
-        1 > 3
-        3 answer-P1
-        3 > 1
-        2 > 1
-        ",
+        "2 ask-P1; rest; 1 ask-P2|P3; 1 > 2; 1 > 2; 2 > 1; 1 > 2; 1 > 3; 3 answer-P1; 3 > 1; 2 > 1",
         expect![[r#"
             2 ask P1: RQ-1 P2 asks P1; P2 waits for P1; request → 1; QR-1 P2 asks all whom it waits for whether they wait; query → 1
             1 hears request from 2: RQ-2 P2 waits for P1; P2 waits for P1
@@ -248,17 +186,7 @@ fn qr_4_who_waits_anew_has_forgotten_what_it_asked() {
     check(
         3,
         "
-        2 ask-P1
-        rest
-        1 ask-P2|P3
-        1 > 2
-        1 > 2
-        2 > 1
-        1 > 2
-        1 > 3
-        3 answer-P1
-        3 > 1
-        1 ask-P3
+        2 ask-P1; rest; 1 ask-P2|P3; 1 > 2; 1 > 2; 2 > 1; 1 > 2; 1 > 3; 3 answer-P1; 3 > 1; 1 ask-P3
         2 > 1
         ",
         expect![[r#"

@@ -16,14 +16,7 @@ fn check(sites: usize, script: &str, expected: Expect) {
 fn rq_1_a_process_asks_and_the_detector_sends_after_the_requests() {
     check(
         3,
-        "
-        1 ask-P2+P3
-        1 ask-P2
-        1 answer-P2
-        2 give-up
-        2 look
-        2 ask-P1@1
-        ",
+        "1 ask-P2+P3; 1 ask-P2; 1 answer-P2; 2 give-up; 2 look; 2 ask-P1@1",
         expect![[r#"
             1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe after P2 and P3; probe → 2; probe → 3
             1 ask P2: refused: it waits, and whoever waits does nothing else
@@ -39,16 +32,7 @@ fn rq_1_a_process_asks_and_the_detector_sends_after_the_requests() {
 fn rq_1_what_makes_no_sense_is_refused() {
     check(
         2,
-        "
-        1 ask-
-        1 ask-P1
-        1 ask-P2+P2
-        1 ask-P3
-        1 ask-P2.1
-        1 ask-R2
-        1 ask-P2|P1
-        1 answer-P2
-        ",
+        "1 ask-; 1 ask-P1; 1 ask-P2+P2; 1 ask-P3; 1 ask-P2.1; 1 ask-R2; 1 ask-P2|P1; 1 answer-P2",
         expect![[r#"
             1 ask : refused: there is nobody to ask, or not as often
             1 ask P1: refused: there is nobody to ask, or not as often
@@ -64,11 +48,7 @@ fn rq_1_what_makes_no_sense_is_refused() {
 
 #[test]
 fn rq_1_each_detector_understands_its_own_waits() {
-    let script = "
-        1 ask-P2|P3
-        2 ask-P1+P3
-        3 ask-P1
-        ";
+    let script = "1 ask-P2|P3; 2 ask-P1+P3; 3 ask-P1";
     let taken = |trace: String| trace.lines().map(|line| !line.contains("refused")).collect::<Vec<_>>();
     let plan = Plan::new(3);
     assert_eq!(taken(ask(&plan, EdgeChasing::new, script)), [false, true, true]);
@@ -80,12 +60,7 @@ fn rq_1_each_detector_understands_its_own_waits() {
 fn rq_2_a_request_is_noted_even_by_one_who_waits() {
     check(
         3,
-        "
-        2 ask-P3
-        1 ask-P2
-        1 > 2
-        2 answer-P1
-        ",
+        "2 ask-P3; 1 ask-P2; 1 > 2; 2 answer-P1",
         expect![[r#"
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe after P3; probe → 3
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe after P2; probe → 2
@@ -99,12 +74,7 @@ fn rq_2_a_request_is_noted_even_by_one_who_waits() {
 fn rq_3_who_lets_go_says_so_once() {
     check(
         2,
-        "
-        1 ask-P2
-        1 > 2
-        2 answer-P1
-        2 answer-P1
-        ",
+        "1 ask-P2; 1 > 2; 2 answer-P1; 2 answer-P1",
         expect![[r#"
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe after P2; probe → 2
             2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
@@ -118,13 +88,7 @@ fn rq_3_who_lets_go_says_so_once() {
 fn rq_4_one_who_waits_for_all_goes_on_with_the_last_answer() {
     check(
         3,
-        "
-        1 ask-P2+P3
-        rest
-        2 answer-P1
-        3 answer-P1
-        rest
-        ",
+        "1 ask-P2+P3; rest; 2 answer-P1; 3 answer-P1; rest",
         expect![[r#"
             1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe after P2 and P3; probe → 2; probe → 3
             2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
@@ -141,17 +105,7 @@ fn rq_4_one_who_waits_for_all_goes_on_with_the_last_answer() {
 
 #[test]
 fn rq_4_one_who_waits_for_any_goes_on_with_the_first_and_withdraws_the_rest() {
-    let script = "
-        1 ask-P2|P3
-        1 > 2
-        1 > 3
-        2 answer-P1
-        3 answer-P1
-        2 > 1
-        3 > 1
-        1 > 3
-        1 > 3
-        ";
+    let script = "1 ask-P2|P3; 1 > 2; 1 > 3; 2 answer-P1; 3 answer-P1; 2 > 1; 3 > 1; 1 > 3; 1 > 3";
     expect![[r#"
         1 ask any of P2 and P3: RQ-1 P1 asks any of P2 and P3; P1 waits for any of P2 and P3; request → 2; request → 3; QR-1 P1 asks all whom it waits for whether they wait; query → 2; query → 3
         2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
@@ -169,14 +123,7 @@ fn rq_4_one_who_waits_for_any_goes_on_with_the_first_and_withdraws_the_rest() {
 fn rq_4_an_answer_to_an_earlier_wait_is_none() {
     check(
         2,
-        "
-        1 ask-P2
-        1 > 2
-        2 answer-P1
-        1 give-up
-        1 ask-P2
-        2 > 1
-        ",
+        "1 ask-P2; 1 > 2; 2 answer-P1; 1 give-up; 1 ask-P2; 2 > 1",
         expect![[r#"
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe after P2; probe → 2
             2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
@@ -192,11 +139,7 @@ fn rq_4_an_answer_to_an_earlier_wait_is_none() {
 fn rq_5_who_gives_up_withdraws_what_it_asked() {
     check(
         3,
-        "
-        1 ask-P2+P3
-        1 give-up
-        1 give-up
-        ",
+        "1 ask-P2+P3; 1 give-up; 1 give-up",
         expect![[r#"
             1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe after P2 and P3; probe → 2; probe → 3
             1 give-up: RQ-5 P1 gives up; P1 has given up; withdraw → 2; withdraw → 3
@@ -209,12 +152,7 @@ fn rq_5_who_gives_up_withdraws_what_it_asked() {
 fn rq_6_what_is_withdrawn_is_owed_no_longer() {
     check(
         2,
-        "
-        1 ask-P2
-        1 give-up
-        rest
-        2 answer-P1
-        ",
+        "1 ask-P2; 1 give-up; rest; 2 answer-P1",
         expect![[r#"
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe after P2; probe → 2
             1 give-up: RQ-5 P1 gives up; P1 has given up; withdraw → 2
@@ -230,12 +168,7 @@ fn rq_6_what_is_withdrawn_is_owed_no_longer() {
 fn rq_7_what_the_detector_finds_the_user_is_told() {
     check(
         2,
-        "
-        1 ask-P2
-        rest
-        2 ask-P1
-        rest
-        ",
+        "1 ask-P2; rest; 2 ask-P1; rest",
         expect![[r#"
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe after P2; probe → 2
             2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2

@@ -19,14 +19,7 @@ fn check(sites: usize, script: &str, expected: Expect) {
 }
 
 /// P2 and P3 wait for each other, and P3 alone looks after both.
-const PAIR: &str = "
-        2 ask-P3
-        rest
-        3 ask-P2
-        3 > 2
-        3 > 2
-        2 > 3
-        ";
+const PAIR: &str = "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3";
 
 /// The end of a trace, without what led to it.
 #[track_caller]
@@ -60,13 +53,7 @@ fn rs_1_what_is_found_is_told_or_goes_to_the_desk() {
 fn rs_2_what_is_broken_already_is_dismissed() {
     check(
         3,
-        "
-        2 ask-P3
-        3 ask-P2
-        rest
-        3 give-up
-        rest
-        ",
+        "2 ask-P3; 3 ask-P2; rest; 3 give-up; rest",
         expect![[r#"
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe after P3; probe → 3
             3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; EC-1 P3 sends a probe after P2; probe → 2
@@ -94,16 +81,7 @@ fn rs_3_one_is_chosen_and_the_next_report_waits() {
     check_after(
         13,
         5,
-        "
-        2 ask-P3
-        4 ask-P5
-        rest
-        3 ask-P2
-        5 ask-P4
-        rest
-        2 give-up
-        rest
-        ",
+        "2 ask-P3; 4 ask-P5; rest; 3 ask-P2; 5 ask-P4; rest; 2 give-up; rest",
         expect![[r#"
             5 hears probe from 4: EC-3 it is back: P5 waits for itself; RS-1 sends the desk a deadlock that holds P5; found → 1
             1 hears found from 3: RS-3 chooses who gives up: P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 is to give up
@@ -159,17 +137,7 @@ fn rs_6_who_was_found_in_one_deadlock_looks_again_for_another() {
     check_after(
         14,
         4,
-        "
-        3 ask-P2
-        4 ask-P2
-        rest
-        2 ask-P3+P4
-        rest
-        3 give-up
-        rest
-        4 give-up
-        rest
-        ",
+        "3 ask-P2; 4 ask-P2; rest; 2 ask-P3+P4; rest; 3 give-up; rest; 4 give-up; rest",
         expect![[r#"
             1 hears found from 2: nothing
             3 hears doom from 1: RS-4 is told to give up: P3; P3 MUST GIVE UP: P2 waits for P3; P3 waits for P2; P3 is to give up

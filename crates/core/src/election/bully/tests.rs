@@ -25,10 +25,7 @@ fn beheaded(nodes: usize) -> Plan {
 fn bu_1_who_campaigns_asks_every_higher_node_the_dead_one_too() {
     check_plan(
         beheaded(4),
-        "
-        2 campaign
-        2 campaign
-        ",
+        "2 campaign; 2 campaign",
         expect![[r#"
             2 campaign: knows no leader (epoch 1); BU-1 asks 3,4; election → 3,4; Answers in 2ms
             2 campaign: refused: it takes part in a run that is already under way
@@ -40,12 +37,7 @@ fn bu_1_who_campaigns_asks_every_higher_node_the_dead_one_too() {
 fn bu_1_who_has_only_the_dead_above_declares_at_once() {
     check_plan(
         beheaded(3),
-        "
-        2 campaign
-        rest
-        2 resign
-        1 resign
-        ",
+        "2 campaign; rest; 2 resign; 1 resign",
         expect![[r#"
             2 campaign: BU-1 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
             1 hears coordinator from 2: saves; BU-5 follows 2 in epoch 1; LEADER IS 2 (epoch 1)
@@ -60,17 +52,7 @@ fn bu_1_who_has_only_the_dead_above_declares_at_once() {
 fn bu_1_the_last_words_of_a_leader_are_waited_for() {
     check(
         3,
-        "
-        3 campaign
-        rest
-        3 campaign
-        3 crashes
-        2 suspects 3
-        3 > 2
-        3 > 1
-        2 fires
-        rest
-        ",
+        "3 campaign; rest; 3 campaign; 3 crashes; 2 suspects 3; 3 > 2; 3 > 1; 2 fires; rest",
         expect![[r#"
             3 campaign: knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
             1 hears coordinator from 3: saves; BU-5 follows 3 in epoch 1; LEADER IS 3 (epoch 1)
@@ -89,11 +71,7 @@ fn bu_1_the_last_words_of_a_leader_are_waited_for() {
 fn bu_1_a_suspect_that_has_been_silent_for_long_has_no_last_words() {
     check(
         3,
-        "
-        2 suspects 3
-        after 1ms
-        2 campaign
-        ",
+        "2 suspects 3; after 1ms; 2 campaign",
         expect![[r#"
             2 suspects 3: nothing
             2 campaign: BU-1 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
@@ -105,13 +83,7 @@ fn bu_1_a_suspect_that_has_been_silent_for_long_has_no_last_words() {
 fn bu_1_whoever_is_no_leader_is_not_missed() {
     check(
         3,
-        "
-        3 campaign
-        rest
-        3 suspects 2
-        1 suspects 2
-        1 suspects 1
-        ",
+        "3 campaign; rest; 3 suspects 2; 1 suspects 2; 1 suspects 1",
         expect![[r#"
             3 campaign: knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
             1 hears coordinator from 3: saves; BU-5 follows 3 in epoch 1; LEADER IS 3 (epoch 1)
@@ -127,12 +99,7 @@ fn bu_1_whoever_is_no_leader_is_not_missed() {
 fn bu_2_a_lower_node_is_answered_and_a_run_begins() {
     check(
         3,
-        "
-        1 campaign
-        1 > 2
-        1 > 3
-        rest
-        ",
+        "1 campaign; 1 > 2; 1 > 3; rest",
         expect![[r#"
             1 campaign: knows no leader (epoch 1); BU-1 asks 2,3; election → 2,3; Answers in 2ms
             2 hears election from 1: answer → 1; knows no leader (epoch 1); BU-2 asks 3; election → 3; Answers in 2ms
@@ -152,12 +119,7 @@ fn bu_2_a_lower_node_is_answered_and_a_run_begins() {
 fn bu_2_who_asks_too_late_is_answered_and_no_more() {
     check(
         3,
-        "
-        1 campaign
-        1 > 3
-        3 > 2
-        1 > 2
-        ",
+        "1 campaign; 1 > 3; 3 > 2; 1 > 2",
         expect![[r#"
             1 campaign: knows no leader (epoch 1); BU-1 asks 2,3; election → 2,3; Answers in 2ms
             3 hears election from 1: answer → 1; knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
@@ -171,11 +133,7 @@ fn bu_2_who_asks_too_late_is_answered_and_no_more() {
 fn bu_2_only_lower_nodes_are_answered() {
     check(
         3,
-        "
-        1 campaign
-        1 > 2 as 3
-        1 > 3 as 3
-        ",
+        "1 campaign; 1 > 2 as 3; 1 > 3 as 3",
         expect![[r#"
             1 campaign: knows no leader (epoch 1); BU-1 asks 2,3; election → 2,3; Answers in 2ms
             2 hears election from 3: nothing
@@ -188,13 +146,7 @@ fn bu_2_only_lower_nodes_are_answered() {
 fn bu_3_silence_means_victory() {
     check_plan(
         beheaded(3),
-        "
-        1 campaign
-        1 > 2
-        2 fires
-        2 > 1
-        2 > 1
-        ",
+        "1 campaign; 1 > 2; 2 fires; 2 > 1; 2 > 1",
         expect![[r#"
             1 campaign: knows no leader (epoch 1); BU-1 asks 2,3; election → 2,3; Answers in 2ms
             2 hears election from 1: answer → 1; knows no leader (epoch 1); BU-2 asks 3; election → 3; Answers in 2ms
@@ -221,10 +173,7 @@ fn bu_3_ranks_decide_and_not_numbers() {
     let ranking = Ranking::by_attribute([5, 1, 1], Prefer::Lowest);
     check_plan(
         Plan { ranking, ..plan(3) },
-        "
-        1 campaign
-        rest
-        ",
+        "1 campaign; rest",
         expect![[r#"
             1 campaign: knows no leader (epoch 1); BU-1 asks 2,3; election → 2,3; Answers in 2ms
             2 hears election from 1: answer → 1; knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,3; LEADER IS 2 (epoch 1)
@@ -243,17 +192,7 @@ fn bu_3_ranks_decide_and_not_numbers() {
 fn bu_4_who_is_answered_waits_for_the_result_and_asks_again_if_none_comes() {
     check(
         3,
-        "
-        1 campaign
-        1 > 2
-        2 > 1
-        2 crashes
-        3 crashes
-        rest
-        1 fires
-        rest
-        1 fires
-        ",
+        "1 campaign; 1 > 2; 2 > 1; 2 crashes; 3 crashes; rest; 1 fires; rest; 1 fires",
         expect![[r#"
             1 campaign: knows no leader (epoch 1); BU-1 asks 2,3; election → 2,3; Answers in 2ms
             2 hears election from 1: answer → 1; knows no leader (epoch 1); BU-2 asks 3; election → 3; Answers in 2ms
@@ -269,13 +208,7 @@ fn bu_4_who_is_answered_waits_for_the_result_and_asks_again_if_none_comes() {
 fn bu_4_any_sign_of_life_counts() {
     check_plan(
         beheaded(3),
-        "
-        1 campaign
-        1 trusts 3
-        2 campaign
-        3 boots
-        3 > 2
-        ",
+        "1 campaign; 1 trusts 3; 2 campaign; 3 boots; 3 > 2",
         expect![[r#"
             1 campaign: knows no leader (epoch 1); BU-1 asks 2,3; election → 2,3; Answers in 2ms
             1 trusts 3: BU-4 3 lives and ranks higher: waits for its result; Result in 10ms
@@ -290,13 +223,7 @@ fn bu_4_any_sign_of_life_counts() {
 fn bu_5_a_result_of_a_higher_node_ends_the_run() {
     check(
         3,
-        "
-        2 campaign
-        2 > 3
-        3 > 2 last
-        3 > 2
-        3 > 1
-        ",
+        "2 campaign; 2 > 3; 3 > 2 last; 3 > 2; 3 > 1",
         expect![[r#"
             2 campaign: knows no leader (epoch 1); BU-1 asks 3; election → 3; Answers in 2ms
             3 hears election from 2: answer → 2; knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
@@ -312,15 +239,7 @@ fn bu_5_a_result_of_a_higher_node_ends_the_run() {
 fn bu_5_a_result_does_not_end_a_later_run() {
     check(
         4,
-        "
-        4 campaign
-        4 > 1
-        4 > 2
-        1 campaign
-        1 > 3
-        4 > 3
-        rest
-        ",
+        "4 campaign; 4 > 1; 4 > 2; 1 campaign; 1 > 3; 4 > 3; rest",
         expect![[r#"
             4 campaign: knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2,3; LEADER IS 4 (epoch 1)
             1 hears coordinator from 4: saves; BU-5 follows 4 in epoch 1; LEADER IS 4 (epoch 1)
@@ -352,15 +271,7 @@ fn bu_6_a_higher_node_takes_over_from_a_lower_one_that_told_everyone() {
     let courtesy = Courtesy { broadcast: true, ..Courtesy::default() };
     check_plan(
         Plan { courtesy, ..plan(3) },
-        "
-        2 suspects 3
-        after 1ms
-        2 campaign
-        2 > 1
-        2 > 3
-        2 trusts 3
-        rest
-        ",
+        "2 suspects 3; after 1ms; 2 campaign; 2 > 1; 2 > 3; 2 trusts 3; rest",
         expect![[r#"
             2 suspects 3: nothing
             2 campaign: BU-1 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2,3; LEADER IS 2 (epoch 1)
@@ -378,14 +289,7 @@ fn bu_6_who_has_taken_over_already_does_not_begin_again() {
     let courtesy = Courtesy { broadcast: true, ..Courtesy::default() };
     check_plan(
         Plan { courtesy, ..plan(3) },
-        "
-        2 suspects 3
-        after 1ms
-        2 campaign
-        3 campaign
-        3 campaign
-        2 > 3
-        ",
+        "2 suspects 3; after 1ms; 2 campaign; 3 campaign; 3 campaign; 2 > 3",
         expect![[r#"
             2 suspects 3: nothing
             2 campaign: BU-1 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2,3; LEADER IS 2 (epoch 1)
@@ -402,19 +306,8 @@ fn bu_7_an_old_result_is_corrected_and_its_node_begins_again() {
     check(
         3,
         "
-        3 campaign
-        3 > 1
-        lose 3 > 2
-        3 campaign
-        3 > 1
-        lose 3 > 2
-        2 suspects 3
-        after 1ms
-        2 campaign
-        2 > 1
-        2 trusts 3
-        1 > 2
-        rest
+        3 campaign; 3 > 1; lose 3 > 2; 3 campaign; 3 > 1; lose 3 > 2; 2 suspects 3; after 1ms
+        2 campaign; 2 > 1; 2 trusts 3; 1 > 2; rest
         ",
         expect![[r#"
             3 campaign: knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
@@ -438,12 +331,7 @@ fn bu_7_an_old_result_is_corrected_and_its_node_begins_again() {
 fn bu_8_nobody_follows_the_dead() {
     check(
         3,
-        "
-        3 campaign
-        3 crashes
-        1 suspects 3
-        3 > 1
-        ",
+        "3 campaign; 3 crashes; 1 suspects 3; 3 > 1",
         expect![[r#"
             3 campaign: knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
             1 suspects 3: nothing
@@ -457,19 +345,8 @@ fn bu_9_who_is_back_lets_things_settle_asks_for_epochs_and_runs() {
     check(
         3,
         "
-        3 campaign
-        rest
-        3 crashes
-        2 suspects 3
-        2 fires
-        rest
-        3 boots
-        3 campaign
-        rest
-        3 fires
-        rest
-        3 fires
-        rest
+        3 campaign; rest; 3 crashes; 2 suspects 3; 2 fires; rest; 3 boots; 3 campaign; rest; 3 fires
+        rest; 3 fires; rest
         ",
         expect![[r#"
             3 campaign: knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
@@ -499,13 +376,7 @@ fn bu_9_who_is_back_lets_things_settle_asks_for_epochs_and_runs() {
 fn bu_9_who_hears_a_hello_from_above_declares_no_more() {
     check_plan(
         beheaded(4),
-        "
-        2 campaign
-        3 crashes
-        2 > 4
-        3 boots
-        3 > 2
-        ",
+        "2 campaign; 3 crashes; 2 > 4; 3 boots; 3 > 2",
         expect![[r#"
             2 campaign: knows no leader (epoch 1); BU-1 asks 3,4; election → 3,4; Answers in 2ms
             3 boots: knows no leader (epoch 1); BU-9 is back: says hello; hello → 1,2,3,4; Quiet in 3ms
@@ -518,12 +389,7 @@ fn bu_9_who_hears_a_hello_from_above_declares_no_more() {
 fn bu_9_a_result_of_a_higher_node_ends_the_return() {
     check(
         3,
-        "
-        2 crashes
-        2 boots
-        3 campaign
-        3 > 2
-        ",
+        "2 crashes; 2 boots; 3 campaign; 3 > 2",
         expect![[r#"
             2 boots: knows no leader (epoch 1); BU-9 is back: says hello; hello → 1,2,3; Quiet in 3ms
             3 campaign: knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
@@ -536,12 +402,7 @@ fn bu_9_a_result_of_a_higher_node_ends_the_return() {
 fn bu_9_who_is_back_answers_those_who_ask() {
     check(
         3,
-        "
-        2 crashes
-        2 boots
-        1 campaign
-        1 > 2
-        ",
+        "2 crashes; 2 boots; 1 campaign; 1 > 2",
         expect![[r#"
             2 boots: knows no leader (epoch 1); BU-9 is back: says hello; hello → 1,2,3; Quiet in 3ms
             1 campaign: knows no leader (epoch 1); BU-1 asks 2,3; election → 2,3; Answers in 2ms
@@ -555,14 +416,7 @@ fn bu_10_lower_nodes_are_told_and_forget_their_leader() {
     let courtesy = Courtesy { tell_lower: true, ..Courtesy::default() };
     check_plan(
         Plan { courtesy, ..plan(3) },
-        "
-        3 campaign
-        rest
-        2 campaign
-        2 > 1
-        1 fires
-        rest
-        ",
+        "3 campaign; rest; 2 campaign; 2 > 1; 1 fires; rest",
         expect![[r#"
             3 campaign: knows no leader (epoch 1); saves; BU-3 declares itself in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
             1 hears coordinator from 3: saves; BU-5 follows 3 in epoch 1; LEADER IS 3 (epoch 1)

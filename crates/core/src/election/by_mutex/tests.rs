@@ -27,14 +27,7 @@ fn check(script: &str, trace: Expect) {
 #[test]
 fn bm_1_whoever_campaigns_asks_for_the_lock_once() {
     check(
-        "
-        1 campaign
-        1 campaign
-        rest
-        1 campaign
-        1 resign
-        2 resign
-        ",
+        "1 campaign; 1 campaign; rest; 1 campaign; 1 resign; 2 resign",
         expect![[r#"
             1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
             1 campaign: refused: it takes part in a run that is already under way
@@ -54,12 +47,7 @@ fn bm_1_whoever_campaigns_asks_for_the_lock_once() {
 #[test]
 fn bm_2_whoever_doubts_the_leader_tells_it_to_leave() {
     check(
-        "
-        1 campaign
-        rest
-        2 campaign
-        rest
-        ",
+        "1 campaign; rest; 2 campaign; rest",
         expect![[r#"
             1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
@@ -83,13 +71,7 @@ fn bm_2_whoever_doubts_the_leader_tells_it_to_leave() {
 #[test]
 fn bm_3_whoever_is_inside_leads_in_the_epoch_of_its_fence() {
     check(
-        "
-        2 campaign
-        2 > 1
-        2 > 3
-        1 > 2
-        3 > 2
-        ",
+        "2 campaign; 2 > 1; 2 > 3; 1 > 2; 3 > 2",
         expect![[r#"
             2 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 2); request → all
             1 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
@@ -103,19 +85,7 @@ fn bm_3_whoever_is_inside_leads_in_the_epoch_of_its_fence() {
 #[test]
 fn bm_4_whoever_waits_gives_up_when_another_one_leads() {
     check(
-        "
-        1 campaign
-        2 campaign
-        1 > 2
-        1 > 3
-        2 > 1
-        2 > 3
-        2 > 1
-        3 > 1
-        1 > 2
-        1 > 3
-        rest
-        ",
+        "1 campaign; 2 campaign; 1 > 2; 1 > 3; 2 > 1; 2 > 3; 2 > 1; 3 > 1; 1 > 2; 1 > 3; rest",
         expect![[r#"
             1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
             2 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 2); request → all
@@ -137,21 +107,8 @@ fn bm_4_whoever_waits_gives_up_when_another_one_leads() {
 fn bm_4_a_leader_of_an_earlier_epoch_is_ignored() {
     check(
         "
-        1 campaign
-        1 > 2
-        1 > 3
-        2 > 1
-        3 > 1
-        1 > 2
-        2 campaign
-        2 > 1
-        2 > 1
-        2 > 3
-        1 > 2
-        3 > 2
-        2 > 3
-        1 > 3
-        rest
+        1 campaign; 1 > 2; 1 > 3; 2 > 1; 3 > 1; 1 > 2; 2 campaign; 2 > 1; 2 > 1; 2 > 3; 1 > 2; 3 > 2
+        2 > 3; 1 > 3; rest
         ",
         expect![[r#"
             1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
@@ -177,15 +134,7 @@ fn bm_4_a_leader_of_an_earlier_epoch_is_ignored() {
 #[test]
 fn bm_5_told_to_leave_a_leader_leaves_in_the_epoch_that_is_meant_only() {
     check(
-        "
-        1 campaign
-        rest
-        2 campaign
-        3 campaign
-        2 > 1
-        3 > 1
-        rest
-        ",
+        "1 campaign; rest; 2 campaign; 3 campaign; 2 > 1; 3 > 1; rest",
         expect![[r#"
             1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1

@@ -33,12 +33,7 @@ fn check(script: &str, trace: Expect) {
 #[test]
 fn ce_1_commands_and_messages_are_the_elections() {
     check(
-        "
-        1 campaign
-        1 campaign
-        1 resign
-        1 > 2
-        ",
+        "1 campaign; 1 campaign; 1 resign; 1 > 2",
         expect![[r#"
             1 campaign: CI-1 begins epoch 1; CR-1 sends its rank on; election → 2; knows no leader (epoch 1)
             1 campaign: refused: it takes part in a run that is already under way
@@ -98,17 +93,7 @@ fn ce_3_a_decision_is_held_unless_a_later_one_is() {
 #[test]
 fn ce_4_who_is_elected_is_told_when_the_decision_is_known_too() {
     check(
-        "
-        3 campaign
-        3 > 1
-        1 > 2
-        2 > 3
-        3 > 1 last
-        3 > 1
-        1 > 2
-        3 > 2
-        rest
-        ",
+        "3 campaign; 3 > 1; 1 > 2; 2 > 3; 3 > 1 last; 3 > 1; 1 > 2; 3 > 2; rest",
         expect![[r#"
             3 campaign: CI-1 begins epoch 1; CR-1 sends its rank on; election → 1; knows no leader (epoch 1)
             1 hears election from 3: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2; knows no leader (epoch 1)

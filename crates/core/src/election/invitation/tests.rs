@@ -19,18 +19,13 @@ fn check(nodes: usize, script: &str, expected: Expect) {
 }
 
 /// Three nodes, of which node 3 leads.
-const SETTLED: &str = "
-    3 campaign
-    rest
-    3 fires
-    rest
-    ";
+const SETTLED: &str = "3 campaign; rest; 3 fires; rest";
 
 /// What happens in a settled group of three.
 #[track_caller]
 fn check_settled(script: &str, expected: Expect) {
     let before = drill(plan(3), Invitation::new, SETTLED);
-    let all = drill(plan(3), Invitation::new, &std::format!("{SETTLED}{script}"));
+    let all = drill(plan(3), Invitation::new, &std::format!("{SETTLED}; {script}"));
     expected.assert_eq(all.strip_prefix(&before).expect("the same beginning"));
 }
 
@@ -38,11 +33,7 @@ fn check_settled(script: &str, expected: Expect) {
 fn in_1_who_campaigns_asks_everyone() {
     check(
         3,
-        "
-        2 campaign
-        2 campaign
-        2 resign
-        ",
+        "2 campaign; 2 campaign; 2 resign",
         expect![[r#"
             2 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
             2 campaign: refused: it takes part in a run that is already under way
@@ -54,13 +45,7 @@ fn in_1_who_campaigns_asks_everyone() {
 #[test]
 fn in_1_who_is_back_seeks_and_counts_on() {
     check_settled(
-        "
-        3 crashes
-        3 boots
-        rest
-        3 fires
-        rest
-        ",
+        "3 crashes; 3 boots; rest; 3 fires; rest",
         expect![[r#"
             3 boots: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 5); Found in 3ms; check → 1,2,3
             1 hears check from 3: IN-2 lets 3 know of it; found → 3
@@ -82,16 +67,7 @@ fn in_1_who_is_back_seeks_and_counts_on() {
 fn in_2_a_higher_one_is_told_who_coordinates() {
     check(
         4,
-        "
-        4 campaign
-        4 > 1
-        2 campaign
-        4 > 2
-        3 campaign
-        3 fires
-        3 > 1
-        4 > 3
-        ",
+        "4 campaign; 4 > 1; 2 campaign; 4 > 2; 3 campaign; 3 fires; 3 > 1; 4 > 3",
         expect![[r#"
             4 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3,4
             1 hears check from 4: knows no leader (epoch 0); Invitation in 8ms; IN-2 lets 4 know of it; found → 4
@@ -111,18 +87,8 @@ fn in_2_a_member_answers_none_but_its_own_coordinator() {
     check(
         4,
         "
-        3 campaign
-        3 > 1
-        1 > 3
-        3 fires
-        3 > 1
-        1 > 3
-        3 > 1
-        4 campaign
-        4 > 1
-        3 crashes
-        3 boots
-        3 > 1 last
+        3 campaign; 3 > 1; 1 > 3; 3 fires; 3 > 1; 1 > 3; 3 > 1; 4 campaign; 4 > 1; 3 crashes
+        3 boots; 3 > 1 last
         ",
         expect![[r#"
             3 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3,4
@@ -144,14 +110,7 @@ fn in_2_a_member_answers_none_but_its_own_coordinator() {
 fn in_3_a_lower_one_that_asks_is_invited() {
     check(
         3,
-        "
-        3 campaign
-        3 fires
-        2 campaign
-        2 > 3
-        3 > 2 last
-        rest
-        ",
+        "3 campaign; 3 fires; 2 campaign; 2 > 3; 3 > 2 last; rest",
         expect![[r#"
             3 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
             3 Found: saves; IN-4 forms a group in epoch 5, and invites 0; LEADER IS 3 (epoch 5); Watch in 8ms
@@ -180,10 +139,7 @@ fn in_3_a_lower_one_that_asks_is_invited() {
 fn in_3_a_higher_one_that_never_took_part_seeks_itself() {
     check(
         3,
-        "
-        1 campaign
-        1 > 3
-        ",
+        "1 campaign; 1 > 3",
         expect![[r#"
             1 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
             3 hears check from 1: IN-3 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
@@ -195,17 +151,7 @@ fn in_3_a_higher_one_that_never_took_part_seeks_itself() {
 fn in_4_who_hears_of_nobody_higher_forms_a_group_with_those_it_found() {
     check(
         3,
-        "
-        1 campaign
-        rest
-        1 fires
-        2 fires
-        3 fires
-        rest
-        3 campaign
-        1 resign
-        3 resign
-        ",
+        "1 campaign; rest; 1 fires; 2 fires; 3 fires; rest; 3 campaign; 1 resign; 3 resign",
         expect![[r#"
             1 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
             2 hears check from 1: IN-3 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
@@ -249,14 +195,7 @@ fn in_4_ranks_decide_and_not_numbers() {
     let ranking = Ranking::by_attribute([5, 1, 1], Prefer::Lowest);
     check_plan(
         Plan { ranking, ..plan(3) },
-        "
-        1 campaign
-        rest
-        1 fires
-        3 fires
-        2 fires
-        rest
-        ",
+        "1 campaign; rest; 1 fires; 3 fires; 2 fires; rest",
         expect![[r#"
             1 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
             2 hears check from 1: IN-3 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
@@ -285,16 +224,7 @@ fn in_4_ranks_decide_and_not_numbers() {
 fn in_5_who_is_not_invited_seeks_again() {
     check(
         2,
-        "
-        1 campaign
-        2 campaign
-        rest
-        2 crashes
-        1 fires
-        1 fires
-        rest
-        1 fires
-        ",
+        "1 campaign; 2 campaign; rest; 2 crashes; 1 fires; 1 fires; rest; 1 fires",
         expect![[r#"
             1 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2
             2 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2
@@ -314,20 +244,8 @@ fn in_6_a_coordinator_takes_its_members_along() {
     check(
         3,
         "
-        2 campaign
-        2 > 1
-        1 > 2
-        2 fires
-        2 > 1
-        1 > 2
-        2 > 1
-        lose 2 > 3
-        3 campaign
-        3 > 1
-        3 > 2
-        3 fires
-        2 > 3
-        rest
+        2 campaign; 2 > 1; 1 > 2; 2 fires; 2 > 1; 1 > 2; 2 > 1; lose 2 > 3; 3 campaign; 3 > 1; 3 > 2
+        3 fires; 2 > 3; rest
         ",
         expect![[r#"
             2 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
@@ -357,17 +275,7 @@ fn in_6_nobody_leaves_a_group_for_a_lower_coordinator() {
     check(
         3,
         "
-        2 campaign
-        2 > 1
-        3 campaign
-        3 > 1
-        1 > 2
-        1 > 3
-        3 fires
-        3 > 1
-        1 > 3
-        3 > 1
-        2 fires
+        2 campaign; 2 > 1; 3 campaign; 3 > 1; 1 > 2; 1 > 3; 3 fires; 3 > 1; 1 > 3; 3 > 1; 2 fires
         2 > 1
         ",
         expect![[r#"
@@ -393,17 +301,8 @@ fn in_6_nobody_goes_back_to_an_earlier_epoch() {
     check(
         2,
         "
-        1 campaign
-        lose 1 > 2
-        1 fires
-        1 campaign
-        1 campaign
-        2 campaign
-        lose 2 > 1
-        2 fires
-        2 fires
-        2 > 1
-        rest
+        1 campaign; lose 1 > 2; 1 fires; 1 campaign; 1 campaign; 2 campaign; lose 2 > 1; 2 fires
+        2 fires; 2 > 1; rest
         ",
         expect![[r#"
             1 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2
@@ -427,16 +326,7 @@ fn in_7_who_accepts_is_taken_in_and_who_is_too_late_is_told() {
     check(
         3,
         "
-        2 campaign
-        2 > 1
-        1 > 2
-        2 fires
-        2 > 1
-        2 campaign
-        1 > 2
-        2 crashes
-        2 boots
-        1 campaign
+        2 campaign; 2 > 1; 1 > 2; 2 fires; 2 > 1; 2 campaign; 1 > 2; 2 crashes; 2 boots; 1 campaign
         rest
         ",
         expect![[r#"

@@ -33,15 +33,7 @@ fn check(script: &str, trace: Expect) {
 #[test]
 fn sp_1_whoever_boots_or_campaigns_attaches_to_the_first_of_its_region() {
     check(
-        "
-        1 campaign
-        2 campaign
-        rest
-        1 campaign
-        1 resign
-        2 resign
-        rest
-        ",
+        "1 campaign; 2 campaign; rest; 1 campaign; 1 resign; 2 resign; rest",
         expect![[r#"
             1 campaign: refused: it takes part in a run that is already under way
             2 campaign: refused: it is the leader already
@@ -64,13 +56,7 @@ fn sp_1_whoever_boots_or_campaigns_attaches_to_the_first_of_its_region() {
 #[test]
 fn sp_2_who_is_the_first_of_its_region_leads_and_answers_those_who_asked() {
     check(
-        "
-        rest
-        3 suspects 2
-        3 > 1
-        1 suspects 2
-        1 > 3
-        ",
+        "rest; 3 suspects 2; 3 > 1; 1 suspects 2; 1 > 3",
         expect![[r#"
             2 hears attach from 1: SP-3 takes 1 in; attached → 1
             2 hears attach from 3: SP-3 takes 3 in; attached → 3
@@ -111,14 +97,7 @@ fn sp_3_a_peer_that_knows_of_a_later_epoch_gets_one_that_is_later_still() {
 #[test]
 fn sp_4_a_late_answer_of_an_earlier_one_of_the_region_is_followed() {
     check(
-        "
-        3 fires
-        3 > 1
-        3 > 2
-        2 > 3
-        1 > 2
-        2 > 1
-        ",
+        "3 fires; 3 > 1; 3 > 2; 2 > 3; 1 > 2; 2 > 1",
         expect![[r#"
             3 timer: SP-7 takes 2 for gone: it does not answer; SP-7 attaches to 1, the first of its region; knows no leader (epoch 0); attach → 1
             1 hears attach from 3: SP-3 does not lead, and lets 3 wait; SP-8 does not wait for 2, whom 3 takes for gone; SP-2 leads region 0 in epoch 5; LEADER IS 1 (epoch 5); attached → 3
@@ -133,11 +112,7 @@ fn sp_4_a_late_answer_of_an_earlier_one_of_the_region_is_followed() {
 #[test]
 fn sp_4_an_answer_of_one_who_is_gone_is_ignored() {
     check(
-        "
-        3 > 2
-        3 suspects 2
-        2 > 3
-        ",
+        "3 > 2; 3 suspects 2; 2 > 3",
         expect![[r#"
             2 hears attach from 3: SP-3 takes 3 in; attached → 3
             3 suspects 2: SP-5 attaches to 1, the first of its region; knows no leader (epoch 0); attach → 1
@@ -150,13 +125,7 @@ fn sp_4_an_answer_of_one_who_is_gone_is_ignored() {
 fn sp_5_only_those_whose_super_peer_is_another_one_attach_anew() {
     check(
         "
-        rest
-        4 suspects 2
-        5 suspects 2
-        2 suspects 3
-        1 suspects 3
-        1 suspects 2
-        1 trusts 3
+        rest; 4 suspects 2; 5 suspects 2; 2 suspects 3; 1 suspects 3; 1 suspects 2; 1 trusts 3
         1 trusts 2
         ",
         expect![[r#"
@@ -180,12 +149,7 @@ fn sp_5_only_those_whose_super_peer_is_another_one_attach_anew() {
 #[test]
 fn sp_6_a_super_peer_that_is_back_has_forgotten_its_peers() {
     check(
-        "
-        rest
-        3 trusts 2
-        1 trusts 3
-        rest
-        ",
+        "rest; 3 trusts 2; 1 trusts 3; rest",
         expect![[r#"
             2 hears attach from 1: SP-3 takes 1 in; attached → 1
             2 hears attach from 3: SP-3 takes 3 in; attached → 3
@@ -204,12 +168,7 @@ fn sp_6_a_super_peer_that_is_back_has_forgotten_its_peers() {
 #[test]
 fn sp_7_who_does_not_answer_is_taken_for_gone() {
     check(
-        "
-        lose 3 > 2
-        3 fires
-        lose 3 > 1
-        3 fires
-        ",
+        "lose 3 > 2; 3 fires; lose 3 > 1; 3 fires",
         expect![[r#"
             attach → 2 is lost
             3 timer: SP-7 takes 2 for gone: it does not answer; SP-7 attaches to 1, the first of its region; knows no leader (epoch 0); attach → 1

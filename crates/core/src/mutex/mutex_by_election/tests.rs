@@ -23,12 +23,7 @@ fn check(script: &str, trace: Expect) {
 #[test]
 fn ex_1_asked_to_enter_a_node_stands_in_the_next_round() {
     check(
-        "
-        1 acquire
-        1 acquire
-        rest
-        2 acquire
-        ",
+        "1 acquire; 1 acquire; rest; 2 acquire",
         expect![[r#"
             1 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
             1 acquire: refused: a request is already under way
@@ -46,11 +41,7 @@ fn ex_1_asked_to_enter_a_node_stands_in_the_next_round() {
 #[test]
 fn ex_2_those_who_want_nothing_rank_lowest() {
     check(
-        "
-        1 acquire
-        2 acquire
-        rest
-        ",
+        "1 acquire; 2 acquire; rest",
         expect![[r#"
             1 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
             2 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
@@ -68,15 +59,7 @@ fn ex_2_those_who_want_nothing_rank_lowest() {
 #[test]
 fn ex_2_whoever_has_waited_for_longer_ranks_higher() {
     check(
-        "
-        3 acquire
-        3 > 1
-        1 acquire
-        rest
-        3 release
-        3 acquire
-        rest
-        ",
+        "3 acquire; 3 > 1; 1 acquire; rest; 3 release; 3 acquire; rest",
         expect![[r#"
             3 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
             1 hears election from 3: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2
@@ -104,20 +87,8 @@ fn ex_2_whoever_has_waited_for_longer_ranks_higher() {
 fn ex_3_a_message_of_a_round_that_is_over_is_dropped() {
     check(
         "
-        1 acquire
-        1 > 2
-        2 > 3
-        3 > 1
-        1 release
-        1 > 2 last
-        1 > 2
-        1 > 3 last
-        3 acquire
-        3 > 1
-        1 > 2
-        2 > 3
-        3 > 2 last
-        1 > 3
+        1 acquire; 1 > 2; 2 > 3; 3 > 1; 1 release; 1 > 2 last; 1 > 2; 1 > 3 last; 3 acquire; 3 > 1
+        1 > 2; 2 > 3; 3 > 2 last; 1 > 3
         ",
         expect![[r#"
             1 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
@@ -141,13 +112,7 @@ fn ex_3_a_message_of_a_round_that_is_over_is_dropped() {
 #[test]
 fn ex_4_whoever_has_won_but_wants_in_no_longer_ends_the_round() {
     check(
-        "
-        1 acquire
-        1 > 2
-        1 cancel
-        2 acquire
-        rest
-        ",
+        "1 acquire; 1 > 2; 1 cancel; 2 acquire; rest",
         expect![[r#"
             1 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
             2 hears election from 1: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
@@ -171,13 +136,7 @@ fn ex_4_whoever_has_won_but_wants_in_no_longer_ends_the_round() {
 #[test]
 fn ex_5_asked_to_leave_a_node_ends_its_round() {
     check(
-        "
-        1 acquire
-        rest
-        1 release
-        1 release
-        rest
-        ",
+        "1 acquire; rest; 1 release; 1 release; rest",
         expect![[r#"
             1 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
             2 hears election from 1: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
@@ -196,16 +155,7 @@ fn ex_5_asked_to_leave_a_node_ends_its_round() {
 #[test]
 fn ex_6_when_a_round_is_over_all_who_wait_stand_in_the_next() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        3 acquire
-        1 release
-        rest
-        3 release
-        rest
-        ",
+        "1 acquire; rest; 2 acquire; 3 acquire; 1 release; rest; 3 release; rest",
         expect![[r#"
             1 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
             2 hears election from 1: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
@@ -239,15 +189,7 @@ fn ex_6_when_a_round_is_over_all_who_wait_stand_in_the_next() {
 #[test]
 fn ex_7_asked_to_give_up_a_node_wants_nothing_any_more() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        2 cancel
-        2 cancel
-        1 release
-        rest
-        ",
+        "1 acquire; rest; 2 acquire; 2 cancel; 2 cancel; 1 release; rest",
         expect![[r#"
             1 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
             2 hears election from 1: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
@@ -268,12 +210,7 @@ fn ex_7_asked_to_give_up_a_node_wants_nothing_any_more() {
 #[test]
 fn ex_8_a_try_is_denied_if_a_round_is_under_way_or_lost() {
     check(
-        "
-        1 try
-        3 acquire
-        rest
-        1 try
-        ",
+        "1 try; 3 acquire; rest; 1 try",
         expect![[r#"
             1 try: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
             3 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
@@ -293,17 +230,7 @@ fn ex_8_a_try_is_denied_if_a_round_is_under_way_or_lost() {
 #[test]
 fn ex_8_a_try_is_denied_when_its_round_turns_out_to_be_over() {
     check(
-        "
-        2 try
-        1 try
-        1 > 2
-        2 > 3
-        3 > 1
-        1 > 2
-        2 release
-        2 > 1 last
-        rest
-        ",
+        "2 try; 1 try; 1 > 2; 2 > 3; 3 > 1; 1 > 2; 2 release; 2 > 1 last; rest",
         expect![[r#"
             2 try: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             1 try: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2

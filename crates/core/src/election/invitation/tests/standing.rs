@@ -7,16 +7,7 @@ use expect_test::expect;
 fn in_8_only_the_group_that_was_joined_is_ready() {
     check(
         3,
-        "
-        3 campaign
-        3 > 1
-        1 > 3
-        3 fires
-        3 > 1
-        1 > 3
-        3 > 1 as 2
-        1 fires
-        ",
+        "3 campaign; 3 > 1; 1 > 3; 3 fires; 3 > 1; 1 > 3; 3 > 1 as 2; 1 fires",
         expect![[r#"
             3 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
             1 hears check from 3: knows no leader (epoch 0); Invitation in 8ms; IN-2 lets 3 know of it; found → 3
@@ -33,12 +24,7 @@ fn in_8_only_the_group_that_was_joined_is_ready() {
 #[test]
 fn in_9_members_and_coordinators_look_after_each_other() {
     check_settled(
-        "
-        1 fires
-        rest
-        3 fires
-        rest
-        ",
+        "1 fires; rest; 3 fires; rest",
         expect![[r#"
             1 Watch: query → 3; Watch in 8ms
             3 hears query from 1: here → 1
@@ -52,17 +38,8 @@ fn in_9_members_and_coordinators_look_after_each_other() {
 fn in_10_a_member_learns_how_things_are() {
     check_settled(
         "
-        1 fires
-        3 campaign
-        1 > 3
-        3 > 1 last
-        1 > 3
-        3 > 1 last
-        3 crashes
-        3 boots
-        1 fires
-        1 > 3
-        3 > 1 last
+        1 fires; 3 campaign; 1 > 3; 3 > 1 last; 1 > 3; 3 > 1 last; 3 crashes; 3 boots; 1 fires
+        1 > 3; 3 > 1 last
         ",
         expect![[r#"
             1 Watch: query → 3; Watch in 8ms
@@ -82,15 +59,7 @@ fn in_10_a_member_learns_how_things_are() {
 #[test]
 fn in_11_a_coordinator_that_is_dead_or_silent_is_left() {
     check_settled(
-        "
-        1 suspects 2
-        1 suspects 3
-        3 crashes
-        2 fires
-        2 fires
-        2 fires
-        2 fires
-        ",
+        "1 suspects 2; 1 suspects 3; 3 crashes; 2 fires; 2 fires; 2 fires; 2 fires",
         expect![[r#"
             1 suspects 2: nothing
             1 suspects 3: IN-11 is alone, and asks who coordinates a group; knows no leader (epoch 5); Found in 3ms; check → 1,2,3
@@ -108,20 +77,8 @@ fn in_12_a_group_takes_a_later_epoch_for_a_newcomer_that_knows_one() {
     check(
         3,
         "
-        3 campaign
-        3 > 1
-        1 > 3
-        3 fires
-        3 > 1
-        1 > 3
-        3 > 1
-        lose 3 > 2
-        2 campaign
-        2 fires
-        2 campaign
-        2 campaign
-        3 fires
-        rest
+        3 campaign; 3 > 1; 1 > 3; 3 fires; 3 > 1; 1 > 3; 3 > 1; lose 3 > 2; 2 campaign; 2 fires
+        2 campaign; 2 campaign; 3 fires; rest
         ",
         expect![[r#"
             3 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3

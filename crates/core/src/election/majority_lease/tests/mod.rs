@@ -25,10 +25,7 @@ fn under_node_1(script: &str) -> String {
 fn ml_1_a_campaign_begins_a_term_with_ones_own_vote_on_the_disk() {
     plays(
         3,
-        "
-        2 campaign
-        2 campaign
-        ",
+        "2 campaign; 2 campaign",
         &expect![[r#"
             0ms 2 campaign: ML-1 stands in term 1; saves a vote for 2 in term 1; knows no leader (epoch 1); request → all
             0ms 2 campaign: refused: it takes part in a run that is already under way
@@ -40,14 +37,7 @@ fn ml_1_a_campaign_begins_a_term_with_ones_own_vote_on_the_disk() {
 fn ml_2_the_first_who_asks_has_the_vote_and_the_promise() {
     plays(
         4,
-        "
-        1 campaign
-        2 campaign
-        1 > 3
-        2 > 3
-        again 1 > 4
-        1 > 4
-        ",
+        "1 campaign; 2 campaign; 1 > 3; 2 > 3; again 1 > 4; 1 > 4",
         &expect![[r#"
             0ms 1 campaign: ML-1 stands in term 1; saves a vote for 1 in term 1; knows no leader (epoch 1); request → all
             0ms 2 campaign: ML-1 stands in term 1; saves a vote for 2 in term 1; knows no leader (epoch 1); request → all
@@ -63,13 +53,7 @@ fn ml_2_the_first_who_asks_has_the_vote_and_the_promise() {
 fn ml_3_a_majority_makes_a_master_from_before_it_asked() {
     plays(
         3,
-        "
-        1 campaign
-        wait 3ms
-        1 > 2
-        2 > 1
-        1 > 2
-        ",
+        "1 campaign; wait 3ms; 1 > 2; 2 > 1; 1 > 2",
         &expect![[r#"
             0ms 1 campaign: ML-1 stands in term 1; saves a vote for 1 in term 1; knows no leader (epoch 1); request → all
             3ms 2 hears request from 1: ML-2 votes for 1 in term 1; saves a vote for 1 in term 1; knows no leader (epoch 1); vote → 1
@@ -94,18 +78,8 @@ fn ml_4_a_master_is_followed_unless_its_term_is_over() {
     plays(
         3,
         "
-        1 campaign
-        1 > 2
-        2 > 1
-        1 > 2
-        lose 1 > 3
-        3 campaign
-        3 > 2
-        2 > 3
-        3 > 1
-        1 > 3 last
-        wait 5ms
-        1 > 3
+        1 campaign; 1 > 2; 2 > 1; 1 > 2; lose 1 > 3; 3 campaign; 3 > 2; 2 > 3; 3 > 1; 1 > 3 last
+        wait 5ms; 1 > 3
         ",
         &expect![[r#"
             0ms 1 campaign: ML-1 stands in term 1; saves a vote for 1 in term 1; knows no leader (epoch 1); request → all
@@ -129,18 +103,7 @@ fn ml_4_a_master_is_followed_unless_its_term_is_over() {
 fn ml_4_a_candidate_gives_way_to_the_winner() {
     plays(
         5,
-        "
-        1 campaign
-        2 campaign
-        2 > 5
-        1 > 3
-        1 > 4
-        3 > 1
-        4 > 1
-        lose 1 > 2
-        1 > 2
-        2 > 5
-        ",
+        "1 campaign; 2 campaign; 2 > 5; 1 > 3; 1 > 4; 3 > 1; 4 > 1; lose 1 > 2; 1 > 2; 2 > 5",
         &expect![[r#"
             0ms 1 campaign: ML-1 stands in term 1; saves a vote for 1 in term 1; knows no leader (epoch 1); request → all
             0ms 2 campaign: ML-1 stands in term 1; saves a vote for 2 in term 1; knows no leader (epoch 1); request → all
@@ -158,13 +121,7 @@ fn ml_4_a_candidate_gives_way_to_the_winner() {
 
 #[test]
 fn ml_5_promises_are_renewed_long_before_they_are_over() {
-    let trace = under_node_1(
-        "
-        wait 6ms
-        1 > 2
-        1 > 3
-        ",
-    );
+    let trace = under_node_1("wait 6ms; 1 > 2; 1 > 3");
     expect![[r#"
         6ms 1 Renew: ML-5 asks for another lease; renew → all
         6ms 2 hears renew from 1: ML-5 promises 1 another lease; renewed → 1
@@ -179,16 +136,7 @@ fn ml_5_who_has_promised_another_follows_but_promises_nothing() {
     plays(
         5,
         "
-        1 campaign
-        2 campaign
-        2 > 5
-        1 > 3
-        1 > 4
-        3 > 1
-        4 > 1
-        wait 6ms
-        lose 1 > 5
-        1 > 5
+        1 campaign; 2 campaign; 2 > 5; 1 > 3; 1 > 4; 3 > 1; 4 > 1; wait 6ms; lose 1 > 5; 1 > 5
         1 > 5
         ",
         &expect![[r#"
@@ -209,18 +157,7 @@ fn ml_5_who_has_promised_another_follows_but_promises_nothing() {
 
 #[test]
 fn ml_6_a_lease_is_counted_from_before_its_own_round() {
-    let trace = under_node_1(
-        "
-        wait 6ms
-        1 > 2
-        wait 7ms
-        2 > 1
-        1 > 3
-        1 > 3
-        3 > 1
-        3 > 1
-        ",
-    );
+    let trace = under_node_1("wait 6ms; 1 > 2; wait 7ms; 2 > 1; 1 > 3; 1 > 3; 3 > 1; 3 > 1");
     expect![[r#"
         6ms 1 Renew: ML-5 asks for another lease; renew → all
         6ms 2 hears renew from 1: ML-5 promises 1 another lease; renewed → 1
@@ -248,13 +185,7 @@ fn ml_7_a_master_that_hears_nobody_stops_by_its_own_clock() {
 
 #[test]
 fn ml_8_whoever_hears_nothing_for_a_lease_campaigns_by_itself() {
-    let trace = under_node_1(
-        "
-        wait 46ms
-        2 > 3
-        3 > 2
-        ",
-    );
+    let trace = under_node_1("wait 46ms; 2 > 3; 3 > 2");
     expect![[r#"
         6ms 1 Renew: ML-5 asks for another lease; renew → all
         12ms 1 Renew: ML-5 asks for another lease; renew → all
@@ -275,17 +206,7 @@ fn ml_9_candidates_without_a_majority_release_their_voters() {
     plays(
         4,
         "
-        1 campaign
-        2 campaign
-        1 > 3
-        2 > 4
-        3 > 1
-        4 > 2
-        1 > 4
-        4 > 1
-        1 > 2
-        2 > 1 last
-        1 > 3
+        1 campaign; 2 campaign; 1 > 3; 2 > 4; 3 > 1; 4 > 2; 1 > 4; 4 > 1; 1 > 2; 2 > 1 last; 1 > 3
         ",
         &expect![[r#"
             0ms 1 campaign: ML-1 stands in term 1; saves a vote for 1 in term 1; knows no leader (epoch 1); request → all
@@ -307,10 +228,7 @@ fn ml_9_candidates_without_a_majority_release_their_voters() {
 fn ml_9_silence_ends_a_candidature_too() {
     plays(
         3,
-        "
-        1 campaign
-        wait 8ms
-        ",
+        "1 campaign; wait 8ms",
         &expect![[r#"
             0ms 1 campaign: ML-1 stands in term 1; saves a vote for 1 in term 1; knows no leader (epoch 1); request → all
             8ms 1 Votes: ML-9 has too few votes in term 1; release → all
@@ -320,17 +238,7 @@ fn ml_9_silence_ends_a_candidature_too() {
 
 #[test]
 fn ml_10_a_master_that_resigns_names_its_successor() {
-    let trace = under_node_1(
-        "
-        2 resign
-        1 resign
-        1 resign
-        1 > 3
-        1 > 2
-        3 > 2
-        2 > 3
-        ",
-    );
+    let trace = under_node_1("2 resign; 1 resign; 1 resign; 1 > 3; 1 > 2; 3 > 2; 2 > 3");
     expect![[r#"
         0ms 2 resign: refused: it does not lead
         0ms 1 resign: ML-10 resigns in favour of 3; knows no leader any more (epoch 1 is over); release → all
@@ -345,18 +253,7 @@ fn ml_10_a_master_that_resigns_names_its_successor() {
 /// What a master sent before it resigned may arrive after that.
 #[test]
 fn ml_10_one_that_is_gone_is_not_promised_anything_again() {
-    let trace = under_node_1(
-        "
-        wait 6ms
-        1 resign
-        again 1 > 2
-        1 > 2
-        1 > 2
-        1 > 3
-        1 > 3
-        3 > 2
-        ",
-    );
+    let trace = under_node_1("wait 6ms; 1 resign; again 1 > 2; 1 > 2; 1 > 2; 1 > 3; 1 > 3; 3 > 2");
     expect![[r#"
         6ms 1 Renew: ML-5 asks for another lease; renew → all
         6ms 1 resign: ML-10 resigns in favour of 3; knows no leader any more (epoch 1 is over); release → all
@@ -371,17 +268,7 @@ fn ml_10_one_that_is_gone_is_not_promised_anything_again() {
 
 #[test]
 fn ml_11_a_release_ends_a_promise_but_never_a_later_one() {
-    let trace = under_node_1(
-        "
-        1 resign
-        again 1 > 2
-        lose 1 > 3
-        1 campaign
-        1 > 2 last
-        1 > 2
-        2 > 1
-        ",
-    );
+    let trace = under_node_1("1 resign; again 1 > 2; lose 1 > 3; 1 campaign; 1 > 2 last; 1 > 2; 2 > 1");
     expect![[r#"
         0ms 1 resign: ML-10 resigns in favour of 3; knows no leader any more (epoch 1 is over); release → all
         0ms 2 hears release from 1: ML-11 its promise to 1 is over; ML-11 1 leads no longer; knows no leader any more (epoch 1 is over)
@@ -397,17 +284,8 @@ fn ml_11_a_release_ends_a_promise_but_never_a_later_one() {
 fn ml_12_a_voter_that_starts_again_is_silent_for_a_lease() {
     let trace = under_node_1(
         "
-        2 restarts
-        2 campaign
-        wait 6ms
-        1 > 2
-        wait 33ms
-        lose 1 > 2
-        lose 1 > 2
-        lose 1 > 2
-        again 1 > 2
-        wait 1ms
-        1 > 2
+        2 restarts; 2 campaign; wait 6ms; 1 > 2; wait 33ms; lose 1 > 2; lose 1 > 2; lose 1 > 2
+        again 1 > 2; wait 1ms; 1 > 2
         ",
     );
     expect![[r#"
@@ -453,25 +331,8 @@ fn ml_13_a_master_rises_above_later_terms_without_a_gap() {
     plays(
         3,
         "
-        1 campaign
-        1 > 2
-        2 > 1
-        1 > 2
-        lose 1 > 3
-        lose 1 > 3
-        3 campaign
-        3 > 2
-        2 > 3
-        3 > 1
-        1 > 3
-        wait 5ms
-        3 > 1
-        3 > 1
-        wait 1ms
-        lose 1 > 3
-        1 > 2
-        2 > 1
-        1 > 3 last
+        1 campaign; 1 > 2; 2 > 1; 1 > 2; lose 1 > 3; lose 1 > 3; 3 campaign; 3 > 2; 2 > 3; 3 > 1
+        1 > 3; wait 5ms; 3 > 1; 3 > 1; wait 1ms; lose 1 > 3; 1 > 2; 2 > 1; 1 > 3 last
         ",
         &expect![[r#"
             0ms 1 campaign: ML-1 stands in term 1; saves a vote for 1 in term 1; knows no leader (epoch 1); request → all

@@ -19,6 +19,7 @@ use crate::election::majority_lease::{Ledger, Message, Timer};
 use crate::election::{COMMANDS, Command, Event, MajorityLease, Plan, Tenure};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Durable, Input, Protocol};
+use crate::rehearsal::steps;
 use crate::time::{Duration, Time};
 use std::format;
 use std::string::{String, ToString};
@@ -103,7 +104,7 @@ impl<P: Player> Stage<P> {
 
     /// Plays a script.
     pub(crate) fn script(&mut self, script: &str) {
-        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        for line in steps(script) {
             self.play(line);
         }
     }

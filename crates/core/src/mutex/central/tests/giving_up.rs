@@ -6,13 +6,7 @@ use expect_test::expect;
 #[test]
 fn ce_3_a_grant_that_crosses_a_cancellation_admits_nobody() {
     check(
-        "
-        2 acquire
-        2 > 1
-        2 cancel
-        1 > 2
-        2 > 1
-        ",
+        "2 acquire; 2 > 1; 2 cancel; 1 > 2; 2 > 1",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -27,16 +21,7 @@ fn ce_3_a_grant_that_crosses_a_cancellation_admits_nobody() {
 #[test]
 fn ce_3_the_grant_of_a_cancelled_ticket_does_not_admit_with_the_next_one() {
     check(
-        "
-        2 acquire
-        2 > 1
-        2 cancel
-        2 acquire
-        1 > 2
-        2 > 1 last
-        2 > 1
-        1 > 2
-        ",
+        "2 acquire; 2 > 1; 2 cancel; 2 acquire; 1 > 2; 2 > 1 last; 2 > 1; 1 > 2",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -53,16 +38,7 @@ fn ce_3_the_grant_of_a_cancelled_ticket_does_not_admit_with_the_next_one() {
 #[test]
 fn ce_5_a_queued_ticket_that_comes_back_is_passed_over() {
     check(
-        "
-        1 acquire
-        2 acquire
-        3 acquire
-        2 > 1
-        3 > 1
-        2 cancel
-        2 > 1
-        1 release
-        ",
+        "1 acquire; 2 acquire; 3 acquire; 2 > 1; 3 > 1; 2 cancel; 2 > 1; 1 release",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             2 acquire: CE-1 asks with ticket 2/1; request → 1
@@ -80,14 +56,7 @@ fn ce_5_a_queued_ticket_that_comes_back_is_passed_over() {
 #[test]
 fn ce_5_a_ticket_that_comes_back_before_it_arrives_is_never_granted() {
     check(
-        "
-        2 acquire
-        2 cancel
-        2 > 1 last
-        2 > 1
-        2 acquire
-        rest
-        ",
+        "2 acquire; 2 cancel; 2 > 1 last; 2 > 1; 2 acquire; rest",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             2 cancel: cancelled; CE-6 gives ticket 2/1 up; release → 1
@@ -103,14 +72,7 @@ fn ce_5_a_ticket_that_comes_back_before_it_arrives_is_never_granted() {
 #[test]
 fn ce_6_asked_to_give_up_a_node_gives_its_ticket_back() {
     check(
-        "
-        1 acquire
-        2 acquire
-        rest
-        2 cancel
-        rest
-        1 release
-        ",
+        "1 acquire; 2 acquire; rest; 2 cancel; rest; 1 release",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             2 acquire: CE-1 asks with ticket 2/1; request → 1
@@ -125,14 +87,7 @@ fn ce_6_asked_to_give_up_a_node_gives_its_ticket_back() {
 #[test]
 fn ce_6_the_coordinator_gives_up_without_a_message() {
     check(
-        "
-        2 acquire
-        rest
-        1 acquire
-        1 cancel
-        2 release
-        rest
-        ",
+        "2 acquire; rest; 1 acquire; 1 cancel; 2 release; rest",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -148,13 +103,7 @@ fn ce_6_the_coordinator_gives_up_without_a_message() {
 #[test]
 fn ce_6_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        2 cancel
-        2 acquire
-        rest
-        2 cancel
-        1 cancel
-        ",
+        "2 cancel; 2 acquire; rest; 2 cancel; 1 cancel",
         expect![[r#"
             2 cancel: refused: no request is under way
             2 acquire: CE-1 asks with ticket 2/1; request → 1
@@ -170,18 +119,7 @@ fn ce_6_a_node_that_does_not_wait_cannot_give_up() {
 #[test]
 fn ce_6_the_grant_of_a_discarded_try_goes_back() {
     check(
-        "
-        2 try
-        2 cancel
-        2 > 1
-        2 try
-        2 > 1
-        1 > 2
-        1 > 2
-        2 > 1
-        2 try
-        rest
-        ",
+        "2 try; 2 cancel; 2 > 1; 2 try; 2 > 1; 1 > 2; 1 > 2; 2 > 1; 2 try; rest",
         expect![[r#"
             2 try: CE-1 asks with ticket 2/1; request → 1
             2 cancel: cancelled; CE-6 gives ticket 2/1 up
@@ -201,16 +139,7 @@ fn ce_6_the_grant_of_a_discarded_try_goes_back() {
 #[test]
 fn ce_6_the_grant_of_a_discarded_try_does_not_admit_with_the_next_ticket() {
     check(
-        "
-        2 try
-        2 cancel
-        2 acquire
-        2 > 1
-        2 > 1
-        1 > 2
-        2 > 1
-        1 > 2
-        ",
+        "2 try; 2 cancel; 2 acquire; 2 > 1; 2 > 1; 1 > 2; 2 > 1; 1 > 2",
         expect![[r#"
             2 try: CE-1 asks with ticket 2/1; request → 1
             2 cancel: cancelled; CE-6 gives ticket 2/1 up
@@ -227,17 +156,7 @@ fn ce_6_the_grant_of_a_discarded_try_does_not_admit_with_the_next_ticket() {
 #[test]
 fn ce_6_the_denial_of_a_discarded_try_ends_nothing_else() {
     check(
-        "
-        1 acquire
-        2 try
-        2 cancel
-        2 acquire
-        2 > 1
-        1 > 2
-        2 > 1
-        1 release
-        rest
-        ",
+        "1 acquire; 2 try; 2 cancel; 2 acquire; 2 > 1; 1 > 2; 2 > 1; 1 release; rest",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             2 try: CE-1 asks with ticket 2/1; request → 1
@@ -255,15 +174,7 @@ fn ce_6_the_denial_of_a_discarded_try_ends_nothing_else() {
 #[test]
 fn ce_7_a_try_that_finds_one_inside_is_denied() {
     check(
-        "
-        1 acquire
-        2 try
-        2 > 1
-        1 > 2
-        1 release
-        2 try
-        rest
-        ",
+        "1 acquire; 2 try; 2 > 1; 1 > 2; 1 release; 2 try; rest",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             2 try: CE-1 asks with ticket 2/1; request → 1
@@ -280,11 +191,7 @@ fn ce_7_a_try_that_finds_one_inside_is_denied() {
 #[test]
 fn ce_7_the_coordinators_own_try_is_denied_at_once() {
     check(
-        "
-        2 acquire
-        2 > 1
-        1 try
-        ",
+        "2 acquire; 2 > 1; 1 try",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2

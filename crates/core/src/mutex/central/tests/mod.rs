@@ -30,14 +30,7 @@ fn ce_1_asked_to_enter_a_node_sends_a_ticket_to_the_coordinator() {
 #[test]
 fn ce_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        2 acquire
-        2 acquire
-        2 try
-        rest
-        2 acquire
-        2 try
-        ",
+        "2 acquire; 2 acquire; 2 try; rest; 2 acquire; 2 try",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             2 acquire: refused: a request is already under way
@@ -53,12 +46,7 @@ fn ce_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn ce_1_the_coordinators_own_entry_costs_no_message() {
     check(
-        "
-        1 acquire
-        1 release
-        1 try
-        1 release
-        ",
+        "1 acquire; 1 release; 1 try; 1 release",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             1 release: LEAVES; CE-4 gives ticket 1/1 back; CE-5 has ticket 1/1 back; nobody waits
@@ -71,12 +59,7 @@ fn ce_1_the_coordinators_own_entry_costs_no_message() {
 #[test]
 fn ce_2_a_ticket_is_granted_if_nobody_is_inside_else_queued() {
     check(
-        "
-        2 acquire
-        3 acquire
-        2 > 1
-        3 > 1
-        ",
+        "2 acquire; 3 acquire; 2 > 1; 3 > 1",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             3 acquire: CE-1 asks with ticket 3/1; request → 1
@@ -91,18 +74,8 @@ fn ce_2_a_ticket_is_granted_if_nobody_is_inside_else_queued() {
 fn ce_2_the_queue_is_in_order_of_arrival() {
     check(
         "
-        1 acquire
-        2 acquire
-        3 acquire
-        3 > 1
-        2 > 1
-        1 release
-        1 acquire
-        rest
-        3 release
-        rest
-        2 release
-        rest
+        1 acquire; 2 acquire; 3 acquire; 3 > 1; 2 > 1; 1 release; 1 acquire; rest; 3 release; rest
+        2 release; rest
         ",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
@@ -125,10 +98,7 @@ fn ce_2_the_queue_is_in_order_of_arrival() {
 #[test]
 fn ce_2_a_ticket_in_the_name_of_another_is_ignored() {
     check(
-        "
-        2 acquire
-        2 > 1 as 3
-        ",
+        "2 acquire; 2 > 1 as 3",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 3: CE-2 ignores ticket 2/1, which 3 brought
@@ -142,12 +112,7 @@ fn ce_2_a_stranger_is_not_served() {
     check_group(
         3,
         |me, all| Central::new(me, group_of(me, all)),
-        "
-        3 acquire
-        3 > 1
-        3 cancel
-        3 > 1
-        ",
+        "3 acquire; 3 > 1; 3 cancel; 3 > 1",
         expect![[r#"
             3 acquire: CE-1 asks with ticket 3/1; request → 1
             1 hears request from 3: CE-2 ignores ticket 3/1: it is void
@@ -164,12 +129,7 @@ fn ce_2_only_the_coordinator_serves() {
     check_group(
         3,
         |me, all| Central::with_coordinator(me, all, coordinator(me)),
-        "
-        3 acquire
-        3 > 2
-        3 cancel
-        3 > 2
-        ",
+        "3 acquire; 3 > 2; 3 cancel; 3 > 2",
         expect![[r#"
             3 acquire: CE-1 asks with ticket 3/1; request → 2
             2 hears request from 3: CE-2 ignores ticket 3/1: not the coordinator
@@ -182,11 +142,7 @@ fn ce_2_only_the_coordinator_serves() {
 #[test]
 fn ce_3_a_grant_admits_the_one_who_waits_with_its_ticket() {
     check(
-        "
-        2 acquire
-        2 > 1
-        1 > 2
-        ",
+        "2 acquire; 2 > 1; 1 > 2",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -198,14 +154,7 @@ fn ce_3_a_grant_admits_the_one_who_waits_with_its_ticket() {
 #[test]
 fn ce_3_only_the_coordinator_can_grant_or_deny() {
     check(
-        "
-        2 acquire
-        2 > 1
-        1 > 2 as 3
-        3 try
-        3 > 1
-        1 > 3 as 2
-        ",
+        "2 acquire; 2 > 1; 1 > 2 as 3; 3 try; 3 > 1; 1 > 3 as 2",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -220,11 +169,7 @@ fn ce_3_only_the_coordinator_can_grant_or_deny() {
 #[test]
 fn ce_4_asked_to_leave_a_node_gives_its_ticket_back() {
     check(
-        "
-        2 acquire
-        rest
-        2 release
-        ",
+        "2 acquire; rest; 2 release",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -237,12 +182,7 @@ fn ce_4_asked_to_leave_a_node_gives_its_ticket_back() {
 #[test]
 fn ce_4_a_node_that_is_outside_cannot_leave() {
     check(
-        "
-        2 release
-        2 acquire
-        2 release
-        1 release
-        ",
+        "2 release; 2 acquire; 2 release; 1 release",
         expect![[r#"
             2 release: refused: not inside
             2 acquire: CE-1 asks with ticket 2/1; request → 1
@@ -256,16 +196,7 @@ fn ce_4_a_node_that_is_outside_cannot_leave() {
 fn ce_5_a_granted_ticket_that_comes_back_passes_the_turn_on() {
     check(
         "
-        2 acquire
-        3 acquire
-        rest
-        1 acquire
-        2 release
-        2 > 1
-        1 > 3
-        3 release
-        3 > 1
-        1 release
+        2 acquire; 3 acquire; rest; 1 acquire; 2 release; 2 > 1; 1 > 3; 3 release; 3 > 1; 1 release
         ",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
@@ -287,13 +218,7 @@ fn ce_5_a_granted_ticket_that_comes_back_passes_the_turn_on() {
 #[test]
 fn ce_5_nobody_can_give_the_ticket_of_another_back() {
     check(
-        "
-        2 acquire
-        3 acquire
-        rest
-        2 release
-        2 > 1 as 3
-        ",
+        "2 acquire; 3 acquire; rest; 2 release; 2 > 1 as 3",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             3 acquire: CE-1 asks with ticket 3/1; request → 1
@@ -311,14 +236,7 @@ fn a_group_of_one_coordinates_itself() {
     check_group(
         1,
         Central::new,
-        "
-        1 acquire
-        1 try
-        1 release
-        1 try
-        1 cancel
-        1 release
-        ",
+        "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             1 try: refused: already inside

@@ -47,18 +47,7 @@ proptest! {
 #[test]
 fn ce_8_a_ticket_that_is_denied_goes_to_the_coordinator_again() {
     check_denying(
-        "
-        2 acquire
-        rest
-        3 acquire
-        rest
-        3 fires
-        rest
-        2 release
-        rest
-        3 fires
-        rest
-        ",
+        "2 acquire; rest; 3 acquire; rest; 3 fires; rest; 2 release; rest; 3 fires; rest",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -88,18 +77,7 @@ fn ce_8_the_wait_is_one_to_three_message_times() {
 #[test]
 fn ce_8_whoever_asks_at_the_right_moment_is_next() {
     check_denying(
-        "
-        1 acquire
-        3 acquire
-        rest
-        2 acquire
-        rest
-        1 release
-        2 fires
-        rest
-        3 fires
-        rest
-        ",
+        "1 acquire; 3 acquire; rest; 2 acquire; rest; 1 release; 2 fires; rest; 3 fires; rest",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             3 acquire: CE-1 asks with ticket 3/1; request → 1
@@ -122,15 +100,7 @@ fn ce_8_whoever_asks_at_the_right_moment_is_next() {
 #[test]
 fn ce_8_the_coordinators_own_ticket_is_denied_and_asks_again_without_a_message() {
     check_denying(
-        "
-        2 acquire
-        rest
-        1 acquire
-        1 fires
-        2 release
-        rest
-        1 fires
-        ",
+        "2 acquire; rest; 1 acquire; 1 fires; 2 release; rest; 1 fires",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -148,15 +118,7 @@ fn ce_8_the_coordinators_own_ticket_is_denied_and_asks_again_without_a_message()
 #[test]
 fn ce_8_who_gives_up_between_two_denials_tells_nobody() {
     check_denying(
-        "
-        1 acquire
-        2 acquire
-        rest
-        2 cancel
-        1 release
-        2 acquire
-        rest
-        ",
+        "1 acquire; 2 acquire; rest; 2 cancel; 1 release; 2 acquire; rest",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             2 acquire: CE-1 asks with ticket 2/1; request → 1
@@ -174,18 +136,7 @@ fn ce_8_who_gives_up_between_two_denials_tells_nobody() {
 #[test]
 fn ce_8_the_grant_of_a_ticket_that_was_given_up_goes_back() {
     check_denying(
-        "
-        2 acquire
-        2 > 1
-        2 cancel
-        3 acquire
-        3 > 1
-        1 > 3
-        1 > 2
-        2 > 1
-        3 fires
-        rest
-        ",
+        "2 acquire; 2 > 1; 2 cancel; 3 acquire; 3 > 1; 1 > 3; 1 > 2; 2 > 1; 3 fires; rest",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -205,12 +156,7 @@ fn ce_8_the_grant_of_a_ticket_that_was_given_up_goes_back() {
 #[test]
 fn ce_8_a_try_is_denied_once_and_for_all() {
     check_denying(
-        "
-        1 acquire
-        2 try
-        rest
-        1 release
-        ",
+        "1 acquire; 2 try; rest; 1 release",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             2 try: CE-1 asks with ticket 2/1; request → 1
@@ -224,14 +170,7 @@ fn ce_8_a_try_is_denied_once_and_for_all() {
 #[test]
 fn ce_9_who_is_queued_is_told_that_it_is_denied_so_far() {
     check_queueing(
-        "
-        2 acquire
-        rest
-        3 acquire
-        rest
-        2 release
-        rest
-        ",
+        "2 acquire; rest; 3 acquire; rest; 2 release; rest",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -249,14 +188,7 @@ fn ce_9_who_is_queued_is_told_that_it_is_denied_so_far() {
 #[test]
 fn ce_9_who_finds_nobody_inside_is_granted_without_a_denial() {
     check_queueing(
-        "
-        2 acquire
-        rest
-        2 release
-        rest
-        3 acquire
-        rest
-        ",
+        "2 acquire; rest; 2 release; rest; 3 acquire; rest",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -273,13 +205,7 @@ fn ce_9_who_finds_nobody_inside_is_granted_without_a_denial() {
 #[test]
 fn ce_9_the_coordinator_denies_itself_without_a_message() {
     check_queueing(
-        "
-        2 acquire
-        rest
-        1 acquire
-        2 release
-        rest
-        ",
+        "2 acquire; rest; 1 acquire; 2 release; rest",
         expect![[r#"
             2 acquire: CE-1 asks with ticket 2/1; request → 1
             1 hears request from 2: CE-2 grants ticket 2/1; grant → 2
@@ -296,16 +222,7 @@ fn ce_9_the_coordinator_denies_itself_without_a_message() {
 fn ce_9_a_denial_that_a_grant_overtakes_says_nothing_new() {
     check_queueing(
         "
-        1 acquire
-        2 acquire
-        2 > 1
-        1 release
-        1 > 2 last
-        2 release
-        2 > 1
-        2 acquire
-        1 > 2
-        rest
+        1 acquire; 2 acquire; 2 > 1; 1 release; 1 > 2 last; 2 release; 2 > 1; 2 acquire; 1 > 2; rest
         ",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
@@ -326,15 +243,7 @@ fn ce_9_a_denial_that_a_grant_overtakes_says_nothing_new() {
 #[test]
 fn ce_9_a_denial_that_crosses_a_cancellation_ends_nothing() {
     check_queueing(
-        "
-        1 acquire
-        2 acquire
-        2 > 1
-        2 cancel
-        2 try
-        1 > 2
-        rest
-        ",
+        "1 acquire; 2 acquire; 2 > 1; 2 cancel; 2 try; 1 > 2; rest",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             2 acquire: CE-1 asks with ticket 2/1; request → 1
@@ -352,12 +261,7 @@ fn ce_9_a_denial_that_crosses_a_cancellation_ends_nothing() {
 #[test]
 fn ce_9_a_try_is_denied_and_not_queued() {
     check_queueing(
-        "
-        1 acquire
-        2 try
-        rest
-        1 release
-        ",
+        "1 acquire; 2 try; rest; 1 release",
         expect![[r#"
             1 acquire: CE-1 asks with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; ENTERS (fence 0.1)
             2 try: CE-1 asks with ticket 2/1; request → 1

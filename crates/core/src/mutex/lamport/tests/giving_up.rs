@@ -6,13 +6,7 @@ use expect_test::expect;
 #[test]
 fn la_6_a_request_that_is_given_up_is_crossed_out_everywhere() {
     check(
-        "
-        1 acquire
-        1 > 2
-        2 acquire
-        1 cancel
-        rest
-        ",
+        "1 acquire; 1 > 2; 2 acquire; 1 cancel; rest",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 1: LA-2 queues (1, 1); reply → 1
@@ -35,12 +29,7 @@ fn la_6_a_request_that_is_given_up_is_crossed_out_everywhere() {
 fn la_6_a_node_that_does_not_wait_cannot_give_up() {
     check_group(
         2,
-        "
-        1 cancel
-        1 acquire
-        rest
-        1 cancel
-        ",
+        "1 cancel; 1 acquire; rest; 1 cancel",
         expect![[r#"
             1 cancel: refused: no request is under way
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
@@ -58,18 +47,8 @@ fn la_6_a_late_reply_to_a_request_that_was_given_up_counts_if_it_is_later() {
     check_group(
         2,
         "
-        2 acquire
-        2 cancel
-        1 acquire
-        1 cancel
-        1 acquire
-        1 > 2
-        2 > 1
-        2 > 1
-        2 > 1
-        1 > 2
-        1 > 2
-        2 > 1
+        2 acquire; 2 cancel; 1 acquire; 1 cancel; 1 acquire; 1 > 2; 2 > 1; 2 > 1; 2 > 1; 1 > 2
+        1 > 2; 2 > 1
         ",
         expect![[r#"
             2 acquire: LA-1 queues (1, 2) and tells everyone; request → all
@@ -93,16 +72,7 @@ fn la_6_a_late_reply_to_a_request_that_was_given_up_counts_if_it_is_later() {
 fn la_6_an_early_reply_to_a_request_that_was_given_up_does_not_count() {
     check_group(
         2,
-        "
-        1 acquire
-        1 > 2
-        1 cancel
-        1 acquire
-        2 > 1
-        1 > 2
-        1 > 2
-        2 > 1
-        ",
+        "1 acquire; 1 > 2; 1 cancel; 1 acquire; 2 > 1; 1 > 2; 1 > 2; 2 > 1",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 1: LA-2 queues (1, 1); reply → 1
@@ -120,14 +90,7 @@ fn la_6_an_early_reply_to_a_request_that_was_given_up_does_not_count() {
 fn la_7_a_try_that_is_not_first_when_all_have_answered_is_denied() {
     check_group(
         2,
-        "
-        1 acquire
-        rest
-        2 try
-        2 > 1
-        1 > 2
-        2 > 1
-        ",
+        "1 acquire; rest; 2 try; 2 > 1; 1 > 2; 2 > 1",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 1: LA-2 queues (1, 1); reply → 1
@@ -144,10 +107,7 @@ fn la_7_a_try_that_is_not_first_when_all_have_answered_is_denied() {
 fn la_7_a_try_that_is_first_enters() {
     check_group(
         2,
-        "
-        2 try
-        rest
-        ",
+        "2 try; rest",
         expect![[r#"
             2 try: LA-1 queues (1, 2) and tells everyone; request → all
             1 hears request from 2: LA-2 queues (1, 2); reply → 2
@@ -161,11 +121,7 @@ fn la_7_a_try_that_is_first_enters() {
 fn la_7_of_two_tries_at_once_the_older_one_enters() {
     check_group(
         2,
-        "
-        1 try
-        2 try
-        rest
-        ",
+        "1 try; 2 try; rest",
         expect![[r#"
             1 try: LA-1 queues (1, 1) and tells everyone; request → all
             2 try: LA-1 queues (1, 2) and tells everyone; request → all
@@ -182,17 +138,7 @@ fn la_7_of_two_tries_at_once_the_older_one_enters() {
 #[test]
 fn la_7_a_try_is_denied_while_the_release_is_under_way() {
     check(
-        "
-        1 acquire
-        rest
-        2 try
-        2 > 1
-        2 > 3
-        1 > 2
-        1 release
-        3 > 2
-        rest
-        ",
+        "1 acquire; rest; 2 try; 2 > 1; 2 > 3; 1 > 2; 1 release; 3 > 2; rest",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 1: LA-2 queues (1, 1); reply → 1

@@ -39,13 +39,7 @@ fn la_1_asked_to_enter_a_node_queues_its_request_and_tells_everyone() {
 #[test]
 fn la_1_a_new_request_is_younger_than_all_that_was_heard() {
     check(
-        "
-        1 acquire
-        1 > 2
-        2 acquire
-        2 > 3
-        3 acquire
-        ",
+        "1 acquire; 1 > 2; 2 acquire; 2 > 3; 3 acquire",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 1: LA-2 queues (1, 1); reply → 1
@@ -60,14 +54,7 @@ fn la_1_a_new_request_is_younger_than_all_that_was_heard() {
 fn la_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check_group(
         2,
-        "
-        1 acquire
-        1 acquire
-        1 try
-        rest
-        1 acquire
-        1 share
-        ",
+        "1 acquire; 1 acquire; 1 try; rest; 1 acquire; 1 share",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             1 acquire: refused: a request is already under way
@@ -83,14 +70,7 @@ fn la_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn la_2_a_request_is_queued_and_answered_even_by_one_who_waits_or_is_inside() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        3 acquire
-        2 > 1
-        2 > 3
-        ",
+        "1 acquire; rest; 2 acquire; 3 acquire; 2 > 1; 2 > 3",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 1: LA-2 queues (1, 1); reply → 1
@@ -108,10 +88,7 @@ fn la_2_a_request_is_queued_and_answered_even_by_one_who_waits_or_is_inside() {
 #[test]
 fn la_2_a_request_in_the_name_of_another_is_ignored() {
     check(
-        "
-        1 acquire
-        1 > 2 as 3
-        ",
+        "1 acquire; 1 > 2 as 3",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 3: LA-2 ignores a request of 1 that 3 brought
@@ -122,10 +99,7 @@ fn la_2_a_request_in_the_name_of_another_is_ignored() {
 #[test]
 fn la_3_the_first_enters_once_something_later_came_from_everyone() {
     check(
-        "
-        1 acquire
-        rest
-        ",
+        "1 acquire; rest",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 1: LA-2 queues (1, 1); reply → 1
@@ -142,14 +116,7 @@ fn la_3_the_first_enters_once_something_later_came_from_everyone() {
 fn la_3_a_later_request_counts_like_a_reply() {
     check_group(
         2,
-        "
-        1 acquire
-        2 acquire
-        2 > 1
-        1 > 2
-        2 > 1
-        1 > 2
-        ",
+        "1 acquire; 2 acquire; 2 > 1; 1 > 2; 2 > 1; 1 > 2",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 acquire: LA-1 queues (1, 2) and tells everyone; request → all
@@ -166,16 +133,7 @@ fn la_3_a_later_request_counts_like_a_reply() {
 fn la_3_who_is_not_first_waits_for_the_release() {
     check_group(
         2,
-        "
-        1 acquire
-        1 > 2
-        2 acquire
-        2 > 1
-        2 > 1
-        1 > 2
-        1 release
-        1 > 2
-        ",
+        "1 acquire; 1 > 2; 2 acquire; 2 > 1; 2 > 1; 1 > 2; 1 release; 1 > 2",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 1: LA-2 queues (1, 1); reply → 1
@@ -192,14 +150,7 @@ fn la_3_who_is_not_first_waits_for_the_release() {
 #[test]
 fn la_4_asked_to_leave_a_node_tells_everyone() {
     check(
-        "
-        1 acquire
-        rest
-        1 release
-        rest
-        2 acquire
-        rest
-        ",
+        "1 acquire; rest; 1 release; rest; 2 acquire; rest",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 1: LA-2 queues (1, 1); reply → 1
@@ -221,11 +172,7 @@ fn la_4_asked_to_leave_a_node_tells_everyone() {
 #[test]
 fn la_4_a_node_that_is_outside_cannot_leave() {
     check(
-        "
-        1 release
-        1 acquire
-        1 release
-        ",
+        "1 release; 1 acquire; 1 release",
         expect![[r#"
             1 release: refused: not inside
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
@@ -238,13 +185,7 @@ fn la_4_a_node_that_is_outside_cannot_leave() {
 fn la_5_a_release_crosses_the_request_out_that_it_names() {
     check_group(
         2,
-        "
-        1 acquire
-        2 acquire
-        rest
-        1 release
-        1 > 2
-        ",
+        "1 acquire; 2 acquire; rest; 1 release; 1 > 2",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 acquire: LA-1 queues (1, 2) and tells everyone; request → all
@@ -262,16 +203,7 @@ fn la_5_a_release_crosses_the_request_out_that_it_names() {
 #[test]
 fn la_5_a_later_release_counts_like_a_reply() {
     check(
-        "
-        2 acquire
-        rest
-        3 acquire
-        3 > 2
-        1 acquire
-        2 release
-        2 > 1
-        3 > 1
-        ",
+        "2 acquire; rest; 3 acquire; 3 > 2; 1 acquire; 2 release; 2 > 1; 3 > 1",
         expect![[r#"
             2 acquire: LA-1 queues (1, 2) and tells everyone; request → all
             1 hears request from 2: LA-2 queues (1, 2); reply → 2
@@ -292,12 +224,7 @@ fn la_5_a_later_release_counts_like_a_reply() {
 fn la_5_nobody_can_release_the_request_of_another() {
     check_group(
         2,
-        "
-        1 acquire
-        rest
-        1 release
-        1 > 2 as 2
-        ",
+        "1 acquire; rest; 1 release; 1 > 2 as 2",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; request → all
             2 hears request from 1: LA-2 queues (1, 1); reply → 1
@@ -312,14 +239,7 @@ fn la_5_nobody_can_release_the_request_of_another() {
 fn a_group_of_one_asks_nobody() {
     check_group(
         1,
-        "
-        1 acquire
-        1 try
-        1 release
-        1 try
-        1 cancel
-        1 release
-        ",
+        "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release",
         expect![[r#"
             1 acquire: LA-1 queues (1, 1) and tells everyone; LA-3 is first with (1, 1); ENTERS (fence 0.1)
             1 try: refused: already inside

@@ -6,16 +6,7 @@ use expect_test::expect;
 #[test]
 fn mk_5_a_request_that_is_given_up_leaves_the_queue() {
     check(
-        "
-        1 acquire
-        1 > 2
-        4 acquire
-        4 > 2
-        4 cancel
-        4 > 2
-        1 cancel
-        1 > 2
-        ",
+        "1 acquire; 1 > 2; 4 acquire; 4 > 2; 4 cancel; 4 > 2; 1 cancel; 1 > 2",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             2 hears request from 1: MK-2 votes for (1, 1); vote → 1
@@ -33,14 +24,7 @@ fn mk_5_a_request_that_is_given_up_leaves_the_queue() {
 #[test]
 fn mk_5_a_request_that_is_over_before_it_arrives_gets_no_vote() {
     check(
-        "
-        4 acquire
-        4 cancel
-        4 > 2 last
-        4 > 2
-        1 acquire
-        1 > 2
-        ",
+        "4 acquire; 4 cancel; 4 > 2 last; 4 > 2; 1 acquire; 1 > 2",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             4 cancel: cancelled; MK-10 gives every vote for (1, 4) back; release → 2; release → 3; MK-5 has its vote back; nobody waits
@@ -55,13 +39,7 @@ fn mk_5_a_request_that_is_over_before_it_arrives_gets_no_vote() {
 #[test]
 fn mk_10_asked_to_give_up_a_node_gives_every_vote_back() {
     check(
-        "
-        4 acquire
-        4 > 2
-        2 > 4
-        4 cancel
-        rest
-        ",
+        "4 acquire; 4 > 2; 2 > 4; 4 cancel; rest",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             2 hears request from 4: MK-2 votes for (1, 4); vote → 4
@@ -78,12 +56,7 @@ fn mk_10_asked_to_give_up_a_node_gives_every_vote_back() {
 #[test]
 fn mk_10_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        4 cancel
-        4 acquire
-        rest
-        4 cancel
-        ",
+        "4 cancel; 4 acquire; rest; 4 cancel",
         expect![[r#"
             4 cancel: refused: no request is under way
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
@@ -99,15 +72,7 @@ fn mk_10_a_node_that_does_not_wait_cannot_give_up() {
 #[test]
 fn mk_11_a_try_that_finds_a_vote_given_is_denied() {
     check(
-        "
-        1 acquire
-        1 > 2
-        4 try
-        4 > 3
-        4 > 2
-        2 > 4
-        rest
-        ",
+        "1 acquire; 1 > 2; 4 try; 4 > 3; 4 > 2; 2 > 4; rest",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             2 hears request from 1: MK-2 votes for (1, 1); vote → 1
@@ -129,12 +94,7 @@ fn mk_11_a_try_that_finds_a_vote_given_is_denied() {
 #[test]
 fn mk_11_a_try_that_finds_every_vote_enters() {
     check(
-        "
-        4 try
-        rest
-        4 release
-        rest
-        ",
+        "4 try; rest; 4 release; rest",
         expect![[r#"
             4 try: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             2 hears request from 4: MK-2 votes for (1, 4); vote → 4
@@ -151,11 +111,7 @@ fn mk_11_a_try_that_finds_every_vote_enters() {
 #[test]
 fn mk_11_a_try_whose_own_vote_is_given_is_denied_at_once() {
     check(
-        "
-        1 acquire
-        1 > 2
-        2 try
-        ",
+        "1 acquire; 1 > 2; 2 try",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             2 hears request from 1: MK-2 votes for (1, 1); vote → 1
@@ -169,23 +125,8 @@ fn mk_11_a_try_whose_own_vote_is_given_is_denied_at_once() {
 fn mk_11_a_try_is_over_with_the_first_denial() {
     check(
         "
-        1 acquire
-        1 > 2
-        1 > 3
-        4 try
-        4 > 2
-        2 > 4
-        4 > 2
-        4 > 3 last
-        4 > 3
-        4 try
-        4 > 2
-        4 > 3
-        3 > 4
-        2 > 4
-        rest
-        1 release
-        rest
+        1 acquire; 1 > 2; 1 > 3; 4 try; 4 > 2; 2 > 4; 4 > 2; 4 > 3 last; 4 > 3; 4 try; 4 > 2; 4 > 3
+        3 > 4; 2 > 4; rest; 1 release; rest
         ",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
@@ -217,16 +158,7 @@ fn mk_11_a_try_is_over_with_the_first_denial() {
 #[test]
 fn mk_11_a_denied_try_is_not_queued() {
     check(
-        "
-        1 acquire
-        1 > 2
-        4 try
-        4 > 2
-        1 cancel
-        1 > 2
-        2 > 4
-        4 > 2
-        ",
+        "1 acquire; 1 > 2; 4 try; 4 > 2; 1 cancel; 1 > 2; 2 > 4; 4 > 2",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             2 hears request from 1: MK-2 votes for (1, 1); vote → 1
@@ -244,18 +176,7 @@ fn mk_11_a_denied_try_is_not_queued() {
 #[test]
 fn mk_11_a_try_gives_no_vote_back() {
     check(
-        "
-        4 try
-        1 acquire
-        4 > 2
-        1 > 2
-        2 > 4
-        2 > 4
-        4 > 3
-        3 > 4
-        4 release
-        rest
-        ",
+        "4 try; 1 acquire; 4 > 2; 1 > 2; 2 > 4; 2 > 4; 4 > 3; 3 > 4; 4 release; rest",
         expect![[r#"
             4 try: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)

@@ -36,14 +36,7 @@ fn mk_1_asked_to_enter_a_node_stamps_a_request_and_sends_it_to_its_quorum() {
 #[test]
 fn mk_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        2 acquire
-        2 acquire
-        2 try
-        rest
-        2 acquire
-        2 try
-        ",
+        "2 acquire; 2 acquire; 2 try; rest; 2 acquire; 2 try",
         expect![[r#"
             2 acquire: MK-1 asks 1,2,4 with (1, 2); request → 1; request → 4; MK-2 votes for (1, 2)
             2 acquire: refused: a request is already under way
@@ -61,11 +54,7 @@ fn mk_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn mk_1_who_has_voted_stamps_its_own_request_as_younger() {
     check(
-        "
-        2 acquire
-        2 > 1
-        1 acquire
-        ",
+        "2 acquire; 2 > 1; 1 acquire",
         expect![[r#"
             2 acquire: MK-1 asks 1,2,4 with (1, 2); request → 1; request → 4; MK-2 votes for (1, 2)
             1 hears request from 2: MK-2 votes for (1, 2); vote → 2
@@ -79,16 +68,7 @@ fn mk_1_who_has_voted_stamps_its_own_request_as_younger() {
 fn mk_1_who_has_a_vote_stamps_its_next_request_as_younger_than_what_the_voter_knows() {
     check(
         "
-        1 acquire
-        1 cancel
-        1 acquire
-        1 cancel
-        rest
-        4 acquire
-        4 > 2
-        2 > 4
-        4 cancel
-        4 acquire
+        1 acquire; 1 cancel; 1 acquire; 1 cancel; rest; 4 acquire; 4 > 2; 2 > 4; 4 cancel; 4 acquire
         ",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
@@ -119,13 +99,7 @@ fn mk_1_who_has_a_vote_stamps_its_next_request_as_younger_than_what_the_voter_kn
 #[test]
 fn mk_2_a_voter_votes_for_one_request_and_queues_the_others() {
     check(
-        "
-        1 acquire
-        1 > 2
-        4 acquire
-        4 > 2
-        2 acquire
-        ",
+        "1 acquire; 1 > 2; 4 acquire; 4 > 2; 2 acquire",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             2 hears request from 1: MK-2 votes for (1, 1); vote → 1
@@ -139,12 +113,7 @@ fn mk_2_a_voter_votes_for_one_request_and_queues_the_others() {
 #[test]
 fn mk_2_a_request_in_the_name_of_another_is_ignored() {
     check(
-        "
-        2 acquire
-        2 > 1 as 3
-        2 cancel
-        2 > 1 as 3
-        ",
+        "2 acquire; 2 > 1 as 3; 2 cancel; 2 > 1 as 3",
         expect![[r#"
             2 acquire: MK-1 asks 1,2,4 with (1, 2); request → 1; request → 4; MK-2 votes for (1, 2)
             1 hears request from 3: MK-2 ignores (1, 2), which 3 brought
@@ -157,16 +126,7 @@ fn mk_2_a_request_in_the_name_of_another_is_ignored() {
 #[test]
 fn mk_2_a_stranger_is_not_served() {
     let group_of = |me: NodeId, all: Group| if me.number() == 3 { all } else { Group::of_size(2) };
-    let trace = rehearse(
-        3,
-        |me, all| node(me, group_of(me, all)),
-        "
-        3 acquire
-        3 > 1
-        3 cancel
-        3 > 1
-        ",
-    );
+    let trace = rehearse(3, |me, all| node(me, group_of(me, all)), "3 acquire; 3 > 1; 3 cancel; 3 > 1");
     expect![[r#"
         3 acquire: MK-1 asks 1,3 with (1, 3); request → 1; MK-2 votes for (1, 3)
         1 hears request from 3: MK-2 ignores (1, 3), which 3 brought
@@ -179,13 +139,7 @@ fn mk_2_a_stranger_is_not_served() {
 #[test]
 fn mk_3_a_node_with_every_vote_of_its_quorum_enters() {
     check(
-        "
-        4 acquire
-        4 > 2
-        4 > 3
-        2 > 4
-        3 > 4
-        ",
+        "4 acquire; 4 > 2; 4 > 3; 2 > 4; 3 > 4",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             2 hears request from 4: MK-2 votes for (1, 4); vote → 4
@@ -200,16 +154,7 @@ fn mk_3_a_node_with_every_vote_of_its_quorum_enters() {
 #[test]
 fn mk_3_a_late_vote_does_not_count_for_the_next_request() {
     check(
-        "
-        4 acquire
-        4 > 2
-        4 > 3
-        4 cancel
-        4 acquire
-        2 > 4
-        3 > 4
-        rest
-        ",
+        "4 acquire; 4 > 2; 4 > 3; 4 cancel; 4 acquire; 2 > 4; 3 > 4; rest",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             2 hears request from 4: MK-2 votes for (1, 4); vote → 4
@@ -244,16 +189,7 @@ fn mk_3_a_group_of_one_asks_nobody() {
 #[test]
 fn mk_4_asked_to_leave_a_node_gives_every_vote_back() {
     check(
-        "
-        1 acquire
-        rest
-        1 release
-        rest
-        4 acquire
-        rest
-        4 release
-        rest
-        ",
+        "1 acquire; rest; 1 release; rest; 4 acquire; rest; 4 release; rest",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             2 hears request from 1: MK-2 votes for (1, 1); vote → 1
@@ -278,11 +214,7 @@ fn mk_4_asked_to_leave_a_node_gives_every_vote_back() {
 #[test]
 fn mk_4_a_node_that_is_not_inside_cannot_leave() {
     check(
-        "
-        2 release
-        2 acquire
-        2 release
-        ",
+        "2 release; 2 acquire; 2 release",
         expect![[r#"
             2 release: refused: not inside
             2 acquire: MK-1 asks 1,2,4 with (1, 2); request → 1; request → 4; MK-2 votes for (1, 2)
@@ -295,18 +227,7 @@ fn mk_4_a_node_that_is_not_inside_cannot_leave() {
 #[test]
 fn mk_5_a_vote_that_comes_back_goes_to_the_oldest_request() {
     check(
-        "
-        1 acquire
-        1 > 2
-        1 > 3
-        2 > 1
-        3 > 1
-        3 acquire
-        2 acquire
-        3 > 1
-        2 > 1
-        1 release
-        ",
+        "1 acquire; 1 > 2; 1 > 3; 2 > 1; 3 > 1; 3 acquire; 2 acquire; 3 > 1; 2 > 1; 1 release",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             2 hears request from 1: MK-2 votes for (1, 1); vote → 1
@@ -327,18 +248,7 @@ fn mk_5_a_vote_that_comes_back_goes_to_the_oldest_request() {
 #[test]
 fn mk_2_a_later_request_of_the_same_node_has_the_vote_of_the_earlier_one() {
     check(
-        "
-        4 acquire
-        rest
-        4 release
-        4 acquire
-        4 > 2 last
-        4 > 2
-        4 > 3
-        4 > 3
-        2 > 4
-        3 > 4
-        ",
+        "4 acquire; rest; 4 release; 4 acquire; 4 > 2 last; 4 > 2; 4 > 3; 4 > 3; 2 > 4; 3 > 4",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             2 hears request from 4: MK-2 votes for (1, 4); vote → 4
@@ -361,17 +271,7 @@ fn mk_2_a_later_request_of_the_same_node_has_the_vote_of_the_earlier_one() {
 #[test]
 fn mk_2_a_later_request_of_the_same_node_goes_ahead_of_nobody() {
     check(
-        "
-        4 acquire
-        1 acquire
-        4 > 2
-        1 > 2
-        2 > 4
-        4 cancel
-        4 acquire
-        4 > 2 last
-        4 > 2
-        ",
+        "4 acquire; 1 acquire; 4 > 2; 1 > 2; 2 > 4; 4 cancel; 4 acquire; 4 > 2 last; 4 > 2",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)

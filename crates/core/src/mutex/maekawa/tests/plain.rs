@@ -19,15 +19,7 @@ fn check(script: &str, trace: Expect) {
 #[test]
 fn mk_2_plain_voters_queue_in_order_of_arrival() {
     check(
-        "
-        3 acquire
-        3 > 1
-        2 acquire
-        1 acquire
-        2 > 1
-        3 cancel
-        3 > 1
-        ",
+        "3 acquire; 3 > 1; 2 acquire; 1 acquire; 2 > 1; 3 cancel; 3 > 1",
         expect![[r#"
             3 acquire: MK-1 asks 1,3,4 with (1, 3); request → 1; request → 4; MK-2 votes for (1, 3)
             1 hears request from 3: MK-2 votes for (1, 3); vote → 3
@@ -44,13 +36,7 @@ fn mk_2_plain_voters_queue_in_order_of_arrival() {
 #[test]
 fn mk_2_four_plain_nodes_wait_for_each_other_for_ever() {
     check(
-        "
-        1 acquire
-        2 acquire
-        3 acquire
-        4 acquire
-        rest
-        ",
+        "1 acquire; 2 acquire; 3 acquire; 4 acquire; rest",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             2 acquire: MK-1 asks 1,2,4 with (1, 2); request → 1; request → 4; MK-2 votes for (1, 2)
@@ -75,19 +61,8 @@ fn mk_8_four_nodes_that_give_votes_back_do_not() {
         4,
         super::node,
         "
-        1 acquire
-        2 acquire
-        3 acquire
-        4 acquire
-        rest
-        1 release
-        rest
-        2 release
-        rest
-        3 release
-        rest
-        4 release
-        rest
+        1 acquire; 2 acquire; 3 acquire; 4 acquire; rest; 1 release; rest; 2 release; rest
+        3 release; rest; 4 release; rest
         ",
     );
     expect![[r#"
@@ -134,14 +109,7 @@ fn mk_8_four_nodes_that_give_votes_back_do_not() {
 #[test]
 fn mk_11_a_plain_voter_denies_tries() {
     check(
-        "
-        1 acquire
-        1 > 2
-        4 try
-        4 > 2
-        2 > 4
-        rest
-        ",
+        "1 acquire; 1 > 2; 4 try; 4 > 2; 2 > 4; rest",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             2 hears request from 1: MK-2 votes for (1, 1); vote → 1

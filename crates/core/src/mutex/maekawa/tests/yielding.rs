@@ -6,13 +6,7 @@ use expect_test::expect;
 #[test]
 fn mk_6_a_request_that_finds_an_older_one_is_told_that_it_fails() {
     check(
-        "
-        1 acquire
-        4 acquire
-        1 > 2
-        4 > 2
-        2 > 4
-        ",
+        "1 acquire; 4 acquire; 1 > 2; 4 > 2; 2 > 4",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
@@ -28,19 +22,7 @@ fn mk_6_a_request_that_finds_an_older_one_is_told_that_it_fails() {
 #[test]
 fn mk_6_who_was_first_in_a_queue_is_told_when_an_older_one_comes() {
     check(
-        "
-        4 acquire
-        3 acquire
-        2 acquire
-        3 > 1
-        1 > 3
-        2 > 1
-        1 > 3
-        3 > 4
-        2 > 4
-        4 > 3
-        rest
-        ",
+        "4 acquire; 3 acquire; 2 acquire; 3 > 1; 1 > 3; 2 > 1; 1 > 3; 3 > 4; 2 > 4; 4 > 3; rest",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             3 acquire: MK-1 asks 1,3,4 with (1, 3); request → 1; request → 4; MK-2 votes for (1, 3)
@@ -66,12 +48,7 @@ fn mk_6_who_was_first_in_a_queue_is_told_when_an_older_one_comes() {
 #[test]
 fn mk_7_an_older_request_makes_the_voter_inquire() {
     check(
-        "
-        4 acquire
-        1 acquire
-        4 > 2
-        1 > 2
-        ",
+        "4 acquire; 1 acquire; 4 > 2; 1 > 2",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
@@ -85,13 +62,7 @@ fn mk_7_an_older_request_makes_the_voter_inquire() {
 #[test]
 fn mk_7_a_voter_inquires_once_about_one_vote() {
     check(
-        "
-        4 acquire
-        3 acquire
-        2 acquire
-        3 > 4
-        2 > 4
-        ",
+        "4 acquire; 3 acquire; 2 acquire; 3 > 4; 2 > 4",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             3 acquire: MK-1 asks 1,3,4 with (1, 3); request → 1; request → 4; MK-2 votes for (1, 3)
@@ -105,17 +76,7 @@ fn mk_7_a_voter_inquires_once_about_one_vote() {
 #[test]
 fn mk_8_who_has_failed_elsewhere_gives_the_vote_back() {
     check(
-        "
-        4 acquire
-        1 acquire
-        1 > 3
-        4 > 3
-        3 > 4
-        4 > 2
-        2 > 4
-        1 > 2
-        2 > 4
-        ",
+        "4 acquire; 1 acquire; 1 > 3; 4 > 3; 3 > 4; 4 > 2; 2 > 4; 1 > 2; 2 > 4",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
@@ -133,17 +94,7 @@ fn mk_8_who_has_failed_elsewhere_gives_the_vote_back() {
 #[test]
 fn mk_8_who_fails_after_the_inquiry_gives_the_vote_back_then() {
     check(
-        "
-        4 acquire
-        1 acquire
-        4 > 2
-        1 > 2
-        2 > 4
-        2 > 4
-        1 > 3
-        4 > 3
-        3 > 4
-        ",
+        "4 acquire; 1 acquire; 4 > 2; 1 > 2; 2 > 4; 2 > 4; 1 > 3; 4 > 3; 3 > 4",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
@@ -162,19 +113,7 @@ fn mk_8_who_fails_after_the_inquiry_gives_the_vote_back_then() {
 #[test]
 fn mk_8_an_inquiry_may_come_before_the_vote_it_is_about() {
     check(
-        "
-        4 acquire
-        1 acquire
-        1 > 3
-        4 > 3
-        3 > 4
-        4 > 2
-        1 > 2
-        2 > 4 last
-        2 > 4
-        4 > 2
-        2 > 1
-        ",
+        "4 acquire; 1 acquire; 1 > 3; 4 > 3; 3 > 4; 4 > 2; 1 > 2; 2 > 4 last; 2 > 4; 4 > 2; 2 > 1",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
@@ -194,18 +133,7 @@ fn mk_8_an_inquiry_may_come_before_the_vote_it_is_about() {
 #[test]
 fn mk_8_who_is_inside_does_not_answer_an_inquiry() {
     check(
-        "
-        4 acquire
-        1 acquire
-        4 > 2
-        4 > 3
-        1 > 2
-        2 > 4
-        3 > 4
-        2 > 4
-        4 release
-        4 > 2
-        ",
+        "4 acquire; 1 acquire; 4 > 2; 4 > 3; 1 > 2; 2 > 4; 3 > 4; 2 > 4; 4 release; 4 > 2",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
@@ -224,16 +152,7 @@ fn mk_8_who_is_inside_does_not_answer_an_inquiry() {
 #[test]
 fn mk_8_who_has_left_does_not_answer_an_inquiry() {
     check(
-        "
-        4 acquire
-        1 acquire
-        4 > 2
-        1 > 2
-        2 > 4
-        4 cancel
-        4 acquire
-        2 > 4
-        ",
+        "4 acquire; 1 acquire; 4 > 2; 1 > 2; 2 > 4; 4 cancel; 4 acquire; 2 > 4",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
@@ -252,18 +171,7 @@ fn mk_8_who_has_left_does_not_answer_an_inquiry() {
 #[test]
 fn mk_8_a_failure_that_comes_after_the_vote_does_not_count() {
     check(
-        "
-        1 acquire
-        1 > 2
-        4 acquire
-        4 > 2
-        1 cancel
-        1 > 2
-        2 > 4 last
-        2 > 4
-        4 > 3
-        3 > 4
-        ",
+        "1 acquire; 1 > 2; 4 acquire; 4 > 2; 1 cancel; 1 > 2; 2 > 4 last; 2 > 4; 4 > 3; 3 > 4",
         expect![[r#"
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
             2 hears request from 1: MK-2 votes for (1, 1); vote → 1
@@ -283,15 +191,7 @@ fn mk_8_a_failure_that_comes_after_the_vote_does_not_count() {
 #[test]
 fn mk_8_a_node_gives_its_own_vote_back() {
     check(
-        "
-        4 acquire
-        3 acquire
-        1 acquire
-        1 > 2
-        4 > 2
-        3 > 4
-        2 > 4
-        ",
+        "4 acquire; 3 acquire; 1 acquire; 1 > 2; 4 > 2; 3 > 4; 2 > 4",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             3 acquire: MK-1 asks 1,3,4 with (1, 3); request → 1; request → 4; MK-2 votes for (1, 3)
@@ -308,20 +208,8 @@ fn mk_8_a_node_gives_its_own_vote_back() {
 fn mk_9_a_vote_that_is_given_back_goes_to_the_oldest_and_later_returns() {
     check(
         "
-        4 acquire
-        1 acquire
-        1 > 3
-        4 > 3
-        3 > 4
-        4 > 2
-        2 > 4
-        1 > 2
-        2 > 4
-        4 > 2
-        3 > 1
-        2 > 1
-        1 release
-        rest
+        4 acquire; 1 acquire; 1 > 3; 4 > 3; 3 > 4; 4 > 2; 2 > 4; 1 > 2; 2 > 4; 4 > 2; 3 > 1; 2 > 1
+        1 release; rest
         ",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
@@ -350,17 +238,7 @@ fn mk_9_a_vote_that_is_given_back_goes_to_the_oldest_and_later_returns() {
 fn mk_9_a_vote_that_nobody_older_wants_any_more_returns_at_once() {
     check(
         "
-        4 acquire
-        1 acquire
-        1 > 3
-        4 > 3
-        3 > 4
-        4 > 2
-        1 > 2
-        1 cancel
-        1 > 2
-        2 > 4
-        2 > 4
+        4 acquire; 1 acquire; 1 > 3; 4 > 3; 3 > 4; 4 > 2; 1 > 2; 1 cancel; 1 > 2; 2 > 4; 2 > 4
         4 > 2
         ",
         expect![[r#"
@@ -385,17 +263,7 @@ fn mk_9_a_vote_that_nobody_older_wants_any_more_returns_at_once() {
 fn mk_9_a_vote_may_be_given_back_twice() {
     check(
         "
-        4 acquire
-        1 acquire
-        1 > 3
-        4 > 3
-        3 > 4
-        4 > 2
-        2 > 4
-        1 > 2
-        2 > 4
-        4 cancel
-        4 > 2 last
+        4 acquire; 1 acquire; 1 > 3; 4 > 3; 3 > 4; 4 > 2; 2 > 4; 1 > 2; 2 > 4; 4 cancel; 4 > 2 last
         4 > 2
         ",
         expect![[r#"
@@ -419,18 +287,7 @@ fn mk_9_a_vote_may_be_given_back_twice() {
 #[test]
 fn mk_9_only_who_has_the_vote_gives_it_back() {
     check(
-        "
-        4 acquire
-        1 acquire
-        1 > 3
-        4 > 3
-        3 > 4
-        4 > 2
-        2 > 4
-        1 > 2
-        2 > 4
-        4 > 2 as 3
-        ",
+        "4 acquire; 1 acquire; 1 > 3; 4 > 3; 3 > 4; 4 > 2; 2 > 4; 1 > 2; 2 > 4; 4 > 2 as 3",
         expect![[r#"
             4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)

@@ -6,18 +6,7 @@ use expect_test::expect;
 #[test]
 fn ry_7_a_token_that_comes_for_nobody_stays() {
     check(
-        "
-        4 acquire
-        4 > 2
-        4 cancel
-        2 > 1
-        1 > 2
-        2 > 4
-        4 acquire
-        4 release
-        1 acquire
-        rest
-        ",
+        "4 acquire; 4 > 2; 4 cancel; 2 > 1; 1 > 2; 2 > 4; 4 acquire; 4 release; 1 acquire; rest",
         expect![[r#"
             4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
             2 hears request from 4: RY-2 queues 4; RY-4 asks 1 for the token; request → 1
@@ -39,13 +28,7 @@ fn ry_7_a_token_that_comes_for_nobody_stays() {
 #[test]
 fn ry_7_one_who_gives_up_and_asks_again_asks_nobody_twice() {
     check(
-        "
-        2 acquire
-        2 cancel
-        2 acquire
-        2 > 1
-        1 > 2
-        ",
+        "2 acquire; 2 cancel; 2 acquire; 2 > 1; 1 > 2",
         expect![[r#"
             2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
             2 cancel: RY-7 leaves the queue; cancelled
@@ -59,16 +42,7 @@ fn ry_7_one_who_gives_up_and_asks_again_asks_nobody_twice() {
 #[test]
 fn ry_7_those_behind_one_who_gives_up_are_served() {
     check(
-        "
-        1 acquire
-        2 acquire
-        4 acquire
-        4 > 2
-        2 > 1
-        2 cancel
-        1 release
-        rest
-        ",
+        "1 acquire; 2 acquire; 4 acquire; 4 > 2; 2 > 1; 2 cancel; 1 release; rest",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
@@ -86,17 +60,7 @@ fn ry_7_those_behind_one_who_gives_up_are_served() {
 #[test]
 fn ry_7_a_request_that_overtakes_a_token_for_nobody_sends_it_back() {
     check(
-        "
-        1 acquire
-        2 acquire
-        2 > 1
-        2 cancel
-        1 release
-        1 acquire
-        1 > 2 last
-        1 > 2
-        2 > 1
-        ",
+        "1 acquire; 2 acquire; 2 > 1; 2 cancel; 1 release; 1 acquire; 1 > 2 last; 1 > 2; 2 > 1",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
@@ -114,11 +78,7 @@ fn ry_7_a_request_that_overtakes_a_token_for_nobody_sends_it_back() {
 #[test]
 fn ry_7_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        2 cancel
-        1 acquire
-        1 cancel
-        ",
+        "2 cancel; 1 acquire; 1 cancel",
         expect![[r#"
             2 cancel: refused: no request is under way
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)

@@ -22,12 +22,7 @@ fn check_group(nodes: usize, script: &str, trace: Expect) {
 #[test]
 fn ry_1_the_holder_enters_for_nothing_as_often_as_it_likes() {
     check(
-        "
-        1 acquire
-        1 release
-        1 acquire
-        1 release
-        ",
+        "1 acquire; 1 release; 1 acquire; 1 release",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             1 release: LEAVES; RY-6 is done with the token
@@ -40,14 +35,7 @@ fn ry_1_the_holder_enters_for_nothing_as_often_as_it_likes() {
 #[test]
 fn ry_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        1 acquire
-        1 acquire
-        2 acquire
-        2 try
-        2 release
-        1 cancel
-        ",
+        "1 acquire; 1 acquire; 2 acquire; 2 try; 2 release; 1 cancel",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             1 acquire: refused: already inside
@@ -62,15 +50,7 @@ fn ry_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn ry_2_requests_of_many_go_up_the_same_branch_as_one() {
     check(
-        "
-        1 acquire
-        4 acquire
-        4 > 2
-        5 acquire
-        5 > 2
-        2 acquire
-        2 > 1
-        ",
+        "1 acquire; 4 acquire; 4 > 2; 5 acquire; 5 > 2; 2 acquire; 2 > 1",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
@@ -87,14 +67,7 @@ fn ry_2_requests_of_many_go_up_the_same_branch_as_one() {
 #[test]
 fn ry_2_only_neighbours_are_heard_and_each_once() {
     check(
-        "
-        4 acquire
-        4 > 2 as 3
-        5 acquire
-        5 > 2
-        5 cancel
-        5 acquire
-        ",
+        "4 acquire; 4 > 2 as 3; 5 acquire; 5 > 2; 5 cancel; 5 acquire",
         expect![[r#"
             4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
             2 hears request from 3: RY-2 ignores a request of 3
@@ -110,12 +83,7 @@ fn ry_2_only_neighbours_are_heard_and_each_once() {
 #[test]
 fn ry_2_a_neighbour_that_is_queued_is_not_queued_again() {
     check(
-        "
-        5 acquire
-        5 > 2
-        4 acquire
-        4 > 2 as 5
-        ",
+        "5 acquire; 5 > 2; 4 acquire; 4 > 2 as 5",
         expect![[r#"
             5 acquire: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
             2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
@@ -129,15 +97,7 @@ fn ry_2_a_neighbour_that_is_queued_is_not_queued_again() {
 #[test]
 fn ry_3_the_token_goes_the_way_that_the_request_came() {
     check(
-        "
-        5 acquire
-        5 > 2
-        2 > 1
-        1 > 2
-        2 > 5
-        5 release
-        5 acquire
-        ",
+        "5 acquire; 5 > 2; 2 > 1; 1 > 2; 2 > 5; 5 release; 5 acquire",
         expect![[r#"
             5 acquire: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
             2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
@@ -154,16 +114,7 @@ fn ry_3_the_token_goes_the_way_that_the_request_came() {
 fn ry_4_one_who_sends_the_token_away_asks_for_it_back_for_the_next() {
     check(
         "
-        1 acquire
-        2 acquire
-        2 > 1
-        3 acquire
-        3 > 1
-        1 release
-        1 > 2
-        1 > 2
-        2 release
-        2 > 1
+        1 acquire; 2 acquire; 2 > 1; 3 acquire; 3 > 1; 1 release; 1 > 2; 1 > 2; 2 release; 2 > 1
         1 > 3
         ",
         expect![[r#"
@@ -187,17 +138,8 @@ fn ry_4_one_who_sends_the_token_away_asks_for_it_back_for_the_next() {
 fn ry_4_a_request_may_overtake_the_token() {
     check(
         "
-        1 acquire
-        2 acquire
-        2 > 1
-        3 acquire
-        3 > 1
-        1 release
-        1 > 2 last
-        1 > 2
-        2 release
-        2 > 1
-        1 > 3
+        1 acquire; 2 acquire; 2 > 1; 3 acquire; 3 > 1; 1 release; 1 > 2 last; 1 > 2; 2 release
+        2 > 1; 1 > 3
         ",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
@@ -218,11 +160,7 @@ fn ry_4_a_request_may_overtake_the_token() {
 #[test]
 fn ry_5_only_the_neighbour_that_was_asked_can_send_the_token() {
     check(
-        "
-        2 acquire
-        2 > 1
-        1 > 2 as 4
-        ",
+        "2 acquire; 2 > 1; 1 > 2 as 4",
         expect![[r#"
             2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
             1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
@@ -235,20 +173,8 @@ fn ry_5_only_the_neighbour_that_was_asked_can_send_the_token() {
 fn ry_6_one_who_leaves_serves_the_queue_in_order() {
     check(
         "
-        2 acquire
-        rest
-        5 acquire
-        rest
-        4 acquire
-        rest
-        1 acquire
-        rest
-        2 release
-        rest
-        5 release
-        rest
-        4 release
-        rest
+        2 acquire; rest; 5 acquire; rest; 4 acquire; rest; 1 acquire; rest; 2 release; rest
+        5 release; rest; 4 release; rest
         ",
         expect![[r#"
             2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
@@ -278,12 +204,7 @@ fn ry_6_one_who_leaves_serves_the_queue_in_order() {
 fn ry_6_a_group_of_one_sends_nothing() {
     check_group(
         1,
-        "
-        1 acquire
-        1 release
-        1 try
-        1 release
-        ",
+        "1 acquire; 1 release; 1 try; 1 release",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             1 release: LEAVES; RY-6 is done with the token

@@ -6,10 +6,7 @@ use expect_test::expect;
 #[test]
 fn ry_8_a_try_gets_a_token_that_lies_unused() {
     check(
-        "
-        5 try
-        rest
-        ",
+        "5 try; rest",
         expect![[r#"
             5 try: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
             2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
@@ -23,12 +20,7 @@ fn ry_8_a_try_gets_a_token_that_lies_unused() {
 #[test]
 fn ry_8_a_try_is_denied_at_once_where_somebody_is_queued() {
     check(
-        "
-        1 acquire
-        4 acquire
-        4 > 2
-        2 try
-        ",
+        "1 acquire; 4 acquire; 4 > 2; 2 try",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
@@ -43,15 +35,7 @@ fn ry_8_a_try_is_denied_at_once_where_somebody_is_queued() {
 #[test]
 fn ry_8_a_try_is_denied_at_once_behind_a_request_that_was_given_up() {
     check(
-        "
-        1 acquire
-        2 acquire
-        2 cancel
-        2 try
-        4 try
-        4 > 2
-        2 > 4
-        ",
+        "1 acquire; 2 acquire; 2 cancel; 2 try; 4 try; 4 > 2; 2 > 4",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
@@ -67,14 +51,7 @@ fn ry_8_a_try_is_denied_at_once_behind_a_request_that_was_given_up() {
 #[test]
 fn ry_8_one_inside_denies_a_try_and_the_denial_goes_the_way_back() {
     check(
-        "
-        1 acquire
-        5 try
-        5 > 2
-        2 > 1
-        1 > 2
-        2 > 5
-        ",
+        "1 acquire; 5 try; 5 > 2; 2 > 1; 1 > 2; 2 > 5",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             5 try: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
@@ -89,14 +66,7 @@ fn ry_8_one_inside_denies_a_try_and_the_denial_goes_the_way_back() {
 #[test]
 fn ry_8_one_on_the_way_with_others_queued_denies_a_try() {
     check(
-        "
-        1 acquire
-        4 acquire
-        4 > 2
-        5 try
-        5 > 2
-        2 > 5
-        ",
+        "1 acquire; 4 acquire; 4 > 2; 5 try; 5 > 2; 2 > 5",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
@@ -112,17 +82,7 @@ fn ry_8_one_on_the_way_with_others_queued_denies_a_try() {
 fn ry_8_those_behind_a_denied_try_go_on_asking() {
     check(
         "
-        1 acquire
-        5 try
-        5 > 2
-        4 acquire
-        4 > 2
-        2 > 1
-        1 > 2
-        2 > 5
-        2 > 1
-        1 release
-        1 > 2
+        1 acquire; 5 try; 5 > 2; 4 acquire; 4 > 2; 2 > 1; 1 > 2; 2 > 5; 2 > 1; 1 release; 1 > 2
         2 > 4
         ",
         expect![[r#"
@@ -145,18 +105,7 @@ fn ry_8_those_behind_a_denied_try_go_on_asking() {
 #[test]
 fn ry_8_those_behind_a_try_that_gets_in_ask_for_the_token_back() {
     check(
-        "
-        5 try
-        5 > 2
-        4 acquire
-        4 > 2
-        2 > 1
-        1 > 2
-        2 > 5
-        2 > 5
-        5 release
-        rest
-        ",
+        "5 try; 5 > 2; 4 acquire; 4 > 2; 2 > 1; 1 > 2; 2 > 5; 2 > 5; 5 release; rest",
         expect![[r#"
             5 try: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
             2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
@@ -176,17 +125,7 @@ fn ry_8_those_behind_a_try_that_gets_in_ask_for_the_token_back() {
 #[test]
 fn ry_8_the_denial_of_a_try_given_up_lets_the_next_request_ask_again() {
     check(
-        "
-        1 acquire
-        2 try
-        2 cancel
-        2 acquire
-        2 > 1
-        1 > 2
-        2 > 1
-        1 release
-        1 > 2
-        ",
+        "1 acquire; 2 try; 2 cancel; 2 acquire; 2 > 1; 1 > 2; 2 > 1; 1 release; 1 > 2",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             2 try: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
@@ -204,14 +143,7 @@ fn ry_8_the_denial_of_a_try_given_up_lets_the_next_request_ask_again() {
 #[test]
 fn ry_8_the_denial_of_a_try_given_up_denies_the_next_try() {
     check(
-        "
-        1 acquire
-        2 try
-        2 cancel
-        2 try
-        2 > 1
-        1 > 2
-        ",
+        "1 acquire; 2 try; 2 cancel; 2 try; 2 > 1; 1 > 2",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             2 try: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
@@ -226,16 +158,7 @@ fn ry_8_the_denial_of_a_try_given_up_denies_the_next_try() {
 #[test]
 fn ry_8_a_try_that_overtakes_the_token_is_denied_by_one_who_waits() {
     check(
-        "
-        1 acquire
-        2 acquire
-        2 > 1
-        1 release
-        1 try
-        1 > 2 last
-        1 > 2
-        2 > 1
-        ",
+        "1 acquire; 2 acquire; 2 > 1; 1 release; 1 try; 1 > 2 last; 1 > 2; 2 > 1",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
@@ -253,14 +176,7 @@ fn ry_8_a_try_that_overtakes_the_token_is_denied_by_one_who_waits() {
 #[test]
 fn ry_8_a_denial_that_answers_no_try_is_ignored() {
     check(
-        "
-        1 acquire
-        5 try
-        5 > 2
-        2 > 1
-        2 acquire
-        1 > 2 as 5
-        ",
+        "1 acquire; 5 try; 5 > 2; 2 > 1; 2 acquire; 1 > 2 as 5",
         expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             5 try: RY-1 queues 5; RY-4 asks 2 for the token; request → 2

@@ -8,18 +8,8 @@ use expect_test::expect;
 fn rw_3_late_replies_to_a_request_that_was_given_up_do_not_admit_the_next_one() {
     check(
         "
-        1 share
-        1 > 2
-        1 > 3
-        1 cancel
-        2 acquire
-        2 > 1 last
-        2 > 3
-        1 > 2
-        3 > 2
-        1 acquire
-        2 > 1
-        3 > 1
+        1 share; 1 > 2; 1 > 3; 1 cancel; 2 acquire; 2 > 1 last; 2 > 3; 1 > 2; 3 > 2; 1 acquire
+        2 > 1; 3 > 1
         ",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
@@ -41,16 +31,7 @@ fn rw_3_late_replies_to_a_request_that_was_given_up_do_not_admit_the_next_one() 
 #[test]
 fn rw_5_asked_to_give_up_a_writer_lets_the_readers_behind_it_pass() {
     check(
-        "
-        1 share
-        rest
-        2 acquire
-        rest
-        3 share
-        rest
-        2 cancel
-        rest
-        ",
+        "1 share; rest; 2 acquire; rest; 3 share; rest; 2 cancel; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 hears read from 1: RW-2 lets (1, 1) pass; reply → 1
@@ -74,12 +55,7 @@ fn rw_5_asked_to_give_up_a_writer_lets_the_readers_behind_it_pass() {
 #[test]
 fn rw_5_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        1 cancel
-        1 share
-        rest
-        1 cancel
-        ",
+        "1 cancel; 1 share; rest; 1 cancel",
         expect![[r#"
             1 cancel: refused: no request is under way
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
@@ -95,12 +71,7 @@ fn rw_5_a_node_that_does_not_wait_cannot_give_up() {
 #[test]
 fn rw_6_a_try_is_denied_by_a_reader_who_is_inside() {
     check(
-        "
-        1 share
-        rest
-        2 try
-        rest
-        ",
+        "1 share; rest; 2 try; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 hears read from 1: RW-2 lets (1, 1) pass; reply → 1
@@ -119,15 +90,7 @@ fn rw_6_a_try_is_denied_by_a_reader_who_is_inside() {
 #[test]
 fn rw_6_a_denied_try_lets_those_behind_it_pass() {
     check(
-        "
-        1 share
-        2 try
-        3 share
-        3 > 2
-        2 > 1
-        1 > 2 last
-        rest
-        ",
+        "1 share; 2 try; 3 share; 3 > 2; 2 > 1; 1 > 2 last; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 try: RW-1 asks everyone with (1, 2) to write; write → all
@@ -151,16 +114,7 @@ fn rw_6_a_denied_try_lets_those_behind_it_pass() {
 #[test]
 fn rw_6_a_late_denial_ends_nothing_else() {
     check(
-        "
-        1 acquire
-        2 acquire
-        3 try
-        3 > 1
-        3 > 2
-        1 > 3 last
-        3 share
-        2 > 3 last
-        ",
+        "1 acquire; 2 acquire; 3 try; 3 > 1; 3 > 2; 1 > 3 last; 3 share; 2 > 3 last",
         expect![[r#"
             1 acquire: RW-1 asks everyone with (1, 1) to write; write → all
             2 acquire: RW-1 asks everyone with (1, 2) to write; write → all
@@ -178,11 +132,7 @@ fn rw_6_a_late_denial_ends_nothing_else() {
 fn rw_6_of_two_tries_one_enters() {
     check_group(
         2,
-        "
-        1 try
-        2 try
-        rest
-        ",
+        "1 try; 2 try; rest",
         expect![[r#"
             1 try: RW-1 asks everyone with (1, 1) to write; write → all
             2 try: RW-1 asks everyone with (1, 2) to write; write → all

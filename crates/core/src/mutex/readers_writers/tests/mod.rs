@@ -18,11 +18,7 @@ fn check_group(nodes: usize, script: &str, trace: Expect) {
 #[test]
 fn rw_1_asked_to_enter_a_node_says_whether_it_reads_or_writes() {
     check(
-        "
-        1 share
-        2 acquire
-        3 try
-        ",
+        "1 share; 2 acquire; 3 try",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 acquire: RW-1 asks everyone with (1, 2) to write; write → all
@@ -34,15 +30,7 @@ fn rw_1_asked_to_enter_a_node_says_whether_it_reads_or_writes() {
 #[test]
 fn rw_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        1 share
-        1 acquire
-        1 share
-        rest
-        1 acquire
-        1 share
-        1 try
-        ",
+        "1 share; 1 acquire; 1 share; rest; 1 acquire; 1 share; 1 try",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             1 acquire: refused: a request is already under way
@@ -61,12 +49,7 @@ fn rw_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn rw_2_a_reader_who_is_inside_lets_a_reader_pass() {
     check(
-        "
-        1 share
-        rest
-        2 share
-        rest
-        ",
+        "1 share; rest; 2 share; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 hears read from 1: RW-2 lets (1, 1) pass; reply → 1
@@ -85,14 +68,7 @@ fn rw_2_a_reader_who_is_inside_lets_a_reader_pass() {
 #[test]
 fn rw_2_a_reader_who_waits_lets_a_younger_reader_pass() {
     check(
-        "
-        1 share
-        1 > 2
-        2 share
-        2 > 1
-        1 > 3
-        rest
-        ",
+        "1 share; 1 > 2; 2 share; 2 > 1; 1 > 3; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 hears read from 1: RW-2 lets (1, 1) pass; reply → 1
@@ -111,14 +87,7 @@ fn rw_2_a_reader_who_waits_lets_a_younger_reader_pass() {
 #[test]
 fn rw_2_a_reader_who_is_inside_defers_a_writer() {
     check(
-        "
-        1 share
-        rest
-        2 acquire
-        rest
-        1 release
-        rest
-        ",
+        "1 share; rest; 2 acquire; rest; 1 release; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 hears read from 1: RW-2 lets (1, 1) pass; reply → 1
@@ -138,13 +107,7 @@ fn rw_2_a_reader_who_is_inside_defers_a_writer() {
 #[test]
 fn rw_2_a_writer_who_is_inside_defers_everyone() {
     check(
-        "
-        1 acquire
-        rest
-        2 share
-        3 acquire
-        rest
-        ",
+        "1 acquire; rest; 2 share; 3 acquire; rest",
         expect![[r#"
             1 acquire: RW-1 asks everyone with (1, 1) to write; write → all
             2 hears write from 1: RW-2 lets (1, 1) pass; reply → 1
@@ -165,17 +128,7 @@ fn rw_2_a_writer_who_is_inside_defers_everyone() {
 #[test]
 fn rw_2_a_writer_waits_for_every_reader_who_is_inside() {
     check(
-        "
-        1 share
-        2 share
-        rest
-        3 acquire
-        rest
-        1 release
-        rest
-        2 release
-        rest
-        ",
+        "1 share; 2 share; rest; 3 acquire; rest; 1 release; rest; 2 release; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 share: RW-1 asks everyone with (1, 2) to read; read → all
@@ -202,18 +155,7 @@ fn rw_2_a_writer_waits_for_every_reader_who_is_inside() {
 #[test]
 fn rw_2_readers_do_not_starve_a_writer() {
     check(
-        "
-        1 share
-        rest
-        2 acquire
-        rest
-        3 share
-        rest
-        1 release
-        rest
-        2 release
-        rest
-        ",
+        "1 share; rest; 2 acquire; rest; 3 share; rest; 1 release; rest; 2 release; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 hears read from 1: RW-2 lets (1, 1) pass; reply → 1
@@ -240,13 +182,7 @@ fn rw_2_readers_do_not_starve_a_writer() {
 fn rw_2_of_a_reader_and_a_writer_with_equal_clocks_the_lower_node_goes_first() {
     check_group(
         2,
-        "
-        1 share
-        2 acquire
-        rest
-        1 release
-        rest
-        ",
+        "1 share; 2 acquire; rest; 1 release; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 acquire: RW-1 asks everyone with (1, 2) to write; write → all
@@ -262,10 +198,7 @@ fn rw_2_of_a_reader_and_a_writer_with_equal_clocks_the_lower_node_goes_first() {
 #[test]
 fn rw_2_a_request_in_the_name_of_another_is_ignored() {
     check(
-        "
-        1 share
-        1 > 2 as 3
-        ",
+        "1 share; 1 > 2 as 3",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 hears read from 3: RW-2 ignores a request of 1 that 3 brought
@@ -276,16 +209,7 @@ fn rw_2_a_request_in_the_name_of_another_is_ignored() {
 #[test]
 fn rw_3_all_replies_are_in_and_the_node_enters() {
     check(
-        "
-        1 share
-        1 > 2
-        1 > 3
-        2 > 1 as 9
-        3 > 1
-        1 cancel
-        1 share
-        rest
-        ",
+        "1 share; 1 > 2; 1 > 3; 2 > 1 as 9; 3 > 1; 1 cancel; 1 share; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 hears read from 1: RW-2 lets (1, 1) pass; reply → 1
@@ -306,18 +230,7 @@ fn rw_3_all_replies_are_in_and_the_node_enters() {
 #[test]
 fn rw_3_the_fence_of_a_writer_is_larger_than_those_of_all_readers_before_it() {
     check(
-        "
-        1 share
-        2 share
-        rest
-        1 release
-        2 release
-        1 share
-        rest
-        1 release
-        3 acquire
-        rest
-        ",
+        "1 share; 2 share; rest; 1 release; 2 release; 1 share; rest; 1 release; 3 acquire; rest",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
             2 share: RW-1 asks everyone with (1, 2) to read; read → all
@@ -349,15 +262,7 @@ fn rw_3_the_fence_of_a_writer_is_larger_than_those_of_all_readers_before_it() {
 #[test]
 fn rw_4_asked_to_leave_a_writer_lets_all_readers_in_together() {
     check(
-        "
-        1 acquire
-        rest
-        2 share
-        3 share
-        rest
-        1 release
-        rest
-        ",
+        "1 acquire; rest; 2 share; 3 share; rest; 1 release; rest",
         expect![[r#"
             1 acquire: RW-1 asks everyone with (1, 1) to write; write → all
             2 hears write from 1: RW-2 lets (1, 1) pass; reply → 1
@@ -382,11 +287,7 @@ fn rw_4_asked_to_leave_a_writer_lets_all_readers_in_together() {
 #[test]
 fn rw_4_a_node_that_is_outside_cannot_leave() {
     check(
-        "
-        1 release
-        1 share
-        1 release
-        ",
+        "1 release; 1 share; 1 release",
         expect![[r#"
             1 release: refused: not inside
             1 share: RW-1 asks everyone with (1, 1) to read; read → all
@@ -399,13 +300,7 @@ fn rw_4_a_node_that_is_outside_cannot_leave() {
 fn a_group_of_one_asks_nobody() {
     check_group(
         1,
-        "
-        1 share
-        1 try
-        1 release
-        1 acquire
-        1 release
-        ",
+        "1 share; 1 try; 1 release; 1 acquire; 1 release",
         expect![[r#"
             1 share: RW-1 asks everyone with (1, 1) to read; RW-3 has every reply to (1, 1); ENTERS (fence 0.1)
             1 try: refused: already inside

@@ -8,16 +8,7 @@ use expect_test::expect;
 fn ra_2_who_is_inside_defers_even_an_older_request() {
     check_group(
         2,
-        "
-        1 acquire
-        1 cancel
-        2 acquire
-        2 > 1
-        1 > 2 last
-        1 > 2
-        2 release
-        rest
-        ",
+        "1 acquire; 1 cancel; 2 acquire; 2 > 1; 1 > 2 last; 1 > 2; 2 release; rest",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             1 cancel: cancelled
@@ -36,23 +27,8 @@ fn ra_2_who_is_inside_defers_even_an_older_request() {
 fn ra_3_late_replies_to_a_cancelled_request_do_not_admit_the_next_one() {
     check(
         "
-        1 acquire
-        1 > 2
-        1 > 3
-        1 cancel
-        2 acquire
-        2 > 1 last
-        2 > 3
-        1 > 2
-        3 > 2
-        1 acquire
-        2 > 1
-        3 > 1
-        1 > 2
-        1 > 3
-        3 > 1
-        2 release
-        2 > 1
+        1 acquire; 1 > 2; 1 > 3; 1 cancel; 2 acquire; 2 > 1 last; 2 > 3; 1 > 2; 3 > 2; 1 acquire
+        2 > 1; 3 > 1; 1 > 2; 1 > 3; 3 > 1; 2 release; 2 > 1
         ",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
@@ -80,15 +56,7 @@ fn ra_3_late_replies_to_a_cancelled_request_do_not_admit_the_next_one() {
 fn ra_3_a_reply_may_overtake_the_reply_to_a_cancelled_request() {
     check_group(
         2,
-        "
-        1 acquire
-        1 cancel
-        1 acquire
-        1 > 2
-        1 > 2
-        2 > 1 last
-        2 > 1
-        ",
+        "1 acquire; 1 cancel; 1 acquire; 1 > 2; 1 > 2; 2 > 1 last; 2 > 1",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             1 cancel: cancelled
@@ -106,15 +74,7 @@ fn ra_3_a_reply_may_overtake_the_reply_to_a_cancelled_request() {
 fn ra_3_a_request_may_overtake_a_cancelled_request() {
     check_group(
         2,
-        "
-        1 acquire
-        1 cancel
-        1 acquire
-        1 > 2 last
-        2 > 1
-        1 > 2
-        2 > 1
-        ",
+        "1 acquire; 1 cancel; 1 acquire; 1 > 2 last; 2 > 1; 1 > 2; 2 > 1",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             1 cancel: cancelled
@@ -130,15 +90,7 @@ fn ra_3_a_request_may_overtake_a_cancelled_request() {
 #[test]
 fn ra_5_asked_to_give_up_a_node_replies_to_everyone_deferred() {
     check(
-        "
-        1 acquire
-        2 acquire
-        2 > 1
-        2 > 3
-        3 > 2
-        1 cancel
-        1 > 2 last
-        ",
+        "1 acquire; 2 acquire; 2 > 1; 2 > 3; 3 > 2; 1 cancel; 1 > 2 last",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 acquire: RA-1 asks everyone with (1, 2); request → all
@@ -156,16 +108,7 @@ fn ra_5_asked_to_give_up_a_node_replies_to_everyone_deferred() {
 fn ra_5_who_gives_up_and_asks_again_may_be_deferred_twice() {
     check_group(
         2,
-        "
-        2 acquire
-        rest
-        1 acquire
-        1 cancel
-        1 acquire
-        rest
-        2 release
-        rest
-        ",
+        "2 acquire; rest; 1 acquire; 1 cancel; 1 acquire; rest; 2 release; rest",
         expect![[r#"
             2 acquire: RA-1 asks everyone with (1, 2); request → all
             1 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
@@ -185,12 +128,7 @@ fn ra_5_who_gives_up_and_asks_again_may_be_deferred_twice() {
 #[test]
 fn ra_5_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        1 cancel
-        1 acquire
-        rest
-        1 cancel
-        ",
+        "1 cancel; 1 acquire; rest; 1 cancel",
         expect![[r#"
             1 cancel: refused: no request is under way
             1 acquire: RA-1 asks everyone with (1, 1); request → all
@@ -206,16 +144,7 @@ fn ra_5_a_node_that_does_not_wait_cannot_give_up() {
 #[test]
 fn ra_6_a_try_is_denied_by_one_who_is_inside() {
     check(
-        "
-        1 acquire
-        rest
-        2 try
-        2 > 3
-        2 > 1
-        1 > 2
-        3 > 2
-        1 release
-        ",
+        "1 acquire; rest; 2 try; 2 > 3; 2 > 1; 1 > 2; 3 > 2; 1 release",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
@@ -235,13 +164,7 @@ fn ra_6_a_try_is_denied_by_one_who_is_inside() {
 #[test]
 fn ra_6_a_try_is_denied_by_one_who_asked_earlier_and_let_pass_by_one_who_asked_later() {
     check(
-        "
-        1 acquire
-        2 try
-        3 acquire
-        2 > 3
-        2 > 1
-        ",
+        "1 acquire; 2 try; 3 acquire; 2 > 3; 2 > 1",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 try: RA-1 asks everyone with (1, 2); request → all
@@ -255,14 +178,7 @@ fn ra_6_a_try_is_denied_by_one_who_asked_earlier_and_let_pass_by_one_who_asked_l
 #[test]
 fn ra_6_a_denied_try_replies_to_everyone_deferred() {
     check(
-        "
-        1 acquire
-        2 try
-        3 acquire
-        3 > 2
-        2 > 1
-        1 > 2 last
-        ",
+        "1 acquire; 2 try; 3 acquire; 3 > 2; 2 > 1; 1 > 2 last",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 try: RA-1 asks everyone with (1, 2); request → all
@@ -278,16 +194,7 @@ fn ra_6_a_denied_try_replies_to_everyone_deferred() {
 #[test]
 fn ra_6_a_late_denial_ends_nothing_else() {
     check(
-        "
-        1 acquire
-        2 acquire
-        3 try
-        3 > 1
-        3 > 2
-        1 > 3 last
-        3 acquire
-        2 > 3 last
-        ",
+        "1 acquire; 2 acquire; 3 try; 3 > 1; 3 > 2; 1 > 3 last; 3 acquire; 2 > 3 last",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 acquire: RA-1 asks everyone with (1, 2); request → all
@@ -306,16 +213,7 @@ fn ra_6_a_late_denial_ends_nothing_else() {
 fn ra_6_who_heard_of_a_request_through_a_denial_stamps_its_own_as_younger() {
     check(
         "
-        1 acquire
-        rest
-        3 acquire
-        3 cancel
-        3 acquire
-        3 > 1 last
-        2 try
-        2 > 1
-        1 > 2
-        2 acquire
+        1 acquire; rest; 3 acquire; 3 cancel; 3 acquire; 3 > 1 last; 2 try; 2 > 1; 1 > 2; 2 acquire
         ",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
@@ -339,11 +237,7 @@ fn ra_6_who_heard_of_a_request_through_a_denial_stamps_its_own_as_younger() {
 fn ra_6_of_two_tries_one_enters() {
     check_group(
         2,
-        "
-        1 try
-        2 try
-        rest
-        ",
+        "1 try; 2 try; rest",
         expect![[r#"
             1 try: RA-1 asks everyone with (1, 1); request → all
             2 try: RA-1 asks everyone with (1, 2); request → all

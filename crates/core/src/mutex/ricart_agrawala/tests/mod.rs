@@ -27,14 +27,7 @@ fn ra_1_asked_to_enter_a_node_stamps_a_request_and_sends_it_to_everyone() {
 #[test]
 fn ra_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        1 acquire
-        1 acquire
-        1 try
-        rest
-        1 acquire
-        1 try
-        ",
+        "1 acquire; 1 acquire; 1 try; rest; 1 acquire; 1 try",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             1 acquire: refused: a request is already under way
@@ -52,13 +45,7 @@ fn ra_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn ra_1_who_heard_a_request_stamps_its_own_as_younger() {
     check(
-        "
-        3 acquire
-        3 cancel
-        3 acquire
-        3 > 2 last
-        2 acquire
-        ",
+        "3 acquire; 3 cancel; 3 acquire; 3 > 2 last; 2 acquire",
         expect![[r#"
             3 acquire: RA-1 asks everyone with (1, 3); request → all
             3 cancel: cancelled
@@ -74,17 +61,7 @@ fn ra_1_who_heard_a_request_stamps_its_own_as_younger() {
 #[test]
 fn ra_1_who_heard_of_a_request_through_a_reply_stamps_its_own_as_younger() {
     check(
-        "
-        3 acquire
-        3 cancel
-        3 acquire
-        3 > 2 last
-        1 acquire
-        1 > 2
-        2 > 1
-        1 cancel
-        1 acquire
-        ",
+        "3 acquire; 3 cancel; 3 acquire; 3 > 2 last; 1 acquire; 1 > 2; 2 > 1; 1 cancel; 1 acquire",
         expect![[r#"
             3 acquire: RA-1 asks everyone with (1, 3); request → all
             3 cancel: cancelled
@@ -102,10 +79,7 @@ fn ra_1_who_heard_of_a_request_through_a_reply_stamps_its_own_as_younger() {
 #[test]
 fn ra_2_a_request_arrives_where_nobody_asked_and_is_let_pass() {
     check(
-        "
-        1 acquire
-        1 > 2
-        ",
+        "1 acquire; 1 > 2",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
@@ -116,12 +90,7 @@ fn ra_2_a_request_arrives_where_nobody_asked_and_is_let_pass() {
 #[test]
 fn ra_2_a_request_arrives_where_one_is_inside_and_is_deferred() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        2 > 1
-        ",
+        "1 acquire; rest; 2 acquire; 2 > 1",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
@@ -138,17 +107,7 @@ fn ra_2_a_request_arrives_where_one_is_inside_and_is_deferred() {
 #[test]
 fn ra_2_of_two_requests_the_older_goes_first() {
     check(
-        "
-        3 acquire
-        3 > 2
-        2 acquire
-        2 > 3
-        3 > 1
-        2 > 1
-        rest
-        3 release
-        rest
-        ",
+        "3 acquire; 3 > 2; 2 acquire; 2 > 3; 3 > 1; 2 > 1; rest; 3 release; rest",
         expect![[r#"
             3 acquire: RA-1 asks everyone with (1, 3); request → all
             2 hears request from 3: RA-2 lets (1, 3) pass; reply → 3
@@ -168,12 +127,7 @@ fn ra_2_of_two_requests_the_older_goes_first() {
 #[test]
 fn ra_2_of_two_requests_with_equal_clocks_the_lower_node_goes_first() {
     check(
-        "
-        1 acquire
-        2 acquire
-        1 > 2
-        2 > 1
-        ",
+        "1 acquire; 2 acquire; 1 > 2; 2 > 1",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 acquire: RA-1 asks everyone with (1, 2); request → all
@@ -186,10 +140,7 @@ fn ra_2_of_two_requests_with_equal_clocks_the_lower_node_goes_first() {
 #[test]
 fn ra_2_a_request_in_the_name_of_another_is_ignored() {
     check(
-        "
-        1 acquire
-        1 > 2 as 3
-        ",
+        "1 acquire; 1 > 2 as 3",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 hears request from 3: RA-2 ignores a request of 1 that 3 brought
@@ -200,13 +151,7 @@ fn ra_2_a_request_in_the_name_of_another_is_ignored() {
 #[test]
 fn ra_3_all_replies_are_in_and_the_node_enters() {
     check(
-        "
-        1 acquire
-        1 > 2
-        1 > 3
-        3 > 1
-        2 > 1
-        ",
+        "1 acquire; 1 > 2; 1 > 3; 3 > 1; 2 > 1",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
@@ -220,13 +165,7 @@ fn ra_3_all_replies_are_in_and_the_node_enters() {
 #[test]
 fn ra_3_the_reply_of_a_stranger_does_not_count() {
     check(
-        "
-        1 acquire
-        1 > 2
-        1 > 3
-        2 > 1 as 9
-        3 > 1
-        ",
+        "1 acquire; 1 > 2; 1 > 3; 2 > 1 as 9; 3 > 1",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
@@ -240,18 +179,7 @@ fn ra_3_the_reply_of_a_stranger_does_not_count() {
 #[test]
 fn ra_4_asked_to_leave_a_node_replies_to_everyone_deferred() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        3 acquire
-        2 > 1
-        3 > 1
-        1 release
-        rest
-        2 release
-        rest
-        ",
+        "1 acquire; rest; 2 acquire; 3 acquire; 2 > 1; 3 > 1; 1 release; rest; 2 release; rest",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
@@ -277,11 +205,7 @@ fn ra_4_asked_to_leave_a_node_replies_to_everyone_deferred() {
 #[test]
 fn ra_4_a_node_that_is_outside_cannot_leave() {
     check(
-        "
-        1 release
-        1 acquire
-        1 release
-        ",
+        "1 release; 1 acquire; 1 release",
         expect![[r#"
             1 release: refused: not inside
             1 acquire: RA-1 asks everyone with (1, 1); request → all
@@ -294,14 +218,7 @@ fn ra_4_a_node_that_is_outside_cannot_leave() {
 fn a_group_of_one_asks_nobody() {
     check_group(
         1,
-        "
-        1 acquire
-        1 try
-        1 release
-        1 try
-        1 cancel
-        1 release
-        ",
+        "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release",
         expect![[r#"
             1 acquire: RA-1 asks everyone with (1, 1); RA-3 has every reply to (1, 1); ENTERS (fence 0.1)
             1 try: refused: already inside

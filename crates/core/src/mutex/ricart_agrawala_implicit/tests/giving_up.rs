@@ -9,20 +9,8 @@ fn ri_3_late_answers_to_a_request_that_was_given_up_do_not_count_for_the_next_on
     check_group(
         2,
         "
-        2 acquire
-        rest
-        2 fires
-        1 acquire
-        1 > 2
-        1 cancel
-        1 acquire
-        1 > 2
-        2 release
-        2 > 1
-        2 > 1 overtakes 1
-        2 > 1
-        1 fires
-        2 > 1
+        2 acquire; rest; 2 fires; 1 acquire; 1 > 2; 1 cancel; 1 acquire; 1 > 2; 2 release; 2 > 1
+        2 > 1 overtakes 1; 2 > 1; 1 fires; 2 > 1
         ",
         expect![[r#"
             2 acquire: RI-1 asks everyone with (1, 2); request → all
@@ -46,14 +34,7 @@ fn ri_3_late_answers_to_a_request_that_was_given_up_do_not_count_for_the_next_on
 #[test]
 fn ri_6_asked_to_give_up_a_node_replies_to_everyone_deferred() {
     check(
-        "
-        1 acquire
-        2 acquire
-        rest
-        1 cancel
-        rest
-        2 fires
-        ",
+        "1 acquire; 2 acquire; rest; 1 cancel; rest; 2 fires",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 acquire: RI-1 asks everyone with (1, 2); request → all
@@ -72,13 +53,7 @@ fn ri_6_asked_to_give_up_a_node_replies_to_everyone_deferred() {
 #[test]
 fn ri_6_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        1 cancel
-        1 acquire
-        rest
-        1 fires
-        1 cancel
-        ",
+        "1 cancel; 1 acquire; rest; 1 fires; 1 cancel",
         expect![[r#"
             1 cancel: refused: no request is under way
             1 acquire: RI-1 asks everyone with (1, 1); request → all
@@ -93,14 +68,7 @@ fn ri_6_a_node_that_does_not_wait_cannot_give_up() {
 #[test]
 fn ri_7_a_try_is_denied_by_one_who_is_inside() {
     check(
-        "
-        1 acquire
-        rest
-        1 fires
-        2 try
-        rest
-        1 release
-        ",
+        "1 acquire; rest; 1 fires; 2 try; rest; 1 release",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
@@ -118,11 +86,7 @@ fn ri_7_a_try_is_denied_by_one_who_is_inside() {
 #[test]
 fn ri_7_a_try_enters_when_the_wait_is_over() {
     check(
-        "
-        1 try
-        rest
-        1 fires
-        ",
+        "1 try; rest; 1 fires",
         expect![[r#"
             1 try: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
@@ -135,14 +99,7 @@ fn ri_7_a_try_enters_when_the_wait_is_over() {
 #[test]
 fn ri_7_a_denied_try_replies_to_everyone_deferred() {
     check(
-        "
-        1 acquire
-        2 try
-        3 acquire
-        3 > 2
-        2 > 1
-        1 > 2 last
-        ",
+        "1 acquire; 2 try; 3 acquire; 3 > 2; 2 > 1; 1 > 2 last",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 try: RI-1 asks everyone with (1, 2); request → all
@@ -158,18 +115,7 @@ fn ri_7_a_denied_try_replies_to_everyone_deferred() {
 fn ri_7_a_denial_that_comes_late_or_from_a_stranger_ends_nothing() {
     check_group(
         2,
-        "
-        1 acquire
-        rest
-        1 fires
-        2 try
-        2 > 1
-        2 cancel
-        2 try
-        1 > 2
-        2 > 1
-        1 > 2 as 9
-        ",
+        "1 acquire; rest; 1 fires; 2 try; 2 > 1; 2 cancel; 2 try; 1 > 2; 2 > 1; 1 > 2 as 9",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
@@ -189,12 +135,7 @@ fn ri_7_a_denial_that_comes_late_or_from_a_stranger_ends_nothing() {
 fn ri_7_of_two_tries_one_enters() {
     check_group(
         2,
-        "
-        1 try
-        2 try
-        rest
-        1 fires
-        ",
+        "1 try; 2 try; rest; 1 fires",
         expect![[r#"
             1 try: RI-1 asks everyone with (1, 1); request → all
             2 try: RI-1 asks everyone with (1, 2); request → all

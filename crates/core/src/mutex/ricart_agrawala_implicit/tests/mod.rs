@@ -24,10 +24,7 @@ fn check_group(nodes: usize, script: &str, trace: Expect) {
 #[test]
 fn ri_1_asked_to_enter_a_node_asks_everyone_and_waits() {
     check(
-        "
-        1 acquire
-        rest
-        ",
+        "1 acquire; rest",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
@@ -39,14 +36,7 @@ fn ri_1_asked_to_enter_a_node_asks_everyone_and_waits() {
 #[test]
 fn ri_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        1 acquire
-        1 acquire
-        1 try
-        rest
-        1 fires
-        1 share
-        ",
+        "1 acquire; 1 acquire; 1 try; rest; 1 fires; 1 share",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             1 acquire: refused: a request is already under way
@@ -62,10 +52,7 @@ fn ri_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn ri_2_a_request_arrives_where_nobody_asked_and_nothing_is_said() {
     check(
-        "
-        1 acquire
-        1 > 2
-        ",
+        "1 acquire; 1 > 2",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
@@ -76,14 +63,7 @@ fn ri_2_a_request_arrives_where_nobody_asked_and_nothing_is_said() {
 #[test]
 fn ri_2_a_request_arrives_where_one_is_inside_and_is_told_to_wait() {
     check(
-        "
-        1 acquire
-        rest
-        1 fires
-        2 acquire
-        rest
-        2 fires
-        ",
+        "1 acquire; rest; 1 fires; 2 acquire; rest; 2 fires",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
@@ -101,16 +81,7 @@ fn ri_2_a_request_arrives_where_one_is_inside_and_is_told_to_wait() {
 #[test]
 fn ri_2_of_two_requests_the_older_goes_first() {
     check(
-        "
-        3 acquire
-        3 > 2
-        2 acquire
-        rest
-        3 fires
-        2 fires
-        3 release
-        rest
-        ",
+        "3 acquire; 3 > 2; 2 acquire; rest; 3 fires; 2 fires; 3 release; rest",
         expect![[r#"
             3 acquire: RI-1 asks everyone with (1, 3); request → all
             2 hears request from 3: RI-2 lets (1, 3) pass by saying nothing
@@ -131,15 +102,7 @@ fn ri_2_of_two_requests_the_older_goes_first() {
 fn ri_2_of_two_requests_with_equal_clocks_the_lower_node_goes_first() {
     check_group(
         2,
-        "
-        1 acquire
-        2 acquire
-        rest
-        2 fires
-        1 fires
-        1 release
-        rest
-        ",
+        "1 acquire; 2 acquire; rest; 2 fires; 1 fires; 1 release; rest",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 acquire: RI-1 asks everyone with (1, 2); request → all
@@ -157,10 +120,7 @@ fn ri_2_of_two_requests_with_equal_clocks_the_lower_node_goes_first() {
 #[test]
 fn ri_2_a_request_in_the_name_of_another_is_ignored() {
     check(
-        "
-        1 acquire
-        1 > 2 as 3
-        ",
+        "1 acquire; 1 > 2 as 3",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 3: RI-2 ignores a request of 1 that 3 brought
@@ -173,17 +133,7 @@ fn ri_2_a_request_in_the_name_of_another_is_ignored() {
 fn ri_3_an_answer_to_us_may_overtake_the_one_before_it() {
     check_group(
         2,
-        "
-        1 acquire
-        rest
-        1 fires
-        2 acquire
-        2 > 1
-        1 release
-        1 > 2 last
-        1 > 2
-        2 fires
-        ",
+        "1 acquire; rest; 1 fires; 2 acquire; 2 > 1; 1 release; 1 > 2 last; 1 > 2; 2 fires",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
@@ -202,16 +152,7 @@ fn ri_3_an_answer_to_us_may_overtake_the_one_before_it() {
 #[test]
 fn ri_3_an_early_reply_does_not_end_the_wait() {
     check(
-        "
-        1 acquire
-        rest
-        1 fires
-        2 acquire
-        2 > 1
-        1 release
-        1 > 2
-        1 > 2
-        ",
+        "1 acquire; rest; 1 fires; 2 acquire; 2 > 1; 1 release; 1 > 2; 1 > 2",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
@@ -230,15 +171,7 @@ fn ri_3_an_early_reply_does_not_end_the_wait() {
 fn ri_3_a_stranger_keeps_nobody_waiting() {
     check_group(
         2,
-        "
-        1 acquire
-        rest
-        1 fires
-        2 acquire
-        2 > 1
-        1 > 2 as 9
-        2 fires
-        ",
+        "1 acquire; rest; 1 fires; 2 acquire; 2 > 1; 1 > 2 as 9; 2 fires",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
@@ -254,11 +187,7 @@ fn ri_3_a_stranger_keeps_nobody_waiting() {
 #[test]
 fn ri_4_the_wait_is_over_and_silence_is_consent() {
     check(
-        "
-        1 acquire
-        rest
-        1 fires
-        ",
+        "1 acquire; rest; 1 fires",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
@@ -273,21 +202,8 @@ fn ri_4_the_wait_is_over_and_silence_is_consent() {
 fn ri_4_the_stamp_of_an_entry_makes_its_fence() {
     check(
         "
-        2 acquire
-        rest
-        2 fires
-        2 release
-        1 acquire
-        3 acquire
-        rest
-        1 fires
-        3 fires
-        1 release
-        rest
-        3 release
-        2 acquire
-        rest
-        2 fires
+        2 acquire; rest; 2 fires; 2 release; 1 acquire; 3 acquire; rest; 1 fires; 3 fires; 1 release
+        rest; 3 release; 2 acquire; rest; 2 fires
         ",
         expect![[r#"
             2 acquire: RI-1 asks everyone with (1, 2); request → all
@@ -319,18 +235,8 @@ fn ri_4_the_stamp_of_an_entry_makes_its_fence() {
 fn ri_5_asked_to_leave_a_node_replies_to_everyone_deferred() {
     check(
         "
-        1 acquire
-        rest
-        1 fires
-        2 acquire
-        3 acquire
-        rest
-        2 fires
-        3 fires
-        1 release
-        rest
-        2 release
-        rest
+        1 acquire; rest; 1 fires; 2 acquire; 3 acquire; rest; 2 fires; 3 fires; 1 release; rest
+        2 release; rest
         ",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
@@ -360,11 +266,7 @@ fn ri_5_asked_to_leave_a_node_replies_to_everyone_deferred() {
 #[test]
 fn ri_5_a_node_that_is_outside_cannot_leave() {
     check(
-        "
-        1 release
-        1 acquire
-        1 release
-        ",
+        "1 release; 1 acquire; 1 release",
         expect![[r#"
             1 release: refused: not inside
             1 acquire: RI-1 asks everyone with (1, 1); request → all
@@ -377,14 +279,7 @@ fn ri_5_a_node_that_is_outside_cannot_leave() {
 fn a_group_of_one_waits_for_nobody() {
     check_group(
         1,
-        "
-        1 acquire
-        1 try
-        1 release
-        1 try
-        1 cancel
-        1 release
-        ",
+        "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); RI-4 has everyone's consent to (1, 1); ENTERS (fence 0.2)
             1 try: refused: already inside

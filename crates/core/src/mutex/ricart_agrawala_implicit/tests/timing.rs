@@ -45,15 +45,7 @@ fn ri_6_who_gives_up_waits_no_longer() {
 fn two_are_inside_where_a_message_takes_longer_than_the_bound() {
     check_group(
         2,
-        "
-        1 acquire
-        rest
-        1 fires
-        2 acquire
-        2 > 1
-        2 fires
-        1 > 2
-        ",
+        "1 acquire; rest; 1 fires; 2 acquire; 2 > 1; 2 fires; 1 > 2",
         expect![[r#"
             1 acquire: RI-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing

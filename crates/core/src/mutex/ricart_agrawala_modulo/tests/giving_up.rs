@@ -8,15 +8,7 @@ use expect_test::expect;
 #[test]
 fn rm_5_asked_to_give_up_a_node_leaves_its_request_out_until_all_have_answered() {
     check(
-        "
-        1 acquire
-        2 acquire
-        2 > 1
-        2 > 3
-        3 > 2
-        1 cancel
-        rest
-        ",
+        "1 acquire; 2 acquire; 2 > 1; 2 > 3; 3 > 2; 1 cancel; rest",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 acquire: RM-1 asks everyone with (1, 2); request → all
@@ -37,15 +29,7 @@ fn rm_5_asked_to_give_up_a_node_leaves_its_request_out_until_all_have_answered()
 fn rm_3_all_answers_to_a_request_are_in_that_nobody_wants_any_more() {
     check_group(
         2,
-        "
-        1 acquire
-        2 acquire
-        2 > 1
-        1 cancel
-        1 > 2
-        2 > 1
-        1 > 2
-        ",
+        "1 acquire; 2 acquire; 2 > 1; 1 cancel; 1 > 2; 2 > 1; 1 > 2",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 acquire: RM-1 asks everyone with (1, 2); request → all
@@ -61,14 +45,7 @@ fn rm_3_all_answers_to_a_request_are_in_that_nobody_wants_any_more() {
 #[test]
 fn rm_1_who_gave_up_asks_anew_when_all_have_answered() {
     check(
-        "
-        1 acquire
-        1 cancel
-        1 acquire
-        1 acquire
-        1 try
-        rest
-        ",
+        "1 acquire; 1 cancel; 1 acquire; 1 acquire; 1 try; rest",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             1 cancel: cancelled; RM-5 will rest when all have answered
@@ -92,15 +69,7 @@ fn rm_1_who_gave_up_asks_anew_when_all_have_answered() {
 fn rm_1_who_gives_up_and_asks_anew_has_lost_its_place() {
     check_group(
         2,
-        "
-        1 acquire
-        2 acquire
-        1 cancel
-        1 acquire
-        rest
-        2 release
-        rest
-        ",
+        "1 acquire; 2 acquire; 1 cancel; 1 acquire; rest; 2 release; rest",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 acquire: RM-1 asks everyone with (1, 2); request → all
@@ -121,15 +90,7 @@ fn rm_1_who_gives_up_and_asks_anew_has_lost_its_place() {
 fn rm_5_a_request_that_is_not_sent_yet_never_will_be() {
     check_group(
         2,
-        "
-        1 acquire
-        1 cancel
-        1 acquire
-        1 cancel
-        1 cancel
-        rest
-        1 cancel
-        ",
+        "1 acquire; 1 cancel; 1 acquire; 1 cancel; 1 cancel; rest; 1 cancel",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             1 cancel: cancelled; RM-5 will rest when all have answered
@@ -146,12 +107,7 @@ fn rm_5_a_request_that_is_not_sent_yet_never_will_be() {
 #[test]
 fn rm_5_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        1 cancel
-        1 acquire
-        rest
-        1 cancel
-        ",
+        "1 cancel; 1 acquire; rest; 1 cancel",
         expect![[r#"
             1 cancel: refused: no request is under way
             1 acquire: RM-1 asks everyone with (1, 1); request → all
@@ -170,13 +126,7 @@ fn rm_5_a_node_that_does_not_wait_cannot_give_up() {
 fn rm_5_nobody_counts_away_from_an_abandoned_request() {
     check_group(
         2,
-        "
-        1 acquire
-        1 cancel
-        2 acquire
-        2 > 1
-        rest
-        ",
+        "1 acquire; 1 cancel; 2 acquire; 2 > 1; rest",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             1 cancel: cancelled; RM-5 will rest when all have answered

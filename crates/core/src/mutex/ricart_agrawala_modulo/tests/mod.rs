@@ -32,17 +32,8 @@ fn rm_1_numbers_come_round() {
     check_group(
         2,
         "
-        1 acquire
-        rest
-        1 release
-        1 acquire
-        rest
-        1 release
-        1 acquire
-        rest
-        1 release
-        2 acquire
-        rest
+        1 acquire; rest; 1 release; 1 acquire; rest; 1 release; 1 acquire; rest; 1 release
+        2 acquire; rest
         ",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
@@ -67,14 +58,7 @@ fn rm_1_numbers_come_round() {
 #[test]
 fn rm_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        1 acquire
-        1 acquire
-        1 try
-        rest
-        1 acquire
-        1 try
-        ",
+        "1 acquire; 1 acquire; 1 try; rest; 1 acquire; 1 try",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             1 acquire: refused: a request is already under way
@@ -92,11 +76,7 @@ fn rm_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn rm_1_who_heard_a_request_numbers_its_own_as_younger() {
     check(
-        "
-        3 acquire
-        3 > 2
-        2 acquire
-        ",
+        "3 acquire; 3 > 2; 2 acquire",
         expect![[r#"
             3 acquire: RM-1 asks everyone with (1, 3); request → all
             2 hears request from 3: RM-2 lets (1, 3) pass; reply → 3
@@ -111,19 +91,8 @@ fn rm_1_who_heard_a_request_numbers_its_own_as_younger() {
 fn rm_1_who_heard_of_a_request_through_a_reply_may_number_its_own_as_older() {
     check(
         "
-        2 acquire
-        2 > 3
-        3 acquire
-        1 acquire
-        1 > 2
-        1 > 3
-        2 > 1 last
-        3 > 1 last
-        1 release
-        1 acquire
-        rest
-        2 release
-        rest
+        2 acquire; 2 > 3; 3 acquire; 1 acquire; 1 > 2; 1 > 3; 2 > 1 last; 3 > 1 last; 1 release
+        1 acquire; rest; 2 release; rest
         ",
         expect![[r#"
             2 acquire: RM-1 asks everyone with (1, 2); request → all
@@ -154,10 +123,7 @@ fn rm_1_who_heard_of_a_request_through_a_reply_may_number_its_own_as_older() {
 #[test]
 fn rm_2_a_request_arrives_where_nobody_asked_and_is_let_pass() {
     check(
-        "
-        1 acquire
-        1 > 2
-        ",
+        "1 acquire; 1 > 2",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RM-2 lets (1, 1) pass; reply → 1
@@ -168,12 +134,7 @@ fn rm_2_a_request_arrives_where_nobody_asked_and_is_let_pass() {
 #[test]
 fn rm_2_a_request_arrives_where_one_is_inside_and_is_deferred() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        2 > 1
-        ",
+        "1 acquire; rest; 2 acquire; 2 > 1",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RM-2 lets (1, 1) pass; reply → 1
@@ -190,17 +151,7 @@ fn rm_2_a_request_arrives_where_one_is_inside_and_is_deferred() {
 #[test]
 fn rm_2_of_two_requests_the_older_goes_first() {
     check(
-        "
-        3 acquire
-        3 > 2
-        2 acquire
-        2 > 3
-        3 > 1
-        2 > 1
-        rest
-        3 release
-        rest
-        ",
+        "3 acquire; 3 > 2; 2 acquire; 2 > 3; 3 > 1; 2 > 1; rest; 3 release; rest",
         expect![[r#"
             3 acquire: RM-1 asks everyone with (1, 3); request → all
             2 hears request from 3: RM-2 lets (1, 3) pass; reply → 3
@@ -223,16 +174,7 @@ fn rm_2_the_older_of_two_requests_may_have_the_larger_number() {
     check_group(
         2,
         "
-        1 acquire
-        rest
-        1 release
-        1 acquire
-        1 > 2
-        2 acquire
-        2 > 1 last
-        rest
-        1 release
-        rest
+        1 acquire; rest; 1 release; 1 acquire; 1 > 2; 2 acquire; 2 > 1 last; rest; 1 release; rest
         ",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
@@ -253,12 +195,7 @@ fn rm_2_the_older_of_two_requests_may_have_the_larger_number() {
 #[test]
 fn rm_2_of_two_requests_with_equal_numbers_the_lower_node_goes_first() {
     check(
-        "
-        1 acquire
-        2 acquire
-        1 > 2
-        2 > 1
-        ",
+        "1 acquire; 2 acquire; 1 > 2; 2 > 1",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 acquire: RM-1 asks everyone with (1, 2); request → all
@@ -271,13 +208,7 @@ fn rm_2_of_two_requests_with_equal_numbers_the_lower_node_goes_first() {
 #[test]
 fn rm_3_all_answers_are_in_and_the_node_enters() {
     check(
-        "
-        1 acquire
-        1 > 2
-        1 > 3
-        3 > 1
-        2 > 1
-        ",
+        "1 acquire; 1 > 2; 1 > 3; 3 > 1; 2 > 1",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RM-2 lets (1, 1) pass; reply → 1
@@ -291,13 +222,7 @@ fn rm_3_all_answers_are_in_and_the_node_enters() {
 #[test]
 fn rm_3_the_reply_of_a_stranger_does_not_count() {
     check(
-        "
-        1 acquire
-        1 > 2
-        1 > 3
-        2 > 1 as 9
-        3 > 1
-        ",
+        "1 acquire; 1 > 2; 1 > 3; 2 > 1 as 9; 3 > 1",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RM-2 lets (1, 1) pass; reply → 1
@@ -311,13 +236,7 @@ fn rm_3_the_reply_of_a_stranger_does_not_count() {
 #[test]
 fn rm_3_nobody_counts_twice() {
     check(
-        "
-        1 acquire
-        1 > 2
-        1 > 3
-        2 > 1
-        3 > 1 as 2
-        ",
+        "1 acquire; 1 > 2; 1 > 3; 2 > 1; 3 > 1 as 2",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RM-2 lets (1, 1) pass; reply → 1
@@ -331,18 +250,7 @@ fn rm_3_nobody_counts_twice() {
 #[test]
 fn rm_4_asked_to_leave_a_node_replies_to_everyone_deferred() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        3 acquire
-        2 > 1
-        3 > 1
-        1 release
-        rest
-        2 release
-        rest
-        ",
+        "1 acquire; rest; 2 acquire; 3 acquire; 2 > 1; 3 > 1; 1 release; rest; 2 release; rest",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RM-2 lets (1, 1) pass; reply → 1
@@ -368,11 +276,7 @@ fn rm_4_asked_to_leave_a_node_replies_to_everyone_deferred() {
 #[test]
 fn rm_4_a_node_that_is_outside_cannot_leave() {
     check(
-        "
-        1 release
-        1 acquire
-        1 release
-        ",
+        "1 release; 1 acquire; 1 release",
         expect![[r#"
             1 release: refused: not inside
             1 acquire: RM-1 asks everyone with (1, 1); request → all
@@ -385,14 +289,7 @@ fn rm_4_a_node_that_is_outside_cannot_leave() {
 fn a_group_of_one_asks_nobody() {
     check_group(
         1,
-        "
-        1 acquire
-        1 try
-        1 release
-        1 try
-        1 cancel
-        1 release
-        ",
+        "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (0, 1); RM-3 has every reply; ENTERS (fence 0.0)
             1 try: refused: already inside

@@ -6,13 +6,7 @@ use expect_test::expect;
 #[test]
 fn rm_6_asked_to_try_a_node_sends_a_try_without_a_number() {
     check(
-        "
-        1 try
-        rest
-        2 acquire
-        2 > 1
-        1 release
-        ",
+        "1 try; rest; 2 acquire; 2 > 1; 1 release",
         expect![[r#"
             1 try: RM-6 tries everyone; try → all
             2 hears try from 1: RM-7 lets the try of 1 pass; reply → 1
@@ -30,17 +24,7 @@ fn rm_6_asked_to_try_a_node_sends_a_try_without_a_number() {
 fn rm_6_a_try_is_denied_at_once_while_an_earlier_question_is_out() {
     check_group(
         2,
-        "
-        1 acquire
-        1 cancel
-        1 try
-        rest
-        1 try
-        1 cancel
-        1 try
-        rest
-        1 try
-        ",
+        "1 acquire; 1 cancel; 1 try; rest; 1 try; 1 cancel; 1 try; rest; 1 try",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             1 cancel: cancelled; RM-5 will rest when all have answered
@@ -60,16 +44,7 @@ fn rm_6_a_try_is_denied_at_once_while_an_earlier_question_is_out() {
 #[test]
 fn rm_7_a_try_arrives_where_one_is_inside_and_is_denied() {
     check(
-        "
-        1 acquire
-        rest
-        2 try
-        2 > 3
-        2 > 1
-        1 > 2
-        3 > 2
-        1 release
-        ",
+        "1 acquire; rest; 2 try; 2 > 3; 2 > 1; 1 > 2; 3 > 2; 1 release",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RM-2 lets (1, 1) pass; reply → 1
@@ -89,11 +64,7 @@ fn rm_7_a_try_arrives_where_one_is_inside_and_is_denied() {
 #[test]
 fn rm_7_a_try_arrives_where_one_waits_and_is_denied() {
     check(
-        "
-        1 acquire
-        2 try
-        2 > 1
-        ",
+        "1 acquire; 2 try; 2 > 1",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 try: RM-6 tries everyone; try → all
@@ -106,16 +77,7 @@ fn rm_7_a_try_arrives_where_one_waits_and_is_denied() {
 fn rm_7_a_try_arrives_where_one_gave_up_and_is_let_pass() {
     check_group(
         2,
-        "
-        1 acquire
-        1 cancel
-        2 try
-        2 > 1
-        1 > 2 last
-        1 > 2
-        2 release
-        rest
-        ",
+        "1 acquire; 1 cancel; 2 try; 2 > 1; 1 > 2 last; 1 > 2; 2 release; rest",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             1 cancel: cancelled; RM-5 will rest when all have answered
@@ -134,13 +96,7 @@ fn rm_7_a_try_arrives_where_one_gave_up_and_is_let_pass() {
 fn rm_7_a_try_arrives_where_one_gave_up_and_asked_anew_and_is_denied() {
     check_group(
         2,
-        "
-        1 acquire
-        1 cancel
-        1 acquire
-        2 try
-        2 > 1
-        ",
+        "1 acquire; 1 cancel; 1 acquire; 2 try; 2 > 1",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             1 cancel: cancelled; RM-5 will rest when all have answered
@@ -155,11 +111,7 @@ fn rm_7_a_try_arrives_where_one_gave_up_and_asked_anew_and_is_denied() {
 fn rm_7_of_two_tries_that_of_the_lower_node_enters() {
     check_group(
         2,
-        "
-        1 try
-        2 try
-        rest
-        ",
+        "1 try; 2 try; rest",
         expect![[r#"
             1 try: RM-6 tries everyone; try → all
             2 try: RM-6 tries everyone; try → all
@@ -176,13 +128,7 @@ fn rm_7_of_two_tries_that_of_the_lower_node_enters() {
 fn rm_8_a_try_gives_way_to_a_request() {
     check_group(
         2,
-        "
-        2 try
-        2 > 1
-        1 acquire
-        1 > 2 last
-        rest
-        ",
+        "2 try; 2 > 1; 1 acquire; 1 > 2 last; rest",
         expect![[r#"
             2 try: RM-6 tries everyone; try → all
             1 hears try from 2: RM-7 lets the try of 2 pass; reply → 2
@@ -198,13 +144,7 @@ fn rm_8_a_try_gives_way_to_a_request() {
 fn rm_8_a_try_gives_way_to_the_try_of_a_lower_node() {
     check_group(
         2,
-        "
-        2 try
-        2 > 1
-        1 try
-        1 > 2 last
-        rest
-        ",
+        "2 try; 2 > 1; 1 try; 1 > 2 last; rest",
         expect![[r#"
             2 try: RM-6 tries everyone; try → all
             1 hears try from 2: RM-7 lets the try of 2 pass; reply → 2
@@ -220,16 +160,7 @@ fn rm_8_a_try_gives_way_to_the_try_of_a_lower_node() {
 #[test]
 fn rm_8_a_denied_try_is_over_but_its_answers_are_awaited() {
     check(
-        "
-        1 acquire
-        2 acquire
-        3 try
-        3 > 1
-        3 > 2
-        1 > 3 last
-        3 acquire
-        2 > 3 last
-        ",
+        "1 acquire; 2 acquire; 3 try; 3 > 1; 3 > 2; 1 > 3 last; 3 acquire; 2 > 3 last",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 acquire: RM-1 asks everyone with (1, 2); request → all
@@ -246,13 +177,7 @@ fn rm_8_a_denied_try_is_over_but_its_answers_are_awaited() {
 #[test]
 fn rm_8_the_denial_of_a_stranger_does_not_count() {
     check(
-        "
-        1 acquire
-        rest
-        3 try
-        3 > 1
-        1 > 3 as 9
-        ",
+        "1 acquire; rest; 3 try; 3 > 1; 1 > 3 as 9",
         expect![[r#"
             1 acquire: RM-1 asks everyone with (1, 1); request → all
             2 hears request from 1: RM-2 lets (1, 1) pass; reply → 1
@@ -270,12 +195,7 @@ fn rm_8_the_denial_of_a_stranger_does_not_count() {
 fn rm_5_a_try_can_be_given_up() {
     check_group(
         2,
-        "
-        1 try
-        1 cancel
-        rest
-        1 try
-        ",
+        "1 try; 1 cancel; rest; 1 try",
         expect![[r#"
             1 try: RM-6 tries everyone; try → all
             1 cancel: cancelled; RM-5 will rest when all have answered

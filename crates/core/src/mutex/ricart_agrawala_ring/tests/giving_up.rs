@@ -6,15 +6,7 @@ use expect_test::expect;
 #[test]
 fn rr_3_a_request_that_was_given_up_comes_back_to_nobody() {
     check(
-        "
-        1 acquire
-        1 > 2
-        1 cancel
-        1 acquire
-        2 > 3
-        3 > 1
-        rest
-        ",
+        "1 acquire; 1 > 2; 1 cancel; 1 acquire; 2 > 3; 3 > 1; rest",
         expect![[r#"
             1 acquire: RR-1 sends (1, 1) round; request → 2
             2 hears request from 1: RR-2 lets (1, 1) pass; request → 3
@@ -32,14 +24,7 @@ fn rr_3_a_request_that_was_given_up_comes_back_to_nobody() {
 #[test]
 fn rr_5_asked_to_give_up_a_node_passes_on_everything_held() {
     check(
-        "
-        1 acquire
-        2 acquire
-        2 > 3
-        3 > 1
-        1 cancel
-        rest
-        ",
+        "1 acquire; 2 acquire; 2 > 3; 3 > 1; 1 cancel; rest",
         expect![[r#"
             1 acquire: RR-1 sends (1, 1) round; request → 2
             2 acquire: RR-1 sends (1, 2) round; request → 3
@@ -58,15 +43,7 @@ fn rr_5_asked_to_give_up_a_node_passes_on_everything_held() {
 #[test]
 fn rr_5_what_was_given_up_still_goes_its_round() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        rest
-        2 cancel
-        1 release
-        rest
-        ",
+        "1 acquire; rest; 2 acquire; rest; 2 cancel; 1 release; rest",
         expect![[r#"
             1 acquire: RR-1 sends (1, 1) round; request → 2
             2 hears request from 1: RR-2 lets (1, 1) pass; request → 3
@@ -85,12 +62,7 @@ fn rr_5_what_was_given_up_still_goes_its_round() {
 #[test]
 fn rr_5_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        1 cancel
-        1 acquire
-        rest
-        1 cancel
-        ",
+        "1 cancel; 1 acquire; rest; 1 cancel",
         expect![[r#"
             1 cancel: refused: no request is under way
             1 acquire: RR-1 sends (1, 1) round; request → 2
@@ -105,12 +77,7 @@ fn rr_5_a_node_that_does_not_wait_cannot_give_up() {
 #[test]
 fn rr_6_a_try_is_taken_off_the_ring_by_one_who_is_inside() {
     check(
-        "
-        1 acquire
-        rest
-        2 try
-        rest
-        ",
+        "1 acquire; rest; 2 try; rest",
         expect![[r#"
             1 acquire: RR-1 sends (1, 1) round; request → 2
             2 hears request from 1: RR-2 lets (1, 1) pass; request → 3
@@ -129,15 +96,7 @@ fn rr_6_a_try_is_taken_off_the_ring_by_one_who_is_inside() {
 fn rr_6_a_denied_try_passes_on_everything_held() {
     check(
         "
-        3 acquire
-        3 > 1
-        1 > 2
-        2 try
-        1 acquire
-        1 cancel
-        1 acquire
-        1 > 2 last
-        2 > 3 last
+        3 acquire; 3 > 1; 1 > 2; 2 try; 1 acquire; 1 cancel; 1 acquire; 1 > 2 last; 2 > 3 last
         3 > 2
         ",
         expect![[r#"
@@ -159,17 +118,7 @@ fn rr_6_a_denied_try_passes_on_everything_held() {
 fn rr_6_a_denial_that_comes_late_or_from_a_stranger_ends_nothing() {
     check_group(
         2,
-        "
-        1 acquire
-        rest
-        2 try
-        2 > 1
-        2 cancel
-        2 try
-        1 > 2
-        2 > 1
-        1 > 2 as 9
-        ",
+        "1 acquire; rest; 2 try; 2 > 1; 2 cancel; 2 try; 1 > 2; 2 > 1; 1 > 2 as 9",
         expect![[r#"
             1 acquire: RR-1 sends (1, 1) round; request → 2
             2 hears request from 1: RR-2 lets (1, 1) pass; request → 1
@@ -189,11 +138,7 @@ fn rr_6_a_denial_that_comes_late_or_from_a_stranger_ends_nothing() {
 fn rr_6_of_two_tries_one_enters() {
     check_group(
         2,
-        "
-        1 try
-        2 try
-        rest
-        ",
+        "1 try; 2 try; rest",
         expect![[r#"
             1 try: RR-1 sends (1, 1) round; request → 2
             2 try: RR-1 sends (1, 2) round; request → 1

@@ -9,16 +9,7 @@ fn rc_3_a_late_reply_to_a_request_that_was_given_up_is_no_permission() {
     check_group(
         2,
         "
-        1 acquire
-        1 > 2
-        1 cancel
-        2 acquire
-        2 > 1 last
-        1 > 2
-        2 > 1
-        1 acquire
-        2 release
-        rest
+        1 acquire; 1 > 2; 1 cancel; 2 acquire; 2 > 1 last; 1 > 2; 2 > 1; 1 acquire; 2 release; rest
         ",
         expect![[r#"
             1 acquire: RC-1 asks 2 with (1, 1); request → 2
@@ -40,16 +31,7 @@ fn rc_3_a_late_reply_to_a_request_that_was_given_up_is_no_permission() {
 fn rc_3_a_late_reply_to_a_request_that_was_given_up_does_not_count_for_the_next_one() {
     check_group(
         2,
-        "
-        1 acquire
-        1 > 2
-        1 cancel
-        2 acquire
-        2 > 1 last
-        1 > 2
-        1 acquire
-        2 > 1
-        ",
+        "1 acquire; 1 > 2; 1 cancel; 2 acquire; 2 > 1 last; 1 > 2; 1 acquire; 2 > 1",
         expect![[r#"
             1 acquire: RC-1 asks 2 with (1, 1); request → 2
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -67,15 +49,7 @@ fn rc_3_a_late_reply_to_a_request_that_was_given_up_does_not_count_for_the_next_
 #[test]
 fn rc_5_even_a_request_that_was_given_up_takes_a_permission_away() {
     check(
-        "
-        1 acquire
-        1 cancel
-        2 acquire
-        2 > 1
-        1 > 2 last
-        1 > 2
-        rest
-        ",
+        "1 acquire; 1 cancel; 2 acquire; 2 > 1; 1 > 2 last; 1 > 2; rest",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             1 cancel: cancelled
@@ -97,15 +71,7 @@ fn rc_5_even_a_request_that_was_given_up_takes_a_permission_away() {
 #[test]
 fn rc_7_asked_to_give_up_a_node_replies_to_everyone_deferred_and_keeps_the_other_permissions() {
     check(
-        "
-        1 acquire
-        1 > 3
-        3 > 1
-        2 acquire
-        2 > 1
-        1 cancel
-        1 acquire
-        ",
+        "1 acquire; 1 > 3; 3 > 1; 2 acquire; 2 > 1; 1 cancel; 1 acquire",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -121,12 +87,7 @@ fn rc_7_asked_to_give_up_a_node_replies_to_everyone_deferred_and_keeps_the_other
 #[test]
 fn rc_7_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        1 cancel
-        1 acquire
-        rest
-        1 cancel
-        ",
+        "1 cancel; 1 acquire; rest; 1 cancel",
         expect![[r#"
             1 cancel: refused: no request is under way
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
@@ -142,17 +103,7 @@ fn rc_7_a_node_that_does_not_wait_cannot_give_up() {
 #[test]
 fn rc_8_a_try_is_denied_by_one_who_is_inside() {
     check(
-        "
-        1 acquire
-        rest
-        2 try
-        2 > 3
-        3 > 2
-        2 > 1
-        1 > 2
-        1 release
-        2 acquire
-        ",
+        "1 acquire; rest; 2 try; 2 > 3; 3 > 2; 2 > 1; 1 > 2; 1 release; 2 acquire",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -173,13 +124,7 @@ fn rc_8_a_try_is_denied_by_one_who_is_inside() {
 #[test]
 fn rc_8_a_try_is_denied_by_one_who_asked_earlier_and_let_pass_by_one_who_asked_later() {
     check(
-        "
-        1 acquire
-        2 try
-        3 acquire
-        2 > 3
-        2 > 1
-        ",
+        "1 acquire; 2 try; 3 acquire; 2 > 3; 2 > 1",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 try: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
@@ -193,14 +138,7 @@ fn rc_8_a_try_is_denied_by_one_who_asked_earlier_and_let_pass_by_one_who_asked_l
 #[test]
 fn rc_8_a_denied_try_replies_to_everyone_deferred() {
     check(
-        "
-        1 acquire
-        2 try
-        3 acquire
-        3 > 2
-        2 > 1
-        1 > 2 last
-        ",
+        "1 acquire; 2 try; 3 acquire; 3 > 2; 2 > 1; 1 > 2 last",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 try: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
@@ -216,18 +154,7 @@ fn rc_8_a_denied_try_replies_to_everyone_deferred() {
 #[test]
 fn rc_8_a_try_that_would_have_to_ask_again_is_denied() {
     check(
-        "
-        2 acquire
-        rest
-        2 release
-        3 acquire
-        rest
-        3 release
-        1 acquire
-        2 try
-        1 > 2
-        rest
-        ",
+        "2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire; 2 try; 1 > 2; rest",
         expect![[r#"
             2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
             1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
@@ -256,16 +183,7 @@ fn rc_8_a_try_that_would_have_to_ask_again_is_denied() {
 #[test]
 fn rc_8_a_late_denial_ends_nothing_else() {
     check(
-        "
-        1 acquire
-        2 acquire
-        3 try
-        3 > 1
-        3 > 2
-        1 > 3 last
-        3 try
-        2 > 3 last
-        ",
+        "1 acquire; 2 acquire; 3 try; 3 > 1; 3 > 2; 1 > 3 last; 3 try; 2 > 3 last",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
@@ -283,13 +201,7 @@ fn rc_8_a_late_denial_ends_nothing_else() {
 fn rc_8_the_denial_of_a_stranger_does_not_count() {
     check_group(
         2,
-        "
-        1 acquire
-        rest
-        2 try
-        2 > 1
-        1 > 2 as 9
-        ",
+        "1 acquire; rest; 2 try; 2 > 1; 1 > 2 as 9",
         expect![[r#"
             1 acquire: RC-1 asks 2 with (1, 1); request → 2
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -305,11 +217,7 @@ fn rc_8_the_denial_of_a_stranger_does_not_count() {
 fn rc_8_of_two_tries_one_enters() {
     check_group(
         2,
-        "
-        1 try
-        2 try
-        rest
-        ",
+        "1 try; 2 try; rest",
         expect![[r#"
             1 try: RC-1 asks 2 with (1, 1); request → 2
             2 try: RC-1 asks 1 with (1, 2); request → 1

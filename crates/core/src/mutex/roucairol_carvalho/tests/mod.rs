@@ -31,14 +31,7 @@ fn rc_1_asked_to_enter_a_node_asks_everyone_at_first() {
 #[test]
 fn rc_1_who_has_every_permission_enters_without_asking() {
     check(
-        "
-        1 acquire
-        rest
-        1 release
-        1 acquire
-        1 release
-        1 try
-        ",
+        "1 acquire; rest; 1 release; 1 acquire; 1 release; 1 try",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -56,16 +49,7 @@ fn rc_1_who_has_every_permission_enters_without_asking() {
 #[test]
 fn rc_1_only_those_are_asked_who_have_asked_since() {
     check(
-        "
-        1 acquire
-        rest
-        1 release
-        3 acquire
-        rest
-        3 release
-        1 acquire
-        rest
-        ",
+        "1 acquire; rest; 1 release; 3 acquire; rest; 3 release; 1 acquire; rest",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -89,14 +73,7 @@ fn rc_1_only_those_are_asked_who_have_asked_since() {
 #[test]
 fn rc_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        1 acquire
-        1 acquire
-        1 try
-        rest
-        1 acquire
-        1 share
-        ",
+        "1 acquire; 1 acquire; 1 try; rest; 1 acquire; 1 share",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             1 acquire: refused: a request is already under way
@@ -114,10 +91,7 @@ fn rc_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn rc_2_a_request_arrives_where_nobody_asked_and_is_let_pass() {
     check(
-        "
-        1 acquire
-        1 > 2
-        ",
+        "1 acquire; 1 > 2",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -128,12 +102,7 @@ fn rc_2_a_request_arrives_where_nobody_asked_and_is_let_pass() {
 #[test]
 fn rc_2_a_request_arrives_where_one_is_inside_and_is_deferred() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        2 > 1
-        ",
+        "1 acquire; rest; 2 acquire; 2 > 1",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -149,14 +118,7 @@ fn rc_2_a_request_arrives_where_one_is_inside_and_is_deferred() {
 #[test]
 fn rc_2_of_two_requests_the_older_goes_first() {
     check(
-        "
-        3 acquire
-        3 > 2
-        2 acquire
-        rest
-        3 release
-        rest
-        ",
+        "3 acquire; 3 > 2; 2 acquire; rest; 3 release; rest",
         expect![[r#"
             3 acquire: RC-1 asks 1,2 with (1, 3); request → 1; request → 2
             2 hears request from 3: RC-2 lets (1, 3) pass; reply → 3
@@ -176,12 +138,7 @@ fn rc_2_of_two_requests_the_older_goes_first() {
 #[test]
 fn rc_2_of_two_requests_with_equal_clocks_the_lower_node_goes_first() {
     check(
-        "
-        1 acquire
-        2 acquire
-        1 > 2
-        2 > 1
-        ",
+        "1 acquire; 2 acquire; 1 > 2; 2 > 1",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
@@ -194,10 +151,7 @@ fn rc_2_of_two_requests_with_equal_clocks_the_lower_node_goes_first() {
 #[test]
 fn rc_2_a_request_in_the_name_of_another_is_ignored() {
     check(
-        "
-        1 acquire
-        1 > 2 as 3
-        ",
+        "1 acquire; 1 > 2 as 3",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 hears request from 3: RC-2 ignores a request of 1 that 3 brought
@@ -209,13 +163,7 @@ fn rc_2_a_request_in_the_name_of_another_is_ignored() {
 fn rc_3_a_reply_arrives_and_is_a_permission_from_then_on() {
     check_group(
         2,
-        "
-        2 acquire
-        2 > 1
-        1 > 2
-        2 release
-        2 acquire
-        ",
+        "2 acquire; 2 > 1; 1 > 2; 2 release; 2 acquire",
         expect![[r#"
             2 acquire: RC-1 asks 1 with (1, 2); request → 1
             1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
@@ -231,15 +179,7 @@ fn rc_3_a_reply_arrives_and_is_a_permission_from_then_on() {
 fn rc_3_a_request_may_overtake_the_reply_of_the_same_node() {
     check_group(
         2,
-        "
-        1 acquire
-        1 > 2
-        2 acquire
-        2 > 1 last
-        2 > 1
-        1 release
-        rest
-        ",
+        "1 acquire; 1 > 2; 2 acquire; 2 > 1 last; 2 > 1; 1 release; rest",
         expect![[r#"
             1 acquire: RC-1 asks 2 with (1, 1); request → 2
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -255,13 +195,7 @@ fn rc_3_a_request_may_overtake_the_reply_of_the_same_node() {
 #[test]
 fn rc_4_all_permissions_are_in_and_the_node_enters() {
     check(
-        "
-        1 acquire
-        1 > 2
-        1 > 3
-        3 > 1
-        2 > 1
-        ",
+        "1 acquire; 1 > 2; 1 > 3; 3 > 1; 2 > 1",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -275,13 +209,7 @@ fn rc_4_all_permissions_are_in_and_the_node_enters() {
 #[test]
 fn rc_4_the_reply_of_a_stranger_does_not_count() {
     check(
-        "
-        1 acquire
-        1 > 2
-        1 > 3
-        2 > 1 as 9
-        3 > 1
-        ",
+        "1 acquire; 1 > 2; 1 > 3; 2 > 1 as 9; 3 > 1",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -297,18 +225,8 @@ fn rc_4_the_reply_of_a_stranger_does_not_count() {
 fn rc_5_waiting_a_node_asks_again_for_a_permission_that_is_gone() {
     check(
         "
-        2 acquire
-        rest
-        2 release
-        3 acquire
-        rest
-        3 release
-        1 acquire
-        2 acquire
-        1 > 2
-        rest
-        1 release
-        rest
+        2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire; 2 acquire; 1 > 2; rest
+        1 release; rest
         ",
         expect![[r#"
             2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
@@ -343,21 +261,8 @@ fn rc_5_waiting_a_node_asks_again_for_a_permission_that_is_gone() {
 fn rc_5_what_is_asked_again_may_overtake_the_reply() {
     check(
         "
-        2 acquire
-        rest
-        2 release
-        3 acquire
-        rest
-        3 release
-        1 acquire
-        2 acquire
-        1 > 2
-        2 > 1 last
-        2 > 1
-        1 > 3
-        3 > 1
-        1 release
-        rest
+        2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire; 2 acquire; 1 > 2
+        2 > 1 last; 2 > 1; 1 > 3; 3 > 1; 1 release; rest
         ",
         expect![[r#"
             2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
@@ -391,13 +296,7 @@ fn rc_5_what_is_asked_again_may_overtake_the_reply() {
 #[test]
 fn rc_5_a_permission_that_is_lacking_anyway_is_asked_for_once() {
     check(
-        "
-        2 acquire
-        1 acquire
-        3 acquire
-        1 > 3
-        2 > 3
-        ",
+        "2 acquire; 1 acquire; 3 acquire; 1 > 3; 2 > 3",
         expect![[r#"
             2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
@@ -411,17 +310,7 @@ fn rc_5_a_permission_that_is_lacking_anyway_is_asked_for_once() {
 #[test]
 fn rc_6_asked_to_leave_a_node_replies_to_everyone_deferred_and_must_ask_them_next_time() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        2 > 1
-        1 release
-        1 acquire
-        rest
-        2 release
-        rest
-        ",
+        "1 acquire; rest; 2 acquire; 2 > 1; 1 release; 1 acquire; rest; 2 release; rest",
         expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
@@ -445,11 +334,7 @@ fn rc_6_asked_to_leave_a_node_replies_to_everyone_deferred_and_must_ask_them_nex
 #[test]
 fn rc_6_a_node_that_is_outside_cannot_leave() {
     check(
-        "
-        1 release
-        1 acquire
-        1 release
-        ",
+        "1 release; 1 acquire; 1 release",
         expect![[r#"
             1 release: refused: not inside
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
@@ -462,14 +347,7 @@ fn rc_6_a_node_that_is_outside_cannot_leave() {
 fn a_group_of_one_asks_nobody() {
     check_group(
         1,
-        "
-        1 acquire
-        1 try
-        1 release
-        1 try
-        1 cancel
-        1 release
-        ",
+        "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release",
         expect![[r#"
             1 acquire: RC-1 asks nobody with (1, 1); RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
             1 try: refused: already inside

@@ -6,16 +6,7 @@ use expect_test::expect;
 #[test]
 fn tq_5_a_token_that_comes_for_a_request_given_up_is_kept() {
     check(
-        "
-        2 acquire
-        2 > 1
-        2 cancel
-        1 > 2
-        2 acquire
-        2 release
-        3 acquire
-        3 > 2
-        ",
+        "2 acquire; 2 > 1; 2 cancel; 1 > 2; 2 acquire; 2 release; 3 acquire; 3 > 2",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -32,15 +23,7 @@ fn tq_5_a_token_that_comes_for_a_request_given_up_is_kept() {
 #[test]
 fn tq_5_a_token_that_comes_for_a_request_given_up_is_passed_on_to_one_who_waits() {
     check(
-        "
-        2 acquire
-        2 > 1
-        2 cancel
-        3 acquire
-        3 > 2
-        1 > 2
-        2 > 3 last
-        ",
+        "2 acquire; 2 > 1; 2 cancel; 3 acquire; 3 > 2; 1 > 2; 2 > 3 last",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -57,18 +40,7 @@ fn tq_5_a_token_that_comes_for_a_request_given_up_is_passed_on_to_one_who_waits(
 #[test]
 fn tq_5_a_token_that_comes_for_a_request_given_up_admits_with_the_next_one() {
     check(
-        "
-        2 acquire
-        2 > 1
-        2 cancel
-        2 acquire
-        1 > 2
-        2 > 1
-        2 release
-        3 acquire
-        3 > 2
-        rest
-        ",
+        "2 acquire; 2 > 1; 2 cancel; 2 acquire; 1 > 2; 2 > 1; 2 release; 3 acquire; 3 > 2; rest",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -90,13 +62,7 @@ fn tq_5_a_token_that_comes_for_a_request_given_up_admits_with_the_next_one() {
 #[test]
 fn tq_5_a_request_that_arrives_after_it_was_given_up_costs_a_token() {
     check(
-        "
-        2 acquire
-        2 cancel
-        2 > 1
-        1 > 2
-        2 > 3
-        ",
+        "2 acquire; 2 cancel; 2 > 1; 1 > 2; 2 > 3",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             2 cancel: TQ-5 forgets request 1; cancelled
@@ -110,11 +76,7 @@ fn tq_5_a_request_that_arrives_after_it_was_given_up_costs_a_token() {
 #[test]
 fn tq_5_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        2 cancel
-        1 acquire
-        1 cancel
-        ",
+        "2 cancel; 1 acquire; 1 cancel",
         expect![[r#"
             2 cancel: refused: no request is under way
             1 acquire: TQ-1 has the token here; ENTERS (fence 0.1)

@@ -21,12 +21,7 @@ fn check_group(nodes: usize, make: impl Fn(NodeId, Group) -> TokenRequest, scrip
 #[test]
 fn tq_1_the_holder_enters_for_nothing_as_often_as_it_likes() {
     check(
-        "
-        1 acquire
-        1 release
-        1 acquire
-        1 release
-        ",
+        "1 acquire; 1 release; 1 acquire; 1 release",
         expect![[r#"
             1 acquire: TQ-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TQ-4 keeps the token: nobody asks for it
@@ -40,14 +35,7 @@ fn tq_1_the_holder_enters_for_nothing_as_often_as_it_likes() {
 #[test]
 fn tq_1_one_without_the_token_asks_everyone_with_a_new_number() {
     check(
-        "
-        2 acquire
-        rest
-        2 release
-        3 acquire
-        rest
-        2 acquire
-        ",
+        "2 acquire; rest; 2 release; 3 acquire; rest; 2 acquire",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -66,14 +54,7 @@ fn tq_1_one_without_the_token_asks_everyone_with_a_new_number() {
 #[test]
 fn tq_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        1 acquire
-        1 acquire
-        2 acquire
-        2 try
-        2 release
-        1 cancel
-        ",
+        "1 acquire; 1 acquire; 2 acquire; 2 try; 2 release; 1 cancel",
         expect![[r#"
             1 acquire: TQ-1 has the token here; ENTERS (fence 0.1)
             1 acquire: refused: already inside
@@ -90,12 +71,7 @@ fn tq_1_a_group_of_one_sends_nothing() {
     check_group(
         1,
         TokenRequest::new,
-        "
-        1 acquire
-        1 release
-        1 try
-        1 release
-        ",
+        "1 acquire; 1 release; 1 try; 1 release",
         expect![[r#"
             1 acquire: TQ-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TQ-4 keeps the token: nobody asks for it
@@ -108,12 +84,7 @@ fn tq_1_a_group_of_one_sends_nothing() {
 #[test]
 fn tq_2_an_unused_token_goes_to_the_first_who_asks() {
     check(
-        "
-        2 acquire
-        2 > 1
-        2 > 3
-        1 > 2
-        ",
+        "2 acquire; 2 > 1; 2 > 3; 1 > 2",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -127,17 +98,7 @@ fn tq_2_an_unused_token_goes_to_the_first_who_asks() {
 #[test]
 fn tq_2_a_request_that_comes_late_changes_nothing() {
     check(
-        "
-        2 acquire
-        2 > 1
-        1 > 2
-        2 release
-        3 acquire
-        3 > 2
-        2 > 3 last
-        3 release
-        2 > 3
-        ",
+        "2 acquire; 2 > 1; 1 > 2; 2 release; 3 acquire; 3 > 2; 2 > 3 last; 3 release; 2 > 3",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -156,17 +117,7 @@ fn tq_2_a_request_that_comes_late_changes_nothing() {
 #[test]
 fn tq_2_a_late_request_at_one_who_has_no_token_changes_nothing() {
     check(
-        "
-        2 acquire
-        2 > 1
-        1 > 2
-        2 > 3
-        2 release
-        3 acquire
-        3 > 2
-        2 > 3
-        3 release
-        ",
+        "2 acquire; 2 > 1; 1 > 2; 2 > 3; 2 release; 3 acquire; 3 > 2; 2 > 3; 3 release",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -184,13 +135,7 @@ fn tq_2_a_late_request_at_one_who_has_no_token_changes_nothing() {
 #[test]
 fn tq_2_an_older_request_does_not_replace_a_newer_one() {
     check(
-        "
-        2 acquire
-        2 cancel
-        2 acquire
-        2 > 3 last
-        2 > 3
-        ",
+        "2 acquire; 2 cancel; 2 acquire; 2 > 3 last; 2 > 3",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             2 cancel: TQ-5 forgets request 1; cancelled
@@ -207,10 +152,7 @@ fn tq_2_a_stranger_is_not_served() {
     check_group(
         3,
         |me, all| TokenRequest::new(me, group_of(me, all)),
-        "
-        3 acquire
-        3 > 1
-        ",
+        "3 acquire; 3 > 1",
         expect![[r#"
             3 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 3: TQ-2 ignores request 1 of 3
@@ -221,11 +163,7 @@ fn tq_2_a_stranger_is_not_served() {
 #[test]
 fn tq_3_the_token_admits_one_who_waits() {
     check(
-        "
-        3 acquire
-        3 > 1
-        1 > 3
-        ",
+        "3 acquire; 3 > 1; 1 > 3",
         expect![[r#"
             3 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 3: TQ-2 remembers request 1 of 3; TQ-2 passes the token to 3; token → 3
@@ -239,18 +177,8 @@ fn tq_3_the_token_admits_one_who_waits() {
 fn tq_4_one_who_leaves_passes_the_token_to_the_next_round_the_ring() {
     check(
         "
-        2 acquire
-        2 > 1
-        1 > 2
-        1 acquire
-        3 acquire
-        1 > 2
-        3 > 2
-        2 release
-        2 > 3 last
-        1 > 3
-        3 release
-        3 > 1 last
+        2 acquire; 2 > 1; 1 > 2; 1 acquire; 3 acquire; 1 > 2; 3 > 2; 2 release; 2 > 3 last; 1 > 3
+        3 release; 3 > 1 last
         ",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
@@ -272,13 +200,7 @@ fn tq_4_one_who_leaves_passes_the_token_to_the_next_round_the_ring() {
 #[test]
 fn tq_4_one_who_leaves_keeps_the_token_if_nobody_asks() {
     check(
-        "
-        2 acquire
-        rest
-        2 release
-        2 acquire
-        2 release
-        ",
+        "2 acquire; rest; 2 release; 2 acquire; 2 release",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2

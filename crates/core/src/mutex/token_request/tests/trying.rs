@@ -11,11 +11,7 @@ fn check_four(script: &str, trace: Expect) {
 #[test]
 fn tq_6_a_try_gets_a_token_that_lies_unused() {
     check(
-        "
-        2 try
-        2 > 1
-        1 > 2
-        ",
+        "2 try; 2 > 1; 1 > 2",
         expect![[r#"
             2 try: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -27,13 +23,7 @@ fn tq_6_a_try_gets_a_token_that_lies_unused() {
 #[test]
 fn tq_6_one_inside_denies_a_try() {
     check(
-        "
-        1 acquire
-        2 try
-        2 > 1
-        1 > 2
-        1 release
-        ",
+        "1 acquire; 2 try; 2 > 1; 1 > 2; 1 release",
         expect![[r#"
             1 acquire: TQ-1 has the token here; ENTERS (fence 0.1)
             2 try: TQ-1 asks everyone with request 1; request → all
@@ -47,15 +37,7 @@ fn tq_6_one_inside_denies_a_try() {
 #[test]
 fn tq_6_a_try_that_meets_the_token_in_flight_is_denied_where_it_is_wanted() {
     check(
-        "
-        2 acquire
-        2 > 1
-        3 try
-        3 > 1
-        3 > 2
-        1 > 2
-        2 > 3 last
-        ",
+        "2 acquire; 2 > 1; 3 try; 3 > 1; 3 > 2; 1 > 2; 2 > 3 last",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -71,15 +53,7 @@ fn tq_6_a_try_that_meets_the_token_in_flight_is_denied_where_it_is_wanted() {
 #[test]
 fn tq_6_a_try_that_meets_the_token_in_flight_gets_it_where_nobody_wants_it() {
     check(
-        "
-        2 acquire
-        2 > 1
-        2 cancel
-        3 try
-        3 > 2
-        1 > 2
-        2 > 3 last
-        ",
+        "2 acquire; 2 > 1; 2 cancel; 3 try; 3 > 2; 1 > 2; 2 > 3 last",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -96,17 +70,7 @@ fn tq_6_a_try_that_meets_the_token_in_flight_gets_it_where_nobody_wants_it() {
 #[test]
 fn tq_6_a_try_behind_another_request_is_denied() {
     check_four(
-        "
-        2 acquire
-        2 > 1
-        2 cancel
-        3 acquire
-        4 try
-        3 > 2
-        4 > 2
-        1 > 2
-        2 > 4 last
-        ",
+        "2 acquire; 2 > 1; 2 cancel; 3 acquire; 4 try; 3 > 2; 4 > 2; 1 > 2; 2 > 4 last",
         expect![[r#"
             2 acquire: TQ-1 asks everyone with request 1; request → all
             1 hears request from 2: TQ-2 remembers request 1 of 2; TQ-2 passes the token to 2; token → 2
@@ -125,18 +89,7 @@ fn tq_6_a_try_behind_another_request_is_denied() {
 #[test]
 fn tq_6_a_denied_try_is_denied_once() {
     check(
-        "
-        1 acquire
-        2 try
-        2 > 1
-        1 > 2
-        3 acquire
-        3 > 1
-        1 release
-        1 > 3
-        2 > 3
-        3 release
-        ",
+        "1 acquire; 2 try; 2 > 1; 1 > 2; 3 acquire; 3 > 1; 1 release; 1 > 3; 2 > 3; 3 release",
         expect![[r#"
             1 acquire: TQ-1 has the token here; ENTERS (fence 0.1)
             2 try: TQ-1 asks everyone with request 1; request → all
@@ -155,16 +108,7 @@ fn tq_6_a_denied_try_is_denied_once() {
 #[test]
 fn tq_6_the_denial_of_a_try_given_up_denies_nothing() {
     check(
-        "
-        1 acquire
-        2 try
-        2 > 1
-        2 cancel
-        2 try
-        1 > 2
-        2 > 1 last
-        1 > 2
-        ",
+        "1 acquire; 2 try; 2 > 1; 2 cancel; 2 try; 1 > 2; 2 > 1 last; 1 > 2",
         expect![[r#"
             1 acquire: TQ-1 has the token here; ENTERS (fence 0.1)
             2 try: TQ-1 asks everyone with request 1; request → all

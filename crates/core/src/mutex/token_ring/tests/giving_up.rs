@@ -6,12 +6,7 @@ use expect_test::expect;
 #[test]
 fn tr_6_one_who_gives_up_lets_the_token_pass() {
     check(
-        "
-        2 acquire
-        2 cancel
-        1 fires
-        1 > 2
-        ",
+        "2 acquire; 2 cancel; 1 fires; 1 > 2",
         expect![[r#"
             2 acquire: TR-1 waits for the token
             2 cancel: TR-6 lets the token come and go; cancelled
@@ -24,13 +19,7 @@ fn tr_6_one_who_gives_up_lets_the_token_pass() {
 #[test]
 fn tr_6_one_who_asks_again_after_giving_up_gets_the_same_token() {
     check(
-        "
-        2 acquire
-        2 cancel
-        2 acquire
-        1 fires
-        1 > 2
-        ",
+        "2 acquire; 2 cancel; 2 acquire; 1 fires; 1 > 2",
         expect![[r#"
             2 acquire: TR-1 waits for the token
             2 cancel: TR-6 lets the token come and go; cancelled
@@ -44,11 +33,7 @@ fn tr_6_one_who_asks_again_after_giving_up_gets_the_same_token() {
 #[test]
 fn tr_6_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        2 cancel
-        1 acquire
-        1 cancel
-        ",
+        "2 cancel; 1 acquire; 1 cancel",
         expect![[r#"
             2 cancel: refused: no request is under way
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
@@ -60,11 +45,7 @@ fn tr_6_a_node_that_does_not_wait_cannot_give_up() {
 #[test]
 fn tr_7_a_try_enters_if_nobody_was_inside_since_the_token_was_here() {
     check(
-        "
-        2 try
-        1 fires
-        1 > 2
-        ",
+        "2 try; 1 fires; 1 > 2",
         expect![[r#"
             2 try: TR-1 waits for the token
             1 timer: TR-5 passes the token on; token → 2
@@ -76,12 +57,7 @@ fn tr_7_a_try_enters_if_nobody_was_inside_since_the_token_was_here() {
 #[test]
 fn tr_7_a_try_is_denied_if_somebody_was_inside_on_the_tokens_way() {
     check(
-        "
-        1 acquire
-        2 try
-        1 release
-        1 > 2
-        ",
+        "1 acquire; 2 try; 1 release; 1 > 2",
         expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             2 try: TR-1 waits for the token
@@ -94,16 +70,7 @@ fn tr_7_a_try_is_denied_if_somebody_was_inside_on_the_tokens_way() {
 #[test]
 fn tr_7_ones_own_entry_does_not_deny_a_try() {
     check(
-        "
-        2 acquire
-        1 fires
-        1 > 2
-        2 release
-        2 try
-        2 > 3
-        3 > 1
-        1 > 2
-        ",
+        "2 acquire; 1 fires; 1 > 2; 2 release; 2 try; 2 > 3; 3 > 1; 1 > 2",
         expect![[r#"
             2 acquire: TR-1 waits for the token
             1 timer: TR-5 passes the token on; token → 2
@@ -121,16 +88,7 @@ fn tr_7_ones_own_entry_does_not_deny_a_try() {
 #[test]
 fn tr_7_an_old_entry_does_not_deny_a_try() {
     check(
-        "
-        1 acquire
-        1 release
-        1 > 2
-        2 > 3
-        3 > 1
-        1 fires
-        2 try
-        1 > 2
-        ",
+        "1 acquire; 1 release; 1 > 2; 2 > 3; 3 > 1; 1 fires; 2 try; 1 > 2",
         expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TR-4 passes the token on; token → 2
@@ -147,9 +105,7 @@ fn tr_7_an_old_entry_does_not_deny_a_try() {
 #[test]
 fn tr_7_a_try_where_the_token_rests_enters_at_once() {
     check(
-        "
-        1 try
-        ",
+        "1 try",
         expect![[r#"
             1 try: TR-1 has the token here; ENTERS (fence 0.1)
         "#]],

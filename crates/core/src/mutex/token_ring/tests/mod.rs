@@ -28,9 +28,7 @@ fn check_group(nodes: usize, script: &str, trace: Expect) {
 #[test]
 fn tr_1_asked_to_enter_where_the_token_rests_a_node_enters_at_once() {
     check(
-        "
-        1 acquire
-        ",
+        "1 acquire",
         expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
         "#]],
@@ -40,10 +38,7 @@ fn tr_1_asked_to_enter_where_the_token_rests_a_node_enters_at_once() {
 #[test]
 fn tr_1_asked_to_enter_without_the_token_a_node_waits_and_says_nothing() {
     check(
-        "
-        2 acquire
-        3 acquire
-        ",
+        "2 acquire; 3 acquire",
         expect![[r#"
             2 acquire: TR-1 waits for the token
             3 acquire: TR-1 waits for the token
@@ -54,15 +49,7 @@ fn tr_1_asked_to_enter_without_the_token_a_node_waits_and_says_nothing() {
 #[test]
 fn tr_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        1 acquire
-        1 acquire
-        1 try
-        2 acquire
-        2 try
-        2 release
-        1 cancel
-        ",
+        "1 acquire; 1 acquire; 1 try; 2 acquire; 2 try; 2 release; 1 cancel",
         expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             1 acquire: refused: already inside
@@ -78,11 +65,7 @@ fn tr_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn tr_2_the_token_admits_one_who_waits() {
     check(
-        "
-        2 acquire
-        1 fires
-        1 > 2
-        ",
+        "2 acquire; 1 fires; 1 > 2",
         expect![[r#"
             2 acquire: TR-1 waits for the token
             1 timer: TR-5 passes the token on; token → 2
@@ -94,11 +77,7 @@ fn tr_2_the_token_admits_one_who_waits() {
 #[test]
 fn tr_3_one_who_wants_nothing_passes_the_token_on() {
     check(
-        "
-        1 fires
-        1 > 2
-        2 > 3
-        ",
+        "1 fires; 1 > 2; 2 > 3",
         expect![[r#"
             1 timer: TR-5 passes the token on; token → 2
             2 hears token from 1: TR-3 passes the token on; token → 3
@@ -110,10 +89,7 @@ fn tr_3_one_who_wants_nothing_passes_the_token_on() {
 #[test]
 fn tr_3_only_the_member_before_can_bring_the_token() {
     check(
-        "
-        1 fires
-        1 > 2 as 3
-        ",
+        "1 fires; 1 > 2 as 3",
         expect![[r#"
             1 timer: TR-5 passes the token on; token → 2
             2 hears token from 3: TR-3 ignores a token: 3 is not the member before
@@ -125,14 +101,7 @@ fn tr_3_only_the_member_before_can_bring_the_token() {
 #[test]
 fn tr_4_one_who_leaves_passes_the_token_on_although_it_asks_again() {
     check(
-        "
-        1 acquire
-        1 release
-        1 acquire
-        1 > 2
-        2 > 3
-        3 > 1
-        ",
+        "1 acquire; 1 release; 1 acquire; 1 > 2; 2 > 3; 3 > 1",
         expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TR-4 passes the token on; token → 2
@@ -149,20 +118,8 @@ fn tr_4_one_who_leaves_passes_the_token_on_although_it_asks_again() {
 fn tr_4_everyone_enters_once_a_round() {
     check(
         "
-        1 acquire
-        2 acquire
-        3 acquire
-        1 release
-        1 acquire
-        1 > 2
-        2 release
-        2 acquire
-        2 > 3
-        3 release
-        3 acquire
-        3 > 1
-        1 release
-        1 > 2
+        1 acquire; 2 acquire; 3 acquire; 1 release; 1 acquire; 1 > 2; 2 release; 2 acquire; 2 > 3
+        3 release; 3 acquire; 3 > 1; 1 release; 1 > 2
         ",
         expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
@@ -186,13 +143,7 @@ fn tr_4_everyone_enters_once_a_round() {
 #[test]
 fn tr_5_the_token_rests_where_it_has_gone_a_round_without_an_entry() {
     check(
-        "
-        1 fires
-        1 > 2
-        2 > 3
-        3 > 1
-        1 fires
-        ",
+        "1 fires; 1 > 2; 2 > 3; 3 > 1; 1 fires",
         expect![[r#"
             1 timer: TR-5 passes the token on; token → 2
             2 hears token from 1: TR-3 passes the token on; token → 3
@@ -207,19 +158,7 @@ fn tr_5_the_token_rests_where_it_has_gone_a_round_without_an_entry() {
 #[test]
 fn tr_5_the_round_is_counted_from_the_last_entry() {
     check(
-        "
-        2 acquire
-        1 fires
-        1 > 2
-        2 release
-        2 > 3
-        3 > 1
-        1 > 2
-        2 fires
-        2 > 3
-        3 > 1
-        1 > 2
-        ",
+        "2 acquire; 1 fires; 1 > 2; 2 release; 2 > 3; 3 > 1; 1 > 2; 2 fires; 2 > 3; 3 > 1; 1 > 2",
         expect![[r#"
             2 acquire: TR-1 waits for the token
             1 timer: TR-5 passes the token on; token → 2
@@ -240,15 +179,7 @@ fn tr_5_the_round_is_counted_from_the_last_entry() {
 #[test]
 fn tr_5_a_user_who_asks_during_the_rest_enters_at_once() {
     check(
-        "
-        1 fires
-        1 > 2
-        2 > 3
-        3 > 1
-        1 acquire
-        1 release
-        1 > 2
-        ",
+        "1 fires; 1 > 2; 2 > 3; 3 > 1; 1 acquire; 1 release; 1 > 2",
         expect![[r#"
             1 timer: TR-5 passes the token on; token → 2
             2 hears token from 1: TR-3 passes the token on; token → 3
@@ -265,12 +196,7 @@ fn tr_5_a_user_who_asks_during_the_rest_enters_at_once() {
 fn tr_5_a_group_of_one_sends_nothing() {
     check_group(
         1,
-        "
-        1 acquire
-        1 release
-        1 try
-        1 release
-        ",
+        "1 acquire; 1 release; 1 try; 1 release",
         expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES

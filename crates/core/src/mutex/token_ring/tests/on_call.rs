@@ -14,14 +14,7 @@ fn check(script: &str, trace: Expect) {
 #[test]
 fn tr_8_one_who_wants_in_calls_the_token() {
     check(
-        "
-        3 acquire
-        3 > 1
-        1 > 2
-        2 > 3
-        3 release
-        3 > 1
-        ",
+        "3 acquire; 3 > 1; 1 > 2; 2 > 3; 3 release; 3 > 1",
         expect![[r#"
             3 acquire: TR-8 calls the token; call → 1
             1 hears call from 3: TR-9 passes the token on; token → 2
@@ -36,12 +29,7 @@ fn tr_8_one_who_wants_in_calls_the_token() {
 #[test]
 fn tr_8_the_lowest_member_needs_no_message_where_the_token_sleeps() {
     check(
-        "
-        1 acquire
-        1 release
-        1 try
-        1 release
-        ",
+        "1 acquire; 1 release; 1 try; 1 release",
         expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TR-9 lets the token sleep
@@ -54,16 +42,7 @@ fn tr_8_the_lowest_member_needs_no_message_where_the_token_sleeps() {
 #[test]
 fn tr_8_the_lowest_member_calls_the_token_that_has_left_without_a_message() {
     check(
-        "
-        2 acquire
-        2 > 1
-        1 acquire
-        1 > 2
-        2 release
-        2 > 3
-        3 > 1
-        1 release
-        ",
+        "2 acquire; 2 > 1; 1 acquire; 1 > 2; 2 release; 2 > 3; 3 > 1; 1 release",
         expect![[r#"
             2 acquire: TR-8 calls the token; call → 1
             1 hears call from 2: TR-9 passes the token on; token → 2
@@ -82,17 +61,7 @@ fn tr_8_the_lowest_member_calls_the_token_that_has_left_without_a_message() {
 fn tr_9_a_call_that_finds_the_token_gone_sends_it_round_again() {
     check(
         "
-        3 acquire
-        3 > 1
-        1 > 2
-        2 acquire
-        2 > 1
-        2 > 3
-        3 release
-        3 > 1
-        1 > 2
-        2 release
-        2 > 3
+        3 acquire; 3 > 1; 1 > 2; 2 acquire; 2 > 1; 2 > 3; 3 release; 3 > 1; 1 > 2; 2 release; 2 > 3
         3 > 1
         ",
         expect![[r#"
@@ -115,16 +84,7 @@ fn tr_9_a_call_that_finds_the_token_gone_sends_it_round_again() {
 #[test]
 fn tr_9_a_call_while_the_lowest_member_is_inside_is_remembered() {
     check(
-        "
-        1 acquire
-        2 acquire
-        2 > 1
-        1 release
-        1 > 2
-        2 release
-        2 > 3
-        3 > 1
-        ",
+        "1 acquire; 2 acquire; 2 > 1; 1 release; 1 > 2; 2 release; 2 > 3; 3 > 1",
         expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             2 acquire: TR-8 calls the token; call → 1
@@ -141,14 +101,7 @@ fn tr_9_a_call_while_the_lowest_member_is_inside_is_remembered() {
 #[test]
 fn tr_9_the_call_of_one_who_gave_up_costs_a_round() {
     check(
-        "
-        2 acquire
-        2 cancel
-        2 > 1
-        1 > 2
-        2 > 3
-        3 > 1
-        ",
+        "2 acquire; 2 cancel; 2 > 1; 1 > 2; 2 > 3; 3 > 1",
         expect![[r#"
             2 acquire: TR-8 calls the token; call → 1
             2 cancel: TR-6 lets the token come and go; cancelled

@@ -6,12 +6,7 @@ use expect_test::expect;
 #[test]
 fn ta_6_one_who_gives_up_lets_the_token_pass() {
     check(
-        "
-        2 acquire
-        2 cancel
-        1 fires
-        1 > 2
-        ",
+        "2 acquire; 2 cancel; 1 fires; 1 > 2",
         expect![[r#"
             2 acquire: TA-1 waits for the token
             2 cancel: TA-6 lets the token come and go; cancelled
@@ -24,13 +19,7 @@ fn ta_6_one_who_gives_up_lets_the_token_pass() {
 #[test]
 fn ta_6_one_who_asks_again_after_giving_up_gets_the_same_token() {
     check(
-        "
-        2 acquire
-        2 cancel
-        2 acquire
-        1 fires
-        1 > 2
-        ",
+        "2 acquire; 2 cancel; 2 acquire; 1 fires; 1 > 2",
         expect![[r#"
             2 acquire: TA-1 waits for the token
             2 cancel: TA-6 lets the token come and go; cancelled
@@ -44,11 +33,7 @@ fn ta_6_one_who_asks_again_after_giving_up_gets_the_same_token() {
 #[test]
 fn ta_6_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        2 cancel
-        1 acquire
-        1 cancel
-        ",
+        "2 cancel; 1 acquire; 1 cancel",
         expect![[r#"
             2 cancel: refused: no request is under way
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
@@ -61,17 +46,7 @@ fn ta_6_a_node_that_does_not_wait_cannot_give_up() {
 #[test]
 fn ta_6_a_search_goes_on_though_its_starter_has_given_up() {
     check(
-        "
-        3 acquire
-        3 fires
-        3 cancel
-        3 fires
-        3 > 2
-        2 > 3
-        2 > 3
-        3 > 2
-        3 > 2
-        ",
+        "3 acquire; 3 fires; 3 cancel; 3 fires; 3 > 2; 2 > 3; 2 > 3; 3 > 2; 3 > 2",
         expect![[r#"
             3 acquire: TA-1 waits for the token
             3 timer: TA-8 searches for the token, to make one of generation 1; search → 1
@@ -93,19 +68,8 @@ fn ta_6_a_search_that_is_lost_ends_for_one_who_has_given_up() {
     check_group(
         4,
         "
-        2 acquire
-        1 fires
-        1 > 2
-        2 > 1
-        4 acquire
-        4 fires
-        4 > 1
-        1 > 4
-        4 cancel
-        4 fires
-        3 acquire
-        3 fires
-        3 > 4
+        2 acquire; 1 fires; 1 > 2; 2 > 1; 4 acquire; 4 fires; 4 > 1; 1 > 4; 4 cancel; 4 fires
+        3 acquire; 3 fires; 3 > 4
         ",
         expect![[r#"
             2 acquire: TA-1 waits for the token
@@ -128,11 +92,7 @@ fn ta_6_a_search_that_is_lost_ends_for_one_who_has_given_up() {
 #[test]
 fn ta_7_a_try_enters_if_nobody_was_inside_since_the_token_was_here() {
     check(
-        "
-        2 try
-        1 fires
-        1 > 2
-        ",
+        "2 try; 1 fires; 1 > 2",
         expect![[r#"
             2 try: TA-1 waits for the token
             1 timer: TA-5 passes the token on; token → 2
@@ -144,12 +104,7 @@ fn ta_7_a_try_enters_if_nobody_was_inside_since_the_token_was_here() {
 #[test]
 fn ta_7_a_try_is_denied_if_somebody_was_inside_on_the_tokens_way() {
     check(
-        "
-        1 acquire
-        2 try
-        1 release
-        1 > 2
-        ",
+        "1 acquire; 2 try; 1 release; 1 > 2",
         expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
             2 try: TA-1 waits for the token
@@ -162,14 +117,7 @@ fn ta_7_a_try_is_denied_if_somebody_was_inside_on_the_tokens_way() {
 #[test]
 fn ta_7_ones_own_entry_does_not_deny_a_try() {
     check(
-        "
-        1 acquire
-        1 release
-        1 try
-        1 > 2
-        2 > 3
-        3 > 1
-        ",
+        "1 acquire; 1 release; 1 try; 1 > 2; 2 > 3; 3 > 1",
         expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TA-4 passes the token on; token → 2
@@ -185,19 +133,7 @@ fn ta_7_ones_own_entry_does_not_deny_a_try() {
 #[test]
 fn ta_7_the_entry_of_one_who_is_dead_does_not_deny_a_try() {
     check(
-        "
-        2 acquire
-        1 fires
-        1 > 2
-        2 release
-        2 > 1
-        2 > 3
-        3 > 1
-        1 > 3
-        1 fires
-        3 try
-        1 > 3
-        ",
+        "2 acquire; 1 fires; 1 > 2; 2 release; 2 > 1; 2 > 3; 3 > 1; 1 > 3; 1 fires; 3 try; 1 > 3",
         expect![[r#"
             2 acquire: TA-1 waits for the token
             1 timer: TA-5 passes the token on; token → 2
@@ -219,11 +155,7 @@ fn ta_7_the_entry_of_one_who_is_dead_does_not_deny_a_try() {
 fn ta_7_a_try_enters_with_a_new_token() {
     check_group(
         2,
-        "
-        2 try
-        2 fires
-        2 fires
-        ",
+        "2 try; 2 fires; 2 fires",
         expect![[r#"
             2 try: TA-1 waits for the token
             2 timer: TA-8 searches for the token, to make one of generation 1; search → 1

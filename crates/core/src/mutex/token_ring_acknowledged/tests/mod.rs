@@ -33,9 +33,7 @@ fn check_group(nodes: usize, script: &str, trace: Expect) {
 #[test]
 fn ta_1_asked_to_enter_where_the_token_rests_a_node_enters_at_once() {
     check(
-        "
-        1 acquire
-        ",
+        "1 acquire",
         expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
         "#]],
@@ -45,10 +43,7 @@ fn ta_1_asked_to_enter_where_the_token_rests_a_node_enters_at_once() {
 #[test]
 fn ta_1_asked_to_enter_without_the_token_a_node_waits_and_says_nothing() {
     check(
-        "
-        2 acquire
-        3 acquire
-        ",
+        "2 acquire; 3 acquire",
         expect![[r#"
             2 acquire: TA-1 waits for the token
             3 acquire: TA-1 waits for the token
@@ -59,15 +54,7 @@ fn ta_1_asked_to_enter_without_the_token_a_node_waits_and_says_nothing() {
 #[test]
 fn ta_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        1 acquire
-        1 acquire
-        1 try
-        2 acquire
-        2 try
-        2 release
-        1 cancel
-        ",
+        "1 acquire; 1 acquire; 1 try; 2 acquire; 2 try; 2 release; 1 cancel",
         expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
             1 acquire: refused: already inside
@@ -83,12 +70,7 @@ fn ta_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 #[test]
 fn ta_2_the_token_is_acknowledged_and_admits_one_who_waits() {
     check(
-        "
-        2 acquire
-        1 fires
-        1 > 2
-        2 > 1
-        ",
+        "2 acquire; 1 fires; 1 > 2; 2 > 1",
         expect![[r#"
             2 acquire: TA-1 waits for the token
             1 timer: TA-5 passes the token on; token → 2
@@ -101,13 +83,7 @@ fn ta_2_the_token_is_acknowledged_and_admits_one_who_waits() {
 #[test]
 fn ta_2_one_who_wants_nothing_acknowledges_the_token_and_passes_it_on() {
     check(
-        "
-        1 fires
-        1 > 2
-        2 > 1
-        2 > 3
-        3 > 2
-        ",
+        "1 fires; 1 > 2; 2 > 1; 2 > 3; 3 > 2",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             2 hears token from 1: received → 1; TA-2 passes the token on; token → 3
@@ -121,10 +97,7 @@ fn ta_2_one_who_wants_nothing_acknowledges_the_token_and_passes_it_on() {
 #[test]
 fn ta_2_only_a_member_can_bring_the_token() {
     check(
-        "
-        1 fires
-        1 > 2 as 9
-        ",
+        "1 fires; 1 > 2 as 9",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             2 hears token from 9: TA-2 ignores 9, which is not one of the others
@@ -139,17 +112,8 @@ fn ta_2_a_token_that_comes_back_before_its_acknowledgement_is_one() {
     check_group(
         2,
         "
-        1 acquire
-        1 release
-        1 acquire
-        1 > 2
-        2 > 1 last
-        1 release
-        2 > 1
-        1 > 2
-        2 acquire
-        2 fires
-        2 > 1
+        1 acquire; 1 release; 1 acquire; 1 > 2; 2 > 1 last; 1 release; 2 > 1; 1 > 2; 2 acquire
+        2 fires; 2 > 1
         ",
         expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
@@ -171,13 +135,7 @@ fn ta_2_a_token_that_comes_back_before_its_acknowledgement_is_one() {
 #[test]
 fn ta_3_a_dead_member_is_skipped() {
     check(
-        "
-        3 acquire
-        1 fires
-        1 fires
-        1 > 3
-        3 > 1
-        ",
+        "3 acquire; 1 fires; 1 fires; 1 > 3; 3 > 1",
         expect![[r#"
             3 acquire: TA-1 waits for the token
             1 timer: TA-5 passes the token on; token → 2
@@ -193,17 +151,7 @@ fn ta_3_a_dead_member_is_skipped() {
 fn ta_3_any_number_of_dead_members_are_skipped() {
     check_group(
         5,
-        "
-        5 acquire
-        1 fires
-        1 fires
-        1 fires
-        1 fires
-        1 > 5
-        5 > 1
-        5 release
-        5 > 1
-        ",
+        "5 acquire; 1 fires; 1 fires; 1 fires; 1 fires; 1 > 5; 5 > 1; 5 release; 5 > 1",
         expect![[r#"
             5 acquire: TA-1 waits for the token
             1 timer: TA-5 passes the token on; token → 2
@@ -222,15 +170,7 @@ fn ta_3_any_number_of_dead_members_are_skipped() {
 #[test]
 fn ta_3_the_dead_are_skipped_at_once_from_then_on() {
     check(
-        "
-        1 fires
-        1 fires
-        1 > 3
-        3 > 1
-        3 > 1
-        1 fires
-        1 > 3
-        ",
+        "1 fires; 1 fires; 1 > 3; 3 > 1; 3 > 1; 1 fires; 1 > 3",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             1 timer: TA-3 takes 2 for dead, and skips it; token → 3
@@ -248,17 +188,7 @@ fn ta_3_the_dead_are_skipped_at_once_from_then_on() {
 #[test]
 fn ta_3_an_acknowledgement_that_comes_too_late_brings_its_node_back() {
     check(
-        "
-        1 fires
-        1 > 2
-        1 fires
-        2 > 1
-        1 > 3
-        3 > 1
-        3 > 1
-        1 fires
-        1 > 2
-        ",
+        "1 fires; 1 > 2; 1 fires; 2 > 1; 1 > 3; 3 > 1; 3 > 1; 1 fires; 1 > 2",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             2 hears token from 1: received → 1; TA-2 passes the token on; token → 3
@@ -276,13 +206,7 @@ fn ta_3_an_acknowledgement_that_comes_too_late_brings_its_node_back() {
 #[test]
 fn ta_3_only_the_one_that_was_passed_to_can_acknowledge() {
     check(
-        "
-        1 fires
-        1 > 2
-        2 > 1 as 3
-        1 fires
-        1 > 3
-        ",
+        "1 fires; 1 > 2; 2 > 1 as 3; 1 fires; 1 > 3",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             2 hears token from 1: received → 1; TA-2 passes the token on; token → 3
@@ -296,14 +220,7 @@ fn ta_3_only_the_one_that_was_passed_to_can_acknowledge() {
 #[test]
 fn ta_4_one_who_leaves_passes_the_token_on_although_it_asks_again() {
     check(
-        "
-        1 acquire
-        1 release
-        1 acquire
-        1 > 2
-        2 > 3
-        3 > 1
-        ",
+        "1 acquire; 1 release; 1 acquire; 1 > 2; 2 > 3; 3 > 1",
         expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TA-4 passes the token on; token → 2
@@ -320,19 +237,8 @@ fn ta_4_one_who_leaves_passes_the_token_on_although_it_asks_again() {
 fn ta_4_everyone_enters_once_a_round() {
     check(
         "
-        1 acquire
-        2 acquire
-        3 acquire
-        1 release
-        1 acquire
-        1 > 2
-        2 release
-        2 acquire
-        2 > 3
-        3 release
-        3 > 1
-        1 release
-        1 > 2
+        1 acquire; 2 acquire; 3 acquire; 1 release; 1 acquire; 1 > 2; 2 release; 2 acquire; 2 > 3
+        3 release; 3 > 1; 1 release; 1 > 2
         ",
         expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
@@ -355,14 +261,7 @@ fn ta_4_everyone_enters_once_a_round() {
 #[test]
 fn ta_5_the_token_rests_where_it_has_gone_a_round_without_an_entry() {
     check(
-        "
-        1 fires
-        1 > 2
-        2 > 3
-        3 > 1
-        2 > 1
-        1 fires
-        ",
+        "1 fires; 1 > 2; 2 > 3; 3 > 1; 2 > 1; 1 fires",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             2 hears token from 1: received → 1; TA-2 passes the token on; token → 3
@@ -377,14 +276,7 @@ fn ta_5_the_token_rests_where_it_has_gone_a_round_without_an_entry() {
 #[test]
 fn ta_5_a_user_who_asks_during_the_rest_enters_at_once() {
     check(
-        "
-        1 fires
-        1 > 2
-        2 > 3
-        3 > 1
-        1 acquire
-        1 release
-        ",
+        "1 fires; 1 > 2; 2 > 3; 3 > 1; 1 acquire; 1 release",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             2 hears token from 1: received → 1; TA-2 passes the token on; token → 3
@@ -400,15 +292,7 @@ fn ta_5_a_user_who_asks_during_the_rest_enters_at_once() {
 #[test]
 fn ta_12_where_all_others_are_dead_the_token_stays() {
     check(
-        "
-        1 fires
-        1 fires
-        1 fires
-        1 acquire
-        1 release
-        1 try
-        1 release
-        ",
+        "1 fires; 1 fires; 1 fires; 1 acquire; 1 release; 1 try; 1 release",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             1 timer: TA-3 takes 2 for dead, and skips it; token → 3
@@ -425,14 +309,7 @@ fn ta_12_where_all_others_are_dead_the_token_stays() {
 #[test]
 fn ta_12_one_who_has_asked_meanwhile_enters_when_all_others_have_turned_out_to_be_dead() {
     check(
-        "
-        1 fires
-        1 acquire
-        1 fires
-        1 fires
-        1 fires
-        1 release
-        ",
+        "1 fires; 1 acquire; 1 fires; 1 fires; 1 fires; 1 release",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             1 acquire: TA-1 waits for the token
@@ -448,12 +325,7 @@ fn ta_12_one_who_has_asked_meanwhile_enters_when_all_others_have_turned_out_to_b
 fn ta_12_a_group_of_one_sends_nothing() {
     check_group(
         1,
-        "
-        1 acquire
-        1 release
-        1 try
-        1 release
-        ",
+        "1 acquire; 1 release; 1 try; 1 release",
         expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TA-12 keeps the token: nobody else is alive

@@ -16,15 +16,7 @@ use std::vec::Vec;
 #[test]
 fn ta_8_one_whose_patience_ends_searches_and_one_who_has_the_token_stops_it() {
     check(
-        "
-        1 acquire
-        3 acquire
-        3 fires
-        3 > 1
-        1 > 3
-        3 fires
-        3 > 1
-        ",
+        "1 acquire; 3 acquire; 3 fires; 3 > 1; 1 > 3; 3 fires; 3 > 1",
         expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
             3 acquire: TA-1 waits for the token
@@ -41,14 +33,7 @@ fn ta_8_one_whose_patience_ends_searches_and_one_who_has_the_token_stops_it() {
 #[test]
 fn ta_8_one_who_still_passes_the_token_on_does_not_search() {
     check(
-        "
-        1 fires
-        1 acquire
-        1 fires
-        1 fires
-        1 > 3
-        3 > 1
-        ",
+        "1 fires; 1 acquire; 1 fires; 1 fires; 1 > 3; 3 > 1",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             1 acquire: TA-1 waits for the token
@@ -64,15 +49,7 @@ fn ta_8_one_who_still_passes_the_token_on_does_not_search() {
 #[test]
 fn ta_9_a_search_stops_where_the_token_has_not_been_acknowledged() {
     check(
-        "
-        3 acquire
-        1 fires
-        1 > 2
-        3 fires
-        3 > 1
-        2 > 1
-        2 > 3
-        ",
+        "3 acquire; 1 fires; 1 > 2; 3 fires; 3 > 1; 2 > 1; 2 > 3",
         expect![[r#"
             3 acquire: TA-1 waits for the token
             1 timer: TA-5 passes the token on; token → 2
@@ -88,16 +65,7 @@ fn ta_9_a_search_stops_where_the_token_has_not_been_acknowledged() {
 #[test]
 fn ta_9_a_search_follows_the_token_where_it_has_been_acknowledged() {
     check(
-        "
-        3 acquire
-        2 acquire
-        1 fires
-        1 > 2
-        2 > 1
-        3 fires
-        3 > 1
-        1 > 2
-        ",
+        "3 acquire; 2 acquire; 1 fires; 1 > 2; 2 > 1; 3 fires; 3 > 1; 1 > 2",
         expect![[r#"
             3 acquire: TA-1 waits for the token
             2 acquire: TA-1 waits for the token
@@ -116,19 +84,8 @@ fn ta_9_a_search_follows_the_token_where_it_has_been_acknowledged() {
 fn ta_9_of_two_who_search_at_once_the_higher_makes_the_token() {
     check(
         "
-        2 acquire
-        3 acquire
-        2 fires
-        3 fires
-        2 > 3
-        3 > 2
-        3 fires
-        3 > 2
-        2 > 3
-        2 > 3
-        3 release
-        3 > 2
-        3 > 2
+        2 acquire; 3 acquire; 2 fires; 3 fires; 2 > 3; 3 > 2; 3 fires; 3 > 2; 2 > 3; 2 > 3
+        3 release; 3 > 2; 3 > 2
         ",
         expect![[r#"
             2 acquire: TA-1 waits for the token
@@ -153,15 +110,7 @@ fn ta_9_of_two_who_search_at_once_the_higher_makes_the_token() {
 fn ta_9_a_search_skips_the_dead() {
     check_group(
         4,
-        "
-        3 acquire
-        3 fires
-        3 > 4
-        4 > 3
-        4 fires
-        4 fires
-        4 > 3
-        ",
+        "3 acquire; 3 fires; 3 > 4; 4 > 3; 4 fires; 4 fires; 4 > 3",
         expect![[r#"
             3 acquire: TA-1 waits for the token
             3 timer: TA-8 searches for the token, to make one of generation 1; search → 4
@@ -180,17 +129,7 @@ fn ta_9_the_search_of_one_who_is_dead_goes_round_once() {
     check_group(
         4,
         "
-        3 acquire
-        1 fires
-        1 > 2
-        2 > 1
-        2 > 3
-        3 > 2
-        2 acquire
-        2 fires
-        2 fires
-        2 > 4
-        4 > 1
+        3 acquire; 1 fires; 1 > 2; 2 > 1; 2 > 3; 3 > 2; 2 acquire; 2 fires; 2 fires; 2 > 4; 4 > 1
         1 fires
         ",
         expect![[r#"
@@ -215,18 +154,8 @@ fn ta_9_the_search_of_one_who_is_dead_goes_round_once() {
 fn ta_10_a_search_that_comes_back_makes_a_new_token() {
     check(
         "
-        2 acquire
-        1 fires
-        1 > 2
-        2 > 1
-        3 acquire
-        3 fires
-        3 > 1
-        1 > 3
-        1 fires
-        1 > 3
-        3 release
-        3 > 1
+        2 acquire; 1 fires; 1 > 2; 2 > 1; 3 acquire; 3 fires; 3 > 1; 1 > 3; 1 fires; 1 > 3
+        3 release; 3 > 1
         ",
         expect![[r#"
             2 acquire: TA-1 waits for the token
@@ -248,19 +177,7 @@ fn ta_10_a_search_that_comes_back_makes_a_new_token() {
 #[test]
 fn ta_10_a_search_that_the_token_has_overtaken_means_nothing() {
     check(
-        "
-        1 acquire
-        2 acquire
-        2 fires
-        2 > 3
-        3 > 2
-        1 release
-        1 > 2
-        2 > 1
-        3 > 1
-        1 > 3
-        1 > 2
-        ",
+        "1 acquire; 2 acquire; 2 fires; 2 > 3; 3 > 2; 1 release; 1 > 2; 2 > 1; 3 > 1; 1 > 3; 1 > 2",
         expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
             2 acquire: TA-1 waits for the token
@@ -282,13 +199,7 @@ fn ta_10_a_search_that_the_token_has_overtaken_means_nothing() {
 fn ta_10_one_who_is_left_alone_makes_a_new_token() {
     check_group(
         2,
-        "
-        2 acquire
-        2 fires
-        2 fires
-        2 release
-        2 acquire
-        ",
+        "2 acquire; 2 fires; 2 fires; 2 release; 2 acquire",
         expect![[r#"
             2 acquire: TA-1 waits for the token
             2 timer: TA-8 searches for the token, to make one of generation 1; search → 1
@@ -304,18 +215,7 @@ fn ta_10_one_who_is_left_alone_makes_a_new_token() {
 #[test]
 fn ta_11_a_token_that_is_older_than_the_last_one_is_put_away() {
     check(
-        "
-        2 acquire
-        3 acquire
-        1 fires
-        1 > 2
-        1 fires
-        1 > 3
-        3 release
-        2 release
-        2 > 3
-        3 > 2
-        ",
+        "2 acquire; 3 acquire; 1 fires; 1 > 2; 1 fires; 1 > 3; 3 release; 2 release; 2 > 3; 3 > 2",
         expect![[r#"
             2 acquire: TA-1 waits for the token
             3 acquire: TA-1 waits for the token
@@ -336,15 +236,7 @@ fn ta_11_a_token_that_is_older_than_the_last_one_is_put_away() {
 #[test]
 fn ta_11_of_two_tokens_at_one_node_the_younger_stays() {
     check(
-        "
-        1 fires
-        1 > 2
-        3 acquire
-        2 > 3
-        1 fires
-        1 > 3
-        3 release
-        ",
+        "1 fires; 1 > 2; 3 acquire; 2 > 3; 1 fires; 1 > 3; 3 release",
         expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
             2 hears token from 1: received → 1; TA-2 passes the token on; token → 3

@@ -7,14 +7,7 @@ use expect_test::expect;
 #[test]
 fn vo_6_who_cannot_have_enough_votes_gives_them_back_and_asks_again_later() {
     check(
-        "
-        1 acquire
-        2 acquire
-        3 acquire
-        rest
-        1 fires
-        rest
-        ",
+        "1 acquire; 2 acquire; 3 acquire; rest; 1 fires; rest",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
@@ -45,24 +38,8 @@ fn vo_6_who_cannot_have_enough_votes_gives_them_back_and_asks_again_later() {
 fn vo_6_waits_grow_with_the_attempts() {
     check(
         "
-        1 acquire
-        rest
-        2 acquire
-        rest
-        2 fires
-        rest
-        2 fires
-        rest
-        2 fires
-        rest
-        2 fires
-        rest
-        2 fires
-        rest
-        1 release
-        rest
-        2 fires
-        rest
+        1 acquire; rest; 2 acquire; rest; 2 fires; rest; 2 fires; rest; 2 fires; rest; 2 fires; rest
+        2 fires; rest; 1 release; rest; 2 fires; rest
         ",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
@@ -118,24 +95,8 @@ fn vo_6_waits_grow_with_the_attempts() {
 fn vo_6_a_vote_that_is_on_its_way_back_is_not_given_again() {
     check_four(
         "
-        2 acquire
-        3 acquire
-        3 > 4
-        4 > 3
-        3 > 2
-        3 > 2
-        2 > 3
-        2 > 3
-        3 fires
-        3 > 4 last
-        4 > 3
-        3 > 2
-        2 > 3
-        3 > 4
-        2 cancel
-        rest
-        3 fires
-        rest
+        2 acquire; 3 acquire; 3 > 4; 4 > 3; 3 > 2; 3 > 2; 2 > 3; 2 > 3; 3 fires; 3 > 4 last; 4 > 3
+        3 > 2; 2 > 3; 3 > 4; 2 cancel; rest; 3 fires; rest
         ",
         expect![[r#"
             2 acquire: VO-1 asks for 3 of 4 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 2; VO-2 gives (1, 2) the vote of replica 4; request → 1; request → 4
@@ -181,17 +142,7 @@ fn vo_6_a_vote_that_is_on_its_way_back_is_not_given_again() {
 #[test]
 fn vo_8_a_vote_that_comes_while_a_node_waits_goes_back() {
     check_four(
-        "
-        2 acquire
-        3 acquire
-        3 > 4
-        3 > 2
-        3 > 2
-        2 > 3
-        2 > 3
-        4 > 3
-        3 > 4
-        ",
+        "2 acquire; 3 acquire; 3 > 4; 3 > 2; 3 > 2; 2 > 3; 2 > 3; 4 > 3; 3 > 4",
         expect![[r#"
             2 acquire: VO-1 asks for 3 of 4 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 2; VO-2 gives (1, 2) the vote of replica 4; request → 1; request → 4
             3 acquire: VO-1 asks for 3 of 4 votes with (1, 3); request → 1; request → 2; request → 4; request → 2
@@ -211,20 +162,8 @@ fn vo_8_a_vote_that_comes_while_a_node_waits_goes_back() {
 fn vo_6_an_answer_that_is_late_counts_for_the_next_attempt() {
     check_four(
         "
-        2 acquire
-        3 acquire
-        3 > 2
-        3 > 2
-        2 > 3
-        2 > 3
-        2 cancel
-        3 fires
-        3 > 2
-        3 > 2
-        2 > 3
-        2 > 3
-        3 > 1
-        1 > 3
+        2 acquire; 3 acquire; 3 > 2; 3 > 2; 2 > 3; 2 > 3; 2 cancel; 3 fires; 3 > 2; 3 > 2; 2 > 3
+        2 > 3; 3 > 1; 1 > 3
         ",
         expect![[r#"
             2 acquire: VO-1 asks for 3 of 4 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 2; VO-2 gives (1, 2) the vote of replica 4; request → 1; request → 4
@@ -248,16 +187,7 @@ fn vo_6_an_answer_that_is_late_counts_for_the_next_attempt() {
 #[test]
 fn vo_8_a_vote_for_a_request_that_is_over_goes_back() {
     check(
-        "
-        1 acquire
-        1 > 3
-        1 cancel
-        1 acquire
-        3 > 1
-        1 > 3
-        1 > 3
-        3 > 1
-        ",
+        "1 acquire; 1 > 3; 1 cancel; 1 acquire; 3 > 1; 1 > 3; 1 > 3; 3 > 1",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1
@@ -275,15 +205,7 @@ fn vo_8_a_vote_for_a_request_that_is_over_goes_back() {
 #[test]
 fn vo_8_a_vote_that_comes_after_the_leave_goes_back() {
     check(
-        "
-        1 acquire
-        1 > 3
-        3 > 1
-        1 > 2
-        1 release
-        2 > 1
-        rest
-        ",
+        "1 acquire; 1 > 3; 3 > 1; 1 > 2; 1 release; 2 > 1; rest",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1

@@ -6,13 +6,7 @@ use expect_test::expect;
 #[test]
 fn vo_7_asked_to_give_up_a_node_gives_every_vote_back() {
     check(
-        "
-        1 acquire
-        1 cancel
-        rest
-        2 acquire
-        rest
-        ",
+        "1 acquire; 1 cancel; rest; 2 acquire; rest",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             1 cancel: cancelled; VO-7 gives every vote for (1, 1) back; VO-5 has the vote of replica 1 back from (1, 1)
@@ -35,17 +29,7 @@ fn vo_7_asked_to_give_up_a_node_gives_every_vote_back() {
 #[test]
 fn vo_7_who_gives_up_between_two_attempts_stops_waiting() {
     check(
-        "
-        1 acquire
-        rest
-        2 acquire
-        rest
-        2 cancel
-        1 release
-        rest
-        2 acquire
-        rest
-        ",
+        "1 acquire; rest; 2 acquire; rest; 2 cancel; 1 release; rest; 2 acquire; rest",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1
@@ -73,12 +57,7 @@ fn vo_7_who_gives_up_between_two_attempts_stops_waiting() {
 #[test]
 fn vo_7_a_node_that_does_not_wait_cannot_give_up() {
     check(
-        "
-        1 cancel
-        1 acquire
-        rest
-        1 cancel
-        ",
+        "1 cancel; 1 acquire; rest; 1 cancel",
         expect![[r#"
             1 cancel: refused: no request is under way
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
@@ -94,16 +73,7 @@ fn vo_7_a_node_that_does_not_wait_cannot_give_up() {
 #[test]
 fn vo_9_a_try_that_cannot_have_enough_votes_is_denied() {
     check(
-        "
-        1 acquire
-        1 > 3
-        2 try
-        2 > 1
-        2 > 3
-        1 > 2
-        3 > 2
-        rest
-        ",
+        "1 acquire; 1 > 3; 2 try; 2 > 1; 2 > 3; 1 > 2; 3 > 2; rest",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1
@@ -122,12 +92,7 @@ fn vo_9_a_try_that_cannot_have_enough_votes_is_denied() {
 #[test]
 fn vo_9_a_try_that_has_enough_votes_enters() {
     check(
-        "
-        2 try
-        rest
-        2 release
-        rest
-        ",
+        "2 try; rest; 2 release; rest",
         expect![[r#"
             2 try: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
             1 hears request from 2: VO-2 gives (1, 2) the vote of replica 1; vote → 2

@@ -43,14 +43,7 @@ fn vo_1_asked_to_enter_a_node_asks_for_every_vote_and_for_its_own_first() {
 #[test]
 fn vo_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
     check(
-        "
-        2 acquire
-        2 acquire
-        2 try
-        rest
-        2 acquire
-        2 try
-        ",
+        "2 acquire; 2 acquire; 2 try; rest; 2 acquire; 2 try",
         expect![[r#"
             2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
             2 acquire: refused: a request is already under way
@@ -71,14 +64,7 @@ fn vo_1_a_node_that_has_most_votes_itself_asks_nobody() {
     let trace = rehearse(
         3,
         |me, group| Voting::with_votes(me, group, "lock", 2, Asks::All, BOUNDS),
-        "
-        1 acquire
-        2 acquire
-        rest
-        1 release
-        2 fires
-        rest
-        ",
+        "1 acquire; 2 acquire; rest; 1 release; 2 fires; rest",
     );
     expect![[r#"
         1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; VO-2 gives (1, 1) the vote of replica 2; VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
@@ -115,12 +101,7 @@ fn vo_1_a_group_of_one_asks_nobody() {
 #[test]
 fn vo_2_a_voter_votes_for_one_and_denies_the_others() {
     check(
-        "
-        1 acquire
-        2 acquire
-        1 > 3
-        2 > 3
-        ",
+        "1 acquire; 2 acquire; 1 > 3; 2 > 3",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
@@ -134,15 +115,7 @@ fn vo_2_a_voter_votes_for_one_and_denies_the_others() {
 #[test]
 fn vo_2_a_later_request_of_the_same_node_has_the_vote_of_the_earlier_one() {
     check_four(
-        "
-        3 acquire
-        rest
-        3 release
-        3 acquire
-        3 > 1 last
-        3 > 1
-        rest
-        ",
+        "3 acquire; rest; 3 release; 3 acquire; 3 > 1 last; 3 > 1; rest",
         expect![[r#"
             3 acquire: VO-1 asks for 3 of 4 votes with (1, 3); request → 1; request → 2; request → 4; request → 2
             1 hears request from 3: VO-2 gives (1, 3) the vote of replica 1; vote → 3
@@ -175,15 +148,7 @@ fn vo_2_a_later_request_of_the_same_node_has_the_vote_of_the_earlier_one() {
 #[test]
 fn vo_2_an_earlier_request_of_the_same_node_has_nothing_of_the_later_one() {
     check(
-        "
-        1 acquire
-        1 cancel
-        1 acquire
-        1 > 3 last
-        1 > 3
-        3 > 1 last
-        3 > 1
-        ",
+        "1 acquire; 1 cancel; 1 acquire; 1 > 3 last; 1 > 3; 3 > 1 last; 3 > 1",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             1 cancel: cancelled; VO-7 gives every vote for (1, 1) back; VO-5 has the vote of replica 1 back from (1, 1)
@@ -199,13 +164,7 @@ fn vo_2_an_earlier_request_of_the_same_node_has_nothing_of_the_later_one() {
 #[test]
 fn vo_2_a_request_in_the_name_of_another_is_ignored() {
     check(
-        "
-        2 acquire
-        2 > 1 as 3
-        2 > 3
-        3 > 2 as 1
-        2 cancel
-        ",
+        "2 acquire; 2 > 1 as 3; 2 > 3; 3 > 2 as 1; 2 cancel",
         expect![[r#"
             2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
             1 hears request from 3: VO-2 ignores (1, 2), of which 3 speaks
@@ -220,14 +179,7 @@ fn vo_2_a_request_in_the_name_of_another_is_ignored() {
 #[test]
 fn vo_2_a_stranger_is_not_served() {
     let group_of = |me: NodeId, all: Group| if me.number() == 3 { all } else { Group::of_size(2) };
-    let trace = rehearse(
-        3,
-        |me, all| node(me, group_of(me, all)),
-        "
-        3 acquire
-        rest
-        ",
-    );
+    let trace = rehearse(3, |me, all| node(me, group_of(me, all)), "3 acquire; rest");
     expect![[r#"
         3 acquire: VO-1 asks for 2 of 3 votes with (1, 3); VO-2 gives (1, 3) the vote of replica 2; request → 1; request → 2
         1 hears request from 3: VO-2 ignores (1, 3), of which 3 speaks
@@ -238,11 +190,7 @@ fn vo_2_a_stranger_is_not_served() {
 #[test]
 fn vo_3_a_node_with_enough_votes_enters() {
     check(
-        "
-        1 acquire
-        1 > 3
-        3 > 1
-        ",
+        "1 acquire; 1 > 3; 3 > 1",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1
@@ -255,17 +203,7 @@ fn vo_3_a_node_with_enough_votes_enters() {
 #[test]
 fn vo_4_asked_to_leave_a_node_gives_every_vote_back() {
     check(
-        "
-        1 acquire
-        1 > 3
-        3 > 1
-        1 > 2
-        2 > 1
-        1 release
-        rest
-        2 acquire
-        rest
-        ",
+        "1 acquire; 1 > 3; 3 > 1; 1 > 2; 2 > 1; 1 release; rest; 2 acquire; rest",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1
@@ -287,11 +225,7 @@ fn vo_4_asked_to_leave_a_node_gives_every_vote_back() {
 #[test]
 fn vo_4_a_node_that_is_not_inside_cannot_leave() {
     check(
-        "
-        2 release
-        2 acquire
-        2 release
-        ",
+        "2 release; 2 acquire; 2 release",
         expect![[r#"
             2 release: refused: not inside
             2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
@@ -303,15 +237,7 @@ fn vo_4_a_node_that_is_not_inside_cannot_leave() {
 #[test]
 fn vo_5_a_vote_that_comes_back_can_be_given_again() {
     check(
-        "
-        1 acquire
-        1 > 3
-        1 cancel
-        3 > 1
-        1 > 3
-        2 acquire
-        2 > 3
-        ",
+        "1 acquire; 1 > 3; 1 cancel; 3 > 1; 1 > 3; 2 acquire; 2 > 3",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
             3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1

@@ -20,12 +20,7 @@ fn check(nodes: usize, script: &str, trace: Expect) {
 fn vo_1_one_by_one_no_more_votes_are_asked_for_than_it_takes() {
     check(
         3,
-        "
-        2 acquire
-        rest
-        2 release
-        rest
-        ",
+        "2 acquire; rest; 2 release; rest",
         expect![[r#"
             2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); request → 1
             1 hears request from 2: VO-2 gives (1, 2) the vote of replica 1; vote → 2
@@ -43,18 +38,7 @@ fn vo_1_one_by_one_no_more_votes_are_asked_for_than_it_takes() {
 fn vo_1_one_by_one_who_is_denied_asks_the_next() {
     check(
         4,
-        "
-        1 acquire
-        1 cancel
-        4 acquire
-        4 > 1
-        1 > 4
-        3 acquire
-        3 > 1
-        1 > 3
-        3 > 2
-        2 > 3
-        ",
+        "1 acquire; 1 cancel; 4 acquire; 4 > 1; 1 > 4; 3 acquire; 3 > 1; 1 > 3; 3 > 2; 2 > 3",
         expect![[r#"
             1 acquire: VO-1 asks for 3 of 4 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 2
             1 cancel: cancelled; VO-7 gives every vote for (1, 1) back; VO-5 has the vote of replica 1 back from (1, 1)
@@ -74,16 +58,7 @@ fn vo_1_one_by_one_who_is_denied_asks_the_next() {
 fn vo_6_one_by_one_who_cannot_have_enough_votes_begins_again_later() {
     check(
         3,
-        "
-        1 acquire
-        rest
-        2 acquire
-        rest
-        1 release
-        rest
-        2 fires
-        rest
-        ",
+        "1 acquire; rest; 2 acquire; rest; 1 release; rest; 2 fires; rest",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3
             3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1
@@ -108,13 +83,7 @@ fn vo_6_one_by_one_who_cannot_have_enough_votes_begins_again_later() {
 fn vo_8_one_by_one_a_vote_that_comes_late_goes_back() {
     check(
         3,
-        "
-        2 acquire
-        2 > 1
-        2 cancel
-        1 > 2
-        2 > 1
-        ",
+        "2 acquire; 2 > 1; 2 cancel; 1 > 2; 2 > 1",
         expect![[r#"
             2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); request → 1
             1 hears request from 2: VO-2 gives (1, 2) the vote of replica 1; vote → 2
@@ -129,12 +98,7 @@ fn vo_8_one_by_one_a_vote_that_comes_late_goes_back() {
 fn vo_9_one_by_one_a_try_asks_until_it_is_out_of_reach() {
     check(
         3,
-        "
-        1 acquire
-        rest
-        2 try
-        rest
-        ",
+        "1 acquire; rest; 2 try; rest",
         expect![[r#"
             1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3
             3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1
