@@ -17,7 +17,7 @@ use crate::trail::{Guide, Step};
 use crate::troupe::Trace;
 use crate::users::{Judged, Users};
 use crate::walk::{Walks, walk};
-use quorate_sim::moment::Observer;
+use quorate_journal::moment::Observer;
 use std::time::Instant;
 
 /// Tells how a check goes, and whether it may go on.

@@ -1,22 +1,20 @@
-//! The checker's properties against the simulator's: on random walks both must come to the same verdicts.
+//! The checker's properties against those that observers judge: on random walks both must come to the same verdicts.
 //!
-//! The simulator judges a run by vector clocks, and by all fences and results there ever were. The checker judges it by a few words beside
-//! the state. Every walk is played by real nodes before the simulator's judges.
-
-mod elections;
-mod multicasts;
-mod mutex;
+//! A family judges a simulated run by observers that remember everything, and a check by a few words beside the state. Its tests hold one
+//! against the other here: every walk is played by real nodes before the family's observers.
 
 use crate::cast::cast;
 use crate::content::mix;
 use crate::findings::Setup;
 use crate::local::Checked;
-use crate::play::Counterexample;
-use crate::stage::{Make, Stage};
+use crate::play::{Counterexample, play};
+use crate::stage::Make;
+pub use crate::system::MOST_ORDERED;
 use crate::system::{Criterion, Memory};
 use crate::trail::Guide;
 use crate::users::{Judged, Property, Users};
-use quorate_sim::property::Verdict;
+use quorate_journal::moment::Observer;
+use quorate_journal::property::Verdict;
 use std::collections::BTreeSet;
 
 /// The number of the property that is judged so.
@@ -24,22 +22,31 @@ fn number(properties: &[Property], judged: fn(&Judged) -> bool) -> Option<u8> {
     properties.iter().position(|property| judged(&property.judged)).map(|number| number as u8)
 }
 
-/// The names of the properties that some walk broke. Of each walk the simulator's judges must say the same.
-fn broken_by_walks<P, U>(
+/// The names of the properties that at least one of `walks` random walks breaks.
+///
+/// # Panics
+///
+/// If the verdicts of a fresh observer that watches a walk differ from the checker's, or if real nodes cannot follow a walk.
+pub fn broken_by_walks<P, U, O>(
     make: &Make<P>,
     users: &U,
     setup: &Setup,
-    memory: Memory,
     walks: u64,
-    judges: impl Fn(&Stage<P, U>, &Counterexample) -> Vec<Verdict>,
+    observer: impl Fn() -> O,
+    verdicts: impl Fn(O) -> Vec<Verdict>,
 ) -> BTreeSet<&'static str>
 where
     P: Checked,
     U: Users<Command = P::Command, Event = P::Event> + Clone,
+    O: Observer<P::Command, P::Event>,
 {
     let (mut stage, mut system, initial) = cast(make, users, setup);
     let properties = users.properties();
-    system.memory = Some(memory);
+    system.memory = Some(Memory {
+        order: number(&properties, |judged| matches!(judged, Judged::ByOrder)).filter(|_| setup.nodes <= MOST_ORDERED),
+        fences: number(&properties, |judged| matches!(judged, Judged::ByFences)),
+        results: number(&properties, |judged| matches!(judged, Judged::ByResults)),
+    });
     system.watched = u32::MAX;
     let by_state = properties.iter().zip(0..).filter_map(|(property, number)| match property.judged {
         Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
@@ -73,8 +80,10 @@ where
         }
         let timed = setup.timing.is_some();
         let example = Counterexample { steps, cycle: None, rates: rates.clone(), timed, views: false };
-        let verdicts = judges(&stage, &example);
-        let simulated: BTreeSet<_> = verdicts
+        let played = play(&stage, &example, observer());
+        assert!(played.is_ok(), "real nodes cannot follow walk {walk}");
+        let judged = played.map(&verdicts).unwrap_or_default();
+        let simulated: BTreeSet<_> = judged
             .iter()
             .filter(|verdict| at_once(verdict.name) && !verdict.holds)
             .map(|verdict| verdict.name)

@@ -6,7 +6,7 @@ use crate::membership::Views;
 use crate::play::Counterexample;
 use crate::walk::Walks;
 use quorate_core::{Span, Time};
-use quorate_sim::property::Kind;
+use quorate_journal::property::Kind;
 
 /// The group and all that may happen to it.
 #[derive(Clone, Debug, PartialEq, Eq)]

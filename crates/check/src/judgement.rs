@@ -5,7 +5,7 @@ use crate::findings::{Effort, Findings, Pass, Verdict};
 use crate::play::Counterexample;
 use crate::system::Criterion;
 use crate::users::{Judged, Property};
-use quorate_sim::property::Kind;
+use quorate_journal::property::Kind;
 
 /// Why a property is not judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

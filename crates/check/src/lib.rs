@@ -5,29 +5,7 @@
 //! deadlock, and liveness under fair delivery. Every counterexample is played again by real nodes before an observer, so
 //! it becomes a journal like that of any run.
 //!
-//! ```
-//! use quorate_check::mutex::Contenders;
-//! use quorate_check::{Checker, Effort, Search, Setup};
-//! use quorate_core::Group;
-//! use quorate_core::mutex::RicartAgrawala;
-//! use std::sync::Arc;
-//!
-//! let group = Group::of_size(2);
-//! let users = Contenders { fences: true, order: true, ..Contenders::default() };
-//! let make = Arc::new(move |me| RicartAgrawala::new(me, group.clone()));
-//! let mut checker = Checker::new(make, users, Setup::new(2))?;
-//! let effort = Effort {
-//!     search: Search::Breadth,
-//!     threads: 1,
-//!     memory: 1 << 30,
-//!     reduce: true,
-//!     first: false,
-//!     properties: None,
-//! };
-//! let findings = checker.run(&effort, &mut |_, _| true);
-//! assert!(findings.is_complete() && !findings.is_broken());
-//! # Ok::<(), quorate_check::CheckError>(())
-//! ```
+//! What the nodes' clients may do, and the properties that are judged, are a [`Users`]; this crate knows no family of algorithms.
 
 mod action;
 pub mod armies;
@@ -36,12 +14,10 @@ mod budgets;
 mod cast;
 mod checker;
 mod content;
-pub mod deadlock;
 mod deaths;
 mod depth;
-#[cfg(test)]
-mod differential;
-pub mod election;
+#[cfg(feature = "testing")]
+pub mod differential;
 mod expand;
 mod fair;
 mod findings;
@@ -53,8 +29,6 @@ mod liveness;
 mod local;
 mod membership;
 mod memory;
-pub mod multicast;
-pub mod mutex;
 mod parallel;
 mod past;
 mod play;

@@ -2,8 +2,8 @@
 
 use crate::membership::Lease;
 use quorate_core::{Describe, Durable, Incarnation, NodeId, Protocol, Time};
-use quorate_sim::world::Simulated;
-use quorate_sim::world::disk::Disk;
+use quorate_journal::Recordable;
+use quorate_journal::disk::Disk;
 use serde::Serialize;
 use std::hash::{Hash, Hasher};
 
@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 ///
 /// Every protocol with such parts is one; nobody implements this by hand.
 pub trait Checked:
-    Simulated
+    Recordable
     + Protocol<
         Command: Clone,
         Message: Describe + Eq + Hash,
@@ -25,7 +25,7 @@ pub trait Checked:
 }
 
 impl<P> Checked for P where
-    P: Simulated
+    P: Recordable
         + Protocol<
             Command: Clone,
             Message: Describe + Eq + Hash,

@@ -7,8 +7,8 @@ use crate::tables::NOTHING;
 use crate::trail::{Act, Letter, Step};
 use crate::users::Users;
 use quorate_core::{Duration, Incarnation, NodeId, Time};
-use quorate_sim::moment::{Happening, Loss, MessageId, Observer, Taken};
-use quorate_sim::puppets::Puppets;
+use quorate_journal::moment::{Happening, Loss, MessageId, Observer, Taken};
+use quorate_journal::puppets::Puppets;
 
 /// A run that breaks a property.
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ use crate::tables::{
 };
 use crate::users::{News, Story, Users};
 use quorate_core::{Describe, Incarnation, Input, NodeId, Protocol, Span, Time, View};
-use quorate_sim::world::disk::Disk;
+use quorate_journal::disk::Disk;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 

@@ -79,7 +79,7 @@ impl<'a> Guide<'a> {
     }
 
     /// The properties that the transitions last asked for break, each with the action.
-    #[cfg(test)]
+    #[cfg(feature = "testing")]
     pub(crate) fn breaches(&self) -> &[(u8, u16)] {
         &self.found.breaches
     }

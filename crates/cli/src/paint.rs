@@ -1,9 +1,9 @@
 //! Colours, where somebody can see them.
 
 use quorate_draw::{overview, terminal};
+use quorate_journal::role::Role;
+use quorate_journal::words::Sort;
 use quorate_lab::trace::Ink;
-use quorate_sim::role::Role;
-use quorate_sim::words::Sort;
 use std::io::IsTerminal;
 
 fn paint(on: bool, code: &str, text: &str) -> String {

@@ -17,8 +17,8 @@ use anyhow::{bail, ensure};
 use files::Outputs;
 use quorate_core::Time;
 use quorate_draw::{Window, svg};
-use quorate_sim::journal::Header;
-use quorate_sim::settings::Offset;
+use quorate_journal::record::Header;
+use quorate_journal::settings::Offset;
 use serde::Serialize;
 use std::path::Path;
 

@@ -3,14 +3,14 @@
 use crate::families::Present;
 use crate::output::output;
 use crate::paint;
+use quorate_journal::metrics::MessageSummary;
+use quorate_journal::property::{Kind, Verdict, Violation};
+use quorate_journal::words::Sort;
+use quorate_journal::workload::Ending;
 use quorate_lab::replay::Replayed;
 use quorate_lab::trace::{self, Line, Trace};
 use quorate_lab::{FamilyLab, Spec};
 use quorate_registry::Family;
-use quorate_sim::metrics::MessageSummary;
-use quorate_sim::property::{Kind, Verdict, Violation};
-use quorate_sim::run::Ending;
-use quorate_sim::words::Sort;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! A run, or a window of one, as data that can be drawn.
 //!
 //! Every text in it comes from a journal or from an algorithm and has gone through
-//! [`clean`](quorate_sim::words::clean): it has no control characters, and may have anything else.
+//! [`clean`](quorate_journal::words::clean): it has no control characters, and may have anything else.
 
 mod queue;
 mod views;
@@ -10,9 +10,9 @@ pub use queue::Queue;
 pub use views::{Era, Lease, Still, Stillness};
 
 use quorate_core::{Class, Epoch, NodeId, Time};
-use quorate_sim::moment::{Loss, MessageId};
-use quorate_sim::role::Role;
-use quorate_sim::words::Sort;
+use quorate_journal::moment::{Loss, MessageId};
+use quorate_journal::role::Role;
+use quorate_journal::words::Sort;
 
 /// What is drawn.
 #[derive(Clone, Debug, Default)]

@@ -32,9 +32,9 @@ use crate::Window;
 use count::Count;
 use pending::Pending;
 use quorate_core::{NodeId, Time};
-use quorate_sim::journal::Header;
-use quorate_sim::moment::{Happening, Moment, Observer};
-use quorate_sim::words::{self, millis};
+use quorate_journal::moment::{Happening, Moment, Observer};
+use quorate_journal::record::Header;
+use quorate_journal::words::{self, millis};
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 

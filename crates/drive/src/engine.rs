@@ -8,8 +8,8 @@ use quorate_core::{
     Barrier, Describe, Durable, Effect, Effects, Group, Incarnation, Input, NodeId, Note, Protocol, Sink, Time, View,
     WriteOf,
 };
-use quorate_sim::moment::{Done, Happening, MessageId, Moment, Sent, Taken};
-use quorate_sim::world::Simulated;
+use quorate_journal::Recordable;
+use quorate_journal::moment::{Done, Happening, MessageId, Moment, Sent, Taken};
 use quorate_store::{Report, Storable, StoreError};
 use serde::Serialize;
 use std::io;
@@ -94,7 +94,7 @@ struct Host<P: Protocol, D: Durable, O> {
 
 impl<P, D, O> Engine<P, D, O>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize + Send + 'static,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
     O: Record<P::Command, P::Event>,
@@ -254,7 +254,7 @@ where
 
 impl<P, D, O> Host<P, D, O>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize + Send + 'static,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
     O: Record<P::Command, P::Event>,
@@ -317,7 +317,7 @@ struct Stepper<'a, P: Protocol, D: Durable, O, U> {
 
 impl<P, D, O, U> Sink<P> for Stepper<'_, P, D, O, U>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize + Send + 'static,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
     O: Record<P::Command, P::Event>,

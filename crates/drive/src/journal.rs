@@ -1,8 +1,8 @@
 //! The live journal: what one life of a node did, in the simulator's format.
 
 use crate::record::Record;
-use quorate_sim::journal::{Header, Lines};
-use quorate_sim::moment::{Moment, Observer};
+use quorate_journal::moment::{Moment, Observer};
+use quorate_journal::record::{Header, Lines};
 use serde::Serialize;
 use std::fs::File;
 use std::io;

@@ -2,7 +2,7 @@
 //! steps one node with all of them.
 //!
 //! An engine knows no network. Whoever drives it brings messages and commands, and gives it an [`Outlet`] for what leaves:
-//! `local` passes messages through memory, `net` over TCP. One turn of a driver is
+//! [`local`] passes messages through memory, `net` over TCP. One turn of a driver is
 //!
 //! 1. [`Engine::wake`], then everything that has come: commands, messages, what the disk tells, timers that are due;
 //! 2. [`Engine::settle`]: the journal is written, then the saves go to the disk;
@@ -13,6 +13,7 @@ mod counted;
 mod desk;
 mod engine;
 mod journal;
+pub mod local;
 mod record;
 mod timers;
 

@@ -1,6 +1,6 @@
 //! Who records a run while it happens.
 
-use quorate_sim::moment::Observer;
+use quorate_journal::moment::Observer;
 use std::io;
 
 /// An observer whose record must be safe from the end of the process before others see what it is about.

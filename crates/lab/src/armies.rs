@@ -30,7 +30,7 @@ use quorate_check::armies::Commanders;
 use quorate_check::{CheckError, Checker, Effort, Findings, Search, Setup, Timing};
 use quorate_core::armies::{ARMIES, Army, Command, Strength};
 use quorate_core::{Duration, NodeId, Span, Time};
-use quorate_sim::settings::{Chance, Latency};
+use quorate_journal::settings::{Chance, Latency};
 use quorate_sim::{Setup as WorldSetup, Wire, World};
 use std::sync::Arc;
 

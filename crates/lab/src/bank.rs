@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use quorate_lab::bank::{self, NO_LOCK, Terms};
-//! use quorate_sim::settings::Latency;
+//! use quorate_journal::settings::Latency;
 //!
 //! let terms = Terms::new(2, 10_000, 1_000)?;
 //! let balance = |lock| {
@@ -28,14 +28,14 @@ pub use ledger::{Act, Ledger, Posting};
 
 use crate::error::LabError;
 use crate::experiment::{play, run_with};
+use crate::mutex::run::Pattern;
 use crate::mutex::{Mutex, Settings};
 use crate::spec::Spec;
 use quorate_core::{Duration, Group};
+use quorate_journal::moment::Observer;
+use quorate_journal::settings::Latency;
+use quorate_journal::workload::Ending;
 use quorate_registry::{Entry, MutexEntry, all};
-use quorate_sim::moment::Observer;
-use quorate_sim::mutex::Pattern;
-use quorate_sim::run::Ending;
-use quorate_sim::settings::Latency;
 use serde::Serialize;
 use std::io::Write;
 

@@ -27,7 +27,7 @@ pub use watch::{Messages, Milestone, Report, RoundSeen, Sample, What};
 use quorate_core::election::berkeley::Berkeley;
 use quorate_core::election::{Bully, Command, Plan};
 use quorate_core::{Duration, Group, NodeId, Time};
-use quorate_sim::settings::{Chance, Fault, Latency};
+use quorate_journal::settings::{Chance, Fault, Latency};
 use quorate_sim::{Setup, Wire, World};
 use std::sync::Arc;
 use watch::Watch;

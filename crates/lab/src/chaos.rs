@@ -1,8 +1,8 @@
 //! Faults that the seed chooses.
 
 use quorate_core::{Duration, NodeId};
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::settings::{Cut, DiskTrouble, Fault, Offset, Ppm, Side, TimedFault, Unsynced, nearest};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{Cut, DiskTrouble, Fault, Offset, Ppm, Side, TimedFault, Unsynced, nearest};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -168,7 +168,7 @@ impl From<FaultMix> for String {
 mod tests {
     use super::FaultMix;
     use quorate_core::Duration;
-    use quorate_sim::settings::TimedFault;
+    use quorate_journal::settings::TimedFault;
 
     fn drawn(mix: &str, seed: u64) -> Vec<TimedFault> {
         mix.parse::<FaultMix>().unwrap().draw(seed, 3, Duration::from_secs(1))

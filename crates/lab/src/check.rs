@@ -3,16 +3,6 @@
 //! A family whose algorithms can be checked tells what its users may do and what is asked of it ([`CheckedFamily`]); the rest is
 //! written once.
 
-mod deadlock;
-mod election;
-mod multicast;
-mod mutex;
-
-pub use deadlock::Waits;
-pub use election::Ballots;
-pub use multicast::Posts;
-pub use mutex::Requests;
-
 use crate::error::LabError;
 use crate::experiment::header;
 use crate::family::{FamilyLab, NodeOf};
@@ -24,10 +14,10 @@ use quorate_check::{
     Views, Walks,
 };
 use quorate_core::{Duration, Time};
+use quorate_journal::moment::Observer;
+use quorate_journal::record::{Header, Writer};
+use quorate_journal::settings::{Between, Length};
 use quorate_registry::{Entry, Family, find};
-use quorate_sim::journal::{Header, Writer};
-use quorate_sim::moment::Observer;
-use quorate_sim::settings::{Between, Length};
 use std::fmt;
 use std::hash::Hash;
 use std::io::Write;
@@ -115,7 +105,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
     }
 
     /// The run that a counterexample is one of, as a journal's header tells it.
-    fn spec(&self) -> Spec<F> {
+    pub(crate) fn spec(&self) -> Spec<F> {
         let links = if self.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
         Spec { nodes: self.setup.nodes, links, settings: F::run_settings(self), ..Spec::new(&self.algorithm) }
     }
@@ -187,7 +177,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
 }
 
 /// How a run is set up whose views change as in a check.
-fn view_settings(views: Option<Views>) -> Option<ViewSettings> {
+pub(crate) fn view_settings(views: Option<Views>) -> Option<ViewSettings> {
     let membership = |views: Views| if views.waits { Keeper::Oracle } else { Keeper::Impatient };
     views.map(|views| ViewSettings { membership: membership(views), ..ViewSettings::default() })
 }

@@ -27,10 +27,12 @@ pub use sentry::Heard;
 
 use quorate_core::wrap::{Detector, Threshold, Watched};
 use quorate_core::{Duration, Group, NodeId, Time};
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::run::{self, Limits, Plan, Workload};
-use quorate_sim::settings::{Chance, Fault, Latency, Length, SettingError, TimedFault, Unsynced};
-use quorate_sim::{News, Setup, Wire, World};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{Chance, Fault, Latency, Length, SettingError, TimedFault, Unsynced};
+use quorate_journal::workload::News;
+use quorate_journal::workload::{Plan, Workload};
+use quorate_sim::run::{self, Limits};
+use quorate_sim::{Setup, Wire, World};
 use sentry::Sentry;
 use watcher::Watcher;
 

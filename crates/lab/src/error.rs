@@ -1,10 +1,10 @@
 //! What can be wrong with an experiment before it runs, or with its files.
 
 use crate::check::Unchecked;
+use quorate_journal::record::JournalError;
+use quorate_journal::replay::ReplayError;
+use quorate_journal::settings::{SettingError, nearest};
 use quorate_registry::{Family, all, fixtures};
-use quorate_sim::journal::JournalError;
-use quorate_sim::replay::ReplayError;
-use quorate_sim::settings::{SettingError, nearest};
 
 /// Why an experiment cannot be run. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -65,23 +65,23 @@ pub enum LabError {
     )]
     LateKeepalive {
         /// How long after a renewal the next one is asked for.
-        keepalive: quorate_sim::settings::Length,
+        keepalive: quorate_journal::settings::Length,
         /// For how long a lease is trusted.
-        trusted: quorate_sim::settings::Length,
+        trusted: quorate_journal::settings::Length,
     },
     /// Leases are renewed so often that nothing else happens.
     #[error("A keepalive every {keepalive} leaves no time for anything else: give a --keepalive of {least} or more.")]
     HastyKeepalive {
         /// How long after a renewal the next one is asked for.
-        keepalive: quorate_sim::settings::Length,
+        keepalive: quorate_journal::settings::Length,
         /// The shortest one that makes sense.
-        least: quorate_sim::settings::Length,
+        least: quorate_journal::settings::Length,
     },
     /// A bound that has a direction.
     #[error("--drift-bound {bound} has a direction, but clocks may be off either way: give {} instead.", unsigned(*bound))]
     NegativeDriftBound {
         /// The bound.
-        bound: quorate_sim::settings::Ppm,
+        bound: quorate_journal::settings::Ppm,
     },
     /// More nodes than an id can number.
     #[error("{nodes} nodes are too many: at most {most} fit.")]
@@ -230,9 +230,9 @@ pub enum LabError {
     )]
     LeaseTooShort {
         /// For how long it may be trusted.
-        trusted: quorate_sim::settings::Length,
+        trusted: quorate_journal::settings::Length,
         /// How long an answer takes.
-        answer: quorate_sim::settings::Length,
+        answer: quorate_journal::settings::Length,
     },
     /// Starters that are down from the start.
     #[error("Nobody starts: --starters {starters} names only nodes that are down from the start.")]
@@ -299,9 +299,9 @@ pub enum LabError {
     )]
     HastySilence {
         /// For how long a node may be silent.
-        silence: quorate_sim::settings::Length,
+        silence: quorate_journal::settings::Length,
         /// From one heartbeat to the next.
-        period: quorate_sim::settings::Length,
+        period: quorate_journal::settings::Length,
     },
     /// A group of replicas that makes no sense.
     #[error(transparent)]
@@ -357,7 +357,7 @@ pub enum LabError {
     },
 }
 
-fn unsigned(bound: quorate_sim::settings::Ppm) -> String {
+fn unsigned(bound: quorate_journal::settings::Ppm) -> String {
     format!("{}ppm", bound.parts().unsigned_abs())
 }
 

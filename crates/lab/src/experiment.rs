@@ -4,12 +4,13 @@ use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Judge};
 use crate::spec::Spec;
 use quorate_core::{NodeId, Time};
+use quorate_journal::metrics::{MessageSummary, Messages};
+use quorate_journal::moment::{Happening, Moment, Observer, Taken};
+use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::record::{FORMAT, Header, Writer};
+use quorate_journal::workload::Ending;
 use quorate_sim::World;
-use quorate_sim::journal::{FORMAT, Header, Writer};
-use quorate_sim::metrics::{MessageSummary, Messages};
-use quorate_sim::moment::{Happening, Moment, Observer, Taken};
-use quorate_sim::property::{Kind, Verdict};
-use quorate_sim::run::{self, Ending};
+use quorate_sim::run;
 use std::io::{self, Write};
 
 /// What came of a run.

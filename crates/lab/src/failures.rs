@@ -27,10 +27,10 @@ use crate::family::{Care, FamilyLab};
 use crate::mutex::{Mutex, Settings};
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::{Duration, NodeId};
+use quorate_journal::property::Verdict;
+use quorate_journal::settings::{Fault, Latency, Length, TimedFault, Unsynced};
+use quorate_journal::workload::Ending;
 use quorate_registry::MutexEntry;
-use quorate_sim::property::Verdict;
-use quorate_sim::run::Ending;
-use quorate_sim::settings::{Fault, Latency, Length, TimedFault, Unsynced};
 use serde::Serialize;
 use story::{Aftermath, Story};
 

@@ -4,11 +4,11 @@ use crate::error::LabError;
 use crate::experiment::Judges;
 use crate::family::FamilyLab;
 use crate::spec::{Spec, entry};
+use quorate_journal::metrics::MessageSummary;
+use quorate_journal::moment::Observer;
+use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::record::Journal;
 use quorate_registry::Entry;
-use quorate_sim::journal::Journal;
-use quorate_sim::metrics::MessageSummary;
-use quorate_sim::moment::Observer;
-use quorate_sim::property::{Kind, Verdict};
 use std::io::BufRead;
 
 /// What a replay shows.
@@ -80,7 +80,7 @@ where
     let spec = spec_of::<F, R>(journal)?;
     let entry = spec.validate()?;
     let mut observers = (observer, Judges::new(&spec, entry));
-    let lines = quorate_sim::replay::replay(journal, F::maker(&spec, entry), &mut observers)?;
+    let lines = quorate_journal::replay::replay(journal, F::maker(&spec, entry), &mut observers)?;
     let (observer, judges) = observers;
     Ok((conclude(spec, &judges, journal, lines), observer))
 }

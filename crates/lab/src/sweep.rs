@@ -4,7 +4,7 @@ use crate::error::LabError;
 use crate::experiment::judge;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
-use quorate_sim::property::{Kind, Verdict};
+use quorate_journal::property::{Kind, Verdict};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;

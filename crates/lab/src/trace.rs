@@ -8,10 +8,10 @@
 
 use crate::family::FamilyLab;
 use quorate_core::{Incarnation, NodeId, Time};
-use quorate_sim::journal::Header;
-use quorate_sim::moment::{Moment, Observer, Taken};
-use quorate_sim::role::{Role, Roles};
-use quorate_sim::words::{self, Sort, millis};
+use quorate_journal::moment::{Moment, Observer, Taken};
+use quorate_journal::record::Header;
+use quorate_journal::role::{Role, Roles};
+use quorate_journal::words::{self, Sort, millis};
 use serde::Serialize;
 use std::fmt::Write;
 use std::marker::PhantomData;
@@ -225,7 +225,7 @@ mod tests {
     use crate::mutex::Mutex;
     use quorate_core::mutex::Event;
     use quorate_core::{NodeId, Time};
-    use quorate_sim::moment::{Done, Moment, Observer, Taken};
+    use quorate_journal::moment::{Done, Moment, Observer, Taken};
 
     #[test]
     fn that_a_lease_goes_on_is_told_only_where_a_rule_follows_from_it() {

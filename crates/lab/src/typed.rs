@@ -1,6 +1,6 @@
 //! What people type at a running node, when it is not what the node understands.
 
-use quorate_sim::settings::nearest;
+use quorate_journal::settings::nearest;
 
 /// How much of what was typed is repeated.
 const QUOTED: usize = 40;

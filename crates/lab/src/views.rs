@@ -5,8 +5,8 @@ use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::membership::{OnClose, Terms};
+use quorate_journal::settings::{Length, Ppm};
 use quorate_sim::Views;
-use quorate_sim::settings::{Length, Ppm};
 use serde::{Deserialize, Serialize};
 
 /// With shorter ones a run takes for ever.

@@ -37,8 +37,8 @@ pub use trial::{Draws, Trial, simulate};
 
 use binomial::Odds;
 use quorate_core::Duration;
-use quorate_sim::dice::Dice;
-use quorate_sim::settings::Length;
+use quorate_journal::dice::Dice;
+use quorate_journal::settings::Length;
 
 /// More replicas than anybody has, and as many as are summed up in a moment.
 pub const MOST_REPLICAS: u64 = 1_000_000;

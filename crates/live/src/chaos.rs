@@ -4,8 +4,8 @@
 //! answers everybody in the end.
 
 use quorate_core::{Duration, NodeId};
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::settings::{Cut, Fault, NodeSet, Side, TimedFault, Unsynced};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{Cut, Fault, NodeSet, Side, TimedFault, Unsynced};
 
 /// What the faults are drawn for.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +156,7 @@ mod tests {
     use super::{Stage, draw};
     use crate::schedule::{Kill, Networks, Severance, Stop, acts, option};
     use quorate_core::Duration;
-    use quorate_sim::settings::{Fault, TimedFault};
+    use quorate_journal::settings::{Fault, TimedFault};
 
     fn stage(nodes: usize, seconds: u64, cuts: bool) -> Stage {
         Stage { nodes, window: Duration::from_secs(seconds), cuts }

@@ -1,12 +1,12 @@
 //! After the run: the journals of all processes become one, which is measured and judged.
 
 use crate::whole::write_whole;
+use quorate_journal::moment::{Moment, Observer};
+use quorate_journal::property::{Kind, Verdict, Violation};
+use quorate_journal::record::gather::{Breach, GatherError, Gathered, gather};
+use quorate_journal::record::{Fingerprint, Journal};
 use quorate_lab::replay::{Replayed, summarise_with};
 use quorate_lab::{FamilyLab, LabError};
-use quorate_sim::journal::gather::{Breach, GatherError, Gathered, gather};
-use quorate_sim::journal::{Fingerprint, Journal};
-use quorate_sim::moment::{Moment, Observer};
-use quorate_sim::property::{Kind, Verdict, Violation};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -106,10 +106,10 @@ mod tests {
     use super::{judge, promises};
     use crate::run::fails;
     use quorate_core::{Incarnation, NodeId, Time};
+    use quorate_journal::record::gather::{Breach, Gathered};
+    use quorate_journal::record::{Header, Live};
+    use quorate_journal::workload::Ending;
     use quorate_lab::{Mutex, experiment, mutex};
-    use quorate_sim::journal::gather::{Breach, Gathered};
-    use quorate_sim::journal::{Header, Live};
-    use quorate_sim::run::Ending;
     use std::fs;
     use std::path::{Path, PathBuf};
 

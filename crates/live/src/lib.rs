@@ -44,9 +44,9 @@ pub use stage::Counts;
 pub use whole::write_whole;
 
 use quorate_core::Duration;
+use quorate_journal::settings::{Latency, Length};
 use quorate_lab::{FamilyLab, LinkChoice, Spec};
 use quorate_registry::Family;
-use quorate_sim::settings::{Latency, Length};
 
 /// How long a message takes at most, for algorithms that are wrong where one takes longer. No network and no machine
 /// promises that; this is so long that a busy one seldom breaks it.

@@ -6,7 +6,7 @@
 
 use crate::error::LiveError;
 use quorate_core::NodeId;
-use quorate_sim::settings::Cut;
+use quorate_journal::settings::Cut;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -12,15 +12,15 @@ use crate::stage::{Counts, Stage, lead};
 use crate::world::WorldJournal;
 use quorate_core::{Duration, NodeId, Time};
 use quorate_drive::Clock;
+use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::record::gather::Gathered;
+use quorate_journal::workload::News;
+use quorate_journal::workload::{Ending, Plan, Planned, What, Workload};
 use quorate_lab::replay::Replayed;
 use quorate_lab::{FamilyLab, Spec};
 use quorate_net::certificates::{self, Days};
 use quorate_net::group::GroupName;
 use quorate_registry::Family;
-use quorate_sim::News;
-use quorate_sim::journal::gather::Gathered;
-use quorate_sim::property::{Kind, Verdict};
-use quorate_sim::run::{Ending, Plan, Planned, What, Workload};
 use std::path::{Path, PathBuf};
 
 /// What came of a live run.

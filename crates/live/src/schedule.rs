@@ -4,7 +4,7 @@
 //! a journal's header repeats it, and the judges of a family know what went wrong without asking who did it.
 
 use quorate_core::{Duration, NodeId};
-use quorate_sim::settings::{Cut, Fault, Length, SettingError, TimedFault, Unsynced};
+use quorate_journal::settings::{Cut, Fault, Length, SettingError, TimedFault, Unsynced};
 use std::fmt;
 use std::str::FromStr;
 
@@ -249,7 +249,7 @@ fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
 mod tests {
     use super::{Act, Kill, Networks, ScheduleError, Severance, Stop, acts, option};
     use quorate_core::{Duration, NodeId};
-    use quorate_sim::settings::TimedFault;
+    use quorate_journal::settings::TimedFault;
 
     fn kill(text: &str) -> TimedFault {
         text.parse::<Kill>().unwrap().0

@@ -3,10 +3,10 @@
 use crate::error::LiveError;
 use quorate_core::{Incarnation, Time};
 use quorate_drive::{Clock, boot_id};
+use quorate_journal::moment::{Happening, Moment, Observer};
+use quorate_journal::record::{Header, Lines, Live};
 use quorate_lab::experiment::header;
 use quorate_lab::{FamilyLab, Spec};
-use quorate_sim::journal::{Header, Lines, Live};
-use quorate_sim::moment::{Happening, Moment, Observer};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use crate::post::{Post, Trouble};
 use crate::settings::Overflow;
 use quorate_core::{Codec, Incarnation, NodeId, Protocol, Time, WriteOf};
 use quorate_drive::{Engine, Failure, Found, Record, Sender};
-use quorate_sim::world::Simulated;
+use quorate_journal::Recordable;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
@@ -68,7 +68,7 @@ enum Next<P: Protocol> {
 
 impl<P, D, O, C, H> Worker<P, D, O, C, H>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize + Send + 'static,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
     O: Record<P::Command, P::Event>,

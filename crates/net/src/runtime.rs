@@ -14,7 +14,7 @@ use crate::post::{Lines, Post};
 use crate::settings::Settings;
 use quorate_core::{Codec, Durable, Incarnation, NodeId, View, WriteOf};
 use quorate_drive::{Engine, Failure, Found, Parts, Record};
-use quorate_sim::world::Simulated;
+use quorate_journal::Recordable;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
@@ -49,7 +49,7 @@ pub enum Ending {
 }
 
 /// A node with everything that it runs on, before it runs.
-pub struct Runtime<P: Simulated, D: Durable, O, C> {
+pub struct Runtime<P: Recordable, D: Durable, O, C> {
     /// Who it is, and where the others are.
     pub settings: Settings,
     /// Where it listens.
@@ -154,7 +154,7 @@ impl<C> Handle<C> {
 
 impl<P, D, O, C> Runtime<P, D, O, C>
 where
-    P: Simulated + Send + 'static,
+    P: Recordable + Send + 'static,
     P::Command: Send,
     P::Message: Send,
     P::Timer: Send,

@@ -2,10 +2,11 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quorate_core::{Duration, Group, NodeId, Time};
+use quorate_journal::settings::{Latency, TimedFault};
+use quorate_journal::workload::News;
 use quorate_replica::registers::{Answer, Change, Read, Registers};
 use quorate_replica::{Command, Event, Members, Proposal, Reads, Refusal, Replica, Settings, Ticket};
-use quorate_sim::settings::{Latency, TimedFault};
-use quorate_sim::{News, Setup, Wire, World};
+use quorate_sim::{Setup, Wire, World};
 
 type Node = Replica<Registers>;
 

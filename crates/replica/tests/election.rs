@@ -3,10 +3,11 @@
 
 use quorate_core::election::{Book, Bounds, Case, Command, Counts, Event, Plan, Refusal, Starting};
 use quorate_core::{Duration, Epoch, NodeId, Time};
+use quorate_journal::metrics::Messages;
+use quorate_journal::settings::{Latency, TimedFault};
+use quorate_journal::workload::News;
 use quorate_replica::election::{FACTS, RaftElection};
-use quorate_sim::metrics::Messages;
-use quorate_sim::settings::{Latency, TimedFault};
-use quorate_sim::{News, Setup, Wire, World};
+use quorate_sim::{Setup, Wire, World};
 use std::collections::BTreeMap;
 
 struct Election {

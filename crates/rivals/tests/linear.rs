@@ -5,7 +5,7 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quorate_core::Time;
-use quorate_sim::dice::{Dice, Stream};
+use quorate_journal::dice::{Dice, Stream};
 use quorate_sim::linear::register::{Answer, Operation, Register};
 use quorate_sim::linear::{Client, History, OperationId, Verdict};
 use stateright::semantics::register::{Register as TheirRegister, RegisterOp, RegisterRet};

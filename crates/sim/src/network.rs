@@ -1,10 +1,10 @@
 //! The network between nodes: how long a message takes, and whether it arrives at all.
 
-use crate::dice::Dice;
-use crate::moment::Loss;
-use crate::settings::{Chance, Cut, Latency, LinkChange, Links};
 use crate::world::Told;
 use quorate_core::{NodeId, Time};
+use quorate_journal::dice::Dice;
+use quorate_journal::moment::Loss;
+use quorate_journal::settings::{Chance, Cut, Latency, LinkChange, Links};
 use std::collections::HashMap;
 
 /// How links behave when nothing is wrong with them in particular.

@@ -4,8 +4,8 @@ use super::check::drift;
 use super::whole;
 use clap::Args;
 use quorate_core::armies::Strength;
+use quorate_journal::settings::{Between, Length};
 use quorate_lab::armies::War;
-use quorate_sim::settings::{Between, Length};
 
 /// The armies, and how long their messages take.
 #[derive(Args)]

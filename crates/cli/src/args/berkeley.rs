@@ -4,8 +4,8 @@ use super::draw::ThemeArg;
 use super::whole;
 use crate::picture::FigurePlan;
 use clap::Args;
+use quorate_journal::settings::{Latency, Length, Ppm, TimedFault};
 use quorate_lab::berkeley::Scenario;
-use quorate_sim::settings::{Latency, Length, Ppm, TimedFault};
 use std::path::PathBuf;
 
 #[derive(Args)]

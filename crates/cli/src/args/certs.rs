@@ -1,9 +1,9 @@
 //! For whom to make certificates: what users type after `quorate certs`.
 
 use clap::Args;
+use quorate_journal::settings::{NodeSet, SettingError};
 use quorate_net::certificates::Days;
 use quorate_net::group::GroupName;
-use quorate_sim::settings::{NodeSet, SettingError};
 use std::path::PathBuf;
 
 #[derive(Args)]

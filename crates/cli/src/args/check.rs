@@ -13,9 +13,9 @@ use crate::memory::{self, Memory};
 use clap::Args;
 use quorate_check::{Effort, Search, Setup, Timing, Walks};
 use quorate_core::Time;
+use quorate_journal::settings::{Between, Length, Ppm};
 use quorate_lab::check::{CheckSpec, USUAL_HORIZON};
 use quorate_registry::Family;
-use quorate_sim::settings::{Between, Length, Ppm};
 use requests::RequestArgs;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -250,7 +250,7 @@ fn few(text: &str) -> Result<u8, String> {
 
 /// By how much clocks are off, in millionths.
 pub(super) fn drift(text: &str) -> Result<u32, String> {
-    let drift: Ppm = text.parse().map_err(|error: quorate_sim::settings::SettingError| error.to_string())?;
+    let drift: Ppm = text.parse().map_err(|error: quorate_journal::settings::SettingError| error.to_string())?;
     match u32::try_from(drift.parts()) {
         Ok(parts) if Ppm::new(-drift.parts()).is_some() => Ok(parts),
         Ok(_) | Err(_) => Err(format!(

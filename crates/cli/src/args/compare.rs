@@ -16,11 +16,11 @@ use crate::families::multicast::MediumArg;
 use crate::picture::FigurePlan;
 use clap::Args;
 use field::Field;
+use quorate_journal::settings::nearest;
 use quorate_lab::compare::{self, Forms, Traffic};
 use quorate_lab::failures::Inquiry;
 use quorate_lab::{Mutex, Spec};
 use quorate_registry::{Family, MutexEntry, find};
-use quorate_sim::settings::nearest;
 use sizes::{Sizes, sizes};
 use std::path::PathBuf;
 

@@ -6,8 +6,8 @@ use crate::picture::FigurePlan;
 use clap::Args;
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
+use quorate_journal::settings::{Chance, Latency, Length, Level, TimedFault};
 use quorate_lab::detector::{Conditions, usual_silences, usual_thresholds};
-use quorate_sim::settings::{Chance, Latency, Length, Level, TimedFault};
 use std::path::PathBuf;
 
 #[derive(Args)]

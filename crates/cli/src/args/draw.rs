@@ -4,7 +4,7 @@
 use clap::{Args, ValueEnum};
 use quorate_draw::style::Theme;
 use quorate_draw::svg::{Clocks, Notes};
-use quorate_sim::settings::{NodeSet, Offset, SettingError};
+use quorate_journal::settings::{NodeSet, Offset, SettingError};
 use std::path::PathBuf;
 
 /// What to draw, and how. One definition for every command that can.

@@ -3,12 +3,12 @@
 use super::{FormArgs, PictureArgs, whole};
 use crate::families::{Basics, FamilyArgs, Present};
 use clap::Args;
+use quorate_journal::settings::{Length, TimedFault};
 use quorate_lab::{Spec, entry};
 use quorate_live::Options;
 use quorate_live::chaos::{self, Stage};
 use quorate_live::schedule::{Kill, Severance, Stop};
 use quorate_registry::Entry;
-use quorate_sim::settings::{Length, TimedFault};
 use std::path::PathBuf;
 
 #[derive(Args)]

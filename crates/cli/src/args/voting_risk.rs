@@ -2,7 +2,7 @@
 
 use super::whole;
 use clap::{Args, ValueEnum};
-use quorate_sim::settings::Length;
+use quorate_journal::settings::Length;
 use serde::Serialize;
 
 #[derive(Args)]

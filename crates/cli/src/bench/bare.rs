@@ -1,8 +1,8 @@
 //! The bare loop that the simulator is held against: a binary heap, a table of counters, the same dice.
 
 use quorate_core::Duration;
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::settings::Latency;
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::Latency;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -1,8 +1,8 @@
 //! A ring on which every node passes tokens on: the least that a protocol can do.
 
 use quorate_core::{Describe, Effects, Group, Input, Never, NodeId, Protocol, Time};
-use quorate_sim::metrics::Messages;
-use quorate_sim::settings::{Chance, Latency};
+use quorate_journal::metrics::Messages;
+use quorate_journal::settings::{Chance, Latency};
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;
 

@@ -9,7 +9,7 @@ use crate::{memory, paint, report};
 use anyhow::Context;
 use indicatif::ProgressBar;
 use quorate_core::Duration;
-use quorate_sim::settings::Latency;
+use quorate_journal::settings::Latency;
 use serde::Serialize;
 use std::io::Write;
 use std::process::Command;

@@ -10,8 +10,8 @@ use crate::{Verdict, paint, report};
 use json::{CheckReport, RunReport};
 use quorate_core::armies::{ARMIES, PROFILE};
 use quorate_core::{Duration, NodeId, Span, Time};
+use quorate_journal::settings::{Between, Length};
 use quorate_lab::armies::{self, Breach, Entry, Judged, Outcome, Timeline, War, What};
-use quorate_sim::settings::{Between, Length};
 use std::fmt;
 use std::io::Write;
 

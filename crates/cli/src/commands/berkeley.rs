@@ -6,8 +6,8 @@ use crate::report::{self, count, grouped};
 use crate::{Verdict, paint};
 use quorate_core::{Duration, Group, Time};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
+use quorate_journal::settings::Length;
 use quorate_lab::berkeley::{self, Milestone, Report, RoundSeen, Scenario, What};
-use quorate_sim::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
 

@@ -14,11 +14,11 @@ mod tests;
 use crate::args::{CompareArgs, Heat, Plan, Reality};
 use crate::{Verdict, interrupt};
 use indicatif::{ProgressBar, ProgressStyle};
+use quorate_journal::workload::Ending;
 use quorate_lab::compare::{self, Book, Delays, Measured, Traffic};
 use quorate_lab::{FamilyLab, Mutex, Spec};
 use quorate_live::{LiveError, Options};
 use quorate_registry::MutexEntry;
-use quorate_sim::run::Ending;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,7 +37,7 @@ struct Row {
 /// Where something was measured.
 #[derive(Clone, Copy)]
 enum World {
-    Simulated,
+    Recordable,
     Real,
 }
 
@@ -45,7 +45,7 @@ impl World {
     /// What delays are measured in there.
     fn delays(self) -> Delays {
         match self {
-            Self::Simulated => Delays::InMessageTimes,
+            Self::Recordable => Delays::InMessageTimes,
             Self::Real => Delays::InMilliseconds,
         }
     }
@@ -73,7 +73,7 @@ impl Row {
     /// What was measured in one of the worlds, if it was.
     fn side(&self, world: World) -> Option<&Side> {
         match world {
-            World::Simulated => Some(&self.simulated),
+            World::Recordable => Some(&self.simulated),
             World::Real => self.real.as_ref(),
         }
     }
@@ -193,7 +193,7 @@ fn measure(comparison: &mut Comparison<'_>, bar: &ProgressBar) -> anyhow::Result
 fn simulate(plan: &Plan, heat: Heat) -> anyhow::Result<Row> {
     let spec = plan.simulation(heat);
     let (book, measured) = compare::simulate(&spec)?;
-    let simulated = Side { world: World::Simulated, measured, again: spec.command("sim"), journal: None };
+    let simulated = Side { world: World::Recordable, measured, again: spec.command("sim"), journal: None };
     let Heat { entry, nodes, traffic } = heat;
     Ok(Row { entry, nodes, traffic, book, simulated, real: None })
 }

@@ -7,10 +7,10 @@ use crate::output::output;
 use crate::paint;
 use crate::report::Figures;
 use quorate_lab::mutex::Settings;
+use quorate_lab::mutex::run::Pattern;
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{FamilyLab, Mutex, Spec, experiment};
 use quorate_registry::all;
-use quorate_sim::mutex::Pattern;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 

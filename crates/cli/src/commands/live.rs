@@ -9,13 +9,13 @@ use crate::report::{Figures, Measured, RunReport, count};
 use crate::{Verdict, interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::{NodeId, Time};
+use quorate_journal::moment::{Done, Moment};
+use quorate_journal::settings::Length;
+use quorate_journal::workload::Ending;
 use quorate_lab::check::draw_command;
 use quorate_lab::{FamilyLab, Spec};
 use quorate_live::schedule::option;
 use quorate_live::{Counts, LiveError, Options, Recorded};
-use quorate_sim::moment::{Done, Moment};
-use quorate_sim::run::Ending;
-use quorate_sim::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
 

@@ -10,7 +10,7 @@ use crate::{Verdict, paint, report};
 use json::{CheckReport, RunReport};
 use quorate_core::armies;
 use quorate_core::local::{self, End, LOCKINGS, Locking, Outcomes, PROFILE, Race, Run, Schedule, Step, Thread};
-use quorate_sim::dice::{Dice, Stream};
+use quorate_journal::dice::{Dice, Stream};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 

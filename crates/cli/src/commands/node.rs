@@ -15,10 +15,10 @@ use disk::{Begin, Opened};
 use printer::Printer;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
+use quorate_journal::record::Live;
 use quorate_lab::{NodeOf, Spec, entry, experiment};
 use quorate_net::tls::{Identity, Security, allow_plain};
 use quorate_net::{Ending, Limits, Overflow, Runtime, Settings, reports};
-use quorate_sim::journal::Live;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -126,7 +126,7 @@ impl<F: Present> Process<'_, F> {
         }
     }
 
-    fn header(&self, opened: &Opened, clock: Clock) -> anyhow::Result<quorate_sim::journal::Header> {
+    fn header(&self, opened: &Opened, clock: Clock) -> anyhow::Result<quorate_journal::record::Header> {
         let live = Live {
             node: Some(self.me),
             incarnation: opened.found.incarnation,
@@ -138,7 +138,7 @@ impl<F: Present> Process<'_, F> {
         };
         // Whoever began at no instant in particular wants to see its own start as zero.
         let origin = if self.args.origin.is_some() { 0 } else { clock.now().nanos() };
-        Ok(quorate_sim::journal::Header { live: Some(live), origin, ..experiment::header(&self.spec)? })
+        Ok(quorate_journal::record::Header { live: Some(live), origin, ..experiment::header(&self.spec)? })
     }
 
     fn drive<O>(

@@ -6,8 +6,8 @@ use crate::output::{name, output};
 use crate::paint;
 use crate::report::{count, json};
 use anyhow::{anyhow, ensure};
+use quorate_journal::record::gather::{Gathered, gather};
 use quorate_live::write_whole;
-use quorate_sim::journal::gather::{Gathered, gather};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 

@@ -9,11 +9,11 @@ use crate::report::{count, grouped};
 use crate::{interrupt, paint, report};
 use anyhow::{anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
+use quorate_journal::property::{self, Kind};
+use quorate_journal::record;
 use quorate_lab::replay::entry_of;
 use quorate_lab::shrink::{self, End, Figures, Progress, Request, ShrinkError, Shrunk};
 use quorate_lab::{FamilyLab, LabError, Spec};
-use quorate_sim::journal;
-use quorate_sim::property::{self, Kind};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{BufReader, Read, Write};
@@ -112,9 +112,9 @@ impl Task for OfJournal<'_> {
     }
 }
 
-fn reopened(path: &Path) -> Result<journal::Journal<BufReader<File>>, LabError> {
-    let file = File::open(path).map_err(journal::JournalError::from)?;
-    Ok(journal::Journal::open(BufReader::new(file))?)
+fn reopened(path: &Path) -> Result<record::Journal<BufReader<File>>, LabError> {
+    let file = File::open(path).map_err(record::JournalError::from)?;
+    Ok(record::Journal::open(BufReader::new(file))?)
 }
 
 fn told(error: ShrinkError) -> anyhow::Error {

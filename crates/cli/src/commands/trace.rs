@@ -8,12 +8,12 @@ use crate::report::Reading;
 use crate::{paint, report};
 use anyhow::anyhow;
 use quorate_core::{NodeId, VectorClock};
+use quorate_journal::causality::Causality;
+use quorate_journal::moment::{Moment, Observer};
+use quorate_journal::record;
 use quorate_lab::LabError;
 use quorate_lab::replay::{entry_of, spec_of, summarise};
 use quorate_lab::trace::{self, Line, Part, Trace};
-use quorate_sim::causality::Causality;
-use quorate_sim::journal;
-use quorate_sim::moment::{Moment, Observer};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -22,7 +22,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 /// A journal in a file.
-pub(crate) type Journal<R = File> = journal::Journal<BufReader<R>>;
+pub(crate) type Journal<R = File> = record::Journal<BufReader<R>>;
 
 /// Opens a journal.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Journal> {

@@ -6,10 +6,10 @@ use crate::report::{grouped, json};
 use crate::{Verdict, interrupt, paint};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::Duration;
+use quorate_journal::settings::Length;
 use quorate_lab::voting_risk::{
     Ballot, Draws, Forgetting, LEVEL, Likelihood, Nodes, Tally, Trial, ln_as_printed, simulate, violation,
 };
-use quorate_sim::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -27,11 +27,11 @@ struct Report {
     /// Nothing if it never happens.
     log10: Option<f64>,
     /// There if it was simulated.
-    simulated: Option<Simulated>,
+    simulated: Option<Recordable>,
 }
 
 #[derive(Serialize)]
-struct Simulated {
+struct Recordable {
     by: ByArg,
     trials: u64,
     violations: u64,
@@ -42,7 +42,7 @@ struct Simulated {
     level: f64,
 }
 
-impl From<Trials> for Simulated {
+impl From<Trials> for Recordable {
     fn from(Trials { by, tally, .. }: Trials) -> Self {
         let (Tally { trials, violations }, interval) = (tally, tally.interval());
         let (low, high) = (interval.low, interval.high);
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<Verdict> {
             p: forgetting.chance(),
             violation_probability: likelihood.value(),
             log10: likelihood.log10(),
-            simulated: trials.map(Simulated::from),
+            simulated: trials.map(Recordable::from),
         })?;
     } else {
         print(ballot, forgetting, likelihood, trials, args)?;

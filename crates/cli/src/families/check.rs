@@ -3,9 +3,13 @@
 use super::Present;
 use crate::args::CheckArgs;
 use crate::report::count;
-use quorate_lab::check::{Ballots, CheckSpec, CheckedFamily, Posts, Requests, Waits};
+use quorate_lab::check::{CheckSpec, CheckedFamily};
+use quorate_lab::deadlock::check::Waits;
+use quorate_lab::deadlock::run::Taking;
+use quorate_lab::election::check::Ballots;
+use quorate_lab::multicast::check::Posts;
+use quorate_lab::mutex::check::Requests;
 use quorate_lab::{Deadlock, Election, Multicast, Mutex};
-use quorate_sim::deadlock::Taking;
 
 /// A family that can be checked, as people see it.
 pub(crate) trait Check: Present + CheckedFamily {

@@ -9,12 +9,12 @@ use crate::report::{Figures, Table, number};
 use quorate_core::Duration;
 use quorate_core::about::About;
 use quorate_core::deadlock::{Command, Event, Facts, Policy};
+use quorate_journal::moment::{Done, Moment};
+use quorate_journal::settings::Latency;
 use quorate_lab::deadlock::Settings;
+use quorate_lab::deadlock::run::DeadlockSummary;
 use quorate_lab::{Deadlock, Spec};
 use quorate_registry::DeadlockEntry;
-use quorate_sim::deadlock::DeadlockSummary;
-use quorate_sim::moment::{Done, Moment};
-use quorate_sim::settings::Latency;
 use std::io::{self, Write};
 
 /// With this seed three processes that ask once come to wait for each other, under every detector.

@@ -6,12 +6,12 @@ use clap::{Args, ValueEnum};
 use quorate_core::Duration;
 use quorate_core::election::circuit;
 use quorate_core::election::{Announce, Book, Case, Command, Counts, Event, Prefer, Repair, Shape, Starting};
+use quorate_journal::moment::Moment;
+use quorate_journal::settings::{Latency, Length, Level, Ppm};
+use quorate_lab::election::run::{Attribute, Change, ElectionSummary, Seating, Starters, SuperPeers, change};
 use quorate_lab::election::{Detector, Settings};
 use quorate_lab::{Election, Spec};
 use quorate_registry::ElectionEntry;
-use quorate_sim::election::{Attribute, Change, ElectionSummary, Seating, Starters, SuperPeers, change};
-use quorate_sim::moment::Moment;
-use quorate_sim::settings::{Latency, Length, Level, Ppm};
 use std::io::{self, Write};
 
 /// Options that only elections understand.

@@ -9,12 +9,12 @@ use crate::paint;
 use crate::report::{Figures, Table, count, number, property};
 use quorate_core::Duration;
 use quorate_core::multicast::{Command, Event, member};
+use quorate_journal::moment::{Done, Moment};
+use quorate_journal::settings::{Latency, Length};
+use quorate_lab::multicast::run::{MulticastSummary, Pattern, Receiver};
 use quorate_lab::multicast::{Cost, Settings};
 use quorate_lab::{Multicast, Spec};
 use quorate_registry::MulticastEntry;
-use quorate_sim::moment::{Done, Moment};
-use quorate_sim::multicast::{MulticastSummary, Pattern, Receiver};
-use quorate_sim::settings::{Latency, Length};
 use std::io::{self, Write};
 
 /// How long the example's messages take: so different that some overtake others.
@@ -60,7 +60,7 @@ impl Present for Multicast {
         table.row("messages a multicast", number(summary.messages_per_multicast), &messages)?;
         let unit = summary.delay_unit;
         let in_unit = |value: f64| format!("{} {unit}", number(Some(value)));
-        let delay = |value: fn(&quorate_sim::metrics::Delay) -> f64| {
+        let delay = |value: fn(&quorate_journal::metrics::Delay) -> f64| {
             summary.delay.as_ref().map_or_else(|| "–".to_owned(), |delay| in_unit(value(delay)))
         };
         table.row("delay of a delivery", delay(|delay| delay.mean), "")?;

@@ -7,14 +7,14 @@ use crate::report::{Figures, Table, count, number, property};
 use clap::{Args, ValueEnum};
 use quorate_core::mutex::{Command, Event, ServiceOrder};
 use quorate_core::{Duration, NodeId};
+use quorate_journal::metrics::Delay;
+use quorate_journal::moment::Moment;
+use quorate_journal::property::Kind;
+use quorate_journal::settings::{Chance, Latency, Length, NodeSet};
 use quorate_lab::compare::Book;
 use quorate_lab::mutex::Settings;
+use quorate_lab::mutex::run::{Change, MutexSummary, Pattern, change};
 use quorate_lab::{LabError, Mutex, Spec};
-use quorate_sim::metrics::Delay;
-use quorate_sim::moment::Moment;
-use quorate_sim::mutex::{Change, MutexSummary, Pattern, change};
-use quorate_sim::property::Kind;
-use quorate_sim::settings::{Chance, Latency, Length, NodeSet};
 use std::io::{self, Write};
 
 /// Options that only mutual exclusion understands.

@@ -5,11 +5,11 @@ use crate::args::whole;
 use crate::report::{Figures, Table, number};
 use clap::{Args, ValueEnum};
 use quorate_core::Duration;
+use quorate_journal::moment::{Done, Moment};
+use quorate_journal::settings::{Latency, Length};
 use quorate_lab::replica::{OPERATION, Settings, Summary};
 use quorate_lab::{FamilyLab, Replica, Spec};
 use quorate_replica::{Event, Reads};
-use quorate_sim::moment::{Done, Moment};
-use quorate_sim::settings::{Latency, Length};
 use std::io::{self, Write};
 
 /// Options that only replicated logs understand.

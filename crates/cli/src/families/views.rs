@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use quorate_core::membership::OnClose;
+use quorate_journal::settings::{Length, Ppm};
 use quorate_lab::mutex::{Keeper, ViewSettings};
-use quorate_sim::settings::{Length, Ppm};
 
 /// That an algorithm runs in views, and how.
 #[derive(Args, Clone, Copy)]

@@ -13,13 +13,13 @@ use quorate_draw::scene::{Breach, Heading};
 use quorate_draw::shiviz::Shiviz;
 use quorate_draw::sketch::{Drawing, MOST_ARROWS, MOST_LANES, MOST_STEPS, Options, Sketch};
 use quorate_draw::{mermaid, svg};
+use quorate_journal::moment::{Moment, Observer};
+use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::record::Header;
+use quorate_journal::settings::Offset;
+use quorate_journal::words;
 use quorate_lab::{Care, Judge, Spec, entry};
 use quorate_live::write_whole;
-use quorate_sim::journal::Header;
-use quorate_sim::moment::{Moment, Observer};
-use quorate_sim::property::{Kind, Verdict};
-use quorate_sim::settings::Offset;
-use quorate_sim::words;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 

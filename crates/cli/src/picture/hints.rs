@@ -2,9 +2,9 @@
 
 use crate::args::PictureArgs;
 use quorate_draw::sketch::MOST_STEPS;
+use quorate_journal::property::Verdict;
+use quorate_journal::settings::Offset;
 use quorate_lab::{FamilyLab, Spec};
-use quorate_sim::property::Verdict;
-use quorate_sim::settings::Offset;
 use std::io::{self, Write};
 
 /// What a picture is called where nobody gave it a name.

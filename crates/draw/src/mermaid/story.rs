@@ -7,8 +7,8 @@ use crate::plural::counted;
 use crate::scene::{Arrow, Beyond, Cause, Head, Lane, Mark, Scene, Step, Tail};
 use crate::timeline::{Entry, Moment, timeline};
 use quorate_core::{Class, Time};
-use quorate_sim::role::Role;
-use quorate_sim::words::{Sort, millis};
+use quorate_journal::role::Role;
+use quorate_journal::words::{Sort, millis};
 use std::collections::BTreeSet;
 
 /// The colour of a cut, so thin that it suits a light page and a dark one.

@@ -11,7 +11,7 @@ pub use text::{Ink, draw as draw_text};
 
 use crate::scene::{Band, Beyond, Breach, Heading};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_sim::role::Role;
+use quorate_journal::role::Role;
 
 /// A run on the whole.
 #[derive(Clone, Debug)]

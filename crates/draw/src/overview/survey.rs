@@ -3,8 +3,8 @@
 use super::{Bin, Overview, Row, Shares};
 use crate::scene::{Band, Beyond, Heading};
 use quorate_core::{Class, Duration, NodeId, Time};
-use quorate_sim::moment::{Done, Happening, Moment, Sent, receivers};
-use quorate_sim::role::{Role, Roles};
+use quorate_journal::moment::{Done, Happening, Moment, Sent, receivers};
+use quorate_journal::role::{Role, Roles};
 
 /// Never more bins than this.
 const MOST_BINS: usize = 480;

@@ -5,8 +5,8 @@ use crate::plural::counted;
 use crate::scene::{Band, Breach};
 use crate::terminal::text::{fit, isolated, width};
 use quorate_core::Time;
-use quorate_sim::role::Role;
-use quorate_sim::words::millis;
+use quorate_journal::role::Role;
+use quorate_journal::words::millis;
 use std::collections::BTreeSet;
 
 /// What a piece of the text is, for those who colour it.

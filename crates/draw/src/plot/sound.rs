@@ -2,7 +2,7 @@
 
 use super::ticks::number;
 use super::{Axis, Figure, Plot, Point, Scale, Series};
-use quorate_sim::words::clean;
+use quorate_journal::words::clean;
 use thiserror::Error;
 
 /// Why there is no picture.

@@ -1,7 +1,7 @@
 //! How wide text is, as far as anybody can say who has no fonts; and what of it fits.
 
 use crate::lettering::{Escaped, hundredths, runs_left};
-use quorate_sim::words::clean;
+use quorate_journal::words::clean;
 
 /// How many pixels wide a text of this size is at most, with the widest of the common fonts.
 pub(super) fn width(text: &str, size: i32) -> i32 {

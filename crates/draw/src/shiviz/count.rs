@@ -3,8 +3,8 @@
 use super::pending::Pending;
 use crate::Window;
 use quorate_core::{Class, Incarnation, NodeId, Parcel, Time, VectorClock};
-use quorate_sim::causality::Causality;
-use quorate_sim::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
+use quorate_journal::causality::Causality;
+use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
 use std::fmt::Write;
 
 /// Counts events: those of the nodes, and as if it were one node more, those of the world.

@@ -1,8 +1,8 @@
 //! A step in hand: it is written and counted when all that came of it is known.
 
 use quorate_core::{Incarnation, NodeId, Parcel, Time};
-use quorate_sim::moment::{Done, MessageId, Taken, receivers};
-use quorate_sim::words;
+use quorate_journal::moment::{Done, MessageId, Taken, receivers};
+use quorate_journal::words;
 use std::fmt::Display;
 
 /// A step that may still do something.

@@ -1,7 +1,7 @@
 //! What lasts: cuts, odd links, full disks.
 
 use crate::scene::{Band, Place};
-use quorate_sim::words;
+use quorate_journal::words;
 
 /// Where there are more, those that come later are not shown; what else there is of such a run is an overview anyway.
 const MOST_BANDS: usize = 1_000;

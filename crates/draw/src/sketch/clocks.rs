@@ -4,8 +4,8 @@
 //! counted here: the first thing a node does has the reading 1.
 
 use quorate_core::{Clock, Incarnation, NodeId, VectorClock};
-use quorate_sim::causality::Causality;
-use quorate_sim::moment::{Done, Moment, Observer, Taken};
+use quorate_journal::causality::Causality;
+use quorate_journal::moment::{Done, Moment, Observer, Taken};
 
 /// Beyond this many nodes a vector clock says nothing to a person, and those of all that is under way take much memory.
 const MOST_NODES: usize = 64;

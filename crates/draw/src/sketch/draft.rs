@@ -3,9 +3,9 @@
 use super::views::{BEGINS, LET_IN, OUT};
 use crate::scene::{Cause, Place, Step};
 use quorate_core::{Incarnation, NodeId};
-use quorate_sim::moment::{Done, Taken};
-use quorate_sim::role::Role;
-use quorate_sim::words::{self, Sort};
+use quorate_journal::moment::{Done, Taken};
+use quorate_journal::role::Role;
+use quorate_journal::words::{self, Sort};
 use std::fmt::Display;
 
 /// A step that is not complete yet.

@@ -4,8 +4,8 @@ use super::lanes::Lanes;
 use crate::lettering::shortened;
 use crate::scene::{Arrow, Head, Tail};
 use quorate_core::{Class, Epoch, NodeId};
-use quorate_sim::moment::{MessageId, Sent};
-use quorate_sim::words;
+use quorate_journal::moment::{MessageId, Sent};
+use quorate_journal::words;
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -2,7 +2,7 @@
 
 use crate::scene::{Lane, Place, Scene, Span};
 use quorate_core::NodeId;
-use quorate_sim::role::{Role, Roles};
+use quorate_journal::role::{Role, Roles};
 use std::collections::HashMap;
 
 /// In a group beyond this size, nodes that nothing happens to are not shown.

@@ -21,10 +21,10 @@ use flights::{Flight, Flights, Letter};
 use lanes::{Lanes, Stand};
 use queues::{Queues, Waiting};
 use quorate_core::{NodeId, Time};
-use quorate_sim::journal::Header;
-use quorate_sim::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken, receivers};
-use quorate_sim::role::{Roles, Stands};
-use quorate_sim::words;
+use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken, receivers};
+use quorate_journal::record::Header;
+use quorate_journal::role::{Roles, Stands};
+use quorate_journal::words;
 use std::fmt::Display;
 use views::Views;
 

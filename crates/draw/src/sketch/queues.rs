@@ -2,7 +2,7 @@
 
 use crate::lettering::shortened;
 use crate::scene::{Place, Queue, Scene};
-use quorate_sim::words;
+use quorate_journal::words;
 use std::collections::BTreeMap;
 
 /// Nobody reads more names of one queue, or more letters of one name.

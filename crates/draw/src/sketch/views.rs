@@ -5,8 +5,8 @@
 
 use crate::scene::{Era, Lease, Place, Scene, Span, Still, Stillness};
 use quorate_core::{Epoch, Incarnation, NodeId, Time, Told, View};
-use quorate_sim::moment::{Done, Happening, Moment, Taken};
-use quorate_sim::role::Role;
+use quorate_journal::moment::{Done, Happening, Moment, Taken};
+use quorate_journal::role::Role;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule by which a member freezes.

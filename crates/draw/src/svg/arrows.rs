@@ -9,8 +9,8 @@ use crate::lettering::Escaped;
 use crate::scene::{Arrow, Head, Scene, Tail};
 use crate::style::SERIES;
 use quorate_core::{Class, Epoch};
-use quorate_sim::moment::Loss;
-use quorate_sim::words::millis;
+use quorate_journal::moment::Loss;
+use quorate_journal::words::millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 const LETTERS: f64 = 12.5;

@@ -5,7 +5,7 @@ use super::sheet::{BAND_ROW, Sheet};
 use super::text::{bold, shortened};
 use super::views;
 use crate::scene::{Blow, Era, Scene};
-use quorate_sim::words::{self, millis};
+use quorate_journal::words::{self, millis};
 
 const LETTERS: f64 = 12.5;
 

@@ -12,7 +12,7 @@ use super::text::width;
 use super::trays;
 use crate::scene::Scene;
 use quorate_core::Time;
-use quorate_sim::words::millis;
+use quorate_journal::words::millis;
 
 /// How much wider than usual a row may become so that every text finds room.
 const STRETCHES: [f64; 5] = [1.0, 1.2, 1.45, 1.75, 2.1];

@@ -7,8 +7,8 @@ use super::sheet::{MARGIN, RIBBON, Sheet};
 use super::text::bold;
 use super::views;
 use crate::scene::{Blow, Cause, Lane, Place, Scene, Span, Step};
-use quorate_sim::role::Role;
-use quorate_sim::words::millis;
+use quorate_journal::role::Role;
+use quorate_journal::words::millis;
 
 /// The class of a ribbon, if it has one.
 pub(super) fn class(role: Role) -> Option<&'static str> {

@@ -8,7 +8,7 @@ use super::text::{shortened, width, wrapped};
 use super::views::lease_class;
 use crate::scene::{Arrow, Blow, Cause, Head, Scene, Stillness};
 use quorate_core::Class;
-use quorate_sim::role::Role;
+use quorate_journal::role::Role;
 use std::collections::BTreeSet;
 
 const LETTERS: f64 = 12.5;

@@ -10,8 +10,8 @@ use crate::overview::{Bin, Overview, ROLES, Row};
 use crate::plural::counted;
 use crate::scene::Band;
 use quorate_core::Time;
-use quorate_sim::role::Role;
-use quorate_sim::words::millis;
+use quorate_journal::role::Role;
+use quorate_journal::words::millis;
 use std::fmt::Write;
 
 /// The width of all bins together.

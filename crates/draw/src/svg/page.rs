@@ -10,7 +10,7 @@ use super::sheet::{Depth, MARGIN};
 use super::text::{bold, width, wrapped};
 use super::{LEAST_WIDTH, Notes, Options};
 use crate::scene::Scene;
-use quorate_sim::words::millis;
+use quorate_journal::words::millis;
 
 /// A note in full is cut after so many letters, where there is room, and else after so many.
 const ALL_LETTERS: usize = 100;

@@ -2,7 +2,7 @@
 
 use crate::scene::{Arrow, Band, Cause, Era, Head, Lane, Lease, Mark, Place, Queue, Scene, Span, Step, Still, Tail};
 use quorate_core::Time;
-use quorate_sim::moment::Loss;
+use quorate_journal::moment::Loss;
 use std::ops::Range;
 
 /// A part of a scene, which is drawn in one row.

@@ -7,7 +7,7 @@ use super::text::width;
 use super::trays::{self, Chips};
 use super::{Clocks, Options};
 use crate::scene::Scene;
-use quorate_sim::words::millis;
+use quorate_journal::words::millis;
 
 /// Around everything.
 pub(super) const MARGIN: f64 = 26.0;

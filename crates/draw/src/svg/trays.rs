@@ -6,7 +6,7 @@ use super::lanes::end;
 use super::sheet::{RIBBON, Sheet};
 use super::text::bold;
 use crate::scene::{Queue, Scene};
-use quorate_sim::words::millis;
+use quorate_journal::words::millis;
 
 /// How much room a tray takes below its lane.
 const TRAY: f64 = 21.0;

@@ -5,8 +5,8 @@ use super::lanes::{end, gap};
 use super::sheet::{RIBBON, Sheet};
 use super::text::width;
 use crate::scene::{Lane, Lease, Place, Scene, Still, Stillness};
-use quorate_sim::role::Role;
-use quorate_sim::words::millis;
+use quorate_journal::role::Role;
+use quorate_journal::words::millis;
 
 /// How far below the middle of a lane its lease runs.
 pub(super) const LEASE: f64 = RIBBON + 3.0;

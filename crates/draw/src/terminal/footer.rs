@@ -6,7 +6,7 @@ use super::{Ink, Page};
 use crate::overview::ROLES;
 use crate::plural::counted;
 use crate::scene::{Beyond, Blow, Head, Scene, Stillness, Tail};
-use quorate_sim::role::Role;
+use quorate_journal::role::Role;
 
 pub(super) fn write(page: &mut Page<'_>, scene: &Scene) {
     let beyond = &scene.beyond;

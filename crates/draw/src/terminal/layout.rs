@@ -4,7 +4,7 @@ use super::label;
 use super::text::width;
 use crate::scene::{Band, Head, Place, Scene};
 use crate::timeline::Moment;
-use quorate_sim::words::millis;
+use quorate_journal::words::millis;
 
 /// More bars than this beside each other nobody can tell apart. What has none is still told where it begins and ends.
 const MOST_BARS: usize = 3;

@@ -8,8 +8,8 @@ use super::text::width;
 use crate::scene::{Arrow, Cause, Head, Lane, Mark, Place, Scene, Step, Stillness, Tail};
 use crate::timeline::{Entry, Moment};
 use quorate_core::Class;
-use quorate_sim::role::Role;
-use quorate_sim::words::{Sort, millis};
+use quorate_journal::role::Role;
+use quorate_journal::words::{Sort, millis};
 
 /// A line of the picture: its columns, and the words behind them.
 pub(super) struct Line {

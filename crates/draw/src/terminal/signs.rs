@@ -1,7 +1,7 @@
 //! The signs of the picture.
 
 use crate::scene::{Arrow, Blow, Cause, Step, Stillness};
-use quorate_sim::role::Role;
+use quorate_journal::role::Role;
 
 /// A node's line while it stands like this.
 pub(super) fn line(role: Role) -> char {

@@ -2,7 +2,7 @@
 
 use super::Ink;
 use super::text::width;
-use quorate_sim::words::Sort;
+use quorate_journal::words::Sort;
 
 /// What stands between two things that happened.
 pub(super) const BETWEEN: &str = " · ";
@@ -91,8 +91,8 @@ mod tests {
     use super::together;
     use crate::terminal::Ink;
     use quorate_core::{Class, Duration, NodeId, Span};
-    use quorate_sim::moment::{Body, Done, MessageId, Sent};
-    use quorate_sim::words::effect;
+    use quorate_journal::moment::{Body, Done, MessageId, Sent};
+    use quorate_journal::words::effect;
 
     /// What is told of these effects.
     fn told(effects: &[Done<'_, String>]) -> Vec<String> {

@@ -8,8 +8,8 @@ use quorate_draw::overview::{Bin, Overview, draw_text};
 use quorate_draw::scene::{Band, Breach, Place};
 use quorate_draw::sketch::{Options, Sketch};
 use quorate_draw::{Drawing, Window, svg};
-use quorate_sim::moment::{Done, Loss, Moment, Observer, Taken};
-use quorate_sim::role::Role;
+use quorate_journal::moment::{Done, Loss, Moment, Observer, Taken};
+use quorate_journal::role::Role;
 use unicode_width::UnicodeWidthStr;
 
 /// Who asks waits, and who is told so is inside or out again.

@@ -7,7 +7,7 @@ use quorate_draw::scene::Queue;
 use quorate_draw::svg::{self, Clocks, Notes};
 use quorate_draw::terminal::{Options, draw, plain};
 use quorate_draw::{Scene, Window, mermaid};
-use quorate_sim::journal::{Journal, Lines};
+use quorate_journal::record::{Journal, Lines};
 
 fn rule(rule: &str, text: &str) -> Act {
     Act::Rule(rule.into(), text.into())

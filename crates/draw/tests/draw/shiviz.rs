@@ -11,7 +11,7 @@ use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use quorate_core::Class;
 use quorate_draw::Window;
 use quorate_draw::shiviz::Shiviz;
-use quorate_sim::moment::Loss;
+use quorate_journal::moment::Loss;
 use std::io::{self, Write};
 
 /// The log of what is told in a group of four.

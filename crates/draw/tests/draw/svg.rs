@@ -7,11 +7,11 @@ use quorate_draw::scene::{Arrow, Breach, Head, Heading, Scene, Step, Tail};
 use quorate_draw::sketch::{Drawing, Options, Sketch};
 use quorate_draw::style::Theme;
 use quorate_draw::svg::{self, Clocks, Notes};
+use quorate_journal::moment::Moment;
+use quorate_journal::record::Journal;
+use quorate_journal::role::Role;
 use quorate_lab::mutex::ViewSettings;
 use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec, experiment};
-use quorate_sim::journal::Journal;
-use quorate_sim::moment::Moment;
-use quorate_sim::role::Role;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -288,7 +288,7 @@ fn hostile_names_are_text() {
              {{\"time\":5,\"node\":2,\"input\":{{\"message\":{{\"id\":\"1.1\",\"kind\":{text}}}}},\"effects\":[]}}\n\
              {{\"time\":6,\"world\":{{\"changed\":{text}}}}}\n"
         );
-        let drawing = read(&journal, &quorate_sim::words::clean(name));
+        let drawing = read(&journal, &quorate_journal::words::clean(name));
         let svg = svg::draw(&drawing, &svg::Options::default());
         let (_, texts) = parsed(&svg);
         assert!(!svg.contains("<script") && !svg.contains("onload=alert(1)>"));
@@ -302,7 +302,7 @@ fn hostile_names_are_text() {
 fn nothing_at_all_can_be_drawn() {
     let header = experiment::header(&Spec::<Mutex>::new("central")).unwrap();
     for nodes in [0, 1] {
-        let header = quorate_sim::journal::Header { nodes, ..header.clone() };
+        let header = quorate_journal::record::Header { nodes, ..header.clone() };
         let sketch = Sketch::<quorate_core::mutex::Command, quorate_core::mutex::Event>::new(
             &header,
             Heading { algorithm: "central".into(), nodes, ..Heading::default() },

@@ -8,8 +8,8 @@ use quorate_core::Class;
 use quorate_draw::scene::Breach;
 use quorate_draw::terminal::{Ink, Options, draw, plain};
 use quorate_draw::{Scene, Window, mermaid};
-use quorate_sim::moment::Loss;
-use quorate_sim::words::Sort;
+use quorate_journal::moment::Loss;
+use quorate_journal::words::Sort;
 use unicode_width::UnicodeWidthStr;
 
 fn check(scene: &Scene, width: usize, expected: Expect) {

@@ -2,9 +2,9 @@
 
 use crate::Trail;
 use quorate_core::{election, mutex};
-use quorate_sim::journal::Journal;
-use quorate_sim::journal::gather::{Source, gather as put_together};
-use quorate_sim::moment::{Moment, Observer};
+use quorate_journal::moment::{Moment, Observer};
+use quorate_journal::record::Journal;
+use quorate_journal::record::gather::{Source, gather as put_together};
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead};
 

@@ -2,8 +2,8 @@
 
 use quorate_core::armies::{ARMIES, Command, Event};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_sim::moment::{Done, MessageId, Moment, Observer, Taken};
-use quorate_sim::settings::Length;
+use quorate_journal::moment::{Done, MessageId, Moment, Observer, Taken};
+use quorate_journal::settings::Length;
 use std::collections::BTreeMap;
 use std::fmt;
 

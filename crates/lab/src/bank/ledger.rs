@@ -1,10 +1,10 @@
 //! The account in its store: what tellers read from it and write to it.
 
 use super::Terms;
+use crate::mutex::run::{Change, change};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{NodeId, Time};
-use quorate_sim::moment::{Moment, Observer};
-use quorate_sim::mutex::{Change, change};
+use quorate_journal::moment::{Moment, Observer};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 

@@ -7,8 +7,8 @@ use crate::error::LabError;
 use crate::experiment;
 use crate::mutex::Mutex;
 use crate::spec::Spec;
+use quorate_journal::workload::Ending;
 use quorate_registry::{Entry, fixtures};
-use quorate_sim::run::Ending;
 use std::io;
 
 fn decks() -> Terms {

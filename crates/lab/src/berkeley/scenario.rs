@@ -2,8 +2,8 @@
 
 use quorate_core::election::berkeley::{Shift, Terms};
 use quorate_core::{Bounds, Duration, NodeId};
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::settings::{Fault, Latency, Length, Offset, Ppm, SettingError, TimedFault};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{Fault, Latency, Length, Offset, Ppm, SettingError, TimedFault};
 use serde::Serialize;
 
 /// A group whose clocks are off.

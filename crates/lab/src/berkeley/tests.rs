@@ -2,7 +2,7 @@
 
 use super::{BerkeleyError, Milestone, Report, RoundSeen, Scenario, What, run};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_sim::settings::{Latency, Ppm};
+use quorate_journal::settings::{Latency, Ppm};
 
 fn with_faults(faults: &[&str]) -> Scenario {
     let faults = faults.iter().map(|fault| fault.parse().expect("a fault")).collect();

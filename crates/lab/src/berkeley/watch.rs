@@ -4,8 +4,8 @@ use super::scenario::{ClockOf, Scenario};
 use quorate_core::election::berkeley::{Event, Round, Shift};
 use quorate_core::election::{Command, Event as ElectionEvent};
 use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Time};
-use quorate_sim::clocks::Clocks;
-use quorate_sim::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::clocks::Clocks;
+use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
 use serde::Serialize;
 
 /// How often the spread is looked at between two rounds, if the run is short.

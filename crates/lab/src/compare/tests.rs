@@ -4,8 +4,8 @@ use super::{Book, Delays, Figure, Forms, Measured, contenders, simulate, simulat
 use crate::error::LabError;
 use crate::experiment;
 use crate::mutex::Settings;
-use quorate_sim::mutex::Pattern;
-use quorate_sim::run::Ending;
+use crate::mutex::run::Pattern;
+use quorate_journal::workload::Ending;
 
 fn settings(entries: u64, workload: Pattern) -> Settings {
     Settings { entries, workload, ..Settings::default() }

@@ -1,9 +1,9 @@
 //! When nodes ask in a comparison, from idle to saturated.
 
 use crate::mutex::Settings;
+use crate::mutex::run::Pattern;
 use quorate_core::{Duration, NodeId};
-use quorate_sim::mutex::Pattern;
-use quorate_sim::settings::{Chance, Latency, SettingError, nearest};
+use quorate_journal::settings::{Chance, Latency, SettingError, nearest};
 use std::fmt;
 use std::str::FromStr;
 
@@ -168,7 +168,7 @@ mod tests {
     use super::{OfferedLoad, Traffic};
     use crate::mutex::Settings;
     use quorate_core::Duration;
-    use quorate_sim::settings::Latency;
+    use quorate_journal::settings::Latency;
 
     #[test]
     fn every_workload_reads_back_as_printed() {

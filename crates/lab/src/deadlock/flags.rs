@@ -1,9 +1,9 @@
 //! The options of the command line that bring an experiment about.
 
 use super::{Deadlock, Settings};
+use crate::deadlock::run::Taking;
 use crate::family::{Flag, Place};
 use crate::spec::{Spec, word};
-use quorate_sim::deadlock::Taking;
 
 pub(super) fn flags(spec: &Spec<Deadlock>) -> Vec<Flag> {
     let usual = Settings::default();

@@ -1,11 +1,14 @@
 //! The deadlock family in the lab.
 
+pub mod check;
 mod flags;
+pub mod run;
 mod settings;
 mod weather;
 
 pub use settings::{MOST_PROCESSES, Settings, plan};
 
+use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge};
 use crate::shrink::fewer;
@@ -14,14 +17,13 @@ use crate::typed::unheard;
 use quorate_core::about::Profile;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId, Time};
+use quorate_journal::metrics::Messages;
+use quorate_journal::moment::{Done, Happening, Moment};
+use quorate_journal::property::Verdict;
+use quorate_journal::role::Role;
+use quorate_journal::settings::{Fault, Latency, TimedFault};
 use quorate_registry::{AnyCodec, DeadlockEntry, DeadlockForm, DeadlockNode, Entry, Family, find};
-use quorate_sim::deadlock::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
-use quorate_sim::metrics::Messages;
-use quorate_sim::moment::{Done, Happening, Moment};
-use quorate_sim::property::Verdict;
-use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
-use quorate_sim::settings::{Fault, Latency, TimedFault};
 use std::borrow::Cow;
 use std::sync::Arc;
 

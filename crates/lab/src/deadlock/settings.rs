@@ -1,14 +1,14 @@
 //! What the deadlock family adds to an experiment, and what of it makes no sense.
 
 use super::{Deadlock, asking};
+use crate::deadlock::run::{Asking, Taking};
 use crate::error::LabError;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Plan, Policy, Waiting};
+use quorate_journal::settings::{Latency, Length, TimedCommand};
 use quorate_registry::DeadlockEntry;
-use quorate_sim::deadlock::{Asking, Taking};
-use quorate_sim::settings::{Latency, Length, TimedCommand};
 use serde::{Deserialize, Serialize};
 
 /// Who asks whom for how much, and who gives up.

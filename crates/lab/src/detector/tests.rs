@@ -4,8 +4,8 @@ use super::watcher::Watcher;
 use super::{Conditions, DetectorError, Heard, Quality, measure, usual_silences, usual_thresholds};
 use quorate_core::wrap::{Detector, Threshold};
 use quorate_core::{Bounds, Duration, Incarnation, NodeId, Time};
-use quorate_sim::moment::{Done, Happening, Moment, Observer, Taken};
-use quorate_sim::settings::{Latency, Length};
+use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::settings::{Latency, Length};
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

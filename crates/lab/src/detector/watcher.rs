@@ -3,7 +3,7 @@
 use super::quality::Quality;
 use super::sentry::Heard;
 use quorate_core::{Never, NodeId, Time};
-use quorate_sim::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
 
 /// Compares what each node is told of each other with what is true.
 pub(super) struct Watcher {

@@ -5,8 +5,8 @@ use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::election::{Model, Repair, Shape, Splits};
 use quorate_core::{Bounds, Duration, NodeId};
+use quorate_journal::settings::{Disk, Fault, Latency, Length, LinkChange, TimedFault};
 use quorate_registry::ElectionEntry;
-use quorate_sim::settings::{Disk, Fault, Latency, Length, LinkChange, TimedFault};
 use std::collections::BTreeMap;
 
 /// The assumptions that this experiment breaks, each as a sentence without its end.

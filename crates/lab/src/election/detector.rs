@@ -5,8 +5,8 @@ use crate::error::LabError;
 use crate::spec::Spec;
 use quorate_core::wrap::{self, Watched};
 use quorate_core::{Duration, NodeId};
+use quorate_journal::settings::{Length, Level};
 use quorate_registry::{ElectionNode, Erased};
-use quorate_sim::settings::{Length, Level};
 use serde::{Deserialize, Serialize};
 
 /// Who tells nodes that another one is dead.

@@ -1,9 +1,11 @@
 //! The election family in the lab.
 
 mod assumptions;
+pub mod check;
 mod detector;
 mod flags;
 mod regions;
+pub mod run;
 mod storms;
 pub mod survey;
 mod upheaval;
@@ -12,6 +14,9 @@ mod weather;
 pub use detector::Detector;
 pub use regions::overlay;
 
+use crate::election::run::{
+    Attribute, Campaigns, Change, ElectionSummary, Expectation, Measures, Properties, Seating, Starters, change,
+};
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge};
 use crate::spec::Spec;
@@ -21,16 +26,13 @@ use quorate_core::election::{
     Announce, COMMANDS, Command, Courtesy, Event, Links, Model, Plan, Prefer, Repair, Ring, Shape, Splits, Tenure,
 };
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
+use quorate_journal::metrics::Messages;
+use quorate_journal::moment::Moment;
+use quorate_journal::property::Verdict;
+use quorate_journal::role::Role;
+use quorate_journal::settings::{Fault, Length, Level, TimedFault};
 use quorate_registry::{AnyCodec, ElectionEntry, ElectionNode, Entry, Family, find};
-use quorate_sim::election::{
-    Attribute, Campaigns, Change, ElectionSummary, Expectation, Measures, Properties, Seating, Starters, change,
-};
-use quorate_sim::metrics::Messages;
-use quorate_sim::moment::Moment;
-use quorate_sim::property::Verdict;
-use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
-use quorate_sim::settings::{Fault, Length, Level, TimedFault};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;

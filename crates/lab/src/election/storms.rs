@@ -2,11 +2,11 @@
 
 use super::{Election, Settings};
 use crate::chaos::FaultMix;
+use crate::election::run::Starters;
 use crate::spec::Spec;
 use quorate_core::Duration;
+use quorate_journal::settings::{Chance, Latency, Length, TimedFault};
 use quorate_registry::ElectionEntry;
-use quorate_sim::election::Starters;
-use quorate_sim::settings::{Chance, Latency, Length, TimedFault};
 
 /// One kind of weather.
 #[derive(Clone)]
@@ -94,7 +94,7 @@ impl Weather {
 mod tests {
     use super::{SKEWS, weathers};
     use crate::chaos::FaultMix;
-    use quorate_sim::settings::TimedFault;
+    use quorate_journal::settings::TimedFault;
 
     #[test]
     fn every_fault_reads_back() {

@@ -3,17 +3,17 @@
 //! Small groups are gone through one order after the other; of large ones a sample is drawn, which says how sure it is.
 
 use super::{Election, Settings};
+use crate::election::run::{Measures, Seating, Starters};
 use crate::error::LabError;
 use crate::experiment::{Played, play};
 use crate::family::{Care, FamilyLab};
 use crate::spec::Spec;
 use quorate_core::election::{Book, Case, Counts, Shape, Starting, Tally};
 use quorate_core::{Duration, NodeId};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{Fault, Latency, TimedFault, Unsynced};
+use quorate_journal::workload::Ending;
 use quorate_registry::ElectionEntry;
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::election::{Measures, Seating, Starters};
-use quorate_sim::run::Ending;
-use quorate_sim::settings::{Fault, Latency, TimedFault, Unsynced};
 use serde::Serialize;
 
 /// The largest group of which every order is tried.

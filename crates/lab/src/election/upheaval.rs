@@ -8,9 +8,9 @@ use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::election::Shape;
 use quorate_core::{Bounds, Duration, NodeId};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{Fault, TimedFault, Unsynced};
 use quorate_registry::find;
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::settings::{Fault, TimedFault, Unsynced};
 
 /// Keeps these draws apart from those of other faults that the seed chooses.
 const SALT: u64 = 0x000E_1EC7_104E;
@@ -97,7 +97,7 @@ mod tests {
     use crate::election::Settings;
     use crate::spec::Spec;
     use quorate_core::{Duration, NodeId};
-    use quorate_sim::settings::TimedFault;
+    use quorate_journal::settings::TimedFault;
 
     fn spec(nodes: usize, upheaval: u64, seed: u64) -> Spec<Election> {
         Spec { nodes, seed, settings: Settings { upheaval, ..Settings::default() }, ..Spec::new("raft") }

@@ -3,14 +3,14 @@
 use super::{Harm, MESSAGE, Victim, fault};
 use crate::experiment;
 use crate::mutex::Mutex;
+use crate::mutex::run::{Change, Standing, change};
 use crate::spec::Spec;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::moment::{Happening, Moment, Observer};
+use quorate_journal::settings::TimedFault;
 use quorate_registry::MutexEntry;
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::moment::{Happening, Moment, Observer};
-use quorate_sim::mutex::{Change, Standing, change};
-use quorate_sim::settings::TimedFault;
 
 /// How everyone stood, from each change to the next.
 pub(super) struct Story {

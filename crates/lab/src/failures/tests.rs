@@ -3,12 +3,12 @@
 use super::{Example, Fate, Finding, Harm, Inquiry, Victim, inquire};
 use crate::compare::{Forms, contenders};
 use crate::experiment;
+use crate::mutex::run::{Standing, change};
 use quorate_core::NodeId;
 use quorate_core::mutex::{Command, Event};
+use quorate_journal::moment::{Happening, Moment, Observer};
+use quorate_journal::workload::Ending;
 use quorate_registry::MutexEntry;
-use quorate_sim::moment::{Happening, Moment, Observer};
-use quorate_sim::mutex::{Standing, change};
-use quorate_sim::run::Ending;
 
 fn entry(name: &str) -> &'static MutexEntry {
     let [entry] = contenders(&[name.into()], Forms::Usual).unwrap()[..] else { panic!("one name, one algorithm") };

@@ -1,6 +1,8 @@
 //! The multicast family in the lab.
 
 mod book;
+pub mod check;
+pub mod run;
 pub mod survey;
 mod users;
 mod weather;
@@ -11,6 +13,7 @@ pub use users::Users;
 
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge, Place};
+use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
@@ -18,17 +21,16 @@ use quorate_core::about::Profile;
 use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_journal::metrics::Messages;
+use quorate_journal::moment::{Done, Happening, Moment};
+use quorate_journal::property::Verdict;
+use quorate_journal::role::Role;
+use quorate_journal::settings::Latency;
 use quorate_registry::{
     AnyCodec, Entry, Family, MoreForms, MulticastEntry, MulticastForm, MulticastNode, SeveralForm, find,
 };
 use quorate_sim::Views;
-use quorate_sim::metrics::Messages;
-use quorate_sim::moment::{Done, Happening, Moment};
-use quorate_sim::multicast::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
-use quorate_sim::property::Verdict;
-use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
-use quorate_sim::settings::Latency;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;

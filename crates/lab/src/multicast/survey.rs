@@ -6,13 +6,13 @@
 use super::{Carrier, Cost, Multicast, Settings, plan, sequencer};
 use crate::error::LabError;
 use crate::experiment;
+use crate::multicast::run::Pattern;
 use crate::spec::Spec;
 use quorate_core::multicast::{Delivery, GroupId, Sequencing};
 use quorate_core::{Duration, NodeId};
+use quorate_journal::settings::Latency;
+use quorate_journal::workload::Ending;
 use quorate_registry::MulticastEntry;
-use quorate_sim::multicast::Pattern;
-use quorate_sim::run::Ending;
-use quorate_sim::settings::Latency;
 
 /// So many messages show what each one costs.
 const MESSAGES: u64 = 3;

@@ -1,11 +1,11 @@
 //! The users of a multicast: those of a workload, or those who do exactly what a script says.
 
+use crate::multicast::run::Senders;
 use quorate_core::multicast::{Command, Event, MessageId, Refusal};
 use quorate_core::{NodeId, Time};
-use quorate_sim::News;
-use quorate_sim::multicast::Senders;
-use quorate_sim::run::{Plan, Workload};
-use quorate_sim::settings::TimedCommand;
+use quorate_journal::settings::TimedCommand;
+use quorate_journal::workload::News;
+use quorate_journal::workload::{Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The users of a run.

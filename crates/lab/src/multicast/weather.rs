@@ -3,14 +3,14 @@
 
 use super::{Multicast, Settings};
 use crate::chaos::FaultMix;
+use crate::multicast::run::Pattern;
 use crate::spec::Spec;
 use crate::views::ViewSettings;
 use quorate_core::Duration;
 use quorate_core::membership::OnClose;
 use quorate_core::multicast::{Delivery, Sequencing};
+use quorate_journal::settings::{Chance, Latency, Length, Ppm};
 use quorate_registry::MulticastEntry;
-use quorate_sim::multicast::Pattern;
-use quorate_sim::settings::{Chance, Latency, Length, Ppm};
 
 /// How long leases are. Messages take a few milliseconds, so that it is long.
 const LEASE: Duration = Duration::from_millis(100);

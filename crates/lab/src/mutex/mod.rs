@@ -1,5 +1,7 @@
 //! The mutual-exclusion family in the lab.
 
+pub mod check;
+pub mod run;
 mod upheaval;
 mod users;
 mod weather;
@@ -9,24 +11,24 @@ pub use users::Users;
 
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Flag, Judge, Place};
+use crate::mutex::run::{
+    Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests, Standing,
+    change,
+};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use quorate_core::about::Profile;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_journal::metrics::Messages;
+use quorate_journal::moment::Moment;
+use quorate_journal::property::Verdict;
+use quorate_journal::role::Role;
+use quorate_journal::settings::{Chance, Latency};
 use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode, find};
 use quorate_sim::Views;
-use quorate_sim::metrics::Messages;
-use quorate_sim::moment::Moment;
-use quorate_sim::mutex::{
-    Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests, Standing,
-    change,
-};
-use quorate_sim::property::Verdict;
-use quorate_sim::role::Role;
 use quorate_sim::run::Limits;
-use quorate_sim::settings::{Chance, Latency};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 

@@ -1,11 +1,11 @@
 //! The users of a mutual exclusion: those of a workload, or those who do exactly what a script says.
 
+use crate::mutex::run::Requests;
 use quorate_core::mutex::{COMMANDS, Command, Event, Refusal};
 use quorate_core::{NodeId, Time};
-use quorate_sim::News;
-use quorate_sim::mutex::Requests;
-use quorate_sim::run::{Plan, Workload};
-use quorate_sim::settings::TimedCommand;
+use quorate_journal::settings::TimedCommand;
+use quorate_journal::workload::News;
+use quorate_journal::workload::{Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The users of a run.

@@ -2,12 +2,12 @@
 //! users try, give up, read and come back at once.
 
 use super::{Mutex, Settings};
+use crate::mutex::run::Pattern;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::mutex::Model;
+use quorate_journal::settings::{Chance, Latency};
 use quorate_registry::MutexEntry;
-use quorate_sim::mutex::Pattern;
-use quorate_sim::settings::{Chance, Latency};
 
 /// One kind of weather.
 struct Weather {

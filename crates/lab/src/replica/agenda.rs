@@ -1,7 +1,7 @@
 //! What users mean to do later: each item rings an alarm at its time.
 
 use quorate_core::{NodeId, Time};
-use quorate_sim::run::Plan;
+use quorate_journal::workload::Plan;
 use std::collections::BTreeMap;
 
 /// Items by time; those of one instant in the order in which they were put down.

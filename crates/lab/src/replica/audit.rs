@@ -1,8 +1,8 @@
 //! Holds what replicas tell of their logs against each other, index by index, over all replicas and all their lives.
 
 use quorate_core::{Duration, NodeId, Time};
+use quorate_journal::settings::{Fault, Ppm};
 use quorate_replica::{Audit, LogTime, Restoration};
-use quorate_sim::settings::{Fault, Ppm};
 use std::collections::BTreeMap;
 
 /// What is known of the logs.

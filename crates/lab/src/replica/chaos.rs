@@ -4,8 +4,8 @@
 //! everybody in the end. Clocks drift within what leases are told to expect.
 
 use quorate_core::{Duration, NodeId};
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::settings::{
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{
     Chance, Cut, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Ppm, Side, TimedFault, Unsynced,
 };
 
@@ -208,7 +208,7 @@ impl Chaos {
 mod tests {
     use super::{Stage, draw};
     use quorate_core::Duration;
-    use quorate_sim::settings::{Disk, Fault};
+    use quorate_journal::settings::{Disk, Fault};
     use std::collections::BTreeSet;
 
     fn stage(nodes: usize, founders: usize) -> Stage {

@@ -7,12 +7,12 @@ use super::operator::{Errand, Operator, Site, Wishes};
 use super::ticket::{Asking, OPERATOR};
 use super::{Command, Event, Machine};
 use quorate_core::{Duration, NodeId, Time};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::workload::News;
+use quorate_journal::workload::{Plan, Workload};
 use quorate_replica::once::Request;
 use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Proposal, Refusal};
-use quorate_sim::News;
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::run::{Plan, Workload};
 use std::collections::BTreeMap;
 
 /// What is asked of the map.

@@ -3,8 +3,8 @@
 use super::ticket::{Asking, OPERATOR};
 use super::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
+use quorate_journal::dice::Dice;
 use quorate_replica::{Members, Refusal};
-use quorate_sim::dice::Dice;
 use std::collections::BTreeSet;
 
 /// What an operator knows beforehand.

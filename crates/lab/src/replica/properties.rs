@@ -6,11 +6,11 @@ use super::ticket::Asking;
 use super::{Command, Event};
 use crate::family::Judge;
 use quorate_core::{Duration, NodeId, Time};
+use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::property::{Kind, Verdict, Violation};
 use quorate_replica::registers::Answer;
 use quorate_replica::{Members, Proposal, Ticket};
 use quorate_sim::linear::{self, Client, History, OperationId};
-use quorate_sim::moment::{Done, Happening, Moment, Observer, Taken};
-use quorate_sim::property::{Kind, Verdict, Violation};
 use std::collections::BTreeMap;
 
 /// What is expected of a run.

@@ -4,10 +4,10 @@ use super::ticket::Asking;
 use super::{Command, MOST_CLIENTS};
 use crate::typed::unheard;
 use quorate_core::NodeId;
+use quorate_journal::settings::NodeSet;
 use quorate_replica::once::Request;
 use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Members, Proposal, Ticket};
-use quorate_sim::settings::NodeSet;
 use std::collections::BTreeSet;
 
 /// The first words.

@@ -4,12 +4,12 @@ use super::clients::Clients;
 use super::ticket::Asking;
 use super::{Command, Event};
 use quorate_core::{NodeId, Time};
+use quorate_journal::settings::TimedCommand;
+use quorate_journal::workload::News;
+use quorate_journal::workload::{Plan, Workload};
 use quorate_replica::once::Request;
 use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Proposal, Ticket};
-use quorate_sim::News;
-use quorate_sim::run::{Plan, Workload};
-use quorate_sim::settings::TimedCommand;
 
 /// The users of a run.
 pub struct Users(Kind);

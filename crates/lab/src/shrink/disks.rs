@@ -2,7 +2,7 @@
 
 use super::less;
 use quorate_core::{Duration, NodeId};
-use quorate_sim::settings::Direction;
+use quorate_journal::settings::Direction;
 use std::collections::BTreeMap;
 
 /// The disks of all nodes.

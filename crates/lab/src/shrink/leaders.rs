@@ -4,8 +4,8 @@ use super::Progress;
 use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_core::{Duration, NodeId, Time};
-use quorate_sim::property::Kind;
-use quorate_sim::settings::{Direction, Script, TimedCommand};
+use quorate_journal::property::Kind;
+use quorate_journal::settings::{Direction, Script, TimedCommand};
 
 /// In milliseconds: how long after it stands somebody may come to lead.
 const LEADS: [u64; 6] = [0, 1, 2, 4, 8, 16];

@@ -5,7 +5,7 @@ use super::search::Search;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::NodeId;
-use quorate_sim::settings::{Cut, Direction, Fault, Links, Script, Side, TimedFault};
+use quorate_journal::settings::{Cut, Direction, Fault, Links, Script, Side, TimedFault};
 
 impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
     /// Leaves out nodes, many at once first.
@@ -57,7 +57,7 @@ impl Gone {
     fn script(&self, script: &Script) -> Script {
         let commands = script.commands.iter().filter_map(|command| {
             let node = self.node(command.node)?;
-            Some(quorate_sim::settings::TimedCommand { node, ..command.clone() })
+            Some(quorate_journal::settings::TimedCommand { node, ..command.clone() })
         });
         let directions = script.directions.iter().filter_map(|direction| self.direction(direction));
         Script { commands: commands.collect(), faults: self.faults(&script.faults), directions: directions.collect() }

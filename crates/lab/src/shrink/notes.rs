@@ -10,8 +10,10 @@ use super::pace::Pace;
 use super::timers::Timers;
 use crate::family::FamilyLab;
 use quorate_core::{Duration, Incarnation, NodeId, Time};
-use quorate_sim::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Taken, receivers};
-use quorate_sim::settings::{Destiny, Direction, Disk, DiskTrouble, Fault, Script, TimedCommand, TimedFault, Unsynced};
+use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Taken, receivers};
+use quorate_journal::settings::{
+    Destiny, Direction, Disk, DiskTrouble, Fault, Script, TimedCommand, TimedFault, Unsynced,
+};
 use std::collections::BTreeMap;
 
 /// What was noted of a run.

@@ -3,7 +3,7 @@
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
-use quorate_sim::settings::{Destiny, Direction, Latency};
+use quorate_journal::settings::{Destiny, Direction, Latency};
 
 /// No run is slow in which nothing takes longer.
 const QUICK: Duration = Duration::from_millis(10);

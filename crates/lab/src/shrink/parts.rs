@@ -3,7 +3,7 @@
 use super::Progress;
 use super::search::Search;
 use crate::family::FamilyLab;
-use quorate_sim::settings::Script;
+use quorate_journal::settings::Script;
 
 /// What a script has lines of.
 #[derive(Clone, Copy)]

@@ -6,8 +6,8 @@ use super::search::Search;
 use super::{Progress, less};
 use crate::family::FamilyLab;
 use quorate_core::{Duration, NodeId};
-use quorate_sim::property::Kind;
-use quorate_sim::settings::{Direction, Fault, TimedFault, Unsynced};
+use quorate_journal::property::Kind;
+use quorate_journal::settings::{Direction, Fault, TimedFault, Unsynced};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Of more timers than this, the later ones are left as they are.

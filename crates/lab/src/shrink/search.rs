@@ -7,8 +7,8 @@ use super::{End, Figures, Progress, Shrunk, is_explicit, note};
 use crate::family::FamilyLab;
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
-use quorate_sim::property::Kind;
-use quorate_sim::settings::{Latency, Length, Script};
+use quorate_journal::property::Kind;
+use quorate_journal::settings::{Latency, Length, Script};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 

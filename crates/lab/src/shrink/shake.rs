@@ -7,8 +7,8 @@ use super::times::compressed;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
-use quorate_sim::property::Kind;
-use quorate_sim::settings::{Latency, Script, TimedCommand};
+use quorate_journal::property::Kind;
+use quorate_journal::settings::{Latency, Script, TimedCommand};
 use std::collections::BTreeSet;
 
 /// Of more commands than this, not every two are left out together.

@@ -6,8 +6,8 @@ use super::trial::Failure;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
-use quorate_sim::property::Kind;
-use quorate_sim::settings::{Destiny, Direction, Latency, Length};
+use quorate_journal::property::Kind;
+use quorate_journal::settings::{Destiny, Direction, Latency, Length};
 
 /// How large a run is; see the parent module for what counts first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

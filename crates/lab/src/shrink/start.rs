@@ -8,7 +8,7 @@ use crate::chaos::FaultMix;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
-use quorate_sim::settings::{Chance, Fault, Latency, Script, TimedCommand, TimedFault};
+use quorate_journal::settings::{Chance, Fault, Latency, Script, TimedCommand, TimedFault};
 
 /// How many seeds are tried where chance is left: few at first, more where that does not help.
 const SEEDS: [u64; 3] = [8, 40, 200];

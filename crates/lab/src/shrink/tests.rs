@@ -4,10 +4,10 @@ use super::{Failure, explicit, note, trial};
 use crate::experiment::play;
 use crate::{Election, FamilyLab, Mutex, Replica, Spec};
 use quorate_core::{Duration, Incarnation};
-use quorate_sim::moment::{Moment, Observer, Taken};
-use quorate_sim::property::Kind;
-use quorate_sim::settings::{Length, Script};
-use quorate_sim::words;
+use quorate_journal::moment::{Moment, Observer, Taken};
+use quorate_journal::property::Kind;
+use quorate_journal::settings::{Length, Script};
+use quorate_journal::words;
 
 /// The inputs of a run, without their times.
 struct Inputs {

@@ -2,8 +2,8 @@
 
 use super::less;
 use quorate_core::{Duration, NodeId, Span, Time};
-use quorate_sim::moment::Body;
-use quorate_sim::settings::Direction;
+use quorate_journal::moment::Body;
+use quorate_journal::settings::Direction;
 use std::collections::BTreeMap;
 
 /// The timers of all nodes.

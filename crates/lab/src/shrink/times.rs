@@ -4,7 +4,7 @@ use super::search::Search;
 use super::{Progress, less};
 use crate::family::FamilyLab;
 use quorate_core::Duration;
-use quorate_sim::settings::{Destiny, Direction, Script};
+use quorate_journal::settings::{Destiny, Direction, Script};
 
 pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
 /// Of more times than this, few values are tried for each.

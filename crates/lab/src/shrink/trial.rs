@@ -4,11 +4,11 @@ use crate::experiment::{Played, play};
 use crate::family::{Care, FamilyLab, Judge};
 use crate::spec::Spec;
 use quorate_core::{Incarnation, NodeId, Time};
-use quorate_sim::moment::{Done, Happening, Moment, Observer, Taken, receivers};
-use quorate_sim::property::{Kind, Verdict, Violation};
-use quorate_sim::role::{Role, Roles};
-use quorate_sim::run::Ending;
-use quorate_sim::settings::Direction;
+use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken, receivers};
+use quorate_journal::property::{Kind, Verdict, Violation};
+use quorate_journal::role::{Role, Roles};
+use quorate_journal::settings::Direction;
+use quorate_journal::workload::Ending;
 use std::collections::BTreeMap;
 
 /// A run in which the property fails.

@@ -5,10 +5,12 @@ use super::{Ballot, Forgetting};
 use quorate_core::mutex::voting::{Asks, Voting};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::run::{self, Limits, Plan, Workload};
-use quorate_sim::settings::{Chance, Fault, Latency, TimedFault, Unsynced};
-use quorate_sim::{News, Setup, Wire, World};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{Chance, Fault, Latency, TimedFault, Unsynced};
+use quorate_journal::workload::News;
+use quorate_journal::workload::{Plan, Workload};
+use quorate_sim::run::{self, Limits};
+use quorate_sim::{Setup, Wire, World};
 
 /// Every message takes as long.
 const MESSAGE: Duration = Duration::from_millis(1);

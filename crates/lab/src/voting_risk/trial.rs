@@ -1,7 +1,7 @@
 //! What is simulated beside the formula: somebody is inside, voters forget, a rival asks.
 
 use super::{Ballot, Forgetting, Tally};
-use quorate_sim::dice::{Dice, Stream};
+use quorate_journal::dice::{Dice, Stream};
 
 /// One way to play it through.
 pub trait Trial {

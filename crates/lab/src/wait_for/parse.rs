@@ -5,7 +5,7 @@ use super::mistake::{Mistake, What};
 use super::name::{Name, RESERVED};
 use super::situation::{Process, Situation};
 use quorate_core::deadlock::Need;
-use quorate_sim::settings::nearest;
+use quorate_journal::settings::nearest;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How much text is read at most.

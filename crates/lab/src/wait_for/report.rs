@@ -6,7 +6,7 @@ use super::search::{Search, Unanswerable};
 use super::situation::Situation;
 use quorate_core::Time;
 use quorate_core::deadlock::{Deadlock, Need, Policy, Shape, Stake};
-use quorate_sim::settings::nearest;
+use quorate_journal::settings::nearest;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

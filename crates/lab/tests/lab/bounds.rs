@@ -1,12 +1,12 @@
 //! Algorithms that rely on how long a message takes: right as long as the bound holds, to the nanosecond, and no longer.
 
 use quorate_core::Duration;
+use quorate_journal::settings::{Latency, Length};
 use quorate_lab::mutex::Settings;
+use quorate_lab::mutex::run::Pattern;
 use quorate_lab::shrink::{self, Request, TRIES};
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{Mutex, Spec, experiment};
-use quorate_sim::mutex::Pattern;
-use quorate_sim::settings::{Latency, Length};
 
 const IMPLICIT: &str = "ricart-agrawala-implicit";
 const ONE_WAY: &str = "ricart-agrawala-implicit-one-way";

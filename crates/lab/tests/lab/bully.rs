@@ -5,11 +5,11 @@ use quorate_core::{Duration, NodeId};
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome};
 
+use quorate_journal::settings::{Latency, TimedFault};
+use quorate_journal::workload::Ending;
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, FamilyLab, Spec};
 use quorate_registry::{Entry, find};
-use quorate_sim::run::Ending;
-use quorate_sim::settings::{Latency, TimedFault};
 use std::str::FromStr;
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {

@@ -1,12 +1,12 @@
 //! The book's table, held exactly: every group from 2 to 64 nodes, every workload, no faults.
 
 use quorate_core::{Duration, NodeId};
+use quorate_journal::settings::Latency;
+use quorate_journal::workload::Ending;
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::mutex::Settings;
+use quorate_lab::mutex::run::Pattern;
 use quorate_lab::{LinkChoice, Mutex, Spec};
-use quorate_sim::mutex::Pattern;
-use quorate_sim::run::Ending;
-use quorate_sim::settings::Latency;
 
 const PATTERNS: [Pattern; 3] = [Pattern::Single, Pattern::All, Pattern::Random];
 

@@ -2,14 +2,15 @@
 
 use quorate_check::Findings;
 use quorate_core::deadlock::Policy;
-use quorate_lab::check::{self, CheckSpec, Waits};
+use quorate_journal::settings::Script;
+use quorate_journal::workload::Ending;
+use quorate_lab::check::{self, CheckSpec};
 use quorate_lab::deadlock::Settings;
+use quorate_lab::deadlock::check::Waits;
+use quorate_lab::deadlock::run::{Asking, Taking};
 use quorate_lab::experiment::Outcome;
 use quorate_lab::{Deadlock, FamilyLab, LabError, Spec, experiment};
 use quorate_registry::{Entry, Family, all};
-use quorate_sim::deadlock::{Asking, Taking};
-use quorate_sim::run::Ending;
-use quorate_sim::settings::Script;
 
 fn detectors() -> impl Iterator<Item = &'static Entry> {
     all().iter().filter(|entry| entry.family() == Family::Deadlock)

@@ -1,12 +1,12 @@
 //! Elections under failure detectors: what good ones do, and the two ways in which bad ones fail as the book says.
 
 use quorate_core::{Duration, NodeId};
+use quorate_journal::record::Journal;
+use quorate_journal::settings::Latency;
+use quorate_journal::workload::Ending;
 use quorate_lab::election::{Detector, Settings};
 use quorate_lab::experiment::{self, Outcome, run_with};
 use quorate_lab::{Election, LabError, LinkChoice, Spec, replay};
-use quorate_sim::journal::Journal;
-use quorate_sim::run::Ending;
-use quorate_sim::settings::Latency;
 use std::str::FromStr;
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {

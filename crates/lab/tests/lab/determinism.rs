@@ -1,9 +1,9 @@
 //! Same seed, same bytes; and every journal replays.
 
+use quorate_journal::record::Journal;
 use quorate_lab::experiment::run_with;
 use quorate_lab::mutex::Settings;
 use quorate_lab::{Mutex, Spec, replay};
-use quorate_sim::journal::Journal;
 
 fn specs() -> Vec<Spec> {
     let parsed = |text: &str| text.parse().unwrap_or_else(|error| panic!("{error}"));

@@ -2,8 +2,9 @@
 //! are made from get through the same sweep.
 
 use quorate_core::election::Repair;
-use quorate_lab::check::{self, Ballots, CheckRun, CheckSpec};
+use quorate_lab::check::{self, CheckRun, CheckSpec};
 use quorate_lab::election::Settings;
+use quorate_lab::election::check::Ballots;
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{Election, Spec};
 use quorate_registry::{Entry, Family, fixtures};

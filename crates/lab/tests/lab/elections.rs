@@ -1,14 +1,14 @@
 //! Elections by name: the book's counts exactly, thousands of seeds under faults, journals that replay.
 
 use quorate_core::{Duration, Epoch, NodeId};
+use quorate_journal::record::Journal;
+use quorate_journal::settings::Latency;
+use quorate_journal::workload::Ending;
 use quorate_lab::check::{self, CheckSpec};
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome, run_with};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, LabError, LinkChoice, Mutex, Spec, replay};
-use quorate_sim::journal::Journal;
-use quorate_sim::run::Ending;
-use quorate_sim::settings::Latency;
 use std::str::FromStr;
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {

@@ -2,13 +2,13 @@
 
 use quorate_core::election::{Case, Command, Event, Prefer, Repair, Starting, invitation};
 use quorate_core::{Epoch, NodeId};
+use quorate_journal::moment::{Done, Moment, Observer};
+use quorate_journal::workload::Ending;
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome, run_with};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, FamilyLab, LinkChoice, Spec};
 use quorate_registry::{Entry, find};
-use quorate_sim::moment::{Done, Moment, Observer};
-use quorate_sim::run::Ending;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 

@@ -3,15 +3,15 @@
 use quorate_check::Timing;
 use quorate_core::election::{Command, Event, Refusal};
 use quorate_core::{NodeId, Time};
+use quorate_journal::moment::{Done, Moment, Observer};
+use quorate_journal::settings::Script;
+use quorate_journal::workload::Ending;
 use quorate_lab::check::{self, CheckRun, CheckSpec};
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{Election, FamilyLab, LinkChoice, Spec};
 use quorate_registry::{Entry, find};
-use quorate_sim::moment::{Done, Moment, Observer};
-use quorate_sim::run::Ending;
-use quorate_sim::settings::Script;
 use std::str::FromStr;
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {

@@ -1,12 +1,12 @@
 //! The reductions by name: an election by a lock, a lock by elections, consensus by an election.
 
 use quorate_core::NodeId;
+use quorate_journal::workload::Ending;
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome};
+use quorate_lab::mutex::run::Pattern;
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, FamilyLab, Mutex, Spec, mutex};
-use quorate_sim::mutex::Pattern;
-use quorate_sim::run::Ending;
 use std::str::FromStr;
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {

@@ -1,13 +1,13 @@
 //! Replicas in the lab: what holds under chaos, that planted bugs are caught, and that runs repeat byte for byte.
 
 use quorate_core::Duration;
+use quorate_journal::property::Kind;
+use quorate_journal::record::Journal;
+use quorate_journal::settings::{Length, Script};
 use quorate_lab::replica::Settings;
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{Replica, Spec, experiment, replay};
 use quorate_replica::Reads;
-use quorate_sim::journal::Journal;
-use quorate_sim::property::Kind;
-use quorate_sim::settings::{Length, Script};
 
 fn chaos(algorithm: &str, nodes: usize, reads: Reads) -> Spec<Replica> {
     Spec { nodes, settings: Settings { reads, chaos: true, ..Settings::default() }, ..Spec::new(algorithm) }

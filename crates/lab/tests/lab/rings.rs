@@ -2,14 +2,14 @@
 
 use quorate_core::NodeId;
 use quorate_core::election::{Prefer, Repair, Shape};
+use quorate_journal::workload::Ending;
 use quorate_lab::election::Settings;
+use quorate_lab::election::run::{Attribute, Seating, Starters};
 use quorate_lab::election::survey::{Found, Start, Survey};
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, FamilyLab, LabError, Spec};
 use quorate_registry::{ElectionEntry, all};
-use quorate_sim::election::{Attribute, Seating, Starters};
-use quorate_sim::run::Ending;
 use std::str::FromStr;
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {

@@ -1,13 +1,14 @@
 //! Every planted bug becomes small, always in the same way, and what is small still fails.
 
 use quorate_check::{Search, Walks};
-use quorate_lab::check::{self, CheckSpec, Requests};
+use quorate_journal::property::Kind;
+use quorate_journal::record::Journal;
+use quorate_journal::settings::Script;
+use quorate_lab::check::{self, CheckSpec};
+use quorate_lab::mutex::check::Requests;
 use quorate_lab::shrink::{self, End, Figures, Request, ShrinkError, Shrunk, TRIES};
 use quorate_lab::{FamilyLab, LabError, LinkChoice, Mutex, Replica, Spec, experiment};
 use quorate_registry::Family;
-use quorate_sim::journal::Journal;
-use quorate_sim::property::Kind;
-use quorate_sim::settings::Script;
 use std::fmt::Write;
 use std::path::Path;
 

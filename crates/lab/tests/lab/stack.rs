@@ -3,9 +3,10 @@
 use quorate_core::mutex::{Central, Command, Event, RicartAgrawala};
 use quorate_core::wrap::{Limits, Many, ManyEvent, Named, OneOfMany, Reliable, Retransmission};
 use quorate_core::{Duration, Fence, Group, NodeId, Protocol, Time};
-use quorate_sim::settings::Latency;
-use quorate_sim::world::Simulated;
-use quorate_sim::{News, Setup, Wire, World};
+use quorate_journal::Recordable;
+use quorate_journal::settings::Latency;
+use quorate_journal::workload::News;
+use quorate_sim::{Setup, Wire, World};
 use std::collections::BTreeMap;
 
 const NAMES: [&str; 4] = ["printer", "table:employees", "table:employees;row:15", "ß"];
@@ -32,8 +33,8 @@ struct Doors {
 fn crowd<P>(seed: u64, make: impl Fn(NodeId, Group) -> P + 'static)
 where
     P: OneOfMany + Protocol<Command = Command, Event = Event>,
-    Many<String, P>: Simulated<Command = Named<String, Command>, Event = ManyEvent<String, Event>>,
-    Reliable<Many<String, P>>: Simulated<
+    Many<String, P>: Recordable<Command = Named<String, Command>, Event = ManyEvent<String, Event>>,
+    Reliable<Many<String, P>>: Recordable<
             Command = Named<String, Command>,
             Event = ManyEvent<String, Event>,
             Durable: quorate_core::Durable<Write: serde::Serialize>,

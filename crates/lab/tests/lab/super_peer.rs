@@ -1,11 +1,11 @@
 //! Super-peers by name: how many there are, whom they serve, and who moves when peers come and go.
 
+use quorate_journal::workload::Ending;
+use quorate_lab::election::run::SuperPeers;
 use quorate_lab::election::{Settings, overlay};
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, LabError, Spec};
-use quorate_sim::election::SuperPeers;
-use quorate_sim::run::Ending;
 use std::str::FromStr;
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {

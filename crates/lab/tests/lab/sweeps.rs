@@ -1,9 +1,9 @@
 //! Thousands of seeds: what holds, what breaks, and that a broken one is found.
 
+use quorate_journal::settings::{Chance, Latency};
 use quorate_lab::mutex::Settings;
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{FaultMix, LinkChoice, Mutex, Spec, experiment};
-use quorate_sim::settings::{Chance, Latency};
 
 fn chance(text: &str) -> Chance {
     text.parse().unwrap_or_else(|error| panic!("{error}"))

@@ -2,11 +2,11 @@
 
 use quorate_core::Duration;
 use quorate_core::mutex::COMMANDS;
+use quorate_journal::settings::{Latency, Length, Script};
 use quorate_lab::mutex::Settings;
+use quorate_lab::mutex::run::Pattern;
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{LinkChoice, Mutex, Spec, experiment};
-use quorate_sim::mutex::Pattern;
-use quorate_sim::settings::{Latency, Length, Script};
 
 const ACKNOWLEDGED: &str = "token-ring-acknowledged";
 const LOST_ACKNOWLEDGEMENT: &str = include_str!("../../../../docs/scenarios/lost-acknowledgement.script");

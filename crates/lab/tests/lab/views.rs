@@ -2,15 +2,15 @@
 
 use quorate_core::Duration;
 use quorate_core::membership::OnClose;
+use quorate_journal::property::Kind;
+use quorate_journal::settings::{Latency, Length, TimedFault};
+use quorate_journal::workload::Ending;
 use quorate_lab::experiment::{run, run_with};
+use quorate_lab::mutex::run::Pattern;
 use quorate_lab::mutex::{Keeper, Settings, ViewSettings};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{FamilyLab, Mutex, Spec};
 use quorate_registry::{Entry, MutexEntry, all};
-use quorate_sim::mutex::Pattern;
-use quorate_sim::property::Kind;
-use quorate_sim::run::Ending;
-use quorate_sim::settings::{Latency, Length, TimedFault};
 
 /// Every algorithm that runs in views.
 fn in_views() -> impl Iterator<Item = &'static MutexEntry> {
@@ -161,7 +161,7 @@ fn a_minority_enters_no_more_once_its_leases_are_over() {
         spec.until = Some("3s".parse().unwrap());
         let mut journal = Vec::new();
         let (outcome, ()) = run_with(&spec, &mut journal, ()).unwrap();
-        let always = |verdict: &&quorate_sim::property::Verdict| verdict.name != "served";
+        let always = |verdict: &&quorate_journal::property::Verdict| verdict.name != "served";
         assert!(outcome.verdicts.iter().filter(always).all(|verdict| verdict.holds), "{}", name(entry));
         let (mut late, mut others) = (0, 0);
         for line in String::from_utf8(journal).unwrap().lines().filter(|line| line.contains("entered")) {

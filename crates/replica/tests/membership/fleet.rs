@@ -4,10 +4,11 @@ use crate::informed::{Informed, Told};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::wrap::InViews;
 use quorate_core::{Describe, Duration, Fence, Group, NodeId, Time};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{Latency, TimedFault};
+use quorate_journal::workload::News;
 use quorate_replica::membership::{Member, Plan};
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::settings::{Latency, TimedFault};
-use quorate_sim::{News, Setup, Wire, World};
+use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;
 
 /// An algorithm that can be put into a fleet.

@@ -9,8 +9,8 @@ mod stage;
 use fleet::{Algorithm, Fleet, Weather, instant, millis, node};
 use quorate_core::mutex::{Central, RicartAgrawala, TokenRequest};
 use quorate_core::{Duration, Group, NodeId, Time};
+use quorate_journal::dice::{Dice, Stream};
 use quorate_replica::membership::Plan;
-use quorate_sim::dice::{Dice, Stream};
 
 fn plan(weather: &Weather) -> Plan {
     Plan::new(&Group::of_size(weather.nodes), weather.seed)

@@ -1,7 +1,7 @@
 //! What a script takes from chance, and which thing it is the turn of.
 
-use crate::settings::{Destiny, Direction};
 use quorate_core::{Duration, NodeId};
+use quorate_journal::settings::{Destiny, Direction};
 use std::collections::HashMap;
 
 /// The directions of a run by what they are about, and how many of each there were so far. A world without directions has

@@ -1,12 +1,14 @@
 //! What goes wrong: faults begin at their time, and end if they last.
 
-use super::clock::NodeClock;
 use super::full_disk::Failure;
-use super::host::Condition;
-use super::{News, Pending, Simulated, World};
-use crate::moment::{Happening, Loss, Observer};
-use crate::settings::{Disk, DiskTrouble, Fault, TimedFault, Unsynced};
+use super::{Pending, World};
 use quorate_core::{Duration, NodeId, Time, WriteOf};
+use quorate_journal::Recordable;
+use quorate_journal::moment::{Happening, Loss, Observer};
+use quorate_journal::node_clock::NodeClock;
+use quorate_journal::puppets::Condition;
+use quorate_journal::settings::{Disk, DiskTrouble, Fault, TimedFault, Unsynced};
+use quorate_journal::workload::News;
 use serde::Serialize;
 
 /// Something that a fault does at one instant. The serial number ties its end to its beginning.
@@ -17,7 +19,7 @@ pub(super) enum Act {
 
 impl<P, O> World<P, O>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {

@@ -1,11 +1,13 @@
 //! Disks that take no more writes for a while, and disks that fail.
 
 use super::faults::Act;
-use super::host::{Condition, Stepper};
-use super::{Pending, Simulated, World};
-use crate::moment::{Happening, Observer, Taken};
-use crate::settings::{DiskTrouble, Fault, Unsynced};
+use super::host::Stepper;
+use super::{Pending, World};
 use quorate_core::{Duration, Input, NodeId, WriteOf};
+use quorate_journal::Recordable;
+use quorate_journal::moment::{Happening, Observer, Taken};
+use quorate_journal::puppets::Condition;
+use quorate_journal::settings::{DiskTrouble, Fault, Unsynced};
 use serde::Serialize;
 
 /// What is wrong with one node's disk. It outlives the node's lives, for it is the disk's and not the node's.
@@ -56,7 +58,7 @@ impl DiskFaults {
 
 impl<P, O> World<P, O>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {

@@ -1,20 +1,16 @@
 //! What a node runs on: its condition, timers, clock and disk, and how its effects are carried out.
 
-use super::clock::NodeClock;
-use super::disk::Disk;
 use super::full_disk::{DiskFaults, Failure};
-use super::{Around, News, Pending, Simulated};
-use crate::moment::{Done, MessageId, Moment, Observer, Sent};
+use super::{Around, Pending};
 use quorate_core::{Duration, Effect, Incarnation, NodeId, Note, Protocol, Sink, Span, Time, WriteOf};
+use quorate_journal::Recordable;
+use quorate_journal::disk::Disk;
+use quorate_journal::moment::{Done, MessageId, Moment, Observer, Sent};
+use quorate_journal::node_clock::NodeClock;
+use quorate_journal::puppets::Condition;
+use quorate_journal::workload::News;
 use serde::Serialize;
 use std::collections::VecDeque;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Condition {
-    Up,
-    Paused,
-    Down,
-}
 
 /// One node's share of the world. It is small: a million of them fit in memory, and one in a line of cache.
 pub(crate) struct Host<P: Protocol> {
@@ -254,7 +250,7 @@ pub(crate) struct Stepper<'a, P: Protocol, O> {
 
 impl<P, O> Sink<P> for Stepper<'_, P, O>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
@@ -283,7 +279,7 @@ where
 
 impl<P, O> Stepper<'_, P, O>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
@@ -332,7 +328,7 @@ where
                 let sent = self.sent(others as u64, &message);
                 let first = sent.id;
                 self.tell(Done::Multicast { to: &to, sent });
-                for (to, id) in crate::moment::receivers(&to, first) {
+                for (to, id) in quorate_journal::moment::receivers(&to, first) {
                     self.around.transmit(self.node, to, id.number, message.clone());
                 }
             }

@@ -1,14 +1,16 @@
 //! How inputs reach nodes: which get there at all, which must wait, and which are taken.
 
-use super::host::{Condition, Stepper};
-use super::{Pending, Simulated, World};
-use crate::moment::{Happening, Loss, MessageId, Observer, Taken};
+use super::host::Stepper;
+use super::{Pending, World};
 use quorate_core::{Describe, Incarnation, Input, NodeId, WriteOf};
+use quorate_journal::Recordable;
+use quorate_journal::moment::{Happening, Loss, MessageId, Observer, Taken};
+use quorate_journal::puppets::Condition;
 use serde::Serialize;
 
 impl<P, O> World<P, O>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {

@@ -3,9 +3,7 @@
 //! A world takes one event after another from its queue. Same nodes, same setup, same seed: the same run, to the
 //! last byte. The cost of an event does not depend on the number of nodes or links.
 
-pub mod clock;
 mod directions;
-pub mod disk;
 mod faults;
 mod full_disk;
 mod host;
@@ -13,35 +11,24 @@ mod intake;
 mod obituaries;
 mod oracle;
 
-use crate::dice::{Dice, Stream};
-use crate::moment::{Happening, Loss, MessageId, Moment, Observer, Taken};
 use crate::network::{Fate, Network, Wire};
 use crate::queue::Queue;
-use crate::settings::{Direction, Latency};
 use directions::Directions;
 pub(crate) use directions::Told;
 use faults::Act;
-pub(crate) use host::Condition;
 use host::{Host, Stepper};
 use obituaries::Obituary;
 pub use oracle::Views;
 use oracle::{Errand, Notice, Oracle};
-use quorate_core::{Describe, Duration, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
+use quorate_core::{Duration, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
+use quorate_journal::Recordable;
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::moment::{Happening, Loss, MessageId, Moment, Observer, Taken};
+use quorate_journal::puppets::Condition;
+use quorate_journal::settings::{Direction, Latency};
+use quorate_journal::workload::News;
 use serde::Serialize;
 use std::collections::VecDeque;
-
-/// A protocol that can be simulated: what enters a journal can be written down.
-///
-/// Every protocol with serialisable parts is one; nobody implements this by hand.
-pub trait Simulated:
-    Protocol<Command: Serialize, Message: Describe + Serialize, Timer: Serialize, Event: Serialize, Durable: Clone>
-{
-}
-
-impl<P> Simulated for P where
-    P: Protocol<Command: Serialize, Message: Describe + Serialize, Timer: Serialize, Event: Serialize, Durable: Clone>
-{
-}
 
 /// What a world is like before anything happens in it.
 #[derive(Clone, Debug)]
@@ -107,19 +94,6 @@ struct Around<P: Protocol, O> {
     /// on.
     stalled: usize,
     troubles: usize,
-}
-
-/// What a node's user learns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News<E> {
-    /// The node told it something.
-    Told(E),
-    /// The node went down, and every request with it.
-    Crashed,
-    /// The node is back, and knows of no request.
-    Restarted,
-    /// The user's alarm clock rings, whether the node is up or down.
-    Alarm,
 }
 
 enum Aftermath {
@@ -299,7 +273,7 @@ impl<P: Protocol, O> Around<P, O> {
 
 impl<P, O> World<P, O>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {

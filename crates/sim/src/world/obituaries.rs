@@ -1,10 +1,11 @@
 //! Word of processes that are gone, where nodes want it: a kernel refuses connections where a process listened, and accepts them again.
 
-use super::host::Condition;
-use super::{Pending, Simulated, World};
-use crate::moment::{Observer, Taken};
-use crate::settings::Latency;
+use super::{Pending, World};
 use quorate_core::{Incarnation, Input, NodeId, WriteOf};
+use quorate_journal::Recordable;
+use quorate_journal::moment::{Observer, Taken};
+use quorate_journal::puppets::Condition;
+use quorate_journal::settings::Latency;
 use serde::Serialize;
 
 /// What one node hears of another.
@@ -18,7 +19,7 @@ pub(super) struct Obituary {
 
 impl<P, O> World<P, O>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {

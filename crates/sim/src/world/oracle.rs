@@ -4,14 +4,15 @@
 //! both ways with a majority of all nodes, as if it were kept by them. It obeys the rules of [`quorate_core::membership`], on a clock of
 //! its own that drifts within the bound.
 
-use super::clock::NodeClock;
-use super::host::Condition;
-use super::{Pending, Simulated, World};
-use crate::dice::{Dice, Stream};
-use crate::moment::{Observer, Taken};
-use crate::settings::{Chance, Latency};
+use super::{Pending, World};
 use quorate_core::membership::{Answer, Membership, Request, Suspicion, Terms};
 use quorate_core::{Duration, Epoch, Group, Incarnation, Input, NodeId, Time, View, WriteOf, majority};
+use quorate_journal::Recordable;
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::moment::{Observer, Taken};
+use quorate_journal::node_clock::NodeClock;
+use quorate_journal::puppets::Condition;
+use quorate_journal::settings::{Chance, Latency};
 use serde::Serialize;
 
 /// How the membership is kept.
@@ -113,7 +114,7 @@ impl Oracle {
 
 impl<P, O> World<P, O>
 where
-    P: Simulated,
+    P: Recordable,
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {

@@ -2,8 +2,8 @@
 
 use crate::common::{Acts, Stage, at, cancel, chaos, emit, multicast, save, send, set};
 use quorate_core::Duration;
-use quorate_sim::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
-use quorate_sim::settings::{DiskTrouble, Fault};
+use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
+use quorate_journal::settings::{DiskTrouble, Fault};
 use std::collections::BTreeMap;
 
 #[test]

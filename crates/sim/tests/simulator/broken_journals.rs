@@ -1,15 +1,13 @@
 //! Journals that are not what they should be: a sentence for each, and never a panic.
 
-use crate::common::{Acts, chaos, header};
+use crate::common::{Acts, chaos};
 use expect_test::expect;
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
-use quorate_core::Duration;
 use quorate_core::mutex::{Command, Event};
-use quorate_sim::causality::Causality;
-use quorate_sim::journal::{Journal, JournalError, Writer};
-use quorate_sim::metrics::Messages;
-use quorate_sim::mutex::{Expectations, Measures, OrderWatch, Properties};
-use quorate_sim::replay::replay;
+use quorate_journal::causality::Causality;
+use quorate_journal::metrics::Messages;
+use quorate_journal::record::{Journal, JournalError, Writer};
+use quorate_journal::replay::replay;
 
 /// What reading these bytes says.
 fn sentence(bytes: &[u8]) -> String {
@@ -151,24 +149,6 @@ fn a_file_that_cannot_be_read() {
     assert_eq!(error.to_string(), "The journal could not be read: the pipe is broken.");
 }
 
-/// Shows a journal of a mutex to everyone who watches one, as far as it reads.
-fn watch_as_mutex(text: &[u8]) {
-    let Ok(mut journal) = Journal::open(text) else { return };
-    let nodes = journal.header().nodes;
-    if nodes > 1_000 {
-        return;
-    }
-    let expects =
-        Expectations { fences: true, order: OrderWatch::Promised, contention: true, ..Expectations::default() };
-    let mut measures = Measures::new(nodes, None, Duration::ZERO);
-    let mut properties = Properties::new(nodes, expects);
-    let mut messages = Messages::new(nodes);
-    let mut writer = Writer::new(Vec::new(), &header(nodes));
-    let mut judges = ((&mut measures, &mut properties), (&mut messages, &mut writer));
-    let _ = journal.show_all::<Command, Event>(&mut judges);
-    let _ = (properties.verdicts(), measures.summary(&messages, &properties, Duration::from_millis(1), "T"));
-}
-
 /// Shows a journal of puppets to everyone who watches one, and replays it.
 fn watch_as_puppets(text: &[u8]) {
     let Ok(mut journal) = Journal::open(text) else { return };
@@ -194,7 +174,6 @@ fn no_number_is_too_large() {
         r#"{"time":0,"world":{"crashed":{"node":1,"lost_writes":18446744073709551615}}}"#,
         r#"{"time":0,"world":{"duplicated":{"id":"1.18446744073709551615"}}}"#,
     ];
-    watch_as_mutex(format!("{HEADER}\n{}\n", lines.join("\n")).as_bytes());
     watch_as_puppets(format!("{HEADER}\n{}\n", lines.join("\n").replace("\"acquire\"", "[]")).as_bytes());
 }
 
@@ -206,7 +185,6 @@ proptest! {
         let mut text = if headed { format!("{HEADER}\n").into_bytes() } else { Vec::new() };
         text.extend(bytes);
         watch_as_puppets(&text);
-        watch_as_mutex(&text);
     }
 
     /// Journals with a few bytes changed, a line dropped, a line repeated.
@@ -231,7 +209,6 @@ proptest! {
             bytes[place] = b' ' + byte % 95;
         }
         watch_as_puppets(&bytes);
-        watch_as_mutex(&bytes);
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::common::{Acts, Message, Puppet, Stage, at, chaos, node, ping, send, send_message};
 use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Class, NodeId, Parcel, VectorClock};
+use quorate_journal::causality::Causality;
+use quorate_journal::moment::{Done, MessageId, Moment, Observer, Taken, receivers};
+use quorate_journal::settings::{DiskTrouble, Fault, FaultKind};
 use quorate_sim::World;
-use quorate_sim::causality::Causality;
-use quorate_sim::moment::{Done, MessageId, Moment, Observer, Taken, receivers};
-use quorate_sim::settings::{DiskTrouble, Fault, FaultKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every moment of a node is a point; an arrow leads to it from the node's moment before, and from the sending of

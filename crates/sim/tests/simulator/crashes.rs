@@ -2,7 +2,7 @@
 
 use crate::common::{Stage, Story, at, emit, node, ping, save, send, send_message, set};
 use expect_test::expect;
-use quorate_sim::News;
+use quorate_journal::workload::News;
 
 #[test]
 fn a_crash_loses_timers_and_what_arrives_meanwhile() {

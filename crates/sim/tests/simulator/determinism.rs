@@ -2,7 +2,7 @@
 
 use crate::common::{Act, Acts, Stage, chaos, length, save, send, set};
 use quorate_core::{Span, Time};
-use quorate_sim::moment::{Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, Observer, Taken};
 
 /// Seeds 0 to 299 have every kind of fault, loss, duplicates, processing times and slow disks among them.
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::common::{Stage, emit, emit_ahead, multicast, multicast_ahead, save, send, send_ahead};
 use expect_test::expect;
-use quorate_sim::journal::Journal;
-use quorate_sim::replay::replay;
+use quorate_journal::record::Journal;
+use quorate_journal::replay::replay;
 use std::collections::BTreeMap;
 
 /// x waits for one save, y for two; what goes ahead waits for nothing.

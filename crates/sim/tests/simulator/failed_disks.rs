@@ -2,9 +2,9 @@
 
 use crate::common::{Stage, at, emit, save, send};
 use expect_test::expect;
-use quorate_sim::News;
-use quorate_sim::journal::Journal;
-use quorate_sim::replay::replay;
+use quorate_journal::record::Journal;
+use quorate_journal::replay::replay;
+use quorate_journal::workload::News;
 use std::collections::BTreeSet;
 
 /// The sync that was under way is never confirmed, and neither does what waited for it go out.

@@ -3,9 +3,9 @@
 use crate::common::{Puppet, Stage, Story, at, chaos, emit, emit_ahead, node, save, send, send_ahead, set};
 use expect_test::expect;
 use quorate_core::wrap::{Reliable, Retransmission};
+use quorate_journal::record::Journal;
+use quorate_journal::replay::replay;
 use quorate_sim::World;
-use quorate_sim::journal::Journal;
-use quorate_sim::replay::replay;
 use std::collections::BTreeSet;
 
 /// What waits for a save waits for room; what goes ahead and what needs no disk does not. When there is room, what waited

@@ -3,9 +3,9 @@
 use crate::common::{Acts, Puppet, Stage, chaos, header, multicast, node, send};
 use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Epoch, Group, Time, Told, View};
+use quorate_journal::moment::{Done, Moment, Observer, Taken};
+use quorate_journal::record::{Fingerprint, Header, Journal, JournalError, Writer};
 use quorate_sim::World;
-use quorate_sim::journal::{Fingerprint, Header, Journal, JournalError, Writer};
-use quorate_sim::moment::{Done, Moment, Observer, Taken};
 use std::io::{BufReader, Read};
 
 /// The journal that comes of reading a journal.

@@ -2,7 +2,7 @@
 
 use crate::common::{Act, Message, Stage, multicast, ping, send, send_message};
 use quorate_core::{Class, Duration, Group};
-use quorate_sim::metrics::{Delay, MessageSummary, Messages, Samples};
+use quorate_journal::metrics::{Delay, MessageSummary, Messages, Samples};
 
 fn counted(stage: &Stage) -> Messages {
     stage.watched(Messages::new(stage.setup.nodes))

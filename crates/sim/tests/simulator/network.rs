@@ -2,7 +2,7 @@
 
 use crate::common::{Acts, Message, Stage, at, length, node, ping, send};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_sim::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Taken};
+use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Taken};
 use std::collections::{BTreeMap, HashMap};
 
 /// Who sent what when, and what became of it.

@@ -2,8 +2,8 @@
 
 use crate::common::{Acts, Stage, cancel, chaos, emit, ping, save, send, send_message, set};
 use expect_test::expect;
-use quorate_sim::journal::{Journal, Writer};
-use quorate_sim::replay::{ReplayError, replay};
+use quorate_journal::record::{Journal, Writer};
+use quorate_journal::replay::{ReplayError, replay};
 
 fn replayed(stage: &Stage, journal: &str) -> Result<u64, ReplayError> {
     replay(&mut Journal::open(journal.as_bytes()).unwrap(), stage.maker(), &mut ())

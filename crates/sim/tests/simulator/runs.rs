@@ -2,9 +2,11 @@
 
 use crate::common::{Acts, Puppet, Stage, Story, at, emit, length, node, save, send, set};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_sim::moment::Observer;
-use quorate_sim::run::{Ending, Limits, Plan, Workload, run};
-use quorate_sim::{News, World};
+use quorate_journal::moment::Observer;
+use quorate_journal::workload::News;
+use quorate_journal::workload::{Ending, Plan, Workload};
+use quorate_sim::World;
+use quorate_sim::run::{Limits, run};
 
 /// Tells node 1 what to do at the start, and waits until it has told so many things in return.
 struct User {

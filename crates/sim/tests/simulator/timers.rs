@@ -3,7 +3,7 @@
 use crate::common::{Act, Acts, Stage, at, cancel, length, ping, send, send_message, set};
 use expect_test::expect;
 use quorate_core::{Span, Time};
-use quorate_sim::moment::{Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, Observer, Taken};
 
 #[test]
 fn setting_a_timer_replaces_the_one_of_the_same_name() {

@@ -4,7 +4,7 @@ use super::few;
 use crate::families::Options;
 use clap::{Args, ValueEnum};
 use quorate_check::Views;
-use quorate_lab::check::Requests;
+use quorate_lab::mutex::check::Requests;
 
 /// What options of views are listed under.
 const VIEWS: &str = "Options of groups with views";

@@ -5,9 +5,9 @@ use crate::output::{name, output};
 use crate::paint;
 use crate::report::{count, grouped};
 use quorate_core::Time;
+use quorate_journal::words::millis;
+use quorate_journal::workload::Ending;
 use quorate_lab::bank::{Act, Count, Posting, Statement};
-use quorate_sim::run::Ending;
-use quorate_sim::words::millis;
 use std::io::{self, Write};
 
 pub(super) fn print(day: &Day<'_>) -> io::Result<()> {

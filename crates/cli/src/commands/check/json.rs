@@ -3,9 +3,9 @@
 use super::{main_pass, rate};
 use crate::picture::Picture;
 use quorate_check::{End, Pass, Verdict, Views};
+use quorate_journal::property::Kind;
 use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily};
 use quorate_lab::mutex::Keeper;
-use quorate_sim::property::Kind;
 use serde::Serialize;
 
 #[derive(Serialize)]

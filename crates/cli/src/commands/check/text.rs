@@ -10,9 +10,9 @@ use crate::picture::{self, Picture};
 use crate::report::{count, grouped, property, steps};
 use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Views, Walks};
 use quorate_core::Time;
+use quorate_journal::settings::{Between, Length};
 use quorate_lab::check::{CheckRun, CheckSpec, draw_command, replay_command};
 use quorate_lab::trace::{self, Trace};
-use quorate_sim::settings::{Between, Length};
 use std::io::{self, Write};
 
 /// Prints all of it, with the journal and the pictures that were written.

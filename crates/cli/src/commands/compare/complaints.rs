@@ -30,7 +30,7 @@ pub(super) fn complaint(row: &Row, side: &Side) -> Option<String> {
     let difference = side.measured.differences.first().map(ToString::to_string);
     let what = breach.or(difference)?;
     let (world, again) = match side.world {
-        World::Simulated => ("simulated", format!("{} --steps", side.again)),
+        World::Recordable => ("simulated", format!("{} --steps", side.again)),
         World::Real => ("real", format!("{} --trace run.journal && quorate replay run.journal --steps", side.again)),
     };
     // A run that can be looked at is better than one that may not do it again.

@@ -5,11 +5,11 @@ use crate::args::LeftOut;
 use crate::output::name;
 use crate::report;
 use quorate_core::mutex::Range;
+use quorate_journal::metrics::Delay;
+use quorate_journal::property::Verdict;
+use quorate_journal::workload::Ending;
 use quorate_lab::compare::{Book, Difference};
 use quorate_registry::Family;
-use quorate_sim::metrics::Delay;
-use quorate_sim::property::Verdict;
-use quorate_sim::run::Ending;
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -46,7 +46,7 @@ fn plot(comparison: &Comparison<'_>, panel: &Panel) -> Plot {
             Some(reading) => places(comparison, panel.over, &rows, world, reading),
             None => Vec::new(),
         };
-        let points = read(World::Simulated, panel.simulated).into_iter().map(|(x, (value, _))| Point::new(x, value));
+        let points = read(World::Recordable, panel.simulated).into_iter().map(|(x, (value, _))| Point::new(x, value));
         let rings = read(World::Real, panel.real).into_iter().map(|(x, (value, longest))| {
             let point = Point::new(x, value).ring();
             if longest > value { point.reach(value, longest) } else { point }

@@ -5,9 +5,9 @@ use super::{Comparison, Row, Side, World, complaints};
 use crate::output::output;
 use crate::paint;
 use crate::report::count;
+use quorate_journal::metrics::Delay;
 use quorate_lab::compare::{Book, Figure, Measured, OfferedLoad, Traffic};
 use quorate_registry::MutexEntry;
-use quorate_sim::metrics::Delay;
 use std::io::Write;
 
 pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
@@ -116,7 +116,7 @@ impl<'a> Lane<'a> {
 /// The worlds that there are, with what stands behind the name of what was measured there.
 fn worlds(comparison: &Comparison<'_>) -> impl Iterator<Item = (World, &'static str)> + use<> {
     let real = comparison.plan.reality.is_some().then_some((World::Real, " · real"));
-    std::iter::once((World::Simulated, "")).chain(real)
+    std::iter::once((World::Recordable, "")).chain(real)
 }
 
 fn lanes<'a>(comparison: &'a Comparison<'a>, world: World) -> Vec<Lane<'a>> {
@@ -228,7 +228,7 @@ fn delays(comparison: &Comparison<'_>, world: World, wait: &Wait) -> Group {
     let mark = |lane: &Lane<'_>| lane.mark(None, &[wait.figure], wait.is_exact);
     let figures = by_size(&lanes, &comparison.plan.sizes, cell);
     let (unit, lead, tail) = match world {
-        World::Simulated => {
+        World::Recordable => {
             let marks = Column::words("", lanes.iter().map(mark).collect());
             ("T", vec![book(comparison, wait.book)], vec![marks])
         }

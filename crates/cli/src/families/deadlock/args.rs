@@ -5,9 +5,9 @@ use crate::families::Options;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use quorate_core::deadlock::Policy;
+use quorate_journal::settings::{Latency, Length};
 use quorate_lab::deadlock::Settings;
-use quorate_sim::deadlock::{Asking, Taking};
-use quorate_sim::settings::{Latency, Length};
+use quorate_lab::deadlock::run::{Asking, Taking};
 
 /// Options that only detectors of deadlocks understand.
 #[derive(Args)]

@@ -5,10 +5,10 @@ use crate::families::Options;
 use clap::{Args, ValueEnum};
 use quorate_core::multicast::{Delivery, Sequencing};
 use quorate_core::{Group, NodeId};
+use quorate_journal::settings::{Latency, NodeSet, nearest};
 use quorate_lab::LabError;
+use quorate_lab::multicast::run::{Pattern, Property};
 use quorate_lab::multicast::{Carrier, Settings};
-use quorate_sim::multicast::{Pattern, Property};
-use quorate_sim::settings::{Latency, NodeSet, nearest};
 use std::str::FromStr;
 
 /// Options that only ordered multicast understands.
@@ -120,7 +120,8 @@ impl FromStr for Groups {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let read = |words: &str| words.parse().map_err(|error: quorate_sim::settings::SettingError| error.to_string());
+        let read =
+            |words: &str| words.parse().map_err(|error: quorate_journal::settings::SettingError| error.to_string());
         let groups: Vec<NodeSet> = text.split_whitespace().map(read).collect::<Result<_, _>>()?;
         if groups.is_empty() {
             return Err("No group is named; write for example '1-3 2-4'.".to_owned());

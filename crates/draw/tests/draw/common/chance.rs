@@ -5,7 +5,7 @@ use proptest::collection;
 use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::sample;
 use quorate_core::Class;
-use quorate_sim::moment::Loss;
+use quorate_journal::moment::Loss;
 
 /// A tale of a group of this size, with names as bad as they can be.
 pub(crate) fn any_tale(nodes: u32) -> impl Strategy<Value = Vec<Act>> {

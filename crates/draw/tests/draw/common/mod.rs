@@ -16,7 +16,7 @@ use quorate_core::{NodeId, Time};
 use quorate_draw::scene::Heading;
 use quorate_draw::sketch::{Options, Sketch};
 use quorate_draw::{Drawing, Scene, Window};
-use quorate_sim::role::Role;
+use quorate_journal::role::Role;
 
 /// The node with this number.
 pub(crate) fn node(number: u32) -> NodeId {

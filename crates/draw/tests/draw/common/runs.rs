@@ -10,12 +10,12 @@ use quorate_core::{Duration, Group, NodeId, Span, Time, WriteOf};
 use quorate_draw::Window;
 use quorate_draw::scene::Scene;
 use quorate_draw::sketch::{Options, Sketch};
+use quorate_journal::Recordable;
+use quorate_journal::moment::Observer;
+use quorate_journal::settings::{Chance, Latency, TimedFault};
+use quorate_lab::mutex::run::{Demand, Pattern, Requests};
 use quorate_lab::{FamilyLab, Mutex};
-use quorate_sim::moment::Observer;
-use quorate_sim::mutex::{Demand, Pattern, Requests};
 use quorate_sim::run::{Limits, run};
-use quorate_sim::settings::{Chance, Latency, TimedFault};
-use quorate_sim::world::Simulated;
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;
 
@@ -114,7 +114,7 @@ impl Contest {
 
     fn watched<P, O>(&self, make: impl Fn(NodeId) -> P + 'static, observer: O) -> O
     where
-        P: Simulated<Command = Command, Event = Event>,
+        P: Recordable<Command = Command, Event = Event>,
         WriteOf<P>: Serialize,
         O: Observer<Command, Event>,
     {

@@ -1,9 +1,9 @@
 //! A tale: what nodes and the world do, one act after the other, told to any observer.
 
 use quorate_core::{Class, Epoch, Group, Incarnation, NodeId, Parcel, Span, Stay, Time, View};
-use quorate_sim::journal::{FORMAT, Header};
-use quorate_sim::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
-use quorate_sim::role::Role;
+use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
+use quorate_journal::record::{FORMAT, Header};
+use quorate_journal::role::Role;
 use std::collections::BTreeMap;
 
 use super::node;
@@ -203,7 +203,7 @@ impl<O: Observer<String, String>> Tale<O> {
         let (on_behalf_of, parcel, again) = Default::default();
         let sent = Sent { id, kind, label, class, on_behalf_of, bytes: 1, parcel, again, body: &kind };
         self.effect(Done::Multicast { to: &group, sent });
-        for (to, id) in quorate_sim::moment::receivers(&group, id) {
+        for (to, id) in quorate_journal::moment::receivers(&group, id) {
             self.under_way.push(Letter { id, to, kind: kind.into(), parcel: None });
         }
     }

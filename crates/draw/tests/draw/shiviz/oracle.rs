@@ -2,7 +2,7 @@
 
 use quorate_core::NodeId;
 use quorate_draw::Window;
-use quorate_sim::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
+use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A thing that happens, by the number of its line.

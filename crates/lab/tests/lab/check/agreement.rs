@@ -2,7 +2,8 @@
 
 use crate::check::common::{checked, is_sample, is_small, journal, rounds_of_two, spec};
 use quorate_check::{Findings, Pass, Search};
-use quorate_lab::check::{CheckRun, CheckSpec, Requests};
+use quorate_lab::check::{CheckRun, CheckSpec};
+use quorate_lab::mutex::check::Requests;
 use quorate_registry::{Family, all, fixtures};
 
 /// Every algorithm and many fixtures, in groups small enough to be searched many times over.

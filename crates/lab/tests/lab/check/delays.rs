@@ -2,10 +2,11 @@
 
 use quorate_check::{End, Timing};
 use quorate_core::{Duration, Span, Time};
-use quorate_lab::check::{Ballots, CheckRun, CheckSpec, run};
+use quorate_journal::record::Journal;
+use quorate_lab::check::{CheckRun, CheckSpec, run};
 use quorate_lab::election::Settings;
+use quorate_lab::election::check::Ballots;
 use quorate_lab::{Election, replay};
-use quorate_sim::journal::Journal;
 
 /// Three bullies that take messages to last no longer than 5 ms, and of which the lowest misses the leader. Messages last this long.
 fn bully(least: Duration, most: Duration) -> CheckSpec<Election> {

@@ -1,8 +1,9 @@
 //! Elections by name: each stands what it promises to stand, in every order, with a crash at every point.
 
 use quorate_lab::Election;
-use quorate_lab::check::{Ballots, CheckSpec, run};
+use quorate_lab::check::{CheckSpec, run};
 use quorate_lab::election::Settings;
+use quorate_lab::election::check::Ballots;
 use quorate_registry::{Entry, Family, all};
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! The fixtures that must fail, each with its shortest counterexample.
 
 use crate::check::common::{broken, checked, spec, verdict};
-use quorate_lab::check::{CheckSpec, Requests};
+use quorate_lab::check::CheckSpec;
+use quorate_lab::mutex::check::Requests;
 
 /// Every property that is broken, and in how many steps; with reduction and without it.
 fn breaches(spec: &CheckSpec) -> Vec<(&'static str, usize)> {

@@ -3,10 +3,11 @@
 use crate::check::common::{checked, is_sample, is_small, journal, rounds_of_two, spec, timed};
 use quorate_check::Search;
 use quorate_core::Duration;
-use quorate_lab::check::{CheckRun, CheckSpec, Requests};
+use quorate_journal::record::Journal;
+use quorate_lab::check::{CheckRun, CheckSpec};
+use quorate_lab::mutex::check::Requests;
 use quorate_lab::{LinkChoice, Mutex, replay};
 use quorate_registry::{Entry, Family, all, fixtures};
-use quorate_sim::journal::Journal;
 use std::collections::BTreeMap;
 
 /// Replays every counterexample, and tells what was broken how often.

@@ -4,8 +4,9 @@ use crate::check::common::{broken, checked, example, spec, timed, verdict};
 use quorate_check::Counterexample;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId};
-use quorate_lab::check::{CheckRun, CheckSpec, Requests};
-use quorate_sim::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_lab::check::{CheckRun, CheckSpec};
+use quorate_lab::mutex::check::Requests;
 use std::collections::BTreeSet;
 
 fn names(run: &CheckRun) -> Vec<&'static str> {

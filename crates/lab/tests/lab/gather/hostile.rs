@@ -3,8 +3,8 @@
 use crate::gather::by_hand::{hears, life, says};
 use crate::gather::scenes::{journal, quiet_locks};
 use crate::gather::split::{Machines, Part, gathered, split};
+use quorate_journal::record::Journal;
 use quorate_lab::{Mutex, replay};
-use quorate_sim::journal::Journal;
 
 fn refusal(parts: &[Part]) -> String {
     gathered(parts).map(|(result, _)| result).expect_err("this fits together").to_string()

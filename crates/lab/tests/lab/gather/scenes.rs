@@ -1,9 +1,9 @@
 //! The runs that are split and gathered again.
 
+use quorate_journal::record::Journal;
 use quorate_lab::experiment::run_with;
 use quorate_lab::replay::{Replayed, replay, summarise};
 use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec, election, mutex, replica};
-use quorate_sim::journal::Journal;
 
 /// A run's journal.
 pub(crate) fn journal<F: FamilyLab>(spec: &Spec<F>) -> String {

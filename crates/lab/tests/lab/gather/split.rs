@@ -1,8 +1,8 @@
 //! Splits the journal of a simulated run into the journals that its nodes would have written.
 
 use quorate_core::{Incarnation, NodeId};
-use quorate_sim::journal::gather::{GatherError, Gathered, Source, gather};
-use quorate_sim::journal::{Header, Journal, Live};
+use quorate_journal::record::gather::{GatherError, Gathered, Source, gather};
+use quorate_journal::record::{Header, Journal, Live};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};

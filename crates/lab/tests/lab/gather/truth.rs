@@ -2,8 +2,8 @@
 
 use crate::gather::scenes::{journal, locks, quiet_locks, replayed, replicas, replicas_with_a_lost_disk, votes};
 use crate::gather::split::{Machines, Part, gathered, split};
+use quorate_journal::property::Verdict;
 use quorate_lab::{FamilyLab, Mutex, Spec};
-use quorate_sim::property::Verdict;
 use serde_json::Value;
 
 /// Every line but the header, the ends of lives and what became of lost messages, by time.

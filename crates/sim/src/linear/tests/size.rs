@@ -1,9 +1,9 @@
 //! Long histories with many clients and doubts, judged within a few steps. Steps are counted, never seconds.
 
 use super::{Told, assert_explains, history};
-use crate::dice::{Dice, Stream};
 use crate::linear::register::{Answer, Operation, Register};
 use crate::linear::{Explanation, Object, Verdict};
+use quorate_journal::dice::{Dice, Stream};
 
 /// How the clients of one execution behave.
 #[derive(Clone, Copy)]

@@ -2,8 +2,8 @@
 
 use super::{Act, Acts, Message, Stage, node};
 use quorate_core::{Class, Duration, Group, NodeId, Span, Time};
-use quorate_sim::dice::{Dice, Stream};
-use quorate_sim::settings::{Chance, TimedFault};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{Chance, TimedFault};
 
 /// The world of this seed. All of its acts come to an end, so its queue does.
 pub(crate) fn chaos(seed: u64) -> Stage {

@@ -14,7 +14,7 @@ pub(crate) use stage::{Stage, header};
 pub(crate) use story::Story;
 
 use quorate_core::{Duration, NodeId, Time};
-use quorate_sim::settings::Length;
+use quorate_journal::settings::Length;
 
 /// The node with this number.
 pub(crate) fn node(number: u32) -> NodeId {

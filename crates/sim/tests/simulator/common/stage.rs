@@ -2,9 +2,9 @@
 
 use super::{Acts, Puppet, Story, node};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_sim::journal::{FORMAT, Header, Writer};
-use quorate_sim::moment::Observer;
-use quorate_sim::settings::{Chance, Direction, Latency, TimedFault};
+use quorate_journal::moment::Observer;
+use quorate_journal::record::{FORMAT, Header, Writer};
+use quorate_journal::settings::{Chance, Direction, Latency, TimedFault};
 use quorate_sim::{Setup, Wire, World};
 
 /// What is to happen to some puppets.

@@ -2,7 +2,7 @@
 
 use super::Acts;
 use quorate_core::{Incarnation, Time};
-use quorate_sim::moment::{Body, Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Body, Done, Happening, Moment, Observer, Taken};
 use std::fmt::{Arguments, Write};
 
 /// Writes the story. The first boots at the very start are left out: every world has them.

@@ -4,9 +4,9 @@ use super::super::table::{busiest_traffic, heaviness, idlest_traffic, mean, traf
 use super::super::{Comparison, Side};
 use crate::args::Plan;
 use quorate_draw::plot::Axis;
+use quorate_journal::metrics::Delay;
 use quorate_lab::compare::{Book, Measured, Traffic};
 use quorate_registry::MutexEntry;
-use quorate_sim::metrics::Delay;
 
 /// One plot.
 pub(super) struct Panel {

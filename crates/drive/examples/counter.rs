@@ -1,0 +1,109 @@
+//! A counter on three replicas with real disks: `cargo run -p quorate-drive --example counter`.
+//!
+//! Run it again, and it goes on counting where it was.
+
+use quorate_core::{Group, NodeId};
+use quorate_drive::Disk;
+use quorate_drive::local::{Address, Mailbox, Running, Start, mailbox, start};
+use quorate_replica::{
+    At, Command, Durable, Event, FormatError, Members, Proposal, Replica, Settings, StateMachine, Ticket,
+};
+use quorate_store::{ClusterId, Owner, Patience, Scribe, Store, found};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// The state machine: a number.
+#[derive(Default)]
+struct Counter(u64);
+
+impl StateMachine for Counter {
+    type Command = u64;
+    type Query = ();
+    type Answer = u64;
+
+    fn apply(&mut self, _at: At, command: &u64) -> u64 {
+        self.0 += command;
+        self.0
+    }
+
+    fn query(&self, _at: At, _query: &()) -> u64 {
+        self.0
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        self.0.to_be_bytes().to_vec()
+    }
+
+    fn restore(bytes: &[u8]) -> Result<Self, FormatError> {
+        let bytes = bytes.try_into();
+        let malformed = |_| FormatError::Malformed { what: "counter", reason: "it is not eight bytes long".into() };
+        bytes.map(|bytes| Self(u64::from_be_bytes(bytes))).map_err(malformed)
+    }
+}
+
+type Node = Replica<Counter>;
+type Told = (NodeId, Event<Counter>);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let group = Group::of_size(3);
+    let (tell, told) = channel();
+    let mailboxes: BTreeMap<_, _> = group.iter().map(|me| (me, mailbox::<Node>())).collect();
+    let addresses: BTreeMap<_, _> = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
+    let settings = Settings::new(Members::voters(&group));
+    let mut nodes = Vec::new();
+    for (me, mailbox) in mailboxes {
+        nodes.push(start_one(me, mailbox, addresses.clone(), settings.clone(), tell.clone())?);
+    }
+
+    let leader = wait(&told, |(node, event)| matches!(event, Event::Leads { .. }).then_some(*node))?;
+    println!("{leader} leads");
+    for number in 1..=3 {
+        let proposal = Proposal { ticket: Ticket(number), command: 1 };
+        addresses[&leader].command(vec![Command::Propose(vec![proposal])]);
+        let count = wait(&told, |(_, event)| match event {
+            Event::Answered { ticket, answer, .. } if ticket.0 == number => Some(*answer),
+            _ => None,
+        })?;
+        println!("counted to {count}");
+    }
+    nodes.into_iter().for_each(|node| {
+        node.stop();
+    });
+    Ok(())
+}
+
+/// Opens a node's folder, which is made the first time, and starts it with what is there.
+fn start_one(
+    me: NodeId,
+    (address, letters): (Address<Node>, Mailbox<Node>),
+    peers: BTreeMap<NodeId, Address<Node>>,
+    settings: Settings,
+    tell: Sender<Told>,
+) -> Result<Running<Node>, Box<dyn Error>> {
+    let folder = std::env::temp_dir().join(format!("quorate-counter-{me}"));
+    // A real cluster draws this number once and writes it down.
+    let owner = Owner { cluster: ClusterId(42), node: me };
+    if !folder.exists() {
+        found::<Durable>(&folder, owner)?;
+    }
+    let (store, durable, recovery) = Store::<Durable>::open(&folder, owner, quorate_store::Settings::default())?;
+    let scribe = Scribe::start(store, 1_024, Patience::default(), address.reporter())?;
+    let setup = Start { me, durable, incarnation: recovery.incarnation, disk: Disk::Scribe(scribe), peers };
+    let hear = move |events: Vec<Event<Counter>>| {
+        events.into_iter().for_each(|event| {
+            // Nobody listens any more once the program ends.
+            let _ = tell.send((me, event));
+        });
+    };
+    Ok(start(setup, (address, letters), move || Replica::new(me, settings), hear)?)
+}
+
+fn wait<T>(told: &Receiver<Told>, found: impl Fn(&Told) -> Option<T>) -> Result<T, Box<dyn Error>> {
+    loop {
+        if let Some(found) = found(&told.recv_timeout(Duration::from_secs(30))?) {
+            return Ok(found);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! A journal's lines in memory, until somebody takes them.
+
+use super::header::Header;
+use super::line::{EffectLine, InputLine, Manner, MulticastLine, SendLine, WorldLine};
+use crate::moment::{Body, Done, Happening, Moment, Observer, Sent, Taken};
+use quorate_core::{Class, Told};
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::io::{self, Write};
+
+/// The lines of a journal that nobody took yet.
+///
+/// A driver that runs for real lets it watch many steps and then [`pours`](Self::pour) all of them into a file in one
+/// write. The memory is used again, so that a line costs no allocation.
+#[derive(Default)]
+pub struct Lines {
+    bytes: Vec<u8>,
+    /// Whether the last line is a step that may still get effects.
+    open: Open,
+    count: u64,
+    failed: Option<io::Error>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Open {
+    #[default]
+    Nothing,
+    Step {
+        effects: usize,
+    },
+}
+
+impl Lines {
+    /// Begins a journal with its header.
+    pub fn new(header: &Header) -> Self {
+        let mut lines = Self::default();
+        lines.json(header);
+        lines.end_line();
+        lines
+    }
+
+    /// How many lines there were, with those that were taken.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Completes the step in hand: what it did is all there.
+    pub fn close(&mut self) {
+        if let Open::Step { .. } = std::mem::take(&mut self.open) {
+            self.bytes.extend_from_slice(b"]}");
+            self.end_line();
+        }
+    }
+
+    /// The lines, of which the last one may not be complete.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Completes the step in hand, writes every line in one go, and forgets them. After an error the output may end in
+    /// the middle of a line.
+    pub fn pour(&mut self, out: &mut impl Write) -> io::Result<()> {
+        self.close();
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        if !self.bytes.is_empty() {
+            out.write_all(&self.bytes)?;
+            self.bytes.clear();
+        }
+        Ok(())
+    }
+
+    /// Forgets every line that was not taken.
+    pub(super) fn forget(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Whether no step is in hand, so that all lines are complete.
+    pub(super) fn is_closed(&self) -> bool {
+        self.open == Open::Nothing
+    }
+
+    fn end_line(&mut self) {
+        self.bytes.push(b'\n');
+        self.count += 1;
+    }
+
+    fn json(&mut self, value: &impl Serialize) {
+        if let Err(error) = serde_json::to_writer(&mut self.bytes, value) {
+            self.failed.get_or_insert(error.into());
+        }
+    }
+
+    fn text(&mut self, text: fmt::Arguments<'_>) {
+        // Writing into memory cannot fail.
+        let _ = self.bytes.write_fmt(text);
+    }
+
+    fn effect<E: Serialize>(&mut self, effect: &Done<'_, E>) {
+        let Open::Step { effects } = &mut self.open else { return };
+        if *effects > 0 {
+            self.bytes.push(b',');
+        }
+        *effects += 1;
+        let line: EffectLine<Body<'_>, &str, Text<'_>, &E> = match effect {
+            Done::Send { to, sent } => {
+                EffectLine::Send(SendLine { id: sent.id, to: *to, manner: manner(sent), body: sent.body })
+            }
+            Done::Multicast { to, sent } => EffectLine::Multicast(MulticastLine {
+                id: sent.id,
+                to: to.others(sent.id.sender).collect(),
+                manner: manner(sent),
+                body: sent.body,
+            }),
+            Done::Save(write) => EffectLine::Save(*write),
+            Done::SetTimer { timer, span } => {
+                EffectLine::Timer { name: *timer, earliest: span.earliest.nanos(), latest: span.latest.nanos() }
+            }
+            Done::CancelTimer(timer) => EffectLine::Cancel(*timer),
+            Done::Emit(event) => EffectLine::Emit(*event),
+            Done::Rule { rule, text } => EffectLine::Rule { id: *rule, text: Text(text) },
+            Done::Handed { from, parcel } => EffectLine::Handed { from: *from, parcel: *parcel },
+            Done::HoldBack { count, names } => EffectLine::Waiting { count: *count, names: Text(names) },
+            Done::Told(Told::View(view)) => EffectLine::View((*view).clone()),
+            Done::Told(Told::Lease(until)) => EffectLine::Lease(*until),
+        };
+        self.json(&line);
+    }
+
+    fn input<C: Serialize>(&mut self, input: &Taken<'_, C>) {
+        let line: InputLine<Body<'_>, &str, &C> = match input {
+            Taken::Start { incarnation, blank } => InputLine::Start { incarnation: *incarnation, blank: *blank },
+            Taken::Command(command) => InputLine::Command(*command),
+            Taken::Message { id, kind, wrapped, life } => {
+                InputLine::Message { id: *id, kind: *kind, wrapped: *wrapped, life: *life }
+            }
+            Taken::Timer(timer) => InputLine::Timer(*timer),
+            Taken::Saved(count) => InputLine::Saved(*count),
+            Taken::Suspect(node) => InputLine::Suspect(*node),
+            Taken::Trust(node) => InputLine::Trust(*node),
+            Taken::DiskFull => InputLine::DiskFull,
+            Taken::DiskFree => InputLine::DiskFree,
+            Taken::View(view) => InputLine::View((*view).clone()),
+            Taken::Lease(until) => InputLine::Lease(*until),
+        };
+        self.json(&line);
+    }
+
+    fn world(&mut self, what: &Happening<'_>) {
+        let line = match what {
+            Happening::Lost { id, to, why } => WorldLine::Lost { id: *id, to: *to, why: *why },
+            Happening::Duplicated { id } => WorldLine::Duplicated { id: *id },
+            Happening::Crashed { node, lost_writes } => WorldLine::Crashed { node: *node, lost_writes: *lost_writes },
+            Happening::Ended { node } => WorldLine::Ended { node: *node },
+            Happening::Paused { node } => WorldLine::Paused { node: *node },
+            Happening::Resumed { node } => WorldLine::Resumed { node: *node },
+            Happening::Changed { text } => WorldLine::Changed(*text),
+        };
+        self.json(&line);
+    }
+}
+
+fn manner<'a>(sent: &Sent<'a>) -> Manner<&'a str, Text<'a>> {
+    let Sent { kind, label, class, on_behalf_of, bytes, parcel, again, .. } = *sent;
+    let first = class == Class::Control && parcel.is_some() && !again;
+    Manner { kind, label: label.map(Text), class, on_behalf_of, bytes, parcel, first }
+}
+
+/// A text that is put together only as it is written.
+struct Text<'a>(&'a dyn fmt::Display);
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self.0)
+    }
+}
+
+impl<C: Serialize, E: Serialize> Observer<C, E> for Lines {
+    fn reads_sizes(&self) -> bool {
+        true
+    }
+
+    fn observe(&mut self, moment: &Moment<'_, C, E>) {
+        match moment {
+            Moment::Input { time, now, node, input } => {
+                self.close();
+                self.text(format_args!("{{\"time\":{},\"node\":{node},", time.nanos()));
+                if now != time {
+                    self.text(format_args!("\"clock\":{},", now.nanos()));
+                }
+                self.bytes.extend_from_slice(b"\"input\":");
+                self.input(input);
+                self.bytes.extend_from_slice(b",\"effects\":[");
+                self.open = Open::Step { effects: 0 };
+            }
+            Moment::Effect { effect, .. } => self.effect(effect),
+            Moment::World { time, what } => {
+                self.close();
+                self.text(format_args!("{{\"time\":{},\"world\":", time.nanos()));
+                self.world(what);
+                self.bytes.push(b'}');
+                self.end_line();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+    use crate::record::{Fingerprint, Journal, Writer};
+    use serde_json::Value;
+
+    const JOURNAL: &str = concat!(
+        r#"{"journal":1,"algorithm":"a","family":"f","nodes":2,"seed":7,"run":null}"#,
+        "\n",
+        r#"{"time":0,"node":1,"input":{"start":{"incarnation":0}},"effects":[{"rule":{"id":"A-1","text":"\"→"}}]}"#,
+        "\n",
+        r#"{"time":5,"node":1,"clock":3,"input":{"message":{"id":"2.4","kind":"k","life":2}},"effects":[{"save":1}]}"#,
+        "\n",
+        r#"{"time":6,"world":{"ended":{"node":1}}}"#,
+        "\n",
+    );
+
+    /// A driver pours when it wants, and the bytes are those that a writer writes line by line.
+    #[test]
+    fn lines_pour_whole_and_only_once() {
+        let mut journal = Journal::open(JOURNAL.as_bytes()).unwrap();
+        let mut lines = Lines::new(journal.header());
+        let (mut out, mut poured) = (Vec::new(), Vec::new());
+        while journal.show::<Value, Value>(&mut lines).unwrap() {
+            if journal.line() == 3 {
+                lines.pour(&mut out).unwrap();
+                poured.push(out.len());
+            }
+        }
+        lines.pour(&mut out).unwrap();
+        lines.pour(&mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), JOURNAL);
+        assert_eq!(poured, [JOURNAL.rfind("{\"time\":6").unwrap()]);
+        assert_eq!(lines.count(), 4);
+    }
+
+    #[test]
+    fn a_writer_writes_the_same_bytes_and_hashes_them() {
+        let mut journal = Journal::open(JOURNAL.as_bytes()).unwrap();
+        let mut out = Vec::new();
+        let mut writer = Writer::new(&mut out, journal.header());
+        journal.show_all::<Value, Value>(&mut writer).unwrap();
+        let mut hash = Fingerprint::default();
+        hash.add(JOURNAL.as_bytes());
+        assert_eq!(writer.finish().unwrap(), (hash, 4));
+        assert_eq!(String::from_utf8(out).unwrap(), JOURNAL);
+    }
+
+    /// A full disk is told, and what was not written is not forgotten.
+    #[test]
+    fn a_failed_pour_keeps_its_lines() {
+        let journal = Journal::open(JOURNAL.as_bytes()).unwrap();
+        let mut lines = Lines::new(journal.header());
+        let mut full: &mut [u8] = &mut [0; 9];
+        assert!(lines.pour(&mut full).is_err());
+        assert!(!lines.bytes().is_empty());
+    }
+}

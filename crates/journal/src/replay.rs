@@ -1,0 +1,114 @@
+//! Replays a journal: every node takes the recorded inputs again, and must do again what is recorded.
+//!
+//! It does not matter which driver wrote the journal: the nodes are [`Puppets`] that take what is recorded, so the
+//! replay needs neither seed nor network.
+
+use crate::Recordable;
+use crate::moment::{Moment, Observer};
+use crate::puppets::Puppets;
+use crate::record::{Journal, JournalError, Writer};
+use quorate_core::{NodeId, WriteOf};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::BufRead;
+
+/// Why a replay ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A node does something else than it did.
+    #[error(
+        "Line {line} does not replay: the algorithm does something else now, or the journal was altered.\n  \
+         recorded: {recorded}\n  replayed: {replayed}"
+    )]
+    Differs {
+        /// The line in the journal.
+        line: u64,
+        /// What stands there.
+        recorded: String,
+        /// What happens now.
+        replayed: String,
+    },
+    /// The journal asks for something that cannot be.
+    #[error("Line {line} cannot be replayed: {reason}.")]
+    Impossible {
+        /// The line in the journal.
+        line: u64,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Replays every line, and shows each to an observer too. Returns the number of lines.
+pub fn replay<P, R, O>(
+    journal: &mut Journal<R>,
+    make: impl Fn(NodeId) -> P,
+    observer: &mut O,
+) -> Result<u64, ReplayError>
+where
+    P: Recordable<Command: Clone + DeserializeOwned, Event: DeserializeOwned>,
+    WriteOf<P>: Serialize,
+    R: BufRead,
+    O: Observer<P::Command, P::Event>,
+{
+    let writer = Writer::new(Vec::new(), journal.header());
+    let puppets = Puppets::new(journal.header().nodes, make, writer);
+    let mut replayer = Replayer { puppets, impossible: None };
+    loop {
+        replayer.puppets.observer_mut().out_mut().clear();
+        if !journal.show(&mut Both { first: &mut replayer, second: observer })? {
+            return Ok(journal.line());
+        }
+        if let Some(reason) = replayer.impossible.take() {
+            return Err(ReplayError::Impossible { line: journal.line(), reason });
+        }
+        let writer = replayer.puppets.observer_mut();
+        writer.close();
+        let replayed = writer.out_mut().strip_suffix(b"\n").unwrap_or_default();
+        if replayed != journal.text().as_bytes() {
+            return Err(ReplayError::Differs {
+                line: journal.line(),
+                recorded: journal.text().to_owned(),
+                replayed: String::from_utf8_lossy(replayed).into_owned(),
+            });
+        }
+    }
+}
+
+struct Both<'a, A, B> {
+    first: &'a mut A,
+    second: &'a mut B,
+}
+
+impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for Both<'_, A, B> {
+    fn observe(&mut self, moment: &Moment<'_, C, E>) {
+        self.first.observe(moment);
+        self.second.observe(moment);
+    }
+}
+
+struct Replayer<P: Recordable, M> {
+    puppets: Puppets<P, M, Writer<Vec<u8>>>,
+    impossible: Option<String>,
+}
+
+impl<P, M> Observer<P::Command, P::Event> for Replayer<P, M>
+where
+    P: Recordable<Command: Clone>,
+    WriteOf<P>: Serialize,
+    M: Fn(NodeId) -> P,
+{
+    fn observe(&mut self, moment: &Moment<'_, P::Command, P::Event>) {
+        let done = match moment {
+            Moment::Input { time, now, node, input } => self.puppets.take(*time, *now, *node, input),
+            // What the journal says a node did is compared with what it does now, line by line.
+            Moment::Effect { .. } => Ok(()),
+            Moment::World { time, what } => self.puppets.happen(*time, what),
+        };
+        if let Err(reason) = done {
+            self.impossible.get_or_insert(reason);
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! What goes wrong in a simulated world, and when.
+
+use super::chance::Chance;
+use super::clauses::write_timing;
+use super::error::SettingError;
+use super::latency::Latency;
+use super::length::{Length, Offset};
+use super::nodes::{NodeSet, Side};
+use super::paths::{Cut, Links};
+use super::rate::Ppm;
+use quorate_core::{Duration, NodeId};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Something that goes wrong, or is put right again.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Fault {
+    /// `crash 2`, `crash 2 torn`, `crash 2 keeping 3`: the node stops and forgets what is not on its disk.
+    Crash {
+        /// The node.
+        node: NodeId,
+        /// What becomes of the saves that its disk had not yet confirmed.
+        unsynced: Unsynced,
+    },
+    /// `restart 2`, `restart 2 blank`: a crashed node begins its next life.
+    Restart {
+        /// The node.
+        node: NodeId,
+        /// What it finds on its disk.
+        disk: Disk,
+    },
+    /// `pause 3`: the node stands still and forgets nothing; what reaches it waits.
+    Pause {
+        /// The node.
+        node: NodeId,
+    },
+    /// `resume 3`: a paused node goes on.
+    Resume {
+        /// The node.
+        node: NodeId,
+    },
+    /// `disk 2 full`, `disk 2 fails`: something is wrong with the node's disk.
+    Disk {
+        /// The node.
+        node: NodeId,
+        /// What is wrong.
+        trouble: DiskTrouble,
+    },
+    /// `close 2`: somebody forges that the node's kernel has closed its connection to the membership.
+    Close {
+        /// The node.
+        node: NodeId,
+    },
+    /// `cut 1,2 | 3`, `cut 1 > 2`: no message passes between the sides.
+    Cut(Cut),
+    /// `heal`: all cuts end.
+    Heal,
+    /// `skew 2 by -3ms`: the node's clock jumps.
+    Skew {
+        /// The node.
+        node: NodeId,
+        /// How far.
+        by: Offset,
+    },
+    /// `drift 2 by 200ppm`: the node's clock runs too fast or too slow from then on.
+    Drift {
+        /// The node.
+        node: NodeId,
+        /// How much too fast.
+        by: Ppm,
+    },
+    /// `link 1 > 2 loss 0.5`: some links behave unlike the others.
+    Link {
+        /// Which links.
+        links: Links,
+        /// How they behave.
+        change: LinkChange,
+    },
+}
+
+/// What becomes of saves that the disk had not confirmed when the node crashed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Unsynced {
+    /// None of them survives.
+    #[default]
+    Lost,
+    /// A random prefix of them survives: `torn`.
+    Torn,
+    /// So many of them survive, the oldest: `keeping 3`.
+    Kept(u64),
+}
+
+/// What a node finds on its disk when it restarts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Disk {
+    /// What survived its crash.
+    #[default]
+    Kept,
+    /// Nothing, as on a new machine: `blank`.
+    Blank,
+}
+
+/// What is wrong with a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DiskTrouble {
+    /// It takes no more writes; they wait, and nothing is lost: `full`.
+    Full,
+    /// The sync under way fails and takes its node down, or the node goes down at once if there is none: `fails`.
+    Fails,
+}
+
+impl DiskTrouble {
+    pub(super) const ALL: [Self; 2] = [Self::Full, Self::Fails];
+
+    /// The word for it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Fails => "fails",
+        }
+    }
+}
+
+/// How a link is made to behave unlike the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinkChange {
+    /// How long its messages take.
+    Latency(Latency),
+    /// How likely a message is lost.
+    Loss(Chance),
+    /// How likely a message arrives twice.
+    Duplicate(Chance),
+}
+
+/// What of a link can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Property {
+    Latency,
+    Loss,
+    Duplicate,
+}
+
+impl Property {
+    pub(super) const ALL: [Self; 3] = [Self::Latency, Self::Loss, Self::Duplicate];
+
+    /// The word for it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::Loss => "loss",
+            Self::Duplicate => "duplicate",
+        }
+    }
+
+    /// The property that this word names, in small letters or large.
+    pub(super) fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|property| property.name().eq_ignore_ascii_case(word))
+    }
+}
+
+/// The word that a fault begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// A node stops and forgets.
+    Crash,
+    /// A crashed node starts again.
+    Restart,
+    /// A node stands still.
+    Pause,
+    /// A paused node goes on.
+    Resume,
+    /// A disk is full or fails.
+    Disk,
+    /// A connection seems closed.
+    Close,
+    /// Messages no longer pass.
+    Cut,
+    /// All cuts end.
+    Heal,
+    /// A clock jumps.
+    Skew,
+    /// A clock runs wrong.
+    Drift,
+    /// Some links behave unlike the others.
+    Link,
+}
+
+impl FaultKind {
+    /// All of them, in the order in which help lists them.
+    pub const ALL: [Self; 11] = [
+        Self::Crash,
+        Self::Restart,
+        Self::Pause,
+        Self::Resume,
+        Self::Disk,
+        Self::Close,
+        Self::Cut,
+        Self::Heal,
+        Self::Skew,
+        Self::Drift,
+        Self::Link,
+    ];
+
+    /// The word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Crash => "crash",
+            Self::Restart => "restart",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Disk => "disk",
+            Self::Close => "close",
+            Self::Cut => "cut",
+            Self::Heal => "heal",
+            Self::Skew => "skew",
+            Self::Drift => "drift",
+            Self::Link => "link",
+        }
+    }
+
+    /// How such a fault is written in full, with what may be left out in brackets.
+    pub const fn form(self) -> &'static str {
+        match self {
+            Self::Crash => "crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH]",
+            Self::Restart => "restart NODE [blank] [at TIME]",
+            Self::Pause => "pause NODE [at TIME] [for LENGTH]",
+            Self::Resume => "resume NODE [at TIME]",
+            Self::Disk => "disk NODE full (or fails) [at TIME] [for LENGTH]",
+            Self::Close => "close NODE [at TIME]",
+            Self::Cut => "cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH]",
+            Self::Heal => "heal [at TIME]",
+            Self::Skew => "skew NODE by LENGTH [at TIME]",
+            Self::Drift => "drift NODE by RATE [at TIME]",
+            Self::Link => {
+                "link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH]"
+            }
+        }
+    }
+
+    /// Whether it goes on until something ends it, so that it may be given a length.
+    pub const fn can_last(self) -> bool {
+        match self {
+            Self::Crash | Self::Pause | Self::Disk | Self::Cut | Self::Link => true,
+            Self::Restart | Self::Resume | Self::Close | Self::Heal | Self::Skew | Self::Drift => false,
+        }
+    }
+
+    /// The kind that this word names, in small letters or large.
+    pub(super) fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(word))
+    }
+}
+
+impl Fault {
+    /// The word that it begins with.
+    pub const fn kind(&self) -> FaultKind {
+        match self {
+            Self::Crash { .. } => FaultKind::Crash,
+            Self::Restart { .. } => FaultKind::Restart,
+            Self::Pause { .. } => FaultKind::Pause,
+            Self::Resume { .. } => FaultKind::Resume,
+            Self::Disk { .. } => FaultKind::Disk,
+            Self::Close { .. } => FaultKind::Close,
+            Self::Cut(_) => FaultKind::Cut,
+            Self::Heal => FaultKind::Heal,
+            Self::Skew { .. } => FaultKind::Skew,
+            Self::Drift { .. } => FaultKind::Drift,
+            Self::Link { .. } => FaultKind::Link,
+        }
+    }
+
+    /// Whether it may strike only some time after it begins, so that its length counts from then on.
+    pub const fn strikes_later(&self) -> bool {
+        matches!(self, Self::Disk { trouble: DiskTrouble::Fails, .. })
+    }
+
+    /// The one node that it happens to, if it is a node's fault.
+    pub const fn node(&self) -> Option<NodeId> {
+        match *self {
+            Self::Crash { node, .. }
+            | Self::Restart { node, .. }
+            | Self::Pause { node }
+            | Self::Resume { node }
+            | Self::Disk { node, .. }
+            | Self::Close { node }
+            | Self::Skew { node, .. }
+            | Self::Drift { node, .. } => Some(node),
+            Self::Cut(_) | Self::Heal | Self::Link { .. } => None,
+        }
+    }
+
+    /// The sides between which it happens, if it is the network's.
+    pub fn sides(&self) -> &[Side] {
+        match self {
+            Self::Cut(cut) => cut.sides(),
+            Self::Link { links, .. } => links.sides(),
+            Self::Crash { .. }
+            | Self::Restart { .. }
+            | Self::Pause { .. }
+            | Self::Resume { .. }
+            | Self::Disk { .. }
+            | Self::Close { .. }
+            | Self::Heal
+            | Self::Skew { .. }
+            | Self::Drift { .. } => &[],
+        }
+    }
+
+    /// Whether it can happen in a group of the nodes 1 to `nodes`.
+    pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
+        self.validate_as(self, nodes)
+    }
+
+    /// As [`validate`](Self::validate), where a mistake quotes the whole that this fault is part of.
+    fn validate_as(&self, whole: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
+        let named = || self.sides().iter().filter_map(Side::named);
+        if let Some(node) = named().filter_map(NodeSet::highest).chain(self.node()).max() {
+            check_node(whole, node, nodes)?;
+        }
+        let everyone = (0..nodes).map(NodeId::from_index);
+        let nobody_left = || everyone.into_iter().all(|node| named().any(|side| side.contains(node)));
+        if self.sides().contains(&Side::Rest) && nobody_left() {
+            return Err(SettingError::RestEmpty { text: whole.to_string() });
+        }
+        Ok(())
+    }
+}
+
+/// Whether a group of so many has this node.
+pub(super) fn check_node(whole: &impl fmt::Display, node: NodeId, nodes: usize) -> Result<(), SettingError> {
+    if node.index() < nodes { Ok(()) } else { Err(SettingError::NoSuchNode { text: whole.to_string(), node, nodes }) }
+}
+
+/// Written as it is read, without a time.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind().name())?;
+        match self {
+            Self::Crash { node, unsynced: Unsynced::Lost } | Self::Restart { node, disk: Disk::Kept } => {
+                write!(f, " {node}")
+            }
+            Self::Crash { node, unsynced: Unsynced::Torn } => write!(f, " {node} torn"),
+            Self::Crash { node, unsynced: Unsynced::Kept(count) } => write!(f, " {node} keeping {count}"),
+            Self::Restart { node, disk: Disk::Blank } => write!(f, " {node} blank"),
+            Self::Pause { node } | Self::Resume { node } | Self::Close { node } => write!(f, " {node}"),
+            Self::Disk { node, trouble } => write!(f, " {node} {}", trouble.name()),
+            Self::Cut(cut) => write!(f, " {cut}"),
+            Self::Heal => Ok(()),
+            Self::Skew { node, by } => write!(f, " {node} by {by}"),
+            Self::Drift { node, by } => write!(f, " {node} by {by}"),
+            Self::Link { links, change } => write!(f, " {links} {change}"),
+        }
+    }
+}
+
+impl fmt::Display for LinkChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latency(latency) => write!(f, "{} {latency}", Property::Latency.name()),
+            Self::Loss(chance) => write!(f, "{} {chance}", Property::Loss.name()),
+            Self::Duplicate(chance) => write!(f, "{} {chance}", Property::Duplicate.name()),
+        }
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A fault, when it happens, and how long it lasts: `crash 2 at 10ms for 20ms`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TimedFault {
+    /// When, from the start of the run; at the start itself if the text says nothing.
+    pub at: Duration,
+    /// What happens.
+    pub fault: Fault,
+    /// How long it is until a crashed node restarts, a paused one resumes, a full disk has room, a cut heals, or links
+    /// are as before.
+    /// If nothing is said, it lasts. Other kinds of fault have no length, see [`FaultKind::can_last`].
+    pub lasts: Option<Duration>,
+}
+
+impl TimedFault {
+    /// Whether it can happen in a group of the nodes 1 to `nodes`: all nodes that it names are there, somebody is
+    /// left to be the rest, and only what can end has a length.
+    pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
+        self.validate_as(self, nodes)
+    }
+
+    /// As [`validate`](Self::validate), where a mistake quotes this text.
+    pub(super) fn validate_as(&self, text: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
+        let kind = self.fault.kind();
+        if let Some(length) = self.lasts.filter(|_| !kind.can_last()) {
+            return Err(SettingError::CannotLast { word: kind.name().into(), length: Length(length).to_string() });
+        }
+        self.fault.validate_as(text, nodes)
+    }
+}
+
+impl fmt::Display for TimedFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fault.fmt(f)?;
+        write_timing(f, self.at, self.lasts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, FaultKind, TimedFault};
+    use expect_test::expect;
+    use quorate_core::Duration;
+
+    /// What is wrong with these faults in a group of so many, a line each.
+    fn verdicts(nodes: usize, texts: &[&str]) -> String {
+        let verdict = |text: &&str| match text.parse::<TimedFault>().unwrap().validate(nodes) {
+            Ok(()) => format!("'{text}' is fine.\n"),
+            Err(mistake) => format!("{mistake}\n"),
+        };
+        texts.iter().map(verdict).collect()
+    }
+
+    #[test]
+    fn a_fault_may_only_name_nodes_that_exist() {
+        let texts = [
+            "crash 3",
+            "crash 9 at 10ms",
+            "restart 4 blank",
+            "pause 4",
+            "resume 4",
+            "skew 4 by 1ms",
+            "drift 4 by 1ppm",
+            "cut 1 | 2 | 3",
+            "cut 1,2 | 3-7 at 5ms",
+            "link 1 > 2,5 loss 0.5",
+            "heal",
+        ];
+        expect![[r#"
+            'crash 3' is fine.
+            'crash 9 at 10ms' names node 9, but there are only nodes 1 to 3.
+            'restart 4 blank' names node 4, but there are only nodes 1 to 3.
+            'pause 4' names node 4, but there are only nodes 1 to 3.
+            'resume 4' names node 4, but there are only nodes 1 to 3.
+            'skew 4 by 1ms' names node 4, but there are only nodes 1 to 3.
+            'drift 4 by 1ppm' names node 4, but there are only nodes 1 to 3.
+            'cut 1 | 2 | 3' is fine.
+            'cut 1,2 | 3-7 at 5ms' names node 7, but there are only nodes 1 to 3.
+            'link 1 > 2,5 loss 0.5' names node 5, but there are only nodes 1 to 3.
+            'heal' is fine.
+        "#]]
+        .assert_eq(&verdicts(3, &texts));
+        expect![[r#"
+            'crash 2' names node 2, but there is only node 1.
+            'cut 1 | rest' leaves nobody for 'rest': it names every node there is.
+        "#]]
+        .assert_eq(&verdicts(1, &["crash 2", "cut 1 | rest"]));
+        expect![[r#"
+            'crash 2' names node 2, but there are no nodes.
+            'heal' is fine.
+        "#]]
+        .assert_eq(&verdicts(0, &["crash 2", "heal"]));
+    }
+
+    #[test]
+    fn somebody_must_be_left_to_be_the_rest() {
+        let texts = [
+            "cut 1-3 | rest",
+            "cut 1 | 2,3 | rest",
+            "cut 1 | rest",
+            "link rest > 1-3 loss 1",
+            "link rest > 1,2 loss 1",
+        ];
+        expect![[r#"
+            'cut 1-3 | rest' leaves nobody for 'rest': it names every node there is.
+            'cut 1 | 2,3 | rest' leaves nobody for 'rest': it names every node there is.
+            'cut 1 | rest' is fine.
+            'link rest > 1-3 loss 1' leaves nobody for 'rest': it names every node there is.
+            'link rest > 1,2 loss 1' is fine.
+        "#]]
+        .assert_eq(&verdicts(3, &texts));
+    }
+
+    #[test]
+    fn what_cannot_last_has_no_length() {
+        let timed = TimedFault { at: Duration::from_millis(3), fault: Fault::Heal, lasts: Some(Duration::ZERO) };
+        expect!["'heal' happens at once and cannot last; leave out 'for 0ms'."]
+            .assert_eq(&timed.validate(3).unwrap_err().to_string());
+    }
+
+    #[test]
+    fn every_kind_is_known_by_its_name_and_form() {
+        for kind in FaultKind::ALL {
+            assert_eq!(FaultKind::named(&kind.name().to_uppercase()), Some(kind));
+            assert!(kind.form().starts_with(kind.name()));
+            assert_eq!(kind.form().contains("[for LENGTH]"), kind.can_last());
+        }
+    }
+}

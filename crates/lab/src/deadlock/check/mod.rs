@@ -1,0 +1,49 @@
+//! Detectors of deadlocks under the checker.
+
+mod processes;
+mod shown;
+
+pub use processes::Askers;
+
+use crate::check::{CheckSpec, CheckedFamily};
+use crate::deadlock::run::{Asking, Taking};
+use crate::deadlock::{Deadlock, Settings, asking, plan};
+use crate::error::LabError;
+use crate::family::FamilyLab;
+use quorate_check::CheckError;
+use quorate_registry::DeadlockEntry;
+
+/// Who may ask whom, and who gives up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// The same as for a run. When processes ask and let go is tried in every order.
+    pub settings: Settings,
+}
+
+impl CheckedFamily for Deadlock {
+    type Habits = Waits;
+    type Crowd = Askers;
+
+    fn run_settings(check: &CheckSpec<Self>) -> Settings {
+        check.habits.settings.clone()
+    }
+
+    fn crowd(check: &CheckSpec<Self>, _entry: &DeadlockEntry) -> Result<Askers, LabError> {
+        let spec = check.spec();
+        let settings = &spec.settings;
+        let is_one_each = settings.processes.is_none_or(|processes| processes == spec.nodes);
+        let rounds = check.rounds.filter(|_| is_one_each);
+        // Resources are taken one after the other, unless at once.
+        let one_by_one = settings.resources > 0 && settings.taking != Taking::AtOnce;
+        let asking = if settings.resources > 0 { Asking::All } else { asking(&spec) };
+        let fan_out = if one_by_one { 1 } else { settings.fan_out };
+        let resources = plan(&spec).resources().collect();
+        let resolves = settings.victim.is_some();
+        let in_order = settings.taking == Taking::InOrder;
+        Askers::new(spec.nodes, resources, rounds, (asking, fan_out, in_order), resolves).map_err(CheckError::into)
+    }
+
+    fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
+        Self::flags(&check.spec()).into_iter().map(|flag| flag.text).collect()
+    }
+}

@@ -1,0 +1,121 @@
+//! Who asks whom, and when.
+
+use quorate_core::Duration;
+use quorate_core::deadlock::{Agent, Need};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::Latency;
+use serde::{Deserialize, Serialize};
+
+/// What processes do.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// Who there is.
+    pub processes: Vec<Agent>,
+    /// What there is to be taken; nothing where processes ask each other.
+    pub resources: Vec<Agent>,
+    /// How often each one asks, or takes all it needs.
+    pub rounds: u64,
+    /// How many others it asks at most, or how many resources it takes.
+    pub fan_out: usize,
+    /// Whether it waits for all whom it asks, or for any of them.
+    pub asking: Asking,
+    /// In which order it takes resources.
+    pub taking: Taking,
+    /// How long it runs before it asks.
+    pub think: Latency,
+    /// How long it keeps what others wait for.
+    pub hold: Latency,
+    /// Out of a hundred, how many ask at all.
+    pub share: u64,
+    /// Whether somebody gives up where there is a deadlock.
+    pub resolves: bool,
+}
+
+/// For whom a process waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Asking {
+    /// All whom it asks.
+    #[default]
+    All,
+    /// Any of those whom it asks.
+    Any,
+    /// Now the one, now the other.
+    Mixed,
+}
+
+/// In which order a process takes the resources that it needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Taking {
+    /// One after the other, in any order.
+    #[default]
+    AnyOrder,
+    /// One after the other, all in the same order: nobody can wait in a circle.
+    InOrder,
+    /// It asks for all of them at once.
+    AtOnce,
+}
+
+/// The dice of all processes.
+pub(super) struct Choices {
+    demand: Demand,
+    dice: Dice,
+}
+
+impl Choices {
+    pub(super) fn new(demand: Demand, seed: u64) -> Self {
+        Self { demand, dice: Dice::new(seed, Stream::Workload) }
+    }
+
+    pub(super) fn demand(&self) -> &Demand {
+        &self.demand
+    }
+
+    pub(super) fn think(&mut self) -> Duration {
+        self.dice.length(self.demand.think)
+    }
+
+    pub(super) fn hold(&mut self) -> Duration {
+        self.dice.length(self.demand.hold)
+    }
+
+    /// Whether a process asks at all.
+    pub(super) fn asks(&mut self) -> bool {
+        self.dice.below(100) < self.demand.share
+    }
+
+    /// Whom a process asks, one after the other, each time waiting for that.
+    pub(super) fn round(&mut self, who: Agent) -> Vec<Need<Agent>> {
+        let taking = !self.demand.resources.is_empty();
+        let mut others: Vec<_> = match taking {
+            true => self.demand.resources.clone(),
+            false => self.demand.processes.iter().copied().filter(|other| *other != who).collect(),
+        };
+        let most = self.demand.fan_out.clamp(1, others.len().max(1));
+        let count = if taking { most } else { 1 + self.dice.below(most as u64) as usize };
+        let mut chosen = Vec::new();
+        while chosen.len() < count && !others.is_empty() {
+            let place = self.dice.below(others.len() as u64) as usize;
+            chosen.push(others.swap_remove(place));
+        }
+        match (taking, self.demand.taking) {
+            (false, _) => self.need(chosen).into_iter().collect(),
+            (true, Taking::AtOnce) => vec![Need::All(chosen)],
+            (true, Taking::AnyOrder) => chosen.into_iter().map(|one| Need::All(vec![one])).collect(),
+            (true, Taking::InOrder) => {
+                chosen.sort();
+                chosen.into_iter().map(|one| Need::All(vec![one])).collect()
+            }
+        }
+    }
+
+    fn need(&mut self, chosen: Vec<Agent>) -> Option<Need<Agent>> {
+        let any = match self.demand.asking {
+            Asking::All => false,
+            Asking::Any => true,
+            Asking::Mixed => self.dice.below(2) == 0,
+        };
+        (!chosen.is_empty()).then_some(if any { Need::Any(chosen) } else { Need::All(chosen) })
+    }
+}

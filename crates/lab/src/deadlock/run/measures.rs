@@ -1,0 +1,147 @@
+//! What it takes to find deadlocks, measured.
+
+use super::told;
+use super::truth::Truth;
+use quorate_core::deadlock::{Agent, Command, Event, Report};
+use quorate_core::{Class, Duration, NodeId, Time};
+use quorate_journal::moment::{Done, Moment, Observer};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Deadlocks, messages and the time it takes to find them, so far.
+#[derive(Clone, Debug, Default)]
+pub struct Measures {
+    truth: Truth,
+    waits: u64,
+    /// How many of them are between two sites.
+    remote: u64,
+    reports: Vec<Report>,
+    phantoms: u64,
+    victims: u64,
+    detector: u64,
+    rulings: u64,
+    /// Since when each one has been stuck.
+    stuck_since: BTreeMap<Agent, Time>,
+    /// From being stuck to being told of it.
+    delays: Vec<Duration>,
+    sites: BTreeSet<NodeId>,
+}
+
+impl Measures {
+    /// Measures of a run that begins.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The measures as a report, with times in this unit.
+    pub fn summary(&self, unit: Duration, unit_name: &'static str) -> DeadlockSummary {
+        let in_units = |length: &Duration| length.nanos() as f64 / unit.nanos().max(1) as f64;
+        let slowest = self.delays.iter().max().map(in_units);
+        let sum: f64 = self.delays.iter().map(in_units).sum();
+        let mean = (!self.delays.is_empty()).then(|| sum / self.delays.len() as f64);
+        DeadlockSummary {
+            waits: self.waits,
+            waits_between_sites: self.remote,
+            deadlocks_told: self.reports.len() as u64,
+            phantoms_told: self.phantoms,
+            gave_up: self.victims,
+            stuck_at_end: self.truth.stuck().iter().filter(|who| !who.is_resource()).map(ToString::to_string).collect(),
+            detector_messages: self.detector,
+            resolution_messages: self.rulings,
+            delay_mean: mean,
+            delay_most: slowest,
+            delay_unit: unit_name,
+            reports: self.reports.iter().take(MOST_REPORTS).map(ToString::to_string).collect(),
+        }
+    }
+
+    fn count(&mut self, class: Class, copies: u64) {
+        match class {
+            Class::Algorithm => self.detector += copies,
+            Class::Announcement => self.rulings += copies,
+            Class::Control => {}
+        }
+    }
+
+    fn hear(&mut self, time: Time, event: &Event) {
+        match event {
+            Event::Waits { who, need, .. } => {
+                self.waits += need.on().len() as u64;
+                self.remote += need.on().iter().filter(|agent| agent.site != who.site).count() as u64;
+                self.sites.insert(who.site);
+            }
+            Event::Deadlock(report) => {
+                if self.truth.objection(report).is_some() {
+                    self.phantoms += 1;
+                }
+                let since = report.waits.iter().filter_map(|wait| self.stuck_since.get(&wait.who)).max();
+                self.delays.extend(since.map(|since| time.since(*since)));
+                self.reports.push(report.clone());
+            }
+            Event::GaveUp { .. } => self.victims += 1,
+            Event::Asked { .. }
+            | Event::Answers { .. }
+            | Event::Runs { .. }
+            | Event::Withdrawn { .. }
+            | Event::Victim { .. }
+            | Event::Refused(_) => {}
+        }
+        self.truth.hear(event);
+        if let Event::Waits { .. } | Event::GaveUp { .. } = event {
+            let stuck = self.truth.stuck();
+            self.stuck_since.retain(|who, _| stuck.contains(who));
+            for who in stuck {
+                self.stuck_since.entry(who).or_insert(time);
+            }
+        }
+    }
+}
+
+/// How many reports are printed.
+const MOST_REPORTS: usize = 20;
+
+impl Observer<Command, Event> for Measures {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        match moment {
+            Moment::Effect { node, effect: Done::Send { to, sent }, .. } => {
+                self.count(sent.class, u64::from(to != node));
+            }
+            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
+                self.count(sent.class, to.others(*node).count() as u64);
+            }
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
+        }
+        if let Some((time, _, event)) = told(moment) {
+            self.hear(time, event);
+        }
+    }
+}
+
+/// Deadlocks and what it took to find them, as `--json` prints them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeadlockSummary {
+    /// How many waits of one for another there were.
+    pub waits: u64,
+    /// How many of them were between two sites.
+    pub waits_between_sites: u64,
+    /// How many deadlocks were told.
+    pub deadlocks_told: u64,
+    /// How many of them were none at that instant.
+    pub phantoms_told: u64,
+    /// How many processes gave up.
+    pub gave_up: u64,
+    /// Which processes wait for ever at the end.
+    pub stuck_at_end: Vec<String>,
+    /// Messages that find deadlocks.
+    pub detector_messages: u64,
+    /// Messages that decide who gives up.
+    pub resolution_messages: u64,
+    /// From the instant at which the last one of a deadlock was stuck until it was told, on average.
+    pub delay_mean: Option<f64>,
+    /// The longest of these.
+    pub delay_most: Option<f64>,
+    /// What these times are measured in: `T`, one message time, under fixed latency; else `ms`.
+    pub delay_unit: &'static str,
+    /// What was told, the first few.
+    pub reports: Vec<String>,
+}

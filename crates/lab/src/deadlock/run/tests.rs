@@ -1,0 +1,168 @@
+//! What is true of who waits for whom, and how what is not is noticed.
+
+use super::{Bound, Properties, Truth};
+use quorate_core::deadlock::edge_chasing::{self, Probe};
+use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Shape, Spell, Stake, Wait};
+use quorate_core::{NodeId, Time};
+use quorate_journal::moment::{Done, MessageId, Moment, Observer, Sent};
+
+fn process(site: usize) -> Agent {
+    Agent::process(NodeId::from_index(site), 0)
+}
+
+fn resource(site: usize) -> Agent {
+    Agent::resource(NodeId::from_index(site), 0)
+}
+
+fn waits(who: Agent, spell: u64, on: &[Agent]) -> Event {
+    Event::Waits { who, spell: Spell(spell), need: Need::All(on.to_vec()) }
+}
+
+fn lets_go(who: Agent, to: Agent, spell: u64) -> Event {
+    Event::Answers { who, to, spell: Spell(spell) }
+}
+
+fn told(events: &[Event]) -> Truth {
+    let mut truth = Truth::new();
+    events.iter().for_each(|event| truth.hear(event));
+    truth
+}
+
+fn cycle(members: &[(Agent, u64)]) -> Report {
+    let wait = |(who, spell): &(Agent, u64)| Wait {
+        who: *who,
+        spell: Spell(*spell),
+        need: Need::All(Vec::new()),
+        stake: Stake::default(),
+    };
+    let waits: Vec<_> = members.iter().map(wait).collect();
+    Report::cycle(&waits[0].clone(), waits)
+}
+
+/// The verdicts on a run in which sites tell this, one event a millisecond.
+fn judged(resolves: bool, events: &[Event]) -> Vec<(&'static str, bool)> {
+    let mut properties = Properties::new(resolves, Some(Bound { kinds: &["probe"], factor: 1 }));
+    for (place, event) in events.iter().enumerate() {
+        let time = Time::from_nanos(1_000_000 * place as i64);
+        let moment: Moment<'_, Command, Event> =
+            Moment::Effect { time, node: NodeId::from_index(0), effect: Done::Emit(event) };
+        properties.observe(&moment);
+    }
+    properties.verdicts().iter().map(|verdict| (verdict.name, verdict.holds)).collect()
+}
+
+fn holds(verdicts: &[(&str, bool)], name: &str) -> bool {
+    verdicts.iter().any(|(known, holds)| *known == name && *holds)
+}
+
+#[test]
+fn a_wait_ends_when_the_other_one_lets_go_not_when_that_is_heard() {
+    let (a, b) = (process(0), process(1));
+    let truth = told(&[waits(a, 1, &[b]), waits(b, 1, &[a])]);
+    assert_eq!(truth.stuck().len(), 2);
+    let truth = told(&[waits(a, 1, &[b]), lets_go(b, a, 1), waits(b, 1, &[a])]);
+    assert_eq!(truth.stuck().len(), 0, "a does not know it yet, but will go on");
+}
+
+#[test]
+fn whoever_lets_go_of_an_earlier_wait_lets_go_of_no_later_one() {
+    let (a, b) = (process(0), process(1));
+    let gave_up = Event::GaveUp { who: a, spell: Spell(1) };
+    let truth = told(&[waits(a, 1, &[b]), gave_up, waits(a, 2, &[b]), lets_go(b, a, 1), waits(b, 1, &[a])]);
+    assert_eq!(truth.stuck().len(), 2);
+}
+
+#[test]
+fn a_resource_that_was_granted_to_one_who_has_given_up_waits_for_nobody() {
+    let (a, r) = (process(0), resource(1));
+    let gave_up = Event::GaveUp { who: a, spell: Spell(1) };
+    let before = [waits(a, 1, &[r]), lets_go(r, a, 1), waits(r, 1, &[a])];
+    assert!(told(&before).waits(r));
+    let crossed = [before.to_vec(), vec![gave_up.clone()]].concat();
+    assert!(!told(&crossed).waits(r), "the grant goes back by itself");
+    let late = [waits(a, 1, &[r]), gave_up.clone(), lets_go(r, a, 1), waits(r, 1, &[a])];
+    assert!(!told(&late).waits(r));
+    let received = Event::Asked { who: a, by: r, spell: Spell(1) };
+    let has = [before.to_vec(), vec![received, gave_up]].concat();
+    assert!(told(&has).waits(r), "what it has it keeps until it lets go");
+}
+
+#[test]
+fn a_report_is_true_only_while_all_it_names_is() {
+    let (a, b, c) = (process(0), process(1), process(2));
+    let both = [waits(a, 1, &[b]), waits(b, 1, &[a, c])];
+    let report = cycle(&[(a, 1), (b, 1)]);
+    assert_eq!(told(&both).objection(&report), None);
+    let wrong = [
+        cycle(&[(a, 2), (b, 1)]),
+        cycle(&[(a, 1), (c, 1)]),
+        Report { waits: Vec::new(), ..report.clone() },
+        Report { shape: Shape::Knot, waits: vec![report.waits[0].clone()], ..report.clone() },
+    ];
+    for report in wrong {
+        assert!(told(&both).objection(&report).is_some(), "{report}");
+    }
+}
+
+#[test]
+fn phantoms_and_what_is_missed_are_noticed() {
+    let (a, b) = (process(0), process(1));
+    let report = cycle(&[(a, 1), (b, 1)]);
+    let found = [waits(a, 1, &[b]), waits(b, 1, &[a]), Event::Deadlock(report.clone())];
+    let verdicts = judged(false, &found);
+    assert!(holds(&verdicts, "no-phantom") && holds(&verdicts, "all-found") && holds(&verdicts, "deadlock"));
+    assert!(!holds(&judged(false, &found[..2]), "all-found"), "nobody was told");
+    assert!(!holds(&judged(true, &found), "all-found"), "nobody gave up");
+    let phantom = [waits(a, 1, &[b]), lets_go(b, a, 1), waits(b, 1, &[a]), Event::Deadlock(report.clone())];
+    assert!(!holds(&judged(false, &phantom), "no-phantom"));
+    // It was one when the first was told to give up, and is none any more when the second is.
+    let doom = |who| Event::Victim { who, report: Report { victim: Some(who), ..report.clone() } };
+    let gave_up = Event::GaveUp { who: a, spell: Spell(1) };
+    let once = [waits(a, 1, &[b]), waits(b, 1, &[a]), doom(a), gave_up.clone()];
+    assert!(holds(&judged(true, &once), "no-phantom") && holds(&judged(true, &once), "all-found"));
+    let twice = [waits(a, 1, &[b]), waits(b, 1, &[a]), doom(a), doom(b), gave_up];
+    assert!(!holds(&judged(true, &twice), "no-phantom"));
+}
+
+#[test]
+fn a_cycle_through_one_who_needs_any_of_several_is_a_phantom() {
+    let (a, b, c) = (process(0), process(1), process(2));
+    let any = Event::Waits { who: a, spell: Spell(1), need: Need::Any(vec![b, c]) };
+    let truth = told(&[any, waits(b, 1, &[a])]);
+    assert_eq!(truth.stuck().len(), 0, "c runs");
+    assert!(truth.objection(&cycle(&[(a, 1), (b, 1)])).is_some());
+}
+
+#[test]
+fn a_cycle_behind_another_deadlock_has_to_be_told_too() {
+    let [a, b, c, d] = [0, 1, 2, 3].map(process);
+    let all = [waits(a, 1, &[c, b]), waits(b, 1, &[a]), waits(c, 1, &[d]), waits(d, 1, &[c])];
+    let (first, behind) = (Event::Deadlock(cycle(&[(c, 1), (d, 1)])), Event::Deadlock(cycle(&[(a, 1), (b, 1)])));
+    let one = [all.to_vec(), vec![first.clone()]].concat();
+    assert!(!holds(&judged(false, &one), "all-found"));
+    let both = [all.to_vec(), vec![first, behind]].concat();
+    assert!(holds(&judged(false, &both), "all-found"));
+}
+
+#[test]
+fn looks_that_take_more_than_a_message_a_wait_are_noticed() {
+    let (a, b) = (process(0), process(1));
+    let spent = |messages: u64| {
+        let mut properties = Properties::new(false, Some(Bound { kinds: &["probe"], factor: 1 }));
+        let (time, node) = (Time::ZERO, NodeId::from_index(0));
+        let mut see = |effect: Done<'_, Event>| {
+            let moment: Moment<'_, Command, Event> = Moment::Effect { time, node, effect };
+            properties.observe(&moment);
+        };
+        see(Done::Emit(&waits(a, 1, &[b])));
+        for number in 1..=messages {
+            let probe = Probe { look: 1, way: cycle(&[(a, 1), (b, 1)]).waits[..1].to_vec() };
+            let message = edge_chasing::Message::Probe(probe);
+            let sent = Sent::of(MessageId { sender: node, number }, &message, false);
+            see(Done::Send { to: NodeId::from_index(1), sent });
+        }
+        holds(&properties.verdicts().iter().map(|one| (one.name, one.holds)).collect::<Vec<_>>(), "within-bound")
+    };
+    assert!(spent(1));
+    assert!(!spent(2), "there is one wait between two sites");
+}

@@ -1,0 +1,63 @@
+//! Elections under the checker.
+
+mod candidates;
+
+pub use candidates::Voters;
+
+use crate::check::{CheckSpec, CheckedFamily};
+use crate::election::run::Starters;
+use crate::election::{Election, Settings, expected_of, plan};
+use crate::error::LabError;
+use crate::family::FamilyLab;
+use quorate_check::Deaths;
+use quorate_core::election::Plan;
+use quorate_registry::ElectionEntry;
+
+/// Who starts, how the group elects, and whether leaders hand over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ballots {
+    /// Who may start, and how the group elects.
+    pub settings: Settings,
+    /// How often each leader may be asked to resign.
+    pub resignations: u8,
+}
+
+impl CheckedFamily for Election {
+    type Habits = Ballots;
+    type Crowd = Voters;
+
+    fn run_settings(check: &CheckSpec<Self>) -> Settings {
+        check.habits.settings.clone()
+    }
+
+    fn crowd(check: &CheckSpec<Self>, entry: &ElectionEntry) -> Result<Voters, LabError> {
+        let Plan { group, ring, ranking, .. } = plan(&check.spec());
+        let Ballots { settings, resignations } = &check.habits;
+        Ok(Voters {
+            starters: settings.starters.among(group.iter(), &ring, &ranking).into_iter().collect(),
+            rounds: check.rounds,
+            // What a dead leader said may still arrive after it was missed, and make it one again.
+            recalls: check.setup.crashes.saturating_mul(2),
+            resignations: *resignations,
+            // Where time stands still no lease has a length.
+            leases: entry.facts.leases && check.setup.timing.is_some(),
+            expects: expected_of(entry),
+        })
+    }
+
+    /// Users notice a dead leader sooner or later, whether or not nodes have a failure detector.
+    fn deaths(check: &CheckSpec<Self>) -> Deaths {
+        if Self::hears_of_deaths(&check.spec()) { Deaths::ToNodes } else { Deaths::ToUsers }
+    }
+
+    fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
+        let spec = check.spec();
+        let everyone = spec.settings.starters == Starters::All;
+        let own = Self::flags(&spec).into_iter().map(|flag| flag.text);
+        let mut flags: Vec<_> = own.filter(|text| !(everyone && text.starts_with("--starters"))).collect();
+        if check.habits.resignations > 0 {
+            flags.push(format!("--resign {}", check.habits.resignations));
+        }
+        flags
+    }
+}

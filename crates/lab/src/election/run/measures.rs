@@ -1,0 +1,124 @@
+//! What the book's tables say about an election, measured.
+
+use super::{Agreement, Change, Crowd, Expectation, SuperPeers, change};
+use quorate_core::election::{Command, Event, Overlay};
+use quorate_core::{Class, Duration, Epoch, NodeId, Time};
+use quorate_journal::moment::{Done, Moment, Observer, Sent};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Messages, runs and the time they take, so far.
+#[derive(Clone, Debug)]
+pub struct Measures {
+    agreement: Agreement,
+    /// When somebody first campaigned or took part in a run.
+    begin: Option<Time>,
+    /// When those who live last came to agree.
+    agreed: Option<Time>,
+    epochs: BTreeSet<Epoch>,
+    election: u64,
+    announcement: u64,
+    /// Who moves from one leader to another, where peers sit in an overlay.
+    crowd: Option<Crowd>,
+}
+
+impl Measures {
+    /// Measures for a group of this size.
+    pub fn new(nodes: usize) -> Self {
+        Self {
+            agreement: Agreement::new(nodes),
+            begin: None,
+            agreed: None,
+            epochs: BTreeSet::new(),
+            election: 0,
+            announcement: 0,
+            crowd: None,
+        }
+    }
+
+    /// What the group is to come to, if that is not one leader for all.
+    #[must_use]
+    pub fn expecting(self, expectation: Expectation) -> Self {
+        Self { agreement: self.agreement.expecting(expectation), ..self }
+    }
+
+    /// Measures too who moves in this overlay.
+    #[must_use]
+    pub fn among(self, overlay: Overlay) -> Self {
+        Self { crowd: Some(Crowd::new(overlay)), ..self }
+    }
+
+    /// The measures as a report, with times in this unit.
+    pub fn summary(&self, unit: Duration, unit_name: &'static str) -> ElectionSummary {
+        let leader = self.agreement.leader();
+        let agreed = self.agreed.filter(|_| self.agreement.is_reached());
+        let length = agreed.zip(self.begin).map(|(agreed, begin)| agreed.since(begin));
+        ElectionSummary {
+            leader: leader.map(|(leader, _)| leader),
+            epoch: leader.map(|(_, epoch)| epoch),
+            election_messages: self.election,
+            announcement_messages: self.announcement,
+            rounds: self.epochs.len() as u64,
+            time: length.map(|length| length.nanos() as f64 / unit.nanos().max(1) as f64),
+            time_unit: unit_name,
+            super_peers: self.crowd.as_ref().map(|crowd| crowd.summary(&self.agreement)),
+        }
+    }
+
+    fn count(&mut self, sent: &Sent<'_>, copies: u64) {
+        match sent.class {
+            Class::Algorithm => self.election += copies,
+            Class::Announcement => self.announcement += copies,
+            Class::Control => {}
+        }
+    }
+}
+
+impl Observer<Command, Event> for Measures {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        match moment {
+            Moment::Effect { node, effect: Done::Send { to, sent }, .. } => self.count(sent, u64::from(to != node)),
+            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
+                self.count(sent, to.others(*node).count() as u64);
+            }
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
+        }
+        let Some((time, node, change)) = change(moment) else { return };
+        if let Change::Campaigns | Change::Begins(_) = change {
+            self.begin.get_or_insert(time);
+        }
+        if let Change::Begins(epoch) | Change::Learns { epoch, .. } = change {
+            self.epochs.insert(epoch);
+        }
+        if let Some(crowd) = &mut self.crowd {
+            crowd.observe(node, change, &self.agreement);
+        }
+        let before = (self.agreement.is_reached(), self.agreement.leader());
+        self.agreement.change(node, change);
+        if (self.agreement.is_reached(), self.agreement.leader()) != before {
+            self.agreed = Some(time);
+        }
+    }
+}
+
+/// An election and its cost, as `--json` prints them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ElectionSummary {
+    /// Whom every live node knows at the end.
+    pub leader: Option<NodeId>,
+    /// The run that elected it.
+    pub epoch: Option<Epoch>,
+    /// Messages that find a winner.
+    pub election_messages: u64,
+    /// Messages that tell who it is.
+    pub announcement_messages: u64,
+    /// How many runs there were: epochs that any node heard of.
+    pub rounds: u64,
+    /// From the first start until every live node knew the leader for good.
+    pub time: Option<f64>,
+    /// What the time is measured in: `T`, one message time, under fixed latency; else `ms`.
+    pub time_unit: &'static str,
+    /// The leaders of an overlay, where there are several on purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub super_peers: Option<SuperPeers>,
+}

@@ -1,0 +1,91 @@
+//! The election family in the simulator: who starts, what is measured, what must hold.
+//!
+//! All of it is written once for the family. It sees commands and events, never an algorithm.
+
+mod agreement;
+mod measures;
+mod properties;
+mod reigns;
+mod seating;
+mod starters;
+mod super_peers;
+#[cfg(test)]
+mod tests;
+mod workload;
+
+pub use agreement::{Agreement, Belief, Expectation};
+pub use measures::{ElectionSummary, Measures};
+pub use properties::Properties;
+pub use seating::{Attribute, Seating};
+pub use starters::Starters;
+pub use super_peers::{Crowd, SuperPeers};
+pub use workload::Campaigns;
+
+use quorate_core::election::{Command, Event};
+use quorate_core::{Epoch, NodeId, Time};
+use quorate_journal::moment::{Done, Happening, Moment, Taken};
+
+/// A change in what a node knows of the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Its user starts a run.
+    Campaigns,
+    /// It takes part in a run, and knows of no leader.
+    Begins(Epoch),
+    /// It has learnt who leads.
+    Learns {
+        /// Who.
+        leader: NodeId,
+        /// In which run.
+        epoch: Epoch,
+        /// Up to when that one may act as leader, on its own clock, if it is this node.
+        until: Time,
+    },
+    /// It may lead for longer.
+    Extends {
+        /// Up to when, on its own clock.
+        until: Time,
+    },
+    /// It knows of no leader any more.
+    Ends,
+    /// It went down, with whatever it knew.
+    Dies,
+    /// It boots, for the first time or again.
+    Boots,
+}
+
+/// What a moment means to the family, if anything.
+pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
+    match moment {
+        Moment::Input { time, node, input, .. } => match input {
+            Taken::Command(Command::Campaign) => Some((*time, *node, Change::Campaigns)),
+            Taken::Start { .. } => Some((*time, *node, Change::Boots)),
+            Taken::Command(Command::Resign)
+            | Taken::Message { .. }
+            | Taken::Timer(_)
+            | Taken::Saved(_)
+            | Taken::Suspect(_)
+            | Taken::Trust(_)
+            | Taken::DiskFull
+            | Taken::DiskFree
+            | Taken::View(_)
+            | Taken::Lease(_) => None,
+        },
+        Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, told(event)?)),
+        Moment::World { time, what: Happening::Crashed { node, .. } | Happening::Ended { node } } => {
+            Some((*time, *node, Change::Dies))
+        }
+        Moment::Effect { .. } | Moment::World { .. } => None,
+    }
+}
+
+/// What an event means, if anything changes by it.
+fn told(event: &Event) -> Option<Change> {
+    match *event {
+        Event::Began { epoch } => Some(Change::Begins(epoch)),
+        Event::Elected { leader, epoch, until } => Some(Change::Learns { leader, epoch, until }),
+        Event::Extended { until } => Some(Change::Extends { until }),
+        Event::Ended { .. } => Some(Change::Ends),
+        Event::Refused(_) => None,
+    }
+}

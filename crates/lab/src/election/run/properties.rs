@@ -1,0 +1,187 @@
+//! What every election promises.
+
+use super::reigns::Reigns;
+use super::{Agreement, Change, Expectation, change};
+use quorate_core::election::{Command, Event};
+use quorate_core::{Epoch, NodeId, Time};
+use quorate_journal::moment::{Moment, Observer};
+use quorate_journal::property::{Kind, Verdict, Violation};
+use std::collections::BTreeMap;
+
+/// Watches a run for breaches.
+pub struct Properties {
+    /// Several may start, so a contest should be seen.
+    contest: bool,
+    nodes: Vec<Node>,
+    agreement: Agreement,
+    /// For each run, whom the first who knew took for its winner.
+    winners: BTreeMap<Epoch, Winner>,
+    /// Whose user started a run that is not over yet.
+    starter: Option<NodeId>,
+    contested: bool,
+    /// Whether anybody has asked for a leader or taken part in a run.
+    has_begun: bool,
+    /// When the last thing happened.
+    end: Time,
+    /// How many steps and acts of the world there were.
+    lines: u64,
+    one_leader: Option<Violation>,
+    epochs_grow: Option<Violation>,
+    /// Who leads by a lease, where the algorithm promises that no two do.
+    reigns: Option<Reigns>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Node {
+    /// The latest run that it took part in or knew the winner of, in its present life.
+    epoch: Option<Epoch>,
+    /// The latest run whose winner it knew, in any life: a result that went back would mislead whoever relies on it.
+    known: Option<Epoch>,
+    /// When its latest run began.
+    since: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Winner {
+    leader: NodeId,
+    /// Who said so first.
+    by: NodeId,
+    /// When that one's run began.
+    since: Time,
+}
+
+impl Properties {
+    /// Watches a group of this size. If `contest`, several may start at once.
+    pub fn new(nodes: usize, contest: bool) -> Self {
+        Self {
+            contest,
+            nodes: vec![Node::default(); nodes],
+            agreement: Agreement::new(nodes),
+            winners: BTreeMap::new(),
+            starter: None,
+            contested: false,
+            has_begun: false,
+            end: Time::ZERO,
+            lines: 0,
+            one_leader: None,
+            epochs_grow: None,
+            reigns: None,
+        }
+    }
+
+    /// Whether leaders lead by leases: then no two may at any instant.
+    #[must_use]
+    pub fn with_leases(self, leases: bool) -> Self {
+        Self { reigns: leases.then(|| Reigns::new(self.nodes.len())), ..self }
+    }
+
+    /// What the group is to come to, if that is not one leader for all.
+    #[must_use]
+    pub fn expecting(self, expectation: Expectation) -> Self {
+        Self { agreement: self.agreement.expecting(expectation), ..self }
+    }
+
+    /// When the last thing happened.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// The verdicts at the end of a run.
+    pub fn verdicts(&self) -> Vec<Verdict> {
+        let always = |name, breach: &Option<Violation>| Verdict {
+            name,
+            kind: Kind::Always,
+            holds: breach.is_none(),
+            violation: breach.clone(),
+        };
+        let torn = self.disagreement();
+        let mut verdicts =
+            vec![always("one-leader-an-epoch", &self.one_leader), always("epochs-grow", &self.epochs_grow)];
+        verdicts.extend(self.reigns.iter().map(|reigns| always("one-master", reigns.breach())));
+        verdicts.push(Verdict { name: "agreed", kind: Kind::Eventually, holds: torn.is_none(), violation: torn });
+        if self.contest {
+            verdicts.push(Verdict { name: "contested", kind: Kind::Sometimes, holds: self.contested, violation: None });
+        }
+        verdicts
+    }
+
+    fn disagreement(&self) -> Option<Violation> {
+        if !self.has_begun {
+            // Nobody has asked for a leader.
+            return None;
+        }
+        let obstacle = self.agreement.obstacle()?;
+        let since = self.nodes.iter().map(|node| node.since).max().unwrap_or(self.end);
+        Some(Violation { time: self.end, line: self.lines, since, text: format!("{obstacle} at the end") })
+    }
+
+    fn campaigns(&mut self, node: NodeId) {
+        self.contested |= self.starter.is_some_and(|other| other != node);
+        self.starter = Some(node);
+    }
+
+    fn begins(&mut self, time: Time, node: NodeId, epoch: Epoch) {
+        if let Some(state) = self.nodes.get_mut(node.index()) {
+            state.since = time;
+        }
+        let latest = self.nodes.get(node.index()).and_then(|state| state.epoch);
+        self.check_growth(time, node, (epoch, latest), "takes part in");
+    }
+
+    fn learns(&mut self, time: Time, node: NodeId, leader: NodeId, epoch: Epoch) {
+        let latest = self.nodes.get(node.index()).and_then(|state| state.epoch.max(state.known));
+        self.check_growth(time, node, (epoch, latest), "knows the winner of");
+        let since = self.nodes.get(node.index()).map_or(time, |state| state.since);
+        let winner = *self.winners.entry(epoch).or_insert(Winner { leader, by: node, since });
+        if winner.leader != leader && self.one_leader.is_none() {
+            let Winner { leader: other, by, .. } = winner;
+            let text = format!("node {node} takes {leader} for the leader of epoch {epoch}, and node {by} {other}");
+            let since = since.min(winner.since);
+            self.one_leader = Some(Violation { time, line: self.lines, since, text });
+        }
+        if let Some(state) = self.nodes.get_mut(node.index()) {
+            state.known = state.known.max(Some(epoch));
+        }
+    }
+
+    /// A node that boots again without a disk may begin with small numbers; what it takes for a result may not go back.
+    fn check_growth(&mut self, time: Time, node: NodeId, (epoch, latest): (Epoch, Option<Epoch>), what: &str) {
+        let Some(state) = self.nodes.get_mut(node.index()) else { return };
+        state.epoch = state.epoch.max(Some(epoch));
+        if let Some(latest) = latest.filter(|latest| epoch < *latest)
+            && self.epochs_grow.is_none()
+        {
+            let text = format!("node {node} {what} epoch {epoch}, but was at {latest} before");
+            self.epochs_grow = Some(Violation { time, line: self.lines, since: state.since, text });
+        }
+    }
+
+    fn boots(&mut self, node: NodeId) {
+        if let Some(state) = self.nodes.get_mut(node.index()) {
+            state.epoch = None;
+        }
+    }
+}
+
+impl Observer<Command, Event> for Properties {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        self.end = moment.time();
+        self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
+        if let Some(reigns) = &mut self.reigns {
+            reigns.observe(moment, self.lines);
+        }
+        let Some((time, node, change)) = change(moment) else { return };
+        self.agreement.change(node, change);
+        self.has_begun |= matches!(change, Change::Campaigns | Change::Begins(_) | Change::Learns { .. });
+        match change {
+            Change::Campaigns => self.campaigns(node),
+            Change::Begins(epoch) => self.begins(time, node, epoch),
+            Change::Learns { leader, epoch, until: _ } => self.learns(time, node, leader, epoch),
+            Change::Boots => self.boots(node),
+            Change::Dies | Change::Extends { .. } | Change::Ends => {}
+        }
+        if self.agreement.is_reached() {
+            self.starter = None;
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! How nodes sit and rank in a simulated election, in the words of the command line.
+
+use quorate_core::election::{Prefer, Ranking, Ring};
+use quorate_core::{Group, NodeId};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::SettingError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// In which order nodes sit round the ring: `numbers`, `random`, or all nodes such as `3,1,2`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Seating {
+    /// In the order of their numbers.
+    #[default]
+    Numbers,
+    /// As the seed has it.
+    Random,
+    /// Like this.
+    Given(Vec<NodeId>),
+}
+
+/// What elections compare: `id`, `random`, or one number for each node such as `40,5,70`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Attribute {
+    /// The nodes' numbers.
+    #[default]
+    Id,
+    /// Numbers that the seed draws, some of them alike.
+    Random,
+    /// These, in the order of the nodes' numbers.
+    Given(Vec<u64>),
+}
+
+impl Seating {
+    /// The ring of a group of this size. Nothing if the order names other nodes than those of the group.
+    pub fn ring(&self, nodes: usize, seed: u64) -> Option<Ring> {
+        match self {
+            Self::Numbers => Some(Ring::of_size(nodes)),
+            Self::Random => Ring::of(shuffled(nodes, seed)),
+            Self::Given(order) => Ring::of(order.clone()).filter(|ring| ring.len() == nodes),
+        }
+    }
+}
+
+/// All nodes of a group in an order that follows from the seed, each equally likely.
+fn shuffled(nodes: usize, seed: u64) -> Vec<NodeId> {
+    let mut dice = Dice::new(seed, Stream::Seating);
+    let mut order: Vec<_> = Group::of_size(nodes).iter().collect();
+    for place in (1..order.len()).rev() {
+        order.swap(place, dice.below(place as u64 + 1) as usize);
+    }
+    order
+}
+
+impl Attribute {
+    /// How the nodes of a group of this size rank.
+    pub fn ranking(&self, nodes: usize, seed: u64, prefer: Prefer) -> Ranking {
+        match self {
+            Self::Id => Ranking::by_number(prefer),
+            Self::Random => {
+                let mut dice = Dice::new(seed, Stream::Attributes);
+                let drawn: Vec<_> = (0..nodes).map(|_| dice.below(nodes as u64)).collect();
+                Ranking::by_attribute(drawn, prefer)
+            }
+            Self::Given(attributes) => Ranking::by_attribute(attributes.clone(), prefer),
+        }
+    }
+}
+
+impl fmt::Display for Seating {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Numbers => f.write_str("numbers"),
+            Self::Random => f.write_str("random"),
+            Self::Given(order) => list(f, order),
+        }
+    }
+}
+
+impl fmt::Display for Attribute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id => f.write_str("id"),
+            Self::Random => f.write_str("random"),
+            Self::Given(attributes) => list(f, attributes),
+        }
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::Result {
+    for (place, item) in items.iter().enumerate() {
+        write!(f, "{}{item}", if place > 0 { "," } else { "" })?;
+    }
+    Ok(())
+}
+
+impl FromStr for Seating {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let node = |word: &str| word.trim().parse().ok().and_then(NodeId::new);
+        let not =
+            || SettingError::NotA { text: text.into(), what: "an order of the nodes", example: "3,1,2 or random" };
+        match text.trim() {
+            "numbers" => Ok(Self::Numbers),
+            "random" => Ok(Self::Random),
+            list => list.split(',').map(node).collect::<Option<_>>().map(Self::Given).ok_or_else(not),
+        }
+    }
+}
+
+impl FromStr for Attribute {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let not = || SettingError::NotA {
+            text: text.into(),
+            what: "an attribute",
+            example: "id, random, or one whole number for each node such as 40,5,70",
+        };
+        match text.trim() {
+            "id" => Ok(Self::Id),
+            "random" => Ok(Self::Random),
+            list => {
+                let numbers: Result<Vec<u64>, _> = list.split(',').map(|word| word.trim().parse()).collect();
+                numbers.map(Self::Given).map_err(|_| not())
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for Seating {
+    type Error = SettingError;
+    fn try_from(text: String) -> Result<Self, SettingError> {
+        text.parse()
+    }
+}
+
+impl From<Seating> for String {
+    fn from(seating: Seating) -> Self {
+        seating.to_string()
+    }
+}
+
+impl TryFrom<String> for Attribute {
+    type Error = SettingError;
+    fn try_from(text: String) -> Result<Self, SettingError> {
+        text.parse()
+    }
+}
+
+impl From<Attribute> for String {
+    fn from(attribute: Attribute) -> Self {
+        attribute.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Attribute, Seating};
+    use quorate_core::NodeId;
+    use quorate_core::election::Prefer;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn words_and_lists_are_read_and_written_alike() {
+        for text in ["numbers", "random", "3,1,2", "1"] {
+            assert_eq!(text.parse::<Seating>().map(|seating| seating.to_string()), Ok(text.into()));
+        }
+        for text in ["id", "random", "40,5,70", "0"] {
+            assert_eq!(text.parse::<Attribute>().map(|attribute| attribute.to_string()), Ok(text.into()));
+        }
+        for wrong in ["", "3,,1", "0,1", "radnom", "1;2", "-1"] {
+            assert!(wrong.parse::<Seating>().is_err(), "{wrong}");
+        }
+        for wrong in ["", "3,,1", "-1", "1.5", "disk"] {
+            assert!(wrong.parse::<Attribute>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_order_must_name_every_node_once() {
+        let ring = |text: &str, nodes| text.parse::<Seating>().ok().and_then(|seating| seating.ring(nodes, 7));
+        assert!(ring("3,1,2", 3).is_some());
+        assert!(ring("3,1,2", 4).is_none() && ring("3,1,2", 2).is_none() && ring("1,1,2", 3).is_none());
+    }
+
+    #[test]
+    fn a_random_order_has_everyone_once_and_follows_from_the_seed() {
+        let order = |seed| {
+            let ring = Seating::Random.ring(100, seed);
+            (0..100).filter_map(|place| ring.as_ref().map(|ring| ring.at(place))).collect::<Vec<_>>()
+        };
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+        assert_eq!(order(3).into_iter().collect::<BTreeSet<_>>().len(), 100);
+    }
+
+    #[test]
+    fn a_random_attribute_has_ties() {
+        let ranking = Attribute::Random.ranking(50, 1, Prefer::Highest);
+        assert_eq!(ranking, Attribute::Random.ranking(50, 1, Prefer::Highest));
+        let ranks: BTreeSet<_> = (0..50).map(|index| ranking.of(NodeId::from_index(index))).collect();
+        assert_eq!(ranks.len(), 50);
+    }
+}

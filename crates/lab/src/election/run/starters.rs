@@ -1,0 +1,167 @@
+//! Who starts an election.
+
+use quorate_core::NodeId;
+use quorate_core::election::{Ranking, Ring};
+use quorate_journal::settings::{NodeSet, SettingError};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Who starts, among the nodes that are up: `lowest`, `highest`, `all`, `successor-of-highest`, or nodes by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Starters {
+    /// The one that ranks lowest: by its number, unless there is an attribute.
+    Lowest,
+    /// The one that ranks highest.
+    Highest,
+    /// Everyone, all at once.
+    #[default]
+    All,
+    /// The one that comes after the highest on the ring, from where a message has the longest way to it.
+    SuccessorOfHighest,
+    /// These, all at once.
+    Named(NodeSet),
+}
+
+/// The words, as users type them.
+const WORDS: [(&str, Starters); 4] = [
+    ("lowest", Starters::Lowest),
+    ("highest", Starters::Highest),
+    ("all", Starters::All),
+    ("successor-of-highest", Starters::SuccessorOfHighest),
+];
+
+impl Starters {
+    /// Those who start, of these nodes that are up, in the order of their numbers.
+    pub fn among(&self, live: impl Iterator<Item = NodeId>, ring: &Ring, ranking: &Ranking) -> Vec<NodeId> {
+        match self {
+            Self::Lowest => live.min_by_key(|node| ranking.of(*node)).into_iter().collect(),
+            Self::Highest => ranking.best(live).into_iter().collect(),
+            Self::SuccessorOfHighest => {
+                let live: Vec<_> = live.collect();
+                let highest = ranking.best(live.iter().copied());
+                let distance = |node: NodeId, from: NodeId| {
+                    let places = ring.place_of(node) + ring.len() - ring.place_of(from);
+                    (places + ring.len() - 1) % ring.len().max(1)
+                };
+                highest
+                    .and_then(|highest| live.into_iter().min_by_key(|node| distance(*node, highest)))
+                    .into_iter()
+                    .collect()
+            }
+            Self::All => live.collect(),
+            Self::Named(nodes) => live.filter(|node| nodes.contains(*node)).collect(),
+        }
+    }
+
+    /// Whether more than one may start in a group of this size.
+    pub fn may_be_several(&self, nodes: usize) -> bool {
+        match self {
+            Self::Lowest | Self::Highest | Self::SuccessorOfHighest => false,
+            Self::All => nodes > 1,
+            Self::Named(named) => named.len() > 1,
+        }
+    }
+}
+
+impl fmt::Display for Starters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lowest => f.write_str("lowest"),
+            Self::Highest => f.write_str("highest"),
+            Self::All => f.write_str("all"),
+            Self::SuccessorOfHighest => f.write_str("successor-of-highest"),
+            Self::Named(nodes) => nodes.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Starters {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let word = text.trim();
+        if let Some((_, starters)) = WORDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(word)) {
+            return Ok(starters.clone());
+        }
+        if word.starts_with(|first: char| first.is_ascii_digit()) {
+            return word.parse().map(Self::Named);
+        }
+        Err(SettingError::Unknown {
+            word: word.into(),
+            what: "a choice of starters",
+            nearest: quorate_journal::settings::nearest(word, WORDS.map(|(known, _)| known)).map(String::from),
+            known: "Write lowest, highest, all, successor-of-highest, or nodes such as 2,5.".into(),
+        })
+    }
+}
+
+impl TryFrom<String> for Starters {
+    type Error = SettingError;
+    fn try_from(text: String) -> Result<Self, SettingError> {
+        text.parse()
+    }
+}
+
+impl From<Starters> for String {
+    fn from(starters: Starters) -> Self {
+        starters.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Starters;
+    use quorate_core::NodeId;
+    use quorate_core::election::{Prefer, Ranking, Ring};
+
+    #[track_caller]
+    fn starters(text: &str, live: &[u32]) -> Vec<u32> {
+        let starters: Starters = text.parse().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(starters.to_string(), text);
+        let live: Vec<_> = live.iter().filter_map(|number| NodeId::new(*number)).collect();
+        let (ring, ranking) = (Ring::of_size(9), Ranking::default());
+        starters.among(live.into_iter(), &ring, &ranking).into_iter().map(NodeId::number).collect()
+    }
+
+    #[test]
+    fn only_the_living_start() {
+        assert_eq!(starters("lowest", &[2, 3, 5]), [2]);
+        assert_eq!(starters("highest", &[2, 3, 5]), [5]);
+        assert_eq!(starters("successor-of-highest", &[2, 3, 5]), [2]);
+        assert_eq!(starters("all", &[2, 3, 5]), [2, 3, 5]);
+        assert_eq!(starters("1,3-5", &[2, 3, 5]), [3, 5]);
+        assert_eq!(starters("4", &[2, 3, 5]), [0_u32; 0]);
+        for words in ["lowest", "highest", "successor-of-highest", "all", "1"] {
+            assert_eq!(starters(words, &[]), [0_u32; 0]);
+        }
+    }
+
+    #[test]
+    fn ranks_and_seats_decide_who_is_lowest_and_who_comes_next() {
+        let nodes = |numbers: &[u32]| numbers.iter().filter_map(|number| NodeId::new(*number)).collect::<Vec<_>>();
+        let ring = Ring::of(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
+        let ranking = Ranking::by_attribute([9, 1, 5, 5], Prefer::Lowest);
+        let among = |starters: Starters, live: &[u32]| starters.among(nodes(live).into_iter(), &ring, &ranking);
+        assert_eq!(among(Starters::Highest, &[1, 2, 3, 4]), nodes(&[2]));
+        assert_eq!(among(Starters::Lowest, &[1, 2, 3, 4]), nodes(&[1]));
+        assert_eq!(among(Starters::SuccessorOfHighest, &[1, 2, 3, 4]), nodes(&[3]));
+        assert_eq!(among(Starters::SuccessorOfHighest, &[1, 3, 4]), nodes(&[1]));
+        assert_eq!(among(Starters::SuccessorOfHighest, &[4]), nodes(&[4]));
+    }
+
+    #[test]
+    fn what_is_no_choice_is_told_so() {
+        for (text, part) in [
+            ("lowset", "did you mean 'lowest'"),
+            ("", "Write lowest, highest"),
+            ("2,", "'2,' is not a set of nodes"),
+            ("5-2", "2-5"),
+            ("0", "numbered from 1"),
+        ] {
+            let error = text.parse::<Starters>().err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Ordered multicast under the checker.
+
+mod judges;
+mod memoir;
+mod senders;
+
+pub use senders::Senders;
+
+use crate::check::{CheckSpec, CheckedFamily, view_settings};
+use crate::error::LabError;
+use crate::family::FamilyLab;
+use crate::multicast::{Multicast, Settings, promises_of};
+use quorate_core::Group;
+use quorate_registry::MulticastEntry;
+
+/// Who sends how much, and how it gets to all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Posts {
+    /// The same as for a run. There is one group, which nobody leaves as asked.
+    pub settings: Settings,
+}
+
+impl Default for Posts {
+    /// Two messages, by the first two nodes: all orders of more take their time.
+    fn default() -> Self {
+        Self { settings: Settings { messages: 2, ..Settings::default() } }
+    }
+}
+
+impl CheckedFamily for Multicast {
+    const IN_ROUNDS: bool = false;
+    /// A sender that dies midway is what reliable multicast is for.
+    const CUT_SHORT: bool = true;
+
+    type Habits = Posts;
+    type Crowd = Senders;
+
+    fn run_settings(check: &CheckSpec<Self>) -> Settings {
+        let usual = Settings::default();
+        Settings {
+            views: view_settings(check.setup.views),
+            traffic: usual.traffic,
+            groups: usual.groups,
+            leaves: usual.leaves,
+            ..check.habits.settings.clone()
+        }
+    }
+
+    fn crowd(check: &CheckSpec<Self>, entry: &MulticastEntry) -> Result<Senders, LabError> {
+        let spec = check.spec();
+        let named: Group = spec.settings.senders.iter().copied().collect();
+        let senders = if named.is_empty() { spec.group() } else { named };
+        let messages = u8::try_from(spec.settings.messages).unwrap_or(u8::MAX);
+        let promises = promises_of(&spec, entry, check.setup.crashes == 0);
+        Ok(Senders::new(senders, messages, promises)?)
+    }
+
+    fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
+        let spec = check.spec();
+        // How views change is said by what all families share.
+        let spec = crate::spec::Spec { settings: Settings { views: None, ..spec.settings.clone() }, ..spec };
+        Self::flags(&spec).into_iter().map(|flag| flag.text).collect()
+    }
+}

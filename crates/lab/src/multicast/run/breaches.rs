@@ -1,0 +1,59 @@
+//! What was found wrong so far.
+
+use super::promises::{Promises, Property};
+use quorate_core::Time;
+use quorate_journal::property::{Verdict, Violation};
+
+/// When something happens, and on which line of the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) time: Time,
+    pub(super) line: u64,
+}
+
+/// For each property, the first breach and how many there were.
+#[derive(Clone, Debug)]
+pub(super) struct Breaches {
+    promised: Promises,
+    watched: Promises,
+    found: [(u64, Option<Violation>); Property::ALL.len()],
+}
+
+impl Breaches {
+    pub(super) fn new(promised: Promises, watched: Promises) -> Self {
+        Self { promised, watched, found: Default::default() }
+    }
+
+    /// Whether an algorithm promises that nobody delivers, not even one that dies, what survivors do not.
+    pub(super) fn is_uniform(&self) -> bool {
+        self.promised.uniform
+    }
+
+    /// Something went wrong, if anybody wants to know.
+    pub(super) fn note(&mut self, property: Property, now: Moment, since: Time, text: impl FnOnce() -> String) {
+        if !self.watched.has(property) {
+            return;
+        }
+        let Some((count, first)) = self.found.get_mut(property as usize) else { return };
+        *count += 1;
+        let is_earlier = first.as_ref().is_none_or(|first| now.time < first.time);
+        if is_earlier {
+            *first = Some(Violation { time: now.time, line: now.line, since, text: text() });
+        }
+    }
+
+    /// How many there were.
+    pub(super) fn count(&self, property: Property) -> u64 {
+        self.found.get(property as usize).map_or(0, |(count, _)| *count)
+    }
+
+    /// What came of a property, if it was watched.
+    pub(super) fn verdict(&self, property: Property) -> Option<Verdict> {
+        if !self.watched.has(property) {
+            return None;
+        }
+        let (_, first) = self.found.get(property as usize)?;
+        let violation = first.clone();
+        Some(Verdict { name: property.name(), kind: property.kind(), holds: violation.is_none(), violation })
+    }
+}

@@ -1,0 +1,271 @@
+//! What the book's tables say about a multicast, measured.
+
+use super::transit::Transit;
+use quorate_core::multicast::{Command, Event, GroupId};
+use quorate_core::{Duration, Epoch, Group, NodeId, Time};
+use quorate_journal::metrics::{Delay, Messages, Samples};
+use quorate_journal::moment::{Done, Happening, Moment, Observer, Sent, Taken};
+use quorate_journal::property::Verdict;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// So many nodes are named as the slowest.
+const NAMED: usize = 3;
+
+/// Multicasts, deliveries and delays so far.
+///
+/// A delay is from the sending of a message to one delivery of it; the sender's own counts as well. What is remembered of a message is
+/// forgotten when everyone in its view has delivered it, or can no more.
+#[derive(Clone, Debug)]
+pub struct Measures {
+    nodes: Vec<Node>,
+    transit: Transit,
+    sent: u64,
+    delivered: u64,
+    delay: Samples,
+    waits: u64,
+    refused: u64,
+    retransmitted: u64,
+    held_back_max: u64,
+    /// The latest view of each group that anybody has begun, and what views did.
+    latest: BTreeMap<GroupId, Epoch>,
+    begun: u64,
+    outs: u64,
+    left: u64,
+    /// The first crash that nothing was delivered after, and the longest silence after one.
+    crashed: Option<Time>,
+    recovery: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Node {
+    delay: Samples,
+    held_back_max: u64,
+    /// How often a sender was told to wait for it.
+    waited_for: u64,
+}
+
+impl Measures {
+    /// Measures for a group of this size.
+    pub fn new(nodes: usize) -> Self {
+        Self {
+            nodes: vec![Node::default(); nodes],
+            transit: Transit::new(nodes),
+            sent: 0,
+            delivered: 0,
+            delay: Samples::default(),
+            waits: 0,
+            refused: 0,
+            retransmitted: 0,
+            held_back_max: 0,
+            latest: BTreeMap::new(),
+            begun: 0,
+            outs: 0,
+            left: 0,
+            crashed: None,
+            recovery: None,
+        }
+    }
+
+    /// Only these are in a group that has no views. Else everyone is in every group.
+    #[must_use]
+    pub fn among(mut self, group: GroupId, members: &Group) -> Self {
+        self.transit.among(group, members);
+        self
+    }
+
+    /// How many multicasts there were.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// How many deliveries there were.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// How many multicasts are remembered.
+    pub fn under_way(&self) -> usize {
+        self.transit.len()
+    }
+
+    /// So many messages wait in a node's hold-back queue now.
+    pub fn held_back(&mut self, node: NodeId, count: u64) {
+        self.held_back_max = self.held_back_max.max(count);
+        if let Some(node) = self.nodes.get_mut(node.index()) {
+            node.held_back_max = node.held_back_max.max(count);
+        }
+    }
+
+    /// The measures as a report, with delays in this unit.
+    pub fn summary(&self, messages: &Messages, unit: Duration, unit_name: &'static str) -> MulticastSummary {
+        MulticastSummary {
+            sent: self.sent,
+            delivered: self.delivered,
+            messages_per_multicast: (self.sent > 0).then(|| messages.total() as f64 / self.sent as f64),
+            delay: self.delay.in_unit(unit),
+            delay_unit: unit_name,
+            held_back_max: self.held_back_max,
+            retransmitted: self.retransmitted,
+            waits: self.waits,
+            refused: self.refused,
+            slowest: self.slowest(unit),
+            views: (self.begun > 0).then(|| ViewSummary {
+                epoch: self.latest.values().map(|epoch| epoch.0).max().unwrap_or(0),
+                begun: self.begun,
+                outs: self.outs,
+                left: self.left,
+                recovery_ns: self.recovery.map(Duration::nanos),
+            }),
+            not_promised: Vec::new(),
+        }
+    }
+
+    /// Those who waited longest for a delivery, the slowest first; of equals, the smaller number.
+    fn slowest(&self, unit: Duration) -> Vec<Receiver> {
+        let receiver = |(index, node): (usize, &Node)| {
+            Some(Receiver {
+                node: NodeId::from_index(index),
+                delay: node.delay.in_unit(unit)?,
+                held_back_max: node.held_back_max,
+                waited_for: node.waited_for,
+            })
+        };
+        let mut receivers: Vec<_> = self.nodes.iter().enumerate().filter_map(receiver).collect();
+        receivers.sort_by(|one, other| {
+            let by_delay = other.delay.mean.total_cmp(&one.delay.mean);
+            other.waited_for.cmp(&one.waited_for).then(by_delay)
+        });
+        receivers.truncate(NAMED);
+        receivers
+    }
+
+    fn told(&mut self, time: Time, node: NodeId, event: &Event) {
+        if let Some(delay) = self.transit.told(time, node, event) {
+            self.delay.add(delay);
+            if let Some(node) = self.nodes.get_mut(node.index()) {
+                node.delay.add(delay);
+            }
+        }
+        match event {
+            Event::Sent { .. } => self.sent += 1,
+            Event::Delivered { .. } => {
+                self.delivered += 1;
+                if let Some(crashed) = self.crashed.take() {
+                    self.recovery = self.recovery.max(Some(time.since(crashed)));
+                }
+            }
+            Event::Wait { slow, .. } => {
+                self.waits += 1;
+                for slow in slow.iter() {
+                    if let Some(node) = self.nodes.get_mut(slow.index()) {
+                        node.waited_for += 1;
+                    }
+                }
+            }
+            Event::View { group, view, .. } => {
+                let latest = self.latest.entry(*group).or_default();
+                if *latest < view.epoch() {
+                    *latest = view.epoch();
+                    self.begun += 1;
+                }
+            }
+            Event::Out { .. } => self.outs += 1,
+            Event::Left { .. } => self.left += 1,
+            Event::Refused(_) => self.refused += 1,
+            Event::Ready { .. } => {}
+        }
+    }
+
+    fn is_sent(&mut self, from: NodeId, receivers: impl Iterator<Item = NodeId>, sent: &Sent<'_>) {
+        if sent.again {
+            let copies = receivers.filter(|to| *to != from).count();
+            self.retransmitted = self.retransmitted.saturating_add(copies as u64);
+        }
+    }
+}
+
+impl Observer<Command, Event> for Measures {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        match moment {
+            Moment::Effect { time, node, effect } => match effect {
+                Done::Emit(event) => self.told(*time, *node, event),
+                Done::Send { to, sent } => self.is_sent(*node, std::iter::once(*to), sent),
+                Done::Multicast { to, sent } => self.is_sent(*node, to.iter(), sent),
+                Done::HoldBack { count, .. } => self.held_back(*node, *count as u64),
+                Done::Save(_)
+                | Done::SetTimer { .. }
+                | Done::CancelTimer(_)
+                | Done::Rule { .. }
+                | Done::Handed { .. }
+                | Done::Told(_) => {}
+            },
+            Moment::World { time, what: Happening::Crashed { node, .. } } => {
+                self.crashed = self.crashed.or(Some(*time));
+                self.transit.dies(*node);
+            }
+            Moment::World { what: Happening::Ended { node }, .. } => self.transit.dies(*node),
+            Moment::Input { node, input: Taken::Start { .. }, .. } => self.transit.boots(*node),
+            Moment::Input { .. } | Moment::World { .. } => {}
+        }
+    }
+}
+
+/// Multicasts and their cost, as `--json` prints them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MulticastSummary {
+    /// How many multicasts there were.
+    pub sent: u64,
+    /// How many deliveries, all nodes together.
+    pub delivered: u64,
+    /// Messages over multicasts, all nodes together.
+    pub messages_per_multicast: Option<f64>,
+    /// From a sending to a delivery.
+    pub delay: Option<Delay>,
+    /// What delays are measured in: `T`, one message time, under fixed latency; else `ms`.
+    pub delay_unit: &'static str,
+    /// The longest hold-back queue of any node.
+    pub held_back_max: u64,
+    /// How many messages were sent again.
+    pub retransmitted: u64,
+    /// How often a sender was told to wait, because too much of its was under way.
+    pub waits: u64,
+    /// How often a request was refused.
+    pub refused: u64,
+    /// Those for whom others had to wait, or who waited longest themselves, the slowest first.
+    pub slowest: Vec<Receiver>,
+    /// What views did to the group, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub views: Option<ViewSummary>,
+    /// What was judged although nobody promises it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_promised: Vec<Verdict>,
+}
+
+/// How fast one node is as a receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Receiver {
+    /// Who.
+    pub node: NodeId,
+    /// From a sending to its delivery here.
+    pub delay: Delay,
+    /// Its longest hold-back queue.
+    pub held_back_max: u64,
+    /// How often a sender was told to wait for it.
+    pub waited_for: u64,
+}
+
+/// What views did to a group.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ViewSummary {
+    /// The number of the last view that anybody began.
+    pub epoch: u64,
+    /// How many were begun, by whoever was first.
+    pub begun: u64,
+    /// How often the group went on without a node.
+    pub outs: u64,
+    /// How many left as they had asked.
+    pub left: u64,
+    /// The longest time from a crash to the next delivery, in nanoseconds, if somebody crashed and something was delivered after that.
+    pub recovery_ns: Option<u64>,
+}

@@ -1,0 +1,98 @@
+//! Figures of histories told by hand.
+
+use super::{Act, delivers, emits, id, in_view, node, sends, tell, view};
+use crate::multicast::run::{Measures, MulticastSummary};
+use quorate_core::multicast::{Event, GroupId};
+use quorate_core::{Class, Duration, Group, Incarnation, Time};
+use quorate_journal::metrics::Messages;
+use quorate_journal::moment::{Done, MessageId as Transmission, Moment, Observer, Sent};
+
+fn summary(measures: &Measures) -> MulticastSummary {
+    measures.summary(&Messages::new(3), Duration::from_millis(1), "ms")
+}
+
+#[test]
+fn a_delay_is_from_the_sending_to_each_delivery() {
+    let mut measures = Measures::new(3);
+    tell(&mut measures, &[sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1), delivers(3, 1, 1)]);
+    let summary = summary(&measures);
+    let delay = summary.delay.expect("it was delivered");
+    assert_eq!((delay.mean, delay.max, delay.samples), (2.0, 3.0, 3));
+    assert_eq!((summary.sent, summary.delivered, measures.under_way()), (1, 3, 0));
+    let slowest: Vec<_> = summary.slowest.iter().map(|receiver| receiver.node.number()).collect();
+    assert_eq!(slowest, [3, 2, 1]);
+}
+
+#[test]
+fn those_for_whom_others_wait_are_named_first() {
+    let mut measures = Measures::new(3);
+    tell(&mut measures, &[sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1), delivers(3, 1, 1)]);
+    let slow = Group::from(vec![node(2)]);
+    emits(&mut measures, Time::ZERO, node(1), Event::Wait { group: GroupId::ONLY, slow });
+    measures.held_back(node(2), 4);
+    measures.held_back(node(2), 3);
+    let summary = summary(&measures);
+    assert_eq!((summary.waits, summary.held_back_max), (1, 4));
+    let first = summary.slowest.first().expect("there are receivers");
+    assert_eq!((first.node, first.waited_for, first.held_back_max), (node(2), 1, 4));
+}
+
+#[test]
+fn a_repetition_counts_for_each_receiver() {
+    let mut measures = Measures::new(3);
+    let all = Group::of_size(3);
+    for again in [false, true] {
+        let id = Transmission { sender: node(1), number: 1 };
+        let (kind, class, on_behalf_of, bytes, parcel) = ("text", Class::Control, None, 0, None);
+        let sent = Sent { id, kind, label: None, class, on_behalf_of, bytes, parcel, again, body: &() };
+        let effect = Done::Multicast { to: &all, sent };
+        measures.observe(&Moment::Effect { time: Time::ZERO, node: node(1), effect });
+    }
+    assert_eq!(summary(&measures).retransmitted, 2);
+}
+
+#[test]
+fn nothing_is_remembered_of_what_nobody_can_deliver() {
+    let mut measures = Measures::new(3);
+    tell(&mut measures, &[sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1)]);
+    assert_eq!(measures.under_way(), 1);
+    tell(&mut measures, &[Act::Crashes(node(3)), Act::Boots(node(3), Incarnation(1))]);
+    assert_eq!(measures.under_way(), 0);
+    tell(&mut measures, &[Act::SendsAndDelivers(node(1), id(1, 2), "m"), delivers(2, 1, 2)]);
+    assert_eq!(measures.under_way(), 0);
+}
+
+#[test]
+fn views_and_the_time_after_a_crash_are_told() {
+    let mut measures = Measures::new(2);
+    let first = view(1, [(1, 1), (2, 1)]);
+    let second = view(2, [(1, 1)]);
+    tell(
+        &mut measures,
+        &[
+            Act::Begins(node(1), first.clone(), 0),
+            Act::Begins(node(2), first, 0),
+            sends(1, 1),
+            Act::Crashes(node(2)),
+            delivers(1, 1, 1),
+            Act::Begins(node(1), second, 0),
+            Act::Sends(node(1), in_view(2, 1, 1), "m"),
+            Act::Delivers(node(1), in_view(2, 1, 1), "m"),
+        ],
+    );
+    let views = summary(&measures).views.expect("there are views");
+    assert_eq!((views.epoch, views.begun, views.outs, views.left), (2, 2, 0, 0));
+    assert_eq!((views.recovery_ns, measures.under_way()), (Some(1_000_000), 0));
+}
+
+#[test]
+fn it_is_printed_under_these_names() {
+    let mut measures = Measures::new(1);
+    tell(&mut measures, &[sends(1, 1), delivers(1, 1, 1)]);
+    let json = serde_json::to_value(summary(&measures)).expect("it is plain");
+    for name in ["sent", "delivered", "messages_per_multicast", "delay", "held_back_max", "retransmitted", "waits"] {
+        assert!(json.get(name).is_some(), "{name} is missing in {json}");
+    }
+    assert_eq!(json["delay"]["mean"], 1.0);
+    assert_eq!(json["delay"]["max"], 1.0);
+}

@@ -1,0 +1,362 @@
+//! One planted breach of each kind, in a history that is otherwise right.
+
+use super::{
+    Act, NON_UNIFORM, WITHOUT_VIEWS, breached, delivers, emits, id, in_view, input, node, sends, tell, view, wrongs,
+};
+use crate::multicast::run::{Promises, Properties, Property};
+use quorate_core::multicast::{Command, Event, GroupId, Payload};
+use quorate_core::{Group, Incarnation, Time};
+use quorate_journal::moment::Taken;
+
+fn said(wrongs: Vec<(Property, String)>) -> Vec<String> {
+    wrongs.into_iter().map(|(property, text)| format!("{}: {text}", property.name())).collect()
+}
+
+#[test]
+fn nothing_is_wrong_with_a_message_that_all_deliver() {
+    let acts = [sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1)];
+    assert_eq!(breached(2, WITHOUT_VIEWS, &acts), []);
+    let at_once = [Act::SendsAndDelivers(node(1), id(1, 1), "m"), delivers(2, 1, 1)];
+    assert_eq!(breached(2, WITHOUT_VIEWS, &at_once), []);
+}
+
+#[test]
+fn a_second_delivery_is_caught_even_when_everyone_has_delivered() {
+    let acts = [sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1), delivers(2, 1, 1)];
+    assert_eq!(said(wrongs(2, WITHOUT_VIEWS, &acts)), ["integrity: node 2 delivers 1#1 twice"]);
+}
+
+#[test]
+fn what_nobody_sent_is_caught() {
+    let acts = [sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1), delivers(2, 1, 2)];
+    assert_eq!(said(wrongs(2, WITHOUT_VIEWS, &acts)), ["integrity: node 2 delivers 1#2, which node 1 has not sent"]);
+    // Its own sender may deliver it first, but only in the step in which it sends it.
+    let early = [delivers(1, 1, 1), Act::Sends(node(1), id(1, 1), "m"), delivers(2, 1, 1)];
+    assert_eq!(breached(2, WITHOUT_VIEWS, &early), [Property::Integrity]);
+    let never = [delivers(1, 1, 1), delivers(2, 1, 1)];
+    assert_eq!(
+        said(wrongs(2, WITHOUT_VIEWS, &never)),
+        ["integrity: node 1 delivers 1#1, which it was not told to send"]
+    );
+}
+
+#[test]
+fn a_changed_payload_is_caught() {
+    let acts = [sends(1, 1), delivers(1, 1, 1), Act::Delivers(node(2), id(1, 1), "n")];
+    assert_eq!(
+        said(wrongs(2, WITHOUT_VIEWS, &acts)),
+        ["integrity: node 2 delivers 1#1 as \"n\", and it was sent as \"m\""]
+    );
+}
+
+/// Requests are answered in order: what waits or is refused has no name, and the next answer is about the next request.
+#[test]
+fn the_payload_of_a_name_is_known_from_the_order_of_requests() {
+    let send = |text: &str| Command::send(text);
+    let judge = |delivered: &str| {
+        let mut properties = Properties::new(1, NON_UNIFORM);
+        for text in ["a", "b", "c"] {
+            input(&mut properties, Time::ZERO, node(1), Taken::Command(&send(text)));
+        }
+        let wait = Event::Wait { group: GroupId::ONLY, slow: Group::of_size(1) };
+        for event in [wait, Event::Refused(quorate_core::multicast::Refusal::TooLong), Event::Sent { id: id(1, 1) }] {
+            emits(&mut properties, Time::ZERO, node(1), event);
+        }
+        let payload = Payload::from(delivered);
+        emits(&mut properties, Time::ZERO, node(1), Event::Delivered { id: id(1, 1), payload });
+        properties.verdicts().iter().all(|verdict| verdict.holds)
+    };
+    assert!(judge("c"));
+    assert!(!judge("a") && !judge("b"));
+}
+
+#[test]
+fn a_name_that_is_used_twice_or_is_anothers_is_caught() {
+    let twice = [sends(1, 1), delivers(1, 1, 1), sends(1, 1)];
+    assert_eq!(breached(1, WITHOUT_VIEWS, &twice), [Property::Integrity]);
+    let anothers = [Act::Sends(node(1), id(2, 1), "m")];
+    assert_eq!(breached(2, WITHOUT_VIEWS, &anothers), [Property::Integrity]);
+}
+
+#[test]
+fn one_who_misses_what_another_delivered_is_caught() {
+    let acts = [sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1), Act::Crashes(node(1))];
+    assert_eq!(said(wrongs(3, NON_UNIFORM, &acts)), ["agreement: node 2 has delivered 1#1, and node 3 never does"]);
+}
+
+#[test]
+fn the_dead_bind_nobody_unless_delivery_is_uniform() {
+    let acts = [sends(1, 1), delivers(1, 1, 1), Act::Crashes(node(1))];
+    assert_eq!(breached(3, NON_UNIFORM, &acts), []);
+    assert_eq!(said(wrongs(3, WITHOUT_VIEWS, &acts)), ["uniform: node 1 has delivered 1#1, and node 2 never does"]);
+}
+
+#[test]
+fn one_who_never_hears_itself_is_caught() {
+    let acts = [sends(1, 1), delivers(2, 1, 1)];
+    let found = wrongs(2, NON_UNIFORM, &acts);
+    assert!(said(found).contains(&"validity: node 1 has sent 1#1, and never delivers it itself".to_owned()));
+    let promises = Promises { delivered: true, ..Promises::NOTHING };
+    let lost = [sends(1, 1), delivers(1, 1, 1)];
+    assert_eq!(said(wrongs(2, promises, &lost)), ["delivered: node 1 has sent 1#1, and node 2 never delivers it"]);
+}
+
+#[test]
+fn a_request_without_an_answer_is_caught() {
+    let mut properties = Properties::new(2, Promises::RELIABLE);
+    tell(&mut properties, &[sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1)]);
+    input(&mut properties, Time::ZERO, node(2), Taken::Command(&Command::send("x")));
+    let texts: Vec<_> = properties.verdicts().into_iter().filter_map(|verdict| verdict.violation).collect();
+    assert_eq!(texts.len(), 1);
+    assert_eq!(texts[0].text, "node 2 was asked to send \"x\", and never answers");
+}
+
+#[test]
+fn a_later_message_first_is_caught() {
+    let acts = [sends(1, 1), sends(1, 2), delivers(1, 1, 1), delivers(1, 1, 2), delivers(2, 1, 2), delivers(2, 1, 1)];
+    let promises = Promises { fifo: true, ..Promises::RELIABLE };
+    assert_eq!(said(wrongs(2, promises, &acts)), ["fifo: node 2 delivers 1#2 before one that node 1 sent earlier"]);
+}
+
+#[test]
+fn a_reply_before_the_original_is_caught() {
+    let acts = [
+        sends(1, 1),
+        delivers(1, 1, 1),
+        delivers(2, 1, 1),
+        sends(2, 1),
+        delivers(2, 2, 1),
+        delivers(1, 2, 1),
+        delivers(3, 2, 1),
+        delivers(3, 1, 1),
+    ];
+    let promises = Promises { fifo: true, causal: true, ..Promises::RELIABLE };
+    assert_eq!(said(wrongs(3, promises, &acts)), ["causal: node 3 delivers 2#1 before 1#1, which happened before it"]);
+}
+
+/// A reply to a reply: the original is no immediate cause of it, and the chain is caught all the same.
+#[test]
+fn a_cause_of_a_cause_is_a_cause() {
+    let acts = [
+        sends(1, 1),
+        delivers(1, 1, 1),
+        delivers(2, 1, 1),
+        sends(2, 1),
+        delivers(2, 2, 1),
+        delivers(3, 1, 1),
+        delivers(3, 2, 1),
+        sends(3, 1),
+        delivers(3, 3, 1),
+        delivers(4, 2, 1),
+        delivers(4, 3, 1),
+    ];
+    let promises = Promises { causal: true, ..Promises::NOTHING };
+    assert_eq!(breached(4, promises, &acts), [Property::Causal]);
+}
+
+fn two_orders() -> Vec<Act> {
+    vec![sends(1, 1), sends(2, 1), delivers(1, 1, 1), delivers(1, 2, 1), delivers(2, 2, 1), delivers(2, 1, 1)]
+}
+
+#[test]
+fn two_orders_are_caught_unless_one_of_the_two_dies() {
+    let mut acts = two_orders();
+    assert_eq!(
+        said(wrongs(2, NON_UNIFORM, &acts)),
+        ["total: node 2 delivers 2#1 before 1#1, and node 1 1#1 before 2#1"]
+    );
+    acts.push(Act::Crashes(node(1)));
+    assert_eq!(breached(2, NON_UNIFORM, &acts), []);
+    assert_eq!(breached(2, WITHOUT_VIEWS, &acts), [Property::Total]);
+}
+
+/// Out of rank is not out of order: the two who differ have no two messages in common.
+#[test]
+fn gaps_are_no_second_order() {
+    let acts = [sends(1, 1), sends(2, 1), delivers(1, 2, 1), delivers(2, 1, 1), delivers(2, 2, 1)];
+    let promises = Promises { total: true, ..Promises::NOTHING };
+    assert_eq!(breached(2, promises, &acts), []);
+    let turned: Vec<_> = acts.into_iter().chain([delivers(1, 1, 1)]).collect();
+    assert_eq!(breached(2, promises, &turned), [Property::Total]);
+}
+
+#[test]
+fn what_is_not_promised_does_not_fail_and_can_be_asked_for() {
+    let mut properties = Properties::new(2, Promises::RELIABLE).watching(WITHOUT_VIEWS);
+    tell(&mut properties, &two_orders());
+    assert!(properties.verdicts().iter().all(|verdict| verdict.holds));
+    assert!(properties.verdicts().iter().all(|verdict| verdict.name != "total"));
+    let total = properties.verdict(Property::Total).expect("it was watched");
+    assert!(!total.holds);
+    assert_eq!((properties.breaches(Property::Total), properties.breaches(Property::Fifo)), (1, 0));
+    assert_eq!(properties.verdict(Property::ViewSynchrony), None);
+}
+
+/// Without views a restarted node is nobody: it may begin to listen in the middle, and owes nothing.
+#[test]
+fn a_node_that_comes_back_is_another() {
+    let acts = [
+        sends(1, 1),
+        delivers(1, 1, 1),
+        delivers(2, 1, 1),
+        Act::Crashes(node(2)),
+        Act::Boots(node(2), Incarnation(1)),
+        delivers(2, 1, 1),
+        sends(1, 2),
+        delivers(1, 1, 2),
+    ];
+    assert_eq!(breached(2, NON_UNIFORM, &acts), []);
+}
+
+fn begins(number: u32, view: quorate_core::View) -> Act {
+    Act::Begins(node(number), view, 7)
+}
+
+fn founded() -> Vec<Act> {
+    (1..=3).map(|number| begins(number, view(1, [(1, 1), (2, 1), (3, 1)]))).collect()
+}
+
+fn in_views(acts: impl IntoIterator<Item = Act>) -> Vec<String> {
+    let acts: Vec<_> = founded().into_iter().chain(acts).collect();
+    let promises = Promises { uniform: false, ..Promises::EVERYTHING };
+    said(wrongs(3, promises, &acts))
+}
+
+fn second() -> quorate_core::View {
+    view(2, [(1, 1), (2, 1)])
+}
+
+#[test]
+fn those_who_go_on_together_have_delivered_the_same() {
+    let common = [sends(3, 1), delivers(3, 3, 1), Act::Crashes(node(3)), delivers(1, 3, 1), begins(1, second())];
+    let right = common.iter().cloned().chain([delivers(2, 3, 1), begins(2, second())]);
+    assert_eq!(in_views(right), Vec::<String>::new());
+    let wrong = common.iter().cloned().chain([begins(2, second())]);
+    assert_eq!(
+        in_views(wrong),
+        [
+            "agreement: node 1 has delivered 3#1, and node 2 never does",
+            "view-synchrony: nodes 1 and 2 go together from view 1 into view 2, and only node 1 has delivered 3#1",
+        ]
+    );
+}
+
+/// What happened in a view is not excused by a death in a later one.
+#[test]
+fn a_later_death_changes_nothing() {
+    let acts = [
+        sends(3, 1),
+        delivers(3, 3, 1),
+        Act::Crashes(node(3)),
+        delivers(1, 3, 1),
+        begins(1, second()),
+        begins(2, second()),
+        Act::Crashes(node(1)),
+        Act::Crashes(node(2)),
+    ];
+    assert_eq!(in_views(acts).len(), 2);
+}
+
+#[test]
+fn a_message_out_of_its_view_is_caught() {
+    let acts = [
+        sends(3, 1),
+        delivers(3, 3, 1),
+        Act::Crashes(node(3)),
+        begins(1, second()),
+        begins(2, second()),
+        delivers(1, 3, 1),
+    ];
+    assert_eq!(in_views(acts), ["view-synchrony: node 1 delivers 3#1 in view 2, and it was sent in view 1"]);
+}
+
+#[test]
+fn states_that_differ_are_caught() {
+    let acts = [Act::Crashes(node(3)), begins(1, second()), Act::Begins(node(2), second(), 8)];
+    assert_eq!(in_views(acts), ["view-synchrony: nodes 1 and 2 begin view 2 with different states"]);
+}
+
+#[test]
+fn members_that_differ_are_caught() {
+    let acts = [begins(1, view(2, [(1, 1), (2, 1)])), begins(2, view(2, [(1, 1), (2, 1), (3, 1)]))];
+    assert_eq!(in_views(acts), ["view-synchrony: view 2 is of 1,2 for node 1, and of 1,2,3 for node 2"]);
+}
+
+#[test]
+fn nobody_goes_back_and_nobody_is_left_behind() {
+    let back = [begins(1, second()), begins(2, second()), begins(1, view(1, [(1, 1), (2, 1), (3, 1)]))];
+    assert_eq!(in_views(back), ["view-synchrony: node 1 begins view 1, and was in view 2 before"]);
+    assert_eq!(in_views([begins(1, second())]), ["delivered: node 2 is in view 2, and never begins it"]);
+}
+
+#[test]
+fn who_is_out_owes_nothing_and_comes_back_as_another() {
+    let acts = [
+        sends(3, 1),
+        Act::IsOut(node(3)),
+        begins(1, second()),
+        begins(2, second()),
+        begins(1, view(3, [(1, 1), (2, 1), (3, 3)])),
+        begins(2, view(3, [(1, 1), (2, 1), (3, 3)])),
+        begins(3, view(3, [(1, 1), (2, 1), (3, 3)])),
+        Act::Sends(node(3), in_view(3, 3, 1), "m"),
+        Act::Delivers(node(1), in_view(3, 3, 1), "m"),
+        Act::Delivers(node(2), in_view(3, 3, 1), "m"),
+        Act::Delivers(node(3), in_view(3, 3, 1), "m"),
+    ];
+    assert_eq!(in_views(acts), Vec::<String>::new());
+}
+
+#[test]
+fn what_somebody_said_who_left_in_order_is_not_lost() {
+    let acts = [sends(3, 1), delivers(3, 3, 1), Act::Leaves(node(3)), begins(1, second()), begins(2, second())];
+    assert_eq!(in_views(acts), ["delivered: node 3 has sent 3#1, and node 1 never delivers it"]);
+}
+
+/// Ten thousand messages of which every one is delivered: nothing is remembered of them.
+#[test]
+fn memory_does_not_grow_with_the_run() {
+    let mut properties = Properties::new(3, WITHOUT_VIEWS);
+    for number in 1..=10_000_u32 {
+        let sender = number % 2 + 1;
+        let count = u64::from(number.div_ceil(2));
+        tell(&mut properties, &[sends(sender, count)]);
+        tell(&mut properties, &[1, 2, 3].map(|receiver| delivers(receiver, sender, count)));
+        assert_eq!(properties.held(), 0);
+    }
+    assert!(properties.verdicts().iter().all(|verdict| verdict.holds));
+}
+
+/// One who only listens does not pile up the causes of what it might say.
+#[test]
+fn a_listener_forgets() {
+    let mut properties = Properties::new(2, WITHOUT_VIEWS);
+    for number in 1..=1_000 {
+        tell(&mut properties, &[sends(1, number), delivers(1, 1, number), delivers(2, 1, number)]);
+    }
+    assert!(properties.causes() < 200, "{} causes are remembered", properties.causes());
+}
+
+#[test]
+fn groups_are_apart() {
+    let other = GroupId(1);
+    let named = |sender, number| quorate_core::multicast::MessageId { group: other, ..id(sender, number) };
+    let acts = [
+        sends(1, 1),
+        sends(2, 1),
+        Act::Sends(node(1), named(1, 1), "m"),
+        Act::Sends(node(2), named(2, 1), "m"),
+        delivers(1, 1, 1),
+        delivers(1, 2, 1),
+        delivers(2, 1, 1),
+        delivers(2, 2, 1),
+        Act::Delivers(node(1), named(2, 1), "m"),
+        Act::Delivers(node(1), named(1, 1), "m"),
+        Act::Delivers(node(2), named(2, 1), "m"),
+        Act::Delivers(node(2), named(1, 1), "m"),
+    ];
+    assert_eq!(breached(2, WITHOUT_VIEWS, &acts), []);
+    let mut properties = Properties::new(3, Promises::RELIABLE).among(GroupId::ONLY, Group::of_size(2));
+    tell(&mut properties, &[sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1)]);
+    assert!(properties.verdicts().iter().all(|verdict| verdict.holds));
+}

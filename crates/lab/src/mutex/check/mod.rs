@@ -1,0 +1,54 @@
+//! Mutual exclusion under the checker.
+
+mod contenders;
+
+pub use contenders::Contenders;
+
+use crate::check::{CheckSpec, CheckedFamily, view_settings};
+use crate::error::LabError;
+use crate::mutex::{Mutex, Settings};
+use quorate_core::mutex::ServiceOrder;
+use quorate_registry::MutexEntry;
+
+/// What may become of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// A request may be a try.
+    pub tries: bool,
+    /// A request may be given up.
+    pub cancels: bool,
+    /// A request may be one that only reads.
+    pub readers: bool,
+}
+
+impl CheckedFamily for Mutex {
+    type Habits = Requests;
+    type Crowd = Contenders;
+
+    fn run_settings(check: &CheckSpec<Self>) -> Settings {
+        let entries = u64::from(check.rounds.unwrap_or(1)) * check.setup.nodes as u64;
+        Settings { entries, views: view_settings(check.setup.views), ..Settings::default() }
+    }
+
+    fn crowd(check: &CheckSpec<Self>, entry: &MutexEntry) -> Result<Contenders, LabError> {
+        let Requests { tries, cancels, readers } = check.habits;
+        Ok(Contenders {
+            rounds: check.rounds,
+            tries,
+            cancels,
+            readers,
+            shares: entry.facts.shares,
+            fences: entry.facts.fences,
+            // What is promised of the order of requests is promised inside a view.
+            order: entry.facts.order == ServiceOrder::HappenedBefore && check.setup.views.is_none(),
+            service: entry.facts.service,
+            views: check.setup.views.is_some(),
+        })
+    }
+
+    fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
+        let Requests { tries, cancels, readers } = check.habits;
+        let flags = [(tries, "--try"), (cancels, "--cancel"), (readers, "--readers")];
+        flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()).collect()
+    }
+}

@@ -1,0 +1,267 @@
+//! What the book's tables say about an entry, measured.
+
+use super::{Change, Properties, Resource, Standing, change};
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{Duration, NodeId, Time, Told};
+use quorate_journal::metrics::{Delay, Messages, Samples};
+use quorate_journal::moment::{Done, Moment, Observer};
+use quorate_journal::views::told;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Entries, delays and overtaking so far.
+///
+/// *Client delay*: from asking to entering, when nobody else wanted in meanwhile. *Synchronization delay*: from a
+/// leave to the next entry, when exactly one was waiting, and had been for long enough that its request was
+/// everywhere. Delays are those of clients: entries of the node that keeps the lock itself, where there is one,
+/// are counted apart.
+#[derive(Clone, Debug)]
+pub struct Measures {
+    keeper: Option<NodeId>,
+    settled_after: Duration,
+    standings: Vec<Standing>,
+    /// Who waits, in the order of asking.
+    waiting: BTreeMap<u64, Request>,
+    /// For each node, the number of its request under way.
+    serials: Vec<u64>,
+    asked: u64,
+    inside: usize,
+    entries: u64,
+    keeper_entries: u64,
+    client_delay: Samples,
+    sync_delay: Samples,
+    /// A leave with exactly one settled waiter.
+    handover: Option<(Time, NodeId)>,
+    overtaken_max: u64,
+    /// What views did to the group, if it has any.
+    views: Option<ViewSummary>,
+    resource: Resource,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    node: NodeId,
+    time: Time,
+    /// Nobody was waiting or inside when it was made.
+    alone: bool,
+    overtaken: u64,
+}
+
+impl Measures {
+    /// Measures for a group of this size. `keeper` is the node that keeps the lock for all, where there is one;
+    /// a request is taken to be everywhere after `settled_after`.
+    pub fn new(nodes: usize, keeper: Option<NodeId>, settled_after: Duration) -> Self {
+        Self {
+            keeper,
+            settled_after,
+            standings: vec![Standing::Outside; nodes],
+            waiting: BTreeMap::new(),
+            serials: vec![0; nodes],
+            asked: 0,
+            inside: 0,
+            entries: 0,
+            keeper_entries: 0,
+            client_delay: Samples::default(),
+            sync_delay: Samples::default(),
+            handover: None,
+            overtaken_max: 0,
+            views: None,
+            resource: Resource::new(nodes),
+        }
+    }
+
+    /// The same for a group that has views.
+    #[must_use]
+    pub fn with_views(self) -> Self {
+        Self { views: Some(ViewSummary::default()), ..self }
+    }
+
+    /// How many entries there were.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// The measures as a report, with delays in this unit.
+    pub fn summary(
+        &self,
+        messages: &Messages,
+        properties: &Properties,
+        unit: Duration,
+        unit_name: &'static str,
+    ) -> MutexSummary {
+        let own = self.keeper.map_or(0, |keeper| messages.caused_by(keeper));
+        let share = |entries: u64, messages: u64| Share {
+            entries,
+            messages_per_entry: if entries == 0 { None } else { Some(messages as f64 / entries as f64) },
+        };
+        let all = share(self.entries, messages.total());
+        MutexSummary {
+            entries: self.entries,
+            messages_per_entry: all.messages_per_entry,
+            client_delay: self.client_delay.in_unit(unit),
+            sync_delay: self.sync_delay.in_unit(unit),
+            delay_unit: unit_name,
+            overtaken_max: self.overtaken_max,
+            out_of_order: properties.out_of_order(),
+            others: self.keeper.map(|_| share(self.entries - self.keeper_entries, messages.total() - own)),
+            own: self.keeper.map(|_| share(self.keeper_entries, own)),
+            views: self.views.map(|views| ViewSummary {
+                accepted: self.resource.accepted,
+                refused: self.resource.refused,
+                ..views
+            }),
+        }
+    }
+
+    fn asks(&mut self, time: Time, node: NodeId) {
+        let alone = self.waiting.is_empty() && self.inside == 0;
+        self.asked += 1;
+        if let Some(serial) = self.serials.get_mut(node.index()) {
+            *serial = self.asked;
+        }
+        self.waiting.insert(self.asked, Request { node, time, alone, overtaken: 0 });
+    }
+
+    fn enters(&mut self, time: Time, node: NodeId, before: Standing) {
+        self.entries += 1;
+        self.inside += usize::from(before != Standing::Inside);
+        let is_keeper = self.keeper == Some(node);
+        self.keeper_entries += u64::from(is_keeper);
+        let handover = self.handover.take();
+        let Some((serial, request)) = self.end(node) else { return };
+        for overtaken in self.waiting.range_mut(..serial).map(|(_, request)| &mut request.overtaken) {
+            *overtaken += 1;
+            self.overtaken_max = self.overtaken_max.max(*overtaken);
+        }
+        if is_keeper {
+            return;
+        }
+        if request.alone && self.asked == serial {
+            self.client_delay.add(time.since(request.time));
+        }
+        if let Some((left, waiter)) = handover
+            && waiter == node
+        {
+            self.sync_delay.add(time.since(left));
+        }
+    }
+
+    fn leaves(&mut self, time: Time, node: NodeId) {
+        self.inside = self.inside.saturating_sub(1);
+        let mut waiting = self.waiting.values();
+        self.handover = match (waiting.next(), waiting.next()) {
+            (Some(only), None) if self.keeper != Some(node) && time.since(only.time) >= self.settled_after => {
+                Some((time, only.node))
+            }
+            _ => None,
+        };
+    }
+
+    fn end(&mut self, node: NodeId) -> Option<(u64, Request)> {
+        let serial = *self.serials.get(node.index())?;
+        self.waiting.remove(&serial).map(|request| (serial, request))
+    }
+}
+
+impl Observer<Command, Event> for Measures {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        if let Some(views) = &mut self.views {
+            views.observe(moment);
+            self.resource.observe(moment);
+        }
+        let Some((time, node, change)) = change(moment) else { return };
+        let Some(standing) = self.standings.get_mut(node.index()) else { return };
+        let before = *standing;
+        *standing = before.after(change);
+        match (before, change) {
+            (Standing::Outside, Change::Asks(..)) => self.asks(time, node),
+            (_, Change::Enters { .. }) => self.enters(time, node, before),
+            (Standing::Inside, Change::Leaves) => self.leaves(time, node),
+            (Standing::Inside, Change::Loses | Change::GivesUp | Change::Dies) => {
+                self.inside = self.inside.saturating_sub(1);
+            }
+            (Standing::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
+                self.end(node);
+                self.handover = None;
+            }
+            (Standing::Waiting | Standing::Inside, Change::Asks(..))
+            | (_, Change::Extends { .. })
+            | (Standing::Outside, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {}
+        }
+    }
+}
+
+/// Entries and their cost, as `--json` prints them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MutexSummary {
+    /// How many entries there were.
+    pub entries: u64,
+    /// Messages over entries, all nodes together.
+    pub messages_per_entry: Option<f64>,
+    /// From asking to entering when nobody else wants in.
+    pub client_delay: Option<Delay>,
+    /// From a leave to the next entry when exactly one waits.
+    pub sync_delay: Option<Delay>,
+    /// What delays are measured in: `T`, one message time, under fixed latency; else `ms`.
+    pub delay_unit: &'static str,
+    /// The most entries that later requests made ahead of an earlier one.
+    pub overtaken_max: u64,
+    /// Entries ahead of a waiting request that had happened before theirs; absent where nobody counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub out_of_order: Option<u64>,
+    /// Entries of all but the node that keeps the lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<Share>,
+    /// Entries of the node that keeps the lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<Share>,
+    /// What views did to the group, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub views: Option<ViewSummary>,
+}
+
+/// What views did to a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ViewSummary {
+    /// The number of the last view that anybody heard of.
+    pub epoch: u64,
+    /// How many entries ended because the group went on without their nodes.
+    pub lost: u64,
+    /// How often the resource was used by those inside.
+    pub accepted: u64,
+    /// How often it refused somebody whose time was over.
+    pub refused: u64,
+    /// The longest time from a crash to the next entry, in nanoseconds, if somebody crashed and somebody entered after that.
+    pub recovery_ns: Option<u64>,
+    /// The last crash that nobody has entered after.
+    #[serde(skip)]
+    crashed: Option<Time>,
+}
+
+impl ViewSummary {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        match change(moment) {
+            Some((time, _, Change::Dies)) => self.crashed = self.crashed.or(Some(time)),
+            Some((time, _, Change::Enters { .. })) => {
+                let took = self.crashed.take().map(|crashed| time.since(crashed).nanos());
+                self.recovery_ns = self.recovery_ns.max(took);
+            }
+            Some(_) | None => {}
+        }
+        if let Some((_, _, Told::View(view))) = told(moment) {
+            self.epoch = self.epoch.max(view.epoch().0);
+        }
+        if let Moment::Effect { effect: Done::Emit(Event::Lost), .. } = moment {
+            self.lost += 1;
+        }
+    }
+}
+
+/// Entries of some of the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// How many.
+    pub entries: u64,
+    /// What each cost.
+    pub messages_per_entry: Option<f64>,
+}

@@ -1,0 +1,101 @@
+//! The mutual-exclusion family in the simulator: who asks, what is measured, what must hold.
+//!
+//! All of it is written once for the family. It sees commands and events, never an algorithm.
+
+mod measures;
+mod overtaking;
+mod properties;
+mod resource;
+mod workload;
+
+pub use measures::{Measures, MutexSummary, Share, ViewSummary};
+pub use overtaking::{From, Promise};
+pub use properties::{Expectations, OrderWatch, Properties};
+pub use resource::Resource;
+pub use workload::{Demand, Pattern, Requests};
+
+use quorate_core::mutex::{Access, Command, Event, Patience};
+use quorate_core::{Fence, NodeId, Time};
+use quorate_journal::moment::{Done, Happening, Moment, Taken};
+
+/// A change in a node's relation to the critical section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It asks.
+    Asks(Patience, Access),
+    /// It is inside.
+    Enters {
+        /// With which fence.
+        fence: Fence,
+        /// Up to when the entry holds, on the node's clock.
+        until: Time,
+    },
+    /// Its entry holds for longer.
+    Extends {
+        /// Up to when, on the node's clock.
+        until: Time,
+    },
+    /// It has left.
+    Leaves,
+    /// Its entry is over, because the group went on without it.
+    Loses,
+    /// Its request ended without an entry: denied or cancelled.
+    GivesUp,
+    /// It went down, with whatever it had.
+    Dies,
+}
+
+/// What a moment means to the family, if anything.
+pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
+    match moment {
+        Moment::Input { time, node, input: Taken::Command(command), .. } => {
+            let asks = match command {
+                Command::Acquire => Change::Asks(Patience::Wait, Access::Exclusive),
+                Command::Try => Change::Asks(Patience::Try, Access::Exclusive),
+                Command::Share => Change::Asks(Patience::Wait, Access::Shared),
+                Command::Cancel | Command::Release => return None,
+            };
+            Some((*time, *node, asks))
+        }
+        Moment::Effect { time, node, effect: Done::Emit(event) } => {
+            let change = match event {
+                Event::Entered { fence, until } => Change::Enters { fence: *fence, until: *until },
+                Event::Extended { until } => Change::Extends { until: *until },
+                Event::Left => Change::Leaves,
+                Event::Lost => Change::Loses,
+                Event::Denied | Event::Cancelled => Change::GivesUp,
+                Event::Refused(_) => return None,
+            };
+            Some((*time, *node, change))
+        }
+        Moment::World { time, what: Happening::Crashed { node, .. } | Happening::Ended { node } } => {
+            Some((*time, *node, Change::Dies))
+        }
+        Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
+    }
+}
+
+/// Where one node stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// Outside, and content.
+    #[default]
+    Outside,
+    /// Asked, and not yet in.
+    Waiting,
+    /// Inside.
+    Inside,
+}
+
+impl Standing {
+    /// Where it stands after a change. A second request while one is under way changes nothing: it is refused.
+    #[must_use]
+    pub fn after(self, change: Change) -> Self {
+        match (self, change) {
+            (Self::Outside, Change::Asks(..)) => Self::Waiting,
+            (standing, Change::Asks(..) | Change::Extends { .. }) => standing,
+            (_, Change::Enters { .. }) => Self::Inside,
+            (_, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => Self::Outside,
+        }
+    }
+}

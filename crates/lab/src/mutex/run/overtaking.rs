@@ -1,0 +1,130 @@
+//! How many go ahead of a request, where an algorithm promises a bound.
+
+use quorate_core::NodeId;
+use quorate_core::mutex::{Access, Command, Event};
+use quorate_journal::moment::{Done, MessageId, Moment, Taken, receivers};
+use std::collections::BTreeMap;
+
+/// At most so many entries of others go ahead of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// So many.
+    pub most: u64,
+    /// From when on they are counted.
+    pub from: From,
+}
+
+/// From when on entries ahead of a request are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// From when it is made.
+    Asking,
+    /// From when all that its node sent in making it has arrived: who has not heard of it cannot wait for it.
+    Arrival,
+}
+
+/// Counts them.
+pub(super) struct Overtaking {
+    promise: Promise,
+    /// For each node, what is known of its request under way.
+    requests: Vec<Option<Request>>,
+    /// Messages under way that make a request known: whose, and which one.
+    spreading: BTreeMap<MessageId, (NodeId, u64)>,
+    /// How many requests there were.
+    count: u64,
+    /// The node whose step it is, if it asks in this step.
+    asking: Option<NodeId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    access: Access,
+    /// Which one of all.
+    serial: u64,
+    /// How many of the messages that make it known have not arrived.
+    spreading: usize,
+    passed: u64,
+}
+
+impl Overtaking {
+    pub(super) fn new(nodes: usize, promise: Promise) -> Self {
+        Self { promise, requests: vec![None; nodes], spreading: BTreeMap::new(), count: 0, asking: None }
+    }
+
+    /// A node asks, and in this step makes it known.
+    pub(super) fn asks(&mut self, node: NodeId, access: Access) {
+        self.asking = Some(node);
+        self.count += 1;
+        if let Some(request) = self.requests.get_mut(node.index()) {
+            *request = Some(Request { access, serial: self.count, spreading: 0, passed: 0 });
+        }
+    }
+
+    /// A node wants in no longer.
+    pub(super) fn ends(&mut self, node: NodeId) {
+        if let Some(request) = self.requests.get_mut(node.index()) {
+            *request = None;
+        }
+    }
+
+    /// A node enters, which counts for those who cannot be inside with it. Tells whom more have passed now than may, and
+    /// how many.
+    pub(super) fn enters(&mut self, node: NodeId, access: Access) -> Option<(NodeId, u64)> {
+        self.ends(node);
+        let mut worst = None;
+        for (index, request) in self.requests.iter_mut().enumerate() {
+            let Some(request) = request else { continue };
+            let is_unheard = request.spreading > 0 && self.promise.from == From::Arrival;
+            if is_unheard || !access.conflicts(request.access) {
+                continue;
+            }
+            request.passed += 1;
+            if request.passed > self.promise.most && worst.is_none() {
+                worst = Some((NodeId::from_index(index), request.passed));
+            }
+        }
+        worst
+    }
+
+    /// Follows the messages by which requests become known.
+    pub(super) fn watch(&mut self, moment: &Moment<'_, Command, Event>) {
+        if self.promise.from == From::Asking {
+            return;
+        }
+        match moment {
+            Moment::Input { input, .. } => {
+                self.asking = None;
+                if let Taken::Message { id, .. } = input
+                    && let Some((node, serial)) = self.spreading.remove(id)
+                    && let Some(Some(request)) = self.requests.get_mut(node.index())
+                    && request.serial == serial
+                {
+                    request.spreading = request.spreading.saturating_sub(1);
+                }
+            }
+            Moment::Effect { node, effect, .. } if self.asking == Some(*node) => match effect {
+                Done::Send { sent, .. } => self.spreads(*node, std::iter::once(sent.id)),
+                Done::Multicast { to, sent } => {
+                    self.spreads(*node, receivers(to, sent.id).map(|(_, id)| id));
+                }
+                Done::Save(_)
+                | Done::SetTimer { .. }
+                | Done::CancelTimer(_)
+                | Done::Emit(_)
+                | Done::Rule { .. }
+                | Done::Handed { .. }
+                | Done::Told(_)
+                | Done::HoldBack { .. } => {}
+            },
+            Moment::Effect { .. } | Moment::World { .. } => {}
+        }
+    }
+
+    fn spreads(&mut self, node: NodeId, ids: impl Iterator<Item = MessageId>) {
+        let Some(Some(request)) = self.requests.get_mut(node.index()) else { return };
+        for id in ids {
+            request.spreading += 1;
+            self.spreading.insert(id, (node, request.serial));
+        }
+    }
+}

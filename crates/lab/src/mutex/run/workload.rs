@@ -1,0 +1,173 @@
+//! Who asks for the critical section, how often and for how long.
+
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{Duration, NodeId, Time};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::{Chance, Latency};
+use quorate_journal::workload::News;
+use quorate_journal::workload::{Plan, Workload};
+use serde::{Deserialize, Serialize};
+
+/// When nodes ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// One node alone, again after a while.
+    Single,
+    /// Everyone at once, and again as soon as they have left.
+    All,
+    /// Everyone at random times.
+    Random,
+}
+
+/// What is asked of the group.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// When nodes ask.
+    pub pattern: Pattern,
+    /// How many requests there are in all.
+    pub entries: u64,
+    /// Who asks. With `Single` the last of them does.
+    pub requesters: Vec<NodeId>,
+    /// How long a node stays inside.
+    pub hold: Latency,
+    /// How long a node is content outside.
+    pub think: Latency,
+    /// How likely a request is a try.
+    pub tries: Chance,
+    /// How likely a request that waits its turn only reads.
+    pub readers: Chance,
+    /// How likely a request is given up if it has waited for a while.
+    pub cancels: Chance,
+    /// About how long a message takes, which gives up-giving its time scale.
+    pub typical: Duration,
+}
+
+/// The users of all nodes.
+pub struct Requests {
+    demand: Demand,
+    dice: Dice,
+    /// How many requests are still to be made.
+    left: u64,
+    users: Vec<User>,
+    /// For each node, whether it asks at all.
+    asks: Vec<bool>,
+    active: usize,
+}
+
+/// The user of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum User {
+    /// Wants nothing.
+    Content,
+    /// Asks at that instant, or asked then, and is not yet done.
+    Busy { asks: Time },
+    /// Has no node to ask.
+    Stranded,
+}
+
+impl Requests {
+    /// The users of a group of this size.
+    pub fn new(nodes: usize, seed: u64, mut demand: Demand) -> Self {
+        if demand.pattern == Pattern::Single {
+            demand.requesters = demand.requesters.pop().into_iter().collect();
+        }
+        let mut asks = vec![false; nodes];
+        for node in &demand.requesters {
+            if let Some(asks) = asks.get_mut(node.index()) {
+                *asks = true;
+            }
+        }
+        let left = if demand.requesters.is_empty() { 0 } else { demand.entries };
+        Self {
+            demand,
+            dice: Dice::new(seed, Stream::Workload),
+            left,
+            users: vec![User::Content; nodes],
+            asks,
+            active: 0,
+        }
+    }
+
+    /// Takes one of the requests that are still to be made.
+    fn ask(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
+        let Some(user) = self.users.get_mut(node.index()) else { return };
+        if self.left == 0 || *user != User::Content {
+            return;
+        }
+        *user = User::Busy { asks: at };
+        self.left -= 1;
+        self.active += 1;
+        let command = match self.dice.happens(self.demand.tries) {
+            true => Command::Try,
+            false if self.dice.happens(self.demand.readers) => Command::Share,
+            false => Command::Acquire,
+        };
+        plan.command(at, node, command);
+        if self.dice.happens(self.demand.cancels) {
+            let patience = self.dice.between(Duration::ZERO, self.demand.typical.times(4));
+            plan.command(at + patience, node, Command::Cancel);
+        }
+    }
+
+    /// Whatever the user wanted is over; it wants something again after a while.
+    fn content(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
+        self.turn(node, User::Content);
+        let pause = match self.demand.pattern {
+            Pattern::All => Duration::ZERO,
+            Pattern::Single | Pattern::Random => self.dice.length(self.demand.think),
+        };
+        if self.asks.get(node.index()).is_some_and(|asks| *asks) {
+            self.ask(now + pause, node, plan);
+        }
+    }
+
+    /// A request that the node did not live to take is still to be made, by whoever can.
+    fn stranded(&mut self, now: Time, node: NodeId) {
+        if let Some(User::Busy { asks }) = self.turn(node, User::Stranded)
+            && asks > now
+        {
+            self.left += 1;
+        }
+    }
+
+    /// Tells what it was before.
+    fn turn(&mut self, node: NodeId, now: User) -> Option<User> {
+        let user = self.users.get_mut(node.index())?;
+        let before = std::mem::replace(user, now);
+        if let User::Busy { .. } = before {
+            self.active -= 1;
+        }
+        Some(before)
+    }
+}
+
+impl Workload<Command, Event> for Requests {
+    fn begin(&mut self, plan: &mut Plan<Command>) {
+        for node in self.demand.requesters.clone() {
+            let first = match self.demand.pattern {
+                Pattern::Single | Pattern::All => Duration::ZERO,
+                Pattern::Random => self.dice.length(self.demand.think),
+            };
+            self.ask(Time::ZERO + first, node, plan);
+        }
+    }
+
+    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
+        match news {
+            News::Told(Event::Entered { .. }) => {
+                let hold = self.dice.length(self.demand.hold);
+                plan.command(now + hold, node, Command::Release);
+            }
+            News::Told(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) | News::Restarted => {
+                self.content(now, node, plan);
+            }
+            News::Crashed => self.stranded(now, node),
+            News::Told(Event::Extended { .. } | Event::Refused(_)) | News::Alarm => {}
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.left == 0 && self.active == 0
+    }
+}

@@ -1,0 +1,96 @@
+//! Elections.
+
+use quorate_check::differential;
+use quorate_check::{Checked, Deaths, Make, Setup, Timing};
+use quorate_core::election::{Bully, ChangRoberts, Command, Event, MajorityLease, Plan, Repair, RingList, Tenure};
+use quorate_core::fixtures::majority_lease::{Forgetful, Trusting};
+use quorate_core::{Bounds, Duration, NodeId, Span, Time};
+use quorate_lab::election::check::Voters;
+use quorate_lab::election::run::Properties;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The names of the properties that some walk broke.
+fn broken_by_walks<P>(
+    make: impl Fn(NodeId, &Arc<Plan>) -> P + Send + Sync + 'static,
+    plan: Plan,
+    setup: &Setup,
+    walks: u64,
+) -> BTreeSet<&'static str>
+where
+    P: Checked<Command = Command, Event = Event>,
+{
+    let plan = Arc::new(plan);
+    let make: Make<P> = Arc::new(move |me| make(me, &plan));
+    let leases = setup.timing.is_some();
+    let users = Voters { rounds: Some(3), recalls: 3, resignations: 1, leases, ..Voters::new(setup.nodes) };
+    let observer = || Properties::new(setup.nodes, false).with_leases(leases);
+    differential::broken_by_walks(&make, &users, setup, walks, observer, |judges| judges.verdicts())
+}
+
+fn plan(nodes: usize) -> Plan {
+    Plan::new(nodes, Bounds { message: Duration::from_millis(5), processing: Duration::ZERO })
+}
+
+/// Nodes that crash, come back, lose messages and hear of it; timers that do not wait.
+fn rough(nodes: usize) -> Setup {
+    Setup {
+        crashes: 4,
+        restarts: 4,
+        losses: 2,
+        duplicates: 2,
+        hasty_timers: 6,
+        deaths: Deaths::ToNodes,
+        ..Setup::new(nodes)
+    }
+}
+
+#[test]
+fn bully_in_bad_weather_is_judged_alike() {
+    let bully = |me, plan: &Arc<Plan>| Bully::new(me, Arc::clone(plan));
+    let broken = broken_by_walks(bully, plan(3), &rough(3), 600);
+    // It assumes that messages take no longer than its timers, and that more than half of the group stays up.
+    assert!(broken.contains("one-leader-an-epoch"), "{broken:?}");
+}
+
+#[test]
+fn elections_on_a_ring_are_judged_alike() {
+    let chang_roberts = |me, plan: &Arc<Plan>| ChangRoberts::new(me, Arc::clone(plan));
+    let ring_list = |me, plan: &Arc<Plan>| RingList::new(me, Arc::clone(plan));
+    for repair in [Repair::None, Repair::Detector, Repair::Timeout] {
+        broken_by_walks(chang_roberts, Plan { repair, ..plan(4) }, &rough(4), 300);
+        broken_by_walks(ring_list, Plan { repair, ..plan(3) }, &rough(3), 300);
+    }
+}
+
+#[test]
+fn leases_on_clocks_that_drift_are_judged_alike() {
+    let until = Time::ZERO + Duration::from_secs(1);
+    let clocks =
+        |drift_ppm| Setup { timing: Some(Timing { drift_ppm, ..Timing::until(until) }), hasty_timers: 0, ..rough(3) };
+    let terms = Tenure { lease: Duration::from_millis(50), drift_ppm: 1_000 };
+    let plan = || Plan { tenure: terms, ..plan(3) };
+    let right = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
+    assert_eq!(broken_by_walks(right, plan(), &clocks(1_000), 400), BTreeSet::new());
+    broken_by_walks(right, plan(), &clocks(100_000), 400);
+    let forgetful = broken_by_walks(|me, plan| Forgetful::node(me, plan), plan(), &clocks(1_000), 1_500);
+    // Walks seldom find it; the search does, see the lab.
+    assert!(forgetful.is_subset(&BTreeSet::from(["one-master"])), "{forgetful:?}");
+    broken_by_walks(|me, plan| Trusting::node(me, plan), plan(), &clocks(50_000), 400);
+}
+
+/// Messages that say the same are told apart by when they were sent, and each is played at its own time.
+#[test]
+fn delays_within_bounds_are_judged_alike() {
+    let until = Time::ZERO + Duration::from_secs(1);
+    let ms = Duration::from_millis;
+    let lease = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
+    let plan = || Plan { tenure: Tenure { lease: ms(50), drift_ppm: 1_000 }, ..plan(3) };
+    for (least, most) in [(0, 0), (1, 4), (2, 30)] {
+        let delay = Some(Span::between(ms(least), ms(most)));
+        for fifo in [false, true] {
+            let timing = Some(Timing { drift_ppm: 1_000, until, delay });
+            broken_by_walks(lease, plan(), &Setup { timing, fifo, hasty_timers: 0, ..rough(3) }, 200);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Ordered multicasts.
+
+use quorate_check::differential;
+use quorate_check::{Checked, Make, Setup};
+use quorate_core::Group;
+use quorate_core::fixtures::multicast::{CausalBlind, IsisHasty, SequencerHasty};
+use quorate_core::multicast::{Board, Causal, Command, Event, Fifo, Isis, Member, Ordering, Plan, Unordered};
+use quorate_lab::multicast::check::Senders;
+use quorate_lab::multicast::run::{Promises, Properties};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The names of the orders that some walk of this multicast broke, whatever it promises.
+fn broken_by_walks<O>() -> BTreeSet<&'static str>
+where
+    O: Ordering + Send + Sync + 'static,
+    Member<O, Board>: Checked<Command = Command, Event = Event>,
+{
+    const NODES: usize = 3;
+    let plan = Arc::new(Plan { board: 0, ..Plan::new(Group::of_size(NODES)) });
+    let make: Make<Member<O, Board>> = Arc::new(move |me| Member::new(me, Arc::clone(&plan)));
+    let everything = Promises { views: false, uniform: false, contention: false, ..Promises::EVERYTHING };
+    let users = Senders::new(Group::of_size(NODES), 8, everything).expect("few messages");
+    let setup = Setup { duplicates: 3, ..Setup::new(NODES) };
+    let observer = || Properties::new(NODES, everything);
+    differential::broken_by_walks(&make, &users, &setup, 400, observer, |judges| judges.verdicts())
+}
+
+#[test]
+fn weaker_orders_break_the_same_in_the_eyes_of_both() {
+    assert_eq!(broken_by_walks::<Unordered>(), BTreeSet::from(["fifo", "causal", "total"]));
+    assert_eq!(broken_by_walks::<Fifo>(), BTreeSet::from(["causal", "total"]));
+    assert_eq!(broken_by_walks::<Causal>(), BTreeSet::from(["total"]));
+    assert_eq!(broken_by_walks::<Isis<Causal>>(), BTreeSet::new());
+}
+
+#[test]
+fn planted_mistakes_are_judged_alike() {
+    assert!(broken_by_walks::<CausalBlind>().contains("causal"));
+    assert!(broken_by_walks::<SequencerHasty>().contains("total"));
+    assert!(broken_by_walks::<IsisHasty>().contains("total"));
+}

@@ -1,0 +1,119 @@
+//! Searches that end early say so, and claim nothing that they did not see.
+
+use crate::checker::engine::common::{check, checker, flawed, group_of, plain, reduced, verdict, verdicts};
+use crate::checker::engine::reference::Bounds;
+use quorate_check::{Effort, End, Search, Walks};
+use quorate_core::fixtures::Flaw;
+use quorate_core::mutex::RicartAgrawala;
+
+#[test]
+fn a_search_that_runs_out_of_memory_leaves_everything_open() {
+    for effort in [plain(), reduced()] {
+        let make = group_of(3, RicartAgrawala::new);
+        let bounds = Bounds::new(3, 3).order().fences();
+        let findings = check(&make, &bounds, &Effort { memory: 1, ..effort });
+        assert_eq!(findings.end, End::Memory);
+        assert!(!findings.is_complete() && !findings.is_broken());
+        for verdict in &findings.verdicts {
+            assert_eq!((verdict.holds, verdict.unknown.is_some()), (None, true), "{}", verdict.name);
+        }
+        assert!(findings.states.states > 0);
+    }
+}
+
+#[test]
+fn a_search_that_is_stopped_leaves_everything_open() {
+    for search in [Search::Breadth, Search::Depth] {
+        let make = group_of(3, RicartAgrawala::new);
+        let bounds = Bounds::new(3, 2).order().fences();
+        let findings = checker(&make, &bounds).run(&Effort { search, ..plain() }, &mut |_, _| false);
+        assert_eq!(findings.end, End::Stopped, "{search:?}");
+        assert!(!findings.is_complete());
+        let open = verdicts(&findings).into_iter().all(|(_, holds)| holds.is_none());
+        assert!(open, "{search:?}: {:?}", verdicts(&findings));
+    }
+}
+
+#[test]
+fn to_stop_at_the_first_breach_judges_nothing_else() {
+    for search in [Search::Breadth, Search::Depth] {
+        for reduce in [false, true] {
+            let make = flawed(Flaw::ClockOnly, 3);
+            let bounds = Bounds::new(3, 1).cancels().order();
+            let effort = Effort { search, reduce, first: true, ..plain() };
+            let findings = check(&make, &bounds, &effort);
+            assert_eq!(findings.end, End::FirstBreach, "{effort:?}");
+            assert!(!findings.is_complete());
+            for verdict in &findings.verdicts {
+                let expected = if verdict.name == "exclusion" { Some(false) } else { None };
+                assert_eq!(verdict.holds, expected, "{} with {effort:?}", verdict.name);
+            }
+            let all = check(&make, &bounds, &Effort { first: false, ..effort.clone() });
+            assert!(findings.states.states < all.states.states, "{effort:?}");
+        }
+    }
+}
+
+#[test]
+fn a_breach_of_a_step_stops_the_search_too() {
+    let make = flawed(Flaw::BareReplies, 3);
+    let effort = Effort { first: true, ..reduced() };
+    let findings = check(&make, &Bounds::new(3, 2).order(), &effort);
+    assert_eq!(verdict(&findings, "exclusion").holds, Some(true));
+    assert_eq!(verdict(&findings, "happened-before-order").holds, Some(false));
+    assert_eq!(findings.end, End::FirstBreach);
+}
+
+fn walks(count: u64, steps: u64, seed: u64) -> Search {
+    Search::Walks(Walks { count, steps, seed })
+}
+
+#[test]
+fn random_walks_follow_from_their_seed_alone() {
+    let make = flawed(Flaw::ClockOnly, 3);
+    let bounds = Bounds::new(3, 2).order();
+    let run = |seed, threads| {
+        let findings = check(&make, &bounds, &Effort { search: walks(300, 60, seed), threads, ..plain() });
+        let lengths: Vec<_> = findings
+            .verdicts
+            .iter()
+            .map(|verdict| (verdict.name, verdict.counterexample.as_ref().map(|example| format!("{example:?}"))))
+            .collect();
+        (findings.states.generated, findings.states.depth, findings.walks, lengths)
+    };
+    assert_eq!(run(1, 1), run(1, 1));
+    assert_eq!(run(1, 1), run(1, 2));
+    assert_eq!(run(7, 1), run(7, 3));
+    assert_ne!(run(1, 1), run(7, 1));
+    assert_eq!(run(1, 2).2, Some(300));
+}
+
+#[test]
+fn random_walks_find_what_is_broken_and_prove_nothing() {
+    let effort = Effort { search: walks(300, 60, 1), ..plain() };
+    let findings = check(&flawed(Flaw::ClockOnly, 3), &Bounds::new(3, 2).order(), &effort);
+    assert_eq!(verdict(&findings, "exclusion").holds, Some(false));
+    assert!(!findings.is_complete());
+    let findings = check(&group_of(3, RicartAgrawala::new), &Bounds::new(3, 2).order().fences(), &effort);
+    assert!(!findings.is_broken() && !findings.is_complete());
+    assert!(verdicts(&findings).iter().all(|(_, holds)| holds.is_none()), "{:?}", verdicts(&findings));
+    let findings = check(&flawed(Flaw::FirstOnly, 3), &Bounds::new(3, 1), &effort);
+    assert_eq!(verdict(&findings, "no-deadlock").holds, Some(false));
+    assert_eq!(verdict(&findings, "served").holds, Some(false));
+}
+
+#[test]
+fn a_check_can_be_run_again_and_finds_the_same() {
+    let make = flawed(Flaw::ClockOnly, 3);
+    let mut checker = checker(&make, &Bounds::new(3, 1).order());
+    let mut told = Vec::new();
+    for effort in [plain(), reduced(), plain(), Effort { search: Search::Depth, ..plain() }, plain(), reduced()] {
+        let findings = checker.run(&effort, &mut |_, _| true);
+        let lengths: Vec<_> =
+            findings.verdicts.iter().map(|verdict| verdict.counterexample.as_ref().map(|run| run.len())).collect();
+        told.push((findings.states.states, findings.states.generated, verdicts(&findings), lengths));
+    }
+    assert_eq!((&told[0], &told[1]), (&told[2], &told[5]));
+    assert_eq!(told[0], told[4]);
+    assert_eq!((told[0].0, told[0].1), (told[3].0, told[3].1));
+}

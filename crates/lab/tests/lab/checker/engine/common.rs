@@ -1,0 +1,61 @@
+//! What the tests share: checks of a group, and what came of each property.
+
+use crate::checker::engine::reference::{Bounds, Explored, Maker};
+use quorate_check::{Checker, Effort, Findings, Search, Verdict};
+use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
+use quorate_core::{Group, NodeId};
+use quorate_lab::mutex::check::Contenders;
+use std::sync::Arc;
+
+/// A plain search: breadth first, one thread, nothing left out.
+pub(crate) fn plain() -> Effort {
+    Effort { search: Search::Breadth, threads: 1, memory: 4 << 30, reduce: false, first: false, properties: None }
+}
+
+pub(crate) fn reduced() -> Effort {
+    Effort { reduce: true, ..plain() }
+}
+
+/// Judges these properties only.
+pub(crate) fn only(properties: &[&str]) -> Effort {
+    Effort { properties: Some(properties.iter().map(|name| (*name).to_owned()).collect()), ..plain() }
+}
+
+pub(crate) fn maker<P>(make: impl Fn(NodeId) -> P + Send + Sync + 'static) -> Maker<P> {
+    Arc::new(make)
+}
+
+/// A group whose nodes are made so.
+pub(crate) fn group_of<P>(nodes: usize, make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Maker<P> {
+    let group = Group::of_size(nodes);
+    maker(move |me| make(me, group.clone()))
+}
+
+pub(crate) fn flawed(flaw: Flaw, nodes: usize) -> Maker<RicartAgrawala1981> {
+    group_of(nodes, move |me, group| RicartAgrawala1981::new(me, group, flaw))
+}
+
+pub(crate) fn checker<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> Checker<P, Contenders> {
+    Checker::new(Arc::clone(make), bounds.users, bounds.setup.clone()).unwrap()
+}
+
+pub(crate) fn check<P: Explored>(make: &Maker<P>, bounds: &Bounds, effort: &Effort) -> Findings {
+    checker(make, bounds).run(effort, &mut |_, _| true)
+}
+
+pub(crate) fn verdict<'a>(findings: &'a Findings, name: &str) -> &'a Verdict {
+    findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap_or_else(|| panic!("no verdict on {name}"))
+}
+
+/// The length of the counterexample to a property, if it is broken; nobody may be in doubt.
+pub(crate) fn breach(findings: &Findings, name: &str) -> Option<u64> {
+    let verdict = verdict(findings, name);
+    let holds = verdict.holds.unwrap_or_else(|| panic!("{name} is open: {:?}", verdict.unknown));
+    assert_eq!(holds, verdict.counterexample.is_none(), "{name}");
+    verdict.counterexample.as_ref().map(|example| example.len() as u64)
+}
+
+/// What is known of each property, without how.
+pub(crate) fn verdicts(findings: &Findings) -> Vec<(&'static str, Option<bool>)> {
+    findings.verdicts.iter().map(|verdict| (verdict.name, verdict.holds)).collect()
+}

@@ -1,0 +1,483 @@
+//! Everything that can happen next in a state, and what comes of it.
+
+use super::views::{Club, Lease};
+use super::{Budgets, Carried, Debt, Edge, Explored, Network, Node, Past, Standing, State, World, Wrong};
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Span, Time};
+use quorate_journal::disk::Disk;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a step asks for, in order, with what wrappers say of it.
+enum Said<P: Explored> {
+    Effect(Effect<P>),
+    Handed { from: NodeId, parcel: quorate_core::Parcel },
+}
+
+struct Ears<P: Explored>(Vec<Said<P>>);
+
+impl<P: Explored> Sink<P> for Ears<P> {
+    fn effect(&mut self, effect: Effect<P>) {
+        self.0.push(Said::Effect(effect));
+    }
+
+    fn note(&mut self, note: Note<'_>) {
+        if let Note::Handed { from, parcel } = note {
+            self.0.push(Said::Handed { from, parcel });
+        }
+    }
+}
+
+const MILLION: i128 = 1_000_000;
+
+/// What a clock of this rate shows.
+fn shown(time: Time, rate: i32) -> Time {
+    let nanos = i128::from(time.nanos()) * (MILLION + i128::from(rate)) / MILLION;
+    Time::from_nanos(i64::try_from(nanos).unwrap())
+}
+
+/// The first instant at which a clock of this rate shows this.
+fn reached(due: Time, rate: i32) -> Time {
+    let pace = MILLION + i128::from(rate);
+    let nanos = (i128::from(due.nanos()) * MILLION + pace - 1).div_euclid(pace);
+    Time::from_nanos(i64::try_from(nanos).unwrap())
+}
+
+impl<P: Explored> World<P> {
+    /// Every state in which it can begin: one for each choice of clocks that are fast or slow.
+    pub(super) fn initial(&mut self) -> Vec<State<P>> {
+        let setup = self.bounds.setup.clone();
+        let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
+        let mut choices = vec![Vec::new()];
+        for _ in 0..setup.nodes {
+            let rates = if drift == 0 { vec![0] } else { vec![drift, -drift] };
+            choices = choices
+                .iter()
+                .flat_map(|chosen: &Vec<i32>| rates.iter().map(move |rate| [&chosen[..], &[*rate]].concat()))
+                .collect();
+        }
+        choices.into_iter().map(|rates| self.begin(rates)).collect()
+    }
+
+    fn begin(&mut self, rates: Vec<i32>) -> State<P> {
+        let setup = self.bounds.setup.clone();
+        let users = self.bounds.users;
+        let node = |index| Node {
+            protocol: Some((self.make)(NodeId::from_index(index))),
+            life: Incarnation::FIRST,
+            timers: BTreeMap::new(),
+            disk: Disk::default(),
+            standing: Standing::Outside,
+            left: users.rounds,
+            spoke: false,
+            lease: if setup.views.is_some() { Lease::Valid } else { Lease::None },
+        };
+        let network = if setup.fifo { Network::Links(BTreeMap::new()) } else { Network::Bag(BTreeMap::new()) };
+        let budgets = Budgets {
+            losses: setup.losses,
+            duplicates: setup.duplicates,
+            crashes: setup.crashes,
+            restarts: setup.restarts,
+            hasty_timers: setup.hasty_timers,
+            changes: setup.views.map_or(0, |views| views.changes),
+        };
+        let club = setup.views.map(|_| Club::founding(setup.nodes));
+        let past = Past::new(setup.nodes, users.order, users.fences);
+        let mut state =
+            State { nodes: (0..setup.nodes).map(node).collect(), network, budgets, now: Time::ZERO, rates, past, club };
+        for index in 0..setup.nodes {
+            let durable = P::Durable::default();
+            let mut doing = Doing::new(self, &mut state, index);
+            doing.step(Input::Start { durable, incarnation: Incarnation::FIRST });
+            if let Some(view) = doing.state.club.as_ref().map(Club::view) {
+                doing.step(Input::View(view));
+                doing.step(Input::Lease(Time::NEVER));
+            }
+        }
+        state
+    }
+
+    /// Everything that can happen next.
+    pub(super) fn edges(&mut self, state: &State<P>) -> Vec<Edge<P>> {
+        let mut edges = Vec::new();
+        for node in 0..state.nodes.len() {
+            self.own_edges(state, node, &mut edges);
+        }
+        self.deliveries(state, &mut edges);
+        self.faults(state, &mut edges);
+        self.club_edges(state, &mut edges);
+        edges.extend(self.pass_time(state));
+        edges
+    }
+
+    fn own_edges(&mut self, state: &State<P>, node: usize, edges: &mut Vec<Edge<P>>) {
+        let at = &state.nodes[node];
+        if at.protocol.is_none() {
+            if state.budgets.restarts > 0 {
+                edges.push(self.edge(state, node, true, |doing| {
+                    doing.state.budgets.restarts -= 1;
+                    doing.restart();
+                }));
+            }
+            return;
+        }
+        for command in self.offers(at) {
+            edges.push(self.edge(state, node, true, |doing| {
+                if command == Command::Release {
+                    doing.pays.push(Debt::Leave(node));
+                }
+                doing.command(command);
+            }));
+        }
+        for (timer, (earliest, _)) in &at.timers {
+            let timed = self.bounds.setup.timing.is_some();
+            let hasty = !timed && !state.is_quiet();
+            // By the node's own clock, one that must have fired before goes first.
+            let is_first = at.timers.values().all(|(_, latest)| latest >= earliest);
+            let ready = is_first && reached(*earliest, state.rates[node]) <= state.now;
+            if (timed && !ready) || (hasty && state.budgets.hasty_timers == 0) {
+                continue;
+            }
+            edges.push(self.edge(state, node, true, |doing| {
+                doing.state.budgets.hasty_timers -= u8::from(hasty);
+                doing.pays.push(Debt::Fire(node, *timer));
+                doing.fire(*timer);
+            }));
+        }
+        if at.disk.pending() > 0 {
+            edges.push(self.edge(state, node, true, |doing| {
+                doing.pays.push(Debt::Sync(node));
+                doing.sync();
+            }));
+        }
+        self.lease_edges(state, node, edges);
+        let change = state.costs_a_change(node);
+        if state.budgets.crashes > 0 && (!change || state.budgets.changes > 0) {
+            for survivors in 0..=at.disk.pending() {
+                edges.push(self.edge(state, node, false, |doing| {
+                    doing.state.budgets.crashes -= 1;
+                    doing.state.budgets.changes -= u8::from(change);
+                    doing.crash(survivors);
+                }));
+            }
+        }
+    }
+
+    fn offers(&self, node: &Node<P>) -> Vec<Command> {
+        let users = self.bounds.users;
+        match node.standing {
+            Standing::Waiting | Standing::Inside if node.spoke => vec![],
+            Standing::Outside if node.left == Some(0) => vec![],
+            Standing::Outside if users.tries => vec![Command::Acquire, Command::Try],
+            Standing::Outside => vec![Command::Acquire],
+            Standing::Waiting if users.cancels => vec![Command::Cancel],
+            Standing::Inside => vec![Command::Release],
+            Standing::Waiting | Standing::Down => vec![],
+        }
+    }
+
+    pub(super) fn edge(
+        &mut self,
+        state: &State<P>,
+        node: usize,
+        regular: bool,
+        act: impl FnOnce(&mut Doing<'_, P>),
+    ) -> Edge<P> {
+        let mut to = state.clone();
+        let mut doing = Doing::new(self, &mut to, node);
+        act(&mut doing);
+        let Doing { pays, wrong, .. } = doing;
+        Edge { to, regular, pays, wrong }
+    }
+
+    fn deliveries(&mut self, state: &State<P>, edges: &mut Vec<Edge<P>>) {
+        // Of a bag anything may come next, of a link only what was sent first.
+        let next: Vec<Carried> = match &state.network {
+            Network::Bag(bag) => bag.keys().cloned().collect(),
+            Network::Links(links) => links.values().map(|link| link[0].clone()).collect(),
+        };
+        for carried in next {
+            let (from, to, message, _) = self.messages[carried.0].clone();
+            if self.way(carried.0).is_some_and(|(earliest, _)| state.now < earliest) {
+                continue;
+            }
+            edges.push(self.edge(state, to, true, |doing| {
+                doing.pays.push(Debt::Deliver(carried.0));
+                doing.state.network.take(&carried, (from, to), 0);
+                if doing.state.nodes[to].protocol.is_some() {
+                    if !message.wrapped() {
+                        doing.state.past.hears(to, &carried.1);
+                    }
+                    doing.step(Input::Message { from: NodeId::from_index(from), message });
+                }
+            }));
+        }
+    }
+
+    fn faults(&mut self, state: &State<P>, edges: &mut Vec<Edge<P>>) {
+        for (carried, place) in state.network.distinct() {
+            let (from, to, ..) = self.messages[carried.0].clone();
+            if state.budgets.losses > 0 {
+                edges.push(self.edge(state, to, false, |doing| {
+                    doing.state.budgets.losses -= 1;
+                    doing.state.network.take(&carried, (from, to), place);
+                }));
+            }
+            if state.budgets.duplicates > 0 {
+                edges.push(self.edge(state, to, false, |doing| {
+                    doing.state.budgets.duplicates -= 1;
+                    doing.state.network.put(carried.clone(), (from, to), Some(place));
+                }));
+            }
+        }
+    }
+
+    /// How long messages take, where that is bounded.
+    pub(super) fn delay(&self) -> Option<Span> {
+        self.bounds.setup.timing?.delay
+    }
+
+    /// The first and the last instant at which a message can arrive, where that is bounded.
+    fn way(&self, message: usize) -> Option<(Time, Time)> {
+        let sent = self.messages[message].3?;
+        self.delay().map(|delay| (sent + delay.earliest, sent + delay.latest))
+    }
+
+    /// To the next instant at which a timer may fire or must have fired, unless one must fire now; the same for messages.
+    fn pass_time(&self, state: &State<P>) -> Option<Edge<P>> {
+        let until = self.bounds.setup.timing?.until;
+        let mut instants = Vec::new();
+        for (node, rate) in state.nodes.iter().zip(&state.rates) {
+            for (earliest, latest) in node.timers.values() {
+                let (earliest, latest) = (reached(*earliest, *rate), reached(*latest, *rate));
+                if latest <= state.now {
+                    return None;
+                }
+                instants.extend([earliest, latest].into_iter().find(|instant| *instant > state.now));
+            }
+        }
+        for ((message, _), _) in state.network.distinct() {
+            let Some((first, last)) = self.way(message) else { continue };
+            if last <= state.now {
+                return None;
+            }
+            instants.push(if first > state.now { first } else { last });
+        }
+        let now = instants.into_iter().min().filter(|next| *next <= until)?;
+        Some(Edge { to: State { now, ..state.clone() }, regular: true, pays: vec![], wrong: vec![] })
+    }
+
+    /// What a fair run must do of all that is under way in a state.
+    pub(super) fn due(&self, state: &State<P>) -> Vec<Debt> {
+        let mut due: Vec<Debt> =
+            state.network.distinct().iter().map(|((message, _), _)| Debt::Deliver(*message)).collect();
+        for (index, node) in state.nodes.iter().enumerate() {
+            due.extend((node.standing == Standing::Inside && !node.spoke).then_some(Debt::Leave(index)));
+            due.extend(node.timers.keys().map(|timer| Debt::Fire(index, *timer)));
+            due.extend((node.disk.pending() > 0).then_some(Debt::Sync(index)));
+        }
+        due.extend(state.due_of_club());
+        due.sort_unstable();
+        due.dedup();
+        due
+    }
+}
+
+impl Network {
+    fn put(&mut self, carried: Carried, link: (usize, usize), place: Option<usize>) {
+        match self {
+            Self::Bag(bag) => *bag.entry(carried).or_default() += 1,
+            Self::Links(links) => {
+                let link = links.entry(link).or_default();
+                link.insert(place.unwrap_or(link.len()), carried);
+            }
+        }
+    }
+
+    fn take(&mut self, carried: &Carried, link: (usize, usize), place: usize) {
+        match self {
+            Self::Bag(bag) => {
+                let copies = bag.get_mut(carried).unwrap();
+                *copies -= 1;
+                if *copies == 0 {
+                    bag.remove(carried);
+                }
+            }
+            Self::Links(links) => {
+                let row: &mut VecDeque<_> = links.get_mut(&link).unwrap();
+                assert_eq!(row.remove(place).as_ref(), Some(carried));
+                if row.is_empty() {
+                    links.remove(&link);
+                }
+            }
+        }
+    }
+
+    /// Every message that makes a difference if it is lost, with its place on its link.
+    fn distinct(&self) -> Vec<(Carried, usize)> {
+        match self {
+            Self::Bag(bag) => bag.keys().map(|carried| (carried.clone(), 0)).collect(),
+            Self::Links(links) => {
+                let places = links.values().flat_map(|link| {
+                    let first = |place: &usize| *place == 0 || link[*place] != link[place - 1];
+                    (0..link.len()).filter(first).map(|place| (link[place].clone(), place))
+                });
+                places.collect()
+            }
+        }
+    }
+}
+
+/// A transition in the making.
+pub(super) struct Doing<'a, P: Explored> {
+    world: &'a mut World<P>,
+    pub(super) state: &'a mut State<P>,
+    pub(super) node: usize,
+    pub(super) pays: Vec<Debt>,
+    wrong: Vec<Wrong>,
+}
+
+impl<'a, P: Explored> Doing<'a, P> {
+    fn new(world: &'a mut World<P>, state: &'a mut State<P>, node: usize) -> Self {
+        Self { world, state, node, pays: Vec::new(), wrong: Vec::new() }
+    }
+
+    pub(super) fn at(&mut self) -> &mut Node<P> {
+        &mut self.state.nodes[self.node]
+    }
+
+    fn command(&mut self, command: Command) {
+        if matches!(command, Command::Acquire | Command::Try | Command::Share) {
+            let node = self.at();
+            node.standing = Standing::Waiting;
+            node.left = node.left.map(|left| left - 1);
+            self.state.past.asks(self.node);
+        }
+        let speaks = matches!(command, Command::Cancel | Command::Release);
+        self.at().spoke = speaks && self.world.bounds.users.views;
+        self.step(Input::Command(command));
+    }
+
+    fn fire(&mut self, timer: usize) {
+        self.at().timers.remove(&timer);
+        let timer = self.world.timers[timer].clone();
+        self.step(Input::Timer(timer));
+    }
+
+    fn sync(&mut self) {
+        let count = self.at().disk.unsynced().unwrap();
+        self.at().disk.sync(count);
+        while let Some(effect) = self.at().disk.release() {
+            self.carry_out(effect);
+        }
+        self.step(Input::Saved(count));
+    }
+
+    fn crash(&mut self, survivors: u64) {
+        let waited = self.at().standing == Standing::Waiting;
+        let node = self.at();
+        node.protocol = None;
+        node.timers.clear();
+        node.disk.crash(survivors);
+        node.standing = Standing::Down;
+        node.spoke = false;
+        if node.lease != Lease::None {
+            node.lease = Lease::Lost;
+        }
+        if waited {
+            self.state.past.ends(self.node, &mut self.state.network);
+        }
+    }
+
+    fn restart(&mut self) {
+        let protocol = (self.world.make)(NodeId::from_index(self.node));
+        let node = self.at();
+        node.protocol = Some(protocol);
+        node.life = node.life.next();
+        node.standing = Standing::Outside;
+        let (durable, incarnation) = (node.disk.contents(), node.life);
+        self.step(Input::Start { durable, incarnation });
+    }
+
+    pub(super) fn step(&mut self, input: Input<P>) {
+        let now = shown(self.state.now, self.state.rates[self.node]);
+        let mut protocol = self.at().protocol.take().unwrap();
+        let mut ears = Ears(Vec::new());
+        protocol.step(now, input, &mut Effects::new(&mut ears));
+        self.at().protocol = Some(protocol);
+        for said in ears.0 {
+            match said {
+                Said::Handed { from, parcel } => self.state.past.unpacks(from, NodeId::from_index(self.node), parcel),
+                Said::Effect(effect) => {
+                    if let Some(effect) = self.at().disk.admit(effect) {
+                        self.carry_out(effect);
+                    }
+                }
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect<P>) {
+        match effect {
+            Effect::Send { to, message, .. } => self.send(to, message),
+            Effect::Multicast { to, message, .. } => {
+                for to in to.others(NodeId::from_index(self.node)) {
+                    self.send(to, message.clone());
+                }
+            }
+            Effect::Save(write) => self.at().disk.write(write),
+            Effect::SetTimer { timer, span } => {
+                let number = self.world.number_timer(&timer);
+                let timed = self.world.bounds.setup.timing.is_some();
+                let now = shown(self.state.now, self.state.rates[self.node]);
+                if now + span.earliest == Time::NEVER {
+                    self.at().timers.remove(&number);
+                    return;
+                }
+                let due = |length| if timed { now + length } else { Time::ZERO };
+                self.at().timers.insert(number, (due(span.earliest), due(span.latest)));
+                self.pays.push(Debt::Fire(self.node, number));
+            }
+            Effect::CancelTimer(timer) => {
+                let number = self.world.number_timer(&timer);
+                self.at().timers.remove(&number);
+            }
+            Effect::Emit { event, .. } => self.tell(event),
+        }
+    }
+
+    fn send(&mut self, to: NodeId, message: P::Message) {
+        if to.index() >= self.state.nodes.len() {
+            return;
+        }
+        let from = NodeId::from_index(self.node);
+        let known = self.state.past.known_to(self.node);
+        // A wrapper sends a parcel again as control traffic; what its sender knew counts from the first time.
+        if let Some(parcel) = message.parcel().filter(|_| !message.again()) {
+            self.state.past.packs(from, to, parcel);
+        }
+        let known = if message.wrapped() { Default::default() } else { known };
+        let number = self.world.number_message(self.node, to.index(), message, self.state.now);
+        self.state.network.put((number, known), (self.node, to.index()), None);
+    }
+
+    fn tell(&mut self, event: Event) {
+        let waited = self.at().standing == Standing::Waiting;
+        self.at().spoke &= matches!(event, Event::Extended { .. });
+        match event {
+            Event::Entered { fence, .. } => {
+                if !waited {
+                    self.wrong.push(Wrong::Unasked);
+                }
+                self.at().standing = Standing::Inside;
+                self.state.past.enters(self.node, fence, &mut self.state.network, &mut self.wrong);
+            }
+            Event::Left | Event::Lost | Event::Denied | Event::Cancelled => {
+                self.at().standing = Standing::Outside;
+                if waited {
+                    self.state.past.ends(self.node, &mut self.state.network);
+                }
+            }
+            Event::Refused(_) | Event::Extended { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Ordered multicasts under the checker: each order stands in every order of steps, with a crash at every point, and whatever is found broken
+//! is broken in the eyes of the simulator's judges too.
+
+mod orders;
+mod slips;
+
+use quorate_check::{Checker, Effort, Findings, Search, Setup, Views};
+use quorate_core::multicast::{Board, Command, Event, Member, Ordering, Plan};
+use quorate_core::wrap::Viewed;
+use quorate_core::{Group, NodeId};
+use quorate_lab::multicast::check::Senders;
+use quorate_lab::multicast::run::{Promises, Properties};
+use quorate_registry::{Erasable, Erased, MulticastNode};
+use std::sync::Arc;
+
+/// A search breadth first by one thread.
+fn search() -> Effort {
+    Effort { search: Search::Breadth, threads: 1, memory: 4 << 30, reduce: true, first: false, properties: None }
+}
+
+/// More than any of these groups has.
+const MOST_STATES: u64 = 8_000_000;
+
+/// A group under test: who sends how much in all, and what may happen.
+#[derive(Clone, Debug)]
+struct Case {
+    nodes: usize,
+    senders: usize,
+    messages: u8,
+    crashes: u8,
+    /// Whether they may come in the middle of a sending.
+    cut_short: bool,
+    fifo: bool,
+    plan: Plan,
+    promises: Promises,
+    effort: Effort,
+}
+
+impl Case {
+    /// So many nodes, of which the first ones send, and of which nothing is promised but that what is sent is delivered.
+    fn new(nodes: usize, senders: usize, messages: u8) -> Self {
+        Self {
+            nodes,
+            senders,
+            messages,
+            crashes: 0,
+            cut_short: true,
+            fifo: false,
+            plan: Plan { board: 0, ..Plan::new(Group::of_size(nodes)) },
+            promises: Promises::RELIABLE,
+            effort: search(),
+        }
+    }
+
+    /// The same in views.
+    fn in_views(self) -> Self {
+        Self { promises: Promises { views: true, ..self.promises }, ..self }
+    }
+
+    fn setup(&self) -> Setup {
+        Setup {
+            crashes: self.crashes,
+            cut_short: self.cut_short,
+            fifo: self.fifo,
+            views: self.promises.views.then_some(Views { changes: self.crashes, waits: true }),
+            ..Setup::new(self.nodes)
+        }
+    }
+
+    /// Checks members with this order.
+    fn check<O>(&self) -> Findings
+    where
+        O: Ordering + Send + Sync + 'static,
+        Member<O, Board>: Erasable<Command = Command, Event = Event, Durable = ()>,
+        Viewed<Member<O, Board>>: Erasable<Command = Command, Event = Event, Durable = ()>,
+    {
+        let plan = Arc::new(self.plan.clone());
+        let member = move |me| Member::<O, Board>::new(me, Arc::clone(&plan));
+        if self.promises.views {
+            self.check_nodes(move |me| Erased::new(Viewed::new(me, member(me))))
+        } else {
+            self.check_nodes(move |me| Erased::new(member(me)))
+        }
+    }
+
+    /// Checks, and plays every counterexample before the simulator's judges, which must agree.
+    fn check_nodes(&self, make: impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static) -> Findings {
+        let users = Senders::new(Group::of_size(self.senders), self.messages, self.promises).unwrap();
+        let mut checker = Checker::new(Arc::new(make), users, self.setup()).unwrap();
+        let findings = checker.run(&self.effort, &mut |_, progress| progress.states < MOST_STATES);
+        for verdict in &findings.verdicts {
+            let Some(example) = &verdict.counterexample else { continue };
+            let judges = Properties::new(self.nodes, self.promises);
+            let judged = checker.play(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
+            let judged = judged.verdicts();
+            let simulated = judged.iter().find(|simulated| simulated.name == verdict.name).unwrap();
+            assert!(!simulated.holds, "the simulator does not see '{}' broken", verdict.name);
+        }
+        findings
+    }
+}
+
+/// The properties that are broken; the check must have come to its end.
+fn broken(findings: &Findings) -> Vec<&'static str> {
+    assert!(findings.is_complete(), "{:?} after {} states", findings.end, findings.states.states);
+    let broken = findings.verdicts.iter().filter(|verdict| verdict.holds == Some(false));
+    broken.map(|verdict| verdict.name).collect()
+}
+
+/// How many steps the counterexample to a property has, if it is broken.
+fn length(findings: &Findings, name: &str) -> Option<usize> {
+    let verdict = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
+    verdict.counterexample.as_ref().map(|example| example.len())
+}

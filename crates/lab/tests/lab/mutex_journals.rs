@@ -1,0 +1,53 @@
+//! Journals of a mutex that are not what they should be: whoever watches one may say anything, and never panics.
+
+use proptest::prelude::{ProptestConfig, any, prop, proptest};
+use quorate_core::Duration;
+use quorate_core::mutex::{Command, Event};
+use quorate_journal::metrics::Messages;
+use quorate_journal::record::{Journal, Writer};
+use quorate_lab::mutex::run::{Expectations, Measures, OrderWatch, Properties};
+
+const HEADER: &str = r#"{"journal":1,"algorithm":"puppet","family":"toys","nodes":3,"seed":1,"run":null}"#;
+
+/// Shows a journal of a mutex to everyone who watches one, as far as it reads.
+fn watch(text: &[u8]) {
+    let Ok(mut journal) = Journal::open(text) else { return };
+    let header = journal.header().clone();
+    let nodes = header.nodes;
+    if nodes > 1_000 {
+        return;
+    }
+    let expects =
+        Expectations { fences: true, order: OrderWatch::Promised, contention: true, ..Expectations::default() };
+    let mut measures = Measures::new(nodes, None, Duration::ZERO);
+    let mut properties = Properties::new(nodes, expects);
+    let mut messages = Messages::new(nodes);
+    let mut writer = Writer::new(Vec::new(), &header);
+    let mut judges = ((&mut measures, &mut properties), (&mut messages, &mut writer));
+    let _ = journal.show_all::<Command, Event>(&mut judges);
+    let _ = (properties.verdicts(), measures.summary(&messages, &properties, Duration::from_millis(1), "T"));
+}
+
+/// A journal by hand, with numbers as large as they go.
+#[test]
+fn no_number_is_too_large() {
+    let lines = [
+        r#"{"time":9223372036854775807,"node":1,"input":{"start":{"incarnation":18446744073709551615}},"effects":[{"multicast":{"id":"1.18446744073709551615","to":[1,2,3],"kind":"ping","bytes":18446744073709551615,"body":1}},{"multicast":{"id":"1.18446744073709551615","to":[1,2,3],"kind":"ping","bytes":18446744073709551615,"class":"control","body":1}}]}"#,
+        r#"{"time":-9223372036854775808,"node":1,"clock":9223372036854775807,"input":{"saved":18446744073709551615},"effects":[{"send":{"id":"1.18446744073709551615","to":4294967295,"kind":"ping","bytes":18446744073709551615,"body":1}},{"emit":{"entered":{"fence":{"epoch":18446744073709551615,"counter":18446744073709551615}}}}]}"#,
+        r#"{"time":0,"node":2,"input":{"command":"acquire"},"effects":[{"emit":"left"},{"emit":"left"},{"emit":"denied"}]}"#,
+        r#"{"time":0,"world":{"crashed":{"node":1,"lost_writes":18446744073709551615}}}"#,
+        r#"{"time":0,"world":{"duplicated":{"id":"1.18446744073709551615"}}}"#,
+    ];
+    watch(format!("{HEADER}\n{}\n", lines.join("\n")).as_bytes());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn no_bytes_trip_anybody(bytes in prop::collection::vec(any::<u8>(), 0..200), headed in any::<bool>()) {
+        let mut text = if headed { format!("{HEADER}\n").into_bytes() } else { Vec::new() };
+        text.extend(bytes);
+        watch(&text);
+    }
+}

@@ -1,0 +1,127 @@
+//! Tales of a critical section told by hand: who asks, enters, leaves, gives up, dies, and who hears of it.
+
+use quorate_core::mutex::{Command, Event, Refusal};
+use quorate_core::{Class, Epoch, Fence, Incarnation, NodeId, Time};
+use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken};
+
+/// Tells an observer of moments in the middle of a run. Times are in milliseconds.
+pub(crate) struct Tale<O> {
+    pub(crate) observer: O,
+    sent: u64,
+}
+
+impl<O: Observer<Command, Event>> Tale<O> {
+    pub(crate) fn to(observer: O) -> Self {
+        Self { observer, sent: 0 }
+    }
+
+    fn input(mut self, millis: i64, number: u32, input: Taken<'_, Command>) -> Self {
+        let time = ms(millis);
+        self.observer.observe(&Moment::Input { time, now: time, node: node(number), input });
+        self
+    }
+
+    fn effect(mut self, millis: i64, number: u32, effect: Done<'_, Event>) -> Self {
+        self.observer.observe(&Moment::Effect { time: ms(millis), node: node(number), effect });
+        self
+    }
+
+    pub(crate) fn starts(self, millis: i64, number: u32) -> Self {
+        self.input(millis, number, Taken::Start { incarnation: Incarnation(1), blank: false })
+    }
+
+    pub(crate) fn asks(self, millis: i64, number: u32) -> Self {
+        self.input(millis, number, Taken::Command(&Command::Acquire))
+    }
+
+    pub(crate) fn tries(self, millis: i64, number: u32) -> Self {
+        self.input(millis, number, Taken::Command(&Command::Try))
+    }
+
+    /// The entry comes with this fence.
+    pub(crate) fn enters(self, millis: i64, number: u32, counter: u64) -> Self {
+        let fence = Fence { epoch: Epoch(0), counter };
+        self.effect(millis, number, Done::Emit(&Event::entered(fence)))
+    }
+
+    /// The entry comes with this fence, and holds up to an instant of the node's clock.
+    pub(crate) fn enters_until(self, millis: i64, number: u32, counter: u64, until: i64) -> Self {
+        let fence = Fence { epoch: Epoch(0), counter };
+        self.effect(millis, number, Done::Emit(&Event::Entered { fence, until: ms(until) }))
+    }
+
+    pub(crate) fn stays_until(self, millis: i64, number: u32, until: i64) -> Self {
+        self.effect(millis, number, Done::Emit(&Event::Extended { until: ms(until) }))
+    }
+
+    pub(crate) fn loses(self, millis: i64, number: u32) -> Self {
+        self.effect(millis, number, Done::Emit(&Event::Lost))
+    }
+
+    /// From here on the clock of a node runs at another rate.
+    pub(crate) fn drifts(mut self, millis: i64, fault: &str) -> Self {
+        self.observer.observe(&Moment::World { time: ms(millis), what: Happening::Changed { text: fault } });
+        self
+    }
+
+    pub(crate) fn leaves(self, millis: i64, number: u32) -> Self {
+        self.input(millis, number, Taken::Command(&Command::Release)).effect(millis, number, Done::Emit(&Event::Left))
+    }
+
+    pub(crate) fn cancels(self, millis: i64, number: u32) -> Self {
+        self.input(millis, number, Taken::Command(&Command::Cancel)).effect(
+            millis,
+            number,
+            Done::Emit(&Event::Cancelled),
+        )
+    }
+
+    pub(crate) fn gets_denied(self, millis: i64, number: u32) -> Self {
+        self.effect(millis, number, Done::Emit(&Event::Denied))
+    }
+
+    pub(crate) fn gets_refused(self, millis: i64, number: u32) -> Self {
+        self.effect(millis, number, Done::Emit(&Event::Refused(Refusal::AlreadyWaiting)))
+    }
+
+    pub(crate) fn dies(mut self, millis: i64, number: u32) -> Self {
+        let what = Happening::Crashed { node: node(number), lost_writes: 0 };
+        self.observer.observe(&Moment::World { time: ms(millis), what });
+        self
+    }
+
+    /// One node tells another what it knows.
+    pub(crate) fn tells(mut self, millis: i64, from: u32, to: u32) -> Self {
+        self.sent += 1;
+        let id = MessageId { sender: node(from), number: self.sent };
+        let sent = Sent {
+            id,
+            kind: "request",
+            label: None,
+            class: Class::Algorithm,
+            on_behalf_of: None,
+            bytes: 1,
+            parcel: None,
+            again: false,
+            body: &(),
+        };
+        self.effect(millis, from, Done::Send { to: node(to), sent }).input(
+            millis + 1,
+            to,
+            Taken::Message { id, kind: "request", wrapped: false, life: Incarnation::FIRST },
+        )
+    }
+}
+
+pub(crate) fn ms(millis: i64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+pub(crate) fn keeper(number: u32) -> Option<NodeId> {
+    Some(node(number))
+}
+
+/// The node with this number.
+fn node(number: u32) -> NodeId {
+    NodeId::new(number).unwrap()
+}
