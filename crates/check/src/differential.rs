@@ -9,13 +9,15 @@ use crate::findings::Setup;
 use crate::local::Checked;
 use crate::play::{Counterexample, play};
 use crate::stage::Make;
-pub use crate::system::MOST_ORDERED;
-use crate::system::{Criterion, Memory};
+use crate::system::{self, Criterion, Memory};
 use crate::trail::Guide;
 use crate::users::{Judged, Property, Users};
 use quorate_journal::moment::Observer;
 use quorate_journal::property::Verdict;
 use std::collections::BTreeSet;
+
+/// The largest group in which the order of requests is judged.
+pub const MOST_ORDERED: usize = system::MOST_ORDERED;
 
 /// The number of the property that is judged so.
 fn number(properties: &[Property], judged: fn(&Judged) -> bool) -> Option<u8> {

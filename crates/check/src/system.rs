@@ -33,7 +33,7 @@ pub(crate) struct Memory {
 }
 
 /// The largest group of which the order of requests is remembered: one bit a node in each message.
-pub const MOST_ORDERED: usize = 8;
+pub(crate) const MOST_ORDERED: usize = 8;
 
 /// What a property of states asks of a state.
 #[derive(Clone, Copy, Debug)]

@@ -21,7 +21,7 @@ pub use traffic::{OfferedLoad, Traffic, TrafficError};
 
 use crate::error::LabError;
 use crate::experiment;
-use crate::family::FamilyLab;
+use crate::family::FamilyTypes;
 use crate::mutex::run::{MutexSummary, Pattern};
 use crate::mutex::{Mutex, Settings};
 use crate::spec::{Spec, entry};

@@ -23,7 +23,8 @@ mod tests;
 
 use crate::error::LabError;
 use crate::experiment;
-use crate::family::{Care, FamilyLab};
+use crate::family::Care;
+use crate::family::JudgeFamily;
 use crate::mutex::{Mutex, Settings};
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::{Duration, NodeId};

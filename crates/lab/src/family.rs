@@ -31,18 +31,10 @@ use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A family of algorithms, as the lab runs it.
-pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
+/// A family of algorithms: its types, and how the registry knows it.
+pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// Which one it is.
     const FAMILY: Family;
-    /// What its users can be told to do in a script, in the words of the script; a command that may say something is told as `send TEXT`.
-    const COMMANDS: &'static [&'static str];
-    /// What it means to stand in these ways; those that are missing do not occur.
-    const ROLES: &'static [(Role, &'static str)];
-    /// Whether others wait for as long as a node is chosen, so that nobody must be for ever.
-    const CHOSEN_BLOCKS: bool;
-    /// The word by which a script makes a node stand for the leadership, where nodes do so by themselves sooner or later.
-    const STANDS: Option<&'static str> = None;
 
     /// What the registry knows of one of its algorithms.
     type Entry: Sync + 'static;
@@ -52,20 +44,18 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     type Event: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
     /// What it adds to a [`Spec`].
     type Settings: Clone + fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync;
-    /// The users of a run.
-    type Users: Workload<Self::Command, Self::Event>;
-    /// What measures a run.
-    type Measures: Observer<Self::Command, Self::Event>;
-    /// What judges a run.
-    type Properties: Judge<Self::Command, Self::Event>;
-    /// The figures of a run, as `--json` prints them under the family's name.
-    type Summary: Clone + fmt::Debug + PartialEq + Serialize;
 
     /// The algorithm, if it is of this family.
     fn entry(entry: &'static Entry) -> Option<&'static Self::Entry>;
 
     /// What the algorithm is called, and where it is explained.
     fn profile(entry: &Self::Entry) -> &'static Profile;
+}
+
+/// How a family runs: its nodes, its clients, and what may go wrong around them.
+pub trait RunFamily: FamilyTypes {
+    /// The users of a run.
+    type Users: Workload<Self::Command, Self::Event>;
 
     /// How the messages and disks of the algorithm's nodes become bytes, as this experiment makes them.
     fn codec(spec: &Spec<Self>, entry: &Self::Entry) -> AnyCodec;
@@ -94,11 +84,6 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         Medium::Unicast
     }
 
-    /// What the algorithm assumes and this experiment breaks, each as a sentence without its end. A property that fails then is no flaw.
-    fn broken_assumptions(_spec: &Spec<Self>, _entry: &Self::Entry) -> Vec<&'static str> {
-        Vec::new()
-    }
-
     /// Whether what the family adds to the experiment makes sense. The rest of it does.
     fn validate(spec: &Spec<Self>, entry: &Self::Entry) -> Result<(), LabError>;
 
@@ -108,59 +93,13 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         entry: &'static Self::Entry,
     ) -> impl Fn(NodeId) -> NodeOf<Self> + Send + Sync + 'static + use<Self>;
 
-    /// What a person asks of a node who types these words, or a sentence that names what can be typed. See
-    /// [`command`](Self::command).
-    fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Self::Command, String>;
-
-    /// What a person asks of a node who types this line: a few words, or the command as a journal has it in JSON. An error is
-    /// a sentence that says what can be typed.
-    ///
-    /// `number` tells requests apart that look alike. A node must never be given the same one twice, nor a smaller one
-    /// later, in all its lives: to a replicated log an old number is a request that was done already. The life in the upper
-    /// bits and a count in the lower twenty will do.
-    fn command(line: &str, node: NodeId, number: u64) -> Result<Self::Command, String> {
-        let line = line.trim();
-        if line.starts_with(['{', '"']) {
-            return serde_json::from_str(line).map_err(|error| format!("This is no command in JSON: {error}."));
-        }
-        Self::in_words(&line.split_whitespace().collect::<Vec<_>>(), node, number)
-    }
-
-    /// What a script says to have this asked, or something as good as this: the command's name, and after a blank what it says.
-    fn in_script(command: &Self::Command) -> Option<Cow<'static, str>>;
-
-    /// The settings of a run in which only the script says what users do.
-    fn scripted(settings: &Self::Settings) -> Self::Settings;
-
     /// The settings of the same run without the faults that the family draws from the seed.
     fn calm(settings: &Self::Settings) -> Self::Settings {
         settings.clone()
     }
 
-    /// Whether nobody asks for anything unless a script does.
-    fn is_silent(_settings: &Self::Settings) -> bool {
-        false
-    }
-
-    /// The same experiment with less of something that the family's settings ask for, the least first.
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>>;
-
     /// The users, who do what the script says if it says anything.
     fn users(spec: &Spec<Self>) -> Self::Users;
-
-    /// What measures a run.
-    fn measures(spec: &Spec<Self>, entry: &Self::Entry) -> Self::Measures;
-
-    /// What judges a run.
-    fn properties(spec: &Spec<Self>, entry: &Self::Entry, care: Care) -> Self::Properties;
-
-    /// The figures of a run.
-    fn summary(
-        spec: &Spec<Self>,
-        messages: &Messages,
-        measures: &Self::Measures,
-        properties: &Self::Properties,
-    ) -> Self::Summary;
 
     /// In which time from the start the faults begin that the seed chooses.
     fn fault_window(spec: &Spec<Self>) -> Duration;
@@ -199,17 +138,99 @@ pub trait FamilyLab: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     fn limits(spec: &Spec<Self>) -> Limits {
         spec.usual_limits()
     }
+}
+
+/// How a family is described in words: scripts, typed commands, the options that bring its settings about, and smaller experiments.
+pub trait ScriptFamily: FamilyTypes {
+    /// What its users can be told to do in a script, in the words of the script; a command that may say something is told as `send TEXT`.
+    const COMMANDS: &'static [&'static str];
+    /// The word by which a script makes a node stand for the leadership, where nodes do so by themselves sooner or later.
+    const STANDS: Option<&'static str> = None;
+
+    /// What a person asks of a node who types these words, or a sentence that names what can be typed. See
+    /// [`command`](Self::command).
+    fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Self::Command, String>;
+
+    /// What a person asks of a node who types this line: a few words, or the command as a journal has it in JSON. An error is
+    /// a sentence that says what can be typed.
+    ///
+    /// `number` tells requests apart that look alike. A node must never be given the same one twice, nor a smaller one
+    /// later, in all its lives: to a replicated log an old number is a request that was done already. The life in the upper
+    /// bits and a count in the lower twenty will do.
+    fn command(line: &str, node: NodeId, number: u64) -> Result<Self::Command, String> {
+        let line = line.trim();
+        if line.starts_with(['{', '"']) {
+            return serde_json::from_str(line).map_err(|error| format!("This is no command in JSON: {error}."));
+        }
+        Self::in_words(&line.split_whitespace().collect::<Vec<_>>(), node, number)
+    }
+
+    /// What a script says to have this asked, or something as good as this: the command's name, and after a blank what it says.
+    fn in_script(command: &Self::Command) -> Option<Cow<'static, str>>;
+
+    /// The settings of a run in which only the script says what users do.
+    fn scripted(settings: &Self::Settings) -> Self::Settings;
+
+    /// Whether nobody asks for anything unless a script does.
+    fn is_silent(_settings: &Self::Settings) -> bool {
+        false
+    }
+
+    /// The same experiment with less of something that the family's settings ask for, the least first.
+    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>>;
 
     /// The options of the command line that bring these settings about; those that are usual can be left out.
     fn flags(spec: &Spec<Self>) -> Vec<Flag>;
+}
+
+/// What a family measures and judges.
+pub trait JudgeFamily: FamilyTypes {
+    /// What measures a run.
+    type Measures: Observer<Self::Command, Self::Event>;
+    /// What judges a run.
+    type Properties: Judge<Self::Command, Self::Event>;
+    /// The figures of a run, as `--json` prints them under the family's name.
+    type Summary: Clone + fmt::Debug + PartialEq + Serialize;
+
+    /// What the algorithm assumes and this experiment breaks, each as a sentence without its end. A property that fails then is no flaw.
+    fn broken_assumptions(_spec: &Spec<Self>, _entry: &Self::Entry) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// What measures a run.
+    fn measures(spec: &Spec<Self>, entry: &Self::Entry) -> Self::Measures;
+
+    /// What judges a run.
+    fn properties(spec: &Spec<Self>, entry: &Self::Entry, care: Care) -> Self::Properties;
+
+    /// The figures of a run.
+    fn summary(
+        spec: &Spec<Self>,
+        messages: &Messages,
+        measures: &Self::Measures,
+        properties: &Self::Properties,
+    ) -> Self::Summary;
+}
+
+/// How a family is shown to people.
+pub trait PresentFamily: FamilyTypes {
+    /// What it means to stand in these ways; those that are missing do not occur.
+    const ROLES: &'static [(Role, &'static str)];
+    /// Whether others wait for as long as a node is chosen, so that nobody must be for ever.
+    const CHOSEN_BLOCKS: bool;
 
     /// How a node stands after this moment, if that may be another way than before. `before` says how each node stood;
     /// it is empty for groups that are too large to show.
     fn stands(moment: &Moment<'_, Self::Command, Self::Event>, before: &[Role]) -> Option<(NodeId, Role)>;
 }
 
+/// A family of algorithms, as the lab runs it: all its concerns together. There is nothing to implement.
+pub trait FamilyLab: RunFamily + ScriptFamily + JudgeFamily + PresentFamily {}
+
+impl<F: RunFamily + ScriptFamily + JudgeFamily + PresentFamily> FamilyLab for F {}
+
 /// A node of any algorithm of a family.
-pub type NodeOf<F> = Erased<<F as FamilyLab>::Command, <F as FamilyLab>::Event>;
+pub type NodeOf<F> = Erased<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>;
 
 /// Watches a run for breaches.
 pub trait Judge<C, E>: Observer<C, E> {

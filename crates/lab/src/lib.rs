@@ -46,7 +46,9 @@ pub use chaos::{FaultMix, Trouble};
 pub use deadlock::Deadlock;
 pub use election::Election;
 pub use error::LabError;
-pub use family::{Care, FamilyLab, Flag, Judge, NodeOf, Place};
+pub use family::{
+    Care, FamilyLab, FamilyTypes, Flag, Judge, JudgeFamily, NodeOf, Place, PresentFamily, RunFamily, ScriptFamily,
+};
 pub use multicast::Multicast;
 pub use mutex::Mutex;
 pub use replica::Replica;

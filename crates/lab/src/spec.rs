@@ -2,7 +2,7 @@
 
 use crate::chaos::FaultMix;
 use crate::error::LabError;
-use crate::family::{FamilyLab, Place};
+use crate::family::{FamilyLab, FamilyTypes, Place, RunFamily};
 use crate::mutex::Mutex;
 use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Bounds, Duration, Group, NodeId, Span, Time};
@@ -16,7 +16,7 @@ use serde_json::Value;
 /// One experiment. Everything that a run depends on is here, so that a journal's header can repeat it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
-pub struct Spec<F: FamilyLab = Mutex> {
+pub struct Spec<F: FamilyTypes = Mutex> {
     /// The algorithm's name.
     pub algorithm: String,
     /// How many nodes there are.
@@ -74,7 +74,7 @@ pub enum LinkChoice {
 const MOST_NODES: usize = 10_000_000;
 const MOST_EVENTS: u64 = 1_000_000_000;
 
-impl<F: FamilyLab> Spec<F> {
+impl<F: RunFamily> Spec<F> {
     /// A run of three nodes of this algorithm with the usual settings.
     pub fn new(algorithm: &str) -> Self {
         let millis = |count| Duration::from_millis(count);
@@ -99,6 +99,25 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
+    /// One message time: exact if it is fixed, else a typical one.
+    pub fn typical(&self) -> Duration {
+        self.latency.typical()
+    }
+
+    /// When a run is stopped although it could go on, in families where users hear nothing for long only if they wait
+    /// in vain.
+    pub fn usual_limits(&self) -> Limits {
+        Limits {
+            until: self.until.map(|Length(length)| Time::ZERO + length),
+            events: MOST_EVENTS,
+            settle: self.typical().times(1_000),
+            // Hundreds of the longest waits of a reliable link, so that all but hopeless links get through.
+            patience: self.typical().times(100_000),
+        }
+    }
+}
+
+impl<F: FamilyLab> Spec<F> {
     /// The algorithm, if the whole experiment makes sense.
     pub fn validate(&self) -> Result<&'static F::Entry, LabError> {
         let entry = entry(&self.algorithm)?;
@@ -141,11 +160,6 @@ impl<F: FamilyLab> Spec<F> {
     /// The experiment as a journal's header holds it.
     pub(crate) fn to_header(&self) -> Result<Value, LabError> {
         serde_json::to_value(self).map_err(|error| LabError::Header(error.to_string()))
-    }
-
-    /// One message time: exact if it is fixed, else a typical one.
-    pub fn typical(&self) -> Duration {
-        self.latency.typical()
     }
 
     /// In what delays are measured.
@@ -292,18 +306,6 @@ impl<F: FamilyLab> Spec<F> {
         let end = |timed: &TimedFault| Time::ZERO + timed.at + timed.lasts.unwrap_or(Duration::ZERO);
         let own = F::own_faults(self);
         self.all_faults().chain(&random).chain(&own).map(end).max()
-    }
-
-    /// When a run is stopped although it could go on, in families where users hear nothing for long only if they wait
-    /// in vain.
-    pub fn usual_limits(&self) -> Limits {
-        Limits {
-            until: self.until.map(|Length(length)| Time::ZERO + length),
-            events: MOST_EVENTS,
-            settle: self.typical().times(1_000),
-            // Hundreds of the longest waits of a reliable link, so that all but hopeless links get through.
-            patience: self.typical().times(100_000),
-        }
     }
 
     /// The command that repeats this run.

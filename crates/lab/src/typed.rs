@@ -29,7 +29,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Election, FamilyLab, Mutex};
+    use crate::{Election, Mutex, ScriptFamily};
     use quorate_core::NodeId;
     use quorate_core::mutex::COMMANDS;
 

@@ -8,7 +8,7 @@ use quorate_core::Duration;
 use quorate_journal::moment::{Done, Moment};
 use quorate_journal::settings::{Latency, Length};
 use quorate_lab::replica::{OPERATION, Settings, Summary};
-use quorate_lab::{FamilyLab, Replica, Spec};
+use quorate_lab::{FamilyTypes, Replica, Spec};
 use quorate_replica::{Event, Reads};
 use std::io::{self, Write};
 
@@ -157,7 +157,7 @@ impl Present for Replica {
         spec.settings.operations
     }
 
-    fn is_progress(moment: &Moment<'_, <Self as FamilyLab>::Command, <Self as FamilyLab>::Event>) -> bool {
+    fn is_progress(moment: &Moment<'_, <Self as FamilyTypes>::Command, <Self as FamilyTypes>::Event>) -> bool {
         matches!(moment, Moment::Effect { effect: Done::Emit(Event::Answered { .. }), .. })
     }
 }

@@ -10,6 +10,7 @@ use quorate_draw::svg::{self, Clocks, Notes};
 use quorate_journal::moment::Moment;
 use quorate_journal::record::Journal;
 use quorate_journal::role::Role;
+use quorate_lab::PresentFamily;
 use quorate_lab::mutex::ViewSettings;
 use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec, experiment};
 use serde_json::Value;

@@ -10,7 +10,7 @@ pub use settings::{MOST_PROCESSES, Settings, plan};
 
 use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
 use crate::error::LabError;
-use crate::family::{Care, FamilyLab, Flag, Judge};
+use crate::family::{Care, FamilyTypes, Flag, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
 use crate::shrink::fewer;
 use crate::spec::Spec;
 use crate::typed::unheard;
@@ -36,21 +36,13 @@ const FAULT_WINDOW: u64 = 100;
 
 const WORDS: &[&str] = &["ask", "answer", "give-up", "look"];
 
-impl FamilyLab for Deadlock {
+impl FamilyTypes for Deadlock {
     const FAMILY: Family = Family::Deadlock;
-    const COMMANDS: &'static [&'static str] = &["ask TEXT", "answer TEXT", "give-up TEXT", "look TEXT"];
-    const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "runs"), (Role::Waiting, "waits"), (Role::Chosen, "is to give up")];
-    const CHOSEN_BLOCKS: bool = false;
 
     type Entry = DeadlockEntry;
     type Command = Command;
     type Event = Event;
     type Settings = Settings;
-    type Users = Processes;
-    type Measures = Measures;
-    type Properties = Properties;
-    type Summary = DeadlockSummary;
 
     fn entry(entry: &'static Entry) -> Option<&'static DeadlockEntry> {
         match entry {
@@ -62,6 +54,10 @@ impl FamilyLab for Deadlock {
     fn profile(entry: &DeadlockEntry) -> &'static Profile {
         &entry.facts.profile
     }
+}
+
+impl RunFamily for Deadlock {
+    type Users = Processes;
 
     fn codec(spec: &Spec<Self>, entry: &DeadlockEntry) -> AnyCodec {
         form(spec, entry).codec
@@ -87,6 +83,36 @@ impl FamilyLab for Deadlock {
         let (plan, form) = (Arc::new(plan(spec)), form(spec, entry));
         spec.linked(move |me| (form.make)(me, &plan))
     }
+
+    fn users(spec: &Spec<Self>) -> Processes {
+        match &spec.script {
+            Some(script) if !script.commands.is_empty() => {
+                Processes::scripted(script.commands.clone(), |text, node| {
+                    Self::in_words(&text.split_whitespace().collect::<Vec<_>>(), node, 0).ok()
+                })
+            }
+            Some(_) | None => Processes::new(demand(spec), spec.seed),
+        }
+    }
+
+    fn fault_window(spec: &Spec<Self>) -> Duration {
+        spec.typical().times(FAULT_WINDOW)
+    }
+
+    fn weather(entry: &DeadlockEntry) -> Vec<Spec<Self>> {
+        weather::weather(entry)
+    }
+
+    /// Whoever looks only after a while is given that while.
+    fn limits(spec: &Spec<Self>) -> Limits {
+        let usual = spec.usual_limits();
+        let look = plan(spec).patience.times(2);
+        Limits { settle: usual.settle + look, patience: usual.patience + look, ..usual }
+    }
+}
+
+impl ScriptFamily for Deadlock {
+    const COMMANDS: &'static [&'static str] = &["ask TEXT", "answer TEXT", "give-up TEXT", "look TEXT"];
 
     /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`; for another process than the first of a site `ask as 1 P2`.
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
@@ -142,16 +168,15 @@ impl FamilyLab for Deadlock {
         all.map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
 
-    fn users(spec: &Spec<Self>) -> Processes {
-        match &spec.script {
-            Some(script) if !script.commands.is_empty() => {
-                Processes::scripted(script.commands.clone(), |text, node| {
-                    Self::in_words(&text.split_whitespace().collect::<Vec<_>>(), node, 0).ok()
-                })
-            }
-            Some(_) | None => Processes::new(demand(spec), spec.seed),
-        }
+    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+        flags::flags(spec)
     }
+}
+
+impl JudgeFamily for Deadlock {
+    type Measures = Measures;
+    type Properties = Properties;
+    type Summary = DeadlockSummary;
 
     fn measures(_spec: &Spec<Self>, _entry: &DeadlockEntry) -> Measures {
         Measures::new()
@@ -172,21 +197,6 @@ impl FamilyLab for Deadlock {
         measures.summary(unit, unit_name)
     }
 
-    fn fault_window(spec: &Spec<Self>) -> Duration {
-        spec.typical().times(FAULT_WINDOW)
-    }
-
-    fn weather(entry: &DeadlockEntry) -> Vec<Spec<Self>> {
-        weather::weather(entry)
-    }
-
-    /// Whoever looks only after a while is given that while.
-    fn limits(spec: &Spec<Self>) -> Limits {
-        let usual = spec.usual_limits();
-        let look = plan(spec).patience.times(2);
-        Limits { settle: usual.settle + look, patience: usual.patience + look, ..usual }
-    }
-
     fn broken_assumptions(spec: &Spec<Self>, _entry: &DeadlockEntry) -> Vec<&'static str> {
         let faults: Vec<TimedFault> = spec
             .all_faults()
@@ -200,10 +210,12 @@ impl FamilyLab for Deadlock {
         ];
         judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
     }
+}
 
-    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
-        flags::flags(spec)
-    }
+impl PresentFamily for Deadlock {
+    const ROLES: &'static [(Role, &'static str)] =
+        &[(Role::Idle, "runs"), (Role::Waiting, "waits"), (Role::Chosen, "is to give up")];
+    const CHOSEN_BLOCKS: bool = false;
 
     fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {

@@ -3,7 +3,7 @@
 use super::{Deadlock, asking};
 use crate::deadlock::run::{Asking, Taking};
 use crate::error::LabError;
-use crate::family::FamilyLab;
+use crate::family::ScriptFamily;
 use crate::spec::Spec;
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Plan, Policy, Waiting};

@@ -1,7 +1,7 @@
 //! What an election assumes, and which of it an experiment breaks: a run outside of that proves nothing against the algorithm.
 
 use super::{Detector, Election, Settings, plan};
-use crate::family::FamilyLab;
+use crate::family::RunFamily;
 use crate::spec::Spec;
 use quorate_core::election::{Model, Repair, Shape, Splits};
 use quorate_core::{Bounds, Duration, NodeId};

@@ -18,7 +18,7 @@ use crate::election::run::{
     Attribute, Campaigns, Change, ElectionSummary, Expectation, Measures, Properties, Seating, Starters, change,
 };
 use crate::error::LabError;
-use crate::family::{Care, FamilyLab, Flag, Judge};
+use crate::family::{Care, FamilyTypes, Flag, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
 use crate::spec::Spec;
 use crate::typed::unheard;
 use quorate_core::about::Profile;
@@ -115,26 +115,13 @@ const SETTLE: u64 = 20;
 /// In heartbeats: for how much longer it is watched whether anybody is suspected all the same.
 const BEATS: u64 = 5;
 
-impl FamilyLab for Election {
+impl FamilyTypes for Election {
     const FAMILY: Family = Family::Election;
-    const COMMANDS: &'static [&'static str] = &[Command::Campaign.name(), Command::Resign.name()];
-    const ROLES: &'static [(Role, &'static str)] = &[
-        (Role::Idle, "took no part"),
-        (Role::Waiting, "knows no leader"),
-        (Role::Follows, "knows the leader"),
-        (Role::Chosen, "is the leader"),
-    ];
-    const CHOSEN_BLOCKS: bool = false;
-    const STANDS: Option<&'static str> = Some(Command::Campaign.name());
 
     type Entry = ElectionEntry;
     type Command = Command;
     type Event = Event;
     type Settings = Settings;
-    type Users = Campaigns;
-    type Measures = Measures;
-    type Properties = Properties;
-    type Summary = ElectionSummary;
 
     fn entry(entry: &'static Entry) -> Option<&'static ElectionEntry> {
         match entry {
@@ -146,6 +133,10 @@ impl FamilyLab for Election {
     fn profile(entry: &ElectionEntry) -> &'static Profile {
         &entry.facts.profile
     }
+}
+
+impl RunFamily for Election {
+    type Users = Campaigns;
 
     fn codec(spec: &Spec<Self>, entry: &ElectionEntry) -> AnyCodec {
         if spec.settings.detector.beats() { entry.codec.watched() } else { entry.codec }
@@ -171,10 +162,6 @@ impl FamilyLab for Election {
             Shape::Votes => false,
         };
         *detector == Detector::Oracle && find(&spec.algorithm).and_then(Self::entry).is_some_and(listens)
-    }
-
-    fn broken_assumptions(spec: &Spec<Self>, entry: &ElectionEntry) -> Vec<&'static str> {
-        assumptions::broken(spec, entry)
     }
 
     fn validate(spec: &Spec<Self>, entry: &ElectionEntry) -> Result<(), LabError> {
@@ -215,31 +202,8 @@ impl FamilyLab for Election {
         detector::watched(spec, spec.linked(move |me| (entry.make)(me, &plan)))
     }
 
-    fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
-        let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
-        let command = if let [word] = words { known(word) } else { None };
-        command.ok_or_else(|| unheard(words, Self::COMMANDS, "campaign or resign"))
-    }
-
-    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
-        Some(command.name().into())
-    }
-
-    fn scripted(settings: &Settings) -> Settings {
-        Settings { starters: Starters::default(), ..settings.clone() }
-    }
-
     fn calm(settings: &Settings) -> Settings {
         Settings { upheaval: 0, ..settings.clone() }
-    }
-
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        let own = &spec.settings;
-        let alone = Settings { starters: Starters::Lowest, ..own.clone() };
-        let in_order = Settings { order: Seating::Numbers, attribute: Attribute::Id, ..own.clone() };
-        let calmer = Settings { upheaval: own.upheaval.saturating_sub(1), ..own.clone() };
-        let all = [alone, in_order, calmer].into_iter().filter(|settings| settings != own);
-        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
 
     fn users(spec: &Spec<Self>) -> Campaigns {
@@ -254,29 +218,6 @@ impl FamilyLab for Election {
         // Word of the last fault is still under way when it is over.
         let late = if Self::hears_of_deaths(spec) { notice(spec) } else { Duration::ZERO };
         users.not_before(spec.faults_end().map(|end| end + late)).expecting(expectation(spec))
-    }
-
-    fn measures(spec: &Spec<Self>, entry: &ElectionEntry) -> Measures {
-        let measures = Measures::new(spec.nodes).expecting(expected_of(entry));
-        match entry.facts.shape {
-            Shape::Regions => measures.among(overlay(spec)),
-            Shape::Ring | Shape::Bully | Shape::Groups | Shape::Votes => measures,
-        }
-    }
-
-    fn properties(spec: &Spec<Self>, entry: &ElectionEntry, _care: Care) -> Properties {
-        let contest = !spec.is_scripted() && spec.settings.starters.may_be_several(spec.nodes);
-        Properties::new(spec.nodes, contest).with_leases(entry.facts.leases).expecting(expected_of(entry))
-    }
-
-    fn summary(
-        spec: &Spec<Self>,
-        _messages: &Messages,
-        measures: &Measures,
-        _properties: &Properties,
-    ) -> ElectionSummary {
-        let (unit, unit_name) = spec.delay_unit();
-        measures.summary(unit, unit_name)
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
@@ -304,10 +245,81 @@ impl FamilyLab for Election {
         let settle = if is_restless { SETTLE } else { SETTLE.max(ROUNDS * nodes) };
         Limits { until, settle: spec.typical().times(settle) + detector::period(spec).times(BEATS), ..usual }
     }
+}
+
+impl ScriptFamily for Election {
+    const COMMANDS: &'static [&'static str] = &[Command::Campaign.name(), Command::Resign.name()];
+    const STANDS: Option<&'static str> = Some(Command::Campaign.name());
+
+    fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
+        let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
+        let command = if let [word] = words { known(word) } else { None };
+        command.ok_or_else(|| unheard(words, Self::COMMANDS, "campaign or resign"))
+    }
+
+    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+        Some(command.name().into())
+    }
+
+    fn scripted(settings: &Settings) -> Settings {
+        Settings { starters: Starters::default(), ..settings.clone() }
+    }
+
+    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
+        let own = &spec.settings;
+        let alone = Settings { starters: Starters::Lowest, ..own.clone() };
+        let in_order = Settings { order: Seating::Numbers, attribute: Attribute::Id, ..own.clone() };
+        let calmer = Settings { upheaval: own.upheaval.saturating_sub(1), ..own.clone() };
+        let all = [alone, in_order, calmer].into_iter().filter(|settings| settings != own);
+        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+    }
 
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {
         flags::flags(spec)
     }
+}
+
+impl JudgeFamily for Election {
+    type Measures = Measures;
+    type Properties = Properties;
+    type Summary = ElectionSummary;
+
+    fn broken_assumptions(spec: &Spec<Self>, entry: &ElectionEntry) -> Vec<&'static str> {
+        assumptions::broken(spec, entry)
+    }
+
+    fn measures(spec: &Spec<Self>, entry: &ElectionEntry) -> Measures {
+        let measures = Measures::new(spec.nodes).expecting(expected_of(entry));
+        match entry.facts.shape {
+            Shape::Regions => measures.among(overlay(spec)),
+            Shape::Ring | Shape::Bully | Shape::Groups | Shape::Votes => measures,
+        }
+    }
+
+    fn properties(spec: &Spec<Self>, entry: &ElectionEntry, _care: Care) -> Properties {
+        let contest = !spec.is_scripted() && spec.settings.starters.may_be_several(spec.nodes);
+        Properties::new(spec.nodes, contest).with_leases(entry.facts.leases).expecting(expected_of(entry))
+    }
+
+    fn summary(
+        spec: &Spec<Self>,
+        _messages: &Messages,
+        measures: &Measures,
+        _properties: &Properties,
+    ) -> ElectionSummary {
+        let (unit, unit_name) = spec.delay_unit();
+        measures.summary(unit, unit_name)
+    }
+}
+
+impl PresentFamily for Election {
+    const ROLES: &'static [(Role, &'static str)] = &[
+        (Role::Idle, "took no part"),
+        (Role::Waiting, "knows no leader"),
+        (Role::Follows, "knows the leader"),
+        (Role::Chosen, "is the leader"),
+    ];
+    const CHOSEN_BLOCKS: bool = false;
 
     fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         let (_, node, change) = change(moment)?;

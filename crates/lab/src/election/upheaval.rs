@@ -4,7 +4,8 @@
 //! what was heard is remembered. So outages are drawn with a margin around them, and with it less than half of the group is out at a time.
 
 use super::Election;
-use crate::family::FamilyLab;
+use crate::family::FamilyTypes;
+use crate::family::RunFamily;
 use crate::spec::Spec;
 use quorate_core::election::Shape;
 use quorate_core::{Bounds, Duration, NodeId};

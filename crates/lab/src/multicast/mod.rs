@@ -12,7 +12,7 @@ pub use book::{Cost, sequencer};
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyLab, Flag, Judge, Place};
+use crate::family::{Care, FamilyTypes, Flag, Judge, JudgeFamily, Place, PresentFamily, RunFamily, ScriptFamily};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
@@ -110,21 +110,13 @@ impl Default for Settings {
     }
 }
 
-impl FamilyLab for Multicast {
+impl FamilyTypes for Multicast {
     const FAMILY: Family = Family::Multicast;
-    const COMMANDS: &'static [&'static str] = &["send TEXT", "leave"];
-    const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "in its view"), (Role::Waiting, "told to wait, or between two views")];
-    const CHOSEN_BLOCKS: bool = false;
 
     type Entry = MulticastEntry;
     type Command = Command;
     type Event = Event;
     type Settings = Settings;
-    type Users = Users;
-    type Measures = Measures;
-    type Properties = Properties;
-    type Summary = MulticastSummary;
 
     fn entry(entry: &'static Entry) -> Option<&'static MulticastEntry> {
         match entry {
@@ -136,6 +128,10 @@ impl FamilyLab for Multicast {
     fn profile(entry: &MulticastEntry) -> &'static Profile {
         &entry.facts.profile
     }
+}
+
+impl RunFamily for Multicast {
+    type Users = Users;
 
     fn codec(spec: &Spec<Self>, entry: &MulticastEntry) -> AnyCodec {
         match form(spec, entry) {
@@ -220,6 +216,41 @@ impl FamilyLab for Multicast {
         })
     }
 
+    fn users(spec: &Spec<Self>) -> Users {
+        match &spec.script {
+            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
+            Some(_) | None => Users::of_workload(Senders::new(spec.nodes, spec.seed, demand(spec))),
+        }
+    }
+
+    fn fault_window(spec: &Spec<Self>) -> Duration {
+        let busy = spec.typical().times(2 * spec.settings.messages.clamp(4, 1_000));
+        // Some faults must last for longer than a lease.
+        spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(4)))
+    }
+
+    /// In views the network never falls quiet, since leases are renewed. It is given the time that the last view needs to begin.
+    fn limits(spec: &Spec<Self>) -> Limits {
+        let usual = spec.usual_limits();
+        Limits { settle: settling(spec).unwrap_or(usual.settle), ..usual }
+    }
+
+    fn views(spec: &Spec<Self>) -> Option<Views> {
+        spec.settings.views.and_then(|views| views.in_world())
+    }
+
+    fn weather(entry: &MulticastEntry) -> Vec<Spec<Self>> {
+        weather::weather(entry)
+    }
+
+    fn weather_in_views(entry: &MulticastEntry) -> Vec<Spec<Self>> {
+        weather::upheaval(entry)
+    }
+}
+
+impl ScriptFamily for Multicast {
+    const COMMANDS: &'static [&'static str] = &["send TEXT", "leave"];
+
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         match words {
             ["leave"] => Ok(Command::leave()),
@@ -259,62 +290,6 @@ impl FamilyLab for Multicast {
         all.map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
 
-    fn users(spec: &Spec<Self>) -> Users {
-        match &spec.script {
-            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
-            Some(_) | None => Users::of_workload(Senders::new(spec.nodes, spec.seed, demand(spec))),
-        }
-    }
-
-    fn measures(spec: &Spec<Self>, _entry: &MulticastEntry) -> Measures {
-        let measures = Measures::new(spec.nodes);
-        static_groups(spec).into_iter().fold(measures, |measures, (group, members)| measures.among(group, &members))
-    }
-
-    fn properties(spec: &Spec<Self>, entry: &MulticastEntry, _care: Care) -> Properties {
-        let also = Promises::of(&spec.settings.judge);
-        let properties = Properties::new(spec.nodes, promises(spec, entry)).watching(also);
-        let properties = properties.patient(settling(spec).unwrap_or_default());
-        static_groups(spec)
-            .into_iter()
-            .fold(properties, |properties, (group, members)| properties.among(group, members))
-    }
-
-    fn summary(
-        spec: &Spec<Self>,
-        messages: &Messages,
-        measures: &Measures,
-        properties: &Properties,
-    ) -> MulticastSummary {
-        let (unit, unit_name) = spec.delay_unit();
-        let not_promised = properties.not_promised();
-        MulticastSummary { not_promised, ..measures.summary(messages, unit, unit_name) }
-    }
-
-    fn fault_window(spec: &Spec<Self>) -> Duration {
-        let busy = spec.typical().times(2 * spec.settings.messages.clamp(4, 1_000));
-        // Some faults must last for longer than a lease.
-        spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(4)))
-    }
-
-    /// In views the network never falls quiet, since leases are renewed. It is given the time that the last view needs to begin.
-    fn limits(spec: &Spec<Self>) -> Limits {
-        let usual = spec.usual_limits();
-        Limits { settle: settling(spec).unwrap_or(usual.settle), ..usual }
-    }
-
-    fn views(spec: &Spec<Self>) -> Option<Views> {
-        spec.settings.views.and_then(|views| views.in_world())
-    }
-
-    fn weather(entry: &MulticastEntry) -> Vec<Spec<Self>> {
-        weather::weather(entry)
-    }
-
-    fn weather_in_views(entry: &MulticastEntry) -> Vec<Spec<Self>> {
-        weather::upheaval(entry)
-    }
-
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {
         let usual = Settings::default();
         let settings = &spec.settings;
@@ -341,6 +316,43 @@ impl FamilyLab for Multicast {
         ];
         flags.into_iter().flatten().collect()
     }
+}
+
+impl JudgeFamily for Multicast {
+    type Measures = Measures;
+    type Properties = Properties;
+    type Summary = MulticastSummary;
+
+    fn measures(spec: &Spec<Self>, _entry: &MulticastEntry) -> Measures {
+        let measures = Measures::new(spec.nodes);
+        static_groups(spec).into_iter().fold(measures, |measures, (group, members)| measures.among(group, &members))
+    }
+
+    fn properties(spec: &Spec<Self>, entry: &MulticastEntry, _care: Care) -> Properties {
+        let also = Promises::of(&spec.settings.judge);
+        let properties = Properties::new(spec.nodes, promises(spec, entry)).watching(also);
+        let properties = properties.patient(settling(spec).unwrap_or_default());
+        static_groups(spec)
+            .into_iter()
+            .fold(properties, |properties, (group, members)| properties.among(group, members))
+    }
+
+    fn summary(
+        spec: &Spec<Self>,
+        messages: &Messages,
+        measures: &Measures,
+        properties: &Properties,
+    ) -> MulticastSummary {
+        let (unit, unit_name) = spec.delay_unit();
+        let not_promised = properties.not_promised();
+        MulticastSummary { not_promised, ..measures.summary(messages, unit, unit_name) }
+    }
+}
+
+impl PresentFamily for Multicast {
+    const ROLES: &'static [(Role, &'static str)] =
+        &[(Role::Idle, "in its view"), (Role::Waiting, "told to wait, or between two views")];
+    const CHOSEN_BLOCKS: bool = false;
 
     fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {

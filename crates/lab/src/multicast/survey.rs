@@ -133,7 +133,7 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::{Found, Survey};
-    use crate::family::FamilyLab;
+    use crate::FamilyTypes;
     use crate::multicast::{Carrier, Multicast};
     use quorate_core::multicast::{Delivery, Sequencing};
     use quorate_registry::all;

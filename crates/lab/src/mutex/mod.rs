@@ -10,7 +10,7 @@ pub use crate::views::{Keeper, ViewSettings};
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyLab, Flag, Judge, Place};
+use crate::family::{Care, FamilyTypes, Flag, Judge, JudgeFamily, Place, PresentFamily, RunFamily, ScriptFamily};
 use crate::mutex::run::{
     Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests, Standing,
     change,
@@ -80,27 +80,13 @@ impl Default for Settings {
 /// The largest group whose order is watched: the vector clocks of all that is under way must fit in memory.
 const MOST_ORDERED: usize = 256;
 
-impl FamilyLab for Mutex {
+impl FamilyTypes for Mutex {
     const FAMILY: Family = Family::Mutex;
-    const COMMANDS: &'static [&'static str] = &[
-        Command::Acquire.name(),
-        Command::Try.name(),
-        Command::Share.name(),
-        Command::Cancel.name(),
-        Command::Release.name(),
-    ];
-    const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
-    const CHOSEN_BLOCKS: bool = true;
 
     type Entry = MutexEntry;
     type Command = Command;
     type Event = Event;
     type Settings = Settings;
-    type Users = Users;
-    type Measures = Measures;
-    type Properties = Properties;
-    type Summary = MutexSummary;
 
     fn entry(entry: &'static Entry) -> Option<&'static MutexEntry> {
         match entry {
@@ -112,6 +98,10 @@ impl FamilyLab for Mutex {
     fn profile(entry: &MutexEntry) -> &'static Profile {
         &entry.facts.profile
     }
+}
+
+impl RunFamily for Mutex {
+    type Users = Users;
 
     fn codec(spec: &Spec<Self>, entry: &MutexEntry) -> AnyCodec {
         match (&spec.settings.views, &entry.views) {
@@ -173,6 +163,49 @@ impl FamilyLab for Mutex {
         })
     }
 
+    fn users(spec: &Spec<Self>) -> Users {
+        match &spec.script {
+            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
+            Some(_) | None => Users::of_workload(Requests::new(spec.nodes, spec.seed, demand(spec))),
+        }
+    }
+
+    fn fault_window(spec: &Spec<Self>) -> Duration {
+        let busy = spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000));
+        // Some faults must last for longer than a lease.
+        spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(6)))
+    }
+
+    /// A network that never falls quiet is not waited for: what it does when nobody wants in is no part of what was asked.
+    fn limits(spec: &Spec<Self>) -> Limits {
+        let usual = spec.usual_limits();
+        let restless = find(&spec.algorithm).and_then(Self::entry).is_some_and(|entry| entry.facts.restless);
+        let ends_at_once = restless || spec.settings.views.is_some();
+        Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, ..usual }
+    }
+
+    fn views(spec: &Spec<Self>) -> Option<Views> {
+        spec.settings.views.and_then(|views| views.in_world())
+    }
+
+    fn weather(entry: &MutexEntry) -> Vec<Spec<Self>> {
+        weather::weather(entry)
+    }
+
+    fn weather_in_views(entry: &MutexEntry) -> Vec<Spec<Self>> {
+        if entry.views.is_some() { upheaval::upheaval(entry) } else { Vec::new() }
+    }
+}
+
+impl ScriptFamily for Mutex {
+    const COMMANDS: &'static [&'static str] = &[
+        Command::Acquire.name(),
+        Command::Try.name(),
+        Command::Share.name(),
+        Command::Cancel.name(),
+        Command::Release.name(),
+    ];
+
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
         let command = if let [word] = words { known(word) } else { None };
@@ -198,12 +231,33 @@ impl FamilyLab for Mutex {
         all.map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
 
-    fn users(spec: &Spec<Self>) -> Users {
-        match &spec.script {
-            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
-            Some(_) | None => Users::of_workload(Requests::new(spec.nodes, spec.seed, demand(spec))),
-        }
+    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+        let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views } = &spec.settings;
+        let usual = Settings::default();
+        let length = |name: &str, length: &Option<Latency>| {
+            length.map(|length| Flag { place: Place::Times, text: format!("--{name} {length}") })
+        };
+        let members = Group::from_iter(requesters.iter().copied());
+        let flags = [
+            // Where a script says who asks, nobody counts.
+            Flag::unless(spec.is_scripted(), Place::Front, format!("--entries {entries}")),
+            Flag::unless(*workload == usual.workload, Place::Front, format!("--workload {}", word(workload))),
+            Flag::unless(requesters.is_empty(), Place::Front, format!("--requesters {members}")),
+            length("hold", hold),
+            length("think", think),
+            Flag::unless(tries.is_zero(), Place::Links, format!("--try {tries}")),
+            Flag::unless(cancels.is_zero(), Place::Links, format!("--cancel {cancels}")),
+            Flag::unless(readers.is_zero(), Place::Links, format!("--readers {readers}")),
+            views.map(|views| Flag { place: Place::Front, text: views.flags() }),
+        ];
+        flags.into_iter().flatten().collect()
     }
+}
+
+impl JudgeFamily for Mutex {
+    type Measures = Measures;
+    type Properties = Properties;
+    type Summary = MutexSummary;
 
     fn measures(spec: &Spec<Self>, entry: &MutexEntry) -> Measures {
         let keeper = (entry.facts.keeper)(&spec.group());
@@ -249,54 +303,12 @@ impl FamilyLab for Mutex {
         let (unit, unit_name) = spec.delay_unit();
         measures.summary(messages, properties, unit, unit_name)
     }
+}
 
-    fn fault_window(spec: &Spec<Self>) -> Duration {
-        let busy = spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000));
-        // Some faults must last for longer than a lease.
-        spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(6)))
-    }
-
-    /// A network that never falls quiet is not waited for: what it does when nobody wants in is no part of what was asked.
-    fn limits(spec: &Spec<Self>) -> Limits {
-        let usual = spec.usual_limits();
-        let restless = find(&spec.algorithm).and_then(Self::entry).is_some_and(|entry| entry.facts.restless);
-        let ends_at_once = restless || spec.settings.views.is_some();
-        Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, ..usual }
-    }
-
-    fn views(spec: &Spec<Self>) -> Option<Views> {
-        spec.settings.views.and_then(|views| views.in_world())
-    }
-
-    fn weather(entry: &MutexEntry) -> Vec<Spec<Self>> {
-        weather::weather(entry)
-    }
-
-    fn weather_in_views(entry: &MutexEntry) -> Vec<Spec<Self>> {
-        if entry.views.is_some() { upheaval::upheaval(entry) } else { Vec::new() }
-    }
-
-    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
-        let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views } = &spec.settings;
-        let usual = Settings::default();
-        let length = |name: &str, length: &Option<Latency>| {
-            length.map(|length| Flag { place: Place::Times, text: format!("--{name} {length}") })
-        };
-        let members = Group::from_iter(requesters.iter().copied());
-        let flags = [
-            // Where a script says who asks, nobody counts.
-            Flag::unless(spec.is_scripted(), Place::Front, format!("--entries {entries}")),
-            Flag::unless(*workload == usual.workload, Place::Front, format!("--workload {}", word(workload))),
-            Flag::unless(requesters.is_empty(), Place::Front, format!("--requesters {members}")),
-            length("hold", hold),
-            length("think", think),
-            Flag::unless(tries.is_zero(), Place::Links, format!("--try {tries}")),
-            Flag::unless(cancels.is_zero(), Place::Links, format!("--cancel {cancels}")),
-            Flag::unless(readers.is_zero(), Place::Links, format!("--readers {readers}")),
-            views.map(|views| Flag { place: Place::Front, text: views.flags() }),
-        ];
-        flags.into_iter().flatten().collect()
-    }
+impl PresentFamily for Mutex {
+    const ROLES: &'static [(Role, &'static str)] =
+        &[(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
+    const CHOSEN_BLOCKS: bool = true;
 
     fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         let (_, node, change) = change(moment)?;

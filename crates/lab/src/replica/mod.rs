@@ -17,7 +17,7 @@ pub use properties::Properties;
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyLab, Flag, Place};
+use crate::family::{Care, FamilyTypes, Flag, JudgeFamily, Place, PresentFamily, RunFamily, ScriptFamily};
 use crate::spec::{Spec, word};
 use clients::{Clients, Demand};
 use operator::Site;
@@ -225,26 +225,13 @@ fn ends_calm(spec: &Spec<Replica>) -> bool {
     spec.loss.is_zero() && faults.iter().all(ends)
 }
 
-impl FamilyLab for Replica {
+impl FamilyTypes for Replica {
     const FAMILY: Family = Family::Replica;
-    const COMMANDS: &'static [&'static str] = &users::WORDS;
-    const ROLES: &'static [(Role, &'static str)] = &[
-        (Role::Idle, "waits to be let in"),
-        (Role::Waiting, "knows no leader"),
-        (Role::Follows, "follows"),
-        (Role::Chosen, "leads"),
-    ];
-    const CHOSEN_BLOCKS: bool = false;
-    const STANDS: Option<&'static str> = Some("campaign");
 
     type Entry = ReplicaEntry;
     type Command = Command;
     type Event = Event;
     type Settings = Settings;
-    type Users = Users;
-    type Measures = ();
-    type Properties = Properties;
-    type Summary = Summary;
 
     fn entry(entry: &'static Entry) -> Option<&'static ReplicaEntry> {
         match entry {
@@ -256,6 +243,10 @@ impl FamilyLab for Replica {
     fn profile(entry: &ReplicaEntry) -> &'static Profile {
         entry.profile
     }
+}
+
+impl RunFamily for Replica {
+    type Users = Users;
 
     fn codec(_spec: &Spec<Self>, entry: &ReplicaEntry) -> AnyCodec {
         entry.codec
@@ -290,6 +281,66 @@ impl FamilyLab for Replica {
         spec.linked(move |me| (entry.make)(me, settings.clone()))
     }
 
+    fn calm(settings: &Settings) -> Settings {
+        Settings { chaos: false, ..settings.clone() }
+    }
+
+    fn users(spec: &Spec<Self>) -> Users {
+        let Settings { clients, operations, keys, .. } = spec.settings;
+        match &spec.script {
+            Some(script) if !script.commands.is_empty() => {
+                Users::of_script(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO))
+            }
+            Some(_) | None => {
+                let (tick, site) = (spec.settings.tick(), site(spec));
+                let (nodes, seed, calm) = (spec.nodes, spec.seed, site.calm);
+                let demand = Demand { nodes, seed, clients, operations, keys, tick, calm };
+                Users::of_clients(Clients::new(demand, site))
+            }
+        }
+    }
+
+    /// About as long as clients are busy.
+    fn fault_window(spec: &Spec<Self>) -> Duration {
+        let Settings { clients, operations, .. } = spec.settings;
+        spec.settings.tick().times(OPERATION * operations.div_ceil(clients.max(1)).clamp(10, 10_000))
+    }
+
+    fn own_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
+        let stage = chaos::Stage {
+            nodes: spec.nodes,
+            founders: founders(spec),
+            window: Self::fault_window(spec),
+            tick: spec.settings.tick(),
+            drift: DRIFT,
+        };
+        if spec.settings.chaos { chaos::draw(spec.seed, stage) } else { Vec::new() }
+    }
+
+    /// At most a minority of the founders lose their disks, as in the chaos that the seed draws.
+    fn is_bearable(spec: &Spec<Self>) -> bool {
+        let wiped: BTreeSet<_> = site(spec).wipes.into_iter().map(|(_, node)| node).collect();
+        wiped.len() * 2 < founders(spec)
+    }
+
+    /// Long enough that a crash finds writes that are not on the disk yet.
+    fn usual_disk() -> Latency {
+        Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(10) }
+    }
+
+    fn limits(spec: &Spec<Self>) -> Limits {
+        let usual = spec.usual_limits();
+        let tick = spec.settings.tick();
+        let calm = spec.faults_end().unwrap_or(Time::ZERO).max(Time::ZERO + Self::fault_window(spec));
+        let patience = tick.times(PATIENCE + 4 * OPERATION * spec.settings.operations);
+        Limits { until: usual.until.or(Some(calm + patience)), settle: tick.times(200), ..usual }
+    }
+}
+
+impl ScriptFamily for Replica {
+    const COMMANDS: &'static [&'static str] = &users::WORDS;
+    const STANDS: Option<&'static str> = Some("campaign");
+
     fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
         typed::command(words, node, number)
     }
@@ -309,10 +360,6 @@ impl FamilyLab for Replica {
         Settings { clients: 0, operations, keys, changes, chaos, ..settings.clone() }
     }
 
-    fn calm(settings: &Settings) -> Settings {
-        Settings { chaos: false, ..settings.clone() }
-    }
-
     fn is_silent(settings: &Settings) -> bool {
         settings.clients == 0
     }
@@ -322,20 +369,32 @@ impl FamilyLab for Replica {
         smaller::settings(&spec.settings).into_iter().map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
 
-    fn users(spec: &Spec<Self>) -> Users {
-        let Settings { clients, operations, keys, .. } = spec.settings;
-        match &spec.script {
-            Some(script) if !script.commands.is_empty() => {
-                Users::of_script(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO))
-            }
-            Some(_) | None => {
-                let (tick, site) = (spec.settings.tick(), site(spec));
-                let (nodes, seed, calm) = (spec.nodes, spec.seed, site.calm);
-                let demand = Demand { nodes, seed, clients, operations, keys, tick, calm };
-                Users::of_clients(Clients::new(demand, site))
-            }
-        }
+    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+        let usual = Settings::default();
+        let Settings { founders, clients, operations, keys, changes, reads, tick, .. } = &spec.settings;
+        let Settings { checkpoint_every, keep_entries, piece_bytes, chaos, .. } = &spec.settings;
+        let front = |is_usual: bool, text: String| Flag::unless(is_usual, Place::Front, text);
+        let flags = [
+            founders.and_then(|founders| front(false, format!("--founders {founders}"))),
+            front(*clients == usual.clients, format!("--clients {clients}")),
+            front(spec.is_scripted() && *operations == usual.operations, format!("--operations {operations}")),
+            front(*keys == usual.keys, format!("--keys {keys}")),
+            front(*changes == usual.changes, format!("--changes {changes}")),
+            front(*reads == usual.reads, format!("--reads {}", word(reads))),
+            front(*tick == usual.tick, format!("--tick {tick}")),
+            front(*checkpoint_every == usual.checkpoint_every, format!("--checkpoint-every {checkpoint_every}")),
+            front(*keep_entries == usual.keep_entries, format!("--keep-entries {keep_entries}")),
+            front(*piece_bytes == usual.piece_bytes, format!("--piece-bytes {piece_bytes}")),
+            front(!chaos, "--chaos".into()),
+        ];
+        flags.into_iter().flatten().collect()
     }
+}
+
+impl JudgeFamily for Replica {
+    type Measures = ();
+    type Properties = Properties;
+    type Summary = Summary;
 
     fn measures(_spec: &Spec<Self>, _entry: &ReplicaEntry) {}
 
@@ -377,63 +436,16 @@ impl FamilyLab for Replica {
             messages_per_operation: (answered > 0).then(|| messages.total() as f64 / answered as f64),
         }
     }
+}
 
-    /// About as long as clients are busy.
-    fn fault_window(spec: &Spec<Self>) -> Duration {
-        let Settings { clients, operations, .. } = spec.settings;
-        spec.settings.tick().times(OPERATION * operations.div_ceil(clients.max(1)).clamp(10, 10_000))
-    }
-
-    fn own_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
-        let stage = chaos::Stage {
-            nodes: spec.nodes,
-            founders: founders(spec),
-            window: Self::fault_window(spec),
-            tick: spec.settings.tick(),
-            drift: DRIFT,
-        };
-        if spec.settings.chaos { chaos::draw(spec.seed, stage) } else { Vec::new() }
-    }
-
-    /// At most a minority of the founders lose their disks, as in the chaos that the seed draws.
-    fn is_bearable(spec: &Spec<Self>) -> bool {
-        let wiped: BTreeSet<_> = site(spec).wipes.into_iter().map(|(_, node)| node).collect();
-        wiped.len() * 2 < founders(spec)
-    }
-
-    /// Long enough that a crash finds writes that are not on the disk yet.
-    fn usual_disk() -> Latency {
-        Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(10) }
-    }
-
-    fn limits(spec: &Spec<Self>) -> Limits {
-        let usual = spec.usual_limits();
-        let tick = spec.settings.tick();
-        let calm = spec.faults_end().unwrap_or(Time::ZERO).max(Time::ZERO + Self::fault_window(spec));
-        let patience = tick.times(PATIENCE + 4 * OPERATION * spec.settings.operations);
-        Limits { until: usual.until.or(Some(calm + patience)), settle: tick.times(200), ..usual }
-    }
-
-    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
-        let usual = Settings::default();
-        let Settings { founders, clients, operations, keys, changes, reads, tick, .. } = &spec.settings;
-        let Settings { checkpoint_every, keep_entries, piece_bytes, chaos, .. } = &spec.settings;
-        let front = |is_usual: bool, text: String| Flag::unless(is_usual, Place::Front, text);
-        let flags = [
-            founders.and_then(|founders| front(false, format!("--founders {founders}"))),
-            front(*clients == usual.clients, format!("--clients {clients}")),
-            front(spec.is_scripted() && *operations == usual.operations, format!("--operations {operations}")),
-            front(*keys == usual.keys, format!("--keys {keys}")),
-            front(*changes == usual.changes, format!("--changes {changes}")),
-            front(*reads == usual.reads, format!("--reads {}", word(reads))),
-            front(*tick == usual.tick, format!("--tick {tick}")),
-            front(*checkpoint_every == usual.checkpoint_every, format!("--checkpoint-every {checkpoint_every}")),
-            front(*keep_entries == usual.keep_entries, format!("--keep-entries {keep_entries}")),
-            front(*piece_bytes == usual.piece_bytes, format!("--piece-bytes {piece_bytes}")),
-            front(!chaos, "--chaos".into()),
-        ];
-        flags.into_iter().flatten().collect()
-    }
+impl PresentFamily for Replica {
+    const ROLES: &'static [(Role, &'static str)] = &[
+        (Role::Idle, "waits to be let in"),
+        (Role::Waiting, "knows no leader"),
+        (Role::Follows, "follows"),
+        (Role::Chosen, "leads"),
+    ];
+    const CHOSEN_BLOCKS: bool = false;
 
     fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {

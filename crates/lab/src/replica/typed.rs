@@ -76,7 +76,7 @@ fn whole(text: &str) -> Option<u64> {
 mod tests {
     use super::super::ticket::Asking;
     use super::super::{Command, Replica};
-    use crate::FamilyLab;
+    use crate::ScriptFamily;
     use quorate_core::NodeId;
     use quorate_replica::once::Request;
     use quorate_replica::registers::{Change, Read};

@@ -2,6 +2,7 @@
 
 use super::{Failure, explicit, note, trial};
 use crate::experiment::play;
+use crate::family::ScriptFamily;
 use crate::{Election, FamilyLab, Mutex, Replica, Spec};
 use quorate_core::{Duration, Incarnation};
 use quorate_journal::moment::{Moment, Observer, Taken};

@@ -2,13 +2,14 @@
 
 use quorate_core::election::{Case, Prefer, Repair, Starting, bully};
 use quorate_core::{Duration, NodeId};
+use quorate_lab::RunFamily;
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome};
 
 use quorate_journal::settings::{Latency, TimedFault};
 use quorate_journal::workload::Ending;
 use quorate_lab::sweep::{self, Sweep};
-use quorate_lab::{Election, FamilyLab, Spec};
+use quorate_lab::{Election, Spec};
 use quorate_registry::{Entry, find};
 use std::str::FromStr;
 

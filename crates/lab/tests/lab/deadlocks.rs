@@ -4,12 +4,15 @@ use quorate_check::Findings;
 use quorate_core::deadlock::Policy;
 use quorate_journal::settings::Script;
 use quorate_journal::workload::Ending;
+use quorate_lab::FamilyTypes;
+use quorate_lab::RunFamily;
+use quorate_lab::ScriptFamily;
 use quorate_lab::check::{self, CheckSpec};
 use quorate_lab::deadlock::Settings;
 use quorate_lab::deadlock::check::Waits;
 use quorate_lab::deadlock::run::{Asking, Taking};
 use quorate_lab::experiment::Outcome;
-use quorate_lab::{Deadlock, FamilyLab, LabError, Spec, experiment};
+use quorate_lab::{Deadlock, LabError, Spec, experiment};
 use quorate_registry::{Entry, Family, all};
 
 fn detectors() -> impl Iterator<Item = &'static Entry> {

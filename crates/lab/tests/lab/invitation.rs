@@ -4,10 +4,11 @@ use quorate_core::election::{Case, Command, Event, Prefer, Repair, Starting, inv
 use quorate_core::{Epoch, NodeId};
 use quorate_journal::moment::{Done, Moment, Observer};
 use quorate_journal::workload::Ending;
+use quorate_lab::RunFamily;
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome, run_with};
 use quorate_lab::sweep::{self, Sweep};
-use quorate_lab::{Election, FamilyLab, LinkChoice, Spec};
+use quorate_lab::{Election, LinkChoice, Spec};
 use quorate_registry::{Entry, find};
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;

@@ -6,11 +6,13 @@ use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Done, Moment, Observer};
 use quorate_journal::settings::Script;
 use quorate_journal::workload::Ending;
+use quorate_lab::RunFamily;
+use quorate_lab::ScriptFamily;
 use quorate_lab::check::{self, CheckRun, CheckSpec};
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::sweep::{self, Summary, Sweep};
-use quorate_lab::{Election, FamilyLab, LinkChoice, Spec};
+use quorate_lab::{Election, LinkChoice, Spec};
 use quorate_registry::{Entry, find};
 use std::str::FromStr;
 

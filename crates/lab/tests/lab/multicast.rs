@@ -3,9 +3,11 @@
 use quorate_core::Duration;
 use quorate_core::multicast::Delivery;
 use quorate_journal::settings::{Latency, TimedFault};
+use quorate_lab::FamilyTypes;
+use quorate_lab::RunFamily;
 use quorate_lab::multicast::{Settings, ViewSettings};
 use quorate_lab::sweep::{self, Sweep};
-use quorate_lab::{FamilyLab, Multicast, Spec};
+use quorate_lab::{Multicast, Spec};
 use quorate_registry::{Entry, Family, MulticastEntry, all, find, fixtures};
 
 /// Every order.

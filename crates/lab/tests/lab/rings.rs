@@ -3,12 +3,13 @@
 use quorate_core::NodeId;
 use quorate_core::election::{Prefer, Repair, Shape};
 use quorate_journal::workload::Ending;
+use quorate_lab::FamilyTypes;
 use quorate_lab::election::Settings;
 use quorate_lab::election::run::{Attribute, Seating, Starters};
 use quorate_lab::election::survey::{Found, Start, Survey};
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::sweep::{self, Sweep};
-use quorate_lab::{Election, FamilyLab, LabError, Spec};
+use quorate_lab::{Election, LabError, Spec};
 use quorate_registry::{ElectionEntry, all};
 use std::str::FromStr;
 

@@ -4,8 +4,9 @@ use super::{CompareArgs, once};
 use crate::picture::FigurePlan;
 use clap::ValueEnum;
 use quorate_core::election::{Shape, Splits};
+use quorate_lab::FamilyTypes;
 use quorate_lab::election::survey::{Start, Survey};
-use quorate_lab::{Election, FamilyLab, LabError, entry};
+use quorate_lab::{Election, LabError, entry};
 use quorate_registry::{ElectionEntry, all};
 
 /// Who starts.

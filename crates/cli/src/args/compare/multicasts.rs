@@ -3,9 +3,10 @@
 use super::{CompareArgs, once};
 use crate::picture::FigurePlan;
 use quorate_core::multicast::{Delivery, Sequencing};
+use quorate_lab::FamilyTypes;
 use quorate_lab::multicast::Carrier;
 use quorate_lab::multicast::survey::Survey;
-use quorate_lab::{FamilyLab, LabError, Multicast, entry};
+use quorate_lab::{LabError, Multicast, entry};
 use quorate_registry::{MulticastEntry, all};
 
 /// A comparison of multicasts that makes sense.

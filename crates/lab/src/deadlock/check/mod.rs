@@ -9,7 +9,7 @@ use crate::check::{CheckSpec, CheckedFamily};
 use crate::deadlock::run::{Asking, Taking};
 use crate::deadlock::{Deadlock, Settings, asking, plan};
 use crate::error::LabError;
-use crate::family::FamilyLab;
+use crate::family::ScriptFamily;
 use quorate_check::CheckError;
 use quorate_registry::DeadlockEntry;
 

@@ -8,7 +8,7 @@ pub use senders::Senders;
 
 use crate::check::{CheckSpec, CheckedFamily, view_settings};
 use crate::error::LabError;
-use crate::family::FamilyLab;
+use crate::family::ScriptFamily;
 use crate::multicast::{Multicast, Settings, promises_of};
 use quorate_core::Group;
 use quorate_registry::MulticastEntry;
