@@ -14,6 +14,7 @@
 //!    (`families.rs` in `crates/cli`).
 
 use crate::error::LabError;
+use crate::flag::Flags;
 use crate::spec::Spec;
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Medium, NodeId, Time};
@@ -180,7 +181,7 @@ pub trait ScriptFamily: FamilyTypes {
     fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>>;
 
     /// The options of the command line that bring these settings about; those that are usual can be left out.
-    fn flags(spec: &Spec<Self>) -> Vec<Flag>;
+    fn flags(spec: &Spec<Self>) -> Flags;
 }
 
 /// What a family measures and judges.
@@ -248,31 +249,4 @@ pub enum Care {
     Verdicts,
     /// For its figures too, even where they take time and memory.
     Figures,
-}
-
-/// An option of the command line with its value, such as `--entries 10`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flag {
-    /// Where it stands among the options that all families share.
-    pub place: Place,
-    /// The option and its value, as a shell takes them.
-    pub text: String,
-}
-
-/// Where a family's option stands among those that all families share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// After the nodes and the seed.
-    Front,
-    /// After how long things take.
-    Times,
-    /// After what the links are like.
-    Links,
-}
-
-impl Flag {
-    /// The option, unless it is usual.
-    pub fn unless(usual: bool, place: Place, text: String) -> Option<Self> {
-        (!usual).then_some(Self { place, text })
-    }
 }

@@ -29,6 +29,7 @@ mod error;
 pub mod experiment;
 pub mod failures;
 mod family;
+mod flag;
 pub mod multicast;
 pub mod mutex;
 pub mod replay;
@@ -46,9 +47,8 @@ pub use chaos::{FaultMix, Trouble};
 pub use deadlock::Deadlock;
 pub use election::Election;
 pub use error::LabError;
-pub use family::{
-    Care, FamilyLab, FamilyTypes, Flag, Judge, JudgeFamily, NodeOf, Place, PresentFamily, RunFamily, ScriptFamily,
-};
+pub use family::{Care, FamilyLab, FamilyTypes, Judge, JudgeFamily, NodeOf, PresentFamily, RunFamily, ScriptFamily};
+pub use flag::{Flag, Flags, Place};
 pub use multicast::Multicast;
 pub use mutex::Mutex;
 pub use replica::Replica;

@@ -2,7 +2,8 @@
 
 use crate::chaos::FaultMix;
 use crate::error::LabError;
-use crate::family::{FamilyLab, FamilyTypes, Place, RunFamily};
+use crate::family::{FamilyLab, FamilyTypes, RunFamily};
+use crate::flag::Place;
 use crate::mutex::Mutex;
 use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Bounds, Duration, Group, NodeId, Span, Time};
@@ -311,8 +312,8 @@ impl<F: FamilyLab> Spec<F> {
     /// The command that repeats this run.
     pub fn command(&self, verb: &str) -> String {
         let usual = Self::new(&self.algorithm);
-        let own = F::flags(self);
-        let own_at = |place: Place| own.iter().filter(move |flag| flag.place == place).map(|flag| flag.text.clone());
+        let own: Vec<_> = F::flags(self).into_iter().collect();
+        let own_at = |place: Place| own.iter().filter(move |flag| flag.place == place).map(ToString::to_string);
         let unless = |usual: bool, text: String| (!usual).then_some(text);
         let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
         words.extend(own_at(Place::Front));

@@ -2,7 +2,8 @@
 
 use crate::error::LabError;
 use crate::family::FamilyLab;
-use crate::spec::Spec;
+use crate::flag::{Flags, Place};
+use crate::spec::{Spec, word};
 use quorate_core::Duration;
 use quorate_core::membership::{OnClose, Terms};
 use quorate_journal::settings::{Length, Ppm};
@@ -94,20 +95,14 @@ impl ViewSettings {
         Ok(())
     }
 
-    /// The options of the command line that say this.
-    pub(crate) fn flags(&self) -> String {
+    /// Adds the options of the command line that say this.
+    pub(crate) fn flags(&self, flags: &mut Flags) {
         let usual = Self::default();
-        let mut text = String::from("--views");
-        let mut add = |is_usual: bool, flag: String| {
-            if !is_usual {
-                text += &flag;
-            }
-        };
-        add(self.membership == usual.membership, format!(" --membership {}", crate::spec::word(&self.membership)));
-        add(self.lease == usual.lease, format!(" --lease {}", self.lease));
-        add(self.keepalive == usual.keepalive, format!(" --keepalive {}", self.keepalive));
-        add(self.drift_bound == usual.drift_bound, format!(" --drift-bound {}", self.drift_bound));
-        add(self.on_close == usual.on_close, format!(" --on-close {}", crate::spec::word(&self.on_close)));
-        text
+        flags.switch(true, Place::Front, "views");
+        flags.unless(self.membership == usual.membership, Place::Front, "membership", word(&self.membership));
+        flags.unless(self.lease == usual.lease, Place::Front, "lease", self.lease);
+        flags.unless(self.keepalive == usual.keepalive, Place::Front, "keepalive", self.keepalive);
+        flags.unless(self.drift_bound == usual.drift_bound, Place::Front, "drift-bound", self.drift_bound);
+        flags.unless(self.on_close == usual.on_close, Place::Front, "on-close", word(&self.on_close));
     }
 }

@@ -43,9 +43,7 @@ impl Launch {
         let saves = F::codec(spec, spec.validate()?).saves();
         let mut words = vec!["node".to_owned(), spec.algorithm.clone()];
         words.extend([format!("--nodes={}", spec.nodes), format!("--seed={}", spec.seed)]);
-        for flag in F::flags(spec) {
-            words.extend(flag.text.split_whitespace().map(str::to_owned));
-        }
+        words.extend(F::flags(spec).into_iter().map(|flag| flag.argument()));
         let Home { program, folder, group, certificates, networks } = home;
         Ok(Self {
             program: program.to_owned(),
@@ -158,7 +156,7 @@ mod tests {
     fn a_node_is_told_all_that_it_is() {
         let settings = mutex::Settings { entries: 7, ..Default::default() };
         let spec = crate::spec::<Mutex>("central", 3, 9, settings);
-        let expected = "node central --nodes=3 --seed=9 --entries 7 --json --peers=- --id=2 --listen=127.0.1.2:0 \
+        let expected = "node central --nodes=3 --seed=9 --entries=7 --json --peers=- --id=2 --listen=127.0.1.2:0 \
                         --group=run-1 --origin=-5 --trace folder/node-2-life-4.journal --life=4";
         assert_eq!(words(&Launch::new(&spec, home(), -5).unwrap(), 4, None), expected);
     }

@@ -125,7 +125,7 @@ impl LiveArgs {
     /// The command that does the same again, as far as the machine does.
     pub(crate) fn command<F: Present>(&self, spec: &Spec<F>) -> String {
         let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
-        words.extend(F::flags(spec).into_iter().map(|flag| flag.text));
+        words.extend(F::flags(spec).into_iter().map(|flag| flag.to_string()));
         words.extend(self.asked().filter_map(|fault| quorate_live::schedule::option(&fault)));
         let given = [("--chaos", self.chaos), ("--namespaces", self.namespaces), ("--tls", self.tls)];
         words.extend(given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()));

@@ -218,7 +218,7 @@ fn run_real(plan: &Plan, reality: &Reality, row: &Row) -> anyhow::Result<Option<
 /// The command that runs one group alone, as far as the machine does the same again.
 fn again(spec: &Spec<Mutex>, reality: &Reality) -> String {
     let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
-    words.extend(Mutex::flags(spec).into_iter().map(|flag| flag.text));
+    words.extend(Mutex::flags(spec).into_iter().map(|flag| flag.to_string()));
     words.extend(reality.tls.then(|| "--tls".to_owned()));
     words.join(" ")
 }

@@ -2,28 +2,26 @@
 
 use super::{Deadlock, Settings};
 use crate::deadlock::run::Taking;
-use crate::family::{Flag, Place};
+use crate::flag::{Flags, Place};
 use crate::spec::{Spec, word};
 
-pub(super) fn flags(spec: &Spec<Deadlock>) -> Vec<Flag> {
+pub(super) fn flags(spec: &Spec<Deadlock>) -> Flags {
     let usual = Settings::default();
     let settings = &spec.settings;
-    let front = |is_usual: bool, text: String| Flag::unless(is_usual, Place::Front, text);
-    let times = |text: String| Flag { place: Place::Times, text };
     let priorities: Vec<_> = settings.priorities.iter().map(ToString::to_string).collect();
-    let flags = [
-        settings.processes.map(|processes| Flag { place: Place::Front, text: format!("--processes {processes}") }),
-        front(settings.resources == usual.resources, format!("--resources {}", settings.resources)),
-        front(spec.is_scripted() || settings.rounds == usual.rounds, format!("--asks {}", settings.rounds)),
-        front(settings.fan_out == usual.fan_out, format!("--fan-out {}", settings.fan_out)),
-        settings.asking.map(|asking| Flag { place: Place::Front, text: format!("--waits-for {}", word(&asking)) }),
-        front(settings.taking == Taking::AnyOrder, format!("--taking {}", word(&settings.taking))),
-        front(settings.share == usual.share, format!("--share {}", settings.share)),
-        settings.victim.map(|victim| Flag { place: Place::Front, text: format!("--victim {victim}") }),
-        front(priorities.is_empty(), format!("--priorities {}", priorities.join(","))),
-        settings.think.map(|think| times(format!("--asks-after {think}"))),
-        settings.hold.map(|hold| times(format!("--lets-go-after {hold}"))),
-        settings.patience.map(|patience| times(format!("--looks-after {patience}"))),
-    ];
-    flags.into_iter().flatten().collect()
+    let asks_as_usual = spec.is_scripted() || settings.rounds == usual.rounds;
+    let mut flags = Flags::default();
+    flags.given(Place::Front, "processes", settings.processes);
+    flags.unless(settings.resources == usual.resources, Place::Front, "resources", settings.resources);
+    flags.unless(asks_as_usual, Place::Front, "asks", settings.rounds);
+    flags.unless(settings.fan_out == usual.fan_out, Place::Front, "fan-out", settings.fan_out);
+    flags.given(Place::Front, "waits-for", settings.asking.map(|asking| word(&asking)));
+    flags.unless(settings.taking == Taking::AnyOrder, Place::Front, "taking", word(&settings.taking));
+    flags.unless(settings.share == usual.share, Place::Front, "share", settings.share);
+    flags.given(Place::Front, "victim", settings.victim);
+    flags.unless(priorities.is_empty(), Place::Front, "priorities", priorities.join(","));
+    flags.given(Place::Times, "asks-after", settings.think);
+    flags.given(Place::Times, "lets-go-after", settings.hold);
+    flags.given(Place::Times, "looks-after", settings.patience);
+    flags
 }

@@ -10,7 +10,8 @@ pub use settings::{MOST_PROCESSES, Settings, plan};
 
 use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Flag, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::flag::Flags;
 use crate::shrink::fewer;
 use crate::spec::Spec;
 use crate::typed::unheard;
@@ -168,7 +169,7 @@ impl ScriptFamily for Deadlock {
         all.map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
 
-    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+    fn flags(spec: &Spec<Self>) -> Flags {
         flags::flags(spec)
     }
 }

@@ -1,36 +1,31 @@
 //! The options of the command line that bring an election's settings about.
 
 use super::{Election, Settings};
-use crate::family::{Flag, Place};
+use crate::flag::{Flags, Place};
 use crate::spec::{Spec, word};
 
 /// Those that are not usual, and who starts.
-pub(super) fn flags(spec: &Spec<Election>) -> Vec<Flag> {
+pub(super) fn flags(spec: &Spec<Election>) -> Flags {
     let own = &spec.settings;
-    let Settings { starters, order, attribute, prefer, announce, repair, tell_lower, broadcast, .. } = own;
-    let Settings { lease, drift_ppm, detector, heartbeat, silence, threshold, upheaval, .. } = own;
-    let Settings { id_bits, reserved_bits, load_bound, .. } = own;
     let usual = Settings::default();
-    let front = |is_usual: bool, text: String| Flag::unless(is_usual, Place::Front, text);
-    let flags = [
-        front(spec.is_scripted(), format!("--starters {starters}")),
-        front(*order == usual.order, format!("--order {order}")),
-        front(*attribute == usual.attribute, format!("--attribute {attribute}")),
-        front(*prefer == usual.prefer, format!("--prefer {}", word(prefer))),
-        front(*announce == usual.announce, format!("--announce {}", word(announce))),
-        front(*repair == usual.repair, format!("--repair {}", word(repair))),
-        front(!tell_lower, "--tell-lower".into()),
-        front(!broadcast, "--broadcast".into()),
-        front(*detector == usual.detector, format!("--detector {}", word(detector))),
-        heartbeat.and_then(|period| Flag::unless(false, Place::Times, format!("--heartbeat {period}"))),
-        silence.and_then(|silence| Flag::unless(false, Place::Times, format!("--silence {silence}"))),
-        threshold.and_then(|level| Flag::unless(false, Place::Times, format!("--threshold {level}"))),
-        lease.and_then(|lease| Flag::unless(false, Place::Times, format!("--master-lease {lease}"))),
-        id_bits.and_then(|bits| front(false, format!("--id-bits {bits}"))),
-        reserved_bits.and_then(|bits| front(false, format!("--reserved-bits {bits}"))),
-        load_bound.and_then(|load| front(false, format!("--load-bound {load}"))),
-        drift_ppm.and_then(|parts| Flag::unless(false, Place::Times, format!("--master-drift-bound {parts}ppm"))),
-        Flag::unless(*upheaval == 0, Place::Links, format!("--upheaval {upheaval}")),
-    ];
-    flags.into_iter().flatten().collect()
+    let mut flags = Flags::default();
+    flags.unless(spec.is_scripted(), Place::Front, "starters", &own.starters);
+    flags.unless(own.order == usual.order, Place::Front, "order", &own.order);
+    flags.unless(own.attribute == usual.attribute, Place::Front, "attribute", &own.attribute);
+    flags.unless(own.prefer == usual.prefer, Place::Front, "prefer", word(&own.prefer));
+    flags.unless(own.announce == usual.announce, Place::Front, "announce", word(&own.announce));
+    flags.unless(own.repair == usual.repair, Place::Front, "repair", word(&own.repair));
+    flags.switch(own.tell_lower, Place::Front, "tell-lower");
+    flags.switch(own.broadcast, Place::Front, "broadcast");
+    flags.unless(own.detector == usual.detector, Place::Front, "detector", word(&own.detector));
+    flags.given(Place::Times, "heartbeat", own.heartbeat);
+    flags.given(Place::Times, "silence", own.silence);
+    flags.given(Place::Times, "threshold", own.threshold);
+    flags.given(Place::Times, "master-lease", own.lease);
+    flags.given(Place::Front, "id-bits", own.id_bits);
+    flags.given(Place::Front, "reserved-bits", own.reserved_bits);
+    flags.given(Place::Front, "load-bound", own.load_bound);
+    flags.given(Place::Times, "master-drift-bound", own.drift_ppm.map(|parts| format!("{parts}ppm")));
+    flags.unless(own.upheaval == 0, Place::Links, "upheaval", own.upheaval);
+    flags
 }

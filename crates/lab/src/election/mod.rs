@@ -18,7 +18,8 @@ use crate::election::run::{
     Attribute, Campaigns, Change, ElectionSummary, Expectation, Measures, Properties, Seating, Starters, change,
 };
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Flag, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::flag::Flags;
 use crate::spec::Spec;
 use crate::typed::unheard;
 use quorate_core::about::Profile;
@@ -274,7 +275,7 @@ impl ScriptFamily for Election {
         all.map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
 
-    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+    fn flags(spec: &Spec<Self>) -> Flags {
         flags::flags(spec)
     }
 }

@@ -12,7 +12,8 @@ pub use book::{Cost, sequencer};
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Flag, Judge, JudgeFamily, Place, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::flag::{Flags, Place};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
@@ -290,31 +291,29 @@ impl ScriptFamily for Multicast {
         all.map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
 
-    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+    fn flags(spec: &Spec<Self>) -> Flags {
         let usual = Settings::default();
         let settings = &spec.settings;
         let senders: Group = settings.senders.iter().copied().collect();
         let groups: Vec<_> = settings.groups.iter().map(ToString::to_string).collect();
         let judged: Vec<_> = settings.judge.iter().map(|property| property.name()).collect();
-        let front = |is_usual: bool, text: String| Flag::unless(is_usual, Place::Front, text);
-        let flags = [
-            front(spec.is_scripted(), format!("--messages {}", settings.messages)),
-            front(settings.traffic == usual.traffic, format!("--traffic {}", word(&settings.traffic))),
-            front(settings.senders.is_empty(), format!("--senders {senders}")),
-            front(settings.payload == usual.payload, format!("--payload {}", settings.payload)),
-            settings.interval.map(|interval| Flag { place: Place::Times, text: format!("--interval {interval}") }),
-            front(settings.delivery == usual.delivery, "--uniform".to_owned()),
-            front(settings.relay == usual.relay, "--relay".to_owned()),
-            front(settings.sequencing == usual.sequencing, format!("--sequencing {}", word(&settings.sequencing))),
-            front(settings.window == usual.window, format!("--window {}", settings.window)),
-            front(settings.medium == usual.medium, format!("--medium {}", word(&settings.medium))),
-            front(groups.is_empty(), format!("--groups '{}'", groups.join(" "))),
-            front(settings.leaves == usual.leaves, format!("--leaves {}", settings.leaves)),
-            front(settings.piece == usual.piece, format!("--piece {}", settings.piece)),
-            front(judged.is_empty(), format!("--judge {}", judged.join(","))),
-            settings.views.map(|views| Flag { place: Place::Front, text: views.flags() }),
-        ];
-        flags.into_iter().flatten().collect()
+        let mut flags = Flags::default();
+        flags.unless(spec.is_scripted(), Place::Front, "messages", settings.messages);
+        flags.unless(settings.traffic == usual.traffic, Place::Front, "traffic", word(&settings.traffic));
+        flags.unless(settings.senders.is_empty(), Place::Front, "senders", senders);
+        flags.unless(settings.payload == usual.payload, Place::Front, "payload", settings.payload);
+        flags.given(Place::Times, "interval", settings.interval);
+        flags.switch(settings.delivery != usual.delivery, Place::Front, "uniform");
+        flags.switch(settings.relay != usual.relay, Place::Front, "relay");
+        flags.unless(settings.sequencing == usual.sequencing, Place::Front, "sequencing", word(&settings.sequencing));
+        flags.unless(settings.window == usual.window, Place::Front, "window", settings.window);
+        flags.unless(settings.medium == usual.medium, Place::Front, "medium", word(&settings.medium));
+        flags.unless(groups.is_empty(), Place::Front, "groups", groups.join(" "));
+        flags.unless(settings.leaves == usual.leaves, Place::Front, "leaves", settings.leaves);
+        flags.unless(settings.piece == usual.piece, Place::Front, "piece", settings.piece);
+        flags.unless(judged.is_empty(), Place::Front, "judge", judged.join(","));
+        settings.views.iter().for_each(|views| views.flags(&mut flags));
+        flags
     }
 }
 

@@ -10,7 +10,8 @@ pub use crate::views::{Keeper, ViewSettings};
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Flag, Judge, JudgeFamily, Place, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::flag::{Flags, Place};
 use crate::mutex::run::{
     Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests, Standing,
     change,
@@ -231,26 +232,21 @@ impl ScriptFamily for Mutex {
         all.map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
 
-    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+    fn flags(spec: &Spec<Self>) -> Flags {
         let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views } = &spec.settings;
-        let usual = Settings::default();
-        let length = |name: &str, length: &Option<Latency>| {
-            length.map(|length| Flag { place: Place::Times, text: format!("--{name} {length}") })
-        };
         let members = Group::from_iter(requesters.iter().copied());
-        let flags = [
-            // Where a script says who asks, nobody counts.
-            Flag::unless(spec.is_scripted(), Place::Front, format!("--entries {entries}")),
-            Flag::unless(*workload == usual.workload, Place::Front, format!("--workload {}", word(workload))),
-            Flag::unless(requesters.is_empty(), Place::Front, format!("--requesters {members}")),
-            length("hold", hold),
-            length("think", think),
-            Flag::unless(tries.is_zero(), Place::Links, format!("--try {tries}")),
-            Flag::unless(cancels.is_zero(), Place::Links, format!("--cancel {cancels}")),
-            Flag::unless(readers.is_zero(), Place::Links, format!("--readers {readers}")),
-            views.map(|views| Flag { place: Place::Front, text: views.flags() }),
-        ];
-        flags.into_iter().flatten().collect()
+        let mut flags = Flags::default();
+        // Where a script says who asks, nobody counts.
+        flags.unless(spec.is_scripted(), Place::Front, "entries", entries);
+        flags.unless(*workload == Settings::default().workload, Place::Front, "workload", word(workload));
+        flags.unless(requesters.is_empty(), Place::Front, "requesters", members);
+        flags.given(Place::Times, "hold", *hold);
+        flags.given(Place::Times, "think", *think);
+        flags.unless(tries.is_zero(), Place::Links, "try", tries);
+        flags.unless(cancels.is_zero(), Place::Links, "cancel", cancels);
+        flags.unless(readers.is_zero(), Place::Links, "readers", readers);
+        views.iter().for_each(|views| views.flags(&mut flags));
+        flags
     }
 }
 

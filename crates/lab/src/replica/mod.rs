@@ -17,7 +17,8 @@ pub use properties::Properties;
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Flag, JudgeFamily, Place, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::flag::{Flags, Place};
 use crate::spec::{Spec, word};
 use clients::{Clients, Demand};
 use operator::Site;
@@ -369,25 +370,24 @@ impl ScriptFamily for Replica {
         smaller::settings(&spec.settings).into_iter().map(|settings| Spec { settings, ..spec.clone() }).collect()
     }
 
-    fn flags(spec: &Spec<Self>) -> Vec<Flag> {
+    fn flags(spec: &Spec<Self>) -> Flags {
         let usual = Settings::default();
         let Settings { founders, clients, operations, keys, changes, reads, tick, .. } = &spec.settings;
         let Settings { checkpoint_every, keep_entries, piece_bytes, chaos, .. } = &spec.settings;
-        let front = |is_usual: bool, text: String| Flag::unless(is_usual, Place::Front, text);
-        let flags = [
-            founders.and_then(|founders| front(false, format!("--founders {founders}"))),
-            front(*clients == usual.clients, format!("--clients {clients}")),
-            front(spec.is_scripted() && *operations == usual.operations, format!("--operations {operations}")),
-            front(*keys == usual.keys, format!("--keys {keys}")),
-            front(*changes == usual.changes, format!("--changes {changes}")),
-            front(*reads == usual.reads, format!("--reads {}", word(reads))),
-            front(*tick == usual.tick, format!("--tick {tick}")),
-            front(*checkpoint_every == usual.checkpoint_every, format!("--checkpoint-every {checkpoint_every}")),
-            front(*keep_entries == usual.keep_entries, format!("--keep-entries {keep_entries}")),
-            front(*piece_bytes == usual.piece_bytes, format!("--piece-bytes {piece_bytes}")),
-            front(!chaos, "--chaos".into()),
-        ];
-        flags.into_iter().flatten().collect()
+        let is_left_out = spec.is_scripted() && *operations == usual.operations;
+        let mut flags = Flags::default();
+        flags.given(Place::Front, "founders", *founders);
+        flags.unless(*clients == usual.clients, Place::Front, "clients", clients);
+        flags.unless(is_left_out, Place::Front, "operations", operations);
+        flags.unless(*keys == usual.keys, Place::Front, "keys", keys);
+        flags.unless(*changes == usual.changes, Place::Front, "changes", changes);
+        flags.unless(*reads == usual.reads, Place::Front, "reads", word(reads));
+        flags.unless(*tick == usual.tick, Place::Front, "tick", tick);
+        flags.unless(*checkpoint_every == usual.checkpoint_every, Place::Front, "checkpoint-every", checkpoint_every);
+        flags.unless(*keep_entries == usual.keep_entries, Place::Front, "keep-entries", keep_entries);
+        flags.unless(*piece_bytes == usual.piece_bytes, Place::Front, "piece-bytes", piece_bytes);
+        flags.switch(*chaos, Place::Front, "chaos");
+        flags
     }
 }
 

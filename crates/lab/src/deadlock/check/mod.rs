@@ -44,6 +44,6 @@ impl CheckedFamily for Deadlock {
     }
 
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
-        Self::flags(&check.spec()).into_iter().map(|flag| flag.text).collect()
+        Self::flags(&check.spec()).into_iter().map(|flag| flag.to_string()).collect()
     }
 }

@@ -54,7 +54,7 @@ impl CheckedFamily for Election {
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let spec = check.spec();
         let everyone = spec.settings.starters == Starters::All;
-        let own = Self::flags(&spec).into_iter().map(|flag| flag.text);
+        let own = Self::flags(&spec).into_iter().map(|flag| flag.to_string());
         let mut flags: Vec<_> = own.filter(|text| !(everyone && text.starts_with("--starters"))).collect();
         if check.habits.resignations > 0 {
             flags.push(format!("--resign {}", check.habits.resignations));

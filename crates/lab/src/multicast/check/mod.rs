@@ -59,6 +59,6 @@ impl CheckedFamily for Multicast {
         let spec = check.spec();
         // How views change is said by what all families share.
         let spec = crate::spec::Spec { settings: Settings { views: None, ..spec.settings.clone() }, ..spec };
-        Self::flags(&spec).into_iter().map(|flag| flag.text).collect()
+        Self::flags(&spec).into_iter().map(|flag| flag.to_string()).collect()
     }
 }

@@ -1,0 +1,99 @@
+//! Options of the command line as data: a name and a value. They are quoted only where they are printed.
+
+use crate::spec::shell_word;
+use std::fmt::{self, Display};
+
+/// An option with its value, such as `--entries 10`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// Where it stands among the options that all families share.
+    pub place: Place,
+    /// Its name, without dashes.
+    pub name: &'static str,
+    /// Its value, unless it is a switch.
+    pub value: Option<String>,
+}
+
+/// Where a family's option stands among those that all families share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// After the nodes and the seed.
+    Front,
+    /// After how long things take.
+    Times,
+    /// After what the links are like.
+    Links,
+}
+
+impl Flag {
+    /// The option as one argument of a process.
+    pub fn argument(&self) -> String {
+        match &self.value {
+            Some(value) => format!("--{}={value}", self.name),
+            None => format!("--{}", self.name),
+        }
+    }
+}
+
+/// As a shell takes it.
+impl Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--{}", self.name)?;
+        self.value.iter().try_for_each(|value| write!(f, " {}", shell_word(value)))
+    }
+}
+
+/// The options that bring an experiment's settings about, in the order in which they are printed.
+#[derive(Debug, Default)]
+pub struct Flags(Vec<Flag>);
+
+impl Flags {
+    /// Adds an option.
+    pub fn value(&mut self, place: Place, name: &'static str, value: impl Display) {
+        self.0.push(Flag { place, name, value: Some(value.to_string()) });
+    }
+
+    /// Adds an option unless its value is the usual one.
+    pub fn unless(&mut self, is_usual: bool, place: Place, name: &'static str, value: impl Display) {
+        if !is_usual {
+            self.value(place, name, value);
+        }
+    }
+
+    /// Adds an option if it has a value.
+    pub fn given(&mut self, place: Place, name: &'static str, value: Option<impl Display>) {
+        value.into_iter().for_each(|value| self.value(place, name, value));
+    }
+
+    /// Adds an option without a value if it is on.
+    pub fn switch(&mut self, is_on: bool, place: Place, name: &'static str) {
+        if is_on {
+            self.0.push(Flag { place, name, value: None });
+        }
+    }
+}
+
+impl IntoIterator for Flags {
+    type Item = Flag;
+    type IntoIter = std::vec::IntoIter<Flag>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flags, Place};
+
+    #[test]
+    fn a_value_with_blanks_is_one_argument_and_quoted_in_print() {
+        let mut flags = Flags::default();
+        flags.value(Place::Front, "groups", "1-3 2-4");
+        flags.switch(true, Place::Front, "uniform");
+        let flags: Vec<_> = flags.into_iter().collect();
+        assert_eq!(flags[0].argument(), "--groups=1-3 2-4");
+        assert_eq!(flags[0].to_string(), "--groups '1-3 2-4'");
+        assert_eq!(flags[1].argument(), flags[1].to_string());
+    }
+}
