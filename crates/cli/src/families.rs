@@ -20,7 +20,7 @@ use mutex::MutexArgs;
 use quorate_core::Duration;
 use quorate_core::about::About;
 use quorate_journal::moment::Moment;
-use quorate_lab::{Deadlock, Election, FamilyLab, Multicast, Mutex, Replica, Spec};
+use quorate_lab::{Algorithm, Deadlock, Election, FamilyLab, Multicast, Mutex, Replica, Spec};
 use quorate_registry::{Entry, Family};
 use replica::ReplicaArgs;
 use std::io::{self, Write};
@@ -59,7 +59,7 @@ pub(crate) trait Present: FamilyLab {
     }
 
     /// A small run that shows what the algorithm does.
-    fn example(algorithm: &str) -> Spec<Self>;
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self>;
 
     /// The family's own figures, with the book's beside them.
     fn figures(figures: &Figures<'_, Self>, table: &mut Table<'_>) -> io::Result<()>;

@@ -26,7 +26,6 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
 /// The figures of a run, as they are printed.
 pub(crate) struct Figures<'a, F: FamilyLab> {
     pub(crate) spec: &'a Spec<F>,
-    pub(crate) entry: &'static F::Entry,
     pub(crate) messages: &'a MessageSummary,
     pub(crate) summary: &'a F::Summary,
     pub(crate) verdicts: &'a [Verdict],
@@ -174,7 +173,8 @@ pub(crate) struct Reading<'a, F: FamilyLab> {
 impl<'a, F: FamilyLab> Reading<'a, F> {
     pub(crate) fn new(read: &'a Replayed<F>, identical: Option<bool>) -> Self {
         let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = read;
-        let Spec { algorithm, nodes, seed, .. } = spec;
+        let Spec { nodes, seed, .. } = spec;
+        let algorithm = spec.algorithm.name();
         let judged = verdicts[..].into();
         let found_by = found_by.as_deref();
         let (nodes, seed, recorded, lines) = (*nodes, *seed, *recorded, *lines);
@@ -186,7 +186,7 @@ impl<'a, F: FamilyLab> Reading<'a, F> {
 /// What a journal came to, as text. `remark` says what was done with its lines.
 pub(crate) fn reading<F: Present>(read: &Replayed<F>, remark: &str) -> anyhow::Result<()> {
     let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = read;
-    let entry = spec.validate()?;
+    spec.validate()?;
     let mut out = output();
     let (nodes, lines) = (count(spec.nodes as u64, "node"), count(*lines, "line"));
     let origin = match found_by {
@@ -194,8 +194,8 @@ pub(crate) fn reading<F: Present>(read: &Replayed<F>, remark: &str) -> anyhow::R
         None if *recorded => "recorded from real processes".into(),
         None => format!("seed {}", spec.seed),
     };
-    writeln!(out, "{} · {nodes} · {origin} · {lines}{remark}\n", paint::bold(F::profile(entry).name))?;
-    Figures { spec, entry, messages, summary, verdicts }.print(&mut out)?;
+    writeln!(out, "{} · {nodes} · {origin} · {lines}{remark}\n", paint::bold(spec.algorithm.name()))?;
+    Figures { spec, messages, summary, verdicts }.print(&mut out)?;
     Ok(())
 }
 

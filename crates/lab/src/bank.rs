@@ -26,6 +26,7 @@ mod tests;
 
 pub use ledger::{Act, Ledger, Posting};
 
+use crate::algorithm::Algorithm;
 use crate::error::LabError;
 use crate::experiment::{play, run_with};
 use crate::mutex::run::Pattern;
@@ -122,7 +123,7 @@ pub fn group_size(terms: &Terms, lock: &MutexEntry, wanted: Option<usize>) -> Re
 ///
 /// Customers come within a few message times, and a deposit takes one to three of them, so that without a lock most seeds lose money
 /// and some do not.
-pub fn spec(terms: &Terms, lock: &str, nodes: usize, seed: u64, latency: Latency) -> Spec<Mutex> {
+pub fn spec(terms: &Terms, lock: Algorithm<Mutex>, nodes: usize, seed: u64, latency: Latency) -> Spec<Mutex> {
     let typical = latency.typical();
     let settings = Settings {
         entries: terms.tellers as u64,
@@ -169,8 +170,8 @@ impl Statement {
 
 /// Runs it once.
 pub fn run(spec: &Spec<Mutex>, terms: &Terms) -> Result<Statement, LabError> {
-    let entry = spec.validate()?;
-    Ok(state(spec, terms, entry))
+    spec.validate()?;
+    Ok(state(spec, terms))
 }
 
 /// Runs it once, writes the journal and shows it to one more observer.
@@ -187,8 +188,8 @@ where
     Ok((Statement::of(terms, outcome.ending, ledger), observer))
 }
 
-fn state(spec: &Spec<Mutex>, terms: &Terms, entry: &'static MutexEntry) -> Statement {
-    let played = play(spec, entry, Ledger::new(terms));
+fn state(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
+    let played = play(spec, Ledger::new(terms));
     Statement::of(terms, played.ending, played.observer)
 }
 
@@ -214,11 +215,11 @@ pub fn count(
     seeds: u64,
     mut goes_on: impl FnMut() -> bool,
 ) -> Result<Count, LabError> {
-    let entry = spec.validate()?;
+    spec.validate()?;
     let mut count = Count::default();
     let mut spec = spec.clone();
     while count.seeds < seeds && goes_on() {
-        let statement = state(&spec, terms, entry);
+        let statement = state(&spec, terms);
         count.seeds += 1;
         count.right += u64::from(statement.is_right());
         count.losing += u64::from(statement.lost > 0);

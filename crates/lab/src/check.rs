@@ -3,6 +3,7 @@
 //! A family whose algorithms can be checked tells what its users may do and what is asked of it ([`CheckedFamily`]); the rest is
 //! written once.
 
+use crate::algorithm::Algorithm;
 use crate::error::LabError;
 use crate::experiment::header;
 use crate::family::{FamilyLab, NodeOf};
@@ -17,7 +18,7 @@ use quorate_core::{Duration, Time};
 use quorate_journal::moment::Observer;
 use quorate_journal::record::{Header, Writer};
 use quorate_journal::settings::{Between, Length};
-use quorate_registry::{Entry, Family, find};
+use quorate_registry::{Entry, Family};
 use std::fmt;
 use std::hash::Hash;
 use std::io::Write;
@@ -39,7 +40,7 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     fn run_settings(check: &CheckSpec<Self>) -> Self::Settings;
 
     /// The users of a check.
-    fn crowd(check: &CheckSpec<Self>, entry: &Self::Entry) -> Result<Self::Crowd, LabError>;
+    fn crowd(check: &CheckSpec<Self>) -> Result<Self::Crowd, LabError>;
 
     /// Whom a check tells of deaths.
     fn deaths(_check: &CheckSpec<Self>) -> Deaths {
@@ -53,8 +54,8 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
 /// What to check, in the words of the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckSpec<F: CheckedFamily = Mutex> {
-    /// The algorithm's name.
-    pub algorithm: String,
+    /// What is checked.
+    pub algorithm: Algorithm<F>,
     /// How often each node's user asks, or starts; without end if not given.
     pub rounds: Option<u8>,
     /// What users may do besides.
@@ -72,9 +73,9 @@ pub const USUAL_HORIZON: Duration = Duration::from_secs(3);
 
 impl<F: CheckedFamily> CheckSpec<F> {
     /// A check of three nodes of this algorithm, one round each, with nothing going wrong.
-    pub fn new(algorithm: &str) -> Self {
+    pub fn new(algorithm: impl Into<Algorithm<F>>) -> Self {
         Self {
-            algorithm: algorithm.to_owned(),
+            algorithm: algorithm.into(),
             rounds: Some(1),
             habits: F::Habits::default(),
             links: LinkChoice::Auto,
@@ -90,6 +91,11 @@ impl<F: CheckedFamily> CheckSpec<F> {
         }
     }
 
+    /// The same for the algorithm of this name.
+    pub fn named(algorithm: &str) -> Result<Self, LabError> {
+        Algorithm::named(algorithm).map(Self::new)
+    }
+
     /// Whether the reliable-link layer is in.
     pub fn is_reliable(&self) -> bool {
         match self.links {
@@ -100,22 +106,21 @@ impl<F: CheckedFamily> CheckSpec<F> {
     }
 
     fn copes_with_loss(&self) -> bool {
-        let spec = Spec { settings: F::run_settings(self), ..Spec::new(&self.algorithm) };
-        find(&self.algorithm).and_then(F::entry).is_some_and(|entry| F::copes_with_loss(&spec, entry))
+        F::copes_with_loss(&Spec { settings: F::run_settings(self), ..Spec::new(self.algorithm) })
     }
 
     /// The run that a counterexample is one of, as a journal's header tells it.
     pub(crate) fn spec(&self) -> Spec<F> {
         let links = if self.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
-        Spec { nodes: self.setup.nodes, links, settings: F::run_settings(self), ..Spec::new(&self.algorithm) }
+        Spec { nodes: self.setup.nodes, links, settings: F::run_settings(self), ..Spec::new(self.algorithm) }
     }
 
     /// The group as the checker takes it.
-    fn group(&self, entry: &F::Entry) -> Setup {
+    fn group(&self) -> Setup {
         let setup = &self.setup;
         // Where nobody dies there is nothing to tell, and where nobody comes back nobody misses what was not saved.
         Setup {
-            fifo: setup.fifo || F::needs_fifo(entry),
+            fifo: setup.fifo || F::needs_fifo(&self.algorithm),
             deaths: if setup.crashes > 0 { F::deaths(self) } else { Deaths::Untold },
             prompt_disks: setup.restarts == 0,
             cut_short: F::CUT_SHORT,
@@ -203,14 +208,16 @@ pub struct CheckRun<F: CheckedFamily = Mutex> {
 
 /// Runs a check.
 pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result<CheckRun<F>, LabError> {
-    let entry = checkable::<F>(&check.algorithm)?;
+    if !F::profile(&check.algorithm).checkable {
+        return Err(uncheckable(entry(check.algorithm.name())?));
+    }
     if check.rounds == Some(0) {
         return Err(LabError::NoRounds);
     }
     let spec = check.spec();
     spec.validate()?;
-    let make = Arc::new(F::maker(&spec, entry));
-    let mut checker = Checker::new(make, F::crowd(check, entry)?, check.group(entry))?;
+    let make = Arc::new(F::maker(&spec));
+    let mut checker = Checker::new(make, F::crowd(check)?, check.group())?;
     if let Some(wanted) = &check.effort.properties {
         let known = checker.properties();
         if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
@@ -219,12 +226,6 @@ pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result
     }
     let findings = checker.run(&check.effort, report);
     Ok(CheckRun { findings, checker, spec, command: check.command() })
-}
-
-/// The algorithm, if the checker can go through its states. Nothing of it was made or copied before that is known.
-fn checkable<F: CheckedFamily>(name: &str) -> Result<&'static F::Entry, LabError> {
-    let entry = entry(name)?;
-    F::entry(entry).filter(|_| entry.profile().checkable).ok_or_else(|| uncheckable(entry))
 }
 
 /// The complaint that an algorithm cannot be checked.

@@ -72,14 +72,15 @@ fn named(name: &str) -> Result<&'static MutexEntry, LabError> {
 
 /// The experiment that simulates one algorithm in a group of one size. A message takes 1 ms, always, so that delays come
 /// out in message times, as the book counts them.
-pub fn simulation(entry: &MutexEntry, nodes: usize, seed: u64, settings: &Settings) -> Spec<Mutex> {
+pub fn simulation(entry: &'static MutexEntry, nodes: usize, seed: u64, settings: &Settings) -> Spec<Mutex> {
     let latency = Latency::Fixed(Duration::from_millis(1));
-    Spec { nodes, seed, latency, settings: settings.clone(), ..Spec::new(entry.facts.profile.name) }
+    Spec { nodes, seed, latency, settings: settings.clone(), ..Spec::new(entry) }
 }
 
 /// Runs a simulation, and holds it against the book.
 pub fn simulate(spec: &Spec<Mutex>) -> Result<(Book, Measured), LabError> {
-    let book = Book::of(spec.validate()?, spec);
+    spec.validate()?;
+    let book = Book::of(&spec.algorithm, spec);
     let outcome = experiment::run(spec)?;
     let delays = Delays::InMessageTimes;
     let measured = Measured::new(&book, delays, outcome.ending, &outcome.summary, &outcome.messages, &outcome.verdicts);

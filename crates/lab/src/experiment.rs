@@ -57,10 +57,10 @@ where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
 {
-    let entry = spec.validate()?;
+    spec.validate()?;
     let header = header(spec)?;
-    let observers = ((Writer::new(journal, &header), observer), Judges::new(spec, entry));
-    let Played { ending, events, observer: ((writer, observer), judges) } = play(spec, entry, observers);
+    let observers = ((Writer::new(journal, &header), observer), Judges::new(spec));
+    let Played { ending, events, observer: ((writer, observer), judges) } = play(spec, observers);
     let (fingerprint, lines) = writer.finish().map_err(LabError::Write)?;
     let outcome = Outcome {
         ending,
@@ -76,8 +76,8 @@ where
 }
 
 /// Runs an experiment for its verdicts alone, as fast as it goes.
-pub(crate) fn judge<F: FamilyLab>(spec: &Spec<F>, entry: &'static F::Entry) -> (Vec<Verdict>, u64) {
-    let played = play(spec, entry, F::properties(spec, entry, Care::Verdicts));
+pub(crate) fn judge<F: FamilyLab>(spec: &Spec<F>) -> (Vec<Verdict>, u64) {
+    let played = play(spec, F::properties(spec, Care::Verdicts));
     (played.observer.verdicts(), played.events)
 }
 
@@ -90,22 +90,18 @@ pub(crate) struct Played<O> {
 }
 
 /// Runs an experiment before any observer.
-pub(crate) fn play<F, O>(spec: &Spec<F>, entry: &'static F::Entry, mut observer: O) -> Played<O>
+pub(crate) fn play<F, O>(spec: &Spec<F>, mut observer: O) -> Played<O>
 where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
 {
-    let (ending, events) = play_before(spec, entry, &mut observer);
+    let (ending, events) = play_before(spec, &mut observer);
     Played { ending, events, observer }
 }
 
 /// The same before an observer of any type, so that a world is compiled once a family.
-fn play_before<F: FamilyLab>(
-    spec: &Spec<F>,
-    entry: &'static F::Entry,
-    observer: &mut dyn Observer<F::Command, F::Event>,
-) -> (Ending, u64) {
-    let mut world = World::new(&spec.setup(), F::maker(spec, entry), observer);
+fn play_before<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
+    let mut world = World::new(&spec.setup(), F::maker(spec), observer);
     let random = spec.random_faults.draw(spec.seed, spec.nodes, F::fault_window(spec));
     for fault in spec.all_faults().cloned().chain(random).chain(F::own_faults(spec)) {
         world.schedule(fault);
@@ -140,12 +136,12 @@ struct Stand<F: FamilyLab> {
 }
 
 impl<F: FamilyLab> Judges<F> {
-    pub(crate) fn new(spec: &Spec<F>, entry: &'static F::Entry) -> Self {
+    pub(crate) fn new(spec: &Spec<F>) -> Self {
         Self {
             spec: spec.clone(),
-            messages: Messages::on(F::medium(spec, entry), spec.nodes),
-            measures: F::measures(spec, entry),
-            properties: F::properties(spec, entry, Care::Figures),
+            messages: Messages::on(F::medium(spec), spec.nodes),
+            measures: F::measures(spec),
+            properties: F::properties(spec, Care::Figures),
             stopped: None,
         }
     }
@@ -213,7 +209,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Judges<F> {
 pub fn header<F: FamilyLab>(spec: &Spec<F>) -> Result<Header, LabError> {
     Ok(Header {
         journal: FORMAT,
-        algorithm: spec.algorithm.clone(),
+        algorithm: spec.algorithm.to_string(),
         family: F::FAMILY.to_string(),
         nodes: spec.nodes,
         seed: spec.seed,

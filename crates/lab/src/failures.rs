@@ -138,7 +138,7 @@ impl Inquiry {
             links: LinkChoice::Bare,
             until: Some(Length(MESSAGE.times(LONGEST + 40 * entries))),
             settings: Settings { entries, hold: Some(hold), ..Settings::default() },
-            ..Spec::new(self.algorithm.facts.profile.name)
+            ..Spec::new(self.algorithm)
         }
     }
 }
@@ -235,12 +235,12 @@ pub fn inquire(inquiry: &Inquiry, goes_on: &mut dyn FnMut() -> bool) -> Result<V
             break;
         }
         let spec = inquiry.spec(seed);
-        let entry = spec.validate()?;
-        let story = Story::of(&spec, entry, keeper);
+        spec.validate()?;
+        let story = Story::of(&spec, keeper);
         for Finding { victim, harm, tally } in open {
             if let Some(fault) = story.strike(*victim, *harm) {
                 let spec = Spec { faults: vec![fault], ..spec.clone() };
-                if let Some((example, fences_back)) = run(spec, entry) {
+                if let Some((example, fences_back)) = run(spec) {
                     tally.add(example, fences_back);
                 }
             }
@@ -250,9 +250,9 @@ pub fn inquire(inquiry: &Inquiry, goes_on: &mut dyn FnMut() -> bool) -> Result<V
 }
 
 /// Runs a seed with its fault. A run in which all is well, but not everyone asked after the fault, shows nothing.
-fn run(spec: Spec<Mutex>, entry: &'static MutexEntry) -> Option<(Example, bool)> {
-    let properties = Mutex::properties(&spec, entry, Care::Verdicts);
-    let played = experiment::play(&spec, entry, (properties, Aftermath::new(spec.nodes)));
+fn run(spec: Spec<Mutex>) -> Option<(Example, bool)> {
+    let properties = Mutex::properties(&spec, Care::Verdicts);
+    let played = experiment::play(&spec, (properties, Aftermath::new(spec.nodes)));
     let (properties, aftermath) = played.observer;
     let verdicts = properties.verdicts();
     let breach = |name: &str| verdicts.iter().find(|verdict| verdict.name == name && !verdict.holds);

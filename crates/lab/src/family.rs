@@ -59,11 +59,11 @@ pub trait RunFamily: FamilyTypes {
     type Users: Workload<Self::Command, Self::Event>;
 
     /// How the messages and disks of the algorithm's nodes become bytes, as this experiment makes them.
-    fn codec(spec: &Spec<Self>, entry: &Self::Entry) -> AnyCodec;
+    fn codec(spec: &Spec<Self>) -> AnyCodec;
 
     /// Whether the algorithm copes by itself with links that lose and repeat. Where it does not, reliable links are put
     /// under it unless the user wants none.
-    fn copes_with_loss(spec: &Spec<Self>, entry: &Self::Entry) -> bool;
+    fn copes_with_loss(spec: &Spec<Self>) -> bool;
 
     /// Whether nodes want to know when a peer's process is gone.
     fn hears_of_deaths(_spec: &Spec<Self>) -> bool {
@@ -81,18 +81,15 @@ pub trait RunFamily: FamilyTypes {
     }
 
     /// What carries the algorithm's messages to all.
-    fn medium(_spec: &Spec<Self>, _entry: &Self::Entry) -> Medium {
+    fn medium(_spec: &Spec<Self>) -> Medium {
         Medium::Unicast
     }
 
     /// Whether what the family adds to the experiment makes sense. The rest of it does.
-    fn validate(spec: &Spec<Self>, entry: &Self::Entry) -> Result<(), LabError>;
+    fn validate(spec: &Spec<Self>) -> Result<(), LabError>;
 
     /// Makes nodes, at boot and again at every restart.
-    fn maker(
-        spec: &Spec<Self>,
-        entry: &'static Self::Entry,
-    ) -> impl Fn(NodeId) -> NodeOf<Self> + Send + Sync + 'static + use<Self>;
+    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> NodeOf<Self> + Send + Sync + 'static + use<Self>;
 
     /// The settings of the same run without the faults that the family draws from the seed.
     fn calm(settings: &Self::Settings) -> Self::Settings {
@@ -126,12 +123,12 @@ pub trait RunFamily: FamilyTypes {
     }
 
     /// Experiments that together try this algorithm as hard as it must bear: one of them unless the family knows more.
-    fn weather(entry: &Self::Entry) -> Vec<Spec<Self>> {
-        vec![Spec::new(Self::profile(entry).name)]
+    fn weather(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
+        vec![Spec::new(entry)]
     }
 
     /// The same for this algorithm in views, if it can run in them.
-    fn weather_in_views(_entry: &Self::Entry) -> Vec<Spec<Self>> {
+    fn weather_in_views(_entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         Vec::new()
     }
 
@@ -194,15 +191,15 @@ pub trait JudgeFamily: FamilyTypes {
     type Summary: Clone + fmt::Debug + PartialEq + Serialize;
 
     /// What the algorithm assumes and this experiment breaks, each as a sentence without its end. A property that fails then is no flaw.
-    fn broken_assumptions(_spec: &Spec<Self>, _entry: &Self::Entry) -> Vec<&'static str> {
+    fn broken_assumptions(_spec: &Spec<Self>) -> Vec<&'static str> {
         Vec::new()
     }
 
     /// What measures a run.
-    fn measures(spec: &Spec<Self>, entry: &Self::Entry) -> Self::Measures;
+    fn measures(spec: &Spec<Self>) -> Self::Measures;
 
     /// What judges a run.
-    fn properties(spec: &Spec<Self>, entry: &Self::Entry, care: Care) -> Self::Properties;
+    fn properties(spec: &Spec<Self>, care: Care) -> Self::Properties;
 
     /// The figures of a run.
     fn summary(

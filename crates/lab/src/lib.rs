@@ -9,13 +9,14 @@
 //! use quorate_lab::{Spec, experiment, mutex};
 //!
 //! let settings = mutex::Settings { entries: 20, ..Default::default() };
-//! let spec: Spec = Spec { nodes: 5, settings, ..Spec::new("ricart-agrawala") };
+//! let spec: Spec = Spec { nodes: 5, settings, ..Spec::named("ricart-agrawala")? };
 //! let outcome = experiment::run(&spec)?;
 //! assert!(outcome.holds());
 //! assert_eq!(outcome.summary.messages_per_entry, Some(8.0)); // 2(n−1)
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
+mod algorithm;
 pub mod armies;
 pub mod bank;
 pub mod berkeley;
@@ -43,6 +44,7 @@ mod views;
 pub mod voting_risk;
 pub mod wait_for;
 
+pub use algorithm::Algorithm;
 pub use chaos::{FaultMix, Trouble};
 pub use deadlock::Deadlock;
 pub use election::Election;

@@ -50,7 +50,7 @@ pub fn spec_of<F: FamilyLab, R: BufRead>(journal: &Journal<R>) -> Result<Spec<F>
     let header = journal.header();
     let spec = Spec::<F>::from_header(&header.run)?;
     spec.validate()?;
-    if (header.nodes, header.seed, header.algorithm.as_str()) != (spec.nodes, spec.seed, spec.algorithm.as_str()) {
+    if (header.nodes, header.seed, header.algorithm.as_str()) != (spec.nodes, spec.seed, spec.algorithm.name()) {
         return Err(LabError::Header("it contradicts itself about the algorithm, the nodes or the seed".into()));
     }
     if header.family != F::FAMILY.name() {
@@ -78,9 +78,9 @@ where
 {
     check_whole(journal)?;
     let spec = spec_of::<F, R>(journal)?;
-    let entry = spec.validate()?;
-    let mut observers = (observer, Judges::new(&spec, entry));
-    let lines = quorate_journal::replay::replay(journal, F::maker(&spec, entry), &mut observers)?;
+    spec.validate()?;
+    let mut observers = (observer, Judges::new(&spec));
+    let lines = quorate_journal::replay::replay(journal, F::maker(&spec), &mut observers)?;
     let (observer, judges) = observers;
     Ok((conclude(spec, &judges, journal, lines), observer))
 }
@@ -99,8 +99,8 @@ where
 {
     check_whole(journal)?;
     let spec = spec_of::<F, R>(journal)?;
-    let entry = spec.validate()?;
-    let mut observers = (observer, Judges::new(&spec, entry));
+    spec.validate()?;
+    let mut observers = (observer, Judges::new(&spec));
     journal.show_all(&mut observers)?;
     let lines = journal.line();
     let (observer, judges) = observers;

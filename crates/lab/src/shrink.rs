@@ -191,14 +191,14 @@ pub fn run<F: FamilyLab>(
     progress: impl FnMut(&Progress) -> bool,
 ) -> Result<Shrunk<F>, ShrinkError> {
     let Request { spec, property, tries } = request;
-    let entry = spec.validate()?;
-    check_property(spec, entry, property.as_deref())?;
-    let Some(failure) = trial::fails(spec, entry, property.as_deref()) else {
+    spec.validate()?;
+    check_property(spec, property.as_deref())?;
+    let Some(failure) = trial::fails(spec, property.as_deref()) else {
         let what = property.as_ref().map_or_else(|| "Every property".into(), |name| format!("'{name}'"));
         let sweep = format!("{} --seeds 1000", Spec { seed: 1, ..spec.clone() }.command("sweep"));
         return Err(ShrinkError::Holds { what, sweep });
     };
-    let mut search = Search::new(entry, spec.clone(), failure, *tries, progress);
+    let mut search = Search::new(spec.clone(), failure, *tries, progress);
     search.make_fewer();
     search.make_scripted();
     search.make_explicit();
@@ -215,17 +215,17 @@ pub fn first_failing<F: FamilyLab>(
     property: Option<&str>,
     mut progress: impl FnMut(u64) -> bool,
 ) -> Result<Option<u64>, ShrinkError> {
-    let own = spec.validate()?;
-    check_property(spec, own, property)?;
+    spec.validate()?;
+    check_property(spec, property)?;
     let mut all = (0..seeds).map(|place| (place, spec.seed.wrapping_add(place)));
     let found = all.find(|(place, seed)| {
         let candidate = Spec { seed: *seed, ..spec.clone() };
-        trial::fails(&candidate, own, property).is_some() || !progress(*place)
+        trial::fails(&candidate, property).is_some() || !progress(*place)
     });
     // An interruption ends the search too, with a seed that need not fail.
     Ok(found
         .map(|(_, seed)| seed)
-        .filter(|seed| trial::fails(&Spec { seed: *seed, ..spec.clone() }, own, property).is_some()))
+        .filter(|seed| trial::fails(&Spec { seed: *seed, ..spec.clone() }, property).is_some()))
 }
 
 /// Makes the run of a journal small, whoever wrote it. It is opened twice.
@@ -241,15 +241,15 @@ where
 {
     let mut journal = open()?;
     let spec = spec_of::<F, R>(&journal)?;
-    let own = spec.validate()?;
-    check_property(&spec, own, property)?;
+    spec.validate()?;
+    check_property(&spec, property)?;
     let header = journal.header().clone();
     let (read, tally) = summarise_with::<F, R, _>(&mut journal, Tally::<F>::new(spec.nodes))?;
     let Some(recorded) = trial::failure(tally, &read.verdicts, property, false) else {
         let what = property.map_or_else(|| "Every property".into(), |name| format!("'{name}'"));
         return Err(ShrinkError::JournalHolds { what });
     };
-    if header.found_by.is_none() && !header.recorded && trial::fails(&spec, own, Some(recorded.name)).is_some() {
+    if header.found_by.is_none() && !header.recorded && trial::fails(&spec, Some(recorded.name)).is_some() {
         // A simulated run is repeated by its seed, which leaves more to choose from.
         return run(&Request { spec, property: Some(recorded.name.into()), tries }, progress);
     }
@@ -271,7 +271,7 @@ where
         events: recorded.events,
     };
     let scripts = fast(explicit(&spec, noted, &recorded));
-    let tried = |script: Spec<F>| trial::fails(&script, own, Some(recorded.name)).map(|failure| (script, failure));
+    let tried = |script: Spec<F>| trial::fails(&script, Some(recorded.name)).map(|failure| (script, failure));
     let Some((script, failure)) = scripts.into_iter().find_map(tried) else {
         return Err(ShrinkError::NotRepeated {
             property: recorded.name.into(),
@@ -282,7 +282,7 @@ where
             },
         });
     };
-    let mut search = Search::new(own, script, failure, tries, progress);
+    let mut search = Search::new(script, failure, tries, progress);
     search.begin_with(first);
     search.refine();
     // Seeds of the same experiment may fail in a simpler way.
@@ -291,12 +291,8 @@ where
     Ok(search.finish())
 }
 
-fn check_property<F: FamilyLab>(
-    spec: &Spec<F>,
-    own: &'static F::Entry,
-    property: Option<&str>,
-) -> Result<(), ShrinkError> {
-    let verdicts = F::properties(spec, own, Care::Verdicts).verdicts();
+fn check_property<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Result<(), ShrinkError> {
+    let verdicts = F::properties(spec, Care::Verdicts).verdicts();
     let known: Vec<_> =
         verdicts.iter().filter(|verdict| verdict.kind != Kind::Sometimes).map(|verdict| verdict.name).collect();
     match property {
@@ -363,9 +359,9 @@ fn fast<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
 }
 
 /// Notes all choices of a run up to its breach.
-fn note<F: FamilyLab>(spec: &Spec<F>, own: &'static F::Entry, failure: &Failure) -> Noted {
+fn note<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Noted {
     let notes = Notes::<F>::up_to(failure.violation.line);
-    crate::experiment::play(spec, own, notes).observer.finish()
+    crate::experiment::play(spec, notes).observer.finish()
 }
 
 /// Smaller numbers, the smallest first: a few, half as many, one less.

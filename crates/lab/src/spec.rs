@@ -1,5 +1,6 @@
 //! What to run, in the words of the command line.
 
+use crate::algorithm::Algorithm;
 use crate::chaos::FaultMix;
 use crate::error::LabError;
 use crate::family::{FamilyLab, FamilyTypes, RunFamily};
@@ -18,8 +19,8 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Spec<F: FamilyTypes = Mutex> {
-    /// The algorithm's name.
-    pub algorithm: String,
+    /// What is run.
+    pub algorithm: Algorithm<F>,
     /// How many nodes there are.
     pub nodes: usize,
     /// What all chance follows from.
@@ -77,10 +78,10 @@ const MOST_EVENTS: u64 = 1_000_000_000;
 
 impl<F: RunFamily> Spec<F> {
     /// A run of three nodes of this algorithm with the usual settings.
-    pub fn new(algorithm: &str) -> Self {
+    pub fn new(algorithm: impl Into<Algorithm<F>>) -> Self {
         let millis = |count| Duration::from_millis(count);
         Self {
-            algorithm: algorithm.to_owned(),
+            algorithm: algorithm.into(),
             nodes: 3,
             seed: 1,
             latency: Latency::Uniform { least: millis(1), most: millis(5) },
@@ -98,6 +99,11 @@ impl<F: RunFamily> Spec<F> {
             until: None,
             settings: F::Settings::default(),
         }
+    }
+
+    /// The same for the algorithm of this name.
+    pub fn named(algorithm: &str) -> Result<Self, LabError> {
+        Algorithm::named(algorithm).map(Self::new)
     }
 
     /// One message time: exact if it is fixed, else a typical one.
@@ -119,14 +125,8 @@ impl<F: RunFamily> Spec<F> {
 }
 
 impl<F: FamilyLab> Spec<F> {
-    /// The algorithm, if the whole experiment makes sense.
-    pub fn validate(&self) -> Result<&'static F::Entry, LabError> {
-        let entry = entry(&self.algorithm)?;
-        let own = F::entry(entry).ok_or_else(|| LabError::OtherFamily {
-            name: self.algorithm.clone(),
-            family: entry.family(),
-            expected: F::FAMILY,
-        })?;
+    /// Whether the whole experiment makes sense.
+    pub fn validate(&self) -> Result<(), LabError> {
         match self.nodes {
             0 => return Err(LabError::NoNodes),
             nodes if nodes > MOST_NODES => return Err(LabError::TooManyNodes { nodes, most: MOST_NODES }),
@@ -135,7 +135,7 @@ impl<F: FamilyLab> Spec<F> {
         if self.typical() == Duration::ZERO {
             return Err(LabError::NoLatency);
         }
-        F::validate(self, own)?;
+        F::validate(self)?;
         self.faults.iter().try_for_each(|fault| fault.validate(self.nodes))?;
         if self.all_faults().any(|timed| is_instant_link(&timed.fault)) {
             return Err(LabError::NoLatency);
@@ -143,7 +143,7 @@ impl<F: FamilyLab> Spec<F> {
         if let Some(script) = &self.script {
             Script::parse(&script.to_string(), F::COMMANDS)?.validate(self.nodes)?;
         }
-        Ok(own)
+        Ok(())
     }
 
     /// Reads an experiment from a journal's header. A field that nobody writes means another program wrote it.
@@ -176,18 +176,18 @@ impl<F: FamilyLab> Spec<F> {
         match self.links {
             LinkChoice::Bare => false,
             LinkChoice::Reliable => true,
-            LinkChoice::Auto => self.can_lose() && !self.copes_with_loss(),
+            LinkChoice::Auto => self.can_lose() && !F::copes_with_loss(self),
         }
     }
 
     /// Whether links keep the order of messages: because somebody wants it, or because the algorithm needs it.
     pub fn is_fifo(&self) -> bool {
-        self.fifo || find(&self.algorithm).and_then(F::entry).is_some_and(F::needs_fifo)
+        self.fifo || F::needs_fifo(&self.algorithm)
     }
 
     /// Whether the algorithm is right only if nothing takes longer than its nodes are told.
     pub fn needs_bounds(&self) -> bool {
-        find(&self.algorithm).and_then(F::entry).is_some_and(F::needs_bounds)
+        F::needs_bounds(&self.algorithm)
     }
 
     /// Where the algorithm runs, as far as its nodes are told.
@@ -227,12 +227,7 @@ impl<F: FamilyLab> Spec<F> {
 
     /// What the algorithm assumes and this experiment breaks.
     pub fn broken_assumptions(&self) -> Vec<&'static str> {
-        let own = find(&self.algorithm).and_then(F::entry);
-        own.map_or_else(Vec::new, |entry| F::broken_assumptions(self, entry))
-    }
-
-    fn copes_with_loss(&self) -> bool {
-        find(&self.algorithm).and_then(F::entry).is_some_and(|entry| F::copes_with_loss(self, entry))
+        F::broken_assumptions(self)
     }
 
     /// Whether a node may die, or be stopped or cut off for good.
@@ -311,7 +306,7 @@ impl<F: FamilyLab> Spec<F> {
 
     /// The command that repeats this run.
     pub fn command(&self, verb: &str) -> String {
-        let usual = Self::new(&self.algorithm);
+        let usual = Self::new(self.algorithm);
         let own: Vec<_> = F::flags(self).into_iter().collect();
         let own_at = |place: Place| own.iter().filter(move |flag| flag.place == place).map(ToString::to_string);
         let unless = |usual: bool, text: String| (!usual).then_some(text);

@@ -76,7 +76,7 @@ impl Summary {
 /// The summary does not depend on how threads race: what comes of the seeds is added up in their order, up to and
 /// including the first that fails unless the sweep keeps going.
 pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary) -> bool) -> Result<Summary, LabError> {
-    let entry = sweep.spec.validate()?;
+    sweep.spec.validate()?;
     let next = AtomicU64::new(0);
     // Seeds at and beyond this one need not be run: an earlier one failed. Every seed below it is.
     let stop = AtomicU64::new(sweep.seeds);
@@ -91,7 +91,7 @@ pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary) -> boo
                     if first >= stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    if sender.send((first, batch(sweep, entry, first, stop))).is_err() {
+                    if sender.send((first, batch(sweep, first, stop))).is_err() {
                         return;
                     }
                 }
@@ -134,7 +134,7 @@ fn add_up(
     summary
 }
 
-fn batch<F: FamilyLab>(sweep: &Sweep<F>, entry: &'static F::Entry, first: u64, stop: &AtomicU64) -> Summary {
+fn batch<F: FamilyLab>(sweep: &Sweep<F>, first: u64, stop: &AtomicU64) -> Summary {
     let mut summary = Summary::default();
     let mut spec = sweep.spec.clone();
     for index in first..first + BATCH {
@@ -142,7 +142,7 @@ fn batch<F: FamilyLab>(sweep: &Sweep<F>, entry: &'static F::Entry, first: u64, s
             break;
         }
         spec.seed = sweep.spec.seed.wrapping_add(index);
-        let (verdicts, events) = judge(&spec, entry);
+        let (verdicts, events) = judge(&spec);
         summary.seeds += 1;
         summary.events += events;
         for verdict in &verdicts {

@@ -40,7 +40,8 @@ pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<J
     let input = BufReader::new(File::open(journal).map_err(failed(journal))?);
     let mut journal = Journal::open(input).map_err(LabError::from)?;
     let (mut read, Inputs(events)) = summarise_with::<F, _, _>(&mut journal, Inputs(0))?;
-    let saves = F::codec(&read.spec, read.spec.validate()?).saves();
+    read.spec.validate()?;
+    let saves = F::codec(&read.spec).saves();
     read.verdicts.extend(promises(&gathered, saves));
     Ok(Judgement { gathered, read, trace_hash, events })
 }
@@ -109,7 +110,7 @@ mod tests {
     use quorate_journal::record::gather::{Breach, Gathered};
     use quorate_journal::record::{Header, Live};
     use quorate_journal::workload::Ending;
-    use quorate_lab::{Mutex, experiment, mutex};
+    use quorate_lab::{Algorithm, Mutex, experiment, mutex};
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -144,7 +145,7 @@ mod tests {
 
     /// A journal of a node's first life.
     fn life(folder: &Path, node: usize, steps: &[String]) -> PathBuf {
-        let spec = crate::spec::<Mutex>("central", 2, 1, mutex::Settings::default());
+        let spec = crate::spec::<Mutex>(Algorithm::named("central").unwrap(), 2, 1, mutex::Settings::default());
         let id = NodeId::from_index(node);
         let incarnation = Incarnation::FIRST;
         let live =

@@ -5,11 +5,11 @@
 //! journals of all lives of all processes into one, and reads from it what the simulator would have measured and judged.
 //!
 //! ```no_run
-//! use quorate_lab::{Mutex, mutex};
+//! use quorate_lab::{Algorithm, Mutex, mutex};
 //! use quorate_live::{Options, run, spec};
 //!
 //! let settings = mutex::Settings { entries: 20, ..Default::default() };
-//! let spec = spec::<Mutex>("ricart-agrawala", 5, 1, settings);
+//! let spec = spec::<Mutex>(Algorithm::named("ricart-agrawala")?, 5, 1, settings);
 //! let recorded = run(&spec, &Options::new("quorate"), &mut |_, _, _| {})?;
 //! assert_eq!(recorded.read.summary.messages_per_entry, Some(8.0)); // 2(n−1), over TCP
 //! # Ok::<(), quorate_live::LiveError>(())
@@ -45,7 +45,7 @@ pub use whole::write_whole;
 
 use quorate_core::Duration;
 use quorate_journal::settings::{Latency, Length};
-use quorate_lab::{FamilyLab, LinkChoice, Spec};
+use quorate_lab::{Algorithm, FamilyLab, LinkChoice, Spec};
 use quorate_registry::Family;
 
 /// How long a message takes at most, for algorithms that are wrong where one takes longer. No network and no machine
@@ -56,7 +56,7 @@ const LONGEST: Duration = Duration::from_millis(250);
 ///
 /// TCP repeats and orders messages already, so nothing is put under the algorithm. Nobody knows how long messages will
 /// take; the guess gives users their pace, and elections a bound to count their waits in.
-pub fn spec<F: FamilyLab>(algorithm: &str, nodes: usize, seed: u64, settings: F::Settings) -> Spec<F> {
+pub fn spec<F: FamilyLab>(algorithm: Algorithm<F>, nodes: usize, seed: u64, settings: F::Settings) -> Spec<F> {
     let (least, most) = match F::FAMILY {
         Family::Mutex | Family::Multicast | Family::Deadlock | Family::Replica => (100, 900),
         Family::Election => (1_000, 9_000),

@@ -11,7 +11,7 @@ use quorate_drive::Clock;
 use quorate_journal::settings::{Latency, TimedFault};
 use quorate_journal::workload::Ending;
 use quorate_lab::mutex::run::Pattern;
-use quorate_lab::{Mutex, Spec, mutex};
+use quorate_lab::{Algorithm, Mutex, Spec, mutex};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -28,7 +28,7 @@ struct Outcome {
 /// Two nodes, whose processes do wrong what the seed says.
 fn experiment(seed: u64, entries: u64, faults: Vec<TimedFault>) -> Spec<Mutex> {
     let settings = mutex::Settings { entries, workload: Pattern::All, ..Default::default() };
-    Spec { faults, ..spec::<Mutex>("central", 2, seed, settings) }
+    Spec { faults, ..spec::<Mutex>(Algorithm::named("central").unwrap(), 2, seed, settings) }
 }
 
 fn options() -> Options<'static> {

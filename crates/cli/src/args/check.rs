@@ -14,6 +14,7 @@ use clap::Args;
 use quorate_check::{Effort, Search, Setup, Timing, Walks};
 use quorate_core::Time;
 use quorate_journal::settings::{Between, Length, Ppm};
+use quorate_lab::Algorithm;
 use quorate_lab::check::{CheckSpec, USUAL_HORIZON};
 use quorate_registry::Family;
 use requests::RequestArgs;
@@ -154,7 +155,7 @@ impl CheckArgs {
         );
         let Rounds(rounds) = self.rounds.unwrap_or(Rounds(Some(1)));
         Ok(CheckSpec {
-            algorithm: algorithm.to_owned(),
+            algorithm: Algorithm::named(algorithm)?,
             rounds,
             habits: F::habits(self)?,
             links: self.links.into(),

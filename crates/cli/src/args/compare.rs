@@ -326,8 +326,8 @@ impl Plan {
 
     /// What real processes carry out.
     pub(crate) fn real_spec(&self, heat: Heat) -> Spec<Mutex> {
-        let (name, usual) = (heat.entry.facts.profile.name, quorate_lab::mutex::Settings::default());
-        let mut spec = quorate_live::spec::<Mutex>(name, heat.nodes, self.seed, usual);
+        let usual = quorate_lab::mutex::Settings::default();
+        let mut spec = quorate_live::spec::<Mutex>(heat.entry.into(), heat.nodes, self.seed, usual);
         spec.settings = heat.traffic.settings(self.entries, heat.nodes, spec.typical());
         spec
     }

@@ -4,7 +4,7 @@ use super::{FormArgs, PictureArgs, whole};
 use crate::families::{Basics, FamilyArgs, Present};
 use clap::Args;
 use quorate_journal::settings::{Length, TimedFault};
-use quorate_lab::{Spec, entry};
+use quorate_lab::{Algorithm, Spec, entry};
 use quorate_live::Options;
 use quorate_live::chaos::{self, Stage};
 use quorate_live::schedule::{Kill, Severance, Stop};
@@ -104,7 +104,7 @@ impl LiveArgs {
             })?;
         }
         F::for_real(&mut settings)?;
-        let mut spec = quorate_live::spec::<F>(&algorithm, self.nodes, self.seed, settings);
+        let mut spec = quorate_live::spec::<F>(Algorithm::named(&algorithm)?, self.nodes, self.seed, settings);
         spec.validate()?;
         spec.faults = self.asked().chain(self.drawn(&spec)).collect();
         Ok(spec)

@@ -6,7 +6,7 @@ use crate::families::{Basics, FamilyArgs, Present, means_nothing};
 use crate::output::name;
 use clap::Args;
 use quorate_journal::settings::{Chance, Latency, Length, Script, TimedFault};
-use quorate_lab::{FaultMix, Spec, entry};
+use quorate_lab::{Algorithm, FaultMix, Spec, entry};
 use quorate_registry::{Entry, Family};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -116,7 +116,7 @@ impl RunArgs {
         }
         let script_path = self.script.as_ref().map(|path| path.display().to_string());
         let spec = Spec {
-            algorithm: algorithm.to_owned(),
+            algorithm: Algorithm::named(algorithm)?,
             nodes: self.nodes,
             seed: self.seed,
             latency: self.latency,

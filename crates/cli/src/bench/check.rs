@@ -242,7 +242,7 @@ impl Turn {
 
 /// One search by our own checker.
 fn turn(search: BenchSearch, threads: usize) -> anyhow::Result<Turn> {
-    let usual = CheckSpec::<Mutex>::new(ALGORITHM);
+    let usual = CheckSpec::<Mutex>::named(ALGORITHM)?;
     let spec = CheckSpec {
         rounds: Some(ROUNDS),
         setup: Setup::new(NODES),

@@ -164,7 +164,7 @@ fn check(args: &BankArgs) -> anyhow::Result<()> {
 
 fn spec(args: &BankArgs, terms: &Terms, lock: &'static MutexEntry) -> anyhow::Result<Spec<Mutex>> {
     let nodes = bank::group_size(terms, lock, args.nodes)?;
-    Ok(bank::spec(terms, lock.facts.profile.name, nodes, args.seed, args.latency))
+    Ok(bank::spec(terms, lock.into(), nodes, args.seed, args.latency))
 }
 
 /// Runs before an easel, and writes the journal if it is wanted.

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
 impl Task for &ExplainArgs {
     type Output = anyhow::Result<Verdict>;
     fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
-        explain::<F>(self, F::profile(entry), F::around(entry))
+        explain::<F>(self, entry)
     }
 }
 
@@ -67,8 +67,9 @@ pub(crate) struct Example<'a> {
     pub(crate) command: String,
 }
 
-fn explain<F: Present>(args: &ExplainArgs, profile: &Profile, around: Option<Around>) -> anyhow::Result<Verdict> {
-    let spec = F::example(profile.name);
+fn explain<F: Present>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    let (profile, around) = (F::profile(entry), F::around(entry));
+    let spec = F::example(entry.into());
     let pictures = pictures(&spec, args)?;
     if args.picture.takes_stdout() {
         return Ok(Verdict::Holds);

@@ -50,8 +50,8 @@ impl Cost {
     }
 }
 
-impl From<&Entry> for Cost {
-    fn from(entry: &Entry) -> Self {
+impl From<&'static Entry> for Cost {
+    fn from(entry: &'static Entry) -> Self {
         match entry {
             Entry::Mutex(entry) => {
                 let mutex::Cost { messages, client, sync, .. } = entry.facts.cost;
@@ -59,7 +59,7 @@ impl From<&Entry> for Cost {
             }
             Entry::Election(entry) => Self::Election { messages_per_election: entry.facts.cost.formula },
             Entry::Multicast(entry) => {
-                let spec = Spec::<Multicast>::new(entry.facts.profile.name);
+                let spec = Spec::<Multicast>::new(entry);
                 let slowest_delivery = MulticastCost::of(entry, &spec).map_or(0, |cost| cost.book.slowest);
                 Self::Multicast { messages_per_multicast: MulticastCost::formula_of(entry, &spec), slowest_delivery }
             }
@@ -69,8 +69,8 @@ impl From<&Entry> for Cost {
     }
 }
 
-impl From<&Entry> for Row {
-    fn from(entry: &Entry) -> Self {
+impl From<&'static Entry> for Row {
+    fn from(entry: &'static Entry) -> Self {
         let Profile { name, class, summary, flaw, .. } = *entry.profile();
         Self { name, family: Some(entry.family()), class, summary, cost: entry.into(), flaw }
     }

@@ -221,8 +221,7 @@ fn print<F: Present>(
     let title = format!("{processes} · seed {} · {} on {place}", spec.seed, links(args).to_uppercase());
     writeln!(out, "{} · {title}\n", paint::bold(F::profile(entry).name))?;
     let Recorded { read, gathered, .. } = recorded;
-    Figures { spec, entry, messages: &read.messages, summary: &read.summary, verdicts: &read.verdicts }
-        .print(&mut out)?;
+    Figures { spec, messages: &read.messages, summary: &read.summary, verdicts: &read.verdicts }.print(&mut out)?;
     writeln!(out, "\n  {}", paint::dim(&ending(spec, recorded)))?;
     for remark in remarks(recorded) {
         writeln!(out, "  {}", paint::dim(&remark))?;

@@ -16,7 +16,7 @@ use printer::Printer;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
 use quorate_journal::record::Live;
-use quorate_lab::{NodeOf, Spec, entry, experiment};
+use quorate_lab::{Algorithm, NodeOf, Spec, entry, experiment};
 use quorate_net::tls::{Identity, Security, allow_plain};
 use quorate_net::{Ending, Limits, Overflow, Runtime, Settings, reports};
 use std::collections::BTreeMap;
@@ -58,9 +58,10 @@ impl NodeArgs {
             Peers::Known(peers) => peers.len() + 1,
             Peers::FromInput => self.nodes.unwrap_or(1),
         };
-        let kept = quorate_live::spec::<F>(&self.algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
+        let algorithm = Algorithm::from(entry);
+        let kept = quorate_live::spec::<F>(algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
         ensure!(
-            self.data.is_some() || !F::codec(&kept, entry).saves(),
+            self.data.is_some() || !F::codec(&kept).saves(),
             "{} keeps promises on its disk, and a node that forgets them can break those of the whole group: give it a \
              folder with --data.",
             self.algorithm
@@ -70,9 +71,9 @@ impl NodeArgs {
         console.listening(listener.local_addr().map_err(unready)?);
         let peers = self.peers(me, &console)?;
         let nodes = peers.len() + 1;
-        let spec = quorate_live::spec::<F>(&self.algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
+        let spec = quorate_live::spec::<F>(algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
         spec.validate()?;
-        Process { args: self, entry, me, spec, listener, peers, console }.run()
+        Process { args: self, me, spec, listener, peers, console }.run()
     }
 
     /// The settings of a group of this size, whose membership is real if it has one.
@@ -89,7 +90,6 @@ impl NodeArgs {
 /// One process, with everything that it was told.
 struct Process<'a, F: Present> {
     args: &'a NodeArgs,
-    entry: &'static F::Entry,
     me: NodeId,
     spec: Spec<F>,
     listener: TcpListener,
@@ -106,7 +106,7 @@ impl<F: Present> Process<'_, F> {
         }
         let (tell, reports) = reports();
         let cluster = self.args.group.cluster(&self.args.algorithm);
-        let codec = F::codec(&self.spec, self.entry);
+        let codec = F::codec(&self.spec);
         let opened = match &self.args.data {
             Some(folder) => disk::open(folder, self.args.begin(), cluster, self.me, codec, tell)?,
             None => Opened::nothing(self.args.life.map_or_else(life_by_the_clock, Incarnation)),
@@ -154,7 +154,7 @@ impl<F: Present> Process<'_, F> {
     {
         let Opened { found, disk, .. } = opened;
         let incarnation = found.incarnation;
-        let overflow = if F::copes_with_loss(&self.spec, self.entry) { Overflow::Drop } else { Overflow::End };
+        let overflow = if F::copes_with_loss(&self.spec) { Overflow::Drop } else { Overflow::End };
         let settings = Settings {
             me: self.me,
             group: self.args.group.clone(),
@@ -168,7 +168,7 @@ impl<F: Present> Process<'_, F> {
         };
         // The system's own dice: no two nodes of a group may wait for the same lengths.
         let seed = RandomState::new().hash_one(self.me.number());
-        let node: NodeOf<F> = F::maker(&self.spec, self.entry)(self.me);
+        let node: NodeOf<F> = F::maker(&self.spec)(self.me);
         let runtime = Runtime {
             settings,
             listener: self.listener,
@@ -176,7 +176,7 @@ impl<F: Present> Process<'_, F> {
             found,
             parts: Parts { me: self.me, clock, seed, disk, record },
             reports,
-            codec: F::codec(&self.spec, self.entry),
+            codec: F::codec(&self.spec),
         };
         let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unready)?;
         let inside = tokio.enter();

@@ -70,7 +70,7 @@ impl Task for &ShrinkArgs {
     type Output = anyhow::Result<Verdict>;
     fn perform<F: Present>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         let mut spec = self.run.spec::<F>()?;
-        let out = out(self, &spec.algorithm, None)?;
+        let out = out(self, spec.algorithm.name(), None)?;
         let bar = Bar::new();
         if let Some(seeds) = self.seeds {
             spec.seed = first_failure(&spec, seeds, self.property.as_deref(), &bar)?;
@@ -237,7 +237,7 @@ fn lines<F: FamilyLab>(spec: &Spec<F>) -> u64 {
 fn json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::Result<()> {
     let Shrunk { spec, property, kind, violation, before, after, tries, end } = shrunk;
     report::json(&Report {
-        algorithm: &spec.algorithm,
+        algorithm: spec.algorithm.name(),
         property,
         kind: *kind,
         text: &violation.text,
@@ -257,7 +257,7 @@ fn print<F: Present>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> 
     let Shrunk { spec, property, kind, violation, before, after, tries, .. } = shrunk;
     let mut out = output();
     let tried = format!("{} tried in {seconds:.1} s", count(*tries, "run"));
-    writeln!(out, "{} · '{property}' fails · {tried}\n", paint::bold(&spec.algorithm))?;
+    writeln!(out, "{} · '{property}' fails · {tried}\n", paint::bold(spec.algorithm.name()))?;
     writeln!(out, "  {}", paint::bold(&format!("{:<14}{:>10}{:>10}", "", "before", "after")))?;
     let rows = [
         ("nodes", before.nodes as u64, after.nodes as u64),

@@ -107,7 +107,7 @@ fn print<F: Present>(
         links(spec)
     )?;
     let Outcome { messages, summary, verdicts, .. } = outcome;
-    Figures { spec, entry, messages, summary, verdicts }.print(&mut out)?;
+    Figures { spec, messages, summary, verdicts }.print(&mut out)?;
     let time = outcome.time;
     let served = F::progress(spec, summary);
     let ending = match outcome.ending {

@@ -151,7 +151,7 @@ fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64, pi
         replay: with_seed(spec, *seed).command("sim"),
     });
     Report {
-        algorithm: &spec.algorithm,
+        algorithm: spec.algorithm.name(),
         nodes: spec.nodes,
         first_seed: spec.seed,
         seeds: summary.seeds,
@@ -176,7 +176,7 @@ fn print<F: Present>(
     writeln!(
         out,
         "{} · {} · {} from {} · {} in {seconds:.1} s\n",
-        paint::bold(&spec.algorithm),
+        paint::bold(spec.algorithm.name()),
         count(spec.nodes as u64, "node"),
         count(summary.seeds, "seed"),
         spec.seed,

@@ -13,7 +13,7 @@ use quorate_journal::moment::{Done, Moment};
 use quorate_journal::settings::Latency;
 use quorate_lab::deadlock::Settings;
 use quorate_lab::deadlock::run::DeadlockSummary;
-use quorate_lab::{Deadlock, Spec};
+use quorate_lab::{Algorithm, Deadlock, Spec};
 use quorate_registry::DeadlockEntry;
 use std::io::{self, Write};
 
@@ -42,14 +42,14 @@ impl Present for Deadlock {
     }
 
     /// A deadlock that is found and resolved.
-    fn example(algorithm: &str) -> Spec<Self> {
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
         let settings = Settings { fan_out: 1, victim: Some(Policy::Youngest), ..Settings::default() };
         let latency = Latency::Fixed(Duration::from_millis(1));
         Spec { latency, seed: EXAMPLE_SEED, settings, ..Spec::new(algorithm) }
     }
 
     fn figures(figures: &Figures<'_, Self>, table: &mut Table<'_>) -> io::Result<()> {
-        let Figures { entry, summary, .. } = figures;
+        let Figures { spec, summary, .. } = figures;
         let unit = summary.delay_unit;
         let in_unit = |value: Option<f64>| {
             value.map_or_else(|| "–".to_owned(), |value| format!("{} {unit}", number(Some(value))))
@@ -64,7 +64,7 @@ impl Present for Deadlock {
         table.row(
             "messages to find them",
             summary.detector_messages.to_string(),
-            &format!("a look {}", entry.facts.formula),
+            &format!("a look {}", spec.algorithm.facts.formula),
         )?;
         table.row("messages to resolve them", summary.resolution_messages.to_string(), "")?;
         table.row("from stuck to told", in_unit(summary.delay_mean), "")?;

@@ -10,7 +10,7 @@ use quorate_journal::moment::Moment;
 use quorate_journal::settings::{Latency, Length, Level, Ppm};
 use quorate_lab::election::run::{Attribute, Change, ElectionSummary, Seating, Starters, SuperPeers, change};
 use quorate_lab::election::{Detector, Settings};
-use quorate_lab::{Election, Spec};
+use quorate_lab::{Algorithm, Election, Spec};
 use quorate_registry::ElectionEntry;
 use std::io::{self, Write};
 
@@ -242,7 +242,7 @@ impl Present for Election {
         Ok(())
     }
 
-    fn example(algorithm: &str) -> Spec<Self> {
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
         let latency = Latency::Fixed(Duration::from_millis(1));
         Spec {
             latency,
@@ -252,7 +252,7 @@ impl Present for Election {
     }
 
     fn figures(figures: &Figures<'_, Self>, table: &mut Table<'_>) -> io::Result<()> {
-        let Figures { spec, entry, summary, .. } = figures;
+        let Figures { spec, summary, .. } = figures;
         let nobody = || "–".to_owned();
         if let Some(super_peers) = &summary.super_peers {
             tell_super_peers(super_peers, table)?;
@@ -260,7 +260,7 @@ impl Present for Election {
             table.row("leader", summary.leader.map_or_else(nobody, |leader| leader.to_string()), "")?;
             table.row("epoch", summary.epoch.map_or_else(nobody, |epoch| epoch.to_string()), "")?;
         }
-        let book = case(spec).and_then(|case| (entry.facts.cost.book)(&case));
+        let book = case(spec).and_then(|case| (spec.algorithm.facts.cost.book)(&case));
         // Books announce round the ring.
         let is_in_book = |book: &Book| spec.settings.announce == Announce::Ring || book.counts == Counts::Election;
         let book = book.filter(is_in_book);

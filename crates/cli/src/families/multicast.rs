@@ -13,7 +13,7 @@ use quorate_journal::moment::{Done, Moment};
 use quorate_journal::settings::{Latency, Length};
 use quorate_lab::multicast::run::{MulticastSummary, Pattern, Receiver};
 use quorate_lab::multicast::{Cost, Settings};
-use quorate_lab::{Multicast, Spec};
+use quorate_lab::{Algorithm, Multicast, Spec};
 use quorate_registry::MulticastEntry;
 use std::io::{self, Write};
 
@@ -46,17 +46,18 @@ impl Present for Multicast {
     }
 
     /// A few messages that cross.
-    fn example(algorithm: &str) -> Spec<Self> {
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
         let settings = Settings { messages: 4, ..Settings::default() };
         Spec { latency: EXAMPLE_LATENCY, seed: EXAMPLE_SEED, settings, ..Spec::new(algorithm) }
     }
 
     fn figures(figures: &Figures<'_, Self>, table: &mut Table<'_>) -> io::Result<()> {
-        let Figures { spec, entry, summary, .. } = figures;
-        let cost = Cost::of(entry, spec);
+        let Figures { spec, summary, .. } = figures;
+        let cost = Cost::of(spec.algorithm.entry(), spec);
         table.row("multicasts", summary.sent.to_string(), "")?;
         table.row("deliveries", summary.delivered.to_string(), "")?;
-        let messages = cost.map_or_else(|| Cost::formula_of(entry, spec).to_owned(), |cost| in_words(&cost));
+        let messages =
+            cost.map_or_else(|| Cost::formula_of(spec.algorithm.entry(), spec).to_owned(), |cost| in_words(&cost));
         table.row("messages a multicast", number(summary.messages_per_multicast), &messages)?;
         let unit = summary.delay_unit;
         let in_unit = |value: f64| format!("{} {unit}", number(Some(value)));

@@ -14,7 +14,7 @@ use quorate_journal::settings::{Chance, Latency, Length, NodeSet};
 use quorate_lab::compare::Book;
 use quorate_lab::mutex::Settings;
 use quorate_lab::mutex::run::{Change, MutexSummary, Pattern, change};
-use quorate_lab::{LabError, Mutex, Spec};
+use quorate_lab::{Algorithm, LabError, Mutex, Spec};
 use std::io::{self, Write};
 
 /// Options that only mutual exclusion understands.
@@ -120,15 +120,15 @@ impl Present for Mutex {
     }
 
     /// Everyone asks once, at once.
-    fn example(algorithm: &str) -> Spec<Self> {
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
         let latency = Latency::Fixed(Duration::from_millis(1));
         let settings = Settings { entries: 3, workload: Pattern::All, ..Settings::default() };
         Spec { latency, settings, ..Spec::new(algorithm) }
     }
 
     fn figures(figures: &Figures<'_, Self>, table: &mut Table<'_>) -> io::Result<()> {
-        let Figures { spec, entry, summary: mutex, .. } = figures;
-        let (facts, book) = (entry.facts, Book::of(entry, spec));
+        let Figures { spec, summary: mutex, .. } = figures;
+        let (facts, book) = (spec.algorithm.facts, Book::of(spec.algorithm.entry(), spec));
         table.row("entries", mutex.entries.to_string(), "")?;
         let counted = mutex.others.map_or(mutex.entries, |others| others.entries);
         let expected = match book.total(counted).exact() {
@@ -173,7 +173,8 @@ impl Present for Mutex {
     }
 
     fn not_judged(figures: &Figures<'_, Self>, out: &mut dyn Write) -> io::Result<()> {
-        if figures.entry.facts.order == ServiceOrder::HappenedBefore && figures.summary.out_of_order.is_none() {
+        if figures.spec.algorithm.facts.order == ServiceOrder::HappenedBefore && figures.summary.out_of_order.is_none()
+        {
             let why = match figures.spec.settings.views {
                 Some(_) => "not judged: it is promised inside a view, and here views change or members freeze",
                 None => "not judged: the group is too large for vector clocks",

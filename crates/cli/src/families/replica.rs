@@ -8,7 +8,7 @@ use quorate_core::Duration;
 use quorate_journal::moment::{Done, Moment};
 use quorate_journal::settings::{Latency, Length};
 use quorate_lab::replica::{OPERATION, Settings, Summary};
-use quorate_lab::{FamilyTypes, Replica, Spec};
+use quorate_lab::{Algorithm, FamilyTypes, Replica, Spec};
 use quorate_replica::{Event, Reads};
 use std::io::{self, Write};
 
@@ -119,7 +119,7 @@ impl Present for Replica {
     }
 
     /// One client, one wish that goes to the leader at once, and an end before the heartbeats go on and on.
-    fn example(algorithm: &str) -> Spec<Self> {
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
         let latency = Latency::Fixed(Duration::from_millis(1));
         let disk = Latency::Fixed(Duration::from_micros(500));
         let settings = Settings { clients: 1, operations: 1, keys: 1, ..Settings::default() };

@@ -87,9 +87,9 @@ impl<F: Present> Bench<F> {
     /// The judge of such a run. What one life tells is too little.
     fn new(header: &Header) -> Option<Self> {
         let spec = serde_json::from_value::<Spec<F>>(header.run.clone()).ok().filter(|_| header.live.is_none())?;
-        let entry = spec.validate().ok()?;
+        spec.validate().ok()?;
         let whole = header.found_by.is_none() && !header.recorded;
-        Some(Self { properties: F::properties(&spec, entry, Care::Verdicts), whole })
+        Some(Self { properties: F::properties(&spec, Care::Verdicts), whole })
     }
 
     fn breaches(self) -> Vec<Breach> {

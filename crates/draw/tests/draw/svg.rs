@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 fn drawn<F: FamilyLab>(spec: &Spec<F>, options: Options) -> Drawing {
     let header = experiment::header(spec).unwrap();
     let roles = F::ROLES.iter().map(|(role, words)| (*role, (*words).to_owned())).collect();
-    let heading = Heading { algorithm: spec.algorithm.clone(), nodes: spec.nodes, roles, ..Heading::default() };
+    let heading = Heading { algorithm: spec.algorithm.to_string(), nodes: spec.nodes, roles, ..Heading::default() };
     let sketch = Sketch::<F::Command, F::Event>::new(&header, heading, F::stands, options);
     let (_, sketch) = experiment::run_with(spec, std::io::sink(), sketch).unwrap();
     sketch.finish()
@@ -35,7 +35,7 @@ fn scene(drawing: &Drawing) -> &Scene {
 
 /// Runs in which everything goes wrong that can.
 fn rough(seed: u64) -> Spec<Mutex> {
-    let mut spec = Spec::<Mutex>::new("ricart-agrawala");
+    let mut spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     spec.seed = seed;
     spec.loss = "0.1".parse().unwrap();
     spec.duplicate = "0.1".parse().unwrap();
@@ -65,7 +65,7 @@ fn no_text_lies_on_another_and_nothing_is_cut_off() {
 
 /// Members fall, stand still and are cut off, with leases that are short enough for a picture.
 fn in_views(seed: u64, fault: &str) -> Spec<Mutex> {
-    let mut spec = Spec::<Mutex>::new("token-request");
+    let mut spec = Spec::<Mutex>::named("token-request").unwrap();
     spec.nodes = 4;
     spec.seed = seed;
     spec.settings.entries = 4;
@@ -93,7 +93,7 @@ fn no_text_lies_on_another_in_views_either() {
 
 #[test]
 fn every_family_can_be_drawn() {
-    let mut election = Spec::<Election>::new("raft");
+    let mut election = Spec::<Election>::named("raft").unwrap();
     election.nodes = 5;
     election.faults = vec!["crash 1 at 5ms for 300ms".parse().unwrap()];
     check_layout(
@@ -101,12 +101,12 @@ fn every_family_can_be_drawn() {
         "raft",
     );
     let window = Window { to: Some(Time::from_nanos(200_000_000)), ..Window::default() };
-    let replica = Spec::<Replica>::new("replica");
+    let replica = Spec::<Replica>::named("replica").unwrap();
     check_layout(
         &svg::draw(&drawn(&replica, Options { window, ..Options::default() }), &svg::Options::default()),
         "replica",
     );
-    let central = Spec::<Mutex>::new("central");
+    let central = Spec::<Mutex>::named("central").unwrap();
     check_layout(&svg::draw(&drawn(&central, Options::default()), &svg::Options::default()), "central");
 }
 
@@ -182,7 +182,7 @@ fn arrows(scene: &Scene) -> impl Iterator<Item = (&Step, &Step, &Arrow)> {
 #[test]
 fn clocks_grow_along_every_message() {
     for seed in 1..=20 {
-        let mut spec = Spec::<Mutex>::new("ricart-agrawala");
+        let mut spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
         spec.seed = seed;
         let drawing = drawn(&spec, Options::default());
         let scene = scene(&drawing);
@@ -301,7 +301,7 @@ fn hostile_names_are_text() {
 
 #[test]
 fn nothing_at_all_can_be_drawn() {
-    let header = experiment::header(&Spec::<Mutex>::new("central")).unwrap();
+    let header = experiment::header(&Spec::<Mutex>::named("central").unwrap()).unwrap();
     for nodes in [0, 1] {
         let header = quorate_journal::record::Header { nodes, ..header.clone() };
         let sketch = Sketch::<quorate_core::mutex::Command, quorate_core::mutex::Event>::new(
@@ -363,7 +363,7 @@ fn rows_tell_of_messages_as_the_whole_does() {
 /// A node that is inside all the time is to be seen in a window in which nothing happens, and in a large group.
 #[test]
 fn how_nodes_stand_does_not_depend_on_what_happens_in_the_window() {
-    let mut spec = Spec::<Mutex>::new("central");
+    let mut spec = Spec::<Mutex>::named("central").unwrap();
     spec.nodes = 20;
     spec.settings.entries = 1;
     spec.settings.requesters = vec![NodeId::new(3).unwrap()];
@@ -381,7 +381,7 @@ fn how_nodes_stand_does_not_depend_on_what_happens_in_the_window() {
 /// More messages than anybody can follow are shown on the whole, however few steps there are.
 #[test]
 fn a_web_of_messages_becomes_an_overview() {
-    let mut spec = Spec::<Mutex>::new("ricart-agrawala");
+    let mut spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     spec.nodes = 60;
     spec.settings.entries = 20;
     let drawing =

@@ -3,6 +3,7 @@
 use super::{
     Act, BankError, Count, LATENCY, NO_LOCK, Statement, Terms, count, group_size, locks, run, run_before, spec,
 };
+use crate::Algorithm;
 use crate::error::LabError;
 use crate::experiment;
 use crate::mutex::Mutex;
@@ -16,7 +17,7 @@ fn decks() -> Terms {
 }
 
 fn under(terms: &Terms, lock: &str, seed: u64) -> Spec<Mutex> {
-    spec(terms, lock, terms.tellers().max(3), seed, LATENCY)
+    spec(terms, Algorithm::named(lock).unwrap(), terms.tellers().max(3), seed, LATENCY)
 }
 
 fn state(terms: &Terms, lock: &str, seed: u64) -> Statement {
@@ -56,7 +57,7 @@ fn under_every_lock_every_deposit_is_there() {
         let terms = Terms::new(tellers, 10_000, 1_000).expect("terms");
         for lock in locks() {
             let (name, nodes) = (lock.facts.profile.name, group_size(&terms, lock, None).expect("a size"));
-            let spec = spec(&terms, name, nodes, 1, LATENCY);
+            let spec = spec(&terms, lock.into(), nodes, 1, LATENCY);
             let count = count(&spec, &terms, 100, || true).expect("a count");
             assert_eq!((count.right, count.losing), (100, 0), "{name} with {tellers} tellers: {count:?}");
         }
@@ -72,7 +73,7 @@ fn money_is_lost_exactly_when_two_are_inside() {
         let Entry::Mutex(entry) = entry else { continue };
         let Ok(nodes) = group_size(&terms, entry, None) else { continue };
         for seed in 1..=60 {
-            let spec = spec(&terms, entry.facts.profile.name, nodes, seed, LATENCY);
+            let spec = spec(&terms, entry.into(), nodes, seed, LATENCY);
             let (outcome, ledger) = match experiment::run_with(&spec, io::sink(), super::Ledger::new(&terms)) {
                 Ok(ran) => ran,
                 Err(LabError::NoSuchGroup { .. }) => break,

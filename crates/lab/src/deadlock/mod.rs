@@ -23,7 +23,7 @@ use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::property::Verdict;
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Fault, Latency, TimedFault};
-use quorate_registry::{AnyCodec, DeadlockEntry, DeadlockForm, DeadlockNode, Entry, Family, find};
+use quorate_registry::{AnyCodec, DeadlockEntry, DeadlockForm, DeadlockNode, Entry, Family};
 use quorate_sim::run::Limits;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -60,11 +60,11 @@ impl FamilyTypes for Deadlock {
 impl RunFamily for Deadlock {
     type Users = Processes;
 
-    fn codec(spec: &Spec<Self>, entry: &DeadlockEntry) -> AnyCodec {
-        form(spec, entry).codec
+    fn codec(spec: &Spec<Self>) -> AnyCodec {
+        form(spec, spec.algorithm.entry()).codec
     }
 
-    fn copes_with_loss(_spec: &Spec<Self>, _entry: &DeadlockEntry) -> bool {
+    fn copes_with_loss(_spec: &Spec<Self>) -> bool {
         false
     }
 
@@ -73,15 +73,12 @@ impl RunFamily for Deadlock {
         true
     }
 
-    fn validate(spec: &Spec<Self>, entry: &DeadlockEntry) -> Result<(), LabError> {
-        settings::validate(spec, entry)
+    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
+        settings::validate(spec, spec.algorithm.entry())
     }
 
-    fn maker(
-        spec: &Spec<Self>,
-        entry: &'static DeadlockEntry,
-    ) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
-        let (plan, form) = (Arc::new(plan(spec)), form(spec, entry));
+    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
+        let (plan, form) = (Arc::new(plan(spec)), form(spec, spec.algorithm.entry()));
         spec.linked(move |me| (form.make)(me, &plan))
     }
 
@@ -100,7 +97,7 @@ impl RunFamily for Deadlock {
         spec.typical().times(FAULT_WINDOW)
     }
 
-    fn weather(entry: &DeadlockEntry) -> Vec<Spec<Self>> {
+    fn weather(entry: &'static DeadlockEntry) -> Vec<Spec<Self>> {
         weather::weather(entry)
     }
 
@@ -179,12 +176,12 @@ impl JudgeFamily for Deadlock {
     type Properties = Properties;
     type Summary = DeadlockSummary;
 
-    fn measures(_spec: &Spec<Self>, _entry: &DeadlockEntry) -> Measures {
+    fn measures(_spec: &Spec<Self>) -> Measures {
         Measures::new()
     }
 
-    fn properties(spec: &Spec<Self>, entry: &DeadlockEntry, _care: Care) -> Properties {
-        let bound = entry.facts.per_wait.map(|factor| Bound { kinds: entry.facts.kinds, factor });
+    fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
+        let bound = spec.algorithm.facts.per_wait.map(|factor| Bound { kinds: spec.algorithm.facts.kinds, factor });
         Properties::new(spec.settings.victim.is_some(), bound.filter(|_| !spec.is_scripted()))
     }
 
@@ -198,7 +195,7 @@ impl JudgeFamily for Deadlock {
         measures.summary(unit, unit_name)
     }
 
-    fn broken_assumptions(spec: &Spec<Self>, _entry: &DeadlockEntry) -> Vec<&'static str> {
+    fn broken_assumptions(spec: &Spec<Self>) -> Vec<&'static str> {
         let faults: Vec<TimedFault> = spec
             .all_faults()
             .cloned()
@@ -261,11 +258,10 @@ fn form(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> DeadlockForm {
 
 /// For whom processes wait: as their detector understands it, unless it understands both and somebody says.
 pub(crate) fn asking(spec: &Spec<Deadlock>) -> Asking {
-    let waiting = find(&spec.algorithm).and_then(Deadlock::entry).map(|entry| entry.facts.waiting);
-    match (spec.settings.asking, waiting) {
+    match (spec.settings.asking, spec.algorithm.facts.waiting) {
         (Some(asking), _) => asking,
-        (None, Some(Waiting::ForAny)) => Asking::Any,
-        (None, Some(Waiting::ForAll | Waiting::Either) | None) => Asking::All,
+        (None, Waiting::ForAny) => Asking::Any,
+        (None, Waiting::ForAll | Waiting::Either) => Asking::All,
     }
 }
 

@@ -99,7 +99,7 @@ fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
 pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(), LabError> {
     validate_script(spec)?;
     let settings = &spec.settings;
-    let name = || spec.algorithm.clone();
+    let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
     if processes == 0 || processes > MOST_PROCESSES.max(spec.nodes) {
         return Err(LabError::ProcessesOutOfRange { processes, most: MOST_PROCESSES });

@@ -9,22 +9,22 @@ use quorate_journal::settings::Latency;
 use quorate_registry::DeadlockEntry;
 
 /// The experiments that together are bad weather for this detector.
-pub(super) fn weather(entry: &DeadlockEntry) -> Vec<Spec<Deadlock>> {
+pub(super) fn weather(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>> {
     let millis = Duration::from_millis;
     let tail = Latency::LongTail { median: millis(2) };
     let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
     let usual = Settings::default();
     let asked_once = |nodes, processes, fan_out, share| {
         let settings = Settings { processes: Some(processes), fan_out, share, ..usual.clone() };
-        Spec { nodes, latency: wide, settings, ..Spec::new(entry.facts.profile.name) }
+        Spec { nodes, latency: wide, settings, ..Spec::new(entry) }
     };
     let busy = |nodes, rounds, victim| {
         let settings = Settings { rounds, victim: Some(victim), share: 80, ..usual.clone() };
-        Spec { nodes, latency: tail, settings, ..Spec::new(entry.facts.profile.name) }
+        Spec { nodes, latency: tail, settings, ..Spec::new(entry) }
     };
     let taking = |nodes, resources, taking, victim| {
         let settings = Settings { resources, taking, victim, rounds: 3, ..usual.clone() };
-        Spec { nodes, latency: wide, settings, ..Spec::new(entry.facts.profile.name) }
+        Spec { nodes, latency: wide, settings, ..Spec::new(entry) }
     };
     let mut all = vec![
         // Random graphs: everyone asks once or not at all, and nobody gives up.

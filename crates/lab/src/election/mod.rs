@@ -32,7 +32,7 @@ use quorate_journal::moment::Moment;
 use quorate_journal::property::Verdict;
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Fault, Length, Level, TimedFault};
-use quorate_registry::{AnyCodec, ElectionEntry, ElectionNode, Entry, Family, find};
+use quorate_registry::{AnyCodec, ElectionEntry, ElectionNode, Entry, Family};
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -139,12 +139,12 @@ impl FamilyTypes for Election {
 impl RunFamily for Election {
     type Users = Campaigns;
 
-    fn codec(spec: &Spec<Self>, entry: &ElectionEntry) -> AnyCodec {
-        if spec.settings.detector.beats() { entry.codec.watched() } else { entry.codec }
+    fn codec(spec: &Spec<Self>) -> AnyCodec {
+        if spec.settings.detector.beats() { spec.algorithm.codec.watched() } else { spec.algorithm.codec }
     }
 
-    fn copes_with_loss(_spec: &Spec<Self>, entry: &ElectionEntry) -> bool {
-        entry.facts.tolerates_loss
+    fn copes_with_loss(spec: &Spec<Self>) -> bool {
+        spec.algorithm.facts.tolerates_loss
     }
 
     fn needs_fifo(entry: &ElectionEntry) -> bool {
@@ -162,13 +162,13 @@ impl RunFamily for Election {
             Shape::Bully | Shape::Groups | Shape::Regions => true,
             Shape::Votes => false,
         };
-        *detector == Detector::Oracle && find(&spec.algorithm).and_then(Self::entry).is_some_and(listens)
+        *detector == Detector::Oracle && listens(&spec.algorithm)
     }
 
-    fn validate(spec: &Spec<Self>, entry: &ElectionEntry) -> Result<(), LabError> {
-        own_options(&spec.settings, entry)?;
+    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
+        own_options(&spec.settings, spec.algorithm.entry())?;
         let Plan { tenure, bounds, .. } = plan(spec);
-        if entry.facts.leases && tenure.trusted() <= bounds.answer() {
+        if spec.algorithm.facts.leases && tenure.trusted() <= bounds.answer() {
             return Err(LabError::LeaseTooShort { trusted: Length(tenure.trusted()), answer: Length(bounds.answer()) });
         }
         if let Starters::Named(named) = &spec.settings.starters
@@ -195,12 +195,10 @@ impl RunFamily for Election {
         }
     }
 
-    fn maker(
-        spec: &Spec<Self>,
-        entry: &'static ElectionEntry,
-    ) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<> {
+    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<> {
         let plan = Arc::new(plan(spec));
-        detector::watched(spec, spec.linked(move |me| (entry.make)(me, &plan)))
+        let make = spec.algorithm.make;
+        detector::watched(spec, spec.linked(move |me| make(me, &plan)))
     }
 
     fn calm(settings: &Settings) -> Settings {
@@ -229,7 +227,7 @@ impl RunFamily for Election {
         upheaval::draw(spec)
     }
 
-    fn weather(entry: &ElectionEntry) -> Vec<Spec<Self>> {
+    fn weather(entry: &'static ElectionEntry) -> Vec<Spec<Self>> {
         if entry.facts.leases { storms::weather(entry) } else { weather::weather(entry) }
     }
 
@@ -238,11 +236,9 @@ impl RunFamily for Election {
         let calm = spec.faults_end().unwrap_or(Time::ZERO);
         let nodes = spec.nodes as u64;
         let until = usual.until.or(Some(calm + spec.typical().times(PATIENCE.max(ROUNDS * nodes))));
-        let has_leases = find(&spec.algorithm).and_then(Self::entry).is_some_and(|entry| entry.facts.leases);
-        let checks =
-            find(&spec.algorithm).and_then(Self::entry).is_some_and(|entry| entry.facts.shape == Shape::Groups)
-                && spec.is_calm();
-        let is_restless = has_leases || checks || spec.settings.detector.beats();
+        let facts = spec.algorithm.facts;
+        let checks = facts.shape == Shape::Groups && spec.is_calm();
+        let is_restless = facts.leases || checks || spec.settings.detector.beats();
         let settle = if is_restless { SETTLE } else { SETTLE.max(ROUNDS * nodes) };
         Limits { until, settle: spec.typical().times(settle) + detector::period(spec).times(BEATS), ..usual }
     }
@@ -285,21 +281,23 @@ impl JudgeFamily for Election {
     type Properties = Properties;
     type Summary = ElectionSummary;
 
-    fn broken_assumptions(spec: &Spec<Self>, entry: &ElectionEntry) -> Vec<&'static str> {
-        assumptions::broken(spec, entry)
+    fn broken_assumptions(spec: &Spec<Self>) -> Vec<&'static str> {
+        assumptions::broken(spec, spec.algorithm.entry())
     }
 
-    fn measures(spec: &Spec<Self>, entry: &ElectionEntry) -> Measures {
-        let measures = Measures::new(spec.nodes).expecting(expected_of(entry));
-        match entry.facts.shape {
+    fn measures(spec: &Spec<Self>) -> Measures {
+        let measures = Measures::new(spec.nodes).expecting(expected_of(spec.algorithm.entry()));
+        match spec.algorithm.facts.shape {
             Shape::Regions => measures.among(overlay(spec)),
             Shape::Ring | Shape::Bully | Shape::Groups | Shape::Votes => measures,
         }
     }
 
-    fn properties(spec: &Spec<Self>, entry: &ElectionEntry, _care: Care) -> Properties {
+    fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
         let contest = !spec.is_scripted() && spec.settings.starters.may_be_several(spec.nodes);
-        Properties::new(spec.nodes, contest).with_leases(entry.facts.leases).expecting(expected_of(entry))
+        Properties::new(spec.nodes, contest)
+            .with_leases(spec.algorithm.facts.leases)
+            .expecting(expected_of(spec.algorithm.entry()))
     }
 
     fn summary(
@@ -405,8 +403,7 @@ pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
 }
 
 fn expectation(spec: &Spec<Election>) -> Expectation {
-    let entry = find(&spec.algorithm).and_then(Election::entry);
-    entry.map_or_else(Expectation::default, expected_of)
+    expected_of(&spec.algorithm)
 }
 
 /// Who is down before anything happens.

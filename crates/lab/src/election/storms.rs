@@ -33,7 +33,7 @@ const DRIFT: u32 = 200_000;
 const SKEWS: [&str; 2] = ["skew 1 by -5s", "skew 2 by 700ms"];
 
 /// The experiments that together are bad weather for an election by leases.
-pub(super) fn weather(entry: &ElectionEntry) -> Vec<Spec<Election>> {
+pub(super) fn weather(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
     weathers().into_iter().map(|weather| weather.over(entry)).collect()
 }
 
@@ -67,7 +67,7 @@ fn weathers() -> [Weather; 8] {
 }
 
 impl Weather {
-    fn over(self, entry: &ElectionEntry) -> Spec<Election> {
+    fn over(self, entry: &'static ElectionEntry) -> Spec<Election> {
         let percent = |share: u32| Chance::from_parts_per_billion(share * 10_000_000).unwrap_or_default();
         let settings = Settings {
             starters: self.starters,
@@ -85,7 +85,7 @@ impl Weather {
             faults: SKEWS.iter().filter_map(|skew| skew.parse::<TimedFault>().ok()).collect(),
             random_faults: self.faults.parse::<FaultMix>().unwrap_or_default(),
             settings,
-            ..Spec::new(entry.facts.profile.name)
+            ..Spec::new(entry)
         }
     }
 }

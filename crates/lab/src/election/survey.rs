@@ -168,7 +168,7 @@ impl Survey {
             latency: Latency::Fixed(Duration::from_millis(1)),
             faults: dead.into_iter().collect(),
             settings: Settings { starters, order, ..Settings::default() },
-            ..Spec::new(self.entry.facts.profile.name)
+            ..Spec::new(self.entry)
         }
     }
 
@@ -197,9 +197,9 @@ impl Survey {
     }
 
     fn measure(&self, spec: &Spec<Election>) -> Result<(Tally, bool), LabError> {
-        let entry = spec.validate()?;
-        let observers = (Measures::new(spec.nodes), Election::properties(spec, entry, Care::Verdicts));
-        let Played { ending, observer: (measures, properties), .. } = play(spec, entry, observers);
+        spec.validate()?;
+        let observers = (Measures::new(spec.nodes), Election::properties(spec, Care::Verdicts));
+        let Played { ending, observer: (measures, properties), .. } = play(spec, observers);
         let summary = measures.summary(spec.typical(), "T");
         let holds = properties.verdicts().iter().all(|verdict| verdict.violation.is_none());
         let plan = super::plan(spec);

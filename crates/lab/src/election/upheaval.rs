@@ -4,14 +4,12 @@
 //! what was heard is remembered. So outages are drawn with a margin around them, and with it less than half of the group is out at a time.
 
 use super::Election;
-use crate::family::FamilyTypes;
 use crate::family::RunFamily;
 use crate::spec::Spec;
 use quorate_core::election::Shape;
 use quorate_core::{Bounds, Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Fault, TimedFault, Unsynced};
-use quorate_registry::find;
 
 /// Keeps these draws apart from those of other faults that the seed chooses.
 const SALT: u64 = 0x000E_1EC7_104E;
@@ -56,7 +54,7 @@ pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
 
 /// Whether only a run with a majority in it elects anybody: then it is enough that one is up at every instant.
 fn counts_members(spec: &Spec<Election>) -> bool {
-    find(&spec.algorithm).and_then(Election::entry).is_some_and(|entry| entry.facts.shape == Shape::Ring)
+    spec.algorithm.facts.shape == Shape::Ring
 }
 
 /// The shortest are over before anybody notices, and the longest after everyone has got used to them.
@@ -101,7 +99,7 @@ mod tests {
     use quorate_journal::settings::TimedFault;
 
     fn spec(nodes: usize, upheaval: u64, seed: u64) -> Spec<Election> {
-        Spec { nodes, seed, settings: Settings { upheaval, ..Settings::default() }, ..Spec::new("raft") }
+        Spec { nodes, seed, settings: Settings { upheaval, ..Settings::default() }, ..Spec::named("raft").unwrap() }
     }
 
     fn is_out(outage: &TimedFault, instant: Duration) -> bool {

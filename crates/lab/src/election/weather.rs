@@ -25,7 +25,7 @@ struct Weather {
 }
 
 /// The experiments that together are bad weather for this election.
-pub(super) fn weather(entry: &ElectionEntry) -> Vec<Spec<Election>> {
+pub(super) fn weather(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
     let repairs: &[Repair] = match entry.facts.shape {
         Shape::Ring => &[Repair::Detector, Repair::Timeout],
         Shape::Bully | Shape::Groups | Shape::Votes | Shape::Regions => &[Repair::Detector],
@@ -39,10 +39,10 @@ pub(super) fn weather(entry: &ElectionEntry) -> Vec<Spec<Election>> {
 }
 
 /// Under a detector that only listens.
-fn beating(entry: &ElectionEntry, detector: Detector) -> Spec<Election> {
+fn beating(entry: &'static ElectionEntry, detector: Detector) -> Spec<Election> {
     let settings = Settings { detector, upheaval: 4, order: Seating::Random, ..Settings::default() };
     let latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(50) };
-    Spec { nodes: 5, latency, settings, ..Spec::new(entry.facts.profile.name) }
+    Spec { nodes: 5, latency, settings, ..Spec::new(entry) }
 }
 
 fn weathers() -> [Weather; 6] {
@@ -68,7 +68,7 @@ fn weathers() -> [Weather; 6] {
 }
 
 impl Weather {
-    fn over(self, entry: &ElectionEntry, repair: Repair) -> Spec<Election> {
+    fn over(self, entry: &'static ElectionEntry, repair: Repair) -> Spec<Election> {
         let Self { nodes, latency, starters, prefer, is_mixed, busy, upheaval } = self;
         let upheaval = if entry.facts.survives { upheaval } else { 0 };
         let is_timed = entry.facts.model == Model::Synchronous || repair == Repair::Timeout;
@@ -85,7 +85,7 @@ impl Weather {
         let order = if is_mixed && entry.facts.shape == Shape::Ring { Seating::Random } else { Seating::Numbers };
         let processing = Latency::Uniform { least: Duration::ZERO, most: busy };
         let settings = Settings { starters, prefer, order, attribute, upheaval, repair, ..Settings::default() };
-        let usual = Spec::new(entry.facts.profile.name);
+        let usual = Spec::new(entry);
         let processing = if busy == Duration::ZERO { usual.processing } else { processing };
         Spec { nodes, latency, processing, settings, ..usual }
     }

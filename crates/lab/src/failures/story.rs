@@ -10,7 +10,6 @@ use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::moment::{Happening, Moment, Observer};
 use quorate_journal::settings::TimedFault;
-use quorate_registry::MutexEntry;
 
 /// How everyone stood, from each change to the next.
 pub(super) struct Story {
@@ -31,8 +30,8 @@ const ABSENCES: [u64; 4] = [1, 3, 8, 20];
 
 impl Story {
     /// The run of this experiment. Only its first half is told: what is struck later shows little.
-    pub(super) fn of(spec: &Spec<Mutex>, entry: &'static MutexEntry, keeper: Option<NodeId>) -> Self {
-        let mut scenes = experiment::play(spec, entry, Scenes::new(spec.nodes)).observer.done;
+    pub(super) fn of(spec: &Spec<Mutex>, keeper: Option<NodeId>) -> Self {
+        let mut scenes = experiment::play(spec, Scenes::new(spec.nodes)).observer.done;
         let end = scenes.last().map_or(Time::ZERO, |scene| scene.to);
         scenes.retain(|scene| scene.to.since(Time::ZERO) <= end.since(scene.to));
         Self { seed: spec.seed, keeper, scenes }

@@ -27,9 +27,7 @@ use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::property::Verdict;
 use quorate_journal::role::Role;
 use quorate_journal::settings::Latency;
-use quorate_registry::{
-    AnyCodec, Entry, Family, MoreForms, MulticastEntry, MulticastForm, MulticastNode, SeveralForm, find,
-};
+use quorate_registry::{AnyCodec, Entry, Family, MoreForms, MulticastEntry, MulticastForm, MulticastNode, SeveralForm};
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
@@ -134,8 +132,8 @@ impl FamilyTypes for Multicast {
 impl RunFamily for Multicast {
     type Users = Users;
 
-    fn codec(spec: &Spec<Self>, entry: &MulticastEntry) -> AnyCodec {
-        match form(spec, entry) {
+    fn codec(spec: &Spec<Self>) -> AnyCodec {
+        match form(spec, spec.algorithm.entry()) {
             Form::One(form) => form.codec,
             Form::Several(form) => form.codec,
             Form::Member(forms, _) => forms.member_codec,
@@ -143,7 +141,7 @@ impl RunFamily for Multicast {
     }
 
     /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
-    fn copes_with_loss(spec: &Spec<Self>, _entry: &MulticastEntry) -> bool {
+    fn copes_with_loss(spec: &Spec<Self>) -> bool {
         spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
     }
 
@@ -151,7 +149,7 @@ impl RunFamily for Multicast {
         spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
     }
 
-    fn medium(spec: &Spec<Self>, _entry: &MulticastEntry) -> Medium {
+    fn medium(spec: &Spec<Self>) -> Medium {
         match spec.settings.medium {
             Carrier::Unicast => Medium::Unicast,
             Carrier::Multicast => Medium::Multicast,
@@ -159,11 +157,11 @@ impl RunFamily for Multicast {
         }
     }
 
-    fn validate(spec: &Spec<Self>, entry: &MulticastEntry) -> Result<(), LabError> {
+    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         let Settings { views, groups, senders, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
         let is_kept = views.is_some_and(|views| views.membership == Keeper::Replica);
-        if entry.more.is_none() && (is_kept || !groups.is_empty()) {
-            return Err(LabError::FewForms { name: spec.algorithm.clone() });
+        if spec.algorithm.more.is_none() && (is_kept || !groups.is_empty()) {
+            return Err(LabError::FewForms { name: spec.algorithm.to_string() });
         }
         if let Some(views) = views {
             views.validate()?;
@@ -180,8 +178,8 @@ impl RunFamily for Multicast {
         if *piece == 0 {
             return Err(LabError::NoPiece);
         }
-        if *sequencing != Sequencing::ToAll && !entry.facts.sequences {
-            return Err(LabError::NoSequencer { name: spec.algorithm.clone() });
+        if *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences {
+            return Err(LabError::NoSequencer { name: spec.algorithm.to_string() });
         }
         if *window == 0 {
             return Err(LabError::NoWindow);
@@ -202,18 +200,15 @@ impl RunFamily for Multicast {
         }
     }
 
-    fn maker(
-        spec: &Spec<Self>,
-        entry: &'static MulticastEntry,
-    ) -> impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static + use<> {
-        let plans = plans(spec, entry);
-        let (form, seed) = (form(spec, entry), spec.seed);
+    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static + use<> {
+        let plans = plans(spec, spec.algorithm.entry());
+        let (form, seed, algorithm) = (form(spec, spec.algorithm.entry()), spec.seed, spec.algorithm);
         spec.linked(move |me| match (form, &plans[..]) {
             (Form::One(form), [plan, ..]) => (form.make)(me, plan),
             (Form::Member(forms, terms), [plan, ..]) => (forms.member)(me, plan, seed, terms),
             (Form::Several(form), plans) => (form.make)(me, plans),
             // There is always a group.
-            (Form::One(_) | Form::Member(..), []) => (entry.plain.make)(me, &Arc::new(Plan::new(Group::nobody()))),
+            (Form::One(_) | Form::Member(..), []) => (algorithm.plain.make)(me, &Arc::new(Plan::new(Group::nobody()))),
         })
     }
 
@@ -240,11 +235,11 @@ impl RunFamily for Multicast {
         spec.settings.views.and_then(|views| views.in_world())
     }
 
-    fn weather(entry: &MulticastEntry) -> Vec<Spec<Self>> {
+    fn weather(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
         weather::weather(entry)
     }
 
-    fn weather_in_views(entry: &MulticastEntry) -> Vec<Spec<Self>> {
+    fn weather_in_views(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
         weather::upheaval(entry)
     }
 }
@@ -322,14 +317,14 @@ impl JudgeFamily for Multicast {
     type Properties = Properties;
     type Summary = MulticastSummary;
 
-    fn measures(spec: &Spec<Self>, _entry: &MulticastEntry) -> Measures {
+    fn measures(spec: &Spec<Self>) -> Measures {
         let measures = Measures::new(spec.nodes);
         static_groups(spec).into_iter().fold(measures, |measures, (group, members)| measures.among(group, &members))
     }
 
-    fn properties(spec: &Spec<Self>, entry: &MulticastEntry, _care: Care) -> Properties {
+    fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
         let also = Promises::of(&spec.settings.judge);
-        let properties = Properties::new(spec.nodes, promises(spec, entry)).watching(also);
+        let properties = Properties::new(spec.nodes, promises(spec, spec.algorithm.entry())).watching(also);
         let properties = properties.patient(settling(spec).unwrap_or_default());
         static_groups(spec)
             .into_iter()
@@ -493,8 +488,6 @@ fn demand(spec: &Spec<Multicast>) -> Demand {
         groups: if settings.groups.is_empty() { Vec::new() } else { groups(spec) },
         leaves: settings.leaves,
         views: settings.views.is_some(),
-        agreement: find(&spec.algorithm)
-            .and_then(Multicast::entry)
-            .is_some_and(|entry| promises(spec, entry).agreement),
+        agreement: promises(spec, &spec.algorithm).agreement,
     }
 }

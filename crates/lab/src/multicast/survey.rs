@@ -71,10 +71,10 @@ impl Survey {
     pub fn run(&self) -> Result<Found, LabError> {
         let last = NodeId::from_index(self.nodes.saturating_sub(1));
         let spec = self.spec(last);
-        let entry = spec.validate()?;
-        let plan = plan(&spec, entry, GroupId::ONLY, spec.group());
-        let cost = Cost::in_group(entry.facts, &plan, self.medium);
-        let first = sequencer(&spec).filter(|_| entry.facts.sequences);
+        spec.validate()?;
+        let plan = plan(&spec, self.entry, GroupId::ONLY, spec.group());
+        let cost = Cost::in_group(self.entry.facts, &plan, self.medium);
+        let first = sequencer(&spec).filter(|_| self.entry.facts.sequences);
         let own = first.map(|first| measure(&self.spec(first))).transpose()?;
         Ok(Found { cost, others: measure(&spec)?, own })
     }
@@ -92,7 +92,7 @@ impl Survey {
             ..Settings::default()
         };
         let latency = Latency::Fixed(Duration::from_millis(1));
-        Spec { nodes: self.nodes, seed: self.seed, latency, settings, ..Spec::new(self.entry.facts.profile.name) }
+        Spec { nodes: self.nodes, seed: self.seed, latency, settings, ..Spec::new(self.entry) }
     }
 }
 

@@ -58,7 +58,7 @@ fn usual() -> Weather {
 }
 
 /// The experiments that together are bad weather for this algorithm in a group that never changes.
-pub(super) fn weather(entry: &MulticastEntry) -> Vec<Spec<Multicast>> {
+pub(super) fn weather(entry: &'static MulticastEntry) -> Vec<Spec<Multicast>> {
     let tail = Latency::LongTail { median: MILLIS(2) };
     let wide = Latency::Uniform { least: Duration::from_micros(100), most: MILLIS(50) };
     let usual = usual();
@@ -74,7 +74,7 @@ pub(super) fn weather(entry: &MulticastEntry) -> Vec<Spec<Multicast>> {
 }
 
 /// The same in views.
-pub(super) fn upheaval(entry: &MulticastEntry) -> Vec<Spec<Multicast>> {
+pub(super) fn upheaval(entry: &'static MulticastEntry) -> Vec<Spec<Multicast>> {
     let tail = Latency::LongTail { median: MILLIS(2) };
     let usual = Weather { nodes: 5, messages: 60, ..usual() };
     let all = [
@@ -116,7 +116,7 @@ pub(super) fn upheaval(entry: &MulticastEntry) -> Vec<Spec<Multicast>> {
 }
 
 impl Weather {
-    fn over(self, entry: &MulticastEntry, on_close: Option<OnClose>) -> Spec<Multicast> {
+    fn over(self, entry: &'static MulticastEntry, on_close: Option<OnClose>) -> Spec<Multicast> {
         let percent = |share: u32| Chance::from_parts_per_billion(share * 10_000_000).unwrap_or_default();
         let views = on_close.map(|on_close| ViewSettings {
             lease: Length(LEASE),
@@ -152,7 +152,7 @@ impl Weather {
                 self.faults.parse().unwrap_or_default()
             },
             settings,
-            ..Spec::new(entry.facts.profile.name)
+            ..Spec::new(entry)
         }
     }
 }

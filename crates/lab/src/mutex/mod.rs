@@ -27,7 +27,7 @@ use quorate_journal::moment::Moment;
 use quorate_journal::property::Verdict;
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Chance, Latency};
-use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode, find};
+use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode};
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
@@ -104,16 +104,16 @@ impl FamilyTypes for Mutex {
 impl RunFamily for Mutex {
     type Users = Users;
 
-    fn codec(spec: &Spec<Self>, entry: &MutexEntry) -> AnyCodec {
-        match (&spec.settings.views, &entry.views) {
+    fn codec(spec: &Spec<Self>) -> AnyCodec {
+        match (&spec.settings.views, &spec.algorithm.views) {
             (Some(ViewSettings { membership: Keeper::Replica, .. }), Some(views)) => views.member_codec,
             (Some(_), Some(views)) => views.told.codec,
-            (Some(_) | None, _) => entry.codec,
+            (Some(_) | None, _) => spec.algorithm.codec,
         }
     }
 
     /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
-    fn copes_with_loss(spec: &Spec<Self>, _entry: &MutexEntry) -> bool {
+    fn copes_with_loss(spec: &Spec<Self>) -> bool {
         spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
     }
 
@@ -129,17 +129,17 @@ impl RunFamily for Mutex {
         entry.facts.model == Model::Synchronous
     }
 
-    fn medium(_spec: &Spec<Self>, entry: &MutexEntry) -> Medium {
-        entry.facts.medium
+    fn medium(spec: &Spec<Self>) -> Medium {
+        spec.algorithm.facts.medium
     }
 
-    fn validate(spec: &Spec<Self>, entry: &MutexEntry) -> Result<(), LabError> {
-        if let Err(sizes) = (entry.facts.fits)(spec.nodes) {
-            return Err(LabError::NoSuchGroup { name: spec.algorithm.clone(), nodes: spec.nodes, sizes });
+    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
+        if let Err(sizes) = (spec.algorithm.facts.fits)(spec.nodes) {
+            return Err(LabError::NoSuchGroup { name: spec.algorithm.to_string(), nodes: spec.nodes, sizes });
         }
         if let Some(views) = &spec.settings.views {
-            if entry.views.is_none() {
-                return Err(LabError::NoViews { name: spec.algorithm.clone() });
+            if spec.algorithm.views.is_none() {
+                return Err(LabError::NoViews { name: spec.algorithm.to_string() });
             }
             views.validate()?;
         }
@@ -149,18 +149,15 @@ impl RunFamily for Mutex {
         }
     }
 
-    fn maker(
-        spec: &Spec<Self>,
-        entry: &'static MutexEntry,
-    ) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
+    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
         let around = spec.surroundings();
-        let views = spec.settings.views;
-        spec.linked(move |me| match (&views, &entry.views) {
+        let (views, algorithm) = (spec.settings.views, spec.algorithm);
+        spec.linked(move |me| match (&views, &algorithm.views) {
             (Some(views @ ViewSettings { membership: Keeper::Replica, .. }), Some(forms)) => {
                 (forms.member)(me, &around, views.terms())
             }
             (Some(_), Some(forms)) => (forms.told.make)(me, &around),
-            (Some(_) | None, _) => (entry.make)(me, &around),
+            (Some(_) | None, _) => (algorithm.make)(me, &around),
         })
     }
 
@@ -180,8 +177,7 @@ impl RunFamily for Mutex {
     /// A network that never falls quiet is not waited for: what it does when nobody wants in is no part of what was asked.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
-        let restless = find(&spec.algorithm).and_then(Self::entry).is_some_and(|entry| entry.facts.restless);
-        let ends_at_once = restless || spec.settings.views.is_some();
+        let ends_at_once = spec.algorithm.facts.restless || spec.settings.views.is_some();
         Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, ..usual }
     }
 
@@ -189,11 +185,11 @@ impl RunFamily for Mutex {
         spec.settings.views.and_then(|views| views.in_world())
     }
 
-    fn weather(entry: &MutexEntry) -> Vec<Spec<Self>> {
+    fn weather(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
         weather::weather(entry)
     }
 
-    fn weather_in_views(entry: &MutexEntry) -> Vec<Spec<Self>> {
+    fn weather_in_views(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
         if entry.views.is_some() { upheaval::upheaval(entry) } else { Vec::new() }
     }
 }
@@ -255,22 +251,22 @@ impl JudgeFamily for Mutex {
     type Properties = Properties;
     type Summary = MutexSummary;
 
-    fn measures(spec: &Spec<Self>, entry: &MutexEntry) -> Measures {
-        let keeper = (entry.facts.keeper)(&spec.group());
+    fn measures(spec: &Spec<Self>) -> Measures {
+        let keeper = (spec.algorithm.facts.keeper)(&spec.group());
         // After that long a request that nobody was in the way of would have been granted, so it is where it must be.
         let case = Case { group: &spec.group(), load: Load::Some };
-        let hops = (entry.facts.cost.client_delay)(&case).most.unwrap_or(2).max(2);
+        let hops = (spec.algorithm.facts.cost.client_delay)(&case).most.unwrap_or(2).max(2);
         let settled = spec.typical().times(hops) + spec.processing.typical().times(hops);
         let measures = Measures::new(spec.nodes, keeper, settled);
         if spec.settings.views.is_some() { measures.with_views() } else { measures }
     }
 
-    fn properties(spec: &Spec<Self>, entry: &MutexEntry, care: Care) -> Properties {
+    fn properties(spec: &Spec<Self>, care: Care) -> Properties {
         let Settings { requesters, workload, entries, .. } = &spec.settings;
         let requesters = if requesters.is_empty() { spec.nodes } else { requesters.len() };
         // What is promised of the order of requests is promised inside a view.
         let is_upset = spec.settings.views.is_some_and(|views| !views.is_steady(spec));
-        let overtaking = match entry.facts.fairness {
+        let overtaking = match spec.algorithm.facts.fairness {
             _ if is_upset => None,
             Fairness::None => None,
             Fairness::FromAsking(most) => Some(Promise { most: most(spec.nodes), from: From::Asking }),
@@ -279,11 +275,11 @@ impl JudgeFamily for Mutex {
             Fairness::FromArrival(most) => Some(Promise { most: most(spec.nodes), from: From::Arrival }),
         };
         let expects = Expectations {
-            fences: entry.facts.fences,
+            fences: spec.algorithm.facts.fences,
             overtaking,
-            service: entry.facts.service != Service::Doubtful,
-            shares: entry.facts.shares,
-            order: match (entry.facts.order, care) {
+            service: spec.algorithm.facts.service != Service::Doubtful,
+            shares: spec.algorithm.facts.shares,
+            order: match (spec.algorithm.facts.order, care) {
                 _ if spec.nodes > MOST_ORDERED || is_upset => OrderWatch::Ignored,
                 (ServiceOrder::HappenedBefore, _) => OrderWatch::Promised,
                 (ServiceOrder::Arrival | ServiceOrder::None, Care::Figures) => OrderWatch::Counted,

@@ -32,7 +32,7 @@ const LEASE: Duration = Duration::from_millis(100);
 const KEEPALIVE: Duration = Duration::from_millis(20);
 
 /// The experiments that together are all that this algorithm must bear in views.
-pub(super) fn upheaval(entry: &MutexEntry) -> Vec<Spec<Mutex>> {
+pub(super) fn upheaval(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
     upheavals().into_iter().map(|upheaval| upheaval.over(entry)).collect()
 }
 
@@ -64,7 +64,7 @@ fn upheavals() -> [Upheaval; 6] {
 }
 
 impl Upheaval {
-    fn over(self, entry: &MutexEntry) -> Spec<Mutex> {
+    fn over(self, entry: &'static MutexEntry) -> Spec<Mutex> {
         let percent = |share: u32| Chance::from_parts_per_billion(share * 10_000_000).unwrap_or_default();
         let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
         let views = ViewSettings {
@@ -95,7 +95,7 @@ impl Upheaval {
             duplicate: percent(self.duplicate),
             random_faults: self.faults.parse::<FaultMix>().unwrap_or_default(),
             settings,
-            ..Spec::new(entry.facts.profile.name)
+            ..Spec::new(entry)
         }
     }
 }

@@ -23,7 +23,7 @@ struct Weather {
 }
 
 /// The experiments that together are bad weather for this algorithm.
-pub(super) fn weather(entry: &MutexEntry) -> Vec<Spec<Mutex>> {
+pub(super) fn weather(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
     weathers().into_iter().map(|weather| weather.over(entry)).collect()
 }
 
@@ -45,7 +45,7 @@ fn weathers() -> [Weather; 6] {
 }
 
 impl Weather {
-    fn over(self, entry: &MutexEntry) -> Spec<Mutex> {
+    fn over(self, entry: &'static MutexEntry) -> Spec<Mutex> {
         let percent = |share: u32| Chance::from_parts_per_billion(share * 10_000_000).unwrap_or_default();
         let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
         let settings = Settings {
@@ -65,6 +65,6 @@ impl Weather {
             (Model::Synchronous | Model::Asynchronous, latency) => latency,
         };
         let nodes = (self.nodes..=7 * self.nodes).find(fits).unwrap_or(self.nodes);
-        Spec { nodes, latency, settings, ..Spec::new(entry.facts.profile.name) }
+        Spec { nodes, latency, settings, ..Spec::new(entry) }
     }
 }

@@ -249,15 +249,15 @@ impl FamilyTypes for Replica {
 impl RunFamily for Replica {
     type Users = Users;
 
-    fn codec(_spec: &Spec<Self>, entry: &ReplicaEntry) -> AnyCodec {
-        entry.codec
+    fn codec(spec: &Spec<Self>) -> AnyCodec {
+        spec.algorithm.codec
     }
 
-    fn copes_with_loss(_spec: &Spec<Self>, _entry: &ReplicaEntry) -> bool {
+    fn copes_with_loss(_spec: &Spec<Self>) -> bool {
         true
     }
 
-    fn validate(spec: &Spec<Self>, _entry: &ReplicaEntry) -> Result<(), LabError> {
+    fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         let Settings { clients, operations, keys, .. } = spec.settings;
         let founders = founders(spec);
         let unfit = if founders == 0 || founders > spec.nodes {
@@ -274,12 +274,9 @@ impl RunFamily for Replica {
         unfit.map_or(Ok(()), |unfit| Err(unfit.into()))
     }
 
-    fn maker(
-        spec: &Spec<Self>,
-        entry: &'static ReplicaEntry,
-    ) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
-        let settings = replica_settings(spec);
-        spec.linked(move |me| (entry.make)(me, settings.clone()))
+    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
+        let (settings, make) = (replica_settings(spec), spec.algorithm.make);
+        spec.linked(move |me| make(me, settings.clone()))
     }
 
     fn calm(settings: &Settings) -> Settings {
@@ -396,9 +393,9 @@ impl JudgeFamily for Replica {
     type Properties = Properties;
     type Summary = Summary;
 
-    fn measures(_spec: &Spec<Self>, _entry: &ReplicaEntry) {}
+    fn measures(_spec: &Spec<Self>) {}
 
-    fn properties(spec: &Spec<Self>, _entry: &ReplicaEntry, _care: Care) -> Properties {
+    fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
         let Settings { clients, operations, changes, reads, chaos, .. } = spec.settings;
         let asks = !spec.is_scripted() && clients > 0;
         // Of two, neither can fall behind the other, and none can be spared.

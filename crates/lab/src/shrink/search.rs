@@ -21,7 +21,6 @@ const ROUGH_EVENTS: u64 = 3_000_000;
 
 /// The smallest run so far, and how many more may be tried.
 pub(super) struct Search<F: FamilyLab, P> {
-    pub(super) entry: &'static F::Entry,
     pub(super) best: Spec<F>,
     pub(super) failure: Failure,
     pub(super) size: Size,
@@ -49,14 +48,13 @@ pub(super) struct Search<F: FamilyLab, P> {
 }
 
 impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
-    pub(super) fn new(entry: &'static F::Entry, spec: Spec<F>, failure: Failure, most: u64, progress: P) -> Self {
+    pub(super) fn new(spec: Spec<F>, failure: Failure, most: u64, progress: P) -> Self {
         Self {
-            entry,
             size: size(&spec, &failure),
             before: figures(&spec, &failure),
             excuses: failure.excuses,
             is_bearable: F::is_bearable(&spec),
-            pace: (failure.kind == Kind::Eventually).then(|| note(&spec, entry, &failure).pace),
+            pace: (failure.kind == Kind::Eventually).then(|| note(&spec, &failure).pace),
             best: spec,
             failure,
             tries: 0,
@@ -150,7 +148,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
 
     /// How a candidate fails, if it does so in the same way. Nothing is known of it if it was tried before.
     pub(super) fn fails(&mut self, candidate: &Spec<F>) -> Option<Failure> {
-        let is_sound = F::validate(candidate, self.entry).is_ok()
+        let is_sound = F::validate(candidate).is_ok()
             && candidate.faults.iter().all(|fault| fault.validate(candidate.nodes).is_ok())
             && candidate.script.as_ref().is_none_or(|script| script.validate(candidate.nodes).is_ok());
         // Where a script says nothing, the workload would speak again.
@@ -166,7 +164,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         } else if self.tries >= self.most {
             self.end = Some(End::OutOfTries);
         }
-        let (failure, events) = trial::tried(candidate, self.entry, Some(self.failure.name));
+        let (failure, events) = trial::tried(candidate, Some(self.failure.name));
         self.rough_events += if self.is_loose { events } else { 0 };
         let failure = failure?;
         let excused = failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
@@ -201,7 +199,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         }
         self.tries += 1;
         let excused = |failure: &Failure| failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
-        let failure = trial::fails(&other, self.entry, Some(self.failure.name));
+        let failure = trial::fails(&other, Some(self.failure.name));
         let Some(failure) = failure.filter(|failure| !excused(failure)) else { return false };
         self.begin_anew(other, failure, true);
         true

@@ -52,7 +52,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
     /// Takes a script for the best run that says what users do and what goes wrong in it.
     pub(super) fn begin_scripted(&mut self) -> bool {
         [false, true].into_iter().any(|is_full| {
-            let said = scripted(&self.best, note(&self.best, self.entry, &self.failure), is_full);
+            let said = scripted(&self.best, note(&self.best, &self.failure), is_full);
             self.begin_script(&said)
         })
     }
@@ -115,7 +115,7 @@ impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
         if is_explicit(&self.best) {
             return;
         }
-        let said = explicit(&self.best, note(&self.best, self.entry, &self.failure), &self.failure);
+        let said = explicit(&self.best, note(&self.best, &self.failure), &self.failure);
         for candidate in fast(said) {
             if let Some(failure) = self.fails(&candidate) {
                 return self.accept(candidate, failure);

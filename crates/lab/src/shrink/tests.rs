@@ -3,7 +3,7 @@
 use super::{Failure, explicit, note, trial};
 use crate::experiment::play;
 use crate::family::ScriptFamily;
-use crate::{Election, FamilyLab, Mutex, Replica, Spec};
+use crate::{Algorithm, Election, FamilyLab, Mutex, Replica, Spec};
 use quorate_core::{Duration, Incarnation};
 use quorate_journal::moment::{Moment, Observer, Taken};
 use quorate_journal::property::Kind;
@@ -40,18 +40,19 @@ impl<C: std::fmt::Display, E> Observer<C, E> for Inputs {
 }
 
 fn failing<F: FamilyLab>(spec: &Spec<F>) -> Option<Failure> {
-    trial::fails(spec, spec.validate().unwrap(), None)
+    spec.validate().unwrap();
+    trial::fails(spec, None)
 }
 
 /// That the script of a failing run does the same, input by input. Tells whether there was anything to compare.
 fn repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
-    let entry = spec.validate().unwrap();
+    spec.validate().unwrap();
     let Some(failure) = failing(spec) else { return false };
-    let script = explicit(spec, note(spec, entry, &failure), &failure);
+    let script = explicit(spec, note(spec, &failure), &failure);
     script.validate().unwrap();
     let line = failure.violation.line;
-    let original = play(spec, entry, Inputs::up_to(line)).observer.told;
-    let again = play(&script, entry, Inputs::up_to(u64::MAX)).observer.told;
+    let original = play(spec, Inputs::up_to(line)).observer.told;
+    let again = play(&script, Inputs::up_to(u64::MAX)).observer.told;
     let differs = original.iter().zip(&again).position(|(one, other)| one != other);
     // How long a run is watched at its end depends on when its last command was given.
     let is_short = failure.kind == Kind::Always && again.len() < original.len();
@@ -76,7 +77,7 @@ fn all_repeat<F: FamilyLab>(spec: &Spec<F>, seeds: u64) {
 
 #[test]
 fn a_mutual_exclusion_repeats() {
-    let spec = |algorithm: &str| Spec::<Mutex>::new(algorithm);
+    let spec = |algorithm: &str| Spec::<Mutex>::named(algorithm).unwrap();
     all_repeat(&spec("ricart-agrawala-clock-only"), 60);
     all_repeat(&Spec { nodes: 5, ..spec("ricart-agrawala-node-only") }, 60);
     all_repeat(&Spec { nodes: 4, ..spec("ricart-agrawala-first-only") }, 60);
@@ -85,14 +86,14 @@ fn a_mutual_exclusion_repeats() {
 
 #[test]
 fn faults_repeat() {
-    let spec = |algorithm: &str| Spec::<Mutex>::new(algorithm);
+    let spec = |algorithm: &str| Spec::<Mutex>::named(algorithm).unwrap();
     let random = "crash=1,pause=2,cut=1,deaf=1,skew=1,drift=1".parse().unwrap();
     all_repeat(&Spec { random_faults: random, ..spec("ricart-agrawala-clock-only") }, 60);
     let pauses = "pause=3".parse().unwrap();
     all_repeat(&Spec { random_faults: pauses, fifo: true, ..spec("ricart-agrawala-clock-only") }, 60);
     let lossy = Spec { loss: "0.1".parse().unwrap(), duplicate: "0.1".parse().unwrap(), ..spec("central") };
     all_repeat(&Spec { links: crate::LinkChoice::Bare, ..lossy.clone() }, 40);
-    all_repeat(&Spec { algorithm: "ricart-agrawala-clock-only".into(), ..lossy }, 40);
+    all_repeat(&Spec { algorithm: Algorithm::named("ricart-agrawala-clock-only").unwrap(), ..lossy }, 40);
     let busy = Spec { processing: "uniform:0ms..2ms".parse().unwrap(), ..spec("ricart-agrawala-clock-only") };
     all_repeat(&busy, 60);
 }
@@ -105,7 +106,8 @@ fn replicas(algorithm: &str, nodes: usize, faults: &str) -> Spec<Replica> {
         text.push_str(&format!("{word} {node} at {}ms\n", 150 + 37 * step));
     }
     let script = Some(Script::parse(&text, Replica::COMMANDS).unwrap());
-    let mut spec = Spec::<Replica> { nodes, script, random_faults: faults.parse().unwrap(), ..Spec::new(algorithm) };
+    let mut spec =
+        Spec::<Replica> { nodes, script, random_faults: faults.parse().unwrap(), ..Spec::named(algorithm).unwrap() };
     spec.settings.checkpoint_every = 3;
     spec
 }
@@ -125,6 +127,7 @@ fn a_replica_repeats() {
 
 #[test]
 fn an_election_repeats() {
-    let spec = Spec::<Election> { nodes: 3, until: Some(Length(Duration::from_millis(20))), ..Spec::new("raft") };
+    let spec =
+        Spec::<Election> { nodes: 3, until: Some(Length(Duration::from_millis(20))), ..Spec::named("raft").unwrap() };
     all_repeat(&Spec { random_faults: "cut=2,crash=1".parse().unwrap(), ..spec }, 60);
 }

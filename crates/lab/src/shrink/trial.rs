@@ -51,18 +51,14 @@ impl Excuses {
 }
 
 /// Runs a candidate. Tells of its first failure, or of that of this property if one is named.
-pub(super) fn fails<F: FamilyLab>(spec: &Spec<F>, entry: &'static F::Entry, property: Option<&str>) -> Option<Failure> {
-    tried(spec, entry, property).0
+pub(super) fn fails<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Option<Failure> {
+    tried(spec, property).0
 }
 
 /// As [`fails`], and how many inputs nodes took in all.
-pub(super) fn tried<F: FamilyLab>(
-    spec: &Spec<F>,
-    entry: &'static F::Entry,
-    property: Option<&str>,
-) -> (Option<Failure>, u64) {
-    let judges = F::properties(spec, entry, Care::Verdicts);
-    let Played { ending, events, observer: (tally, judges) } = play(spec, entry, (Tally::<F>::new(spec.nodes), judges));
+pub(super) fn tried<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Option<Failure>, u64) {
+    let judges = F::properties(spec, Care::Verdicts);
+    let Played { ending, events, observer: (tally, judges) } = play(spec, (Tally::<F>::new(spec.nodes), judges));
     (failure(tally, &judges.verdicts(), property, ending == Ending::Stopped), events)
 }
 

@@ -6,7 +6,7 @@ use quorate_lab::mutex::Settings;
 use quorate_lab::mutex::run::Pattern;
 use quorate_lab::shrink::{self, Request, TRIES};
 use quorate_lab::sweep::{self, Summary, Sweep};
-use quorate_lab::{Mutex, Spec, experiment};
+use quorate_lab::{Algorithm, Mutex, Spec, experiment};
 
 const IMPLICIT: &str = "ricart-agrawala-implicit";
 const ONE_WAY: &str = "ricart-agrawala-implicit-one-way";
@@ -14,7 +14,7 @@ const ONE_WAY: &str = "ricart-agrawala-implicit-one-way";
 fn spec(algorithm: &str, nodes: usize, latency: &str) -> Spec {
     let latency: Latency = latency.parse().unwrap_or_else(|error| panic!("{error}"));
     let settings = Settings { entries: 12, workload: Pattern::All, ..Settings::default() };
-    Spec { nodes, latency, settings, ..Spec::new(algorithm) }
+    Spec { nodes, latency, settings, ..Spec::named(algorithm).unwrap() }
 }
 
 fn swept(spec: Spec, seeds: u64) -> Summary {
@@ -62,7 +62,7 @@ fn what_breaks_a_flawed_wait_becomes_small_and_breaks_nothing_else() {
     let small = shrink::run(&request, |_| true).unwrap_or_else(|error| panic!("{error}")).spec;
     assert_eq!(small.bound, Some(Length(Duration::from_millis(5))), "{}", small.command("sim"));
     assert_eq!(small.nodes, 2, "{}", small.command("sim"));
-    let right = Spec::<Mutex> { algorithm: IMPLICIT.into(), ..small.clone() };
+    let right = Spec::<Mutex> { algorithm: Algorithm::named(IMPLICIT).unwrap(), ..small.clone() };
     let outcome = experiment::run(&right).unwrap_or_else(|error| panic!("{error}"));
     let exclusion = outcome.verdicts.iter().find(|verdict| verdict.name == "exclusion");
     assert!(exclusion.is_some_and(|verdict| verdict.holds), "{}\n{:?}", small.command("sim"), small.script);

@@ -19,7 +19,7 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
 
 fn bully(nodes: usize, starters: &str) -> Spec<Election> {
     let settings = Settings { starters: parsed(starters), ..Settings::default() };
-    Spec { nodes, settings, latency: parsed("fixed:1ms"), ..Spec::new("bully") }
+    Spec { nodes, settings, latency: parsed("fixed:1ms"), ..Spec::named("bully").unwrap() }
 }
 
 fn without_highest(spec: Spec<Election>) -> Spec<Election> {

@@ -38,8 +38,13 @@ fn every_group(algorithm: &str, mut check: impl FnMut(&Spec, &Outcome<Mutex>)) {
     for nodes in 2..=64 {
         for workload in PATTERNS {
             for latency in latencies() {
-                let spec =
-                    Spec { nodes, latency, seed: nodes as u64, settings: asks(12, workload), ..Spec::new(algorithm) };
+                let spec = Spec {
+                    nodes,
+                    latency,
+                    seed: nodes as u64,
+                    settings: asks(12, workload),
+                    ..Spec::named(algorithm).unwrap()
+                };
                 check(&spec, &run(&spec));
             }
         }
@@ -72,7 +77,7 @@ fn central_takes_three_messages_and_none_for_its_own() {
 fn a_coordinator_alone_sends_nothing() {
     for nodes in [1, 2, 9] {
         let settings = Settings { requesters: vec![NodeId::from_index(0)], ..Settings::default() };
-        let outcome = run(&Spec { nodes, settings, ..Spec::new("central") });
+        let outcome = run(&Spec { nodes, settings, ..Spec::named("central").unwrap() });
         assert_eq!(outcome.messages.total, 0);
         assert_eq!(outcome.summary.own.expect("own").entries, 10);
     }
@@ -85,8 +90,12 @@ fn delays_are_those_of_the_book_under_fixed_latency() {
         for nodes in 3..=64 {
             for length in [Duration::from_micros(250), millis(1), millis(7)] {
                 let latency = Latency::Fixed(length);
-                let of =
-                    |workload| Spec { nodes, latency, settings: asks(nodes as u64, workload), ..Spec::new(algorithm) };
+                let of = |workload| Spec {
+                    nodes,
+                    latency,
+                    settings: asks(nodes as u64, workload),
+                    ..Spec::named(algorithm).unwrap()
+                };
                 let alone = run(&of(Pattern::Single));
                 let delay = alone.summary.client_delay.expect("a client delay");
                 assert_eq!((delay.mean, delay.max, delay.samples), (client, client, nodes as u64));
@@ -105,7 +114,7 @@ fn delays_hold_for_any_mixture_of_requests() {
         for seed in 0..40 {
             let latency = Latency::Fixed(millis(1));
             let settings = asks(60, Pattern::Random);
-            let outcome = run(&Spec { nodes: 5, latency, seed, settings, ..Spec::new(algorithm) });
+            let outcome = run(&Spec { nodes: 5, latency, seed, settings, ..Spec::named(algorithm).unwrap() });
             if let Some(delay) = outcome.summary.client_delay {
                 assert_eq!((delay.mean, delay.max), (client, client), "seed {seed}");
                 clients += delay.samples;
@@ -124,10 +133,10 @@ fn delays_hold_for_any_mixture_of_requests() {
 fn reliable_links_add_control_traffic_only() {
     for nodes in [2, 3, 8, 33] {
         let links = LinkChoice::Reliable;
-        let outcome = run(&Spec { nodes, links, fifo: true, ..Spec::new("ricart-agrawala") });
+        let outcome = run(&Spec { nodes, links, fifo: true, ..Spec::named("ricart-agrawala").unwrap() });
         assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * 10);
         assert_eq!(outcome.messages.control, outcome.messages.total, "one acknowledgement a message");
-        let lossy = Spec { nodes, loss: "0.2".parse().expect("a chance"), ..Spec::new("ricart-agrawala") };
+        let lossy = Spec { nodes, loss: "0.2".parse().expect("a chance"), ..Spec::named("ricart-agrawala").unwrap() };
         let outcome = run(&lossy);
         assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * 10, "repetitions do not count");
         assert!(outcome.messages.control > outcome.messages.total);
@@ -136,8 +145,8 @@ fn reliable_links_add_control_traffic_only() {
 
 #[test]
 fn the_coordinator_is_the_bottleneck_and_peers_share_alike() {
-    let central = run(&Spec { nodes: 8, settings: asks(80, Pattern::All), ..Spec::new("central") });
+    let central = run(&Spec { nodes: 8, settings: asks(80, Pattern::All), ..Spec::named("central").unwrap() });
     assert_eq!(central.messages.busiest_share, 1.0);
-    let peers = run(&Spec { nodes: 8, settings: asks(80, Pattern::All), ..Spec::new("ricart-agrawala") });
+    let peers = run(&Spec { nodes: 8, settings: asks(80, Pattern::All), ..Spec::named("ricart-agrawala").unwrap() });
     assert_eq!(peers.messages.busiest_share, 0.25, "two of eight touch each message");
 }

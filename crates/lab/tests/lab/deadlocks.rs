@@ -24,7 +24,7 @@ fn run(spec: &Spec<Deadlock>) -> Outcome<Deadlock> {
 }
 
 fn spec(name: &str, nodes: usize, settings: Settings) -> Spec<Deadlock> {
-    Spec { nodes, settings, ..Spec::new(name) }
+    Spec { nodes, settings, ..Spec::named(name).unwrap() }
 }
 
 /// The runs of the first seeds in which something is broken, and how many are not.
@@ -176,7 +176,7 @@ fn what_makes_no_sense_is_refused() {
 
 /// A check that must come to its end.
 fn exhausted(name: &str, nodes: usize, rounds: u8, settings: Settings) -> Findings {
-    let mut check = CheckSpec::<Deadlock>::new(name);
+    let mut check = CheckSpec::<Deadlock>::named(name).unwrap();
     (check.setup.nodes, check.rounds, check.habits) = (nodes, Some(rounds), Waits { settings });
     let run = check::run(&check, &mut |_, _| true).unwrap_or_else(|error: LabError| panic!("{error}"));
     assert!(run.is_complete(), "{}", check.command());

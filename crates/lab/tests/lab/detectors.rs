@@ -15,7 +15,7 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
 
 fn spec(algorithm: &str, detector: Detector) -> Spec<Election> {
     let settings = Settings { detector, starters: parsed("lowest"), ..Settings::default() };
-    Spec { nodes: 5, settings, ..Spec::new(algorithm) }
+    Spec { nodes: 5, settings, ..Spec::named(algorithm).unwrap() }
 }
 
 fn run(spec: &Spec<Election>) -> Outcome<Election> {

@@ -9,10 +9,10 @@ fn specs() -> Vec<Spec> {
     let parsed = |text: &str| text.parse().unwrap_or_else(|error| panic!("{error}"));
     let mut specs = Vec::new();
     for algorithm in ["ricart-agrawala", "central", "ricart-agrawala-1981"] {
-        specs.push(Spec::new(algorithm));
+        specs.push(Spec::named(algorithm).unwrap());
         let faults = ["pause 2 at 9ms for 20ms", "cut 1 | 2,3 at 20ms for 9ms", "skew 3 by -4ms", "drift 1 by 900ppm"];
         let settings = Settings { entries: 30, cancels: parsed("0.3"), ..Settings::default() };
-        let mut rough = Spec { nodes: 4, fifo: true, settings, ..Spec::new(algorithm) };
+        let mut rough = Spec { nodes: 4, fifo: true, settings, ..Spec::named(algorithm).unwrap() };
         rough.faults = faults.iter().map(|fault| fault.parse().unwrap_or_else(|error| panic!("{error}"))).collect();
         rough.faults.push("crash 4 at 60ms for 30ms".parse().unwrap_or_else(|error| panic!("{error}")));
         (rough.loss, rough.duplicate) = (parsed("0.1"), parsed("0.1"));
@@ -76,7 +76,7 @@ fn every_journal_replays_and_judges_alike() {
 /// A later version of an algorithm that does something else is told apart, at the line where it differs.
 #[test]
 fn a_journal_of_another_behaviour_does_not_replay() {
-    let (_, bytes) = journal(&Spec::new("ricart-agrawala"));
+    let (_, bytes) = journal(&Spec::named("ricart-agrawala").unwrap());
     let text = String::from_utf8(bytes).unwrap_or_else(|error| panic!("{error}"));
     let altered = text.replacen("\"counter\":3", "\"counter\":4", 1);
     assert_ne!(text, altered);

@@ -62,14 +62,14 @@ impl Case {
         } else {
             self.settings()
         };
-        let spec = Spec::<Election> { nodes: 3, latency, settings, ..Spec::new(name) };
+        let spec = Spec::<Election> { nodes: 3, latency, settings, ..Spec::named(name).unwrap() };
         let sweep = Sweep { spec, seeds: SEEDS, threads: 2, keep_going: true };
         sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     fn check(&self, name: &str) -> CheckSpec<Election> {
         let habits = Ballots { settings: self.settings(), ..Ballots::default() };
-        let mut spec = CheckSpec { habits, ..CheckSpec::new(name) };
+        let mut spec = CheckSpec { habits, ..CheckSpec::named(name).unwrap() };
         spec.setup.crashes = u8::from(self.restarts);
         spec.setup.restarts = u8::from(self.restarts);
         spec.effort.first = true;

@@ -16,7 +16,11 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
 }
 
 fn raft(nodes: usize, starters: &str) -> Spec<Election> {
-    Spec { nodes, settings: Settings { starters: parsed(starters), ..Settings::default() }, ..Spec::new("raft") }
+    Spec {
+        nodes,
+        settings: Settings { starters: parsed(starters), ..Settings::default() },
+        ..Spec::named("raft").unwrap()
+    }
 }
 
 fn run(spec: &Spec<Election>) -> Outcome<Election> {
@@ -197,9 +201,9 @@ fn a_header_with_the_settings_of_another_family_is_refused() {
 
 #[test]
 fn what_is_said_of_another_family_is_refused() {
-    let Err(error) = Spec::<Mutex>::new("raft").validate() else { panic!("raft is no mutual exclusion") };
+    let Err(error) = Spec::<Mutex>::named("raft").unwrap().validate() else { panic!("raft is no mutual exclusion") };
     assert!(matches!(error, LabError::OtherFamily { .. }), "{error}");
-    let Err(error) = Spec::<Election>::new("central").validate() else { panic!("central is no election") };
+    let Err(error) = Spec::<Election>::named("central").unwrap().validate() else { panic!("central is no election") };
     assert!(error.to_string().contains("'central' is of the mutex family"), "{error}");
 }
 
@@ -207,7 +211,7 @@ fn what_is_said_of_another_family_is_refused() {
 #[test]
 fn an_engine_that_cannot_be_copied_cannot_be_checked() {
     let mut reports = 0;
-    let Err(error) = check::run(&CheckSpec::<Election>::new("raft"), &mut |_, _| {
+    let Err(error) = check::run(&CheckSpec::<Election>::named("raft").unwrap(), &mut |_, _| {
         reports += 1;
         true
     }) else {

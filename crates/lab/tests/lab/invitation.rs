@@ -19,7 +19,7 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
 
 fn invitation(nodes: usize, starters: &str) -> Spec<Election> {
     let settings = Settings { starters: parsed(starters), ..Settings::default() };
-    Spec { nodes, settings, latency: parsed("fixed:1ms"), ..Spec::new("invitation") }
+    Spec { nodes, settings, latency: parsed("fixed:1ms"), ..Spec::named("invitation").unwrap() }
 }
 
 fn run(spec: &Spec<Election>) -> Outcome<Election> {

@@ -22,7 +22,7 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
 
 fn leased(nodes: usize, starters: &str) -> Spec<Election> {
     let settings = Settings { starters: parsed(starters), ..Settings::default() };
-    Spec { nodes, settings, ..Spec::new("majority-lease") }
+    Spec { nodes, settings, ..Spec::named("majority-lease").unwrap() }
 }
 
 fn run(spec: &Spec<Election>) -> Outcome<Election> {
@@ -128,7 +128,7 @@ fn scenario(algorithm: &str, nodes: usize, name: &str) -> Spec<Election> {
     let path = format!("{}/../../docs/scenarios/{name}.script", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let script = Some(Script::parse(&text, Election::COMMANDS).unwrap_or_else(|error| panic!("{path}: {error}")));
-    Spec { nodes, script, latency: parsed("fixed:1ms"), ..Spec::new(algorithm) }
+    Spec { nodes, script, latency: parsed("fixed:1ms"), ..Spec::named(algorithm).unwrap() }
 }
 
 fn breaches(outcome: &Outcome<Election>) -> Vec<&'static str> {
@@ -228,7 +228,7 @@ fn a_partition_splits_a_bully_and_not_a_majority() {
 
 /// A check of three nodes with one crash and one restart in which time stands still: a lease is long.
 fn checked(algorithm: &str) -> CheckRun<Election> {
-    let mut check = CheckSpec::<Election>::new(algorithm);
+    let mut check = CheckSpec::<Election>::named(algorithm).unwrap();
     check.habits.settings.starters = parsed("1,2");
     check.setup.timing = Some(Timing::until(Time::ZERO));
     (check.setup.crashes, check.setup.restarts) = (1, 1);
@@ -247,7 +247,7 @@ fn broken(run: &CheckRun<Election>) -> Vec<(&'static str, usize)> {
 #[test]
 fn the_checker_tells_drift_within_the_bound_from_drift_beyond_it() {
     let check = |drift_ppm| {
-        let mut check = CheckSpec::<Election>::new("majority-lease");
+        let mut check = CheckSpec::<Election>::named("majority-lease").unwrap();
         check.habits.settings.starters = parsed("1,2");
         check.habits.settings.lease = Some(parsed("20ms"));
         check.setup.timing = Some(Timing { drift_ppm, ..Timing::until(ms(21)) });

@@ -87,7 +87,7 @@ fn what_one_member_missed_before_its_sender_died_is_not_lost_among_survivors() {
                     ..Settings::default()
                 };
                 let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-                all_hold(entry, vec![Spec { nodes: 4, faults, settings, ..Spec::new(name(entry)) }], 50);
+                all_hold(entry, vec![Spec { nodes: 4, faults, settings, ..Spec::named(name(entry)).unwrap() }], 50);
             }
         }
     }

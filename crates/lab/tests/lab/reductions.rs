@@ -14,7 +14,11 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
 }
 
 fn election(name: &str, nodes: usize, starters: &str) -> Spec<Election> {
-    Spec { nodes, settings: Settings { starters: parsed(starters), ..Settings::default() }, ..Spec::new(name) }
+    Spec {
+        nodes,
+        settings: Settings { starters: parsed(starters), ..Settings::default() },
+        ..Spec::named(name).unwrap()
+    }
 }
 
 fn run<F: FamilyLab>(spec: &Spec<F>) -> Outcome<F> {
@@ -95,7 +99,7 @@ fn consensus_is_reached_by_all_who_live_whoever_starts_and_dies() {
 
 fn lock(nodes: usize, entries: u64, workload: Pattern) -> Spec<Mutex> {
     let settings = mutex::Settings { entries, workload, ..mutex::Settings::default() };
-    Spec { nodes, settings, ..Spec::new("mutex-by-election") }
+    Spec { nodes, settings, ..Spec::named("mutex-by-election").unwrap() }
 }
 
 #[test]

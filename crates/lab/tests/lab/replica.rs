@@ -10,7 +10,7 @@ use quorate_lab::{Replica, Spec, experiment, replay};
 use quorate_replica::Reads;
 
 fn chaos(algorithm: &str, nodes: usize, reads: Reads) -> Spec<Replica> {
-    Spec { nodes, settings: Settings { reads, chaos: true, ..Settings::default() }, ..Spec::new(algorithm) }
+    Spec { nodes, settings: Settings { reads, chaos: true, ..Settings::default() }, ..Spec::named(algorithm).unwrap() }
 }
 
 fn swept(spec: &Spec<Replica>, seeds: u64) -> Summary {
@@ -144,7 +144,7 @@ fn a_command_repeats_its_run() {
 fn a_script_says_who_asks_what() {
     let text = "campaign 2 at 10ms\nwrite 2 at 1s\nread 3 at 2s\nwrite 1 at 3s\n";
     let script = Some(Script::parse(text, &["read", "write", "campaign"]).unwrap());
-    let spec: Spec<Replica> = Spec { script, ..Spec::new("replica") };
+    let spec: Spec<Replica> = Spec { script, ..Spec::named("replica").unwrap() };
     let (outcome, ()) = experiment::run_with(&spec, std::io::sink(), ()).unwrap();
     assert!(outcome.holds(), "{:?}", outcome.verdicts);
     assert_eq!(outcome.summary.operations, 3);
@@ -153,7 +153,7 @@ fn a_script_says_who_asks_what() {
 #[test]
 fn what_makes_no_sense_is_refused_with_a_sentence() {
     let refused = |settings: Settings| {
-        let spec: Spec<Replica> = Spec { settings, ..Spec::new("replica") };
+        let spec: Spec<Replica> = Spec { settings, ..Spec::named("replica").unwrap() };
         spec.validate().err().map(|error| error.to_string()).unwrap_or_default()
     };
     let usual = Settings::default;

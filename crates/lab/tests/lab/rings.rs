@@ -98,8 +98,12 @@ fn the_result_does_not_depend_on_who_starts() {
                         attribute: parsed("7,7,9,2,1,3"),
                         ..Settings::default()
                     };
-                    let spec =
-                        Spec { nodes: 6, latency: parsed(latency), settings, ..Spec::new(entry.facts.profile.name) };
+                    let spec = Spec {
+                        nodes: 6,
+                        latency: parsed(latency),
+                        settings,
+                        ..Spec::named(entry.facts.profile.name).unwrap()
+                    };
                     let outcome = run(&spec);
                     assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
                     assert_eq!(outcome.summary.leader.map(NodeId::number), Some(winner), "{}", spec.command("sim"));
@@ -123,7 +127,7 @@ fn a_crash_of_anyone_at_any_moment_is_got_over() {
                             latency: parsed("fixed:1ms"),
                             faults: vec![parsed(&format!("crash {node} at {millis}.5ms{back}"))],
                             settings: Settings { repair, order: parsed("3,1,4,2"), ..Settings::default() },
-                            ..Spec::new(entry.facts.profile.name)
+                            ..Spec::named(entry.facts.profile.name).unwrap()
                         };
                         let outcome = run(&spec);
                         assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
@@ -147,7 +151,7 @@ fn bare_a_crash_leaves_everyone_waiting_and_the_sweep_says_why() {
     for entry in rings() {
         let settings = Settings { repair: Repair::None, ..Settings::default() };
         let faults = vec![parsed("crash 4 at 2ms")];
-        let spec = Spec::<Election> { nodes: 5, faults, settings, ..Spec::new(entry.facts.profile.name) };
+        let spec = Spec::<Election> { nodes: 5, faults, settings, ..Spec::named(entry.facts.profile.name).unwrap() };
         let sweep = Sweep { spec: spec.clone(), seeds: 50, threads: 1, keep_going: true };
         let summary = sweep::run(&sweep, |_| true).unwrap();
         let (_, breach) = summary.first_failure.expect("a hang");
@@ -160,8 +164,12 @@ fn bare_a_crash_leaves_everyone_waiting_and_the_sweep_says_why() {
 
 #[test]
 fn what_is_outside_of_the_assumptions_is_named() {
-    let with = |fault: &str| Spec::<Election> { nodes: 5, faults: vec![parsed(fault)], ..Spec::new("chang-roberts") };
-    let calm = Spec::<Election> { nodes: 5, ..Spec::new("chang-roberts") };
+    let with = |fault: &str| Spec::<Election> {
+        nodes: 5,
+        faults: vec![parsed(fault)],
+        ..Spec::named("chang-roberts").unwrap()
+    };
+    let calm = Spec::<Election> { nodes: 5, ..Spec::named("chang-roberts").unwrap() };
     assert!(calm.broken_assumptions().is_empty());
     assert!(with("crash 2 at 3ms for 10ms").broken_assumptions().is_empty());
     assert!(with("cut 1,2 | rest at 2ms for 5ms").broken_assumptions().contains(&"the group is not cut in two"));
@@ -185,14 +193,14 @@ fn orders_and_attributes_that_make_no_sense_are_refused() {
     let order = |text: &str| Spec::<Election> {
         nodes: 4,
         settings: Settings { order: parsed(text), ..Settings::default() },
-        ..Spec::new("chang-roberts")
+        ..Spec::named("chang-roberts").unwrap()
     };
     assert!(order("4,1,3,2").validate().is_ok());
     for text in ["1,2,3", "1,2,3,4,5", "1,2,3,3"] {
         assert!(matches!(order(text).validate().err(), Some(LabError::NoSuchOrder { .. })), "{text}");
     }
     let settings = Settings { attribute: Attribute::Given(vec![1, 2]), ..Settings::default() };
-    let few = Spec::<Election> { nodes: 4, settings, ..Spec::new("chang-roberts") };
+    let few = Spec::<Election> { nodes: 4, settings, ..Spec::named("chang-roberts").unwrap() };
     assert!(matches!(few.validate().err(), Some(LabError::NotEveryAttribute { given: 2, nodes: 4 })));
 }
 
@@ -202,7 +210,8 @@ fn a_long_ring_elects_within_its_bound() {
     for name in ["hirschberg-sinclair", "chang-roberts"] {
         let starters = if name == "chang-roberts" { Starters::SuccessorOfHighest } else { Starters::All };
         let settings = Settings { starters, order: Seating::Random, ..Settings::default() };
-        let spec = Spec::<Election> { nodes: 10_000, latency: parsed("fixed:1ms"), settings, ..Spec::new(name) };
+        let spec =
+            Spec::<Election> { nodes: 10_000, latency: parsed("fixed:1ms"), settings, ..Spec::named(name).unwrap() };
         let outcome = run(&spec);
         assert!(outcome.holds() && outcome.ending == Ending::Done);
         let bound = if name == "chang-roberts" { 2 * 10_000 - 1 } else { 8 * 10_000 * 15 };

@@ -7,7 +7,7 @@ use quorate_journal::settings::Script;
 use quorate_lab::check::{self, CheckSpec};
 use quorate_lab::mutex::check::Requests;
 use quorate_lab::shrink::{self, End, Figures, Request, ShrinkError, Shrunk, TRIES};
-use quorate_lab::{FamilyLab, LabError, LinkChoice, Mutex, Replica, Spec, experiment};
+use quorate_lab::{Algorithm, FamilyLab, LabError, LinkChoice, Mutex, Replica, Spec, experiment};
 use quorate_registry::Family;
 use std::fmt::Write;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn of_journal(bytes: &[u8], property: Option<&str>) -> Result<Shrunk<Mutex>, Shr
 }
 
 fn checked(algorithm: &str, nodes: usize, rounds: impl Into<Option<u8>>) -> CheckSpec {
-    let mut spec = CheckSpec { rounds: rounds.into(), links: LinkChoice::Bare, ..CheckSpec::new(algorithm) };
+    let mut spec = CheckSpec { rounds: rounds.into(), links: LinkChoice::Bare, ..CheckSpec::named(algorithm).unwrap() };
     spec.setup.nodes = nodes;
     spec
 }
@@ -64,8 +64,10 @@ fn row<F: FamilyLab>(shrunk: &Shrunk<F>, from: &str) -> String {
     let breach = outcome.breaches().find(|verdict| verdict.name == *property);
     let breach = breach.unwrap_or_else(|| panic!("{property} holds: {}\n{script}", spec.command("sim")));
     assert_eq!(breach.violation.as_ref(), Some(&shrunk.violation));
-    if let Some(twin) = twin(&spec.algorithm).filter(|_| shrunk.kind == Kind::Always || F::FAMILY == Family::Replica) {
-        let outcome = experiment::run(&Spec { algorithm: twin.into(), ..again }).unwrap();
+    if let Some(twin) =
+        twin(spec.algorithm.name()).filter(|_| shrunk.kind == Kind::Always || F::FAMILY == Family::Replica)
+    {
+        let outcome = experiment::run(&Spec { algorithm: Algorithm::named(twin).unwrap(), ..again }).unwrap();
         let breach = outcome.breaches().find(|verdict| verdict.name == *property);
         assert!(breach.is_none(), "it is not the flaw of {} that fails here:\n{script}", spec.algorithm);
     }
@@ -92,7 +94,7 @@ fn is_documented(row: &str) {
 }
 
 fn mutex(algorithm: &str, nodes: usize) -> Spec<Mutex> {
-    let mut spec = Spec::<Mutex> { nodes, ..Spec::new(algorithm) };
+    let mut spec = Spec::<Mutex> { nodes, ..Spec::named(algorithm).unwrap() };
     spec.settings.entries = 40;
     spec
 }
@@ -161,7 +163,7 @@ fn what_repeats_for_ever_is_refused() {
 }
 
 fn replica(algorithm: &str, seed: u64) -> Spec<Replica> {
-    let mut spec = Spec::<Replica> { seed, ..Spec::new(algorithm) };
+    let mut spec = Spec::<Replica> { seed, ..Spec::named(algorithm).unwrap() };
     spec.settings.chaos = true;
     spec
 }
@@ -219,8 +221,12 @@ fn no_smaller_run_bears_more() {
     let wiped = script.faults.iter().filter(|timed| timed.to_string().contains("blank"));
     assert!(wiped.count() <= 1, "{script}");
     assert!(!small.violation.text.contains("voters ,"), "{}", small.violation.text);
-    let twin =
-        experiment::run(&Spec { algorithm: "replica".into(), script: Some(script.clone()), ..small.spec }).unwrap();
+    let twin = experiment::run(&Spec {
+        algorithm: Algorithm::named("replica").unwrap(),
+        script: Some(script.clone()),
+        ..small.spec
+    })
+    .unwrap();
     assert!(twin.breaches().all(|verdict| verdict.name != "answered"), "{script}");
 }
 
@@ -233,7 +239,7 @@ fn the_same_run_becomes_the_same() {
 
 #[test]
 fn what_holds_is_refused() {
-    let spec = Spec::<Mutex>::new("ricart-agrawala");
+    let spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     let refused = |property: Option<&str>| {
         let request = Request { spec: spec.clone(), property: property.map(Into::into), tries: TRIES };
         shrink::run(&request, |_| true).unwrap_err().to_string()

@@ -14,7 +14,7 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
 
 fn peers(nodes: usize, reserved: u32) -> Spec<Election> {
     let settings = Settings { reserved_bits: Some(reserved), ..Settings::default() };
-    Spec { nodes, settings, ..Spec::new("super-peer") }
+    Spec { nodes, settings, ..Spec::named("super-peer").unwrap() }
 }
 
 fn run(spec: &Spec<Election>) -> Outcome<Election> {

@@ -39,7 +39,7 @@ fn all_hold(spec: Spec, seeds: u64) {
 #[test]
 fn reliable_links_carry_both_algorithms_through_loss_duplication_and_reordering() {
     for algorithm in ["ricart-agrawala", "central"] {
-        let spec = Spec { loss: chance("0.1"), duplicate: chance("0.05"), ..Spec::new(algorithm) };
+        let spec = Spec { loss: chance("0.1"), duplicate: chance("0.05"), ..Spec::named(algorithm).unwrap() };
         all_hold(spec, 10_000);
     }
 }
@@ -50,7 +50,7 @@ fn tries_and_cancellations_break_nothing() {
         for links in [LinkChoice::Bare, LinkChoice::Reliable] {
             let (tries, cancels) = (chance("0.3"), chance("0.4"));
             let settings = Settings { entries: 20, tries, cancels, ..Settings::default() };
-            let base = Spec { nodes: 4, links, settings, ..Spec::new(algorithm) };
+            let base = Spec { nodes: 4, links, settings, ..Spec::named(algorithm).unwrap() };
             all_hold(Spec { latency: long_tail(), ..base.clone() }, 1_000);
             all_hold(base, 1_000);
         }
@@ -63,7 +63,7 @@ fn pauses_cuts_and_wrong_clocks_delay_but_do_not_break() {
         let random_faults = mix("pause=2,cut=2,deaf=2,skew=1,drift=1");
         let (loss, duplicate) = (chance("0.05"), chance("0.05"));
         let settings = Settings { entries: 15, ..Settings::default() };
-        all_hold(Spec { nodes: 5, random_faults, loss, duplicate, settings, ..Spec::new(algorithm) }, 2_000);
+        all_hold(Spec { nodes: 5, random_faults, loss, duplicate, settings, ..Spec::named(algorithm).unwrap() }, 2_000);
     }
 }
 
@@ -73,7 +73,8 @@ fn crashes_stop_the_textbook_but_admit_no_two() {
     for algorithm in ["ricart-agrawala", "central"] {
         let faults = vec!["crash 2 at 20ms".parse().unwrap_or_else(|error| panic!("{error}"))];
         let settings = Settings { entries: 20, ..Settings::default() };
-        let spec: Spec = Spec { nodes: 4, links: LinkChoice::Bare, faults, settings, ..Spec::new(algorithm) };
+        let spec: Spec =
+            Spec { nodes: 4, links: LinkChoice::Bare, faults, settings, ..Spec::named(algorithm).unwrap() };
         let mut stopped = 0;
         for seed in 0..500 {
             let outcome = experiment::run(&Spec { seed, ..spec.clone() }).unwrap_or_else(|error| panic!("{error}"));
@@ -87,7 +88,7 @@ fn crashes_stop_the_textbook_but_admit_no_two() {
 
 #[test]
 fn bare_links_that_lose_stop_the_algorithm() {
-    let spec = Spec { links: LinkChoice::Bare, loss: chance("0.1"), ..Spec::new("ricart-agrawala") };
+    let spec = Spec { links: LinkChoice::Bare, loss: chance("0.1"), ..Spec::named("ricart-agrawala").unwrap() };
     let (_, breach) = swept(spec, 100).first_failure.expect("a lost reply is never missed without a repetition");
     assert_eq!(breach.name, "served");
 }
@@ -113,7 +114,7 @@ fn every_flaw_is_found_within_a_thousand_seeds() {
                     think: Some(latency("uniform:0ms..3ms")),
                     ..Settings::default()
                 },
-                ..Spec::new(algorithm)
+                ..Spec::named(algorithm).unwrap()
             },
             seeds: 1_000,
             threads: 2,
@@ -128,7 +129,7 @@ fn every_flaw_is_found_within_a_thousand_seeds() {
 /// Which seed is named does not depend on how the threads raced.
 #[test]
 fn the_lowest_failing_seed_is_named() {
-    let spec: Spec = Spec { links: LinkChoice::Bare, loss: chance("0.001"), ..Spec::new("central") };
+    let spec: Spec = Spec { links: LinkChoice::Bare, loss: chance("0.001"), ..Spec::named("central").unwrap() };
     let lowest = |threads| {
         let sweep = Sweep { spec: spec.clone(), seeds: 20_000, threads, keep_going: false };
         let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
@@ -144,7 +145,7 @@ fn the_lowest_failing_seed_is_named() {
 /// What was tried before somebody interrupted it is counted, and nothing else.
 #[test]
 fn an_interrupted_sweep_tells_what_it_tried() {
-    let sweep = Sweep { spec: Spec::<Mutex>::new("central"), seeds: 100_000, threads: 2, keep_going: false };
+    let sweep = Sweep { spec: Spec::<Mutex>::named("central").unwrap(), seeds: 100_000, threads: 2, keep_going: false };
     let mut heard = 0;
     let summary = sweep::run(&sweep, |so_far| {
         heard = so_far.seeds;

@@ -6,7 +6,7 @@ use quorate_journal::settings::{Latency, Length, Script};
 use quorate_lab::mutex::Settings;
 use quorate_lab::mutex::run::Pattern;
 use quorate_lab::sweep::{self, Summary, Sweep};
-use quorate_lab::{LinkChoice, Mutex, Spec, experiment};
+use quorate_lab::{Algorithm, LinkChoice, Mutex, Spec, experiment};
 
 const ACKNOWLEDGED: &str = "token-ring-acknowledged";
 const LOST_ACKNOWLEDGEMENT: &str = include_str!("../../../../docs/scenarios/lost-acknowledgement.script");
@@ -17,7 +17,7 @@ fn latency(text: &str) -> Latency {
 
 fn spec(nodes: usize, text: &str) -> Spec {
     let settings = Settings { entries: 20, workload: Pattern::All, ..Settings::default() };
-    Spec { nodes, latency: latency(text), settings, ..Spec::new(ACKNOWLEDGED) }
+    Spec { nodes, latency: latency(text), settings, ..Spec::named(ACKNOWLEDGED).unwrap() }
 }
 
 /// With one crash after the other, each this much later than the last.
@@ -82,6 +82,7 @@ fn whoever_dies_those_who_are_left_are_served() {
             holds(&Spec { processing: latency("uniform:0ms..1ms"), ..doomed }, 80);
         }
     }
-    let trusting = Spec { algorithm: "token-ring".into(), ..struck(spec(5, "uniform:0ms..2ms"), &[3], 0) };
+    let trusting =
+        Spec { algorithm: Algorithm::named("token-ring").unwrap(), ..struck(spec(5, "uniform:0ms..2ms"), &[3], 0) };
     assert!(!swept(trusting, 10).holds());
 }

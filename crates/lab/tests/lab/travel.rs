@@ -176,7 +176,7 @@ fn setup<F: FamilyLab>(spec: &Spec<F>) -> Setup {
 /// Runs an experiment twice, as it is and with nodes that travel; both must leave the same journal, byte for byte.
 fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     let name = &spec.algorithm;
-    let entry = spec.validate().unwrap();
+    spec.validate().unwrap();
     assert!(!spec.is_reliable(), "{name}: a wrapper has other messages");
     let mut journal = Vec::new();
     let (outcome, ()) = run_with(spec, &mut journal, ()).unwrap();
@@ -184,9 +184,9 @@ fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     let header: Header = serde_json::from_slice(first_line).unwrap();
 
     let traffic = Arc::new(Traffic::default());
-    let make = F::maker(spec, entry);
+    let make = F::maker(spec);
     let traveller = {
-        let (traffic, codec) = (Arc::clone(&traffic), F::codec(spec, entry));
+        let (traffic, codec) = (Arc::clone(&traffic), F::codec(spec));
         move |me: NodeId| traveller::<F>(make(me), codec, Arc::clone(&traffic))
     };
     let mut world = World::new(&setup(spec), traveller, Writer::new(io::sink(), &header));
@@ -204,7 +204,7 @@ fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     let (fingerprint, lines) = world.into_observer().finish().unwrap();
     assert_eq!((fingerprint.to_string(), lines), (outcome.trace_hash, outcome.lines), "{name}");
     // In a group of three, these are content with what they have themselves.
-    let is_silent = ["no-lock", "maekawa-rows", "voting-half", "super-peer"].contains(&name.as_str());
+    let is_silent = ["no-lock", "maekawa-rows", "voting-half", "super-peer"].contains(&name.name());
     assert!(is_silent || traffic.messages.load(Ordering::Relaxed) > 0, "{name} sends nothing");
     traffic
 }
@@ -222,13 +222,13 @@ fn group(members: &str) -> Group {
 fn try_entry(entry: &Entry) {
     match entry.family() {
         Family::Mutex => {
-            let mut spec = Spec::<Mutex>::new(entry.name());
+            let mut spec = Spec::<Mutex>::named(entry.name()).unwrap();
             spec.settings.tries = "0.2".parse().unwrap();
             spec.settings.cancels = "0.2".parse().unwrap();
             travels(&spec);
         }
         Family::Election => {
-            let mut spec = Spec::<Election>::new(entry.name());
+            let mut spec = Spec::<Election>::named(entry.name()).unwrap();
             spec.faults = ["crash 2 at 30ms", "restart 2 at 60ms", "crash 1 at 90ms", "restart 1 at 120ms"]
                 .map(|fault| fault.parse().unwrap())
                 .into();
@@ -240,30 +240,30 @@ fn try_entry(entry: &Entry) {
             assert!(forgets || traffic.disks.load(Ordering::Relaxed) > 0, "{} finds no disk", entry.name());
         }
         Family::Multicast => {
-            travels(&Spec::<Multicast>::new(entry.name()));
+            travels(&Spec::<Multicast>::named(entry.name()).unwrap());
             // Those that are wrong on purpose have no other forms.
             if entry.profile().flaw.is_some() {
                 return;
             }
-            let mut several = Spec::<Multicast>::new(entry.name());
+            let mut several = Spec::<Multicast>::named(entry.name()).unwrap();
             several.nodes = 4;
             several.settings.groups = ["1-3", "2-4"].map(group).into();
             travels(&several);
-            let mut views = Spec::<Multicast>::new(entry.name());
+            let mut views = Spec::<Multicast>::named(entry.name()).unwrap();
             let lease = ViewSettings { lease: Length(Duration::from_millis(100)), ..ViewSettings::default() };
             views.settings.views = Some(ViewSettings { keepalive: Length(Duration::from_millis(20)), ..lease });
             views.faults = ["crash 2 at 30ms", "restart 2 at 300ms"].map(|fault| fault.parse().unwrap()).into();
             travels(&views);
         }
         Family::Deadlock => {
-            let mut spec = Spec::<Deadlock>::new(entry.name());
+            let mut spec = Spec::<Deadlock>::named(entry.name()).unwrap();
             (spec.settings.rounds, spec.settings.victim) = (4, Some(Policy::Youngest));
             travels(&spec);
             (spec.settings.resources, spec.nodes) = (2, 4);
             travels(&spec);
         }
         Family::Replica => {
-            let mut spec = Spec::<Replica>::new(entry.name());
+            let mut spec = Spec::<Replica>::named(entry.name()).unwrap();
             (spec.settings.operations, spec.settings.changes, spec.settings.chaos) = (30, 2, true);
             spec.nodes = 5;
             let traffic = travels(&spec);
@@ -299,8 +299,10 @@ fn a_message_of_another_algorithm_has_no_bytes() {
         fn note(&mut self, _note: Note<'_>) {}
     }
     let Some(Entry::Mutex(entry)) = find("ricart-agrawala") else { panic!("it is in the table") };
-    let mut node =
-        (entry.make)(NodeId::from_index(0), &Spec::<Mutex> { nodes: 2, ..Spec::new("central") }.surroundings());
+    let mut node = (entry.make)(
+        NodeId::from_index(0),
+        &Spec::<Mutex> { nodes: 2, ..Spec::named("central").unwrap() }.surroundings(),
+    );
     let mut stolen = Stolen(None);
     node.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut stolen));
     let message = stolen.0.expect("it asks its peer");

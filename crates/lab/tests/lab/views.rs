@@ -49,7 +49,7 @@ fn without_faults_views_add_no_message() {
             for (workload, entries) in loads {
                 let settings = Settings { entries, workload, ..Settings::default() };
                 let latency = Latency::Fixed(Duration::from_millis(1));
-                let bare = Spec { nodes, latency, settings, ..Spec::<Mutex>::new(name(entry)) };
+                let bare = Spec { nodes, latency, settings, ..Spec::<Mutex>::named(name(entry)).unwrap() };
                 let mut viewed = bare.clone();
                 viewed.settings.views = Some(ViewSettings::default());
                 let [bare, viewed] = [bare, viewed].map(|spec| run(&spec).unwrap());
@@ -84,7 +84,7 @@ fn sleeper(keeper: Keeper, faults: &[&str]) -> Spec<Mutex> {
         ..Settings::default()
     };
     let faults = faults.iter().map(|fault| fault.parse::<TimedFault>().unwrap()).collect();
-    Spec { nodes: 3, faults, settings, ..Spec::new("central") }
+    Spec { nodes: 3, faults, settings, ..Spec::named("central").unwrap() }
 }
 
 /// How many of these seeds breach exclusion, and how often a resource that checks fences refused somebody in those.
@@ -157,7 +157,7 @@ fn a_forged_close_lets_two_in_and_the_fence_refuses_the_stale_one() {
 fn a_minority_enters_no_more_once_its_leases_are_over() {
     for entry in in_views().filter(|entry| (entry.facts.fits)(5).is_ok()) {
         let mut spec = sleeper(Keeper::Oracle, &["cut 1,2 | 3,4,5 at 200ms"]);
-        name(entry).clone_into(&mut spec.algorithm);
+        spec.algorithm = entry.into();
         spec.nodes = 5;
         spec.until = Some("3s".parse().unwrap());
         let mut journal = Vec::new();
@@ -192,8 +192,13 @@ fn members_that_keep_their_membership_themselves_bear_it_too() {
             ..Settings::default()
         };
         let random_faults = "crash=2,pause=2,cut=2,deaf=1".parse().unwrap();
-        let spec =
-            Spec { nodes: 3, settings, random_faults, loss: "2%".parse().unwrap(), ..Spec::<Mutex>::new(algorithm) };
+        let spec = Spec {
+            nodes: 3,
+            settings,
+            random_faults,
+            loss: "2%".parse().unwrap(),
+            ..Spec::<Mutex>::named(algorithm).unwrap()
+        };
         let summary = sweep::run(&Sweep { spec, seeds: 16, threads: 2, keep_going: false }, |_| true).unwrap();
         assert!(summary.failed == 0, "{algorithm}: {:?}", summary.first_failure);
     }
@@ -213,7 +218,7 @@ fn late_word_of_a_death_ends_no_later_life() {
     let latency = Latency::LongTail { median: Duration::from_millis(10) };
     let faults: Vec<TimedFault> =
         ["crash 2 at 1500ms for 15ms", "crash 2 at 2500ms for 15ms"].map(|fault| fault.parse().unwrap()).into();
-    let spec = Spec { nodes: 3, latency, settings, faults, ..Spec::<Mutex>::new("central") };
+    let spec = Spec { nodes: 3, latency, settings, faults, ..Spec::<Mutex>::named("central").unwrap() };
     let summary = sweep::run(&Sweep { spec, seeds: 150, threads: 2, keep_going: false }, |_| true).unwrap();
     assert!(summary.failed == 0, "{:?}", summary.first_failure);
 }
@@ -225,7 +230,7 @@ fn replicas(algorithm: &str, fault: &str) -> Spec<Mutex> {
         views: Some(ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() }),
         ..Settings::default()
     };
-    Spec { settings, faults: vec![fault.parse().unwrap()], ..Spec::<Mutex>::new(algorithm) }
+    Spec { settings, faults: vec![fault.parse().unwrap()], ..Spec::<Mutex>::named(algorithm).unwrap() }
 }
 
 /// A full disk keeps a replica from learning of leases. It is removed, and let in again when there is room.
@@ -262,7 +267,7 @@ fn what_is_promised_inside_a_view_is_not_held_against_members_that_freeze() {
     };
     let judged = |views| {
         let settings = Settings { views: Some(views), ..Settings::default() };
-        let report = run(&Spec { settings, ..Spec::<Mutex>::new("central") }).unwrap();
+        let report = run(&Spec { settings, ..Spec::<Mutex>::named("central").unwrap() }).unwrap();
         let mut always = report.verdicts.iter().filter(|verdict| verdict.kind == Kind::Always);
         assert!(always.all(|verdict| verdict.holds), "{:?}", report.verdicts);
         report.verdicts.iter().any(|verdict| verdict.name == "overtaking-bounded")
@@ -277,7 +282,7 @@ fn terms_that_make_no_sense_are_refused_with_what_to_do() {
         let mut views = ViewSettings::default();
         change(&mut views);
         let settings = Settings { views: Some(views), ..Settings::default() };
-        run(&Spec { settings, ..Spec::<Mutex>::new("central") }).unwrap_err().to_string()
+        run(&Spec { settings, ..Spec::<Mutex>::named("central").unwrap() }).unwrap_err().to_string()
     };
     let zero = refusal(|views| views.keepalive = Length(Duration::ZERO));
     assert!(zero.contains("leaves no time") && zero.contains("10us"), "{zero}");

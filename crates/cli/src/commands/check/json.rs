@@ -112,7 +112,7 @@ impl<'a> Report<'a> {
         let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_pass(findings);
         let states = findings.walks.is_none().then_some(states);
         Self {
-            algorithm: &spec.algorithm,
+            algorithm: spec.algorithm.name(),
             nodes: spec.setup.nodes,
             rounds: spec.rounds.map_or(Rounds::Word("unbounded"), Rounds::Counted),
             views: spec.setup.views.map(Changes::from),

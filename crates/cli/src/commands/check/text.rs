@@ -99,7 +99,7 @@ fn heading<F: Check>(spec: &CheckSpec<F>) -> String {
     let order = if spec.setup.fifo { "FIFO " } else { "" };
     let links = if spec.is_reliable() { "reliable" } else { "bare" };
     let mut parts = vec![
-        paint::bold(&spec.algorithm),
+        paint::bold(spec.algorithm.name()),
         count(spec.setup.nodes as u64, "node"),
         format!("{rounds}{}", F::in_rounds(spec)),
         faults(&spec.setup),

@@ -11,7 +11,6 @@ use crate::deadlock::{Deadlock, Settings, asking, plan};
 use crate::error::LabError;
 use crate::family::ScriptFamily;
 use quorate_check::CheckError;
-use quorate_registry::DeadlockEntry;
 
 /// Who may ask whom, and who gives up.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,7 +27,7 @@ impl CheckedFamily for Deadlock {
         check.habits.settings.clone()
     }
 
-    fn crowd(check: &CheckSpec<Self>, _entry: &DeadlockEntry) -> Result<Askers, LabError> {
+    fn crowd(check: &CheckSpec<Self>) -> Result<Askers, LabError> {
         let spec = check.spec();
         let settings = &spec.settings;
         let is_one_each = settings.processes.is_none_or(|processes| processes == spec.nodes);

@@ -12,7 +12,6 @@ use crate::family::RunFamily;
 use crate::family::ScriptFamily;
 use quorate_check::Deaths;
 use quorate_core::election::Plan;
-use quorate_registry::ElectionEntry;
 
 /// Who starts, how the group elects, and whether leaders hand over.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +30,7 @@ impl CheckedFamily for Election {
         check.habits.settings.clone()
     }
 
-    fn crowd(check: &CheckSpec<Self>, entry: &ElectionEntry) -> Result<Voters, LabError> {
+    fn crowd(check: &CheckSpec<Self>) -> Result<Voters, LabError> {
         let Plan { group, ring, ranking, .. } = plan(&check.spec());
         let Ballots { settings, resignations } = &check.habits;
         Ok(Voters {
@@ -41,8 +40,8 @@ impl CheckedFamily for Election {
             recalls: check.setup.crashes.saturating_mul(2),
             resignations: *resignations,
             // Where time stands still no lease has a length.
-            leases: entry.facts.leases && check.setup.timing.is_some(),
-            expects: expected_of(entry),
+            leases: check.algorithm.facts.leases && check.setup.timing.is_some(),
+            expects: expected_of(&check.algorithm),
         })
     }
 

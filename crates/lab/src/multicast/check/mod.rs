@@ -11,7 +11,6 @@ use crate::error::LabError;
 use crate::family::ScriptFamily;
 use crate::multicast::{Multicast, Settings, promises_of};
 use quorate_core::Group;
-use quorate_registry::MulticastEntry;
 
 /// Who sends how much, and how it gets to all.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,12 +45,12 @@ impl CheckedFamily for Multicast {
         }
     }
 
-    fn crowd(check: &CheckSpec<Self>, entry: &MulticastEntry) -> Result<Senders, LabError> {
+    fn crowd(check: &CheckSpec<Self>) -> Result<Senders, LabError> {
         let spec = check.spec();
         let named: Group = spec.settings.senders.iter().copied().collect();
         let senders = if named.is_empty() { spec.group() } else { named };
         let messages = u8::try_from(spec.settings.messages).unwrap_or(u8::MAX);
-        let promises = promises_of(&spec, entry, check.setup.crashes == 0);
+        let promises = promises_of(&spec, spec.algorithm.entry(), check.setup.crashes == 0);
         Ok(Senders::new(senders, messages, promises)?)
     }
 

@@ -8,7 +8,6 @@ use crate::check::{CheckSpec, CheckedFamily, view_settings};
 use crate::error::LabError;
 use crate::mutex::{Mutex, Settings};
 use quorate_core::mutex::ServiceOrder;
-use quorate_registry::MutexEntry;
 
 /// What may become of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,18 +29,18 @@ impl CheckedFamily for Mutex {
         Settings { entries, views: view_settings(check.setup.views), ..Settings::default() }
     }
 
-    fn crowd(check: &CheckSpec<Self>, entry: &MutexEntry) -> Result<Contenders, LabError> {
+    fn crowd(check: &CheckSpec<Self>) -> Result<Contenders, LabError> {
         let Requests { tries, cancels, readers } = check.habits;
         Ok(Contenders {
             rounds: check.rounds,
             tries,
             cancels,
             readers,
-            shares: entry.facts.shares,
-            fences: entry.facts.fences,
+            shares: check.algorithm.facts.shares,
+            fences: check.algorithm.facts.fences,
             // What is promised of the order of requests is promised inside a view.
-            order: entry.facts.order == ServiceOrder::HappenedBefore && check.setup.views.is_none(),
-            service: entry.facts.service,
+            order: check.algorithm.facts.order == ServiceOrder::HappenedBefore && check.setup.views.is_none(),
+            service: check.algorithm.facts.service,
             views: check.setup.views.is_some(),
         })
     }

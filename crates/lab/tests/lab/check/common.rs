@@ -8,7 +8,7 @@ use quorate_registry::Entry;
 
 /// A check of so many nodes that ask so many times each, on bare links.
 pub(crate) fn spec(algorithm: &str, nodes: usize, rounds: impl Into<Option<u8>>) -> CheckSpec {
-    let mut spec = CheckSpec { rounds: rounds.into(), links: LinkChoice::Bare, ..CheckSpec::new(algorithm) };
+    let mut spec = CheckSpec { rounds: rounds.into(), links: LinkChoice::Bare, ..CheckSpec::named(algorithm).unwrap() };
     spec.setup.nodes = nodes;
     spec
 }

@@ -11,7 +11,7 @@ use quorate_lab::{Election, replay};
 /// Three bullies that take messages to last no longer than 5 ms, and of which the lowest misses the leader. Messages last this long.
 fn bully(least: Duration, most: Duration) -> CheckSpec<Election> {
     let settings = Settings { starters: "lowest".parse().unwrap(), ..Settings::default() };
-    let mut spec = CheckSpec::<Election>::new("bully");
+    let mut spec = CheckSpec::<Election>::named("bully").unwrap();
     spec.habits = Ballots { settings, ..Ballots::default() };
     let until = Time::ZERO + Duration::from_secs(1);
     spec.setup.timing = Some(Timing { delay: Some(Span::between(least, most)), ..Timing::until(until) });

@@ -29,7 +29,7 @@ impl Row {
 
     fn spec(&self) -> CheckSpec<Election> {
         let words: Vec<_> = self.command.split(' ').skip(1).collect();
-        let mut spec = CheckSpec::<Election>::new(self.algorithm());
+        let mut spec = CheckSpec::<Election>::named(self.algorithm()).unwrap();
         for option in words.chunks(2) {
             match option {
                 ["--nodes", nodes] => spec.setup.nodes = nodes.parse().unwrap(),

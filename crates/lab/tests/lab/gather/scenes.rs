@@ -29,23 +29,23 @@ fn faulty<F: FamilyLab>(mut spec: Spec<F>, faults: &[&str]) -> Spec<F> {
 
 pub(crate) fn locks(algorithm: &str, seed: u64) -> Spec<Mutex> {
     let settings = mutex::Settings { entries: 12, ..Default::default() };
-    let spec = Spec { nodes: 4, seed, settings, until: Some("2s".parse().unwrap()), ..Spec::new(algorithm) };
+    let spec = Spec { nodes: 4, seed, settings, until: Some("2s".parse().unwrap()), ..Spec::named(algorithm).unwrap() };
     faulty(spec, &["crash 3 at 30ms for 15ms", "pause 2 at 12ms for 9ms", "crash 3 at 70ms for 9ms", "crash 4 at 80ms"])
 }
 
 pub(crate) fn quiet_locks(algorithm: &str, seed: u64) -> Spec<Mutex> {
     let settings = mutex::Settings { entries: 12, ..Default::default() };
-    faulty(Spec { nodes: 4, seed, settings, ..Spec::new(algorithm) }, &["pause 2 at 12ms for 9ms"])
+    faulty(Spec { nodes: 4, seed, settings, ..Spec::named(algorithm).unwrap() }, &["pause 2 at 12ms for 9ms"])
 }
 
 pub(crate) fn votes(seed: u64) -> Spec<Election> {
-    let spec = Spec { nodes: 3, seed, settings: election::Settings::default(), ..Spec::new("raft") };
+    let spec = Spec { nodes: 3, seed, settings: election::Settings::default(), ..Spec::named("raft").unwrap() };
     faulty(spec, &["crash 1 torn at 400ms for 300ms", "crash 2 at 900ms for 200ms"])
 }
 
 pub(crate) fn replicas(seed: u64) -> Spec<Replica> {
     let settings = replica::Settings { operations: 40, clients: 3, ..Default::default() };
-    let spec = Spec { nodes: 3, seed, settings, ..Spec::new("replica") };
+    let spec = Spec { nodes: 3, seed, settings, ..Spec::named("replica").unwrap() };
     faulty(spec, &["crash 1 torn at 300ms for 200ms", "crash 2 at 600ms for 300ms", "pause 3 at 1s for 100ms"])
 }
 
