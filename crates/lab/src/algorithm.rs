@@ -3,6 +3,8 @@
 use crate::error::LabError;
 use crate::family::FamilyTypes;
 use crate::spec::entry;
+use quorate_journal::settings::nearest;
+use quorate_registry::{Family, all, fixtures};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::ops::Deref;
@@ -14,7 +16,13 @@ impl<F: FamilyTypes> Algorithm<F> {
     /// The algorithm or fixture of this name, if it is of this family.
     pub fn named(name: &str) -> Result<Self, LabError> {
         let entry = entry(name)?;
-        let other = || LabError::OtherFamily { name: name.to_owned(), family: entry.family(), expected: F::FAMILY };
+        let other = || {
+            LabError::Algorithm(AlgorithmError::OtherFamily {
+                name: name.to_owned(),
+                family: entry.family(),
+                expected: F::FAMILY,
+            })
+        };
         F::entry(entry).map(Self).ok_or_else(other)
     }
 
@@ -80,5 +88,26 @@ impl<'de, F: FamilyTypes> Deserialize<'de> for Algorithm<F> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         Self::named(&name).map_err(de::Error::custom)
+    }
+}
+
+/// Why a name stands for no algorithm of a family. Each prints as a sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum AlgorithmError {
+    #[error("There is no algorithm '{}'. {}", name.escape_debug(), suggestion(name))]
+    UnknownAlgorithm { name: String },
+    #[error("'{name}' is of the {family} family, and this is about the {expected} family; 'quorate list' shows both.")]
+    OtherFamily { name: String, family: Family, expected: Family },
+}
+
+fn suggestion(name: &str) -> String {
+    let known = || all().iter().chain(fixtures()).map(|entry| entry.name());
+    match nearest(name, known()) {
+        Some(close) => format!("Did you mean '{close}'? 'quorate list' shows them all."),
+        None => {
+            let names: Vec<_> = all().iter().map(|entry| entry.name()).collect();
+            let (last, others) = names.split_last().unwrap_or((&"none", &[]));
+            format!("There are {} and {last}; 'quorate list' tells more.", others.join(", "))
+        }
     }
 }

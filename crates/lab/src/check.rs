@@ -212,7 +212,7 @@ pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result
         return Err(uncheckable(entry(check.algorithm.name())?));
     }
     if check.rounds == Some(0) {
-        return Err(LabError::NoRounds);
+        return Err(CheckSpecError::NoRounds.into());
     }
     let spec = check.spec();
     spec.validate()?;
@@ -221,7 +221,7 @@ pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result
     if let Some(wanted) = &check.effort.properties {
         let known = checker.properties();
         if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
-            return Err(LabError::UnknownProperty { name: name.clone(), known: known.join(", ") });
+            return Err(CheckSpecError::UnknownProperty { name: name.clone(), known: known.join(", ") }.into());
         }
     }
     let findings = checker.run(&check.effort, report);
@@ -231,7 +231,7 @@ pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result
 /// The complaint that an algorithm cannot be checked.
 pub fn uncheckable(entry: &Entry) -> LabError {
     let why = if entry.profile().checkable { Unchecked::Family(entry.family()) } else { Unchecked::Opaque };
-    LabError::NotCheckable { name: entry.name().to_owned(), why }
+    LabError::CheckSpec(CheckSpecError::NotCheckable { name: entry.name().to_owned(), why })
 }
 
 /// Why an algorithm cannot be checked.
@@ -264,7 +264,7 @@ impl<F: CheckedFamily> CheckRun<F> {
         example: &Counterexample,
         observer: O,
     ) -> Result<O, LabError> {
-        self.checker.play(example, observer).map_err(LabError::Play)
+        self.checker.play(example, observer).map_err(|reason| CheckSpecError::Play(reason).into())
     }
 
     /// Writes a counterexample as a journal, which replays like that of any run. Returns the number of lines.
@@ -294,4 +294,20 @@ impl From<CheckError> for LabError {
     fn from(error: CheckError) -> Self {
         Self::Check(error)
     }
+}
+
+/// Why a check cannot be run, or its counterexample not be shown. Each prints as a sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckSpecError {
+    #[error(
+        "'{name}' cannot be checked exhaustively: {why}. Nothing was searched; 'quorate sweep {name}' tries many seeds \
+         instead."
+    )]
+    NotCheckable { name: String, why: Unchecked },
+    #[error("A check in which nobody asks shows nothing: use --rounds 1, or --rounds unbounded.")]
+    NoRounds,
+    #[error("There is no property '{}' of this algorithm. Its properties are {known}.", name.escape_debug())]
+    UnknownProperty { name: String, known: String },
+    #[error("The counterexample could not be played: {0}. This is a defect of Quorate; please report it.")]
+    Play(String),
 }

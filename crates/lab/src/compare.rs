@@ -19,6 +19,7 @@ mod traffic;
 
 pub use traffic::{OfferedLoad, Traffic, TrafficError};
 
+use crate::algorithm::AlgorithmError;
 use crate::error::LabError;
 use crate::experiment;
 use crate::family::FamilyTypes;
@@ -67,7 +68,8 @@ pub fn contenders(names: &[String], forms: Forms) -> Result<Vec<&'static MutexEn
 fn named(name: &str) -> Result<&'static MutexEntry, LabError> {
     let entry = entry(name)?;
     let (family, expected) = (entry.family(), Mutex::FAMILY);
-    Mutex::entry(entry).ok_or_else(|| LabError::OtherFamily { name: name.to_owned(), family, expected })
+    Mutex::entry(entry)
+        .ok_or_else(|| LabError::Algorithm(AlgorithmError::OtherFamily { name: name.to_owned(), family, expected }))
 }
 
 /// The experiment that simulates one algorithm in a group of one size. A message takes 1 ms, always, so that delays come

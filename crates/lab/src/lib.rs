@@ -16,6 +16,8 @@
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
+#![allow(missing_docs, reason = "not published: errors say themselves what they are")]
+
 mod algorithm;
 pub mod armies;
 pub mod bank;
@@ -44,7 +46,7 @@ mod views;
 pub mod voting_risk;
 pub mod wait_for;
 
-pub use algorithm::Algorithm;
+pub use algorithm::{Algorithm, AlgorithmError};
 pub use chaos::{FaultMix, Trouble};
 pub use deadlock::Deadlock;
 pub use election::Election;
@@ -54,4 +56,5 @@ pub use flag::{Flag, Flags, Place};
 pub use multicast::Multicast;
 pub use mutex::Mutex;
 pub use replica::Replica;
-pub use spec::{LinkChoice, Spec, entry};
+pub use spec::{LinkChoice, Spec, SpecError, entry};
+pub use views::ViewError;

@@ -1,6 +1,7 @@
 //! What to run, in the words of the command line.
 
 use crate::algorithm::Algorithm;
+use crate::algorithm::AlgorithmError;
 use crate::chaos::FaultMix;
 use crate::error::LabError;
 use crate::family::{FamilyLab, FamilyTypes, RunFamily};
@@ -128,17 +129,19 @@ impl<F: FamilyLab> Spec<F> {
     /// Whether the whole experiment makes sense.
     pub fn validate(&self) -> Result<(), LabError> {
         match self.nodes {
-            0 => return Err(LabError::NoNodes),
-            nodes if nodes > MOST_NODES => return Err(LabError::TooManyNodes { nodes, most: MOST_NODES }),
+            0 => return Err(SpecError::NoNodes.into()),
+            nodes if nodes > MOST_NODES => {
+                return Err(SpecError::TooManyNodes { nodes, most: MOST_NODES }.into());
+            }
             _ => {}
         }
         if self.typical() == Duration::ZERO {
-            return Err(LabError::NoLatency);
+            return Err(SpecError::NoLatency.into());
         }
         F::validate(self)?;
         self.faults.iter().try_for_each(|fault| fault.validate(self.nodes))?;
         if self.all_faults().any(|timed| is_instant_link(&timed.fault)) {
-            return Err(LabError::NoLatency);
+            return Err(SpecError::NoLatency.into());
         }
         if let Some(script) = &self.script {
             Script::parse(&script.to_string(), F::COMMANDS)?.validate(self.nodes)?;
@@ -333,7 +336,7 @@ impl<F: FamilyLab> Spec<F> {
 
 /// The algorithm or fixture of this name.
 pub fn entry(name: &str) -> Result<&'static Entry, LabError> {
-    find(name).ok_or_else(|| LabError::UnknownAlgorithm { name: name.to_owned() })
+    find(name).ok_or_else(|| LabError::Algorithm(AlgorithmError::UnknownAlgorithm { name: name.to_owned() }))
 }
 
 fn loses_messages(fault: &Fault) -> bool {
@@ -363,4 +366,15 @@ fn most(latency: Latency) -> Duration {
         Latency::Uniform { most, .. } => most,
         Latency::LongTail { median } => median.times(10),
     }
+}
+
+/// What is wrong with an experiment, whatever its family. Each prints as a sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    #[error("A group needs at least one node; --nodes 3 is a good start.")]
+    NoNodes,
+    #[error("{nodes} nodes are too many: at most {most} fit.")]
+    TooManyNodes { nodes: usize, most: usize },
+    #[error("A latency of zero leaves nothing to measure: give messages some time, such as --latency fixed:1ms.")]
+    NoLatency,
 }

@@ -83,14 +83,14 @@ impl ViewSettings {
     /// Whether members can hold leases like this.
     pub(crate) fn validate(&self) -> Result<(), LabError> {
         if self.drift_bound.parts() < 0 {
-            return Err(LabError::NegativeDriftBound { bound: self.drift_bound });
+            return Err(ViewError::NegativeDriftBound { bound: self.drift_bound }.into());
         }
         let terms = self.terms();
         if terms.keepalive < LEAST_KEEPALIVE {
-            return Err(LabError::HastyKeepalive { keepalive: self.keepalive, least: Length(LEAST_KEEPALIVE) });
+            return Err(ViewError::HastyKeepalive { keepalive: self.keepalive, least: Length(LEAST_KEEPALIVE) }.into());
         }
         if terms.keepalive >= terms.trusted() {
-            return Err(LabError::LateKeepalive { keepalive: self.keepalive, trusted: Length(terms.trusted()) });
+            return Err(ViewError::LateKeepalive { keepalive: self.keepalive, trusted: Length(terms.trusted()) }.into());
         }
         Ok(())
     }
@@ -105,4 +105,27 @@ impl ViewSettings {
         flags.unless(self.drift_bound == usual.drift_bound, Place::Front, "drift-bound", self.drift_bound);
         flags.unless(self.on_close == usual.on_close, Place::Front, "on-close", word(&self.on_close));
     }
+}
+
+/// What is wrong with views. Each prints as a sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ViewError {
+    #[error(
+        "'{name}' cannot run in views: it takes silence for an answer, or has no fences, or is wrong on purpose; 'quorate explain \
+         {name}' tells about it. Without --views it runs as in the book."
+    )]
+    NoViews { name: String },
+    #[error(
+        "A keepalive every {keepalive} is too late for leases that members trust for {trusted}: give a shorter --keepalive, or a \
+         longer --lease."
+    )]
+    LateKeepalive { keepalive: Length, trusted: Length },
+    #[error("A keepalive every {keepalive} leaves no time for anything else: give a --keepalive of {least} or more.")]
+    HastyKeepalive { keepalive: Length, least: Length },
+    #[error("--drift-bound {bound} has a direction, but clocks may be off either way: give {} instead.", unsigned(*bound))]
+    NegativeDriftBound { bound: Ppm },
+}
+
+fn unsigned(bound: Ppm) -> String {
+    format!("{}ppm", bound.parts().unsigned_abs())
 }

@@ -12,6 +12,7 @@ use quorate_journal::moment::Moment;
 use quorate_journal::property::Kind;
 use quorate_journal::settings::{Chance, Latency, Length, NodeSet};
 use quorate_lab::compare::Book;
+use quorate_lab::mutex::MutexError;
 use quorate_lab::mutex::Settings;
 use quorate_lab::mutex::run::{Change, MutexSummary, Pattern, change};
 use quorate_lab::{Algorithm, LabError, Mutex, Spec};
@@ -86,7 +87,7 @@ impl MutexArgs {
     fn requesters(&self, nodes: usize) -> Result<Vec<NodeId>, LabError> {
         let Some(requesters) = &self.requesters else { return Ok(Vec::new()) };
         match requesters.highest() {
-            Some(node) if node.index() >= nodes => Err(LabError::NoSuchRequester { node, nodes }),
+            Some(node) if node.index() >= nodes => Err(MutexError::NoSuchRequester { node, nodes }.into()),
             Some(_) | None => Ok(requesters.iter().collect()),
         }
     }

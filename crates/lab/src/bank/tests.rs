@@ -7,6 +7,7 @@ use crate::Algorithm;
 use crate::error::LabError;
 use crate::experiment;
 use crate::mutex::Mutex;
+use crate::mutex::MutexError;
 use crate::spec::Spec;
 use quorate_journal::workload::Ending;
 use quorate_registry::{Entry, fixtures};
@@ -76,7 +77,7 @@ fn money_is_lost_exactly_when_two_are_inside() {
             let spec = spec(&terms, entry.into(), nodes, seed, LATENCY);
             let (outcome, ledger) = match experiment::run_with(&spec, io::sink(), super::Ledger::new(&terms)) {
                 Ok(ran) => ran,
-                Err(LabError::NoSuchGroup { .. }) => break,
+                Err(LabError::Mutex(MutexError::NoSuchGroup { .. })) => break,
                 Err(error) => panic!("{error}"),
             };
             let statement = Statement::of(&terms, outcome.ending, ledger);

@@ -1,6 +1,7 @@
 //! The book holds in the simulator, and what is not the book's is told.
 
 use super::{Book, Delays, Figure, Forms, Measured, contenders, simulate, simulation};
+use crate::algorithm::AlgorithmError;
 use crate::error::LabError;
 use crate::experiment;
 use crate::mutex::Settings;
@@ -95,6 +96,6 @@ fn a_run_of_no_entries_proves_nothing() {
 #[test]
 fn names_of_others_are_refused() {
     let found = |name: &str| contenders(&["central".into(), name.into()], Forms::Usual).map(|found| found.len());
-    assert!(matches!(found("raft"), Err(LabError::OtherFamily { .. })));
-    assert!(matches!(found("centrel"), Err(LabError::UnknownAlgorithm { .. })));
+    assert!(matches!(found("raft"), Err(LabError::Algorithm(AlgorithmError::OtherFamily { .. }))));
+    assert!(matches!(found("centrel"), Err(LabError::Algorithm(AlgorithmError::UnknownAlgorithm { .. }))));
 }

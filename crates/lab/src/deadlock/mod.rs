@@ -1,11 +1,13 @@
 //! The deadlock family in the lab.
 
 pub mod check;
+mod error;
 mod flags;
 pub mod run;
 mod settings;
 mod weather;
 
+pub use error::DeadlockError;
 pub use settings::{MOST_PROCESSES, Settings, plan};
 
 use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};

@@ -1,7 +1,9 @@
 //! What the deadlock family adds to an experiment, and what of it makes no sense.
 
 use super::{Deadlock, asking};
+use crate::deadlock::DeadlockError;
 use crate::deadlock::run::{Asking, Taking};
+use crate::election::ElectionError;
 use crate::error::LabError;
 use crate::family::ScriptFamily;
 use crate::spec::Spec;
@@ -80,7 +82,8 @@ fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
     let plan = plan(spec);
     let exists = |agent: &Agent| plan.all_processes().chain(plan.resources()).any(|known| known == *agent);
     for TimedCommand { node, word, .. } in spec.script.iter().flat_map(|script| &script.commands) {
-        let refused = |why: String| LabError::NoSuchCommand { text: word.clone(), node: *node, why };
+        let refused =
+            |why: String| LabError::Deadlock(DeadlockError::NoSuchCommand { text: word.clone(), node: *node, why });
         let words: Vec<_> = word.split_whitespace().collect();
         let command = Deadlock::in_words(&words, *node, 0).map_err(refused)?;
         let named = match &command {
@@ -102,31 +105,36 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
     if processes == 0 || processes > MOST_PROCESSES.max(spec.nodes) {
-        return Err(LabError::ProcessesOutOfRange { processes, most: MOST_PROCESSES });
+        return Err(DeadlockError::ProcessesOutOfRange { processes, most: MOST_PROCESSES }.into());
     }
     if settings.resources > MOST_PROCESSES {
-        return Err(LabError::ResourcesOutOfRange { resources: settings.resources, most: MOST_PROCESSES });
+        return Err(DeadlockError::ResourcesOutOfRange { resources: settings.resources, most: MOST_PROCESSES }.into());
     }
     if settings.resources > 0 && processes != spec.nodes {
-        return Err(LabError::OneProcessEach);
+        return Err(DeadlockError::OneProcessEach.into());
     }
     if settings.resources == 0 && settings.taking != Taking::AnyOrder {
-        return Err(LabError::NothingToTake);
+        return Err(DeadlockError::NothingToTake.into());
     }
     if settings.resources > 0 && settings.asking.is_some() {
-        return Err(LabError::NobodyIsAsked);
+        return Err(DeadlockError::NobodyIsAsked.into());
     }
     if !settings.priorities.is_empty() && settings.victim != Some(Policy::LowestPriority) {
-        return Err(LabError::PrioritiesUnused);
+        return Err(DeadlockError::PrioritiesUnused.into());
     }
     if settings.priorities.len() > processes {
-        return Err(LabError::TooManyPriorities { given: settings.priorities.len(), processes });
+        return Err(DeadlockError::TooManyPriorities { given: settings.priorities.len(), processes }.into());
     }
     if settings.fan_out == 0 || settings.share > 100 {
-        return Err(LabError::NobodyAsks);
+        return Err(DeadlockError::NobodyAsks.into());
     }
     if settings.patience.is_some() && entry.facts.per_wait.is_none() {
-        return Err(LabError::ForeignOption { option: "looks-after", name: entry.facts.profile.name, of: "that look" });
+        return Err(ElectionError::ForeignOption {
+            option: "looks-after",
+            name: entry.facts.profile.name,
+            of: "that look",
+        }
+        .into());
     }
     let understood = match (entry.facts.waiting, asking(spec)) {
         (Waiting::Either, _) | (Waiting::ForAll, Asking::All) | (Waiting::ForAny, Asking::Any) => true,
@@ -134,7 +142,7 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     };
     let is_several = settings.taking == Taking::AtOnce && settings.fan_out > 1 && settings.resources > 1;
     if settings.resources == 0 && !understood || is_several && !entry.facts.waiting.for_all() {
-        return Err(LabError::OtherWaits { name: name() });
+        return Err(DeadlockError::OtherWaits { name: name() }.into());
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Who tells the nodes of an election that another one is dead.
 
 use super::{Election, Settings};
+use crate::election::ElectionError;
 use crate::error::LabError;
 use crate::spec::Spec;
 use quorate_core::wrap::{self, Watched};
@@ -83,12 +84,12 @@ where
 pub(super) fn validate(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { detector, heartbeat, silence, .. } = &spec.settings;
     if let (true, Some(Length(Duration::ZERO))) = (detector.beats(), heartbeat) {
-        return Err(LabError::NoHeartbeat);
+        return Err(ElectionError::NoHeartbeat.into());
     }
     let period = period(spec);
     match silence {
         Some(silence) if *detector == Detector::Heartbeat && silence.0 < period => {
-            Err(LabError::HastySilence { silence: *silence, period: Length(period) })
+            Err(ElectionError::HastySilence { silence: *silence, period: Length(period) }.into())
         }
         Some(_) | None => Ok(()),
     }

@@ -3,6 +3,7 @@
 mod assumptions;
 pub mod check;
 mod detector;
+mod error;
 mod flags;
 mod regions;
 pub mod run;
@@ -12,6 +13,7 @@ mod upheaval;
 mod weather;
 
 pub use detector::Detector;
+pub use error::ElectionError;
 pub use regions::overlay;
 
 use crate::election::run::{
@@ -169,28 +171,34 @@ impl RunFamily for Election {
         own_options(&spec.settings, spec.algorithm.entry())?;
         let Plan { tenure, bounds, .. } = plan(spec);
         if spec.algorithm.facts.leases && tenure.trusted() <= bounds.answer() {
-            return Err(LabError::LeaseTooShort { trusted: Length(tenure.trusted()), answer: Length(bounds.answer()) });
+            return Err(ElectionError::LeaseTooShort {
+                trusted: Length(tenure.trusted()),
+                answer: Length(bounds.answer()),
+            }
+            .into());
         }
         if let Starters::Named(named) = &spec.settings.starters
             && !spec.is_scripted()
             && named.iter().all(|node| absent(spec).contains(node))
         {
-            return Err(LabError::NobodyStarts { starters: named.to_string() });
+            return Err(ElectionError::NobodyStarts { starters: named.to_string() }.into());
         }
         detector::validate(spec)?;
         let Settings { order, attribute, .. } = &spec.settings;
         if order.ring(spec.nodes, spec.seed).is_none() {
-            return Err(LabError::NoSuchOrder { order: order.to_string(), nodes: spec.nodes });
+            return Err(ElectionError::NoSuchOrder { order: order.to_string(), nodes: spec.nodes }.into());
         }
         regions::check(spec)?;
         if let Attribute::Given(given) = attribute
             && given.len() != spec.nodes
         {
-            return Err(LabError::NotEveryAttribute { given: given.len(), nodes: spec.nodes });
+            return Err(ElectionError::NotEveryAttribute { given: given.len(), nodes: spec.nodes }.into());
         }
         let Starters::Named(named) = &spec.settings.starters else { return Ok(()) };
         match named.highest() {
-            Some(node) if node.index() >= spec.nodes => Err(LabError::NoSuchStarter { node, nodes: spec.nodes }),
+            Some(node) if node.index() >= spec.nodes => {
+                Err(ElectionError::NoSuchStarter { node, nodes: spec.nodes }.into())
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -368,7 +376,9 @@ fn own_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabErro
         ("master-drift-bound", facts.leases, settings.drift_ppm == usual.drift_ppm, lease),
     ];
     let foreign = options.into_iter().find(|(_, is_own, is_usual, _)| !is_own && !is_usual);
-    foreign.map_or(Ok(()), |(option, _, _, of)| Err(LabError::ForeignOption { option, name: facts.profile.name, of }))
+    foreign.map_or(Ok(()), |(option, _, _, of)| {
+        Err(ElectionError::ForeignOption { option, name: facts.profile.name, of }.into())
+    })
 }
 
 /// What the nodes of an experiment are told.

@@ -1,6 +1,7 @@
 //! The overlay of an experiment, where each region has its own leader.
 
 use super::{Election, Settings};
+use crate::election::ElectionError;
 use crate::error::LabError;
 use crate::spec::Spec;
 use quorate_core::election::{MOST_BITS, Overlay, USUAL_BITS};
@@ -27,14 +28,14 @@ pub(super) fn check(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
     let bits = id_bits.unwrap_or(USUAL_BITS.0);
     if !(1..=MOST_BITS).contains(&bits) {
-        return Err(LabError::NoSuchIds { bits });
+        return Err(ElectionError::NoSuchIds { bits }.into());
     }
     if let Some(reserved) = reserved_bits.filter(|reserved| *reserved > bits) {
-        return Err(LabError::TooManyReserved { reserved, bits });
+        return Err(ElectionError::TooManyReserved { reserved, bits }.into());
     }
     match load_bound {
         Some(load) if bounded(spec, &Overlay::new(spec.nodes, spec.seed, bits, 0), *load).is_none() => {
-            Err(LabError::NoSuchLoad { load: *load, bits })
+            Err(ElectionError::NoSuchLoad { load: *load, bits }.into())
         }
         Some(_) | None => Ok(()),
     }

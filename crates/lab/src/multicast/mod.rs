@@ -2,6 +2,7 @@
 
 mod book;
 pub mod check;
+mod error;
 pub mod run;
 pub mod survey;
 mod users;
@@ -9,6 +10,7 @@ mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
 pub use book::{Cost, sequencer};
+pub use error::MulticastError;
 pub use users::Users;
 
 use crate::error::LabError;
@@ -161,41 +163,41 @@ impl RunFamily for Multicast {
         let Settings { views, groups, senders, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
         let is_kept = views.is_some_and(|views| views.membership == Keeper::Replica);
         if spec.algorithm.more.is_none() && (is_kept || !groups.is_empty()) {
-            return Err(LabError::FewForms { name: spec.algorithm.to_string() });
+            return Err(MulticastError::FewForms { name: spec.algorithm.to_string() }.into());
         }
         if let Some(views) = views {
             views.validate()?;
             if views.membership == Keeper::Replica && !groups.is_empty() {
-                return Err(LabError::SeveralGroupsOfReplicas);
+                return Err(MulticastError::SeveralGroupsOfReplicas.into());
             }
         }
         if *leaves > 0 && views.is_none() {
-            return Err(LabError::NoWayOut);
+            return Err(MulticastError::NoWayOut.into());
         }
         if *leaves > spec.nodes {
-            return Err(LabError::TooManyLeave { leaves: *leaves, nodes: spec.nodes });
+            return Err(MulticastError::TooManyLeave { leaves: *leaves, nodes: spec.nodes }.into());
         }
         if *piece == 0 {
-            return Err(LabError::NoPiece);
+            return Err(MulticastError::NoPiece.into());
         }
         if *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences {
-            return Err(LabError::NoSequencer { name: spec.algorithm.to_string() });
+            return Err(MulticastError::NoSequencer { name: spec.algorithm.to_string() }.into());
         }
         if *window == 0 {
-            return Err(LabError::NoWindow);
+            return Err(MulticastError::NoWindow.into());
         }
         if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
-            return Err(LabError::NoSuchSender { node, nodes: spec.nodes });
+            return Err(MulticastError::NoSuchSender { node, nodes: spec.nodes }.into());
         }
         if judge.contains(&Property::ViewSynchrony) && views.is_none() {
-            return Err(LabError::NoViewsToJudge);
+            return Err(MulticastError::NoViewsToJudge.into());
         }
         let is_anywhere = |node: &NodeId| groups.is_empty() || groups.iter().any(|group| group.contains(*node));
         if let Some(node) = senders.iter().find(|node| !is_anywhere(node)) {
-            return Err(LabError::SenderOutside { node: *node });
+            return Err(MulticastError::SenderOutside { node: *node }.into());
         }
         match senders.iter().find(|node| node.index() >= spec.nodes) {
-            Some(node) => Err(LabError::NoSuchSender { node: *node, nodes: spec.nodes }),
+            Some(node) => Err(MulticastError::NoSuchSender { node: *node, nodes: spec.nodes }.into()),
             None => Ok(()),
         }
     }

@@ -1,12 +1,14 @@
 //! The mutual-exclusion family in the lab.
 
 pub mod check;
+mod error;
 pub mod run;
 mod upheaval;
 mod users;
 mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
+pub use error::MutexError;
 pub use users::Users;
 
 use crate::error::LabError;
@@ -19,6 +21,7 @@ use crate::mutex::run::{
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
+use crate::views::ViewError;
 use quorate_core::about::Profile;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
@@ -135,16 +138,16 @@ impl RunFamily for Mutex {
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         if let Err(sizes) = (spec.algorithm.facts.fits)(spec.nodes) {
-            return Err(LabError::NoSuchGroup { name: spec.algorithm.to_string(), nodes: spec.nodes, sizes });
+            return Err(MutexError::NoSuchGroup { name: spec.algorithm.to_string(), nodes: spec.nodes, sizes }.into());
         }
         if let Some(views) = &spec.settings.views {
             if spec.algorithm.views.is_none() {
-                return Err(LabError::NoViews { name: spec.algorithm.to_string() });
+                return Err(ViewError::NoViews { name: spec.algorithm.to_string() }.into());
             }
             views.validate()?;
         }
         match spec.settings.requesters.iter().find(|node| node.index() >= spec.nodes) {
-            Some(node) => Err(LabError::NoSuchRequester { node: *node, nodes: spec.nodes }),
+            Some(node) => Err(MutexError::NoSuchRequester { node: *node, nodes: spec.nodes }.into()),
             None => Ok(()),
         }
     }

@@ -4,6 +4,7 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::record::Journal;
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
+use quorate_lab::election::ElectionError;
 use quorate_lab::election::{Detector, Settings};
 use quorate_lab::experiment::{self, Outcome, run_with};
 use quorate_lab::{Election, LabError, LinkChoice, Spec, replay};
@@ -151,8 +152,14 @@ fn settings_of_detectors_that_make_no_sense_are_refused() {
         spec.validate().map(drop)
     };
     assert!(with(|_| {}).is_ok());
-    assert!(matches!(with(|settings| settings.heartbeat = Some(parsed("0ms"))), Err(LabError::NoHeartbeat)));
-    assert!(matches!(with(|settings| settings.silence = Some(parsed("49ms"))), Err(LabError::HastySilence { .. })));
+    assert!(matches!(
+        with(|settings| settings.heartbeat = Some(parsed("0ms"))),
+        Err(LabError::Election(ElectionError::NoHeartbeat))
+    ));
+    assert!(matches!(
+        with(|settings| settings.silence = Some(parsed("49ms"))),
+        Err(LabError::Election(ElectionError::HastySilence { .. }))
+    ));
     assert!(with(|settings| settings.silence = Some(parsed("50ms"))).is_ok());
 }
 

@@ -4,6 +4,8 @@ use quorate_core::{Duration, Epoch, NodeId};
 use quorate_journal::record::Journal;
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
+use quorate_lab::AlgorithmError;
+use quorate_lab::check::CheckSpecError;
 use quorate_lab::check::{self, CheckSpec};
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome, run_with};
@@ -202,7 +204,7 @@ fn a_header_with_the_settings_of_another_family_is_refused() {
 #[test]
 fn what_is_said_of_another_family_is_refused() {
     let Err(error) = Spec::<Mutex>::named("raft").unwrap().validate() else { panic!("raft is no mutual exclusion") };
-    assert!(matches!(error, LabError::OtherFamily { .. }), "{error}");
+    assert!(matches!(error, LabError::Algorithm(AlgorithmError::OtherFamily { .. })), "{error}");
     let Err(error) = Spec::<Election>::named("central").unwrap().validate() else { panic!("central is no election") };
     assert!(error.to_string().contains("'central' is of the mutex family"), "{error}");
 }
@@ -217,7 +219,7 @@ fn an_engine_that_cannot_be_copied_cannot_be_checked() {
     }) else {
         panic!("raft was checked")
     };
-    assert!(matches!(error, LabError::NotCheckable { .. }), "{error}");
+    assert!(matches!(error, LabError::CheckSpec(CheckSpecError::NotCheckable { .. })), "{error}");
     assert_eq!(reports, 0);
 }
 

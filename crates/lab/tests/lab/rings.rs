@@ -4,6 +4,7 @@ use quorate_core::NodeId;
 use quorate_core::election::{Prefer, Repair, Shape};
 use quorate_journal::workload::Ending;
 use quorate_lab::FamilyTypes;
+use quorate_lab::election::ElectionError;
 use quorate_lab::election::Settings;
 use quorate_lab::election::run::{Attribute, Seating, Starters};
 use quorate_lab::election::survey::{Found, Start, Survey};
@@ -197,11 +198,17 @@ fn orders_and_attributes_that_make_no_sense_are_refused() {
     };
     assert!(order("4,1,3,2").validate().is_ok());
     for text in ["1,2,3", "1,2,3,4,5", "1,2,3,3"] {
-        assert!(matches!(order(text).validate().err(), Some(LabError::NoSuchOrder { .. })), "{text}");
+        assert!(
+            matches!(order(text).validate().err(), Some(LabError::Election(ElectionError::NoSuchOrder { .. }))),
+            "{text}"
+        );
     }
     let settings = Settings { attribute: Attribute::Given(vec![1, 2]), ..Settings::default() };
     let few = Spec::<Election> { nodes: 4, settings, ..Spec::named("chang-roberts").unwrap() };
-    assert!(matches!(few.validate().err(), Some(LabError::NotEveryAttribute { given: 2, nodes: 4 })));
+    assert!(matches!(
+        few.validate().err(),
+        Some(LabError::Election(ElectionError::NotEveryAttribute { given: 2, nodes: 4 }))
+    ));
 }
 
 /// A ring of ten thousand in random order, so that every neighbourhood occurs.

@@ -1,6 +1,7 @@
 //! Super-peers by name: how many there are, whom they serve, and who moves when peers come and go.
 
 use quorate_journal::workload::Ending;
+use quorate_lab::election::ElectionError;
 use quorate_lab::election::run::SuperPeers;
 use quorate_lab::election::{Settings, overlay};
 use quorate_lab::experiment::{self, Outcome};
@@ -129,7 +130,7 @@ fn an_overlay_that_cannot_be_is_refused() {
         Err(error) => error,
     };
     let error = refused(Settings { id_bits: Some(65), ..Settings::default() });
-    assert!(matches!(error, LabError::NoSuchIds { bits: 65 }), "{error}");
+    assert!(matches!(error, LabError::Election(ElectionError::NoSuchIds { bits: 65 })), "{error}");
     let error = refused(Settings { id_bits: Some(8), reserved_bits: Some(9), ..Settings::default() });
     assert!(error.to_string().contains("--reserved-bits 9 is more than an id has; give at most 8"), "{error}");
     let error = refused(Settings { id_bits: Some(2), load_bound: Some(1), ..Settings::default() });

@@ -4,6 +4,7 @@ use super::{CompareArgs, once};
 use crate::picture::FigurePlan;
 use clap::ValueEnum;
 use quorate_core::election::{Shape, Splits};
+use quorate_lab::AlgorithmError;
 use quorate_lab::FamilyTypes;
 use quorate_lab::election::survey::{Start, Survey};
 use quorate_lab::{Election, LabError, entry};
@@ -97,7 +98,8 @@ fn contenders(names: &[String]) -> anyhow::Result<Vec<&'static ElectionEntry>> {
     let named = |name: &String| {
         let entry = entry(name)?;
         let (family, expected) = (entry.family(), Election::FAMILY);
-        Election::entry(entry).ok_or_else(|| LabError::OtherFamily { name: name.clone(), family, expected })
+        Election::entry(entry)
+            .ok_or_else(|| LabError::Algorithm(AlgorithmError::OtherFamily { name: name.clone(), family, expected }))
     };
     Ok(names.iter().map(named).collect::<Result<_, _>>()?)
 }

@@ -3,6 +3,7 @@
 use super::{CompareArgs, once};
 use crate::picture::FigurePlan;
 use quorate_core::multicast::{Delivery, Sequencing};
+use quorate_lab::AlgorithmError;
 use quorate_lab::FamilyTypes;
 use quorate_lab::multicast::Carrier;
 use quorate_lab::multicast::survey::Survey;
@@ -76,7 +77,8 @@ fn contenders(names: &[String]) -> anyhow::Result<Vec<&'static MulticastEntry>> 
     let named = |name: &String| {
         let entry = entry(name)?;
         let (family, expected) = (entry.family(), Multicast::FAMILY);
-        Multicast::entry(entry).ok_or_else(|| LabError::OtherFamily { name: name.clone(), family, expected })
+        Multicast::entry(entry)
+            .ok_or_else(|| LabError::Algorithm(AlgorithmError::OtherFamily { name: name.clone(), family, expected }))
     };
     Ok(names.iter().map(named).collect::<Result<_, _>>()?)
 }

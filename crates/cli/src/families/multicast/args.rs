@@ -7,6 +7,7 @@ use quorate_core::multicast::{Delivery, Sequencing};
 use quorate_core::{Group, NodeId};
 use quorate_journal::settings::{Latency, NodeSet, nearest};
 use quorate_lab::LabError;
+use quorate_lab::multicast::MulticastError;
 use quorate_lab::multicast::run::{Pattern, Property};
 use quorate_lab::multicast::{Carrier, Settings};
 use std::str::FromStr;
@@ -210,7 +211,7 @@ impl MulticastArgs {
 /// A range of nodes that reaches beyond the group is refused before it is spelled out.
 fn spelled_out(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
     match named.highest() {
-        Some(node) if node.index() >= nodes => Err(LabError::NoSuchSender { node, nodes }),
+        Some(node) if node.index() >= nodes => Err(MulticastError::NoSuchSender { node, nodes }.into()),
         Some(_) | None => Ok(named.iter().collect()),
     }
 }

@@ -4,6 +4,7 @@ use crate::check::common::{broken, checked, spec};
 use crate::check::journals::replay_all;
 use quorate_check::Views;
 use quorate_lab::LabError;
+use quorate_lab::ViewError;
 use quorate_lab::check::{CheckSpec, run};
 use quorate_registry::{Entry, all};
 use std::collections::BTreeMap;
@@ -58,5 +59,9 @@ fn the_command_says_how_views_change() {
 #[test]
 fn what_has_no_views_is_not_checked_in_them() {
     let refused = run(&in_views("toy-lease", 2), &mut |_, _| true).err();
-    assert!(matches!(refused, Some(LabError::NoViews { .. })), "{:?}", refused.map(|error| error.to_string()));
+    assert!(
+        matches!(refused, Some(LabError::Views(ViewError::NoViews { .. }))),
+        "{:?}",
+        refused.map(|error| error.to_string())
+    );
 }
