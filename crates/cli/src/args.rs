@@ -307,8 +307,8 @@ pub(crate) struct TraceArgs {
 #[command(
     after_help = "Examples:\n  quorate bench sim\n  quorate bench check --json\n  quorate bench replica --folder .\n  \
     quorate bench net\n  quorate bench deadlock --waiters 1000\n\n\
-    'bench check' compares with stateright if it finds the program quorate-rivals beside quorate:\n  \
-    cargo build --release -p quorate-rivals"
+    'bench check' compares with stateright if the program quorate-rivals was built in the same repository:\n  \
+    cargo build --release --manifest-path rivals/Cargo.toml"
 )]
 pub(crate) struct BenchArgs {
     /// What to measure.

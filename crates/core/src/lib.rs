@@ -56,8 +56,8 @@ pub mod packed;
 #[cfg(feature = "serde")]
 mod pairs;
 mod protocol;
-#[cfg(test)]
-mod rehearsal;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod time;
 mod tree;
 mod view;

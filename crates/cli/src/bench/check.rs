@@ -31,7 +31,9 @@ const MOST_BYTES: f64 = 24.0;
 
 /// The program that runs stateright, and how to get it.
 const RIVALS: &str = "quorate-rivals";
-const BUILD_RIVALS: &str = "cargo build --release -p quorate-rivals";
+const BUILD_RIVALS: &str = "cargo build --release --manifest-path rivals/Cargo.toml";
+/// Where that puts it, from the repository's root.
+const RIVALS_FOLDER: &str = "rivals/target/release";
 
 /// One who searches the whole space.
 struct Contender {
@@ -116,7 +118,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
 /// All contenders in turns.
 fn contest(turns: u64) -> anyhow::Result<Report> {
     let ours = std::env::current_exe().context("This program does not know where it lies")?;
-    let theirs = rivals_beside(&ours);
+    let theirs = find_rivals(&ours);
     let contenders = || CONTENDERS.iter().filter(|contender| contender.checker == OURS || theirs.is_some());
     let mut best: Vec<Option<Turn>> = contenders().map(|_| None).collect();
     let bar = progress_bar(turns.saturating_mul(best.len() as u64));
@@ -185,10 +187,13 @@ impl Report {
     }
 }
 
-/// The program beside this one, if it was built.
-fn rivals_beside(ours: &Path) -> Option<PathBuf> {
-    let path = ours.with_file_name(format!("{RIVALS}{}", std::env::consts::EXE_SUFFIX));
-    path.is_file().then_some(path)
+/// The program, if it was built: beside this one, where a shared target folder has it, or in its own workspace of the
+/// repository that this one was built in.
+fn find_rivals(ours: &Path) -> Option<PathBuf> {
+    let program = format!("{RIVALS}{}", std::env::consts::EXE_SUFFIX);
+    let beside = ours.with_file_name(&program);
+    let in_repository = ours.ancestors().skip(1).map(|folder| folder.join(RIVALS_FOLDER).join(&program));
+    std::iter::once(beside).chain(in_repository).find(|path| path.is_file())
 }
 
 impl Contender {
@@ -297,7 +302,7 @@ fn print(report: &Report, turns: u64) -> anyhow::Result<()> {
         writeln!(out, "{what}  {}", word(reached))?;
     }
     if !report.compared {
-        writeln!(out, "\nTo compare with stateright, build {RIVALS} beside quorate: {BUILD_RIVALS}")?;
+        writeln!(out, "\nTo compare with stateright, build {RIVALS} in the repository: {BUILD_RIVALS}")?;
     }
     Ok(())
 }

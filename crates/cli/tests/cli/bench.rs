@@ -109,17 +109,22 @@ fn of_the_checker_alone() {
     .assert_eq(&shape(&report));
 }
 
-/// A stand-in for the other checker, which says what it is told to say.
-fn beside_a_rival(folder: &Path, says: &str) {
-    let write = "rm -f quorate-rivals && printf '#!/bin/sh\\n%s\\n' \"$1\" > quorate-rivals && chmod +x quorate-rivals";
-    shell(folder, write, says);
+/// Where the build of the other checker puts it.
+const RIVAL: &str = "rivals/target/release/quorate-rivals";
+
+/// A stand-in for the other checker at this path, which says what it is told to say.
+fn with_a_rival(folder: &Path, path: &str, says: &str) {
+    fs::create_dir_all(folder.join(path).parent().unwrap()).unwrap();
+    let write = format!("rm -f {path} && printf '#!/bin/sh\\n%s\\n' \"$1\" > {path} && chmod +x {path}");
+    shell(folder, &write, says);
 }
 
 #[test]
 fn of_the_checker_beside_another() {
     let folder = alone();
-    beside_a_rival(
+    with_a_rival(
         folder.path(),
+        RIVAL,
         "echo \"$@\" >> \"$0.log\"\n\
          case \"$3 $9\" in 'actors dfs') seconds=1e9;; *) seconds=2e9;; esac\n\
          echo '{\"states\":506546,\"seconds\":'$seconds',\"bytes_per_state\":21.5,\"model\":\"x\"}'",
@@ -140,7 +145,7 @@ fn of_the_checker_beside_another() {
         check --model nodes --nodes 3 --rounds 2 --checker dfs --threads 2
         check --model packed --nodes 3 --rounds 2 --checker dfs --threads 1
     "#]]
-    .assert_eq(&fs::read_to_string(folder.path().join("quorate-rivals.log")).unwrap());
+    .assert_eq(&fs::read_to_string(folder.path().join(format!("{RIVAL}.log"))).unwrap());
 
     for (says, complaint) in [
         (
@@ -150,7 +155,7 @@ fn of_the_checker_beside_another() {
         ("echo 'no such model' >&2; exit 2", "It ended with exit status: 2: no such model"),
         ("echo hello", "expected value"),
     ] {
-        beside_a_rival(folder.path(), says);
+        with_a_rival(folder.path(), "quorate-rivals", says);
         let refusal = bench(folder.path(), &["--json"]).complaint();
         assert!(refusal.contains("quorate-rivals gave no figures; build it anew: cargo build"), "{refusal}");
         assert!(refusal.contains(complaint), "{refusal}");

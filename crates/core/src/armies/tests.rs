@@ -5,7 +5,7 @@ use crate::effects::{Effect, Effects};
 use crate::group::Group;
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
-use crate::rehearsal::{Stage, rehearse};
+use crate::testing::{ScriptGroup, run_script};
 use crate::time::{Duration, Span, Time};
 use expect_test::{Expect, expect};
 use std::vec::Vec;
@@ -17,7 +17,7 @@ fn armies(strengths: [u32; 2]) -> impl Fn(NodeId, Group) -> Army {
 }
 
 fn check(strengths: [u32; 2], script: &str, expected: Expect) {
-    expected.assert_eq(&rehearse(2, armies(strengths), script));
+    expected.assert_eq(&run_script(2, armies(strengths), script));
 }
 
 /// Gives one army an input at an instant, and tells what it does.
@@ -39,8 +39,8 @@ fn boot(strength: u32) -> Army {
 #[test]
 fn ar_1_an_army_that_boots_tells_how_strong_it_is() {
     boot(3);
-    let stage = Stage::new(2, armies([3, 5]));
-    assert_eq!((stage.under_way(), stage.timers()), (2, 0));
+    let stage = ScriptGroup::new(2, armies([3, 5]));
+    assert_eq!((stage.in_flight(), stage.timers()), (2, 0));
 }
 
 #[test]
@@ -170,13 +170,13 @@ fn an_attack_bears_the_instant_of_the_clock() {
 fn every_order_leads_to_one_leader_and_two_attacks() {
     for strengths in [[3, 5], [5, 3], [4, 4], [0, 0], [0, u32::MAX]] {
         let mut orders = 0;
-        let stage = || Stage::new(2, armies(strengths));
+        let stage = || ScriptGroup::new(2, armies(strengths));
         follow(&mut Vec::new(), &mut |choices| {
             let mut stage = stage();
             let mut told = [false; 2];
             let mut events = Vec::new();
             for choice in choices {
-                let under_way = stage.under_way();
+                let under_way = stage.in_flight();
                 let timers = stage.timers();
                 match *choice {
                     place if place < under_way => events.push(stage.deliver(place)),
@@ -188,7 +188,7 @@ fn every_order_leads_to_one_leader_and_two_attacks() {
                     }
                 }
             }
-            let left = stage.under_way() + stage.timers() + told.iter().filter(|told| !**told).count();
+            let left = stage.in_flight() + stage.timers() + told.iter().filter(|told| !**told).count();
             if left == 0 {
                 orders += 1;
                 let of = |army| events.iter().filter(move |(of, _)| *of == army).flat_map(|(_, events)| events);

@@ -7,13 +7,13 @@
 //! 1 answer-P2          it lets the process of site 2 go on
 //! 1 give-up            it waits no longer
 //! 1 look               it has a look
-//! 1 > 2                the oldest message under way from 1 to 2 arrives; the rest is as in every rehearsal
+//! 1 > 2                the oldest message in flight from 1 to 2 arrives; the rest is in `testing`
 //! ```
 
 use super::{Agent, Detector, Locks, Need, Plan, Requests, Spell, Stake, Wait};
 use crate::describe::Describe;
 use crate::node::NodeId;
-use crate::rehearsal::Stage;
+use crate::testing::ScriptGroup;
 use alloc::sync::Arc;
 use std::string::String;
 
@@ -38,12 +38,12 @@ pub(crate) fn wait(who: Agent, on: Agent) -> Wait {
 }
 
 /// Sites whose processes ask each other, with this detector.
-pub(crate) fn asking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> Stage<Requests<D>>
+pub(crate) fn asking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> ScriptGroup<Requests<D>>
 where
     D: Detector<Message: Describe>,
 {
     let plan = Arc::new(plan.clone());
-    Stage::new(plan.sites, |me, _| Requests::new(me, Arc::clone(&plan), detector(me, &plan)))
+    ScriptGroup::new(plan.sites, |me, _| Requests::new(me, Arc::clone(&plan), detector(me, &plan)))
 }
 
 /// Plays a script to sites whose processes ask each other.
@@ -52,17 +52,17 @@ where
     D: Detector<Message: Describe>,
 {
     let mut stage = asking(plan, detector);
-    stage.rehearse(script);
+    stage.run(script);
     stage.trace
 }
 
 /// Sites whose processes ask for resources, with this detector.
-pub(crate) fn locking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> Stage<Locks<D>>
+pub(crate) fn locking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> ScriptGroup<Locks<D>>
 where
     D: Detector<Message: Describe>,
 {
     let plan = Arc::new(plan.clone());
-    Stage::new(plan.sites, |me, _| Locks::new(me, Arc::clone(&plan), detector(me, &plan)))
+    ScriptGroup::new(plan.sites, |me, _| Locks::new(me, Arc::clone(&plan), detector(me, &plan)))
 }
 
 /// Plays a script to sites whose processes ask for resources, one of each of these coordinators.
@@ -71,7 +71,7 @@ where
     D: Detector<Message: Describe>,
 {
     let mut stage = locking(plan, detector);
-    stage.rehearse(script);
+    stage.run(script);
     stage.trace
 }
 

@@ -20,7 +20,7 @@ use crate::describe::Describe;
 use crate::effects::{Effect, Effects, Note, Sink};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Durable, Input, Protocol, WriteOf};
-use crate::rehearsal::steps;
+use crate::testing::steps;
 use crate::time::{Duration, Time};
 use alloc::sync::Arc;
 use core::fmt::Debug;

@@ -3,7 +3,7 @@
 use super::{Desk, GroupId, HoldBack, Member, MessageId, Ordering, Plan, Survey};
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::rehearsal::Stage;
+use crate::testing::ScriptGroup;
 use crate::view::View;
 use alloc::sync::Arc;
 use core::fmt;
@@ -23,14 +23,14 @@ pub(super) fn id(sender: usize, number: u64) -> MessageId {
 /// Plays a script to a group without views, set up like this.
 pub(super) fn play<O: Ordering>(plan: &Plan, script: &str) -> String {
     let mut stage = stage::<O>(plan);
-    stage.rehearse(script);
+    stage.run(script);
     stage.trace
 }
 
 /// A group without views, set up like this.
-pub(super) fn stage<O: Ordering>(plan: &Plan) -> Stage<Member<O, ()>> {
+pub(super) fn stage<O: Ordering>(plan: &Plan) -> ScriptGroup<Member<O, ()>> {
     let plan = Arc::new(plan.clone());
-    Stage::new(plan.members.len(), |me, _| Member::new(me, Arc::clone(&plan)))
+    ScriptGroup::new(plan.members.len(), |me, _| Member::new(me, Arc::clone(&plan)))
 }
 
 /// The names of what a node delivers in a trace, in order.

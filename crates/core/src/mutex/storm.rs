@@ -15,7 +15,7 @@ use crate::fixtures::{Flaw, RicartAgrawala1981};
 use crate::group::Group;
 use crate::node::NodeId;
 use crate::protocol::Protocol;
-use crate::rehearsal::{Stage, rehearse};
+use crate::testing::{ScriptGroup, run_script};
 use crate::wrap::OneOfMany;
 use core::fmt;
 use expect_test::{Expect, expect};
@@ -93,7 +93,7 @@ impl Storm {
 #[derive(Debug)]
 pub(super) struct Wreck {
     breach: String,
-    /// What happened until then. `rehearse` plays it again.
+    /// What happened until then. `run_script` runs it again.
     script: String,
     trace: String,
 }
@@ -106,7 +106,7 @@ impl fmt::Display for Wreck {
 
 /// A group in a storm, with what its users know of it.
 struct Log<P: Protocol> {
-    stage: Stage<P>,
+    stage: ScriptGroup<P>,
     users: Vec<User>,
     facts: Facts,
     /// The largest fences of entries so far: of those that share, and of those that do not.
@@ -145,7 +145,7 @@ where
 {
     fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P, facts: Facts) -> Self {
         let users = vec![User::Outside; nodes];
-        let stage = Stage::new(nodes, make);
+        let stage = ScriptGroup::new(nodes, make);
         Self { stage, users, facts, shared_fence: None, exclusive_fence: None, script: String::new() }
     }
 
@@ -154,8 +154,8 @@ where
         for gust in gusts {
             match gust {
                 Gust::Ask(node, command) => self.ask(NodeId::from_index(node % self.users.len()), *command)?,
-                Gust::Arrive(_) if self.stage.under_way() == 0 => {}
-                Gust::Arrive(place) => self.arrive(place % self.stage.under_way())?,
+                Gust::Arrive(_) if self.stage.in_flight() == 0 => {}
+                Gust::Arrive(place) => self.arrive(place % self.stage.in_flight())?,
                 Gust::Fire(_) if self.stage.timers() == 0 => {}
                 Gust::Fire(place) => self.fire(place % self.stage.timers())?,
             }
@@ -169,7 +169,7 @@ where
         for _ in 0..STEPS_IN_PEACE {
             match self.find(|user| matches!(user, User::Inside(_))) {
                 Some(node) => self.ask(node, Command::Release)?,
-                None if self.stage.under_way() > 0 => self.arrive(0)?,
+                None if self.stage.in_flight() > 0 => self.arrive(0)?,
                 None if self.stage.timers() > 0 && self.find(|user| user != User::Outside).is_some() => self.fire(0)?,
                 None => break,
             }
@@ -198,19 +198,19 @@ where
     fn arrive(&mut self, place: usize) -> Result<(), String> {
         let place = match self.facts.links {
             Links::AnyOrder => place,
-            Links::Fifo => self.stage.oldest_like(place),
+            Links::Fifo => self.stage.oldest_on_link(place),
         };
-        self.script += &format!("{}\n", self.stage.line(place));
+        self.script += &format!("{}\n", self.stage.step_to_deliver(place));
         let (node, events) = self.stage.deliver(place);
         events.into_iter().try_for_each(|event| self.hear(node, None, event))
     }
 
     fn ask(&mut self, node: NodeId, command: Command) -> Result<(), String> {
         self.script += &format!("{node} {command}\n");
-        let under_way = self.stage.under_way();
+        let under_way = self.stage.in_flight();
         let Some(user) = self.users[node.index()].asks(command) else {
             return match self.stage.command(node, command)[..] {
-                [Event::Refused(_)] if self.stage.under_way() == under_way => Ok(()),
+                [Event::Refused(_)] if self.stage.in_flight() == under_way => Ok(()),
                 _ => Err(format!("{node} does not just refuse to {command}")),
             };
         };
@@ -322,7 +322,7 @@ proptest! {
     fn the_script_of_a_storm_replays_it(storm in storms(GUSTS, &COMMANDS)) {
         let mut log = Log::new(storm.nodes, RicartAgrawala::new, ricart_agrawala::FACTS);
         prop_assert_eq!(log.sail(&storm.gusts), Ok(()));
-        prop_assert_eq!(rehearse(storm.nodes, RicartAgrawala::new, &log.script), log.stage.trace);
+        prop_assert_eq!(run_script(storm.nodes, RicartAgrawala::new, &log.script), log.stage.trace);
     }
 }
 

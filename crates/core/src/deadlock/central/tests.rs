@@ -193,7 +193,7 @@ fn cd_5_when_its_own_process_has_given_up_the_next_deadlock_comes_up() {
 #[test]
 fn what_strangers_say_of_others_is_not_heard() {
     let mut stage = asking(&Plan::new(4), Central::new);
-    stage.rehearse("2 ask-P3; 3 ask-P2; 2 > 1; 3 > 1");
+    stage.run("2 ask-P3; 3 ask-P2; 2 > 1; 3 > 1");
     let before = stage.nodes.clone();
     let edge = Edge { who: process(2), spell: Spell(1), on: process(3) };
     let forged = [

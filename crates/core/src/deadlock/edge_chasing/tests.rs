@@ -31,7 +31,7 @@ fn ec_1_whoever_begins_to_wait_sends_a_probe_after_each_one_it_waits_for() {
 fn ec_1_with_patience_the_probe_goes_later_and_not_at_all_if_the_wait_is_over() {
     let plan = Plan { patience: Duration::from_millis(3), ..Plan::new(3) };
     let mut stage = asking(&plan, EdgeChasing::new);
-    stage.rehearse("1 ask-P2; 3 ask-P2; 1 fires; 3 > 2; 2 answer-P3; 2 > 3");
+    stage.run("1 ask-P2; 3 ask-P2; 1 fires; 3 > 2; 2 answer-P3; 2 > 3");
     expect![[r#"
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2
@@ -206,12 +206,12 @@ fn looks(plan: &Plan, needs: &[(Agent, Vec<Agent>)]) -> Vec<(Agent, usize, bool)
     for (who, on) in &waiting {
         stage.command(who.site, Command::Ask { process: who.number, need: Need::All(on.clone()) });
     }
-    stage.rehearse("rest");
+    stage.run("rest");
     let mut looked = Vec::new();
     for (who, _) in waiting {
         stage.trace.clear();
         stage.command(who.site, Command::Look { process: who.number });
-        stage.rehearse("rest");
+        stage.run("rest");
         looked.push((*who, stage.trace.matches("probe → ").count(), stage.trace.contains("DEADLOCK")));
     }
     looked
@@ -290,7 +290,7 @@ fn a_look_may_cost_more_than_books_write() {
 #[test]
 fn what_strangers_say_of_others_is_not_heard() {
     let mut stage = asking(&Plan::new(3), EdgeChasing::new);
-    stage.rehearse("1 ask-P2; 2 ask-P1; 1 > 2; 2 > 1");
+    stage.run("1 ask-P2; 2 ask-P1; 1 > 2; 2 > 1");
     let before = stage.nodes.clone();
     let none = Wait { need: Need::All([].into()), ..wait(process(2), process(1)) };
     let both = Wait { need: Need::All([process(1), process(2)].into()), ..wait(process(2), process(1)) };

@@ -239,7 +239,7 @@ fn lk_7_two_who_take_two_resources_in_opposite_orders() {
 #[test]
 fn what_strangers_say_of_others_is_not_heard() {
     let mut stage = locking(&resources(3, &[1, 2]), EdgeChasing::new);
-    stage.rehearse("3 ask-R1\n3 > 1\n2 ask-R1\n2 > 1");
+    stage.run("3 ask-R1\n3 > 1\n2 ask-R1\n2 > 1");
     let before = stage.nodes.clone();
     let ticket = |of: usize| Ticket { node: node(of), number: Clock(1) };
     let said = |number, of: Agent, message| {

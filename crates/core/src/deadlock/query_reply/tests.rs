@@ -30,7 +30,7 @@ fn qr_1_whoever_begins_to_wait_asks_all_it_waits_for() {
 fn qr_1_with_patience_it_asks_later_and_not_at_all_if_the_wait_is_over() {
     let plan = Plan { patience: Duration::from_millis(3), ..Plan::new(3) };
     let mut stage = asking(&plan, QueryReply::new);
-    stage.rehearse("1 ask-P2; 3 ask-P2; 1 fires; 3 > 2; 2 answer-P3; 2 > 3");
+    stage.run("1 ask-P2; 3 ask-P2; 1 fires; 3 > 2; 2 answer-P3; 2 > 3");
     expect![[r#"
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2
@@ -210,7 +210,7 @@ fn qr_4_who_waits_anew_has_forgotten_what_it_asked() {
 #[test]
 fn what_strangers_say_of_others_is_not_heard() {
     let mut stage = asking(&Plan::new(3), QueryReply::new);
-    stage.rehearse("1 ask-P2\n1 > 2\n1 > 2");
+    stage.run("1 ask-P2\n1 > 2\n1 > 2");
     let before = stage.nodes.clone();
     let letter = |by: usize, look, from: usize, to: usize| Letter {
         by: process(by),

@@ -184,7 +184,7 @@ fn rq_7_what_the_detector_finds_the_user_is_told() {
 #[test]
 fn what_strangers_say_of_others_is_not_heard() {
     let mut stage = asking(&Plan::new(3), EdgeChasing::new);
-    stage.rehearse("1 ask-P2\n3 ask-P1\n3 > 1");
+    stage.run("1 ask-P2\n3 ask-P1\n3 > 1");
     let before = stage.nodes.clone();
     let letter = |from: Agent, to: Agent, spell| Letter { from, to, spell: Spell(spell) };
     let (one, two, three) = (process(1), process(2), process(3));

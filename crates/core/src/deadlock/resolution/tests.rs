@@ -165,7 +165,7 @@ fn rs_6_who_was_found_in_one_deadlock_looks_again_for_another() {
 #[test]
 fn rs_7_who_waits_no_longer_does_not_look() {
     let mut stage = asking(&plan(3), EdgeChasing::new);
-    stage.rehearse("2 ask-P3");
+    stage.run("2 ask-P3");
     for spell in [0, 2, 1] {
         let again = Ruling::Again { who: process(2), spell: Spell(spell) };
         stage.forge(node(1), node(2), Outer::Detector(Message::Ruling(again)));
@@ -182,7 +182,7 @@ fn rs_7_who_waits_no_longer_does_not_look() {
 #[test]
 fn what_strangers_say_of_others_is_not_heard() {
     let mut stage = asking(&plan(4), EdgeChasing::new);
-    stage.rehearse(&format!("{PAIR}\n3 > 1"));
+    stage.run(&format!("{PAIR}\n3 > 1"));
     let before = stage.nodes.clone();
     let cycle = [wait(process(2), process(3)), wait(process(3), process(2))];
     let report = Report::cycle(&cycle[0], cycle.to_vec());

@@ -6,7 +6,7 @@ use crate::group::{Epoch, Group};
 use crate::mutex::{Central, RicartAgrawala};
 use crate::node::NodeId;
 use crate::protocol::Protocol;
-use crate::rehearsal::{Stage as Scene, rehearse};
+use crate::testing::{ScriptGroup, run_script};
 use expect_test::{Expect, expect};
 use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ fn over_a_coordinator(me: NodeId, group: Group) -> ByMutex<Central> {
 }
 
 fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(3, over_permissions, script));
+    trace.assert_eq(&run_script(3, over_permissions, script));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn elect<P>(
 where
     P: Protocol<Command = crate::mutex::Command, Event = crate::mutex::Event, Message: crate::describe::Describe>,
 {
-    let mut scene = Scene::new(nodes, make);
+    let mut scene = ScriptGroup::new(nodes, make);
     let mut leaders: BTreeMap<Epoch, NodeId> = BTreeMap::new();
     let mut latest = std::vec![Epoch(0); nodes];
     let mut campaigned = false;
@@ -196,8 +196,8 @@ where
                 let node = NodeId::from_index(node % nodes);
                 (node, scene.command(node, Command::Campaign))
             }
-            Gust::Arrive(_) if scene.under_way() == 0 => continue,
-            Gust::Arrive(place) => scene.deliver(place % scene.under_way()),
+            Gust::Arrive(_) if scene.in_flight() == 0 => continue,
+            Gust::Arrive(place) => scene.deliver(place % scene.in_flight()),
         };
         for event in told {
             let (Event::Began { epoch } | Event::Elected { epoch, .. } | Event::Ended { epoch }) = event else {
@@ -212,7 +212,7 @@ where
         let leading = scene.nodes.iter().filter(|node| node.stage == Stage::Over(node.me)).count();
         prop_assert!(leading <= 1, "{leading} lead at a time:\n{}", scene.trace);
     }
-    prop_assert_eq!(scene.under_way(), 0, "it never comes to rest");
+    prop_assert_eq!(scene.in_flight(), 0, "it never comes to rest");
     if campaigned {
         let (_, leader) = leaders.last_key_value().expect("somebody leads");
         for node in &scene.nodes {

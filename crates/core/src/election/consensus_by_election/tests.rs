@@ -5,7 +5,7 @@ use crate::bounds::Bounds;
 use crate::election::{Command, Event, HirschbergSinclair, Plan, Prefer, Ranking};
 use crate::group::{Epoch, Group};
 use crate::node::NodeId;
-use crate::rehearsal::{Stage, rehearse};
+use crate::testing::{ScriptGroup, run_script};
 use crate::time::Duration;
 use alloc::sync::Arc;
 use expect_test::{Expect, expect};
@@ -27,7 +27,7 @@ fn with_attributes(me: NodeId, group: Group) -> ConsensusByRing {
 }
 
 fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(3, numbered, script));
+    trace.assert_eq(&run_script(3, numbered, script));
 }
 
 #[test]
@@ -45,10 +45,10 @@ fn ce_1_commands_and_messages_are_the_elections() {
 
 #[test]
 fn ce_2_the_leader_decides_for_its_own_proposal() {
-    let mut stage = Stage::new(3, with_attributes);
+    let mut stage = ScriptGroup::new(3, with_attributes);
     let two = NodeId::from_index(1);
     stage.command(two, Command::Campaign);
-    while stage.under_way() > 0 {
+    while stage.in_flight() > 0 {
         stage.deliver(0);
     }
     assert!(stage.trace.contains("CE-2 decides 70 in epoch 1; decided → all"), "{}", stage.trace);
@@ -60,10 +60,10 @@ fn ce_2_the_leader_decides_for_its_own_proposal() {
 /// A later leader knows of the decision, and may not decide anew.
 #[test]
 fn ce_2_what_is_decided_stays_decided_in_later_epochs() {
-    let mut stage = Stage::new(3, numbered);
+    let mut stage = ScriptGroup::new(3, numbered);
     stage.nodes[2].held = Some(Decision { epoch: Epoch(0), value: 9 });
     stage.command(NodeId::from_index(0), Command::Campaign);
-    while stage.under_way() > 0 {
+    while stage.in_flight() > 0 {
         stage.deliver(0);
     }
     for node in &stage.nodes {
@@ -73,16 +73,16 @@ fn ce_2_what_is_decided_stays_decided_in_later_epochs() {
 
 #[test]
 fn ce_3_a_decision_is_held_unless_a_later_one_is() {
-    let mut stage = Stage::new(3, numbered);
+    let mut stage = ScriptGroup::new(3, numbered);
     let three = NodeId::from_index(2);
     stage.command(three, Command::Campaign);
-    while stage.under_way() > 1 || stage.nodes.iter().any(|node| node.decision().is_none()) {
+    while stage.in_flight() > 1 || stage.nodes.iter().any(|node| node.decision().is_none()) {
         stage.deliver(0);
     }
     let later = Decision { epoch: Epoch(5), value: 3 };
     stage.nodes[0].held = Some(later);
     stage.command(three, Command::Campaign);
-    while stage.under_way() > 0 {
+    while stage.in_flight() > 0 {
         stage.deliver(0);
     }
     assert_eq!(stage.nodes[0].decision(), Some(later));
@@ -121,18 +121,18 @@ proptest! {
             let plan = plan(&group, ranking.clone());
             ConsensusByElection::new(me, &plan, HirschbergSinclair::new(me, Arc::clone(&plan)))
         };
-        let mut stage = Stage::new(nodes, make);
+        let mut stage = ScriptGroup::new(nodes, make);
         let mut told = Vec::new();
         let begin = [(true, 0)];
         for (is_campaign, which) in begin.into_iter().chain(campaigns) {
             if is_campaign {
                 stage.command(NodeId::from_index(which % nodes), Command::Campaign);
-            } else if stage.under_way() > 0 {
-                let (node, events) = stage.deliver(which % stage.under_way());
+            } else if stage.in_flight() > 0 {
+                let (node, events) = stage.deliver(which % stage.in_flight());
                 told.extend(events.into_iter().map(|event| (node, event)));
             }
         }
-        while stage.under_way() > 0 {
+        while stage.in_flight() > 0 {
             let (node, events) = stage.deliver(0);
             told.extend(events.into_iter().map(|event| (node, event)));
         }

@@ -10,7 +10,7 @@ use crate::bounds::Bounds;
 use crate::election::{Overlay, Plan};
 use crate::group::{Epoch, Group};
 use crate::node::NodeId;
-use crate::rehearsal::{Stage, rehearse};
+use crate::testing::{ScriptGroup, run_script};
 use crate::time::Duration;
 use alloc::sync::Arc;
 use expect_test::{Expect, expect};
@@ -26,7 +26,7 @@ fn peer(me: NodeId, group: Group) -> SuperPeer {
 }
 
 fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(5, peer, script));
+    trace.assert_eq(&run_script(5, peer, script));
 }
 
 /// Three nodes are booted already: 1 and 3 have asked 2, and 5 has asked 4.
@@ -75,12 +75,12 @@ fn sp_2_who_is_the_first_of_its_region_leads_and_answers_those_who_asked() {
 /// Node 2 comes back without a disk, and knows nothing of the epoch in which 1 led.
 #[test]
 fn sp_3_a_peer_that_knows_of_a_later_epoch_gets_one_that_is_later_still() {
-    let mut stage = Stage::new(5, peer);
-    stage.rehearse("rest\n1 suspects 2\n3 suspects 2\nrest");
+    let mut stage = ScriptGroup::new(5, peer);
+    stage.run("rest\n1 suspects 2\n3 suspects 2\nrest");
     let (two, group) = (NodeId::from_index(1), Group::of_size(5));
     stage.trace.clear();
-    stage.boot_again(two, peer(two, group), Reached::default());
-    stage.rehearse("3 trusts 2\n1 trusts 2\nrest");
+    stage.restart(two, peer(two, group), Reached::default());
+    stage.run("3 trusts 2\n1 trusts 2\nrest");
     expect![[r#"
         2 boots again: SP-2 leads region 0 in epoch 6; LEADER IS 2 (epoch 6)
         3 trusts 2: SP-5 attaches to 2, the first of its region; knows no leader (epoch 10); attach → 2
@@ -181,12 +181,12 @@ fn sp_7_who_does_not_answer_is_taken_for_gone() {
 /// Node 1 was away while 2 went, and waits for it. Node 3, which knows better, comes to 1.
 #[test]
 fn sp_8_who_waits_believes_those_who_know_who_is_gone() {
-    let mut stage = Stage::new(5, peer);
-    stage.rehearse("rest\n3 suspects 1\n3 suspects 2");
+    let mut stage = ScriptGroup::new(5, peer);
+    stage.run("rest\n3 suspects 1\n3 suspects 2");
     let (one, group) = (NodeId::from_index(0), Group::of_size(5));
     stage.trace.clear();
-    stage.boot_again(one, peer(one, group), Reached(Epoch(6)));
-    stage.rehearse("lose 1 > 2\n3 trusts 1\n3 > 1\n1 > 3");
+    stage.restart(one, peer(one, group), Reached(Epoch(6)));
+    stage.run("lose 1 > 2\n3 trusts 1\n3 > 1\n1 > 3");
     expect![[r#"
         1 boots again: SP-1 attaches to 2, the first of its region; knows no leader (epoch 6); attach → 2
         attach → 2 is lost

@@ -100,7 +100,7 @@ fn mc_4_members_tell_what_they_hold_after_half_a_window() {
 fn mc_5_what_everyone_holds_is_forgotten() {
     let mut stage = stage::<Fifo>(&narrow(3, 2));
     for round in 1..=50 {
-        stage.rehearse("1 send\n2 send\nrest");
+        stage.run("1 send\n2 send\nrest");
         let kept: Vec<_> = stage.nodes.iter().map(super::Member::kept).collect();
         assert_eq!(kept, [0, 0, 0], "after {round} rounds");
     }
@@ -120,7 +120,7 @@ fn mc_6_who_leaves_sends_nothing_more_and_goes_when_everyone_holds_all() {
 #[test]
 fn mc_7_a_report_says_what_is_held_and_known() {
     let mut stage = stage::<Sequencer<Unordered>>(&group(3));
-    stage.rehearse("2 send\n2 > 1\n1 > 3\n2 send");
+    stage.run("2 send\n2 > 1\n1 > 3\n2 send");
     let begun = stage.nodes[2].report().begun.expect("it is in a view");
     assert_eq!((begun.held.len(), begun.notes.places.len()), (0, 1), "3 knows the number of what it lacks");
     let begun = stage.nodes[1].report().begun.expect("it is in a view");

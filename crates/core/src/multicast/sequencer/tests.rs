@@ -90,7 +90,7 @@ fn sq_5_numbers_are_forgotten_with_their_messages() {
     let plan = Plan { window: Window { messages: 2, bytes: 100 }, ..group(3) };
     let mut stage = stage::<Sequencer<Unordered>>(&plan);
     for _ in 0..20 {
-        stage.rehearse("1 send\n2 send\n3 send\nrest");
+        stage.run("1 send\n2 send\n3 send\nrest");
     }
     for node in &stage.nodes {
         let left = node.report().begun.map(|begun| (begun.held.len(), begun.notes.places.len()));

@@ -9,7 +9,7 @@ use crate::fixtures::multicast::{
 };
 use crate::multicast::drill::{group, heard, play};
 use crate::multicast::{Delivery, Facts, Fifo, Ordering, Plan, Unordered};
-use crate::rehearsal::Stage;
+use crate::testing::ScriptGroup;
 use std::string::String;
 
 /// What the first seed broke that broke something.
@@ -50,8 +50,8 @@ fn without_passing_on_a_sender_that_dies_midway_leaves_members_that_disagree() {
     let script = "1 send\n1 > 2\nlose 1 > 3\nrest";
     let trace = play::<Unordered>(&plan, script);
     assert_eq!(heard(&trace, 3), ["1#1"], "{trace}");
-    let mut stage = Stage::new(3, |me, _| unrelayed::<Unordered, ()>(me, &plan));
-    stage.rehearse(script);
+    let mut stage = ScriptGroup::new(3, |me, _| unrelayed::<Unordered, ()>(me, &plan));
+    stage.run(script);
     assert_eq!((heard(&stage.trace, 2).len(), heard(&stage.trace, 3).len()), (1, 0), "{}", stage.trace);
 }
 
@@ -66,7 +66,7 @@ fn uniform_delivery_that_does_not_wait_is_found() {
         judge(&world, &Plan { window: wrong.window, ..right.clone() }, UNIFORM_HASTY.order).err()
     });
     assert!(found.is_some_and(|finding| finding.contains("did not") || finding.contains("quiet")));
-    let mut stage = Stage::new(3, |me, _| hasty_uniform::<Fifo, ()>(me, &right));
-    stage.rehearse("1 send");
+    let mut stage = ScriptGroup::new(3, |me, _| hasty_uniform::<Fifo, ()>(me, &right));
+    stage.run("1 send");
     assert_eq!(heard(&stage.trace, 1), ["1#1"], "nobody else holds it yet: {}", stage.trace);
 }

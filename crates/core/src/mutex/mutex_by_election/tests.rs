@@ -7,7 +7,7 @@ use crate::group::Group;
 use crate::mutex::storm::{GUSTS, storms, sunk};
 use crate::mutex::{COMMANDS, Links};
 use crate::node::NodeId;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use crate::time::Duration;
 use expect_test::{Expect, expect};
 use proptest::prelude::{prop_assert, proptest};
@@ -17,7 +17,7 @@ fn make<E: Poll>(me: NodeId, group: Group) -> MutexByElection<E> {
 }
 
 fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(3, make::<ChangRoberts>, script));
+    trace.assert_eq(&run_script(3, make::<ChangRoberts>, script));
 }
 
 #[test]

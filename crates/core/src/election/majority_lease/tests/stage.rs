@@ -19,7 +19,7 @@ use crate::election::majority_lease::{Ledger, Message, Timer};
 use crate::election::{COMMANDS, Command, Event, MajorityLease, Plan, Tenure};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Durable, Input, Protocol};
-use crate::rehearsal::steps;
+use crate::testing::steps;
 use crate::time::{Duration, Time};
 use std::format;
 use std::string::{String, ToString};

@@ -6,7 +6,7 @@ mod when_busy;
 use super::Central;
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use expect_test::{Expect, expect};
 
 fn check(script: &str, trace: Expect) {
@@ -14,7 +14,7 @@ fn check(script: &str, trace: Expect) {
 }
 
 fn check_group(nodes: usize, make: impl Fn(NodeId, Group) -> Central, script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(nodes, make, script));
+    trace.assert_eq(&run_script(nodes, make, script));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod giving_up;
 use super::super::COMMANDS;
 use super::super::storm::{GUSTS, storms, sunk};
 use super::{FACTS, Lamport};
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use crate::wrap::OneOfMany;
 use expect_test::{Expect, expect};
 use proptest::prelude::{prop_assert, proptest};
@@ -15,7 +15,7 @@ fn check(script: &str, trace: Expect) {
 }
 
 fn check_group(nodes: usize, script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(nodes, Lamport::new, script));
+    trace.assert_eq(&run_script(nodes, Lamport::new, script));
 }
 
 proptest! {

@@ -12,7 +12,7 @@ use super::{Form, Maekawa};
 use crate::group::Group;
 use crate::mutex::quorum::Quorums;
 use crate::node::NodeId;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use expect_test::{Expect, expect};
 
 fn node(me: NodeId, group: Group) -> Maekawa {
@@ -20,7 +20,7 @@ fn node(me: NodeId, group: Group) -> Maekawa {
 }
 
 fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(4, node, script));
+    trace.assert_eq(&run_script(4, node, script));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn mk_2_a_request_in_the_name_of_another_is_ignored() {
 #[test]
 fn mk_2_a_stranger_is_not_served() {
     let group_of = |me: NodeId, all: Group| if me.number() == 3 { all } else { Group::of_size(2) };
-    let trace = rehearse(3, |me, all| node(me, group_of(me, all)), "3 acquire; 3 > 1; 3 cancel; 3 > 1");
+    let trace = run_script(3, |me, all| node(me, group_of(me, all)), "3 acquire; 3 > 1; 3 cancel; 3 > 1");
     expect![[r#"
         3 acquire: MK-1 asks 1,3 with (1, 3); request → 1; MK-2 votes for (1, 3)
         1 hears request from 3: MK-2 ignores (1, 3), which 3 brought
@@ -175,7 +175,7 @@ fn mk_3_a_late_vote_does_not_count_for_the_next_request() {
 
 #[test]
 fn mk_3_a_group_of_one_asks_nobody() {
-    let trace = rehearse(1, node, "1 acquire\n1 release\n1 try\n1 release");
+    let trace = run_script(1, node, "1 acquire\n1 release\n1 try\n1 release");
     expect![[r#"
         1 acquire: MK-1 asks 1 with (1, 1); MK-2 votes for (1, 1); MK-3 has every vote for (1, 1); ENTERS (fence 0.1)
         1 release: LEAVES; MK-4 gives every vote for (1, 1) back; MK-5 has its vote back; nobody waits

@@ -4,7 +4,7 @@ use super::super::{Form, Maekawa};
 use crate::group::Group;
 use crate::mutex::quorum::Quorums;
 use crate::node::NodeId;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use expect_test::{Expect, expect};
 
 fn node(me: NodeId, group: Group) -> Maekawa {
@@ -12,7 +12,7 @@ fn node(me: NodeId, group: Group) -> Maekawa {
 }
 
 fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(4, node, script));
+    trace.assert_eq(&run_script(4, node, script));
 }
 
 /// Node 4 is younger, but came first.
@@ -57,7 +57,7 @@ fn mk_2_four_plain_nodes_wait_for_each_other_for_ever() {
 /// The same again, free of deadlock: the oldest enters, and the others after it.
 #[test]
 fn mk_8_four_nodes_that_give_votes_back_do_not() {
-    let trace = rehearse(
+    let trace = run_script(
         4,
         super::node,
         "

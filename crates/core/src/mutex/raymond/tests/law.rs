@@ -3,7 +3,7 @@
 use crate::group::Group;
 use crate::mutex::{Command, Event, Raymond};
 use crate::node::NodeId;
-use crate::rehearsal::Stage;
+use crate::testing::ScriptGroup;
 use crate::tree::Tree;
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use std::vec;
@@ -11,7 +11,7 @@ use std::vec::Vec;
 
 /// A group whose users wait their turn, and who was inside so far.
 struct Run {
-    stage: Stage<Raymond>,
+    stage: ScriptGroup<Raymond>,
     /// Whether each user wants in, or is inside.
     busy: Vec<bool>,
     inside: Option<NodeId>,
@@ -21,14 +21,14 @@ struct Run {
 
 impl Run {
     fn new(nodes: usize) -> Self {
-        let stage = Stage::new(nodes, Raymond::new);
+        let stage = ScriptGroup::new(nodes, Raymond::new);
         Self { stage, busy: vec![false; nodes], inside: None, holders: Vec::from([NodeId::from_index(0)]), arrived: 0 }
     }
 
     /// One of all that can happen does: a message arrives, a user leaves, a user asks.
     fn go_on(&mut self, choice: usize, asks: bool) {
         let idle: Vec<_> = (0..self.busy.len()).filter(|node| asks && !self.busy[*node]).collect();
-        let letters = self.stage.under_way();
+        let letters = self.stage.in_flight();
         let choices = letters + idle.len() + usize::from(self.inside.is_some());
         if choices == 0 {
             return;
@@ -53,7 +53,7 @@ impl Run {
     }
 
     fn is_over(&self) -> bool {
-        self.stage.under_way() == 0 && self.inside.is_none()
+        self.stage.in_flight() == 0 && self.inside.is_none()
     }
 }
 

@@ -8,7 +8,7 @@ mod storms;
 mod trying;
 
 use super::Raymond;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use expect_test::{Expect, expect};
 
 fn check(script: &str, trace: Expect) {
@@ -16,7 +16,7 @@ fn check(script: &str, trace: Expect) {
 }
 
 fn check_group(nodes: usize, script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(nodes, Raymond::new, script));
+    trace.assert_eq(&run_script(nodes, Raymond::new, script));
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod giving_up;
 mod storms;
 
 use super::ReadersWriters;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use expect_test::{Expect, expect};
 
 fn check(script: &str, trace: Expect) {
@@ -12,7 +12,7 @@ fn check(script: &str, trace: Expect) {
 }
 
 fn check_group(nodes: usize, script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(nodes, ReadersWriters::new, script));
+    trace.assert_eq(&run_script(nodes, ReadersWriters::new, script));
 }
 
 #[test]

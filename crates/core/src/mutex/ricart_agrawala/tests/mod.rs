@@ -3,7 +3,7 @@
 mod giving_up;
 
 use super::RicartAgrawala;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use expect_test::{Expect, expect};
 
 fn check(script: &str, trace: Expect) {
@@ -11,7 +11,7 @@ fn check(script: &str, trace: Expect) {
 }
 
 fn check_group(nodes: usize, script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(nodes, RicartAgrawala::new, script));
+    trace.assert_eq(&run_script(nodes, RicartAgrawala::new, script));
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod timing;
 
 use super::RicartAgrawalaImplicit;
 use crate::bounds::Bounds;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use crate::time::Duration;
 use expect_test::{Expect, expect};
 
@@ -18,7 +18,7 @@ fn check(script: &str, trace: Expect) {
 
 fn check_group(nodes: usize, script: &str, trace: Expect) {
     let make = |me, group| RicartAgrawalaImplicit::new(me, group, BOUNDS);
-    trace.assert_eq(&rehearse(nodes, make, script));
+    trace.assert_eq(&run_script(nodes, make, script));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod giving_up;
 mod trying;
 
 use super::RicartAgrawalaModulo;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use expect_test::{Expect, expect};
 
 fn check(script: &str, trace: Expect) {
@@ -13,7 +13,7 @@ fn check(script: &str, trace: Expect) {
 }
 
 fn check_group(nodes: usize, script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(nodes, RicartAgrawalaModulo::new, script));
+    trace.assert_eq(&run_script(nodes, RicartAgrawalaModulo::new, script));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod storms;
 
 use super::{FACTS, RoucairolCarvalho};
 use crate::mutex::{Case, Load, Range};
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use crate::{Group, NodeId};
 use expect_test::{Expect, expect};
 
@@ -14,7 +14,7 @@ fn check(script: &str, trace: Expect) {
 }
 
 fn check_group(nodes: usize, script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(nodes, RoucairolCarvalho::new, script));
+    trace.assert_eq(&run_script(nodes, RoucairolCarvalho::new, script));
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod trying;
 use super::TokenRequest;
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use expect_test::{Expect, expect};
 
 fn check(script: &str, trace: Expect) {
@@ -15,7 +15,7 @@ fn check(script: &str, trace: Expect) {
 }
 
 fn check_group(nodes: usize, make: impl Fn(NodeId, Group) -> TokenRequest, script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(nodes, make, script));
+    trace.assert_eq(&run_script(nodes, make, script));
 }
 
 #[test]

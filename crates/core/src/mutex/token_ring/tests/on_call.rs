@@ -4,11 +4,11 @@ use super::ring;
 use crate::group::Group;
 use crate::mutex::TokenRing;
 use crate::node::NodeId;
-use crate::rehearsal::{Stage, rehearse};
+use crate::testing::{ScriptGroup, run_script};
 use expect_test::{Expect, expect};
 
 fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(3, TokenRing::on_call, script));
+    trace.assert_eq(&run_script(3, TokenRing::on_call, script));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn tr_9_the_call_of_one_who_gave_up_costs_a_round() {
 fn tr_9_other_calls_are_ignored() {
     let mixed =
         |me: NodeId, group: Group| if me.number() == 2 { TokenRing::on_call(me, group) } else { ring(me, group) };
-    let trace = rehearse(3, mixed, "2 acquire\n2 > 1");
+    let trace = run_script(3, mixed, "2 acquire\n2 > 1");
     expect![[r#"
         2 acquire: TR-8 calls the token; call → 1
         1 hears call from 2: TR-9 ignores a call of 2
@@ -128,5 +128,5 @@ fn tr_9_other_calls_are_ignored() {
 
 #[test]
 fn tr_9_a_token_that_sleeps_sets_no_timer() {
-    assert_eq!(Stage::new(3, TokenRing::on_call).timers(), 0);
+    assert_eq!(ScriptGroup::new(3, TokenRing::on_call).timers(), 0);
 }

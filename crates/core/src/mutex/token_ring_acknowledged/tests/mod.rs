@@ -12,7 +12,7 @@ use super::TokenRingAcknowledged;
 use crate::bounds::Bounds;
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::rehearsal::{Stage, rehearse};
+use crate::testing::{ScriptGroup, run_script};
 use crate::time::Duration;
 use expect_test::{Expect, expect};
 
@@ -27,7 +27,7 @@ fn check(script: &str, trace: Expect) {
 }
 
 fn check_group(nodes: usize, script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(nodes, ring, script));
+    trace.assert_eq(&run_script(nodes, ring, script));
 }
 
 #[test]
@@ -338,6 +338,6 @@ fn ta_12_a_group_of_one_sends_nothing() {
 /// Nor does it set a timer, which would never end.
 #[test]
 fn ta_12_a_group_of_one_sets_no_timer() {
-    assert_eq!(Stage::new(1, ring).timers(), 0);
-    assert_eq!(Stage::new(2, ring).timers(), 1);
+    assert_eq!(ScriptGroup::new(1, ring).timers(), 0);
+    assert_eq!(ScriptGroup::new(2, ring).timers(), 1);
 }

@@ -7,7 +7,7 @@ use crate::group::{Epoch, Group};
 use crate::mutex::Command;
 use crate::node::NodeId;
 use crate::protocol::{Input, Protocol};
-use crate::rehearsal::Stage;
+use crate::testing::ScriptGroup;
 use crate::time::Time;
 use expect_test::expect;
 use std::vec::Vec;
@@ -263,7 +263,7 @@ fn ta_9_the_search_of_one_who_is_no_member_is_acknowledged_and_goes_no_further()
 /// There is one timer for the token's rest, and one for each that waits.
 #[test]
 fn ta_8_whoever_waits_has_patience_until_it_gives_up() {
-    let mut stage = Stage::new(2, ring);
+    let mut stage = ScriptGroup::new(2, ring);
     let two = NodeId::from_index(1);
     stage.command(two, Command::Acquire);
     assert_eq!(stage.timers(), 2);

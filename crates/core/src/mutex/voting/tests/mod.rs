@@ -12,7 +12,7 @@ use super::{Asks, Voting};
 use crate::bounds::Bounds;
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use crate::time::Duration;
 use expect_test::{Expect, expect};
 
@@ -23,11 +23,11 @@ fn node(me: NodeId, group: Group) -> Voting {
 }
 
 fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(3, node, script));
+    trace.assert_eq(&run_script(3, node, script));
 }
 
 fn check_four(script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(4, node, script));
+    trace.assert_eq(&run_script(4, node, script));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn vo_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
 /// All replicas of `lock` are with node 1 of three.
 #[test]
 fn vo_1_a_node_that_has_most_votes_itself_asks_nobody() {
-    let trace = rehearse(
+    let trace = run_script(
         3,
         |me, group| Voting::with_votes(me, group, "lock", 2, Asks::All, BOUNDS),
         "1 acquire; 2 acquire; rest; 1 release; 2 fires; rest",
@@ -89,7 +89,7 @@ fn vo_1_a_node_that_has_most_votes_itself_asks_nobody() {
 
 #[test]
 fn vo_1_a_group_of_one_asks_nobody() {
-    let trace = rehearse(1, node, "1 acquire\n1 release\n1 try\n1 release");
+    let trace = run_script(1, node, "1 acquire\n1 release\n1 try\n1 release");
     expect![[r#"
         1 acquire: VO-1 asks for 1 of 1 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
         1 release: LEAVES; VO-4 gives every vote for (1, 1) back; VO-5 has the vote of replica 1 back from (1, 1)
@@ -179,7 +179,7 @@ fn vo_2_a_request_in_the_name_of_another_is_ignored() {
 #[test]
 fn vo_2_a_stranger_is_not_served() {
     let group_of = |me: NodeId, all: Group| if me.number() == 3 { all } else { Group::of_size(2) };
-    let trace = rehearse(3, |me, all| node(me, group_of(me, all)), "3 acquire; rest");
+    let trace = run_script(3, |me, all| node(me, group_of(me, all)), "3 acquire; rest");
     expect![[r#"
         3 acquire: VO-1 asks for 2 of 3 votes with (1, 3); VO-2 gives (1, 3) the vote of replica 2; request → 1; request → 2
         1 hears request from 3: VO-2 ignores (1, 3), of which 3 speaks

@@ -4,7 +4,7 @@ use super::super::{Asks, Voting};
 use super::BOUNDS;
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::rehearsal::rehearse;
+use crate::testing::run_script;
 use expect_test::{Expect, expect};
 
 fn node(me: NodeId, group: Group) -> Voting {
@@ -12,7 +12,7 @@ fn node(me: NodeId, group: Group) -> Voting {
 }
 
 fn check(nodes: usize, script: &str, trace: Expect) {
-    trace.assert_eq(&rehearse(nodes, node, script));
+    trace.assert_eq(&run_script(nodes, node, script));
 }
 
 /// Of three replicas, two are asked.

@@ -1,7 +1,7 @@
 //! The `logs` program: how fast the store and raft-engine make records durable, side by side in one run.
 //!
 //! ```text
-//! cargo run --release -p quorate-rivals --bin logs
+//! cd rivals && cargo run --release --features logs --bin logs
 //! ```
 
 use anyhow::Context;

@@ -1,0 +1,440 @@
+//! Scripted tests of protocols: a script in a small language goes in, a readable trace comes out.
+//!
+//! A script says what happens to a group of nodes, one step at a time: which node gets which command, which
+//! message arrives next, which timer fires. [`run_script`] carries it out and returns a line per step: what
+//! happened, which rules the node applied ([`Effects::rule`](crate::Effects)), what it sent and what it told
+//! its client. A test compares that trace with the expected one.
+//!
+//! Steps stand on lines of their own, or on one line with `;` between them. Nodes are numbered from 1.
+//!
+//! | step | what happens |
+//! |---|---|
+//! | `1 acquire` | node 1 gets the command `acquire`; [`ScriptCommand`] names a protocol's commands |
+//! | `1 > 2` | the oldest message in flight from 1 to 2 arrives |
+//! | `1 > 2 overtakes 1` | the message behind that many older ones arrives before them |
+//! | `1 > 2 last` | the newest message from 1 to 2 arrives before all others |
+//! | `1 > 2 as 3` | the oldest message from 1 to 2 arrives, but node 3, which may be a stranger, appears as its sender |
+//! | `lose 1 > 2` | the oldest message from 1 to 2 is lost |
+//! | `1 fires` | the timer fires that node 1 set first of those still set |
+//! | `1 suspects 2` | the failure detector of node 1 reports that node 2 has crashed |
+//! | `1 trusts 2` | it withdraws that report |
+//! | `rest` | every message in flight arrives, oldest first, until none is left |
+//!
+//! Nothing else happens: time stands still, no message arrives and no timer fires unless the script says so.
+//! What a node saves is durable at once.
+//!
+//! # Example
+//!
+//! A protocol of one message, its command, and a test of it:
+//!
+//! ```
+//! use quorate_core::testing::{ScriptCommand, run_script};
+//! use quorate_core::{Describe, Effects, Input, Never, NodeId, Protocol, Time};
+//! use std::fmt;
+//!
+//! /// Asks a neighbour for its number.
+//! struct Caller(NodeId);
+//!
+//! struct Call;
+//!
+//! #[derive(Clone)]
+//! enum Message {
+//!     Question,
+//!     Answer(NodeId),
+//! }
+//!
+//! impl Protocol for Caller {
+//!     type Command = Call;
+//!     type Message = Message;
+//!     type Timer = Never;
+//!     type Event = String;
+//!     type Durable = ();
+//!
+//!     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+//!         match input {
+//!             Input::Command(Call) => out.send(NodeId::from_index(1), Message::Question),
+//!             Input::Message { from, message: Message::Question } => out.send(from, Message::Answer(self.0)),
+//!             Input::Message { message: Message::Answer(number), .. } => out.emit(format!("LEARNS {number}")),
+//!             _ => {}
+//!         }
+//!     }
+//! }
+//!
+//! impl Describe for Message {
+//!     fn kind(&self) -> &'static str {
+//!         match self {
+//!             Self::Question => "question",
+//!             Self::Answer(_) => "answer",
+//!         }
+//!     }
+//! }
+//!
+//! impl fmt::Display for Call {
+//!     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+//!         f.write_str("call")
+//!     }
+//! }
+//!
+//! impl ScriptCommand for Call {
+//!     const WORDS: &'static str = "call";
+//!
+//!     fn from_word(word: &str) -> Option<Self> {
+//!         (word == "call").then_some(Self)
+//!     }
+//! }
+//!
+//! let trace = run_script(2, |me, _group| Caller(me), "1 call; 1 > 2; rest");
+//! assert_eq!(
+//!     trace,
+//!     "1 call: question → 2\n\
+//!      2 hears question from 1: answer → 1\n\
+//!      1 hears answer from 2: LEARNS 2\n"
+//! );
+//! ```
+//!
+//! The commands of this crate's families have their words already, so a test of one of its algorithms is one line:
+//!
+//! ```
+//! use quorate_core::mutex::RicartAgrawala;
+//! use quorate_core::testing::run_script;
+//!
+//! let trace = run_script(2, RicartAgrawala::new, "1 acquire; rest");
+//! assert!(trace.ends_with("ENTERS\n"), "{trace}");
+//! ```
+
+mod commands;
+
+use crate::describe::Describe;
+use crate::effects::{Effect, Effects, Note, Sink};
+use crate::group::Group;
+use crate::node::{Incarnation, NodeId};
+use crate::protocol::{Input, Protocol};
+use crate::time::Time;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Display;
+
+/// The steps that scripts can contain, for error messages.
+const STEPS: &str =
+    "1 COMMAND; 1 > 2; 1 > 2 overtakes 1; 1 > 2 last; 1 > 2 as 3; lose 1 > 2; 1 fires; 1 suspects 2; 1 trusts 2; rest";
+
+/// A command that scripts can give to a node. Its [`Display`] form appears in the trace.
+pub trait ScriptCommand: Display + Sized {
+    /// The words that [`from_word`](Self::from_word) knows, for error messages.
+    const WORDS: &'static str;
+
+    /// The command of this name. A word has no spaces and no `;`.
+    fn from_word(word: &str) -> Option<Self>;
+}
+
+/// Runs a script on a fresh group and returns the trace, a line for each step.
+///
+/// # Panics
+///
+/// If a step of the script is malformed or impossible. The message names the step, says what is wrong with it and shows
+/// the trace up to it.
+#[track_caller]
+pub fn run_script<P>(nodes: usize, make: impl Fn(NodeId, Group) -> P, script: &str) -> String
+where
+    P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,
+{
+    let mut group = ScriptGroup::new(nodes, make);
+    group.run(script);
+    group.trace
+}
+
+/// A group of nodes and the messages in flight between them, for tests that look into nodes or choose steps themselves.
+///
+/// Methods that take a place count messages or timers from the oldest, which is at place 0; they panic if there is none at
+/// that place.
+pub struct ScriptGroup<P: Protocol> {
+    /// The nodes in the order of their ids.
+    pub nodes: Vec<P>,
+    /// What each step did, a line each.
+    pub trace: String,
+    /// Oldest first.
+    in_flight: Vec<InFlight<P>>,
+    /// How many messages were sent so far.
+    sent: u64,
+    /// The timers that are set, oldest first.
+    timers: Vec<SetTimer<P>>,
+}
+
+struct InFlight<P: Protocol> {
+    /// How many were sent before it.
+    number: u64,
+    from: NodeId,
+    to: NodeId,
+    message: P::Message,
+}
+
+impl<P: Protocol> InFlight<P> {
+    fn is_between(&self, from: NodeId, to: NodeId) -> bool {
+        self.from == from && self.to == to
+    }
+}
+
+/// A timer that is set. In the synchronous model it fires when a message and its answer have had the time to arrive.
+struct SetTimer<P: Protocol> {
+    node: NodeId,
+    timer: P::Timer,
+    /// How many messages had been sent when it was set.
+    set: u64,
+    /// How many had been sent when the last of those had arrived, if it has.
+    answered: Option<u64>,
+}
+
+/// Collects the effects of one step, and its part of the trace.
+struct Recorder<P: Protocol> {
+    effects: Vec<Effect<P>>,
+    said: Vec<String>,
+}
+
+impl<P: Protocol<Event: Display, Message: Describe>> Sink<P> for Recorder<P> {
+    fn effect(&mut self, effect: Effect<P>) {
+        match &effect {
+            Effect::Send { to, message, .. } => self.said.push(format!("{} → {to}", message.kind())),
+            Effect::Multicast { message, .. } => self.said.push(format!("{} → all", message.kind())),
+            Effect::Emit { event, .. } => self.said.push(event.to_string()),
+            Effect::Save(_) | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
+        }
+        self.effects.push(effect);
+    }
+
+    fn note(&mut self, note: Note<'_>) {
+        if let Note::Rule { rule, text } = note {
+            self.said.push(format!("{rule} {text}"));
+        }
+    }
+}
+
+impl<P> ScriptGroup<P>
+where
+    P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,
+{
+    /// A group of `nodes` nodes that have started. The trace does not contain what they did on start.
+    pub fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P) -> Self {
+        let group = Group::of_size(nodes);
+        let nodes = group.iter().map(|me| make(me, group.clone())).collect();
+        let mut started = Self { nodes, in_flight: Vec::new(), sent: 0, timers: Vec::new(), trace: String::new() };
+        for node in group.iter() {
+            let start = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
+            started.step(node, "", start);
+        }
+        started.trace.clear();
+        started
+    }
+
+    /// Starts a node again in its second life: `fresh` replaces it and finds `durable` on its disk. Returns what it tells its client.
+    pub fn restart(&mut self, node: NodeId, fresh: P, durable: P::Durable) -> Vec<P::Event> {
+        self.nodes[node.index()] = fresh;
+        let start = Input::Start { durable, incarnation: Incarnation::FIRST.next() };
+        self.step(node, &format!("{node} boots again"), start)
+    }
+
+    /// Runs a script on the group and appends what happens to the trace.
+    ///
+    /// # Panics
+    ///
+    /// As [`run_script`] does.
+    #[track_caller]
+    #[allow(clippy::panic, reason = "a wrong script is a mistake in a test, and a test fails by panicking")]
+    pub fn run(&mut self, script: &str) {
+        for (place, step) in steps(script).enumerate() {
+            if let Err(problem) = self.run_step(step) {
+                let trace = if self.trace.is_empty() { "nothing\n" } else { &self.trace };
+                panic!("step {} of the script, `{step}`: {problem}\nwhat happened before it:\n{trace}", place + 1);
+            }
+        }
+    }
+
+    /// The number of messages in flight.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// The number of timers that are set.
+    pub fn timers(&self) -> usize {
+        self.timers.len()
+    }
+
+    /// Gives a command to a node. Returns what the node tells its client.
+    pub fn command(&mut self, node: NodeId, command: P::Command) -> Vec<P::Event> {
+        self.step(node, &format!("{node} {command}"), Input::Command(command))
+    }
+
+    /// Delivers the message at this place. Returns the receiver and what it tells its client.
+    pub fn deliver(&mut self, place: usize) -> (NodeId, Vec<P::Event>) {
+        let InFlight { from, to, message, .. } = self.in_flight.remove(place);
+        let cause = format!("{to} hears {} from {from}", message.kind());
+        (to, self.step(to, &cause, Input::Message { from, message }))
+    }
+
+    /// Delivers a message that no node has sent. Returns what the receiver tells its client.
+    pub fn forge(&mut self, from: NodeId, to: NodeId, message: P::Message) -> Vec<P::Event> {
+        self.step(to, &format!("{to} hears a forged {} from {from}", message.kind()), Input::Message { from, message })
+    }
+
+    /// Fires the timer at this place. Returns its node and what that node tells its client.
+    pub fn fire(&mut self, place: usize) -> (NodeId, Vec<P::Event>) {
+        let SetTimer { node, timer, .. } = self.timers.remove(place);
+        (node, self.step(node, &format!("{node} timer"), Input::Timer(timer)))
+    }
+
+    /// The node whose timer is at this place, if that node has set no older one.
+    pub fn oldest_timer(&self, place: usize) -> Option<NodeId> {
+        let node = self.timers[place].node;
+        self.timers[..place].iter().all(|older| older.node != node).then_some(node)
+    }
+
+    /// Whether the timer at this place may fire in the synchronous model: all messages sent before it was set have arrived,
+    /// and all answers to them too.
+    pub fn is_due(&self, place: usize) -> bool {
+        self.timers[place].answered.is_some_and(|answered| self.has_arrived_below(answered))
+    }
+
+    fn has_arrived_below(&self, number: u64) -> bool {
+        self.in_flight.iter().all(|message| message.number >= number)
+    }
+
+    /// The place of the oldest message with the sender and receiver of the one at this place: the next that a FIFO link
+    /// delivers.
+    pub fn oldest_on_link(&self, place: usize) -> usize {
+        let InFlight { from, to, .. } = self.in_flight[place];
+        self.in_flight.iter().position(|message| message.is_between(from, to)).unwrap_or(place)
+    }
+
+    /// The script's step that delivers the message at this place.
+    pub fn step_to_deliver(&self, place: usize) -> String {
+        let InFlight { from, to, .. } = self.in_flight[place];
+        match self.in_flight[..place].iter().filter(|older| older.is_between(from, to)).count() {
+            0 => format!("{from} > {to}"),
+            older => format!("{from} > {to} overtakes {older}"),
+        }
+    }
+
+    fn run_step(&mut self, step: &str) -> Result<(), String> {
+        let words: Vec<_> = step.split_whitespace().collect();
+        match words[..] {
+            ["rest"] => {
+                while !self.in_flight.is_empty() {
+                    self.deliver(0);
+                }
+            }
+            ["lose", from, ">", to] => {
+                let lost = self.in_flight.remove(self.place(from, to, 0)?);
+                self.trace += &format!("{} → {} is lost\n", lost.message.kind(), lost.to);
+            }
+            [from, ">", to] => {
+                self.deliver(self.place(from, to, 0)?);
+            }
+            [from, ">", to, "overtakes", older] => {
+                let older = older.parse().map_err(|_| format!("`{older}` is not a number of messages"))?;
+                self.deliver(self.place(from, to, older)?);
+            }
+            [from, ">", to, "last"] => {
+                let newest = self.places(from, to)?.len().saturating_sub(1);
+                self.deliver(self.place(from, to, newest)?);
+            }
+            [from, ">", to, "as", impostor] => {
+                let place = self.place(from, to, 0)?;
+                self.in_flight[place].from = id(impostor)?;
+                self.deliver(place);
+            }
+            [node, "fires"] => {
+                let node = self.node(node)?;
+                let place = self.timers.iter().position(|set| set.node == node);
+                self.fire(place.ok_or_else(|| format!("node {node} has set no timer"))?);
+            }
+            [node, "suspects", other] => {
+                let (node, other) = (self.node(node)?, id(other)?);
+                self.step(node, &format!("{node} suspects {other}"), Input::Suspect(other));
+            }
+            [node, "trusts", other] => {
+                let (node, other) = (self.node(node)?, id(other)?);
+                self.step(node, &format!("{node} trusts {other}"), Input::Trust(other));
+            }
+            [node, word] => {
+                let node = self.node(node)?;
+                let unknown = || format!("`{word}` is not a command; the commands are {}", P::Command::WORDS);
+                self.command(node, P::Command::from_word(word).ok_or_else(unknown)?);
+            }
+            _ => return Err(format!("a script has no such step; its steps are {STEPS}")),
+        }
+        Ok(())
+    }
+
+    fn node(&self, word: &str) -> Result<NodeId, String> {
+        let node = id(word).ok().filter(|node| node.index() < self.nodes.len());
+        node.ok_or_else(|| format!("there is no node `{word}`; the nodes are 1 to {}", self.nodes.len()))
+    }
+
+    /// The places of the messages in flight from one node to another, oldest first.
+    fn places(&self, from: &str, to: &str) -> Result<Vec<usize>, String> {
+        let (from, to) = (self.node(from)?, self.node(to)?);
+        let between = self.in_flight.iter().enumerate().filter(|(_, message)| message.is_between(from, to));
+        Ok(between.map(|(place, _)| place).collect())
+    }
+
+    /// The place of the message in flight from one node to another that has so many older ones before it.
+    fn place(&self, from: &str, to: &str, older: usize) -> Result<usize, String> {
+        let places = self.places(from, to)?;
+        let count = match places.len() {
+            0 => "no message is".into(),
+            1 => "only 1 message is".into(),
+            more => format!("only {more} messages are"),
+        };
+        places.get(older).copied().ok_or_else(|| format!("{count} in flight from {from} to {to}"))
+    }
+
+    fn step(&mut self, node: NodeId, cause: &str, input: Input<P>) -> Vec<P::Event> {
+        let mut recorder = Recorder { effects: Vec::new(), said: Vec::new() };
+        self.nodes[node.index()].step(Time::ZERO, input, &mut Effects::new(&mut recorder));
+        let said = if recorder.said.is_empty() { "nothing".into() } else { recorder.said.join("; ") };
+        self.trace += &format!("{cause}: {said}\n");
+        let mut events = Vec::new();
+        for effect in recorder.effects {
+            match effect {
+                Effect::Send { to, message, .. } => self.send(node, to, message),
+                Effect::Multicast { to, message, .. } => {
+                    to.others(node).for_each(|to| self.send(node, to, message.clone()));
+                }
+                Effect::Emit { event, .. } => events.push(event),
+                Effect::SetTimer { timer, .. } => {
+                    self.cancel(node, &timer);
+                    self.timers.push(SetTimer { node, timer, set: self.sent, answered: None });
+                }
+                Effect::CancelTimer(timer) => self.cancel(node, &timer),
+                Effect::Save(_) => {}
+            }
+        }
+        for place in 0..self.timers.len() {
+            let SetTimer { set, answered, .. } = self.timers[place];
+            self.timers[place].answered = answered.or_else(|| self.has_arrived_below(set).then_some(self.sent));
+        }
+        events
+    }
+
+    fn send(&mut self, from: NodeId, to: NodeId, message: P::Message) {
+        self.in_flight.push(InFlight { number: self.sent, from, to, message });
+        self.sent += 1;
+    }
+
+    fn cancel(&mut self, node: NodeId, timer: &P::Timer) {
+        self.timers.retain(|set| set.node != node || set.timer != *timer);
+    }
+}
+
+/// Any node's id, also one outside the group: a test may let a stranger speak.
+fn id(word: &str) -> Result<NodeId, String> {
+    word.parse().ok().and_then(NodeId::new).ok_or_else(|| format!("`{word}` is not a node's number"))
+}
+
+/// The steps of a script: one a line, or several in a line with `;` between them.
+pub(crate) fn steps(script: &str) -> impl Iterator<Item = &str> {
+    script.split(['\n', ';']).map(str::trim).filter(|step| !step.is_empty())
+}
+
+#[cfg(test)]
+mod tests;
