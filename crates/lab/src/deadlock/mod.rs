@@ -14,7 +14,7 @@ use crate::typed::unheard;
 use quorate_core::about::Profile;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_registry::{AnyCodec, DeadlockEntry, DeadlockForm, DeadlockNode, Entry, Family, find};
+use quorate_registry::{AnyCodec, DeadlockEntry, DeadlockNode, Entry, Family, find};
 use quorate_sim::deadlock::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Done, Happening, Moment};
@@ -62,7 +62,8 @@ impl FamilyLab for Deadlock {
     }
 
     fn codec(spec: &Spec<Self>, entry: &DeadlockEntry) -> AnyCodec {
-        form(spec, entry).codec
+        let codec = entry.codec.clone();
+        if spec.settings.resources == 0 { codec.asking() } else { codec.taking() }
     }
 
     fn copes_with_loss(_spec: &Spec<Self>, _entry: &DeadlockEntry) -> bool {
@@ -82,8 +83,8 @@ impl FamilyLab for Deadlock {
         spec: &Spec<Self>,
         entry: &'static DeadlockEntry,
     ) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
-        let (plan, form) = (Arc::new(plan(spec)), form(spec, entry));
-        spec.linked(move |me| (form.make)(me, &plan))
+        let (plan, asks) = (Arc::new(plan(spec)), spec.settings.resources == 0);
+        spec.linked(move |me| if asks { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
     }
 
     /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`; for another process than the first of a site `ask as 1 P2`.
@@ -238,10 +239,6 @@ impl Judge<Command, Event> for Properties {
 
 fn quoted(words: &[&str]) -> String {
     format!("'{}'", words.join(" ").escape_debug())
-}
-
-fn form(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> DeadlockForm {
-    if spec.settings.resources == 0 { entry.asking } else { entry.taking }
 }
 
 /// For whom processes wait: as their detector understands it, unless it understands both and somebody says.

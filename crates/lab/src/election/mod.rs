@@ -146,7 +146,8 @@ impl FamilyLab for Election {
     }
 
     fn codec(spec: &Spec<Self>, entry: &ElectionEntry) -> AnyCodec {
-        if spec.settings.detector.beats() { entry.codec.watched() } else { entry.codec }
+        let codec = entry.codec.clone();
+        if spec.settings.detector.beats() { codec.watched() } else { codec }
     }
 
     fn copes_with_loss(_spec: &Spec<Self>, entry: &ElectionEntry) -> bool {

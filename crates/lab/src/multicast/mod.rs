@@ -18,9 +18,7 @@ use quorate_core::about::Profile;
 use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
-use quorate_registry::{
-    AnyCodec, Entry, Family, MoreForms, MulticastEntry, MulticastForm, MulticastNode, SeveralForm, find,
-};
+use quorate_registry::{AnyCodec, Entry, Family, MulticastEntry, MulticastNode, find};
 use quorate_sim::Views;
 use quorate_sim::metrics::Messages;
 use quorate_sim::moment::{Done, Happening, Moment};
@@ -136,10 +134,13 @@ impl FamilyLab for Multicast {
     }
 
     fn codec(spec: &Spec<Self>, entry: &MulticastEntry) -> AnyCodec {
-        match form(spec, entry) {
-            Form::One(form) => form.codec,
-            Form::Several(form) => form.codec,
-            Form::Member(forms, _) => forms.member_codec,
+        let codec = entry.codec.clone();
+        match form(spec) {
+            Form::Fixed => codec,
+            Form::Viewed => codec.viewed(),
+            Form::Several => codec.several(),
+            Form::SeveralViewed => codec.viewed().several(),
+            Form::Member(_) => codec.member(),
         }
     }
 
@@ -163,7 +164,7 @@ impl FamilyLab for Multicast {
     fn validate(spec: &Spec<Self>, entry: &MulticastEntry) -> Result<(), LabError> {
         let Settings { views, groups, senders, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
         let is_kept = views.is_some_and(|views| views.membership == Keeper::Replica);
-        if entry.more.is_none() && (is_kept || !groups.is_empty()) {
+        if entry.facts.profile.flaw.is_some() && (is_kept || !groups.is_empty()) {
             return Err(LabError::FewForms { name: spec.algorithm.clone() });
         }
         if let Some(views) = views {
@@ -208,13 +209,15 @@ impl FamilyLab for Multicast {
         entry: &'static MulticastEntry,
     ) -> impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static + use<> {
         let plans = plans(spec, entry);
-        let (form, seed) = (form(spec, entry), spec.seed);
-        spec.linked(move |me| match (form, &plans[..]) {
-            (Form::One(form), [plan, ..]) => (form.make)(me, plan),
-            (Form::Member(forms, terms), [plan, ..]) => (forms.member)(me, plan, seed, terms),
-            (Form::Several(form), plans) => (form.make)(me, plans),
-            // There is always a group.
-            (Form::One(_) | Form::Member(..), []) => (entry.plain.make)(me, &Arc::new(Plan::new(Group::nobody()))),
+        let (form, seed) = (form(spec), spec.seed);
+        // There is always a group.
+        let first = plans.first().map_or_else(|| Arc::new(Plan::new(Group::nobody())), Arc::clone);
+        spec.linked(move |me| match form {
+            Form::Fixed => (entry.make)(me, &first).bare(),
+            Form::Viewed => (entry.make)(me, &first).viewed(me),
+            Form::Several => entry.several(me, &plans),
+            Form::SeveralViewed => entry.several_viewed(me, &plans),
+            Form::Member(terms) => (entry.make)(me, &first).member(me, &first.members, seed, terms),
         })
     }
 
@@ -373,20 +376,25 @@ fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
 /// What nodes of an experiment are made as.
 #[derive(Clone, Copy)]
 enum Form {
-    One(MulticastForm),
-    Several(SeveralForm),
+    /// In one group that never changes.
+    Fixed,
+    /// In views that they are told.
+    Viewed,
+    /// In several groups that never change.
+    Several,
+    /// In several groups, in views that they are told.
+    SeveralViewed,
     /// With a membership that the nodes keep themselves, on these terms.
-    Member(MoreForms, Terms),
+    Member(Terms),
 }
 
-fn form(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Form {
-    let is_one = spec.settings.groups.is_empty();
-    match (spec.settings.views, entry.more) {
-        (Some(views), Some(more)) if views.membership == Keeper::Replica => Form::Member(more, views.terms()),
-        (Some(_), Some(more)) if !is_one => Form::Several(more.several_told),
-        (None, Some(more)) if !is_one => Form::Several(more.several),
-        (Some(_), _) => Form::One(entry.told),
-        (None, _) => Form::One(entry.plain),
+fn form(spec: &Spec<Multicast>) -> Form {
+    match (spec.settings.views, spec.settings.groups.is_empty()) {
+        (Some(views), _) if views.membership == Keeper::Replica => Form::Member(views.terms()),
+        (Some(_), true) => Form::Viewed,
+        (Some(_), false) => Form::SeveralViewed,
+        (None, true) => Form::Fixed,
+        (None, false) => Form::Several,
     }
 }
 

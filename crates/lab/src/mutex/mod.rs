@@ -112,10 +112,11 @@ impl FamilyLab for Mutex {
     }
 
     fn codec(spec: &Spec<Self>, entry: &MutexEntry) -> AnyCodec {
-        match (&spec.settings.views, &entry.views) {
-            (Some(ViewSettings { membership: Keeper::Replica, .. }), Some(views)) => views.member_codec,
-            (Some(_), Some(views)) => views.told.codec,
-            (Some(_) | None, _) => entry.codec,
+        match spec.settings.views {
+            Some(_) if !entry.runs_in_views() => entry.codec.clone(),
+            Some(ViewSettings { membership: Keeper::Replica, .. }) => entry.codec.clone().member(),
+            Some(_) => entry.codec.clone().viewed(),
+            None => entry.codec.clone(),
         }
     }
 
@@ -145,7 +146,7 @@ impl FamilyLab for Mutex {
             return Err(LabError::NoSuchGroup { name: spec.algorithm.clone(), nodes: spec.nodes, sizes });
         }
         if let Some(views) = &spec.settings.views {
-            if entry.views.is_none() {
+            if !entry.runs_in_views() {
                 return Err(LabError::NoViews { name: spec.algorithm.clone() });
             }
             views.validate()?;
@@ -162,12 +163,15 @@ impl FamilyLab for Mutex {
     ) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
         let around = spec.surroundings();
         let views = spec.settings.views;
-        spec.linked(move |me| match (&views, &entry.views) {
-            (Some(views @ ViewSettings { membership: Keeper::Replica, .. }), Some(forms)) => {
-                (forms.member)(me, &around, views.terms())
+        spec.linked(move |me| {
+            let in_views = views.and_then(|views| Some((views, entry.node_in_views(me, &around)?)));
+            match in_views {
+                Some((views @ ViewSettings { membership: Keeper::Replica, .. }, node)) => {
+                    node.member(me, &around.group, around.seed, views.terms())
+                }
+                Some((_, node)) => node.viewed(me),
+                None => entry.node(me, &around),
             }
-            (Some(_), Some(forms)) => (forms.told.make)(me, &around),
-            (Some(_) | None, _) => (entry.make)(me, &around),
         })
     }
 
@@ -271,7 +275,7 @@ impl FamilyLab for Mutex {
     }
 
     fn weather_in_views(entry: &MutexEntry) -> Vec<Spec<Self>> {
-        if entry.views.is_some() { upheaval::upheaval(entry) } else { Vec::new() }
+        if entry.runs_in_views() { upheaval::upheaval(entry) } else { Vec::new() }
     }
 
     fn flags(spec: &Spec<Self>) -> Vec<Flag> {

@@ -258,7 +258,7 @@ impl FamilyLab for Replica {
     }
 
     fn codec(_spec: &Spec<Self>, entry: &ReplicaEntry) -> AnyCodec {
-        entry.codec
+        entry.codec.clone()
     }
 
     fn copes_with_loss(_spec: &Spec<Self>, _entry: &ReplicaEntry) -> bool {
