@@ -127,7 +127,7 @@ fn messages(entry: &Entry) -> Vec<Example> {
     let surroundings = Surroundings { group: group.clone(), seed: 1, bounds };
     let kinds = match entry {
         Entry::Mutex(entry) => {
-            let nodes = group.iter().map(|node| (entry.make)(node, &surroundings)).collect();
+            let nodes = group.iter().map(|node| entry.node(node, &surroundings)).collect();
             kinds(nodes, |_| vec![mutex::Command::Acquire, mutex::Command::Release])
         }
         Entry::Election(entry) => {
@@ -140,7 +140,7 @@ fn messages(entry: &Entry) -> Vec<Example> {
             let usual = multicast::Plan::new(group.clone());
             let window = multicast::Window { messages: 1, ..usual.window };
             let plan = std::sync::Arc::new(multicast::Plan { window, ..usual });
-            let nodes = group.iter().map(|node| (entry.plain.make)(node, &plan)).collect();
+            let nodes = group.iter().map(|node| (entry.make)(node, &plan).bare()).collect();
             kinds(nodes, |_| vec![multicast::Command::send("hello"), multicast::Command::leave()])
         }
         Entry::Deadlock(entry) => {
@@ -148,7 +148,7 @@ fn messages(entry: &Entry) -> Vec<Example> {
                 victim: Some(deadlock::Policy::Youngest),
                 ..deadlock::Plan::new(group.len())
             });
-            let nodes = group.iter().map(|node| (entry.asking.make)(node, &plan)).collect();
+            let nodes = group.iter().map(|node| entry.asking(node, &plan)).collect();
             // Each asks the next one.
             kinds(nodes, |place| {
                 let next = NodeId::from_index((place + 1) % group.len());

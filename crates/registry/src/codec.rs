@@ -1,77 +1,173 @@
 //! Messages and disks of any algorithm as bytes: what a driver on a real machine needs of it besides its nodes.
 
+mod wrapped;
+
 use crate::disk::{AnyDurable, Unreadable};
-use crate::erased::{ErasableWrite, Erased, Parts};
-use crate::message::AnyMessage;
+use crate::erased::{ErasableDurable, ErasableWrite, Erased, Parts};
+use crate::in_views::ErasableInViews;
+use crate::message::{AnyMessage, AnyReport, ErasablePart};
+use quorate_core::deadlock;
+use quorate_core::multicast::Addressed;
 use quorate_core::packed::{pack, unpack};
-use quorate_core::wrap::Signal;
-use quorate_core::{Codec, Malformed, Protocol, WriteOf};
+use quorate_core::wrap::{Envelope, InViews, Signal};
+use quorate_core::{Codec, Describe, Durable, Malformed, WriteOf};
+use quorate_replica::membership;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::TypeId;
+use std::sync::Arc;
+use wrapped::Wrapped;
 
 /// Knows the types behind one algorithm's erased messages and disks.
 ///
-/// It fits the algorithm as the registry makes it. Under a wrapper, messages and disks have other types, and it refuses
-/// them; [`watched`](Self::watched) fits it under a failure detector.
-#[derive(Clone, Copy)]
+/// It fits the algorithm as the registry makes it. Under a wrapper, messages have other types, and it refuses them; for each wrapper
+/// there is a method that makes one which fits.
+#[derive(Clone)]
 pub struct AnyCodec {
-    encode: fn(&AnyMessage, &mut Vec<u8>) -> Result<(), Malformed>,
-    decode: fn(&[u8]) -> Result<AnyMessage, Malformed>,
-    /// The same two under a failure detector, if the algorithm runs under one.
-    encode_watched: fn(&AnyMessage, &mut Vec<u8>) -> Result<(), Malformed>,
-    decode_watched: fn(&[u8]) -> Result<AnyMessage, Malformed>,
-    unseal: fn(AnyDurable) -> Result<AnyDurable, Unreadable>,
-    saves: fn() -> bool,
+    messages: Arc<dyn Messages>,
+    disk: Disk,
 }
 
 impl AnyCodec {
     /// The one for this protocol.
-    pub const fn of<P>() -> Self
+    pub fn of<P>() -> Self
     where
         P: Parts<Message: DeserializeOwned>,
         WriteOf<P>: ErasableWrite,
     {
-        Self {
-            encode: encode::<P::Message>,
-            decode: decode::<P>,
-            encode_watched: |_, _| Err(unwatched()),
-            decode_watched: |_| Err(unwatched()),
-            unseal: AnyDurable::unseal::<P::Durable>,
-            saves: saves::<P>,
-        }
+        Self::new::<P::Durable>(Bare::of::<P::Message>())
     }
 
-    /// The one for this protocol, which may have a failure detector around it.
-    pub const fn watchable<P>() -> Self
+    /// The one for this protocol, which can go from view to view.
+    pub fn in_views<P>() -> Self
     where
-        P: Parts<Message: DeserializeOwned>,
-        WriteOf<P>: ErasableWrite,
+        P: ErasableInViews + InViews<Message: DeserializeOwned, Report: DeserializeOwned>,
     {
-        Self { encode_watched: encode_watched::<P::Message>, decode_watched: decode_watched::<P>, ..Self::of::<P>() }
+        Self::new::<()>(Bare::of::<P::Message>().reporting::<P::Report>())
+    }
+
+    fn new<D>(messages: impl Messages + 'static) -> Self
+    where
+        D: ErasableDurable + Durable<Write: ErasableWrite>,
+    {
+        Self { messages: Arc::new(messages), disk: Disk::of::<D>() }
     }
 
     /// The one for the same algorithm with a failure detector ([`Watched`](quorate_core::wrap::Watched)) around its erased nodes
     /// ([`Erased::around`]). Disks are the same.
     #[must_use]
-    pub const fn watched(self) -> Self {
-        Self { encode: self.encode_watched, decode: self.decode_watched, ..self }
+    pub fn watched(self) -> Self {
+        self.around::<Signal<AnyMessage>>()
+    }
+
+    /// The one for the same algorithm in views that its nodes are told ([`Viewed`](quorate_core::wrap::Viewed)).
+    #[must_use]
+    pub fn viewed(self) -> Self {
+        self.around::<Envelope<AnyMessage, AnyReport>>()
+    }
+
+    /// The one for the same algorithm in several groups ([`Several`](quorate_core::multicast::Several)).
+    #[must_use]
+    pub fn several(self) -> Self {
+        self.around::<Addressed<AnyMessage>>()
+    }
+
+    /// The one for the same algorithm in a group that keeps its membership itself ([`Member`](membership::Member)). Its disk is that of
+    /// the log.
+    #[must_use]
+    pub fn member(self) -> Self {
+        let codec = self.around::<membership::Message<AnyMessage, AnyReport>>();
+        Self { disk: Disk::of::<quorate_replica::Durable>(), ..codec }
+    }
+
+    /// The one for the same detector of deadlocks with processes that ask each other ([`Requests`](deadlock::Requests)).
+    #[must_use]
+    pub fn asking(self) -> Self {
+        self.around::<deadlock::requests::Message<AnyMessage>>()
+    }
+
+    /// The one for the same detector of deadlocks with processes that take resources ([`Locks`](deadlock::Locks)).
+    #[must_use]
+    pub fn taking(self) -> Self {
+        self.around::<deadlock::locks::Message<AnyMessage>>()
+    }
+
+    fn around<W: wrapped::Wrapper>(self) -> Self {
+        Self { messages: Arc::new(Wrapped::<W>::around(self.messages)), disk: self.disk }
     }
 
     /// Whether the algorithm keeps anything on its disk. One that does must not be started again without it.
-    pub fn saves(&self) -> bool {
-        (self.saves)()
+    pub const fn saves(&self) -> bool {
+        self.disk.is_used
     }
 
     /// What was read from a disk as this algorithm's own, or why it is not.
     ///
     /// A driver asks this before it starts a node. The node itself could only take what it cannot read for lost.
     pub fn unseal(&self, durable: AnyDurable) -> Result<AnyDurable, Unreadable> {
-        (self.unseal)(durable)
+        (self.disk.unseal)(durable)
     }
 }
 
 impl<C: 'static, E: 'static> Codec<Erased<C, E>> for AnyCodec {
+    fn encode(&self, message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {
+        self.messages.encode(message, into)
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<AnyMessage, Malformed> {
+        self.messages.decode(bytes)
+    }
+}
+
+/// Knows the type behind erased disks.
+#[derive(Clone, Copy)]
+struct Disk {
+    unseal: fn(AnyDurable) -> Result<AnyDurable, Unreadable>,
+    is_used: bool,
+}
+
+impl Disk {
+    fn of<D: ErasableDurable + Durable<Write: ErasableWrite>>() -> Self {
+        Self { unseal: AnyDurable::unseal::<D>, is_used: TypeId::of::<D>() != TypeId::of::<()>() }
+    }
+}
+
+/// Knows the types behind erased messages and reports.
+trait Messages: Send + Sync {
+    fn encode(&self, message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed>;
+    fn decode(&self, bytes: &[u8]) -> Result<AnyMessage, Malformed>;
+    fn encode_report(&self, report: &AnyReport, into: &mut Vec<u8>) -> Result<(), Malformed>;
+    fn decode_report(&self, bytes: &[u8]) -> Result<AnyReport, Malformed>;
+}
+
+/// Those of an algorithm without a wrapper.
+struct Bare {
+    encode: fn(&AnyMessage, &mut Vec<u8>) -> Result<(), Malformed>,
+    decode: fn(&[u8]) -> Result<AnyMessage, Malformed>,
+    encode_report: fn(&AnyReport, &mut Vec<u8>) -> Result<(), Malformed>,
+    decode_report: fn(&[u8]) -> Result<AnyReport, Malformed>,
+}
+
+impl Bare {
+    fn of<M: Describe + ErasablePart + DeserializeOwned>() -> Self {
+        Self {
+            encode: |message, into| pack_known(message.peek::<M>(), into),
+            decode: |bytes| unpack::<M>(bytes).map(AnyMessage::new),
+            encode_report: |_, _| Err(reports_nothing()),
+            decode_report: |_| Err(reports_nothing()),
+        }
+    }
+
+    fn reporting<R: ErasablePart + DeserializeOwned>(self) -> Self {
+        Self {
+            encode_report: |report, into| pack_known(report.peek::<R>(), into),
+            decode_report: |bytes| unpack::<R>(bytes).map(AnyReport::new),
+            ..self
+        }
+    }
+}
+
+impl Messages for Bare {
     fn encode(&self, message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {
         (self.encode)(message, into)
     }
@@ -79,43 +175,25 @@ impl<C: 'static, E: 'static> Codec<Erased<C, E>> for AnyCodec {
     fn decode(&self, bytes: &[u8]) -> Result<AnyMessage, Malformed> {
         (self.decode)(bytes)
     }
+
+    fn encode_report(&self, report: &AnyReport, into: &mut Vec<u8>) -> Result<(), Malformed> {
+        (self.encode_report)(report, into)
+    }
+
+    fn decode_report(&self, bytes: &[u8]) -> Result<AnyReport, Malformed> {
+        (self.decode_report)(bytes)
+    }
 }
 
-fn saves<P: Parts>() -> bool {
-    TypeId::of::<P::Durable>() != TypeId::of::<()>()
-}
-
-fn encode<M: Serialize + 'static>(message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {
-    let message = message.peek::<M>().ok_or_else(another)?;
-    pack(message, into)
-}
-
-fn unwatched() -> Malformed {
-    Malformed("it is of an algorithm that runs under no failure detector".into())
+/// Appends the bytes of a value that is of the type we know, if it is.
+fn pack_known(value: Option<&impl Serialize>, into: &mut Vec<u8>) -> Result<(), Malformed> {
+    pack(value.ok_or_else(another)?, into)
 }
 
 fn another() -> Malformed {
     Malformed("it is of another algorithm".into())
 }
 
-fn encode_watched<M: Serialize + 'static>(message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {
-    let signal: Signal<&M> = match message.peek::<Signal<AnyMessage>>().ok_or_else(another)? {
-        Signal::Beat { life, number } => Signal::Beat { life: *life, number: *number },
-        Signal::Inner { life, message } => {
-            Signal::Inner { life: *life, message: message.peek::<M>().ok_or_else(another)? }
-        }
-    };
-    pack(&signal, into)
-}
-
-fn decode_watched<P: Parts<Message: DeserializeOwned>>(bytes: &[u8]) -> Result<AnyMessage, Malformed> {
-    let signal = unpack::<Signal<<P as Protocol>::Message>>(bytes)?;
-    Ok(AnyMessage::new(match signal {
-        Signal::Beat { life, number } => Signal::Beat { life, number },
-        Signal::Inner { life, message } => Signal::Inner { life, message: AnyMessage::new(message) },
-    }))
-}
-
-fn decode<P: Parts<Message: DeserializeOwned>>(bytes: &[u8]) -> Result<AnyMessage, Malformed> {
-    unpack::<<P as Protocol>::Message>(bytes).map(AnyMessage::new)
+fn reports_nothing() -> Malformed {
+    Malformed("it is of an algorithm that reports nothing when a view ends".into())
 }

@@ -1,12 +1,11 @@
 //! A protocol whose messages, timers and writes are boxed, so that all algorithms of a family have one type.
 
 use crate::disk::{AnyDurable, AnyWrite};
-use crate::message::{AnyMessage, AnyTimer};
+use crate::message::{AnyMessage, AnyTimer, ErasablePart};
 use quorate_core::{Describe, Effect, Effects, Input, Note, Protocol, Sink, Time, WriteOf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::Any;
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
@@ -23,7 +22,7 @@ impl<C: 'static, E: 'static> Erased<C, E> {
         P: Erasable<Command = C, Event = E>,
         WriteOf<P>: ErasableWrite,
     {
-        Self { node: Box::new(Typed::<P, Packed>(node, PhantomData)) }
+        Self { node: Box::new(Typed::<P, Packed>::new(node)) }
     }
 
     /// Erases the type of a wrapper around an erased node: what it puts around messages and timers is erased again.
@@ -34,28 +33,19 @@ impl<C: 'static, E: 'static> Erased<C, E> {
     where
         W: Erasable<Command = C, Event = E, Durable = AnyDurable>,
     {
-        Self { node: Box::new(Typed::<W, AsItIs>(wrapper, PhantomData)) }
+        Self { node: Box::new(Typed::<W, AsItIs>::new(wrapper)) }
     }
 }
 
 /// A protocol whose messages, timers and writes can be copied, compared, hashed and written down.
 pub trait Parts:
-    Protocol<
-        Message: Describe + Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static,
-        Timer: Serialize + fmt::Debug + Hash + Send + Sync + 'static,
-        Durable: ErasableDurable,
-    > + Send
-    + Sync
-    + 'static
+    Protocol<Message: Describe + ErasablePart, Timer: ErasablePart, Durable: ErasableDurable> + Send + Sync + 'static
 {
 }
 
 impl<P> Parts for P where
-    P: Protocol<
-            Message: Describe + Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static,
-            Timer: Serialize + fmt::Debug + Hash + Send + Sync + 'static,
-            Durable: ErasableDurable,
-        > + Send
+    P: Protocol<Message: Describe + ErasablePart, Timer: ErasablePart, Durable: ErasableDurable>
+        + Send
         + Sync
         + 'static
 {
@@ -158,7 +148,13 @@ impl<P: Protocol<Durable = AnyDurable>> Disk<P> for AsItIs {
     }
 }
 
-struct Typed<P, D>(P, PhantomData<D>);
+pub(crate) struct Typed<P, D>(pub(crate) P, PhantomData<D>);
+
+impl<P, D> Typed<P, D> {
+    pub(crate) const fn new(node: P) -> Self {
+        Self(node, PhantomData)
+    }
+}
 
 impl<P, D> Node<P::Command, P::Event> for Typed<P, D>
 where
@@ -175,7 +171,7 @@ where
     }
 
     fn duplicate(&self) -> Box<dyn Node<P::Command, P::Event>> {
-        Box::new(Self(self.0.clone(), PhantomData))
+        Box::new(Self::new(self.0.clone()))
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -220,16 +216,22 @@ pub(crate) fn take<P, D>(
         Input::View(view) => Input::View(view),
         Input::Lease(until) => Input::Lease(until),
     };
-    node.step(now, input, &mut Effects::new(&mut Eraser::<_, _, D>(out, PhantomData)));
+    node.step(now, input, &mut Effects::new(&mut Eraser::<_, _, D>::new(out)));
 }
 
 /// A driver that mixes up two algorithms is at fault, not the node; the trace shows it.
-fn foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, what: &str) {
+pub(crate) fn foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, what: &str) {
     out.note("foreign", format_args!("ignores a {what} of another algorithm"));
 }
 
 /// Passes a node's effects on with their types erased.
-struct Eraser<'a, 'b, C: 'static, E: 'static, D>(&'a mut Effects<'b, Erased<C, E>>, PhantomData<D>);
+pub(crate) struct Eraser<'a, 'b, C: 'static, E: 'static, D>(&'a mut Effects<'b, Erased<C, E>>, PhantomData<D>);
+
+impl<'a, 'b, C: 'static, E: 'static, D> Eraser<'a, 'b, C, E, D> {
+    pub(crate) const fn new(out: &'a mut Effects<'b, Erased<C, E>>) -> Self {
+        Self(out, PhantomData)
+    }
+}
 
 impl<P, D> Sink<P> for Eraser<'_, '_, P::Command, P::Event, D>
 where

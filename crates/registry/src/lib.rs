@@ -5,18 +5,23 @@
 //! however many algorithms it has.
 
 mod codec;
+mod detector;
 mod disk;
+mod diskless;
 mod erased;
+mod in_views;
 mod message;
 mod opaque;
 mod table;
 
 pub use codec::AnyCodec;
+pub use detector::AnyDetector;
 pub use disk::{AnyDurable, AnyWrite, Unreadable};
 pub use erased::{Erasable, ErasableDurable, ErasableWrite, Erased, Parts};
-pub use message::{AnyMessage, AnyTimer};
+pub use in_views::{ErasableInViews, ErasedInViews};
+pub use message::{AnyMessage, AnyReport, AnyTimer, ErasablePart};
 pub use table::{
-    DeadlockEntry, DeadlockForm, DeadlockNode, ElectionEntry, ElectionNode, Entry, Family, InViews, MemberMaker,
-    MoreForms, MulticastEntry, MulticastForm, MulticastNode, MutexEntry, MutexForm, MutexMaker, MutexNode,
-    ReplicaEntry, ReplicaMachine, ReplicaNode, SeveralForm, Surroundings, all, find, fixtures, form,
+    DeadlockEntry, DeadlockNode, ElectionEntry, ElectionNode, Entry, Family, Maker, MulticastEntry, MulticastInViews,
+    MulticastNode, MutexEntry, MutexInViews, MutexMaker, MutexNode, ReplicaEntry, ReplicaMachine, ReplicaNode,
+    Surroundings, all, find, fixtures, form,
 };

@@ -1,4 +1,4 @@
-//! Messages and timers of any algorithm.
+//! Messages, timers and reports of any algorithm.
 
 use crate::erased::equal;
 use quorate_core::{Class, Describe, NodeId, Parcel};
@@ -8,21 +8,13 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A message of any algorithm. Copies share it.
-#[derive(Clone)]
-pub struct AnyMessage(Arc<dyn MessageObject>);
-
-trait MessageObject: Describe + erased_serde::Serialize + Part {}
-
-impl<M: Describe + erased_serde::Serialize + Part> MessageObject for M {}
-
-/// What messages and timers have in common: they can be printed, compared and hashed whatever their type.
-trait Part: fmt::Debug + Any + Send + Sync {
+/// What messages, timers and reports have in common: they can be printed, written down, compared and hashed whatever their type.
+trait Part: erased_serde::Serialize + fmt::Debug + Any + Send + Sync {
     fn equals(&self, other: &dyn Any) -> bool;
     fn feed(&self, hasher: &mut dyn Hasher);
 }
 
-impl<T: fmt::Debug + Any + Send + Sync + Eq + Hash> Part for T {
+impl<T: ErasablePart> Part for T {
     fn equals(&self, other: &dyn Any) -> bool {
         equal(self, other)
     }
@@ -31,35 +23,74 @@ impl<T: fmt::Debug + Any + Send + Sync + Eq + Hash> Part for T {
     }
 }
 
+/// What a node sends, sets or reports, if it can be erased.
+pub trait ErasablePart: Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static {}
+
+impl<T: Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static> ErasablePart for T {}
+
+trait MessageObject: Describe + Part {}
+
+impl<M: Describe + Part> MessageObject for M {}
+
+/// What is shared, if it is of this type.
+fn typed<T: Clone + Send + Sync + 'static>(any: Arc<dyn Any + Send + Sync>) -> Option<T> {
+    any.downcast().ok().map(Arc::unwrap_or_clone)
+}
+
+/// What is here, if it is of this type.
+fn peek<T: 'static>(any: &dyn Any) -> Option<&T> {
+    any.downcast_ref()
+}
+
+/// Implements for what is erased what its type had.
+macro_rules! erased_part {
+    ($any:ident) => {
+        impl PartialEq for $any {
+            fn eq(&self, other: &Self) -> bool {
+                self.0.equals(&*other.0)
+            }
+        }
+
+        impl Eq for $any {}
+
+        impl Hash for $any {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.feed(state);
+            }
+        }
+
+        impl Serialize for $any {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                erased_serde::serialize(&*self.0, serializer)
+            }
+        }
+
+        impl fmt::Debug for $any {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+/// A message of any algorithm. Copies share it.
+#[derive(Clone)]
+pub struct AnyMessage(Arc<dyn MessageObject>);
+
+erased_part!(AnyMessage);
+
 impl AnyMessage {
-    pub(crate) fn new<M: Describe + Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static>(message: M) -> Self {
+    pub(crate) fn new(message: impl Describe + ErasablePart) -> Self {
         Self(Arc::new(message))
     }
 
     /// What it says, if it is of this type.
     pub(crate) fn peek<M: 'static>(&self) -> Option<&M> {
-        let any: &dyn Any = &*self.0;
-        any.downcast_ref()
+        peek(&*self.0)
     }
 
     pub(crate) fn typed<M: Clone + Send + Sync + 'static>(self) -> Option<M> {
-        let any: Arc<dyn Any + Send + Sync> = self.0;
-        any.downcast().ok().map(Arc::unwrap_or_clone)
-    }
-}
-
-impl PartialEq for AnyMessage {
-    fn eq(&self, other: &Self) -> bool {
-        let other: &dyn Any = &*other.0;
-        self.0.equals(other)
-    }
-}
-
-impl Eq for AnyMessage {}
-
-impl Hash for AnyMessage {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.feed(state);
+        typed(self.0)
     }
 }
 
@@ -87,60 +118,35 @@ impl Describe for AnyMessage {
     }
 }
 
-impl Serialize for AnyMessage {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        erased_serde::serialize(&*self.0, serializer)
-    }
-}
-
-impl fmt::Debug for AnyMessage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
 /// A timer's name in any algorithm.
 #[derive(Clone)]
-pub struct AnyTimer(Arc<dyn TimerObject>);
+pub struct AnyTimer(Arc<dyn Part>);
 
-trait TimerObject: erased_serde::Serialize + Part {}
-
-impl<T: erased_serde::Serialize + Part> TimerObject for T {}
+erased_part!(AnyTimer);
 
 impl AnyTimer {
-    pub(crate) fn new<T: Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static>(timer: T) -> Self {
+    pub(crate) fn new(timer: impl ErasablePart) -> Self {
         Self(Arc::new(timer))
     }
 
     pub(crate) fn typed<T: Clone + Send + Sync + 'static>(self) -> Option<T> {
-        let any: Arc<dyn Any + Send + Sync> = self.0;
-        any.downcast().ok().map(Arc::unwrap_or_clone)
+        typed(self.0)
     }
 }
 
-impl PartialEq for AnyTimer {
-    fn eq(&self, other: &Self) -> bool {
-        let other: &dyn Any = &*other.0;
-        self.0.equals(other)
+/// What a member of any algorithm tells the others when a view ends. Copies share it.
+#[derive(Clone)]
+pub struct AnyReport(Arc<dyn Part>);
+
+erased_part!(AnyReport);
+
+impl AnyReport {
+    pub(crate) fn new(report: impl ErasablePart) -> Self {
+        Self(Arc::new(report))
     }
-}
 
-impl Eq for AnyTimer {}
-
-impl Hash for AnyTimer {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.feed(state);
-    }
-}
-
-impl Serialize for AnyTimer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        erased_serde::serialize(&*self.0, serializer)
-    }
-}
-
-impl fmt::Debug for AnyTimer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+    /// What it says, if it is of this type.
+    pub(crate) fn peek<R: 'static>(&self) -> Option<&R> {
+        peek(&*self.0)
     }
 }

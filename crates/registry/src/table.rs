@@ -6,17 +6,17 @@ mod multicasts;
 mod mutual_exclusion;
 
 use crate::codec::AnyCodec;
+use crate::detector::AnyDetector;
 use crate::erased::{Erasable, ErasableWrite, Erased, Parts};
+use crate::in_views::{ErasableInViews, ErasedInViews};
 use quorate_core::about::Profile;
 use quorate_core::deadlock;
 use quorate_core::election;
-use quorate_core::membership::Terms;
-use quorate_core::multicast;
+use quorate_core::multicast::{self, Several};
 use quorate_core::mutex;
 use quorate_core::wrap::Viewed;
 use quorate_core::{Bounds, Group, NodeId, WriteOf};
 use quorate_replica::fixtures::{Flaw as LogFlaw, Flawed};
-use quorate_replica::membership::{Member, Plan};
 use quorate_replica::once::Once;
 use quorate_replica::registers::Registers;
 use quorate_replica::{Replica, profile};
@@ -28,11 +28,17 @@ use std::sync::{Arc, LazyLock};
 /// A node of any mutual-exclusion algorithm.
 pub type MutexNode = Erased<mutex::Command, mutex::Event>;
 
+/// A node of any mutual-exclusion algorithm that can go from one view to the next.
+pub type MutexInViews = ErasedInViews<mutex::Command, mutex::Event>;
+
 /// A node of any election algorithm.
 pub type ElectionNode = Erased<election::Command, election::Event>;
 
 /// A node of any ordered multicast.
 pub type MulticastNode = Erased<multicast::Command, multicast::Event>;
+
+/// A node of any ordered multicast, before anything is put around it.
+pub type MulticastInViews = ErasedInViews<multicast::Command, multicast::Event>;
 
 /// A node of any detector of deadlocks, with the processes that it watches.
 pub type DeadlockNode = Erased<deadlock::Command, deadlock::Event>;
@@ -124,13 +130,13 @@ impl Entry {
     }
 
     /// How its messages and its disk become bytes.
-    pub const fn codec(&self) -> AnyCodec {
+    pub fn codec(&self) -> AnyCodec {
         match self {
-            Self::Mutex(entry) => entry.codec,
-            Self::Election(entry) => entry.codec,
-            Self::Multicast(entry) => entry.plain.codec,
-            Self::Deadlock(entry) => entry.asking.codec,
-            Self::Replica(entry) => entry.codec,
+            Self::Mutex(entry) => entry.codec.clone(),
+            Self::Election(entry) => entry.codec.clone(),
+            Self::Multicast(entry) => entry.codec.clone(),
+            Self::Deadlock(entry) => entry.codec.clone().asking(),
+            Self::Replica(entry) => entry.codec.clone(),
         }
     }
 }
@@ -139,39 +145,46 @@ impl Entry {
 pub struct MutexEntry {
     /// What the book says of it.
     pub facts: &'static mutex::Facts,
-    /// Makes a node.
-    pub make: MutexMaker,
-    /// How its messages and its disk become bytes.
-    pub codec: AnyCodec,
-    /// The same in views, if it can go from one to the next.
-    pub views: Option<InViews>,
-}
-
-/// An algorithm in views.
-#[derive(Clone)]
-pub struct InViews {
-    /// Nodes that are told views and leases from outside.
-    pub told: MutexForm,
-    /// Makes nodes that keep the membership themselves, by a replicated log.
-    pub member: MemberMaker,
-    /// How the messages and disks of such nodes become bytes.
-    pub member_codec: AnyCodec,
-}
-
-/// Makes a node of a mutual exclusion whose group keeps its membership on these terms.
-pub type MemberMaker = Arc<dyn Fn(NodeId, &Surroundings, Terms) -> MutexNode + Send + Sync>;
-
-/// An algorithm inside something that changes its messages.
-#[derive(Clone)]
-pub struct MutexForm {
-    /// Makes a node.
+    /// Makes its nodes.
     pub make: MutexMaker,
     /// How its messages and its disk become bytes.
     pub codec: AnyCodec,
 }
 
-/// Makes a node of a mutual exclusion.
-pub type MutexMaker = Arc<dyn Fn(NodeId, &Surroundings) -> MutexNode + Send + Sync>;
+impl MutexEntry {
+    /// A node in a group that never changes.
+    pub fn node(&self, me: NodeId, around: &Surroundings) -> MutexNode {
+        match &self.make {
+            MutexMaker::Fixed(make) => make(me, around),
+            MutexMaker::InViews(make) => make(me, around).bare(),
+        }
+    }
+
+    /// A node that can go from one view to the next, if the algorithm can.
+    pub fn node_in_views(&self, me: NodeId, around: &Surroundings) -> Option<MutexInViews> {
+        match &self.make {
+            MutexMaker::Fixed(_) => None,
+            MutexMaker::InViews(make) => Some(make(me, around)),
+        }
+    }
+
+    /// Whether the algorithm can go from one view to the next.
+    pub const fn runs_in_views(&self) -> bool {
+        matches!(self.make, MutexMaker::InViews(_))
+    }
+}
+
+/// Makes nodes of a mutual exclusion.
+#[derive(Clone)]
+pub enum MutexMaker {
+    /// For a group that never changes.
+    Fixed(Maker<MutexNode>),
+    /// For one that may change as well.
+    InViews(Maker<MutexInViews>),
+}
+
+/// Makes a node that runs there.
+pub type Maker<N> = Arc<dyn Fn(NodeId, &Surroundings) -> N + Send + Sync>;
 
 /// An election.
 pub struct ElectionEntry {
@@ -187,62 +200,57 @@ pub struct ElectionEntry {
 pub struct MulticastEntry {
     /// What the book says of it.
     pub facts: &'static multicast::Facts,
-    /// In a group that never changes.
-    pub plain: MulticastForm,
-    /// In views that nodes are told from outside.
-    pub told: MulticastForm,
-    /// Its other forms, if it has them: one that is wrong on purpose has none.
-    pub more: Option<MoreForms>,
-}
-
-/// Further forms of an ordered multicast.
-#[derive(Clone, Copy)]
-pub struct MoreForms {
-    /// Makes nodes that keep the membership themselves, by a replicated log, on these terms and with this seed.
-    pub member: fn(NodeId, &Arc<multicast::Plan>, u64, Terms) -> MulticastNode,
-    /// How the messages and disks of such nodes become bytes.
-    pub member_codec: AnyCodec,
-    /// In several groups that never change.
-    pub several: SeveralForm,
-    /// In several groups, in views that nodes are told from outside.
-    pub several_told: SeveralForm,
-}
-
-/// An ordered multicast in one group.
-#[derive(Clone, Copy)]
-pub struct MulticastForm {
-    /// Makes a node.
-    pub make: fn(NodeId, &Arc<multicast::Plan>) -> MulticastNode,
+    /// Makes a node of a group.
+    pub make: fn(NodeId, &Arc<multicast::Plan>) -> MulticastInViews,
     /// How its messages become bytes.
     pub codec: AnyCodec,
 }
 
-/// An ordered multicast in several groups.
-#[derive(Clone, Copy)]
-pub struct SeveralForm {
-    /// Makes a node that is in those of these groups that it is a member of.
-    pub make: fn(NodeId, &[Arc<multicast::Plan>]) -> MulticastNode,
-    /// How its messages become bytes.
-    pub codec: AnyCodec,
+impl MulticastEntry {
+    /// A node in those of these groups that it is a member of. They never change.
+    pub fn several(&self, me: NodeId, plans: &[Arc<multicast::Plan>]) -> MulticastNode {
+        self.in_each(me, plans, |node| node)
+    }
+
+    /// The same in views that the node is told from outside.
+    pub fn several_viewed(&self, me: NodeId, plans: &[Arc<multicast::Plan>]) -> MulticastNode {
+        self.in_each(me, plans, |node| Viewed::new(me, node))
+    }
+
+    fn in_each<P>(
+        &self,
+        me: NodeId,
+        plans: &[Arc<multicast::Plan>],
+        wrap: impl Fn(MulticastInViews) -> P,
+    ) -> MulticastNode
+    where
+        Several<P>: Erasable<Command = multicast::Command, Event = multicast::Event, Durable = ()>,
+    {
+        let ours = plans.iter().filter(|plan| plan.members.contains(me));
+        Erased::new(Several::new(ours.map(|plan| (plan.id, plan.members.clone(), wrap((self.make)(me, plan))))))
+    }
 }
 
 /// A detector of deadlocks.
 pub struct DeadlockEntry {
     /// What the book says of it.
     pub facts: &'static deadlock::Facts,
-    /// With processes that ask each other.
-    pub asking: DeadlockForm,
-    /// With processes that take resources.
-    pub taking: DeadlockForm,
+    /// Makes a site's part of the detector.
+    pub make: Arc<dyn Fn(NodeId, &deadlock::Plan) -> AnyDetector + Send + Sync>,
+    /// How the detector's own messages become bytes.
+    pub codec: AnyCodec,
 }
 
-/// A detector with the processes that it watches.
-#[derive(Clone, Copy)]
-pub struct DeadlockForm {
-    /// Makes a node.
-    pub make: fn(NodeId, &Arc<deadlock::Plan>) -> DeadlockNode,
-    /// How its messages become bytes.
-    pub codec: AnyCodec,
+impl DeadlockEntry {
+    /// A node with processes that ask each other.
+    pub fn asking(&self, me: NodeId, plan: &Arc<deadlock::Plan>) -> DeadlockNode {
+        Erased::new(deadlock::Requests::new(me, Arc::clone(plan), (self.make)(me, plan)))
+    }
+
+    /// A node with a process that takes resources.
+    pub fn taking(&self, me: NodeId, plan: &Arc<deadlock::Plan>) -> DeadlockNode {
+        Erased::new(deadlock::Locks::new(me, Arc::clone(plan), (self.make)(me, plan)))
+    }
 }
 
 /// Where an algorithm runs.
@@ -267,59 +275,40 @@ pub struct ReplicaEntry {
 }
 
 /// The line of a mutual exclusion whose group never changes.
-fn mutex<P>(
-    facts: &'static mutex::Facts,
-    make: impl Fn(NodeId, &Surroundings) -> P + Copy + Send + Sync + 'static,
-) -> Entry
+fn mutex<P>(facts: &'static mutex::Facts, make: impl Fn(NodeId, &Surroundings) -> P + Send + Sync + 'static) -> Entry
 where
     P: Erasable<Command = mutex::Command, Event = mutex::Event, Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,
 {
-    let MutexForm { make, codec } = form_of(make);
-    Entry::Mutex(MutexEntry { facts, make, codec, views: None })
+    let make = MutexMaker::Fixed(Arc::new(move |me, around| Erased::new(make(me, around))));
+    Entry::Mutex(MutexEntry { facts, make, codec: AnyCodec::of::<P>() })
 }
 
 /// The line of a mutual exclusion that can also go from one view to the next.
-fn in_views<P>(
-    facts: &'static mutex::Facts,
-    make: impl Fn(NodeId, &Surroundings) -> P + Copy + Send + Sync + 'static,
-) -> Entry
+fn in_views<P>(facts: &'static mutex::Facts, make: impl Fn(NodeId, &Surroundings) -> P + Send + Sync + 'static) -> Entry
 where
-    P: Erasable<Command = mutex::Command, Event = mutex::Event, Message: DeserializeOwned> + mutex::Succession,
+    P: ErasableInViews<
+            Command = mutex::Command,
+            Event = mutex::Event,
+            Message: DeserializeOwned,
+            Report: DeserializeOwned,
+        >,
 {
-    let member = move |me: NodeId, around: &Surroundings, terms: Terms| {
-        let plan = Plan { terms, ..Plan::new(&around.group, around.seed) };
-        Erased::opaque(Member::new(me, make(me, around), plan))
-    };
-    let views = InViews {
-        told: form_of(move |me, around| Viewed::new(me, make(me, around))),
-        member: Arc::new(member),
-        member_codec: AnyCodec::of::<Member<P>>(),
-    };
-    let MutexForm { make, codec } = form_of(make);
-    Entry::Mutex(MutexEntry { facts, make, codec, views: Some(views) })
-}
-
-fn form_of<P>(make: impl Fn(NodeId, &Surroundings) -> P + Send + Sync + 'static) -> MutexForm
-where
-    P: Erasable<Command = mutex::Command, Event = mutex::Event, Message: DeserializeOwned>,
-    WriteOf<P>: ErasableWrite,
-{
-    let make = move |me: NodeId, around: &Surroundings| Erased::new(make(me, around));
-    MutexForm { make: Arc::new(make), codec: AnyCodec::of::<P>() }
+    let make = MutexMaker::InViews(Arc::new(move |me, around| ErasedInViews::new(make(me, around))));
+    Entry::Mutex(MutexEntry { facts, make, codec: AnyCodec::in_views::<P>() })
 }
 
 /// The line of an election whose nodes are of type `P` before they are erased.
-const fn election<P>(facts: &'static election::Facts, make: fn(NodeId, &Arc<election::Plan>) -> ElectionNode) -> Entry
+fn election<P>(facts: &'static election::Facts, make: fn(NodeId, &Arc<election::Plan>) -> ElectionNode) -> Entry
 where
     P: Parts<Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,
 {
-    Entry::Election(ElectionEntry { facts, make, codec: AnyCodec::watchable::<P>() })
+    Entry::Election(ElectionEntry { facts, make, codec: AnyCodec::of::<P>() })
 }
 
 /// The line of a replicated log whose nodes are of type `P` before they are erased.
-const fn replica<P>(profile: &'static Profile, make: fn(NodeId, quorate_replica::Settings) -> ReplicaNode) -> Entry
+fn replica<P>(profile: &'static Profile, make: fn(NodeId, quorate_replica::Settings) -> ReplicaNode) -> Entry
 where
     P: Parts<Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,

@@ -193,7 +193,7 @@ impl Describe for Message {
 }
 
 impl Detector for Central {
-    fn understands(_need: &Need<Agent>) -> bool {
+    fn understands(&self, _need: &Need<Agent>) -> bool {
         true
     }
 }

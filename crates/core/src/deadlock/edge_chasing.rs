@@ -143,7 +143,7 @@ impl Describe for Message {
 }
 
 impl Detector for EdgeChasing {
-    fn understands(need: &Need<Agent>) -> bool {
+    fn understands(&self, need: &Need<Agent>) -> bool {
         !need.is_any()
     }
 }

@@ -84,5 +84,5 @@ impl From<Finding> for Event {
 /// The part of a node that finds deadlocks.
 pub trait Detector: Protocol<Command = Fact, Event = Finding, Durable = ()> {
     /// Whether it understands such a wait.
-    fn understands(need: &Need<Agent>) -> bool;
+    fn understands(&self, need: &Need<Agent>) -> bool;
 }

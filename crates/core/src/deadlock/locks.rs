@@ -195,7 +195,7 @@ impl<D: Detector> Locks<D> {
         if on.is_empty() || on.iter().enumerate().any(is_wrong) {
             return Some(Refusal::NobodyToAsk);
         }
-        (need.is_any() || !D::understands(need)).then_some(Refusal::OtherModel)
+        (need.is_any() || !self.detector.understands(need)).then_some(Refusal::OtherModel)
     }
 
     /// LK-1. The detector hears of it when the requests are on their way, so that whatever it sends comes after them.

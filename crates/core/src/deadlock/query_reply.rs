@@ -160,7 +160,7 @@ impl Describe for Message {
 }
 
 impl Detector for QueryReply {
-    fn understands(need: &Need<Agent>) -> bool {
+    fn understands(&self, need: &Need<Agent>) -> bool {
         need.is_any() || need.on().len() == 1
     }
 }

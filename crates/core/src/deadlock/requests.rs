@@ -167,7 +167,7 @@ impl<D: Detector> Requests<D> {
         {
             return Some(Refusal::NobodyToAsk);
         }
-        (!D::understands(need)).then_some(Refusal::OtherModel)
+        (!self.detector.understands(need)).then_some(Refusal::OtherModel)
     }
 
     /// RQ-1. The detector hears of it when the requests are on their way, so that whatever it sends comes after them.

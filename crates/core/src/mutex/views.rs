@@ -13,7 +13,7 @@ use crate::node::NodeId;
 use crate::protocol::{Input, Protocol};
 use crate::time::Time;
 use crate::view::View;
-use crate::wrap::{InViews, OneOfMany};
+use crate::wrap::{InViews, Leased, OneOfMany};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -223,24 +223,21 @@ impl<P: Succession> InViews for P {
         self.set_out(&mut Effects::new(&mut nothing));
     }
 
-    fn within(event: Event, until: Time) -> Event {
-        match event {
-            Event::Entered { fence, .. } => Event::Entered { fence, until },
-            Event::Extended { .. }
-            | Event::Lost
-            | Event::Left
-            | Event::Denied
-            | Event::Cancelled
-            | Event::Refused(_) => event,
+    fn lost(&self) -> Event {
+        Event::Lost
+    }
+}
+
+impl Leased<Command> for Event {
+    fn within(self, until: Time) -> Self {
+        match self {
+            Self::Entered { fence, .. } => Self::Entered { fence, until },
+            Self::Extended { .. } | Self::Lost | Self::Left | Self::Denied | Self::Cancelled | Self::Refused(_) => self,
         }
     }
 
-    fn extended(until: Time) -> Option<Event> {
-        Some(Event::Extended { until })
-    }
-
-    fn lost(&self) -> Event {
-        Event::Lost
+    fn extended(until: Time) -> Option<Self> {
+        Some(Self::Extended { until })
     }
 
     fn ends(command: &Command) -> bool {

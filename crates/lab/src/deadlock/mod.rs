@@ -25,7 +25,7 @@ use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::property::Verdict;
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Fault, Latency, TimedFault};
-use quorate_registry::{AnyCodec, DeadlockEntry, DeadlockForm, DeadlockNode, Entry, Family};
+use quorate_registry::{AnyCodec, DeadlockEntry, DeadlockNode, Entry, Family};
 use quorate_sim::run::Limits;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -63,7 +63,8 @@ impl RunFamily for Deadlock {
     type Users = Processes;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
-        form(spec, spec.algorithm.entry()).codec
+        let codec = spec.algorithm.codec.clone();
+        if spec.settings.resources == 0 { codec.asking() } else { codec.taking() }
     }
 
     fn copes_with_loss(_spec: &Spec<Self>) -> bool {
@@ -80,8 +81,8 @@ impl RunFamily for Deadlock {
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
-        let (plan, form) = (Arc::new(plan(spec)), form(spec, spec.algorithm.entry()));
-        spec.linked(move |me| (form.make)(me, &plan))
+        let (plan, entry, asks) = (Arc::new(plan(spec)), spec.algorithm.entry(), spec.settings.resources == 0);
+        spec.linked(move |me| if asks { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
     }
 
     fn users(spec: &Spec<Self>) -> Processes {
@@ -252,10 +253,6 @@ impl Judge<Command, Event> for Properties {
 
 fn quoted(words: &[&str]) -> String {
     format!("'{}'", words.join(" ").escape_debug())
-}
-
-fn form(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> DeadlockForm {
-    if spec.settings.resources == 0 { entry.asking } else { entry.taking }
 }
 
 /// For whom processes wait: as their detector understands it, unless it understands both and somebody says.

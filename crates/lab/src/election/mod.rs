@@ -142,7 +142,8 @@ impl RunFamily for Election {
     type Users = Campaigns;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
-        if spec.settings.detector.beats() { spec.algorithm.codec.watched() } else { spec.algorithm.codec }
+        let codec = spec.algorithm.codec.clone();
+        if spec.settings.detector.beats() { codec.watched() } else { codec }
     }
 
     fn copes_with_loss(spec: &Spec<Self>) -> bool {

@@ -29,7 +29,7 @@ use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::property::Verdict;
 use quorate_journal::role::Role;
 use quorate_journal::settings::Latency;
-use quorate_registry::{AnyCodec, Entry, Family, MoreForms, MulticastEntry, MulticastForm, MulticastNode, SeveralForm};
+use quorate_registry::{AnyCodec, Entry, Family, MulticastEntry, MulticastNode};
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
@@ -135,10 +135,13 @@ impl RunFamily for Multicast {
     type Users = Users;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
-        match form(spec, spec.algorithm.entry()) {
-            Form::One(form) => form.codec,
-            Form::Several(form) => form.codec,
-            Form::Member(forms, _) => forms.member_codec,
+        let codec = spec.algorithm.codec.clone();
+        match form(spec) {
+            Form::Fixed => codec,
+            Form::Viewed => codec.viewed(),
+            Form::Several => codec.several(),
+            Form::SeveralViewed => codec.viewed().several(),
+            Form::Member(_) => codec.member(),
         }
     }
 
@@ -162,7 +165,7 @@ impl RunFamily for Multicast {
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         let Settings { views, groups, senders, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
         let is_kept = views.is_some_and(|views| views.membership == Keeper::Replica);
-        if spec.algorithm.more.is_none() && (is_kept || !groups.is_empty()) {
+        if spec.algorithm.facts.profile.flaw.is_some() && (is_kept || !groups.is_empty()) {
             return Err(MulticastError::FewForms { name: spec.algorithm.to_string() }.into());
         }
         if let Some(views) = views {
@@ -203,14 +206,17 @@ impl RunFamily for Multicast {
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static + use<> {
-        let plans = plans(spec, spec.algorithm.entry());
-        let (form, seed, algorithm) = (form(spec, spec.algorithm.entry()), spec.seed, spec.algorithm);
-        spec.linked(move |me| match (form, &plans[..]) {
-            (Form::One(form), [plan, ..]) => (form.make)(me, plan),
-            (Form::Member(forms, terms), [plan, ..]) => (forms.member)(me, plan, seed, terms),
-            (Form::Several(form), plans) => (form.make)(me, plans),
-            // There is always a group.
-            (Form::One(_) | Form::Member(..), []) => (algorithm.plain.make)(me, &Arc::new(Plan::new(Group::nobody()))),
+        let entry = spec.algorithm.entry();
+        let plans = plans(spec, entry);
+        let (form, seed) = (form(spec), spec.seed);
+        // There is always a group.
+        let first = plans.first().map_or_else(|| Arc::new(Plan::new(Group::nobody())), Arc::clone);
+        spec.linked(move |me| match form {
+            Form::Fixed => (entry.make)(me, &first).bare(),
+            Form::Viewed => (entry.make)(me, &first).viewed(me),
+            Form::Several => entry.several(me, &plans),
+            Form::SeveralViewed => entry.several_viewed(me, &plans),
+            Form::Member(terms) => (entry.make)(me, &first).member(me, &first.members, seed, terms),
         })
     }
 
@@ -383,20 +389,25 @@ fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
 /// What nodes of an experiment are made as.
 #[derive(Clone, Copy)]
 enum Form {
-    One(MulticastForm),
-    Several(SeveralForm),
+    /// In one group that never changes.
+    Fixed,
+    /// In views that they are told.
+    Viewed,
+    /// In several groups that never change.
+    Several,
+    /// In several groups, in views that they are told.
+    SeveralViewed,
     /// With a membership that the nodes keep themselves, on these terms.
-    Member(MoreForms, Terms),
+    Member(Terms),
 }
 
-fn form(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Form {
-    let is_one = spec.settings.groups.is_empty();
-    match (spec.settings.views, entry.more) {
-        (Some(views), Some(more)) if views.membership == Keeper::Replica => Form::Member(more, views.terms()),
-        (Some(_), Some(more)) if !is_one => Form::Several(more.several_told),
-        (None, Some(more)) if !is_one => Form::Several(more.several),
-        (Some(_), _) => Form::One(entry.told),
-        (None, _) => Form::One(entry.plain),
+fn form(spec: &Spec<Multicast>) -> Form {
+    match (spec.settings.views, spec.settings.groups.is_empty()) {
+        (Some(views), _) if views.membership == Keeper::Replica => Form::Member(views.terms()),
+        (Some(_), true) => Form::Viewed,
+        (Some(_), false) => Form::SeveralViewed,
+        (None, true) => Form::Fixed,
+        (None, false) => Form::Several,
     }
 }
 

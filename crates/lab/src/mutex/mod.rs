@@ -108,10 +108,12 @@ impl RunFamily for Mutex {
     type Users = Users;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
-        match (&spec.settings.views, &spec.algorithm.views) {
-            (Some(ViewSettings { membership: Keeper::Replica, .. }), Some(views)) => views.member_codec,
-            (Some(_), Some(views)) => views.told.codec,
-            (Some(_) | None, _) => spec.algorithm.codec,
+        let codec = spec.algorithm.codec.clone();
+        match spec.settings.views {
+            Some(_) if !spec.algorithm.runs_in_views() => codec,
+            Some(ViewSettings { membership: Keeper::Replica, .. }) => codec.member(),
+            Some(_) => codec.viewed(),
+            None => codec,
         }
     }
 
@@ -141,7 +143,7 @@ impl RunFamily for Mutex {
             return Err(MutexError::NoSuchGroup { name: spec.algorithm.to_string(), nodes: spec.nodes, sizes }.into());
         }
         if let Some(views) = &spec.settings.views {
-            if spec.algorithm.views.is_none() {
+            if !spec.algorithm.runs_in_views() {
                 return Err(ViewError::NoViews { name: spec.algorithm.to_string() }.into());
             }
             views.validate()?;
@@ -154,13 +156,16 @@ impl RunFamily for Mutex {
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
         let around = spec.surroundings();
-        let (views, algorithm) = (spec.settings.views, spec.algorithm);
-        spec.linked(move |me| match (&views, &algorithm.views) {
-            (Some(views @ ViewSettings { membership: Keeper::Replica, .. }), Some(forms)) => {
-                (forms.member)(me, &around, views.terms())
+        let (views, entry) = (spec.settings.views, spec.algorithm.entry());
+        spec.linked(move |me| {
+            let in_views = views.and_then(|views| Some((views, entry.node_in_views(me, &around)?)));
+            match in_views {
+                Some((views @ ViewSettings { membership: Keeper::Replica, .. }, node)) => {
+                    node.member(me, &around.group, around.seed, views.terms())
+                }
+                Some((_, node)) => node.viewed(me),
+                None => entry.node(me, &around),
             }
-            (Some(_), Some(forms)) => (forms.told.make)(me, &around),
-            (Some(_) | None, _) => (algorithm.make)(me, &around),
         })
     }
 
@@ -193,7 +198,7 @@ impl RunFamily for Mutex {
     }
 
     fn weather_in_views(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
-        if entry.views.is_some() { upheaval::upheaval(entry) } else { Vec::new() }
+        if entry.runs_in_views() { upheaval::upheaval(entry) } else { Vec::new() }
     }
 }
 

@@ -250,7 +250,7 @@ impl RunFamily for Replica {
     type Users = Users;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
-        spec.algorithm.codec
+        spec.algorithm.codec.clone()
     }
 
     fn copes_with_loss(_spec: &Spec<Self>) -> bool {

@@ -6,9 +6,11 @@ use quorate_core::deadlock::Policy;
 use quorate_core::mutex::Command;
 use quorate_core::{Codec, Durable, Duration, Effect, Effects, Group, Input, NodeId, Note, Protocol, Sink, Time};
 use quorate_journal::record::{Header, Writer};
+use quorate_journal::settings::TimedFault;
 use quorate_journal::settings::{Length, NodeSet};
+use quorate_lab::election::Detector;
 use quorate_lab::experiment::run_with;
-use quorate_lab::multicast::ViewSettings;
+use quorate_lab::multicast::{Keeper, ViewSettings};
 use quorate_lab::{Deadlock, Election, FamilyLab, Multicast, Mutex, NodeOf, Replica, Spec};
 use quorate_registry::{
     AnyCodec, AnyDurable, AnyMessage, AnyTimer, AnyWrite, Entry, Erased, Family, all, find, fixtures,
@@ -187,7 +189,7 @@ fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     let make = F::maker(spec);
     let traveller = {
         let (traffic, codec) = (Arc::clone(&traffic), F::codec(spec));
-        move |me: NodeId| traveller::<F>(make(me), codec, Arc::clone(&traffic))
+        move |me: NodeId| traveller::<F>(make(me), codec.clone(), Arc::clone(&traffic))
     };
     let mut world = World::new(&setup(spec), traveller, Writer::new(io::sink(), &header));
     for fault in spec.faults.iter().cloned().chain(F::own_faults(spec)) {
@@ -218,6 +220,16 @@ fn group(members: &str) -> Group {
     members.parse::<NodeSet>().unwrap().iter().collect()
 }
 
+fn short_leases() -> ViewSettings {
+    let lease = ViewSettings { lease: Length(Duration::from_millis(100)), ..ViewSettings::default() };
+    ViewSettings { keepalive: Length(Duration::from_millis(20)), ..lease }
+}
+
+/// A member whose stay ends, so that there are reports.
+fn comes_and_goes() -> Vec<TimedFault> {
+    ["crash 2 at 30ms", "restart 2 at 300ms"].map(|fault| fault.parse().unwrap()).into()
+}
+
 /// A short run of an algorithm, with crashes and restarts where it keeps something.
 fn try_entry(entry: &Entry) {
     match entry.family() {
@@ -226,6 +238,13 @@ fn try_entry(entry: &Entry) {
             spec.settings.tries = "0.2".parse().unwrap();
             spec.settings.cancels = "0.2".parse().unwrap();
             travels(&spec);
+            if let Entry::Mutex(mutex) = entry
+                && mutex.runs_in_views()
+            {
+                spec.settings.views = Some(short_leases());
+                spec.faults = comes_and_goes();
+                travels(&spec);
+            }
         }
         Family::Election => {
             let mut spec = Spec::<Election>::named(entry.name()).unwrap();
@@ -250,10 +269,11 @@ fn try_entry(entry: &Entry) {
             several.settings.groups = ["1-3", "2-4"].map(group).into();
             travels(&several);
             let mut views = Spec::<Multicast>::named(entry.name()).unwrap();
-            let lease = ViewSettings { lease: Length(Duration::from_millis(100)), ..ViewSettings::default() };
-            views.settings.views = Some(ViewSettings { keepalive: Length(Duration::from_millis(20)), ..lease });
-            views.faults = ["crash 2 at 30ms", "restart 2 at 300ms"].map(|fault| fault.parse().unwrap()).into();
+            views.settings.views = Some(short_leases());
+            views.faults = comes_and_goes();
             travels(&views);
+            several.settings.views = views.settings.views;
+            travels(&several);
         }
         Family::Deadlock => {
             let mut spec = Spec::<Deadlock>::named(entry.name()).unwrap();
@@ -286,6 +306,26 @@ fn every_fixture_travels() {
     fixtures().iter().for_each(try_entry);
 }
 
+/// What members send that keep their membership themselves is the same whatever is inside.
+#[test]
+fn members_with_a_replicated_log_travel() {
+    let views = ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() };
+    let mut mutex = Spec::<Mutex>::named("ricart-agrawala").unwrap();
+    mutex.settings.views = Some(views);
+    let mut multicast = Spec::<Multicast>::named("fifo").unwrap();
+    multicast.settings.views = Some(views);
+    for traffic in [travels(&mutex), travels(&multicast)] {
+        assert!(traffic.writes.load(Ordering::Relaxed) > 0, "the log is kept");
+    }
+}
+
+#[test]
+fn heartbeats_travel() {
+    let mut spec = Spec::<Election>::named("bully").unwrap();
+    spec.settings.detector = Detector::Heartbeat;
+    travels(&spec);
+}
+
 /// A driver that mixes two algorithms up is told so.
 #[test]
 fn a_message_of_another_algorithm_has_no_bytes() {
@@ -299,10 +339,8 @@ fn a_message_of_another_algorithm_has_no_bytes() {
         fn note(&mut self, _note: Note<'_>) {}
     }
     let Some(Entry::Mutex(entry)) = find("ricart-agrawala") else { panic!("it is in the table") };
-    let mut node = (entry.make)(
-        NodeId::from_index(0),
-        &Spec::<Mutex> { nodes: 2, ..Spec::named("central").unwrap() }.surroundings(),
-    );
+    let around = Spec::<Mutex> { nodes: 2, ..Spec::named("central").unwrap() }.surroundings();
+    let mut node = entry.node(NodeId::from_index(0), &around);
     let mut stolen = Stolen(None);
     node.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut stolen));
     let message = stolen.0.expect("it asks its peer");

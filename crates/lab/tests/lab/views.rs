@@ -19,7 +19,7 @@ fn in_views() -> impl Iterator<Item = &'static MutexEntry> {
         Entry::Mutex(entry) => Some(entry),
         Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
     });
-    mutex.filter(|entry| entry.views.is_some())
+    mutex.filter(|entry| entry.runs_in_views())
 }
 
 fn name(entry: &MutexEntry) -> &'static str {

@@ -1,17 +1,14 @@
 //! The lines of ordered multicast.
 
-use super::{Entry, MoreForms, MulticastEntry, MulticastForm, MulticastNode, SeveralForm};
+use super::{Entry, MulticastEntry};
 use crate::codec::AnyCodec;
-use crate::erased::Erased;
+use crate::in_views::ErasedInViews;
 use quorate_core::NodeId;
 use quorate_core::fixtures::multicast::{self as wrong, BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty};
-use quorate_core::membership::Terms;
 use quorate_core::multicast::{
-    Board, Causal, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Several, Unordered, causal, fifo, isis,
-    sequencer, unordered,
+    Board, Causal, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Unordered, causal, fifo, isis, sequencer,
+    unordered,
 };
-use quorate_core::wrap::Viewed;
-use quorate_replica::membership;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -35,13 +32,13 @@ pub(super) fn algorithms() -> Vec<Entry> {
 /// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<Entry> {
     vec![
-        mistake::<BasicDeaf, AsPlanned>(&wrong::BASIC_DEAF),
-        mistake::<Unordered, Unrelayed>(&wrong::RELIABLE_UNRELAYED),
-        mistake::<FifoHasty, AsPlanned>(&wrong::FIFO_HASTY),
-        mistake::<CausalBlind, AsPlanned>(&wrong::CAUSAL_BLIND),
-        mistake::<SequencerHasty, AsPlanned>(&wrong::SEQUENCER_HASTY),
-        mistake::<IsisHasty, AsPlanned>(&wrong::ISIS_HASTY),
-        mistake::<Fifo, AtOnce>(&wrong::UNIFORM_HASTY),
+        set_up::<BasicDeaf, AsPlanned>(&wrong::BASIC_DEAF),
+        set_up::<Unordered, Unrelayed>(&wrong::RELIABLE_UNRELAYED),
+        set_up::<FifoHasty, AsPlanned>(&wrong::FIFO_HASTY),
+        set_up::<CausalBlind, AsPlanned>(&wrong::CAUSAL_BLIND),
+        set_up::<SequencerHasty, AsPlanned>(&wrong::SEQUENCER_HASTY),
+        set_up::<IsisHasty, AsPlanned>(&wrong::ISIS_HASTY),
+        set_up::<Fifo, AtOnce>(&wrong::UNIFORM_HASTY),
     ]
 }
 
@@ -79,33 +76,16 @@ fn multicast<O>(facts: &'static Facts) -> Entry
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
-    let more = MoreForms {
-        member: member::<O>,
-        member_codec: AnyCodec::of::<membership::Member<One<O>>>(),
-        several: SeveralForm { make: several::<O>, codec: AnyCodec::of::<Several<One<O>>>() },
-        several_told: SeveralForm { make: several_told::<O>, codec: AnyCodec::of::<Several<Viewed<One<O>>>>() },
-    };
-    Entry::Multicast(entry::<O, AsPlanned>(facts, Some(more)))
+    set_up::<O, AsPlanned>(facts)
 }
 
-/// The line of a multicast that is wrong on purpose.
-fn mistake<O, U: SetUp>(facts: &'static Facts) -> Entry
+/// The line of a multicast whose members are set up like this.
+fn set_up<O, U: SetUp>(facts: &'static Facts) -> Entry
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
-    Entry::Multicast(entry::<O, U>(facts, None))
-}
-
-fn entry<O, U: SetUp>(facts: &'static Facts, more: Option<MoreForms>) -> MulticastEntry
-where
-    O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
-{
-    MulticastEntry {
-        facts,
-        plain: MulticastForm { make: plain::<O, U>, codec: AnyCodec::of::<One<O>>() },
-        told: MulticastForm { make: told::<O, U>, codec: AnyCodec::of::<Viewed<One<O>>>() },
-        more,
-    }
+    let codec = AnyCodec::in_views::<One<O>>();
+    Entry::Multicast(MulticastEntry { facts, make: |me, plan| ErasedInViews::new(U::member::<O>(me, plan)), codec })
 }
 
 /// A member of a group with a bulletin board.
@@ -115,42 +95,3 @@ type One<O> = Member<O, Board>;
 trait Travels: Serialize + DeserializeOwned + Send + Sync + 'static {}
 
 impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Travels for T {}
-
-fn plain<O, U: SetUp>(me: NodeId, plan: &Arc<Plan>) -> MulticastNode
-where
-    O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
-{
-    Erased::new(U::member::<O>(me, plan))
-}
-
-fn told<O, U: SetUp>(me: NodeId, plan: &Arc<Plan>) -> MulticastNode
-where
-    O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
-{
-    Erased::new(Viewed::new(me, U::member::<O>(me, plan)))
-}
-
-fn member<O>(me: NodeId, plan: &Arc<Plan>, seed: u64, terms: Terms) -> MulticastNode
-where
-    O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
-{
-    let kept = membership::Plan { terms, ..membership::Plan::new(&plan.members, seed) };
-    Erased::opaque(membership::Member::new(me, AsPlanned::member::<O>(me, plan), kept))
-}
-
-fn several<O>(me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode
-where
-    O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
-{
-    let ours = plans.iter().filter(|plan| plan.members.contains(me));
-    Erased::new(Several::new(ours.map(|plan| (plan.id, plan.members.clone(), AsPlanned::member::<O>(me, plan)))))
-}
-
-fn several_told<O>(me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode
-where
-    O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
-{
-    let ours = plans.iter().filter(|plan| plan.members.contains(me));
-    let part = |plan: &Arc<Plan>| (plan.id, plan.members.clone(), Viewed::new(me, AsPlanned::member::<O>(me, plan)));
-    Erased::new(Several::new(ours.map(part)))
-}

@@ -29,8 +29,9 @@ fn can_be_copied(entry: &Entry) -> bool {
     match entry {
         Entry::Mutex(entry) => {
             let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
-            let node = (entry.make)(me, &Surroundings { group, seed: 1, bounds });
-            node == node.clone()
+            let around = Surroundings { group, seed: 1, bounds };
+            let viewed = entry.node_in_views(me, &around).map(|node| node.viewed(me));
+            viewed.into_iter().chain([entry.node(me, &around)]).all(|node| node == node.clone())
         }
         Entry::Election(entry) => {
             let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
@@ -40,14 +41,13 @@ fn can_be_copied(entry: &Entry) -> bool {
         Entry::Multicast(entry) => {
             let plan = Arc::new(multicast::Plan::new(group));
             let plans = [Arc::clone(&plan)];
-            let more = entry.more.into_iter().flat_map(|more| [more.several, more.several_told]);
-            let several = more.map(|form| (form.make)(me, &plans));
-            let mut forms = [entry.plain, entry.told].map(|form| (form.make)(me, &plan)).into_iter().chain(several);
-            forms.all(|node| node == node.clone())
+            let one = || (entry.make)(me, &plan);
+            let several = [entry.several(me, &plans), entry.several_viewed(me, &plans)];
+            [one().bare(), one().viewed(me)].iter().chain(&several).all(|node| *node == node.clone())
         }
         Entry::Deadlock(entry) => {
             let plan = Arc::new(deadlock::Plan::new(3));
-            [entry.asking, entry.taking].map(|form| (form.make)(me, &plan)).iter().all(|node| *node == node.clone())
+            [entry.asking(me, &plan), entry.taking(me, &plan)].iter().all(|node| *node == node.clone())
         }
         Entry::Replica(entry) => {
             let node = (entry.make)(me, Settings::new(Members::voters(&group)));

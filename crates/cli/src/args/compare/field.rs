@@ -76,7 +76,7 @@ mod tests {
         let [central] = contenders(&["central".into()], Forms::Usual).unwrap()[..] else { panic!("one algorithm") };
         let fits = |nodes: usize| if nodes.isqrt().pow(2) == nodes { Ok(()) } else { Err("it needs a square") };
         let facts: &Facts = Box::leak(Box::new(Facts { fits, ..*central.facts }));
-        Box::leak(Box::new(MutexEntry { facts, make: central.make.clone(), codec: central.codec, views: None }))
+        Box::leak(Box::new(MutexEntry { facts, make: central.make.clone(), codec: central.codec.clone() }))
     }
 
     fn field(sizes: &[usize], named: &[String]) -> Result<(usize, String), String> {

@@ -107,7 +107,7 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
 
 fn runs_in_views(entry: &Entry) -> bool {
     match entry {
-        Entry::Mutex(entry) => entry.views.is_some(),
+        Entry::Mutex(entry) => entry.runs_in_views(),
         Entry::Multicast(_) => true,
         Entry::Election(_) | Entry::Deadlock(_) | Entry::Replica(_) => false,
     }

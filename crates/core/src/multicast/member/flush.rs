@@ -10,7 +10,7 @@ use crate::multicast::Command;
 use crate::node::NodeId;
 use crate::time::Time;
 use crate::view::View;
-use crate::wrap::InViews;
+use crate::wrap::{InViews, Leased};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -296,6 +296,21 @@ fn forward<O: Ordering, S: State>(
     }
 }
 
+impl Leased<Command> for Event {
+    fn within(self, _until: Time) -> Self {
+        self
+    }
+
+    fn extended(_until: Time) -> Option<Self> {
+        None
+    }
+
+    /// Who leaves is out when it is out.
+    fn ends(command: &Command) -> bool {
+        matches!(command, Command::Leave { .. })
+    }
+}
+
 impl<O: Ordering, S: State> InViews for Member<O, S> {
     type Report = Report<O>;
 
@@ -351,21 +366,8 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
         }
     }
 
-    fn within(event: Event, _until: Time) -> Event {
-        event
-    }
-
-    fn extended(_until: Time) -> Option<Event> {
-        None
-    }
-
     fn lost(&self) -> Event {
         Event::Out { group: self.seat.plan.id }
-    }
-
-    /// Who leaves is out when it is out.
-    fn ends(command: &Command) -> bool {
-        matches!(command, Command::Leave { .. })
     }
 
     fn departs(&self) -> bool {

@@ -53,8 +53,21 @@ pub fn about() -> About {
     About::of_source(include_str!("mod.rs"))
 }
 
+/// What a lease means to the user of a family's algorithms.
+pub trait Leased<C>: Sized {
+    /// The same event, valid no longer than the lease.
+    #[must_use]
+    fn within(self, until: Time) -> Self;
+
+    /// What the user is told when what it has is valid for longer, if that is anything to it.
+    fn extended(until: Time) -> Option<Self>;
+
+    /// Whether this asks for the end of what the user has, so that its loss is an answer.
+    fn ends(command: &C) -> bool;
+}
+
 /// A protocol that can go on when its group changes.
-pub trait InViews: Protocol<Durable = ()> {
+pub trait InViews: Protocol<Durable = (), Event: Leased<<Self as Protocol>::Command>> {
     /// What a member tells the others when a view ends.
     type Report: Clone;
 
@@ -79,19 +92,8 @@ pub trait InViews: Protocol<Durable = ()> {
     /// the end of what it had.
     fn forget(&mut self, me: NodeId, ends: bool);
 
-    /// The same event, valid no longer than the lease.
-    fn within(event: Self::Event, until: Time) -> Self::Event;
-
-    /// What the user is told when what it has is valid for longer, if that is anything to it.
-    fn extended(until: Time) -> Option<Self::Event>;
-
     /// What the user is told when what it had is over, because the group went on without it.
     fn lost(&self) -> Self::Event;
-
-    /// Whether this asks for the end of what the user has, so that its loss is an answer.
-    fn ends(_command: &Self::Command) -> bool {
-        false
-    }
 
     /// Whether the node has nothing more to do in its group, so that it asks to be let out, and never to be let in again.
     fn departs(&self) -> bool {
@@ -257,7 +259,7 @@ impl<P: InViews> Viewed<P> {
         out.note("VW-5", format_args!("is out: {view} goes on without it"));
         if self.inner.holds() {
             out.emit(self.inner.lost());
-            let end = self.asked.iter().position(P::ends);
+            let end = self.asked.iter().position(P::Event::ends);
             end.map(|place| self.asked.remove(place));
             self.inner.forget(*self.place, end.is_some());
         } else if self.inner.departs() {
@@ -287,7 +289,7 @@ impl<P: InViews> Viewed<P> {
                 self.inner.thaw(now, &mut Effects::new(&mut desk));
             }
         }
-        if let Some(event) = P::extended(until).filter(|_| self.inner.holds()) {
+        if let Some(event) = P::Event::extended(until).filter(|_| self.inner.holds()) {
             out.emit(event);
         }
     }
@@ -415,7 +417,7 @@ impl<P: InViews> Sink<P> for Desk<'_, '_, P> {
             Effect::CancelTimer(timer) => Effect::CancelTimer(ViewedTimer::Inner(self.epoch, timer)),
             Effect::Emit { event, order } => {
                 let event = match self.until {
-                    Some(until) => P::within(event, until),
+                    Some(until) => event.within(until),
                     None => event,
                 };
                 Effect::Emit { event, order }

@@ -23,7 +23,7 @@ fn whatever_can_go_from_view_to_view_is_safe_and_serves_two_members() {
     for entry in all() {
         let Entry::Mutex(mutex) = entry else { continue };
         let small = (mutex.facts.fits)(2).is_ok() && mutex.facts.profile.checkable;
-        if mutex.views.is_none() || !small {
+        if !mutex.runs_in_views() || !small {
             continue;
         }
         let spec = in_views(entry.name(), 2);

@@ -1,0 +1,60 @@
+//! Detectors of deadlocks of any type, so that what feeds them is compiled once.
+
+use crate::diskless;
+use crate::erased::{Erasable, Erased};
+use crate::message::{AnyMessage, AnyTimer};
+use quorate_core::deadlock::{Agent, Detector, Fact, Finding, Need};
+use quorate_core::{Effects, Input, Protocol, Time};
+use std::any::Any;
+use std::hash::{Hash, Hasher};
+
+/// A site's part of any detector.
+#[derive(Clone)]
+pub struct AnyDetector {
+    detector: Erased<Fact, Finding>,
+    understands: fn(&dyn Any, &Need<Agent>) -> bool,
+}
+
+impl AnyDetector {
+    /// Erases the type of a detector.
+    pub fn new<D: Detector + Erasable>(detector: D) -> Self {
+        Self {
+            detector: Erased::new(detector),
+            understands: |detector, need| {
+                detector.downcast_ref::<D>().is_some_and(|detector| detector.understands(need))
+            },
+        }
+    }
+}
+
+impl PartialEq for AnyDetector {
+    fn eq(&self, other: &Self) -> bool {
+        self.detector == other.detector
+    }
+}
+
+impl Eq for AnyDetector {}
+
+impl Hash for AnyDetector {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.detector.hash(state);
+    }
+}
+
+impl Protocol for AnyDetector {
+    type Command = Fact;
+    type Message = AnyMessage;
+    type Timer = AnyTimer;
+    type Event = Finding;
+    type Durable = ();
+
+    fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+        diskless::take(&mut *self.detector.node, now, input, out);
+    }
+}
+
+impl Detector for AnyDetector {
+    fn understands(&self, need: &Need<Agent>) -> bool {
+        (self.understands)(self.detector.node.as_any(), need)
+    }
+}
