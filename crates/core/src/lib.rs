@@ -43,6 +43,7 @@ mod effects;
 pub mod election;
 mod fence;
 mod fixed;
+#[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 mod group;
 pub mod local;
