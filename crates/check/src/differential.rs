@@ -76,7 +76,7 @@ where
         let verdicts = judges(&stage, &example);
         let simulated: BTreeSet<_> = verdicts
             .iter()
-            .filter(|verdict| at_once(verdict.name) && !verdict.holds)
+            .filter(|verdict| at_once(verdict.name) && verdict.is_breach())
             .map(|verdict| verdict.name)
             .collect();
         assert_eq!(broken, simulated, "walk {walk}");

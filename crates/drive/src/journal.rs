@@ -2,7 +2,7 @@
 
 use crate::record::Record;
 use quorate_sim::journal::{Header, Lines};
-use quorate_sim::moment::{Moment, Observer};
+use quorate_sim::moment::{Happening, Moment, Observer};
 use serde::Serialize;
 use std::fs::File;
 use std::io;
@@ -30,6 +30,10 @@ impl<C: Serialize, E: Serialize> Observer<C, E> for LiveJournal {
 
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.lines.observe(moment);
+        // A node that ends in good order does nothing more. One that is killed leaves no end mark.
+        if let Moment::World { what: Happening::Ended { .. }, .. } = moment {
+            self.lines.end(None);
+        }
     }
 }
 

@@ -188,7 +188,7 @@ pub enum LabError {
     #[error("Whoever takes resources waits for each of them: leave --waits-for out, or --resources.")]
     NobodyIsAsked,
     /// Priorities matter to one policy.
-    #[error("Nobody asks how much processes matter: give --victim lowest-priority, or leave --priorities out.")]
+    #[error("--priorities has no effect without --victim lowest-priority; add that, or leave --priorities out.")]
     PrioritiesUnused,
     /// There are at most as many priorities as processes.
     #[error("There are {given} priorities for {processes} processes: give at most one each.")]

@@ -7,6 +7,7 @@ use quorate_lab::experiment::header;
 use quorate_lab::{FamilyLab, Spec};
 use quorate_sim::journal::{Header, Lines, Live};
 use quorate_sim::moment::{Happening, Moment, Observer};
+use quorate_sim::run::Ending;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -53,6 +54,12 @@ impl WorldJournal {
     pub(crate) fn tell(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
         let moment = Moment::World { time: self.clock.now(), what };
         Observer::<(), ()>::observe(&mut self.lines, &moment);
+        self.pour()
+    }
+
+    /// Nothing more happens: the run is over, and ended like this.
+    pub(crate) fn end(&mut self, ending: Ending) -> Result<(), LiveError> {
+        self.lines.end(Some(ending));
         self.pour()
     }
 

@@ -3,7 +3,7 @@
 use crate::moment::Observer;
 use crate::world::{News, Simulated, World};
 use quorate_core::{Duration, NodeId, Time, WriteOf};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The users of a group: they give commands, and hear what comes of them.
 pub trait Workload<C, E> {
@@ -94,7 +94,7 @@ pub struct Limits {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// Everything asked was answered, and the network is quiet or was given time to be.

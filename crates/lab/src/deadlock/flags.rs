@@ -18,11 +18,11 @@ pub(super) fn flags(spec: &Spec<Deadlock>) -> Vec<Flag> {
         front(settings.fan_out == usual.fan_out, format!("--fan-out {}", settings.fan_out)),
         settings.asking.map(|asking| Flag { place: Place::Front, text: format!("--waits-for {}", word(&asking)) }),
         front(settings.taking == Taking::AnyOrder, format!("--taking {}", word(&settings.taking))),
-        front(settings.share == usual.share, format!("--share {}", settings.share)),
+        front(spec.is_scripted() || settings.share == usual.share, format!("--share {}", settings.share)),
         settings.victim.map(|victim| Flag { place: Place::Front, text: format!("--victim {victim}") }),
         front(priorities.is_empty(), format!("--priorities {}", priorities.join(","))),
-        settings.think.map(|think| times(format!("--asks-after {think}"))),
-        settings.hold.map(|hold| times(format!("--lets-go-after {hold}"))),
+        settings.think.filter(|_| !spec.is_scripted()).map(|think| times(format!("--asks-after {think}"))),
+        settings.hold.filter(|_| !spec.is_scripted()).map(|hold| times(format!("--lets-go-after {hold}"))),
         settings.patience.map(|patience| times(format!("--looks-after {patience}"))),
     ];
     flags.into_iter().flatten().collect()

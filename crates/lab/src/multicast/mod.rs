@@ -322,10 +322,16 @@ impl FamilyLab for Multicast {
         let front = |is_usual: bool, text: String| Flag::unless(is_usual, Place::Front, text);
         let flags = [
             front(spec.is_scripted(), format!("--messages {}", settings.messages)),
-            front(settings.traffic == usual.traffic, format!("--traffic {}", word(&settings.traffic))),
-            front(settings.senders.is_empty(), format!("--senders {senders}")),
+            front(
+                spec.is_scripted() || settings.traffic == usual.traffic,
+                format!("--traffic {}", word(&settings.traffic)),
+            ),
+            front(spec.is_scripted() || settings.senders.is_empty(), format!("--senders {senders}")),
             front(settings.payload == usual.payload, format!("--payload {}", settings.payload)),
-            settings.interval.map(|interval| Flag { place: Place::Times, text: format!("--interval {interval}") }),
+            settings
+                .interval
+                .filter(|_| !spec.is_scripted())
+                .map(|interval| Flag { place: Place::Times, text: format!("--interval {interval}") }),
             front(settings.delivery == usual.delivery, "--uniform".to_owned()),
             front(settings.relay == usual.relay, "--relay".to_owned()),
             front(settings.sequencing == usual.sequencing, format!("--sequencing {}", word(&settings.sequencing))),

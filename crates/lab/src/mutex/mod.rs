@@ -281,9 +281,13 @@ impl FamilyLab for Mutex {
             length.map(|length| Flag { place: Place::Times, text: format!("--{name} {length}") })
         };
         let members = Group::from_iter(requesters.iter().copied());
+        let views = views.map(|views| Flag { place: Place::Front, text: views.flags() });
+        if spec.is_scripted() {
+            // Where a script says who asks, nothing else does.
+            return views.into_iter().collect();
+        }
         let flags = [
-            // Where a script says who asks, nobody counts.
-            Flag::unless(spec.is_scripted(), Place::Front, format!("--entries {entries}")),
+            Some(Flag { place: Place::Front, text: format!("--entries {entries}") }),
             Flag::unless(*workload == usual.workload, Place::Front, format!("--workload {}", word(workload))),
             Flag::unless(requesters.is_empty(), Place::Front, format!("--requesters {members}")),
             length("hold", hold),
@@ -291,7 +295,7 @@ impl FamilyLab for Mutex {
             Flag::unless(tries.is_zero(), Place::Links, format!("--try {tries}")),
             Flag::unless(cancels.is_zero(), Place::Links, format!("--cancel {cancels}")),
             Flag::unless(readers.is_zero(), Place::Links, format!("--readers {readers}")),
-            views.map(|views| Flag { place: Place::Front, text: views.flags() }),
+            views,
         ];
         flags.into_iter().flatten().collect()
     }

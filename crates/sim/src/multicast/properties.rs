@@ -9,7 +9,7 @@ use super::groups::{Node, Room};
 use super::message::Key;
 use super::promises::{Promises, Property};
 use crate::moment::{Done, Happening, Moment, Observer, Taken};
-use crate::property::{Kind, Verdict};
+use crate::property::Verdict;
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload};
 use quorate_core::{Duration, Group, Incarnation, NodeId, Time};
 use std::collections::BTreeMap;
@@ -99,12 +99,8 @@ impl Properties {
         let promised = Property::ALL.into_iter().filter(|property| self.promised.has(*property));
         let mut verdicts: Vec<_> = promised.filter_map(|property| found.verdict(property)).collect();
         if self.promised.contention {
-            verdicts.push(Verdict {
-                name: "contended",
-                kind: Kind::Sometimes,
-                holds: self.contended || self.rooms.values().any(Room::is_contended),
-                violation: None,
-            });
+            let contended = self.contended || self.rooms.values().any(Room::is_contended);
+            verdicts.push(Verdict::sometimes("contended", contended));
         }
         verdicts
     }
