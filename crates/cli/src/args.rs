@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod detector;
 mod draw;
+mod effects;
 mod form;
 mod live;
 mod local;
@@ -26,6 +27,7 @@ pub(crate) use check::CheckArgs;
 pub(crate) use compare::{CompareArgs, ElectionPlan, FailurePlan, Heat, LeftOut, MulticastPlan, Plan, Reality};
 pub(crate) use detector::DetectorSimArgs;
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs, ThemeArg};
+pub(crate) use effects::{no_effect, refuse_ignored};
 pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;
 pub(crate) use local::{LocalCheck, LocalCheckArgs, LocalSim, LocalSimArgs, RaceArgs};
@@ -53,7 +55,7 @@ use std::str::FromStr;
                   quorate check ricart-agrawala --nodes 3 --rounds 2\n  \
                   quorate run ricart-agrawala --nodes 5 --entries 100\n\n\
                   Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong,\n\
-                  3 a check or a run did not finish."
+                  3 a check or a run did not finish, or cannot say."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -204,7 +206,8 @@ pub(crate) struct SimArgs {
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Sweep every algorithm of a family instead of one, in weather of all kinds; options of the run are left out then.
+    /// Sweep every algorithm of a family instead of one, in weather of all kinds. Options of the family go to the algorithms that take
+    /// them; other options of a run are refused.
     #[arg(long, value_name = "FAMILY", conflicts_with_all = RUN_OPTIONS)]
     pub(crate) family: Option<String>,
     /// Sweep those of the family too that are wrong on purpose.
@@ -226,8 +229,8 @@ pub(crate) struct SweepArgs {
     pub(crate) picture: PictureArgs,
 }
 
-/// What describes one run, and so not a whole family.
-const RUN_OPTIONS: [&str; 36] = [
+/// What describes one run, and so not a whole family, which goes through weather of its own.
+const RUN_OPTIONS: [&str; 22] = [
     "algorithm",
     "nodes",
     "seed",
@@ -243,20 +246,6 @@ const RUN_OPTIONS: [&str; 36] = [
     "script",
     "random_faults",
     "until",
-    "entries",
-    "workload",
-    "requesters",
-    "hold",
-    "think",
-    "tries",
-    "cancels",
-    "readers",
-    "membership",
-    "lease",
-    "keepalive",
-    "drift_bound",
-    "on_close",
-    "starters",
     "chaos",
     "when_busy",
     "requests",

@@ -37,8 +37,13 @@ pub(crate) trait Present: FamilyLab {
     /// What a progress bar counts.
     const PROGRESS: &'static str;
 
+    /// These settings, changed as the family's options say.
+    fn changed(usual: Self::Settings, args: &FamilyArgs, basics: Basics) -> anyhow::Result<Self::Settings>;
+
     /// The settings that the family's options describe.
-    fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Self::Settings>;
+    fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Self::Settings> {
+        Self::changed(Self::Settings::default(), args, basics)
+    }
 
     /// Settings with which users are busy for about so long, if it is known how fast they are.
     fn lasting(_settings: &Self::Settings, _length: Duration) -> Option<Self::Settings> {
@@ -116,21 +121,47 @@ impl FamilyArgs {
         self.views.settings().is_some()
     }
 
-    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
-    pub(crate) fn refuse_others(&self, own: Family, algorithm: &str) -> anyhow::Result<()> {
-        let groups: [(Family, &dyn Options); 5] = [
+    fn groups(&self) -> [(Family, &dyn Options); 5] {
+        [
             (Family::Mutex, &self.mutex),
             (Family::Election, &self.election),
             (Family::Multicast, &self.multicast),
             (Family::Deadlock, &self.deadlock),
             (Family::Replica, &self.replica),
-        ];
-        for (family, options) in groups.into_iter().filter(|(family, _)| *family != own) {
+        ]
+    }
+
+    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
+    pub(crate) fn refuse_others(&self, own: Family, algorithm: &str) -> anyhow::Result<()> {
+        for (family, options) in self.groups().into_iter().filter(|(family, _)| *family != own) {
             if let Some(option) = options.given() {
                 return Err(means_nothing(option, family, algorithm, own));
             }
         }
         refuse_views(self.wants_views(), own, algorithm)
+    }
+
+    /// The first option given that another family understands, with that family.
+    pub(crate) fn foreign(&self, own: Family) -> Option<(&'static str, Family)> {
+        let mut others = self.groups().into_iter().filter(|(family, _)| *family != own);
+        others.find_map(|(family, options)| Some((options.given()?, family)))
+    }
+
+    /// The first option given that changes the settings of this family.
+    pub(crate) fn own(&self, family: Family) -> Option<&'static str> {
+        let own = self.groups().into_iter().find(|(group, _)| *group == family);
+        own.and_then(|(_, options)| options.given()).or_else(|| self.views.given())
+    }
+
+    /// The first option given that says what users of this family do.
+    pub(crate) fn workload(&self, family: Family) -> Option<&'static str> {
+        let own = self.groups().into_iter().find(|(group, _)| *group == family);
+        own.and_then(|(_, options)| options.workload())
+    }
+
+    /// Real processes keep their membership themselves, whatever an oracle would say.
+    pub(crate) fn refuse_oracles(&self) -> anyhow::Result<()> {
+        self.views.refuse_oracles()
     }
 }
 
@@ -162,6 +193,11 @@ pub(crate) fn means_nothing(option: &str, of: Family, algorithm: &str, own: Fami
 pub(crate) trait Options {
     /// The first one that was given, without its dashes.
     fn given(&self) -> Option<&'static str>;
+
+    /// The first one given that says what users do, in whose place a script may speak.
+    fn workload(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Something to do with an algorithm, whatever its family.

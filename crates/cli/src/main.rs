@@ -1,7 +1,7 @@
 //! The `quorate` command: distributed coordination you can watch, prove and run.
 //!
 //! Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong, 3 a check or a run
-//! did not finish.
+//! did not finish, or cannot say.
 
 mod args;
 mod bench;
@@ -17,6 +17,7 @@ mod report;
 use args::{Cli, Verb};
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
+use quorate_journal::property;
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -32,6 +33,17 @@ pub(crate) enum Verdict {
 impl Verdict {
     pub(crate) fn of(holds: bool) -> Self {
         if holds { Self::Holds } else { Self::Fails }
+    }
+
+    /// What the properties of a run say together.
+    pub(crate) fn of_run(verdicts: &[property::Verdict]) -> Self {
+        if verdicts.iter().any(property::Verdict::is_breach) {
+            Self::Fails
+        } else if verdicts.iter().any(|verdict| verdict.holds.is_none()) {
+            Self::Unfinished
+        } else {
+            Self::Holds
+        }
     }
 }
 
@@ -84,7 +96,9 @@ fn parse() -> anyhow::Result<Cli> {
         let verb = verb.mut_args(negative);
         verb.mut_subcommands(|part| part.mut_args(negative))
     });
-    command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(complaint)
+    let matches = command.try_get_matches().map_err(complaint)?;
+    args::refuse_ignored(&matches)?;
+    Cli::from_arg_matches(&matches).map_err(complaint)
 }
 
 /// A setting says in a sentence of its own what is wrong with its value; everything else is for clap to tell.

@@ -130,7 +130,7 @@ impl<'a> From<&'a [Verdict]> for Judged<'a> {
     fn from(verdicts: &'a [Verdict]) -> Self {
         let (sometimes, properties): (Vec<_>, _) =
             verdicts.iter().partition(|verdict: &&Verdict| verdict.kind == Kind::Sometimes);
-        let occurrence = |verdict: &Verdict| Occurrence { name: verdict.name, happened: verdict.holds };
+        let occurrence = |verdict: &Verdict| Occurrence { name: verdict.name, happened: verdict.holds == Some(true) };
         Self { properties, sometimes: sometimes.into_iter().map(occurrence).collect() }
     }
 }
@@ -211,14 +211,16 @@ pub(crate) fn assumptions<F: Present>(spec: &Spec<F>, out: &mut impl Write) -> i
 pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result<()> {
     for verdict in verdicts {
         let word = match (verdict.kind, verdict.holds) {
-            (Kind::Always | Kind::Eventually, true) => paint::good("holds"),
-            (Kind::Always | Kind::Eventually, false) => paint::bad("FAILS"),
-            (Kind::Sometimes, true) => paint::good("happened"),
-            (Kind::Sometimes, false) => paint::dim("did not happen"),
+            (_, None) => paint::warn("undecided"),
+            (Kind::Always | Kind::Eventually, Some(true)) => paint::good("holds"),
+            (Kind::Always | Kind::Eventually, Some(false)) => paint::bad("FAILS"),
+            (Kind::Sometimes, Some(true)) => paint::good("happened"),
+            (Kind::Sometimes, Some(false)) => paint::dim("did not happen"),
         };
-        let why = match &verdict.violation {
-            Some(violation) => format!(": at {} {}", violation.time, violation.text),
-            None => String::new(),
+        let why = match (&verdict.violation, &verdict.undecided) {
+            (Some(violation), _) => format!(": at {} {}", violation.time, violation.text),
+            (None, Some(why)) => format!(": {why}"),
+            (None, None) => String::new(),
         };
         property(verdict.kind, verdict.name, &format!("{word}{why}"), out)?;
     }

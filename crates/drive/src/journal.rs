@@ -1,7 +1,7 @@
 //! The live journal: what one life of a node did, in the simulator's format.
 
 use crate::record::Record;
-use quorate_journal::moment::{Moment, Observer};
+use quorate_journal::moment::{Happening, Moment, Observer};
 use quorate_journal::record::{Header, Lines};
 use serde::Serialize;
 use std::fs::File;
@@ -30,6 +30,10 @@ impl<C: Serialize, E: Serialize> Observer<C, E> for LiveJournal {
 
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.lines.observe(moment);
+        // A node that ends in good order does nothing more. One that is killed leaves no end mark.
+        if let Moment::World { what: Happening::Ended { .. }, .. } = moment {
+            self.lines.end(None);
+        }
     }
 }
 

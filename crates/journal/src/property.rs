@@ -32,11 +32,47 @@ pub struct Verdict {
     pub name: &'static str,
     /// When it is judged.
     pub kind: Kind,
-    /// Whether it holds. For `sometimes`: whether it happened.
-    pub holds: bool,
+    /// Whether it holds; nothing if this run cannot say. For `sometimes`: whether it happened.
+    pub holds: Option<bool>,
+    /// Why this run cannot say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<String>,
     /// What went wrong first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub violation: Option<Violation>,
+}
+
+impl Verdict {
+    /// A property that holds unless something went wrong.
+    pub fn judged(name: &'static str, kind: Kind, violation: Option<Violation>) -> Self {
+        Self { name, kind, holds: Some(violation.is_none()), undecided: None, violation }
+    }
+
+    /// Whether the interesting case occurred.
+    pub fn sometimes(name: &'static str, happened: bool) -> Self {
+        Self { name, kind: Kind::Sometimes, holds: Some(happened), undecided: None, violation: None }
+    }
+
+    /// A property that this run cannot judge.
+    pub fn undecided(name: &'static str, kind: Kind, why: String) -> Self {
+        Self { name, kind, holds: None, undecided: Some(why), violation: None }
+    }
+
+    /// Whether the run breaks it. No run fails because something did not happen to happen in it.
+    pub fn is_breach(&self) -> bool {
+        self.holds == Some(false) && self.kind != Kind::Sometimes
+    }
+
+    /// The verdict of a run that was stopped: what has not happened yet could still have happened.
+    #[must_use]
+    pub fn of_stopped_run(self, why: &str) -> Self {
+        match &self.violation {
+            Some(violation) if self.kind == Kind::Eventually => {
+                Self::undecided(self.name, self.kind, format!("{why}; until then, {}", violation.text))
+            }
+            Some(_) | None => self,
+        }
+    }
 }
 
 /// The first breach of a property.

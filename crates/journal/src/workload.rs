@@ -1,7 +1,7 @@
 //! The clients of a group, whichever driver runs it.
 
 use quorate_core::{NodeId, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The users of a group: they give commands, and hear what comes of them.
 pub trait Workload<C, E> {
@@ -92,7 +92,7 @@ pub enum News<E> {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// Everything asked was answered, and the network is quiet or was given time to be.

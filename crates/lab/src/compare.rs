@@ -291,7 +291,7 @@ fn is_breach(verdict: &Verdict, ending: Ending) -> bool {
         Kind::Eventually => ending != Ending::Stopped,
         Kind::Sometimes => false,
     };
-    is_judged && !verdict.holds
+    is_judged && verdict.holds == Some(false)
 }
 
 /// What is measured and in the book.

@@ -40,9 +40,14 @@ impl<F: FamilyLab> Outcome<F> {
         self.breaches().next().is_none()
     }
 
+    /// Whether the run was stopped before it could say what happens in the end.
+    pub fn is_cut_short(&self) -> bool {
+        self.verdicts.iter().any(|verdict| verdict.kind == Kind::Eventually && verdict.holds.is_none())
+    }
+
     /// The properties that one run can judge and that do not hold.
     pub fn breaches(&self) -> impl Iterator<Item = &Verdict> {
-        self.verdicts.iter().filter(|verdict| !verdict.holds && verdict.kind != Kind::Sometimes)
+        self.verdicts.iter().filter(|verdict| verdict.is_breach())
     }
 }
 
@@ -61,7 +66,7 @@ where
     let header = header(spec)?;
     let observers = ((Writer::new(journal, &header), observer), Judges::new(spec));
     let Played { ending, events, observer: ((writer, observer), judges) } = play(spec, observers);
-    let (fingerprint, lines) = writer.finish().map_err(LabError::Write)?;
+    let (fingerprint, lines) = writer.finish_with(Some(ending)).map_err(LabError::Write)?;
     let outcome = Outcome {
         ending,
         time: judges.end(),
@@ -70,7 +75,7 @@ where
         lines,
         summary: judges.summary(),
         messages: judges.messages.summary(),
-        verdicts: judges.verdicts(),
+        verdicts: judges.verdicts(spec.cut_short(ending, events)),
     };
     Ok((outcome, observer))
 }
@@ -78,7 +83,15 @@ where
 /// Runs an experiment for its verdicts alone, as fast as it goes.
 pub(crate) fn judge<F: FamilyLab>(spec: &Spec<F>) -> (Vec<Verdict>, u64) {
     let played = play(spec, F::properties(spec, Care::Verdicts));
-    (played.observer.verdicts(), played.events)
+    (decided(played.observer.verdicts(), spec.cut_short(played.ending, played.events)), played.events)
+}
+
+/// The verdicts of a run, which cannot say what would have happened in the end if it was cut short before.
+pub(crate) fn decided(verdicts: Vec<Verdict>, cut_short: Option<String>) -> Vec<Verdict> {
+    match cut_short {
+        Some(why) => verdicts.into_iter().map(|verdict| verdict.of_stopped_run(&why)).collect(),
+        None => verdicts,
+    }
 }
 
 /// A run that somebody watched.
@@ -125,6 +138,8 @@ pub(crate) struct Judges<F: FamilyLab> {
     pub(crate) messages: Messages,
     measures: F::Measures,
     properties: F::Properties,
+    /// How many inputs nodes took.
+    events: u64,
     /// How it stood before the first node was stopped in good order, if none started since.
     stopped: Option<Stand<F>>,
 }
@@ -142,6 +157,7 @@ impl<F: FamilyLab> Judges<F> {
             messages: Messages::on(F::medium(spec), spec.nodes),
             measures: F::measures(spec),
             properties: F::properties(spec, Care::Figures),
+            events: 0,
             stopped: None,
         }
     }
@@ -151,9 +167,9 @@ impl<F: FamilyLab> Judges<F> {
         self.stopped.as_ref().map_or_else(|| self.present_summary(), |stand| stand.summary.clone())
     }
 
-    /// The verdicts at the end of the run. What must hold in the end must hold before the group is taken apart; what must
+    /// The verdicts at the end of the run, and if it was cut short, why. What must hold in the end must hold before the group is taken apart; what must
     /// always hold, until its last node is gone.
-    pub(crate) fn verdicts(&self) -> Vec<Verdict> {
+    pub(crate) fn verdicts(&self, cut_short: Option<String>) -> Vec<Verdict> {
         let mut verdicts = self.properties.verdicts();
         for before in self.stopped.iter().flat_map(|stand| &stand.verdicts) {
             if before.kind == Kind::Eventually
@@ -162,7 +178,12 @@ impl<F: FamilyLab> Judges<F> {
                 *verdict = before.clone();
             }
         }
-        verdicts
+        decided(verdicts, cut_short)
+    }
+
+    /// How many inputs nodes took.
+    pub(crate) fn events(&self) -> u64 {
+        self.events
     }
 
     /// When the last thing happened.
@@ -199,6 +220,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Judges<F> {
 
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         self.note_stops(moment);
+        self.events += u64::from(matches!(moment, Moment::Input { .. }));
         Observer::<F::Command, F::Event>::observe(&mut self.messages, moment);
         self.measures.observe(moment);
         self.properties.observe(moment);

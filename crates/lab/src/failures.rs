@@ -255,7 +255,7 @@ fn run(spec: Spec<Mutex>) -> Option<(Example, bool)> {
     let played = experiment::play(&spec, (properties, Aftermath::new(spec.nodes)));
     let (properties, aftermath) = played.observer;
     let verdicts = properties.verdicts();
-    let breach = |name: &str| verdicts.iter().find(|verdict| verdict.name == name && !verdict.holds);
+    let breach = |name: &str| verdicts.iter().find(|verdict| verdict.name == name && verdict.holds == Some(false));
     let (fate, breach_of) = match (breach("exclusion"), played.ending) {
         (Some(breach), _) => (Fate::Unsafe, Some(breach)),
         (None, Ending::Stuck | Ending::Stopped) => (Fate::Stops, breach("served")),

@@ -8,6 +8,7 @@ use quorate_journal::metrics::MessageSummary;
 use quorate_journal::moment::Observer;
 use quorate_journal::property::{Kind, Verdict};
 use quorate_journal::record::Journal;
+use quorate_journal::workload::Ending;
 use quorate_registry::Entry;
 use std::io::BufRead;
 
@@ -33,7 +34,12 @@ pub struct Replayed<F: FamilyLab> {
 impl<F: FamilyLab> Replayed<F> {
     /// Whether every property that one run can judge holds.
     pub fn holds(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.holds || verdict.kind == Kind::Sometimes)
+        !self.verdicts.iter().any(Verdict::is_breach)
+    }
+
+    /// Whether the run was stopped before it could say what happens in the end.
+    pub fn is_cut_short(&self) -> bool {
+        self.verdicts.iter().any(|verdict| verdict.kind == Kind::Eventually && verdict.holds.is_none())
     }
 }
 
@@ -107,6 +113,15 @@ where
     Ok((conclude(spec, &judges, journal, lines), observer))
 }
 
+/// Why the run of a journal, which was read to its end, cannot say what would have happened in the end; nothing if it can.
+pub fn cut_short<F: FamilyLab, R: BufRead>(spec: &Spec<F>, journal: &Journal<R>, events: u64) -> Option<String> {
+    let ending = journal.ending()?;
+    let stopped = || "the run was stopped before everything was done".to_owned();
+    // The header of real processes has no limits: their users stop them.
+    let of_processes = journal.header().recorded && ending == Ending::Stopped;
+    spec.cut_short(ending, events).or_else(|| of_processes.then(stopped))
+}
+
 fn conclude<F: FamilyLab, R: BufRead>(
     spec: Spec<F>,
     judges: &Judges<F>,
@@ -119,7 +134,7 @@ fn conclude<F: FamilyLab, R: BufRead>(
         lines,
         messages: judges.messages.summary(),
         summary: judges.summary(),
-        verdicts: judges.verdicts(),
+        verdicts: judges.verdicts(cut_short(&spec, journal, judges.events())),
         spec,
     }
 }

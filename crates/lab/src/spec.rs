@@ -10,6 +10,7 @@ use crate::mutex::Mutex;
 use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Bounds, Duration, Group, NodeId, Span, Time};
 use quorate_journal::settings::{Chance, Direction, Fault, Latency, Length, LinkChange, Script, TimedFault};
+use quorate_journal::workload::Ending;
 use quorate_registry::{Entry, Erased, Surroundings, find};
 use quorate_sim::run::Limits;
 use quorate_sim::{Setup, Wire};
@@ -305,6 +306,26 @@ impl<F: FamilyLab> Spec<F> {
         let end = |timed: &TimedFault| Time::ZERO + timed.at + timed.lasts.unwrap_or(Duration::ZERO);
         let own = F::own_faults(self);
         self.all_faults().chain(&random).chain(&own).map(end).max()
+    }
+
+    /// Why a run that ended like this cannot say what would have happened in the end; nothing if it can.
+    ///
+    /// The patience of a family is no such limit: in it, what happens eventually has happened.
+    pub fn cut_short(&self, ending: Ending, events: u64) -> Option<String> {
+        match (ending, self.until) {
+            (Ending::Done | Ending::Stuck, _) => None,
+            (Ending::Stopped, _) if events >= MOST_EVENTS => Some(format!("the run was stopped after {events} events")),
+            (Ending::Stopped, until) => until.map(|until| format!("the run was stopped at {until} (--until)")),
+        }
+    }
+
+    /// The limit at which a run was stopped, in words.
+    pub fn limit_reached(&self, events: u64) -> String {
+        match (self.until, F::limits(self).until) {
+            (Some(given), _) if events < MOST_EVENTS => format!("at {given}, its limit"),
+            (None, Some(patience)) if events < MOST_EVENTS => format!("at {patience}, its limit"),
+            (_, _) => format!("after {events} events, its limit"),
+        }
     }
 
     /// The command that repeats this run.

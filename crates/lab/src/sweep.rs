@@ -36,20 +36,54 @@ pub struct Summary {
     pub failed: u64,
     /// The lowest seed that failed, with what it breached.
     pub first_failure: Option<(u64, Verdict)>,
-    /// Each property with the number of seeds in which it held, or for `sometimes`, happened.
-    pub held: Vec<(&'static str, Kind, u64)>,
+    /// How many seeds did not fail, but left a property undecided.
+    pub undecided: u64,
+    /// The lowest seed that left one undecided, with that property.
+    pub first_undecided: Option<(u64, Verdict)>,
+    /// What came of each property.
+    pub properties: Vec<Tally>,
+}
+
+/// What came of a property in all seeds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Its name.
+    pub name: &'static str,
+    /// When it is judged.
+    pub kind: Kind,
+    /// In how many seeds it held, or for `sometimes`, happened.
+    pub held: u64,
+    /// In how many seeds nobody can say.
+    pub undecided: u64,
+}
+
+impl Tally {
+    fn of(verdict: &Verdict) -> Self {
+        let Verdict { name, kind, holds, .. } = *verdict;
+        Self { name, kind, held: u64::from(holds == Some(true)), undecided: u64::from(holds.is_none()) }
+    }
+
+    /// Whether it held in all of so many seeds, or for `sometimes`, happened in one; nothing if that depends on a seed that
+    /// cannot say.
+    pub fn holds(&self, seeds: u64) -> Option<bool> {
+        match self.kind {
+            Kind::Sometimes => Some(self.held > 0),
+            Kind::Always | Kind::Eventually if self.held + self.undecided < seeds => Some(false),
+            Kind::Always | Kind::Eventually => (self.undecided == 0).then_some(true),
+        }
+    }
 }
 
 impl Summary {
-    /// Whether nothing failed and all that should happen sometimes did.
+    /// Whether nothing failed, as far as anybody can say, and all that should happen sometimes did.
     pub fn holds(&self) -> bool {
         self.failed == 0 && self.never_happened().next().is_none()
     }
 
     /// What should happen sometimes and never did.
     pub fn never_happened(&self) -> impl Iterator<Item = &'static str> {
-        let never = |(_, kind, held): &&(&'static str, Kind, u64)| *kind == Kind::Sometimes && *held == 0;
-        self.held.iter().filter(never).map(|(name, _, _)| *name)
+        let never = |tally: &&Tally| tally.kind == Kind::Sometimes && tally.held == 0;
+        self.properties.iter().filter(never).map(|tally| tally.name)
     }
 
     /// Adds what came of the seeds that follow.
@@ -58,15 +92,18 @@ impl Summary {
         self.events += other.events;
         self.failed += other.failed;
         self.first_failure = self.first_failure.take().or(other.first_failure);
-        for (name, kind, held) in other.held {
-            self.count(name, kind, held);
-        }
+        self.undecided += other.undecided;
+        self.first_undecided = self.first_undecided.take().or(other.first_undecided);
+        other.properties.into_iter().for_each(|tally| self.count(tally));
     }
 
-    fn count(&mut self, name: &'static str, kind: Kind, held: u64) {
-        match self.held.iter_mut().find(|(known, _, _)| *known == name) {
-            Some((_, _, total)) => *total += held,
-            None => self.held.push((name, kind, held)),
+    fn count(&mut self, tally: Tally) {
+        match self.properties.iter_mut().find(|known| known.name == tally.name) {
+            Some(total) => {
+                total.held += tally.held;
+                total.undecided += tally.undecided;
+            }
+            None => self.properties.push(tally),
         }
     }
 }
@@ -146,9 +183,14 @@ fn batch<F: FamilyLab>(sweep: &Sweep<F>, first: u64, stop: &AtomicU64) -> Summar
         summary.seeds += 1;
         summary.events += events;
         for verdict in &verdicts {
-            summary.count(verdict.name, verdict.kind, u64::from(verdict.holds));
+            summary.count(Tally::of(verdict));
         }
-        let breach = verdicts.into_iter().find(|verdict| !verdict.holds && verdict.kind != Kind::Sometimes);
+        let undecided = verdicts.iter().find(|verdict| verdict.holds.is_none()).cloned();
+        let breach = verdicts.into_iter().find(Verdict::is_breach);
+        if let (None, Some(undecided)) = (&breach, undecided) {
+            summary.undecided += 1;
+            summary.first_undecided.get_or_insert((spec.seed, undecided));
+        }
         if let Some(breach) = breach {
             summary.failed += 1;
             summary.first_failure.get_or_insert((spec.seed, breach));

@@ -59,16 +59,14 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> JudgeError {
 /// Whether links and disks did what every algorithm is promised. An algorithm that copes with a message that is lost or a
 /// write that is forgotten must not hide it: in a run of ours no link overflows, and no disk is taken away.
 fn promises(gathered: &Gathered, saves: bool) -> impl Iterator<Item = Verdict> {
-    let verdict = |name, breach: &Option<Breach>, count: u64, things: &str| Verdict {
-        name,
-        kind: Kind::Always,
-        holds: breach.is_none(),
-        violation: breach.as_ref().map(|Breach { time, text }| Violation {
+    let verdict = |name, breach: &Option<Breach>, count: u64, things: &str| {
+        let violation = breach.as_ref().map(|Breach { time, text }| Violation {
             time: *time,
             line: gathered.lines,
             since: *time,
             text: format!("{text} ({things}: {count})"),
-        }),
+        });
+        Verdict::judged(name, Kind::Always, violation)
     };
     let links = verdict("links", &gathered.first_skipped, gathered.skipped, "messages skipped in all");
     let disks = verdict("disks", &gathered.first_forgotten, gathered.forgotten, "writes forgotten in all");
@@ -105,11 +103,10 @@ impl<W: Write> Write for Hashed<W> {
 #[cfg(test)]
 mod tests {
     use super::{judge, promises};
-    use crate::run::fails;
     use quorate_core::{Incarnation, NodeId, Time};
+    use quorate_journal::property::Verdict;
     use quorate_journal::record::gather::{Breach, Gathered};
     use quorate_journal::record::{Header, Live};
-    use quorate_journal::workload::Ending;
     use quorate_lab::{Algorithm, Mutex, experiment, mutex};
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -122,7 +119,7 @@ mod tests {
     fn links_and_disks_that_keep_their_promises_hold() {
         let verdicts: Vec<_> = promises(&Gathered::default(), true).collect();
         assert_eq!(verdicts.iter().map(|verdict| verdict.name).collect::<Vec<_>>(), ["links", "disks"]);
-        assert!(!fails(Ending::Done, &verdicts));
+        assert!(!verdicts.iter().any(Verdict::is_breach));
         assert_eq!(promises(&Gathered::default(), false).count(), 1, "who saves nothing has no disk to judge");
     }
 
@@ -136,8 +133,9 @@ mod tests {
             (disk, "disks", "1 write is gone (writes forgotten in all: 2)"),
         ] {
             let verdicts: Vec<_> = promises(&gathered, true).collect();
-            assert!(fails(Ending::Done, &verdicts) && fails(Ending::Stopped, &verdicts), "{name}");
-            let broken: Vec<_> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
+            let of_stopped_run = |verdict: &Verdict| verdict.clone().of_stopped_run("stopped").is_breach();
+            assert!(verdicts.iter().any(of_stopped_run), "{name}");
+            let broken: Vec<_> = verdicts.iter().filter(|verdict| verdict.is_breach()).collect();
             assert_eq!((broken.len(), broken[0].name), (1, name));
             assert_eq!(broken[0].violation.as_ref().map(|violation| violation.text.as_str()), Some(text));
         }
@@ -178,7 +176,7 @@ mod tests {
             let two = life(folder.path(), 1, &numbers.iter().map(hears).collect::<Vec<_>>());
             let judged = judge::<Mutex>(&[one.clone(), two], &folder.path().join("run.journal")).unwrap();
             let links = judged.read.verdicts.iter().find(|verdict| verdict.name == "links").unwrap();
-            assert_eq!(links.holds, holds, "{numbers:?}");
+            assert_eq!(links.holds, Some(holds), "{numbers:?}");
             assert_eq!(judged.gathered.warnings.is_empty(), holds, "{numbers:?}");
         }
         let two = life(folder.path(), 1, &[2, 1].map(|number| hears(&number)));

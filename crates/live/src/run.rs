@@ -12,7 +12,6 @@ use crate::stage::{Counts, Stage, lead};
 use crate::world::WorldJournal;
 use quorate_core::{Duration, NodeId, Time};
 use quorate_drive::Clock;
-use quorate_journal::property::{Kind, Verdict};
 use quorate_journal::record::gather::Gathered;
 use quorate_journal::workload::News;
 use quorate_journal::workload::{Ending, Plan, Planned, What, Workload};
@@ -55,13 +54,8 @@ pub struct Recorded<F: FamilyLab> {
 impl<F: FamilyLab> Recorded<F> {
     /// Whether a property fails, of the algorithm or of what carried it. Of a run that was stopped nobody can say what would have come of it.
     pub fn fails(&self) -> bool {
-        fails(self.ending, &self.read.verdicts)
+        !self.read.holds()
     }
-}
-
-pub(crate) fn fails(ending: Ending, verdicts: &[Verdict]) -> bool {
-    let counts = |kind: Kind| kind == Kind::Always || (kind == Kind::Eventually && ending != Ending::Stopped);
-    verdicts.iter().any(|verdict| !verdict.holds && counts(verdict.kind))
 }
 
 /// More would only wait for each other.
@@ -99,12 +93,12 @@ pub fn run<F: FamilyLab>(
     let ending = play.perform(&mut stage)?;
     let (spared, is_interrupted) = (play.acts.len(), (options.interrupted)());
     let (time, troubles) = (stage.now().since(Time::ZERO), stage.troubles());
-    let parts = stage.stop_all()?;
+    let parts = stage.stop_all(ending)?;
     let counts = stage.counts;
     // Processes and networks are gone before anything is read.
     drop(stage);
     let wall = stopwatch.now().since(Time::ZERO);
-    let (judgement, journal) = match conclude::<F>(&parts, folder.path(), ending, options) {
+    let (judgement, journal) = match conclude::<F>(&parts, folder.path(), options) {
         Ok(concluded) => concluded,
         Err(error) => return Err(LiveError::Kept { what: error.to_string(), folder: folder.keep() }),
     };
@@ -130,7 +124,6 @@ pub fn run<F: FamilyLab>(
 fn conclude<F: FamilyLab>(
     parts: &[PathBuf],
     folder: &Path,
-    ending: Ending,
     options: &Options<'_>,
 ) -> Result<(Judgement<F>, Option<PathBuf>), JudgeError> {
     let path = folder.join("run.journal");
@@ -141,7 +134,7 @@ fn conclude<F: FamilyLab>(
             Some(wanted.clone())
         }
         None if options.keep.is_some() => Some(path),
-        None => fails(ending, &judgement.read.verdicts).then(|| save(&path)).transpose()?,
+        None => (!judgement.read.holds()).then(|| save(&path)).transpose()?,
     };
     Ok((judgement, journal))
 }

@@ -11,7 +11,7 @@ use crate::world::WorldJournal;
 use quorate_core::{NodeId, Time};
 use quorate_drive::Clock;
 use quorate_journal::moment::Happening;
-use quorate_journal::workload::News;
+use quorate_journal::workload::{Ending, News};
 use quorate_lab::FamilyLab;
 use std::collections::VecDeque;
 use std::io;
@@ -211,7 +211,7 @@ impl<F: FamilyLab> Stage<F> {
     }
 
     /// Stops every process in good order, and returns where all journals are.
-    pub(crate) fn stop_all(&mut self) -> Result<Vec<PathBuf>, LiveError> {
+    pub(crate) fn stop_all(&mut self, ending: Ending) -> Result<Vec<PathBuf>, LiveError> {
         self.is_ending = true;
         for index in 0..self.members.len() {
             self.stop(NodeId::from_index(index))?;
@@ -223,6 +223,7 @@ impl<F: FamilyLab> Stage<F> {
             }
             self.listen(Duration::from_millis(100))?;
         }
+        self.world.as_mut().map_or(Ok(()), |world| world.end(ending))?;
         let world = self.world.as_ref().map(|world| world.path().to_owned());
         Ok(self.journals.drain(..).chain(world).collect())
     }

@@ -53,7 +53,7 @@ fn perform(spec: &Spec<Mutex>, options: &Options<'_>) -> Result<Outcome, LiveErr
     let mut watch = |_, _, _: &_| told += 1;
     let acts = acts(&spec.faults, spec.nodes, Networks::Shared)?;
     let ending = Play::new(spec, options, acts, &mut watch).perform(&mut stage)?;
-    let parts = stage.stop_all()?;
+    let parts = stage.stop_all(ending)?;
     Ok(Outcome { ending, told, stage, folder, parts })
 }
 

@@ -5,6 +5,7 @@ use quorate_core::{Incarnation, Time};
 use quorate_drive::{Clock, boot_id};
 use quorate_journal::moment::{Happening, Moment, Observer};
 use quorate_journal::record::{Header, Lines, Live};
+use quorate_journal::workload::Ending;
 use quorate_lab::experiment::header;
 use quorate_lab::{FamilyLab, Spec};
 use std::fs::File;
@@ -53,6 +54,12 @@ impl WorldJournal {
     pub(crate) fn tell(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
         let moment = Moment::World { time: self.clock.now(), what };
         Observer::<(), ()>::observe(&mut self.lines, &moment);
+        self.pour()
+    }
+
+    /// Nothing more happens: the run is over, and ended like this.
+    pub(crate) fn end(&mut self, ending: Ending) -> Result<(), LiveError> {
+        self.lines.end(Some(ending));
         self.pour()
     }
 

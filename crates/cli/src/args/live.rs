@@ -92,6 +92,7 @@ impl LiveArgs {
     pub(crate) fn spec<F: Present>(&self) -> anyhow::Result<Spec<F>> {
         let algorithm = self.name()?;
         self.families.refuse_others(F::FAMILY, &algorithm)?;
+        self.families.refuse_oracles()?;
         let mut settings = F::settings(&self.families, Basics { nodes: self.nodes, chaos: false })?;
         if let Some(Length(length)) = self.lasts {
             settings = F::lasting(&settings, length).ok_or_else(|| {

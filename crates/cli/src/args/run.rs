@@ -1,6 +1,6 @@
 //! What to run: what users type after `quorate sim` and `quorate sweep`.
 
-use super::{FormArgs, LinksArg, whole};
+use super::{FormArgs, LinksArg, no_effect, whole};
 use crate::commands::{detector, local};
 use crate::families::{Basics, FamilyArgs, Present, means_nothing};
 use crate::output::name;
@@ -135,7 +135,26 @@ impl RunArgs {
             until: self.until,
         };
         spec.validate()?;
+        if let Some(option) = self.families.workload(F::FAMILY).filter(|_| spec.is_scripted()) {
+            return Err(no_effect(option, "beside --script: its commands say what is asked, and when"));
+        }
         Ok(spec)
+    }
+
+    /// The first option given that changes the settings of a family; a mistake if only other families know it.
+    pub(crate) fn option_of(&self, family: Family) -> anyhow::Result<Option<&'static str>> {
+        if let Some((option, other)) = self.families.foreign(family) {
+            anyhow::bail!("--{option} means nothing to the {family} family; it is an option of the {other} family.");
+        }
+        Ok(self.families.own(family))
+    }
+
+    /// An experiment of which the options of its family change the settings.
+    pub(crate) fn changed<F: Present>(&self, spec: &Spec<F>) -> anyhow::Result<Spec<F>> {
+        let basics = Basics { nodes: spec.nodes, chaos: false };
+        let changed = Spec { settings: F::changed(spec.settings.clone(), &self.families, basics)?, ..spec.clone() };
+        changed.validate()?;
+        Ok(changed)
     }
 }
 

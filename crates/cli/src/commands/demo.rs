@@ -69,5 +69,5 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     for (command, what) in hints {
         writeln!(out, "  {command:<56}{}", paint::dim(&what))?;
     }
-    Ok(Verdict::of(outcome.holds()))
+    Ok(Verdict::of_run(&outcome.verdicts))
 }

@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
 use quorate_draw::overview::{self, Overview};
 use quorate_draw::{Drawing, terminal};
 use quorate_lab::LabError;
-use quorate_lab::replay::{entry_of, spec_of};
+use quorate_lab::replay::{cut_short, entry_of, spec_of};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -60,14 +60,14 @@ impl Task for Draw<'_> {
 
 fn drawn<F: Present>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
     let Draw { args: DrawArgs { file, picture: args }, mut journal, bar } = draw;
-    spec_of::<F, _>(&journal).map_err(|error| wrong(file, error))?;
+    let spec = spec_of::<F, _>(&journal).map_err(|error| wrong(file, error))?;
     let header = journal.header().clone();
     let as_text = !args.is_wanted();
     let wants_diagram = as_text || args.svg.is_some() || args.mermaid.is_some();
     let (read, drawn) = picture::sketch::<F, _>(args, &header, wants_diagram, |easel| {
         // Of a journal that turns out to be malformed, what is whole is drawn.
         let read = journal.show_all(easel).map_err(LabError::from);
-        if read.is_err() {
+        if read.is_err() || cut_short(&spec, &journal, 0).is_some() {
             easel.tear();
         }
         Ok(read)
@@ -89,8 +89,15 @@ fn drawn<F: Present>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
 /// Draws from a journal that was just written.
 pub(crate) fn pictures<F: Present>(path: &Path, args: &PictureArgs) -> anyhow::Result<Vec<Picture>> {
     let mut journal = open(path)?;
+    let spec = spec_of::<F, _>(&journal).map_err(|error| wrong(path, error))?;
     let header = journal.header().clone();
-    let play = |easel: &mut Easel<'_, F>| journal.show_all(easel).map_err(|error| wrong(path, error));
+    let play = |easel: &mut Easel<'_, F>| {
+        journal.show_all(easel).map_err(|error| wrong(path, error))?;
+        if cut_short(&spec, &journal, 0).is_some() {
+            easel.tear();
+        }
+        Ok(())
+    };
     let ((), pictures) = picture::draw::<F, _>(args, &header, play)?;
     pictures
 }

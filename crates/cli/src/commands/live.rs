@@ -128,10 +128,9 @@ fn check_files(args: &LiveArgs) -> anyhow::Result<()> {
 }
 
 fn verdict<F: FamilyLab>(recorded: &Recorded<F>) -> Verdict {
-    match recorded.ending {
-        _ if recorded.fails() => Verdict::Fails,
-        Ending::Done => Verdict::Holds,
-        Ending::Stuck | Ending::Stopped => Verdict::Unfinished,
+    match (Verdict::of_run(&recorded.read.verdicts), recorded.ending) {
+        (Verdict::Holds, Ending::Stuck | Ending::Stopped) => Verdict::Unfinished,
+        (verdict, Ending::Done | Ending::Stuck | Ending::Stopped) => verdict,
     }
 }
 
@@ -222,7 +221,7 @@ fn print<F: Present>(
     writeln!(out, "{} · {title}\n", paint::bold(F::profile(entry).name))?;
     let Recorded { read, gathered, .. } = recorded;
     Figures { spec, messages: &read.messages, summary: &read.summary, verdicts: &read.verdicts }.print(&mut out)?;
-    writeln!(out, "\n  {}", paint::dim(&ending(spec, recorded)))?;
+    writeln!(out, "\n  {}", paint::dim(&ending(args, spec, recorded)))?;
     for remark in remarks(recorded) {
         writeln!(out, "  {}", paint::dim(&remark))?;
     }
@@ -248,14 +247,16 @@ fn print<F: Present>(
     Ok(())
 }
 
-fn ending<F: Present>(spec: &Spec<F>, recorded: &Recorded<F>) -> String {
+fn ending<F: Present>(args: &LiveArgs, spec: &Spec<F>, recorded: &Recorded<F>) -> String {
     let served = F::progress(spec, &recorded.read.summary);
     let time = recorded.time;
+    let given = args.until.map(|Length(length)| length);
+    let limit = given.or(F::limits(spec).until.map(|until| until.since(Time::ZERO))).unwrap_or(time);
     let ending = match recorded.ending {
         Ending::Done => format!("done after {time}"),
         Ending::Stuck => format!("stuck after {time}: nobody was told anything any more{served}"),
         Ending::Stopped if recorded.is_interrupted => format!("interrupted after {time}{served}"),
-        Ending::Stopped => format!("not finished after {time}, its limit{served}"),
+        Ending::Stopped => format!("not finished after {limit}, its limit{served}"),
     };
     let events = count(recorded.events, "event");
     format!("{ending}; {} in all, {events}, trace {}", recorded.wall, recorded.trace_hash)

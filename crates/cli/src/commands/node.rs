@@ -78,6 +78,7 @@ impl NodeArgs {
 
     /// The settings of a group of this size, whose membership is real if it has one.
     fn settings<F: Present>(&self, nodes: usize) -> anyhow::Result<F::Settings> {
+        self.families.refuse_oracles()?;
         let mut settings = F::settings(&self.families, Basics { nodes, chaos: false })?;
         if self.peers != Peers::FromInput {
             F::by_hand(&mut settings);

@@ -48,8 +48,13 @@ impl Task for Again<'_> {
 fn replayed<F: Present>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
     spec_of::<F, _>(&journal).map_err(|error| wrong(&args.file, error))?;
     let header = journal.header().clone();
-    let (replayed, pictures) =
-        picture::draw::<F, _>(&args.picture, &header, |easel| replay(args, &mut journal, easel))?;
+    let (replayed, pictures) = picture::draw::<F, _>(&args.picture, &header, |easel| {
+        let replayed = replay(args, &mut journal, easel)?;
+        if replayed.is_cut_short() {
+            easel.tear();
+        }
+        Ok(replayed)
+    })?;
     // What came of it is told even if its pictures could not be written.
     let drawn = pictures.as_deref().unwrap_or_default();
     if args.json {
@@ -62,7 +67,7 @@ fn replayed<F: Present>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Resu
         }
     }
     pictures?;
-    Ok(Verdict::of(replayed.holds()))
+    Ok(Verdict::of_run(&replayed.verdicts))
 }
 
 /// Lets the nodes do it all again, before the easel and perhaps before the user.

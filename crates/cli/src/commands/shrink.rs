@@ -269,7 +269,7 @@ fn print<F: Present>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> 
     for (row, before, after) in rows {
         writeln!(out, "  {row:<14}{:>10}{:>10}", grouped(before), grouped(after))?;
     }
-    let verdict = property::Verdict { name: property, kind: *kind, holds: false, violation: Some(violation.clone()) };
+    let verdict = property::Verdict::judged(property, *kind, Some(violation.clone()));
     writeln!(out)?;
     report::verdicts(std::slice::from_ref(&verdict), &mut out)?;
     if after.events <= WHOLE {

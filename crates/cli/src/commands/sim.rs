@@ -55,7 +55,12 @@ fn simulate<F: Present>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Res
     let spec = args.run.spec::<F>()?;
     check_files(args)?;
     let (outcome, pictures) = picture::draw::<F, _>(&args.picture, &header(&spec)?, |easel| {
-        if args.steps { with_steps(&spec, args.trace.as_deref(), easel) } else { quietly(&spec, args, easel) }
+        let outcome =
+            if args.steps { with_steps(&spec, args.trace.as_deref(), easel)? } else { quietly(&spec, args, easel)? };
+        if outcome.is_cut_short() {
+            easel.tear();
+        }
+        Ok(outcome)
     })?;
     // What came of the run is told even if its pictures could not be written.
     let drawn = pictures.as_deref().unwrap_or_default();
@@ -80,7 +85,7 @@ fn simulate<F: Present>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Res
         print(&spec, entry, &outcome, args, drawn)?;
     }
     pictures?;
-    Ok(Verdict::of(outcome.holds()))
+    Ok(Verdict::of_run(&outcome.verdicts))
 }
 
 fn check_files(args: &SimArgs) -> anyhow::Result<()> {
@@ -113,7 +118,7 @@ fn print<F: Present>(
     let ending = match outcome.ending {
         Ending::Done => format!("done at {time}"),
         Ending::Stuck => format!("stuck at {time}, where nothing more can change{served}"),
-        Ending::Stopped => format!("stopped at {time}, its limit{served}"),
+        Ending::Stopped => format!("stopped {}{served}", spec.limit_reached(outcome.events)),
     };
     let summary = format!("{ending}, {}, trace {}", count(outcome.events, "event"), outcome.trace_hash);
     writeln!(out, "\n  {}", paint::dim(&summary))?;

@@ -10,9 +10,9 @@ use crate::picture::{self, Company, Picture};
 use crate::report::count;
 use crate::{interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
-use quorate_journal::property::Kind;
+use quorate_journal::property::{self, Kind};
 use quorate_lab::experiment::{self, Outcome, header};
-use quorate_lab::sweep::{self, Summary, Sweep};
+use quorate_lab::sweep::{self, Summary, Sweep, Tally};
 use quorate_lab::{FamilyLab, Spec};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -25,6 +25,9 @@ struct Report<'a> {
     first_seed: u64,
     seeds: u64,
     failed: u64,
+    /// In how many seeds nothing failed, but a property could not be judged.
+    #[serde(skip_serializing_if = "is_zero")]
+    undecided: u64,
     events: u64,
     seconds: f64,
     properties: Vec<Row>,
@@ -38,9 +41,13 @@ struct Report<'a> {
 struct Row {
     name: &'static str,
     kind: Kind,
-    holds: bool,
+    /// Nothing if no seed breaks it, and some cannot say.
+    holds: Option<bool>,
     /// In how many seeds it held, or happened.
     seeds: u64,
+    /// In how many seeds it could not be judged.
+    #[serde(skip_serializing_if = "is_zero")]
+    undecided: u64,
 }
 
 #[derive(Serialize)]
@@ -107,7 +114,8 @@ fn sweep<F: Present>(args: &SweepArgs) -> anyhow::Result<Verdict> {
     if let Some(again) = failure {
         again.pictures?;
     }
-    Ok(if is_interrupted(&sweep, &summary) { Verdict::Unfinished } else { Verdict::of(summary.holds()) })
+    let is_open = is_interrupted(&sweep, &summary) || summary.holds() && summary.undecided > 0;
+    Ok(if is_open { Verdict::Unfinished } else { Verdict::of(summary.holds()) })
 }
 
 /// The run of the first seed that fails, once more.
@@ -137,11 +145,12 @@ fn is_interrupted<F: FamilyLab>(sweep: &Sweep<F>, summary: &Summary) -> bool {
 }
 
 fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64, pictures: &'a [Picture]) -> Report<'a> {
-    let row = |(name, kind, held): &(&'static str, Kind, u64)| Row {
-        name,
-        kind: *kind,
-        holds: holds(*kind, *held, summary.seeds),
-        seeds: *held,
+    let row = |tally: &Tally| Row {
+        name: tally.name,
+        kind: tally.kind,
+        holds: tally.holds(summary.seeds),
+        seeds: tally.held,
+        undecided: tally.undecided,
     };
     let failure = summary.first_failure.as_ref().map(|(seed, verdict)| Failure {
         seed: *seed,
@@ -156,9 +165,10 @@ fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64, pi
         first_seed: spec.seed,
         seeds: summary.seeds,
         failed: summary.failed,
+        undecided: summary.undecided,
         events: summary.events,
         seconds,
-        properties: summary.held.iter().map(row).collect(),
+        properties: summary.properties.iter().map(row).collect(),
         failure,
         pictures,
     }
@@ -182,16 +192,11 @@ fn print<F: Present>(
         spec.seed,
         count(summary.events, "event")
     )?;
-    for (name, kind, held) in &summary.held {
-        let word = match (kind, holds(*kind, *held, summary.seeds)) {
-            (Kind::Sometimes, true) => paint::good(&format!("happened in {held} of {}", summary.seeds)),
-            (Kind::Sometimes, false) => paint::bad("never happened"),
-            (Kind::Always | Kind::Eventually, true) => paint::good("holds in every seed"),
-            (Kind::Always | Kind::Eventually, false) => {
-                paint::bad(&format!("FAILS in {} of {}", summary.seeds - held, summary.seeds))
-            }
-        };
-        report::property(*kind, name, &word, &mut out)?;
+    for tally in &summary.properties {
+        report::property(tally.kind, tally.name, &in_words(tally, summary.seeds), &mut out)?;
+    }
+    if let Some((seed, property::Verdict { name, undecided: Some(why), .. })) = &summary.first_undecided {
+        writeln!(out, "\nSeed {seed} leaves '{name}' undecided: {why}.")?;
     }
     if let (Some((seed, breach)), Some(Again { spec, outcome, pictures })) = (&summary.first_failure, failure) {
         let text = breach.violation.as_ref().map(|violation| violation.text.as_str()).unwrap_or_default();
@@ -221,11 +226,22 @@ fn print<F: Present>(
     Ok(())
 }
 
-fn holds(kind: Kind, held: u64, seeds: u64) -> bool {
-    match kind {
-        Kind::Always | Kind::Eventually => held == seeds,
-        Kind::Sometimes => held > 0,
+/// What came of a property in so many seeds.
+fn in_words(tally: &Tally, seeds: u64) -> String {
+    let Tally { kind, held, undecided, .. } = *tally;
+    match (kind, tally.holds(seeds)) {
+        (_, None) => paint::warn(&format!("undecided in {undecided} of {seeds}, and holds in the others")),
+        (Kind::Sometimes, Some(true)) => paint::good(&format!("happened in {held} of {seeds}")),
+        (Kind::Sometimes, Some(false)) => paint::bad("never happened"),
+        (Kind::Always | Kind::Eventually, Some(true)) => paint::good("holds in every seed"),
+        (Kind::Always | Kind::Eventually, Some(false)) => {
+            paint::bad(&format!("FAILS in {} of {seeds}", seeds - held - undecided))
+        }
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn with_seed<F: FamilyLab>(spec: &Spec<F>, seed: u64) -> Spec<F> {

@@ -73,7 +73,7 @@ fn look<F: Present>(args: &TraceArgs, mut journal: Journal) -> anyhow::Result<Ve
             } else {
                 report::reading(&read, "")?;
             }
-            Ok(Verdict::of(read.holds()))
+            Ok(Verdict::of_run(&read.verdicts))
         }
         (None, false) => {
             let mut out = BufWriter::new(output());

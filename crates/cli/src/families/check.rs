@@ -38,7 +38,10 @@ impl Check for Mutex {
 
 impl Check for Election {
     fn habits(args: &CheckArgs) -> anyhow::Result<Ballots> {
-        Ok(Ballots { settings: args.election.settings()?, resignations: args.resign.unwrap_or(0) })
+        Ok(Ballots {
+            settings: args.election.changed(quorate_lab::election::Settings::default())?,
+            resignations: args.resign.unwrap_or(0),
+        })
     }
 
     fn in_rounds(spec: &CheckSpec<Self>) -> String {
@@ -55,10 +58,9 @@ impl Check for Multicast {
                 "--{option} means nothing to a check, which tries every order in one group; 'quorate sim' has it."
             );
         }
-        let settings = args.multicast.settings(args.nodes.into())?;
-        // All orders of more than a few messages take their time.
-        let messages = args.multicast.messages().unwrap_or(Posts::default().settings.messages);
-        Ok(Posts { settings: quorate_lab::multicast::Settings { messages, ..settings } })
+        // All orders of more than a few messages take their time, and fewer are usual.
+        let settings = args.multicast.changed(Posts::default().settings, args.nodes.into())?;
+        Ok(Posts { settings })
     }
 
     fn in_rounds(spec: &CheckSpec<Self>) -> String {
@@ -76,7 +78,7 @@ impl Check for Deadlock {
                 "--{option} means nothing to a check, which tries every order; --rounds says how often each process asks."
             );
         }
-        let settings = args.deadlock.settings();
+        let settings = args.deadlock.changed(quorate_lab::deadlock::Settings::default());
         anyhow::ensure!(
             settings.resources == 0 || !args.deadlock.has_fan_out() || settings.taking == Taking::AtOnce,
             "--fan-out means nothing to a check in which resources are taken one by one; give --taking at-once, or leave it out."

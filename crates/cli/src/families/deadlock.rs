@@ -26,8 +26,8 @@ impl Present for Deadlock {
     const ADVICE: &'static str = "more --asks or a larger --fan-out";
     const PROGRESS: &'static str = "waits";
 
-    fn settings(args: &FamilyArgs, _basics: Basics) -> anyhow::Result<Settings> {
-        Ok(args.deadlock.settings())
+    fn changed(usual: Settings, args: &FamilyArgs, _basics: Basics) -> anyhow::Result<Settings> {
+        Ok(args.deadlock.changed(usual))
     }
 
     fn by_hand(settings: &mut Settings) {

@@ -167,32 +167,36 @@ impl Options for ElectionArgs {
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }
+
+    fn workload(&self) -> Option<&'static str> {
+        self.starters.as_ref().map(|_| "starters")
+    }
 }
 
 impl ElectionArgs {
-    /// Who starts and how the group elects.
-    pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
-        let detector = self.detector.map_or_else(Detector::default, Detector::from);
+    /// These settings, changed as the options say: who starts and how the group elects.
+    pub(crate) fn changed(&self, usual: Settings) -> anyhow::Result<Settings> {
+        let detector = self.detector.map_or(usual.detector, Detector::from);
         self.check_detector(detector)?;
         Ok(Settings {
-            starters: self.starters.clone().unwrap_or_default(),
-            order: self.order.clone().unwrap_or_default(),
-            attribute: self.attribute.clone().unwrap_or_default(),
-            prefer: self.prefer.map_or_else(Prefer::default, Prefer::from),
-            announce: self.announce.map_or_else(Announce::default, Announce::from),
-            repair: self.repair.map_or_else(Repair::default, Repair::from),
-            tell_lower: self.tell_lower,
-            broadcast: self.broadcast,
-            lease: self.master_lease,
-            drift_ppm: self.master_drift_bound.map(|bound| bound.parts().unsigned_abs()),
-            upheaval: self.upheaval.unwrap_or_default(),
+            starters: self.starters.clone().unwrap_or(usual.starters),
+            order: self.order.clone().unwrap_or(usual.order),
+            attribute: self.attribute.clone().unwrap_or(usual.attribute),
+            prefer: self.prefer.map_or(usual.prefer, Prefer::from),
+            announce: self.announce.map_or(usual.announce, Announce::from),
+            repair: self.repair.map_or(usual.repair, Repair::from),
+            tell_lower: self.tell_lower || usual.tell_lower,
+            broadcast: self.broadcast || usual.broadcast,
+            lease: self.master_lease.or(usual.lease),
+            drift_ppm: self.master_drift_bound.map(|bound| bound.parts().unsigned_abs()).or(usual.drift_ppm),
+            upheaval: self.upheaval.unwrap_or(usual.upheaval),
             detector,
-            heartbeat: self.heartbeat,
-            silence: self.silence,
-            threshold: self.threshold,
-            id_bits: self.id_bits,
-            reserved_bits: self.reserved_bits,
-            load_bound: self.load_bound,
+            heartbeat: self.heartbeat.or(usual.heartbeat),
+            silence: self.silence.or(usual.silence),
+            threshold: self.threshold.or(usual.threshold),
+            id_bits: self.id_bits.or(usual.id_bits),
+            reserved_bits: self.reserved_bits.or(usual.reserved_bits),
+            load_bound: self.load_bound.or(usual.load_bound),
         })
     }
 
@@ -222,8 +226,8 @@ impl Present for Election {
     const ADVICE: &'static str = "--starters all or more --nodes";
     const PROGRESS: &'static str = "nodes know";
 
-    fn settings(args: &FamilyArgs, _basics: Basics) -> anyhow::Result<Settings> {
-        args.election.settings()
+    fn changed(usual: Settings, args: &FamilyArgs, _basics: Basics) -> anyhow::Result<Settings> {
+        args.election.changed(usual)
     }
 
     fn around(entry: &ElectionEntry) -> Option<Around> {

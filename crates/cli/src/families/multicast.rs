@@ -28,13 +28,15 @@ impl Present for Multicast {
     const ADVICE: &'static str = "--traffic flood or more --messages";
     const PROGRESS: &'static str = "multicasts";
 
-    fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
-        Ok(Settings { views: args.views.settings(), ..args.multicast.settings(basics.nodes)? })
+    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
+        let views = args.views.changed(usual.views);
+        Ok(Settings { views, ..args.multicast.changed(usual, basics.nodes)? })
     }
 
     /// Between processes there is no oracle: the members keep the membership themselves.
     fn for_real(settings: &mut Settings) -> anyhow::Result<()> {
-        settings.views.iter_mut().try_for_each(views::for_real)
+        settings.views.iter_mut().for_each(views::for_real);
+        Ok(())
     }
 
     fn by_hand(settings: &mut Settings) {

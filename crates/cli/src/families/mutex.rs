@@ -80,6 +80,10 @@ impl Options for MutexArgs {
         ];
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
+
+    fn workload(&self) -> Option<&'static str> {
+        self.given()
+    }
 }
 
 impl MutexArgs {
@@ -99,25 +103,26 @@ impl Present for Mutex {
     const ADVICE: &'static str = "--workload all or more --entries";
     const PROGRESS: &'static str = "requests";
 
-    fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
+    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
         let MutexArgs { entries, workload, hold, think, tries, cancels, readers, .. } = args.mutex;
-        let usual = Settings::default();
+        let requesters = args.mutex.requesters(basics.nodes)?;
         Ok(Settings {
             entries: entries.unwrap_or(usual.entries),
             workload: workload.map_or(usual.workload, Pattern::from),
-            requesters: args.mutex.requesters(basics.nodes)?,
-            hold,
-            think,
-            tries: tries.unwrap_or_default(),
-            cancels: cancels.unwrap_or_default(),
-            readers: readers.unwrap_or_default(),
-            views: args.views.settings(),
+            requesters: if requesters.is_empty() { usual.requesters } else { requesters },
+            hold: hold.or(usual.hold),
+            think: think.or(usual.think),
+            tries: tries.unwrap_or(usual.tries),
+            cancels: cancels.unwrap_or(usual.cancels),
+            readers: readers.unwrap_or(usual.readers),
+            views: args.views.changed(usual.views),
         })
     }
 
     /// Between processes there is no oracle: the members keep the membership themselves.
     fn for_real(settings: &mut Settings) -> anyhow::Result<()> {
-        settings.views.iter_mut().try_for_each(views::for_real)
+        settings.views.iter_mut().for_each(views::for_real);
+        Ok(())
     }
 
     /// Everyone asks once, at once.

@@ -89,11 +89,10 @@ impl Present for Replica {
     const ADVICE: &'static str = "more --seeds or --operations, with --chaos";
     const PROGRESS: &'static str = "operations";
 
-    fn settings(args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
+    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
         let given = &args.replica;
-        let usual = Settings::default();
         Ok(Settings {
-            founders: given.founders,
+            founders: given.founders.or(usual.founders),
             clients: given.clients.unwrap_or(usual.clients),
             operations: given.operations.unwrap_or(usual.operations),
             keys: given.keys.unwrap_or(usual.keys),
@@ -103,7 +102,7 @@ impl Present for Replica {
             checkpoint_every: given.checkpoint_every.unwrap_or(usual.checkpoint_every),
             keep_entries: given.keep_entries.unwrap_or(usual.keep_entries),
             piece_bytes: given.piece_bytes.unwrap_or(usual.piece_bytes),
-            chaos: basics.chaos,
+            chaos: basics.chaos || usual.chaos,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Options of algorithms that run in views.
 
+use crate::args::no_effect;
 use clap::{Args, ValueEnum};
 use quorate_core::membership::OnClose;
 use quorate_journal::settings::{Length, Ppm};
@@ -46,8 +47,16 @@ enum OnCloseArg {
 impl ViewArgs {
     /// The settings that these options describe, if they ask for views.
     pub(crate) fn settings(&self) -> Option<ViewSettings> {
-        let usual = ViewSettings::default();
-        self.views.then(|| ViewSettings {
+        self.changed(None)
+    }
+
+    /// These settings, changed as the options say.
+    pub(crate) fn changed(&self, before: Option<ViewSettings>) -> Option<ViewSettings> {
+        let usual = before.unwrap_or_default();
+        if !self.views {
+            return before;
+        }
+        Some(ViewSettings {
             membership: self.membership.map_or(usual.membership, Keeper::from),
             lease: self.lease.unwrap_or(usual.lease),
             keepalive: self.keepalive.unwrap_or(usual.keepalive),
@@ -57,14 +66,36 @@ impl ViewArgs {
     }
 }
 
+impl ViewArgs {
+    /// The first option given that says how views are kept.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.membership.is_some(), "membership"),
+            (self.lease.is_some(), "lease"),
+            (self.keepalive.is_some(), "keepalive"),
+            (self.drift_bound.is_some(), "drift-bound"),
+            (self.on_close.is_some(), "on-close"),
+        ];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+
+    /// There is no oracle outside of the simulator.
+    pub(super) fn refuse_oracles(&self) -> anyhow::Result<()> {
+        let name = match self.membership {
+            Some(MembershipArg::Oracle) => "oracle",
+            Some(MembershipArg::Impatient) => "impatient",
+            Some(MembershipArg::Replica) | None => return Ok(()),
+        };
+        Err(no_effect(
+            &format!("membership {name}"),
+            "between real processes, which keep their membership themselves in a replicated log",
+        ))
+    }
+}
+
 /// Between processes there is no oracle: the members keep the membership themselves.
-pub(super) fn for_real(views: &mut ViewSettings) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        views.membership != Keeper::Impatient,
-        "Real processes keep their membership themselves, and wait for leases; leave --membership out."
-    );
+pub(super) fn for_real(views: &mut ViewSettings) {
     views.membership = Keeper::Replica;
-    Ok(())
 }
 
 impl From<MembershipArg> for Keeper {

@@ -436,7 +436,7 @@ fn a_journal_that_is_cut_off_is_drawn_as_far_as_it_goes() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 3");
     let text = recorded.read("run.journal");
     let lines: Vec<_> = text.split_inclusive('\n').collect();
-    recorded.write("whole.journal", lines[..12].concat());
+    recorded.write("whole.journal", lines[..12].concat() + "{\"end\":13}\n");
     recorded.write("torn.journal", lines[..12].concat() + &lines[12][..25]);
     recorded.run("draw whole.journal --svg whole.svg --shiviz whole.log").ok(0);
     let refused = recorded.run("draw torn.journal --svg torn.svg --shiviz torn.log").refusal();
@@ -465,7 +465,7 @@ fn a_journal_of_next_to_nothing_is_drawn() {
         let text = recorded.read("run.journal");
         for count in 1..=4 {
             let lines: String = text.split_inclusive('\n').take(count).collect();
-            recorded.write("few.journal", lines);
+            recorded.write("few.journal", format!("{lines}{{\"end\":{}}}\n", count + 1));
             for options in ["", "--all", "--overview"] {
                 let mermaid = if options == "--overview" { "" } else { "--mermaid a.mmd" };
                 recorded.run(&format!("draw few.journal --svg a.svg --shiviz a.log {mermaid} {options}")).ok(0);

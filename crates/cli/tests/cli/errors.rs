@@ -278,7 +278,7 @@ fn journals() {
             $ quorate trace header-only --summary
             error: In header-only: This is not a journal: its first line is not a header (missing field `algorithm` at line 1 column 13). A journal is what --trace FILE writes.
             $ quorate trace newer
-            error: In newer: The journal has format 9, but this program reads up to format 1. Use a newer quorate.
+            error: In newer: The journal has format 9, but this program reads up to format 2. Use a newer quorate.
         "#]],
     );
 }

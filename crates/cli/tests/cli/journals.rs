@@ -98,6 +98,7 @@ fn steps_of_a_journal_are_those_of_the_run() {
         assert_eq!(plain, steps(&live).iter().map(|step| step.trim_start()).collect::<Vec<_>>());
         let silent = |line: &str| line.contains("\"start\":{\"incarnation\":0}},\"effects\":[]}");
         let text = recorded.text();
+        let (text, _end_mark) = text.trim_end().rsplit_once('\n').unwrap();
         let told =
             (1..).zip(text.lines()).skip(1).filter(|(_, line)| !silent(line)).map(|(number, _)| number.to_string());
         assert_eq!(
@@ -166,6 +167,43 @@ fn what_happened_before_what() {
     assert_eq!(seen, [true; 3]);
 }
 
+/// Cut off after whole lines, as by a full disk or a copy that was interrupted.
+#[test]
+fn a_journal_without_its_end_is_refused_after_what_it_has() {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 3", 0);
+    let text = recorded.text();
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    assert_eq!(lines.last().copied(), Some(&*format!("{{\"end\":{},\"ending\":\"done\"}}\n", lines.len())));
+    for kept in [lines.len() - 1, lines.len() / 2, 4] {
+        recorded.replace(lines[..kept].concat());
+        for verb in
+            ["replay run.journal", "replay run.journal --json", "trace run.journal --summary", "shrink run.journal"]
+        {
+            let complaint = recorded.run(verb).refusal();
+            let expected =
+                format!("error: In run.journal: The journal breaks off after line {kept}: its end mark is missing");
+            assert!(complaint.starts_with(&expected), "{verb}: {complaint}");
+        }
+        let traced = recorded.run("trace run.journal");
+        assert_eq!((traced.code, steps(&traced.out).is_empty()), (Some(2), kept == 4), "{}", traced.out);
+    }
+    recorded.replace(text.replacen(lines[5], "", 1));
+    let complaint = recorded.run("trace run.journal").refusal();
+    assert!(complaint.contains("lines before it are missing or new"), "{complaint}");
+}
+
+/// What was written before there was an end mark is read as ever.
+#[test]
+fn a_journal_of_the_first_format_replays() {
+    let recorded = Recorded::new("sim ricart-agrawala --entries 3", 0);
+    let text = recorded.text();
+    let (steps, _end_mark) = text.trim_end().rsplit_once('\n').unwrap();
+    recorded.replace(steps.replacen("\"journal\":2", "\"journal\":1", 1) + "\n");
+    let replayed = recorded.run("replay run.journal --json").json(0);
+    assert_eq!((&replayed["identical"], &replayed["lines"]), (&true.into(), &steps.lines().count().into()));
+    assert!(recorded.run("draw run.journal").ok(0).contains("ricart-agrawala"));
+}
+
 /// Each slip with the first line that cannot stand as it is.
 #[test]
 fn an_altered_journal_is_refused_by_its_line() {
@@ -220,7 +258,7 @@ fn a_header_that_lies_is_refused() {
         ("\"latency\":\"uniform:1ms..5ms\"", "\"latency\":\"fixed:0ms\""),
         ("\"loss\":\"0\"", "\"loss\":\"2\""),
         ("\"until\":null", "\"until\":null,\"unheard\":1"),
-        ("\"journal\":1", "\"journal\":2"),
+        ("\"journal\":2", "\"journal\":3"),
     ] {
         assert!(text.contains(from), "no {from} in {text}");
         recorded.replace(text.replacen(from, to, 1));

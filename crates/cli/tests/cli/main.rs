@@ -20,6 +20,7 @@ mod compare;
 mod detectors;
 mod documents;
 mod draw;
+mod effects;
 mod elections;
 mod errors;
 mod failures;
@@ -37,6 +38,7 @@ mod node;
 mod record;
 mod run;
 mod shrink;
+mod undecided;
 #[cfg(target_os = "linux")]
 mod views;
 mod violations;

@@ -4,7 +4,10 @@ use quorate_core::{Incarnation, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// The version of the format that this program writes, and the newest that it reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+
+/// The first format whose journals end with an end mark.
+const FIRST_WITH_END_MARK: u32 = 2;
 
 /// What was run, so that any tool can tell and the run can be repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +37,18 @@ pub struct Header {
     pub live: Option<Live>,
     /// How the nodes and the world were set up, in the words of the command line.
     pub run: serde_json::Value,
+}
+
+impl Header {
+    /// Whether a complete journal of this format ends with an end mark.
+    pub(super) fn has_end_mark(&self) -> bool {
+        self.journal >= FIRST_WITH_END_MARK
+    }
+
+    /// Whether a journal without an end mark was cut off. A process that is killed cannot write one.
+    pub(super) fn needs_end_mark(&self) -> bool {
+        self.has_end_mark() && self.live.is_none()
+    }
 }
 
 /// Whose life a live journal is, and what its times mean beside those of other journals.

@@ -3,6 +3,7 @@
 //! events.
 
 use crate::moment::{Loss, MessageId};
+use crate::workload::Ending;
 use quorate_core::{Class, Group, Incarnation, NodeId, Parcel, Time, View};
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +103,23 @@ pub(super) enum WorldLine<S> {
     Paused { node: NodeId },
     Resumed { node: NodeId },
     Changed(S),
+}
+
+/// The end mark. Its number is that of its own line, so that it also shows whether a line is missing before it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EndLine {
+    pub(super) end: u64,
+    /// How the run ended, if its driver says. Of a run that was stopped nobody knows what it would have come to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ending: Option<Ending>,
+}
+
+impl EndLine {
+    /// Whether a line is an end mark. No other line begins like this.
+    pub(super) fn is_one(line: &str) -> bool {
+        line.starts_with("{\"end\":")
+    }
 }
 
 fn is_false(flag: &bool) -> bool {

@@ -1,8 +1,9 @@
 //! A journal's lines in memory, until somebody takes them.
 
 use super::header::Header;
-use super::line::{EffectLine, InputLine, Manner, MulticastLine, SendLine, WorldLine};
+use super::line::{EffectLine, EndLine, InputLine, Manner, MulticastLine, SendLine, WorldLine};
 use crate::moment::{Body, Done, Happening, Moment, Observer, Sent, Taken};
+use crate::workload::Ending;
 use quorate_core::{Class, Told};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -17,6 +18,7 @@ pub struct Lines {
     bytes: Vec<u8>,
     /// Whether the last line is a step that may still get effects.
     open: Open,
+    has_end_mark: bool,
     count: u64,
     failed: Option<io::Error>,
 }
@@ -33,7 +35,7 @@ enum Open {
 impl Lines {
     /// Begins a journal with its header.
     pub fn new(header: &Header) -> Self {
-        let mut lines = Self::default();
+        let mut lines = Self { has_end_mark: header.has_end_mark(), ..Self::default() };
         lines.json(header);
         lines.end_line();
         lines
@@ -48,6 +50,15 @@ impl Lines {
     pub fn close(&mut self) {
         if let Open::Step { .. } = std::mem::take(&mut self.open) {
             self.bytes.extend_from_slice(b"]}");
+            self.end_line();
+        }
+    }
+
+    /// Completes the journal with an end mark, if journals of its format have one, which says how the run ended.
+    pub fn end(&mut self, ending: Option<Ending>) {
+        self.close();
+        if self.has_end_mark {
+            self.json(&EndLine { end: self.count + 1, ending });
             self.end_line();
         }
     }
@@ -213,13 +224,15 @@ mod tests {
     use serde_json::Value;
 
     const JOURNAL: &str = concat!(
-        r#"{"journal":1,"algorithm":"a","family":"f","nodes":2,"seed":7,"run":null}"#,
+        r#"{"journal":2,"algorithm":"a","family":"f","nodes":2,"seed":7,"run":null}"#,
         "\n",
         r#"{"time":0,"node":1,"input":{"start":{"incarnation":0}},"effects":[{"rule":{"id":"A-1","text":"\"→"}}]}"#,
         "\n",
         r#"{"time":5,"node":1,"clock":3,"input":{"message":{"id":"2.4","kind":"k","life":2}},"effects":[{"save":1}]}"#,
         "\n",
         r#"{"time":6,"world":{"ended":{"node":1}}}"#,
+        "\n",
+        r#"{"end":5}"#,
         "\n",
     );
 
@@ -235,11 +248,12 @@ mod tests {
                 poured.push(out.len());
             }
         }
+        lines.end(None);
         lines.pour(&mut out).unwrap();
         lines.pour(&mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), JOURNAL);
         assert_eq!(poured, [JOURNAL.rfind("{\"time\":6").unwrap()]);
-        assert_eq!(lines.count(), 4);
+        assert_eq!(lines.count(), 5);
     }
 
     #[test]
@@ -250,7 +264,7 @@ mod tests {
         journal.show_all::<Value, Value>(&mut writer).unwrap();
         let mut hash = Fingerprint::default();
         hash.add(JOURNAL.as_bytes());
-        assert_eq!(writer.finish().unwrap(), (hash, 4));
+        assert_eq!(writer.finish().unwrap(), (hash, 5));
         assert_eq!(String::from_utf8(out).unwrap(), JOURNAL);
     }
 

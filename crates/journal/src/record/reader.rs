@@ -1,9 +1,10 @@
 //! Reads a journal back, line by line, and shows it to observers as if it happened now.
 
 use super::header::{FORMAT, Header};
-use super::line::{EffectLine, InputLine, Manner, WorldLine};
+use super::line::{EffectLine, EndLine, InputLine, Manner, WorldLine};
 use crate::moment::{Done, Happening, Moment, Observer, Sent, Taken};
 use crate::words;
+use crate::workload::Ending;
 use quorate_core::Told;
 use quorate_core::{Class, Duration, NodeId, Span, Time};
 use serde::Deserialize;
@@ -44,6 +45,16 @@ pub enum JournalError {
         /// Which line, from 1.
         line: u64,
     },
+    /// The last line is whole, but it is not the end mark.
+    #[error(
+        "The journal breaks off after line {line}: its end mark is missing, so the file was cut off, or the program that \
+         wrote it was stopped. What stands there is whole, but what happened after it is unknown. Record the run again, or \
+         copy the file again."
+    )]
+    NoEnd {
+        /// The last line, from 1.
+        line: u64,
+    },
     /// The disk or the pipe failed.
     #[error("The journal could not be read: {0}.")]
     Io(#[from] std::io::Error),
@@ -55,6 +66,8 @@ pub struct Journal<R> {
     header: Header,
     line: u64,
     buffer: String,
+    /// The end mark, if it was read.
+    end: Option<EndLine>,
 }
 
 /// Bodies are kept as the text that stands in the journal, so that writing one again gives the same bytes.
@@ -120,7 +133,7 @@ impl<R: BufRead> Journal<R> {
             return Err(JournalError::TooNew { found: format.journal });
         }
         let header = serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(told(&error)))?;
-        Ok(Self { input, header, line: 1, buffer })
+        Ok(Self { input, header, line: 1, buffer, end: None })
     }
 
     /// What was run.
@@ -133,9 +146,14 @@ impl<R: BufRead> Journal<R> {
         self.buffer.trim_end_matches('\n')
     }
 
-    /// The number of the line that was shown last; the header is line 1.
+    /// The number of the line that was read last; the header is line 1, and at the end it is the end mark.
     pub fn line(&self) -> u64 {
         self.line
+    }
+
+    /// How the run ended, if the end was read and says so.
+    pub fn ending(&self) -> Option<Ending> {
+        self.end.as_ref().and_then(|mark| mark.ending)
     }
 
     /// Shows the next line to an observer. Returns false at the end.
@@ -157,11 +175,19 @@ impl<R: BufRead> Journal<R> {
         C: DeserializeOwned,
         E: DeserializeOwned,
     {
-        self.buffer.clear();
-        if read_line(&mut self.input, &mut self.buffer, self.line + 1)? == 0 {
+        if self.end.is_some() {
             return Ok(None);
         }
+        self.buffer.clear();
+        if read_line(&mut self.input, &mut self.buffer, self.line + 1)? == 0 {
+            let cut_off = self.header.needs_end_mark();
+            return if cut_off { Err(JournalError::NoEnd { line: self.line }) } else { Ok(None) };
+        }
         self.line += 1;
+        if self.header.has_end_mark() && EndLine::is_one(&self.buffer) {
+            self.end = Some(self.end_mark()?);
+            return Ok(None);
+        }
         let malformed = |reason: String| JournalError::Malformed { line: self.line, reason };
         if self.buffer.trim().is_empty() {
             return Err(malformed("it is blank".into()));
@@ -192,6 +218,23 @@ impl<R: BufRead> Journal<R> {
     {
         while self.show(observer)? {}
         Ok(())
+    }
+
+    /// The end mark knows how many lines there are, and is the last of them.
+    fn end_mark(&mut self) -> Result<EndLine, JournalError> {
+        let malformed = |line: u64, reason: String| JournalError::Malformed { line, reason };
+        let mark: EndLine =
+            serde_json::from_str(&self.buffer).map_err(|error| malformed(self.line, reason_within_line(&error)))?;
+        if mark.end != self.line {
+            let end = mark.end;
+            let reason =
+                format!("it is the end mark of a journal of {end} lines, so lines before it are missing or new");
+            return Err(malformed(self.line, reason));
+        }
+        if self.input.fill_buf()?.is_empty() {
+            return Ok(mark);
+        }
+        Err(malformed(self.line + 1, "it stands behind the end mark, which is the last line of a journal".into()))
     }
 
     fn check_node(&self, node: Option<NodeId>) -> Result<(), JournalError> {

@@ -3,6 +3,7 @@
 use super::header::Header;
 use super::lines::Lines;
 use crate::moment::{Moment, Observer};
+use crate::workload::Ending;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -22,9 +23,15 @@ impl<W: Write> Writer<W> {
         writer
     }
 
-    /// Completes the journal. The fingerprint is that of every byte written, and `lines` their number.
-    pub fn finish(mut self) -> io::Result<(Fingerprint, u64)> {
-        self.close();
+    /// Completes the journal of which nobody says how its run ended.
+    pub fn finish(self) -> io::Result<(Fingerprint, u64)> {
+        self.finish_with(None)
+    }
+
+    /// Completes the journal, with an end mark if its format has one. The fingerprint is that of every byte written, and `lines` their number.
+    pub fn finish_with(mut self, ending: Option<Ending>) -> io::Result<(Fingerprint, u64)> {
+        self.lines.end(ending);
+        self.pass_on();
         match self.failed {
             Some(error) => Err(error),
             None => {

@@ -17,7 +17,7 @@ pub enum DeadlockError {
     NoSuchCommand { text: String, node: NodeId, why: String },
     #[error("Whoever takes resources waits for each of them: leave --waits-for out, or --resources.")]
     NobodyIsAsked,
-    #[error("Nobody asks how much processes matter: give --victim lowest-priority, or leave --priorities out.")]
+    #[error("--priorities has no effect without --victim lowest-priority; add that, or leave --priorities out.")]
     PrioritiesUnused,
     #[error("There are {given} priorities for {processes} processes: give at most one each.")]
     TooManyPriorities { given: usize, processes: usize },

@@ -9,19 +9,20 @@ pub(super) fn flags(spec: &Spec<Deadlock>) -> Flags {
     let usual = Settings::default();
     let settings = &spec.settings;
     let priorities: Vec<_> = settings.priorities.iter().map(ToString::to_string).collect();
-    let asks_as_usual = spec.is_scripted() || settings.rounds == usual.rounds;
+    // A script says itself who asks and when.
+    let is_scripted = spec.is_scripted();
     let mut flags = Flags::default();
     flags.given(Place::Front, "processes", settings.processes);
     flags.unless(settings.resources == usual.resources, Place::Front, "resources", settings.resources);
-    flags.unless(asks_as_usual, Place::Front, "asks", settings.rounds);
+    flags.unless(is_scripted || settings.rounds == usual.rounds, Place::Front, "asks", settings.rounds);
     flags.unless(settings.fan_out == usual.fan_out, Place::Front, "fan-out", settings.fan_out);
     flags.given(Place::Front, "waits-for", settings.asking.map(|asking| word(&asking)));
     flags.unless(settings.taking == Taking::AnyOrder, Place::Front, "taking", word(&settings.taking));
-    flags.unless(settings.share == usual.share, Place::Front, "share", settings.share);
+    flags.unless(is_scripted || settings.share == usual.share, Place::Front, "share", settings.share);
     flags.given(Place::Front, "victim", settings.victim);
     flags.unless(priorities.is_empty(), Place::Front, "priorities", priorities.join(","));
-    flags.given(Place::Times, "asks-after", settings.think);
-    flags.given(Place::Times, "lets-go-after", settings.hold);
+    flags.given(Place::Times, "asks-after", settings.think.filter(|_| !is_scripted));
+    flags.given(Place::Times, "lets-go-after", settings.hold.filter(|_| !is_scripted));
     flags.given(Place::Times, "looks-after", settings.patience);
     flags
 }

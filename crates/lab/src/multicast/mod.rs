@@ -300,12 +300,17 @@ impl ScriptFamily for Multicast {
         let senders: Group = settings.senders.iter().copied().collect();
         let groups: Vec<_> = settings.groups.iter().map(ToString::to_string).collect();
         let judged: Vec<_> = settings.judge.iter().map(|property| property.name()).collect();
-        let mut flags = Flags::default();
-        flags.unless(spec.is_scripted(), Place::Front, "messages", settings.messages);
-        flags.unless(settings.traffic == usual.traffic, Place::Front, "traffic", word(&settings.traffic));
-        flags.unless(settings.senders.is_empty(), Place::Front, "senders", senders);
+        let (is_scripted, mut flags) = (spec.is_scripted(), Flags::default());
+        flags.unless(is_scripted, Place::Front, "messages", settings.messages);
+        flags.unless(
+            is_scripted || settings.traffic == usual.traffic,
+            Place::Front,
+            "traffic",
+            word(&settings.traffic),
+        );
+        flags.unless(is_scripted || settings.senders.is_empty(), Place::Front, "senders", senders);
         flags.unless(settings.payload == usual.payload, Place::Front, "payload", settings.payload);
-        flags.given(Place::Times, "interval", settings.interval);
+        flags.given(Place::Times, "interval", settings.interval.filter(|_| !is_scripted));
         flags.switch(settings.delivery != usual.delivery, Place::Front, "uniform");
         flags.switch(settings.relay != usual.relay, Place::Front, "relay");
         flags.unless(settings.sequencing == usual.sequencing, Place::Front, "sequencing", word(&settings.sequencing));

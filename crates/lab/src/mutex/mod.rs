@@ -240,8 +240,12 @@ impl ScriptFamily for Mutex {
         let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views } = &spec.settings;
         let members = Group::from_iter(requesters.iter().copied());
         let mut flags = Flags::default();
-        // Where a script says who asks, nobody counts.
-        flags.unless(spec.is_scripted(), Place::Front, "entries", entries);
+        // Where a script says who asks, nothing else does.
+        if spec.is_scripted() {
+            views.iter().for_each(|views| views.flags(&mut flags));
+            return flags;
+        }
+        flags.value(Place::Front, "entries", entries);
         flags.unless(*workload == Settings::default().workload, Place::Front, "workload", word(workload));
         flags.unless(requesters.is_empty(), Place::Front, "requesters", members);
         flags.given(Place::Times, "hold", *hold);

@@ -356,22 +356,23 @@ impl Properties {
     }
 
     /// Each register alone: registers have nothing to do with each other.
-    fn linearizable(&self) -> Option<Violation> {
-        match self.history.judge_by_key(&Cell::default(), linear::STEPS, Operation::key) {
-            linear::Verdict::Linearizable { .. } => None,
+    fn linearizable(&self, steps: u64) -> Verdict {
+        let (name, kind) = ("linearizable", Kind::Always);
+        match self.history.judge_by_key(&Cell::default(), steps, Operation::key) {
+            linear::Verdict::Linearizable { .. } => Verdict::judged(name, kind, None),
             linear::Verdict::NotLinearizable(explanation) => {
-                let (time, line) = self.answers.get(&explanation.misfit).copied().unwrap_or((self.end, self.lines));
-                let asked = |id: &OperationId| self.asked.values().find(|asked| asked.id == *id);
-                let since = explanation.conflict.iter().filter_map(asked).map(|asked| asked.since).min();
-                Some(Violation {
-                    time,
-                    line,
-                    since: since.unwrap_or(time),
-                    text: explanation.to_string().trim_end().to_owned(),
-                })
+                Verdict::judged(name, kind, Some(self.contradiction(&explanation)))
             }
-            verdict @ linear::Verdict::Undecided { .. } => Some(self.breach(Time::ZERO, verdict.to_string())),
+            verdict @ linear::Verdict::Undecided { .. } => Verdict::undecided(name, kind, verdict.to_string()),
         }
+    }
+
+    fn contradiction(&self, explanation: &linear::Explanation) -> Violation {
+        let (time, line) = self.answers.get(&explanation.misfit).copied().unwrap_or((self.end, self.lines));
+        let asked = |id: &OperationId| self.asked.values().find(|asked| asked.id == *id);
+        let since = explanation.conflict.iter().filter_map(asked).map(|asked| asked.since).min();
+        let text = explanation.to_string().trim_end().to_owned();
+        Violation { time, line, since: since.unwrap_or(time), text }
     }
 
     /// Whether everything should have come to everybody by now.
@@ -445,7 +446,7 @@ impl Properties {
             ("lease-answered", lease, leased > 0),
         ];
         let expected = all.into_iter().filter(|(_, expected, _)| *expected);
-        expected.map(|(name, _, holds)| Verdict { name, kind: Kind::Sometimes, holds, violation: None })
+        expected.map(|(name, _, happened)| Verdict::sometimes(name, happened))
     }
 }
 
@@ -456,16 +457,14 @@ fn history_key(who: Asking, operation: &Operation) -> Asking {
 
 impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
-        let verdict =
-            |name, kind, violation: Option<Violation>| Verdict { name, kind, holds: violation.is_none(), violation };
         let mut verdicts = vec![
-            verdict("linearizable", Kind::Always, self.linearizable()),
-            verdict("kept", Kind::Always, self.kept.clone().or_else(|| self.forgotten())),
-            verdict("equal", Kind::Always, self.equal.clone()),
-            verdict("log-time", Kind::Always, self.log_time.clone()),
-            verdict("one-leader", Kind::Always, self.one_leader.clone()),
-            verdict("answered", Kind::Eventually, self.unanswered()),
-            verdict("caught-up", Kind::Eventually, self.behind()),
+            self.linearizable(linear::STEPS),
+            Verdict::judged("kept", Kind::Always, self.kept.clone().or_else(|| self.forgotten())),
+            Verdict::judged("equal", Kind::Always, self.equal.clone()),
+            Verdict::judged("log-time", Kind::Always, self.log_time.clone()),
+            Verdict::judged("one-leader", Kind::Always, self.one_leader.clone()),
+            Verdict::judged("answered", Kind::Eventually, self.unanswered()),
+            Verdict::judged("caught-up", Kind::Eventually, self.behind()),
         ];
         verdicts.extend(self.sometimes());
         verdicts
@@ -491,5 +490,26 @@ impl Observer<Command, Event> for Properties {
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::play;
+    use crate::family::{Care, JudgeFamily};
+    use crate::replica::Replica;
+    use crate::spec::Spec;
+    use quorate_sim::linear;
+
+    /// Nobody may take it for broken, nor for good.
+    #[test]
+    fn a_search_that_is_given_up_leaves_the_property_undecided() {
+        let spec = Spec::<Replica>::named("replica").unwrap();
+        let properties = play(&spec, Replica::properties(&spec, Care::Verdicts)).observer;
+        assert_eq!(properties.linearizable(linear::STEPS).holds, Some(true));
+        let open = properties.linearizable(1);
+        assert_eq!((open.holds, open.is_breach(), &open.violation), (None, false, &None));
+        let why = open.undecided.unwrap();
+        assert!(why.starts_with("no order was found or excluded in 1 steps"), "{why}");
     }
 }

@@ -1,6 +1,6 @@
 //! One run of a candidate: whether the same property fails, and how large a story that is.
 
-use crate::experiment::{Played, play};
+use crate::experiment::{Played, decided, play};
 use crate::family::{Care, FamilyLab, Judge};
 use crate::spec::Spec;
 use quorate_core::{Incarnation, NodeId, Time};
@@ -59,7 +59,8 @@ pub(super) fn fails<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Opt
 pub(super) fn tried<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Option<Failure>, u64) {
     let judges = F::properties(spec, Care::Verdicts);
     let Played { ending, events, observer: (tally, judges) } = play(spec, (Tally::<F>::new(spec.nodes), judges));
-    (failure(tally, &judges.verdicts(), property, ending == Ending::Stopped), events)
+    let verdicts = decided(judges.verdicts(), spec.cut_short(ending, events));
+    (failure(tally, &verdicts, property, ending == Ending::Stopped), events)
 }
 
 /// What a tally and the verdicts of the same run come to.
@@ -73,7 +74,7 @@ pub(super) fn failure<F: FamilyLab>(
         Some(name) => verdict.name == name,
         None => verdict.kind != Kind::Sometimes,
     };
-    let verdict = verdicts.iter().filter(|verdict| !verdict.holds).find(wanted)?;
+    let verdict = verdicts.iter().filter(|verdict| verdict.holds == Some(false)).find(wanted)?;
     let violation = verdict.violation.clone()?;
     let excuses = tally.excuses(stopped);
     let before = |lines: &[u64]| lines.partition_point(|line| *line <= violation.line) as u64;

@@ -89,7 +89,7 @@ fn broken(run: &CheckRun<Election>) -> Vec<(&'static str, usize)> {
 
 /// In how many of the seeds each property held.
 fn held(summary: &Summary, property: &str) -> u64 {
-    let held = summary.held.iter().find(|(name, _, _)| *name == property).map(|(_, _, held)| *held);
+    let held = summary.properties.iter().find(|tally| tally.name == property).map(|tally| tally.held);
     held.unwrap_or_else(|| panic!("{property} is not judged"))
 }
 

@@ -65,8 +65,8 @@ fn every_planted_mistake_is_found() {
         let mut all = Multicast::weather(entry).into_iter().chain(deaths).chain(Multicast::weather_in_views(entry));
         let is_found = all.any(|spec| {
             let sweep = Sweep { spec, seeds: 40, threads: 2, keep_going: true };
-            let held = sweep::run(&sweep, |_| true).unwrap().held;
-            held.iter().any(|(judged, _, held)| *judged == property && *held < sweep.seeds)
+            let summary = sweep::run(&sweep, |_| true).unwrap();
+            summary.properties.iter().any(|tally| tally.name == property && tally.held < sweep.seeds)
         });
         assert!(is_found, "{name} does not break {property}");
     }

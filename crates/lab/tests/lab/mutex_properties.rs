@@ -15,7 +15,7 @@ fn tale() -> Tale<Properties> {
 /// What does not hold, a line each.
 fn breaches(tale: &Tale<Properties>) -> String {
     let verdicts = tale.observer.verdicts();
-    let broken = verdicts.iter().filter(|verdict| !verdict.holds && verdict.kind != Kind::Sometimes);
+    let broken = verdicts.iter().filter(|verdict| verdict.is_breach());
     let line = |verdict: &Verdict| {
         let violation = verdict.violation.as_ref().unwrap();
         format!("{} {}: {} (since {})\n", violation.time, verdict.name, violation.text, violation.since)
@@ -43,7 +43,8 @@ fn a_clean_run_is_not_flagged() {
         .enters(12, 1, 5)
         .leaves(13, 1);
     let verdicts = tale.observer.verdicts();
-    let names: Vec<_> = verdicts.iter().map(|verdict| (verdict.name, verdict.kind, verdict.holds)).collect();
+    let names: Vec<_> =
+        verdicts.iter().map(|verdict| (verdict.name, verdict.kind, verdict.holds == Some(true))).collect();
     let expected = [
         ("exclusion", Kind::Always, true),
         ("asked-first", Kind::Always, true),
@@ -210,7 +211,7 @@ fn a_crashed_holder_is_not_inside() {
 
 #[test]
 fn contention_is_two_who_want_in_at_once() {
-    let contended = |tale: &Tale<Properties>| tale.observer.verdicts().last().unwrap().holds;
+    let contended = |tale: &Tale<Properties>| tale.observer.verdicts().last().unwrap().holds == Some(true);
     assert!(!contended(&tale().asks(0, 1).enters(1, 1, 1).leaves(2, 1).asks(3, 2).enters(4, 2, 2).leaves(5, 2)));
     assert!(!contended(&tale().asks(0, 1).dies(1, 1).asks(2, 2)));
     assert!(!contended(&tale().asks(0, 1).enters(1, 1, 1).dies(2, 1).asks(3, 2)));

@@ -29,9 +29,9 @@ fn all_hold(spec: &Spec<Replica>, seeds: u64) {
 /// The properties that some seed of a sweep breaches.
 fn breached(spec: &Spec<Replica>, seeds: u64) -> Vec<&'static str> {
     let sweep = Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: true };
-    let held = sweep::run(&sweep, |_| true).unwrap().held;
-    let broken = held.iter().filter(|(_, kind, held)| *kind != Kind::Sometimes && *held < seeds);
-    broken.map(|(name, _, _)| *name).collect()
+    let summary = sweep::run(&sweep, |_| true).unwrap();
+    let broken = summary.properties.iter().filter(|tally| tally.kind != Kind::Sometimes && tally.held < seeds);
+    broken.map(|tally| tally.name).collect()
 }
 
 #[test]

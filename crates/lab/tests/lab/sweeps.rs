@@ -121,7 +121,7 @@ fn every_flaw_is_found_within_a_thousand_seeds() {
             keep_going: true,
         };
         let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
-        let held = summary.held.iter().find(|(name, _, _)| *name == expected).map(|(_, _, held)| *held);
+        let held = summary.properties.iter().find(|tally| tally.name == expected).map(|tally| tally.held);
         assert!(held.is_some_and(|held| held < 1_000), "{algorithm} was not caught breaking '{expected}'");
     }
 }

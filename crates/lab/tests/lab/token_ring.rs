@@ -42,7 +42,12 @@ fn broken_by(script: &str) -> Vec<String> {
     let script = Script::parse(script, &COMMANDS.map(|command| command.name())).expect("a script");
     let spec = Spec::<Mutex> { links: LinkChoice::Bare, script: Some(script), ..spec(3, "fixed:1ms") };
     let outcome = experiment::run(&spec).unwrap_or_else(|error| panic!("{error}"));
-    outcome.verdicts.iter().filter(|verdict| !verdict.holds).map(|verdict| verdict.name.to_string()).collect()
+    outcome
+        .verdicts
+        .iter()
+        .filter(|verdict| verdict.holds != Some(true))
+        .map(|verdict| verdict.name.to_string())
+        .collect()
 }
 
 /// Two are inside, but the fence of the second is larger: a resource that checks fences would refuse the first.

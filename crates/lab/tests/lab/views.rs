@@ -34,7 +34,7 @@ fn whatever_goes_wrong_one_is_inside_and_everyone_is_served() {
         for spec in Mutex::weather_in_views(entry) {
             let summary = sweep::run(&Sweep { spec, seeds: 12, threads: 2, keep_going: false }, |_| true).unwrap();
             assert!(summary.holds(), "{}: {:?}", name(entry), summary.first_failure);
-            let judged: Vec<_> = summary.held.iter().map(|(name, ..)| *name).collect();
+            let judged: Vec<_> = summary.properties.iter().map(|tally| tally.name).collect();
             assert!(judged.contains(&"exclusion") && judged.contains(&"fences-grow"), "{}: {judged:?}", name(entry));
         }
     }
@@ -92,7 +92,7 @@ fn breaches(spec: &Spec<Mutex>, seeds: u64) -> (u64, u64) {
     let mut found = (0, 0);
     for seed in 1..=seeds {
         let outcome = run(&Spec { seed, ..spec.clone() }).unwrap();
-        if outcome.verdicts.iter().any(|verdict| verdict.name == "exclusion" && !verdict.holds) {
+        if outcome.verdicts.iter().any(|verdict| verdict.name == "exclusion" && verdict.is_breach()) {
             found.0 += 1;
             found.1 += outcome.summary.views.unwrap().refused;
         }
@@ -163,7 +163,7 @@ fn a_minority_enters_no_more_once_its_leases_are_over() {
         let mut journal = Vec::new();
         let (outcome, ()) = run_with(&spec, &mut journal, ()).unwrap();
         let always = |verdict: &&quorate_journal::property::Verdict| verdict.name != "served";
-        assert!(outcome.verdicts.iter().filter(always).all(|verdict| verdict.holds), "{}", name(entry));
+        assert!(outcome.verdicts.iter().filter(always).all(|verdict| verdict.holds == Some(true)), "{}", name(entry));
         let (mut late, mut others) = (0, 0);
         for line in String::from_utf8(journal).unwrap().lines().filter(|line| line.contains("entered")) {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -269,7 +269,7 @@ fn what_is_promised_inside_a_view_is_not_held_against_members_that_freeze() {
         let settings = Settings { views: Some(views), ..Settings::default() };
         let report = run(&Spec { settings, ..Spec::<Mutex>::named("central").unwrap() }).unwrap();
         let mut always = report.verdicts.iter().filter(|verdict| verdict.kind == Kind::Always);
-        assert!(always.all(|verdict| verdict.holds), "{:?}", report.verdicts);
+        assert!(always.all(|verdict| verdict.holds == Some(true)), "{:?}", report.verdicts);
         report.verdicts.iter().any(|verdict| verdict.name == "overtaking-bounded")
     };
     assert!(!judged(hasty(3, 1)));

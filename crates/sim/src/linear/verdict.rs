@@ -41,7 +41,7 @@ impl fmt::Display for Verdict {
             Self::NotLinearizable(explanation) => explanation.fmt(f),
             Self::Undecided { steps, explained, answers } => write!(
                 f,
-                "undecided after {steps} steps: {explained} of {answers} answers were explained, and orders were left to \
+                "no order was found or excluded in {steps} steps: {explained} of {answers} answers were explained, and orders were left to \
                  try. The history may be good or bad; one with fewer clients a register is easier to judge"
             ),
         }

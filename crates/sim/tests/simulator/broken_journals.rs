@@ -52,8 +52,8 @@ fn files_that_are_no_journals() {
 
 #[test]
 fn a_newer_format_says_so_whatever_else_changed() {
-    expect!["The journal has format 2, but this program reads up to format 1. Use a newer quorate."]
-        .assert_eq(&sentence(b"{\"journal\":2,\"whatever\":[]}\n"));
+    expect!["The journal has format 3, but this program reads up to format 2. Use a newer quorate."]
+        .assert_eq(&sentence(b"{\"journal\":3,\"whatever\":[]}\n"));
 }
 
 #[test]
@@ -131,6 +131,81 @@ fn files_that_are_cut_off_or_no_text() {
         Line 2 of the journal is malformed: its end is missing, so the file is cut off here. What stands before it is whole.
         Line 3 of the journal is malformed: it is not text in UTF-8. What stands before it is whole."#]]
     .assert_eq(&[torn, unended, &binary].map(sentence).join("\n"));
+}
+
+/// A complete journal of two nodes, in the format that has an end mark.
+const COMPLETE: &str = concat!(
+    r#"{"journal":2,"algorithm":"puppet","family":"toys","nodes":3,"seed":1,"run":null}"#,
+    "\n",
+    r#"{"time":5,"world":{"paused":{"node":3}}}"#,
+    "\n",
+    r#"{"time":6,"world":{"resumed":{"node":3}}}"#,
+    "\n{\"end\":4}\n"
+);
+
+#[test]
+fn a_journal_that_is_cut_off_anywhere_says_so() {
+    assert_eq!(sentence(COMPLETE.as_bytes()), "It reads.");
+    for length in 0..COMPLETE.len() {
+        let said = sentence(&COMPLETE.as_bytes()[..length]);
+        assert_ne!(said, "It reads.", "cut off after {length} bytes");
+    }
+    let second = COMPLETE.find("{\"time\":6").unwrap();
+    expect!["The journal breaks off after line 2: its end mark is missing, so the file was cut off, or the program that wrote it was stopped. What stands there is whole, but what happened after it is unknown. Record the run again, or copy the file again."]
+        .assert_eq(&sentence(&COMPLETE.as_bytes()[..second]));
+}
+
+/// Its steps are shown all the same, before the reader complains.
+#[test]
+fn a_journal_without_its_end_is_read_as_far_as_it_goes() {
+    let text = chaos(3).journal();
+    let cut = &text[..text.rfind("{\"end\"").unwrap()];
+    let mut journal = Journal::open(cut.as_bytes()).unwrap();
+    let mut shown = 0;
+    let error = loop {
+        match journal.show::<Acts, String>(&mut ()) {
+            Ok(true) => shown += 1,
+            Ok(false) => panic!("the end mark is missing"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(shown, cut.lines().count() - 1);
+    assert!(matches!(error, JournalError::NoEnd { line } if line == cut.lines().count() as u64), "{error}");
+    let mut journal = Journal::open(cut.as_bytes()).unwrap();
+    let replayed = replay(&mut journal, chaos(3).maker(), &mut ()).unwrap_err().to_string();
+    assert_eq!(replayed, error.to_string());
+}
+
+#[test]
+fn an_end_mark_counts_the_lines_and_is_the_last() {
+    let lines: Vec<_> = COMPLETE.lines().collect();
+    let without = [lines[0], lines[2], lines[3]].join("\n") + "\n";
+    let behind = format!("{COMPLETE}{}\n", lines[1]);
+    let twice = format!("{COMPLETE}{}\n", lines[3]);
+    let not_a_number = COMPLETE.replace("{\"end\":4}", "{\"end\":\"4\"}");
+    let more = COMPLETE.replace("{\"end\":4}", "{\"end\":4,\"time\":7}");
+    expect![[r#"
+        Line 3 of the journal is malformed: it is the end mark of a journal of 4 lines, so lines before it are missing or new. What stands before it is whole.
+        Line 5 of the journal is malformed: it stands behind the end mark, which is the last line of a journal. What stands before it is whole.
+        Line 5 of the journal is malformed: it stands behind the end mark, which is the last line of a journal. What stands before it is whole.
+        Line 4 of the journal is malformed: invalid type: string "4", expected u64 at column 10. What stands before it is whole.
+        Line 4 of the journal is malformed: unknown field `time`, expected `end` or `ending` at column 15. What stands before it is whole."#]]
+    .assert_eq(&[without, behind, twice, not_a_number, more].map(|text| sentence(text.as_bytes())).join("\n"));
+}
+
+/// Journals of format 1 never had an end mark, and a process that was killed could not write one.
+#[test]
+fn old_journals_and_those_of_one_life_need_no_end() {
+    let lines: Vec<_> = COMPLETE.lines().collect();
+    let old = format!("{HEADER}\n{}\n", lines[1]);
+    assert_eq!(sentence(old.as_bytes()), "It reads.");
+    let live = r#""live":{"node":1,"boot":"b","offset":0},"run":null}"#;
+    let killed = COMPLETE.replace(r#""run":null}"#, live).replace("{\"end\":4}\n", "");
+    assert_eq!(sentence(killed.as_bytes()), "It reads.");
+    let with_mark = COMPLETE.replace(r#""run":null}"#, live);
+    assert_eq!(sentence(with_mark.as_bytes()), "It reads.");
+    expect!["Line 3 of the journal is malformed: missing field `time` at column 9. What stands before it is whole."]
+        .assert_eq(&sentence(format!("{HEADER}\n{}\n{{\"end\":3}}\n", lines[1]).as_bytes()));
 }
 
 /// A pipe that breaks.

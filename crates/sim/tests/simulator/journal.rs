@@ -67,10 +67,11 @@ fn lines_that_no_simulation_needs_to_write_read_back() {
             Moment::Effect { time: Time::ZERO, node: node(1), effect: Done::Told(told) };
         writer.observe(&moment);
     }
-    assert_eq!(writer.finish().unwrap().1, 7);
+    assert_eq!(writer.finish().unwrap().1, 8);
     let journal = String::from_utf8(bytes).unwrap();
     let told = r#"{"epoch":4,"members":[[1,{"incarnation":0,"since":1}],[2,{"incarnation":0,"since":1}]]}"#;
-    let end = format!("\"input\":{{\"lease\":7}},\"effects\":[{{\"view\":{told}}},{{\"lease\":-9}}]}}\n");
+    let end =
+        format!("\"input\":{{\"lease\":7}},\"effects\":[{{\"view\":{told}}},{{\"lease\":-9}}]}}\n{{\"end\":8}}\n");
     assert!(journal.contains(&format!("\"input\":{{\"view\":{told}}}")) && journal.ends_with(&end), "{journal}");
     assert_eq!(rewritten(&journal), journal);
 }
@@ -111,12 +112,14 @@ fn a_fingerprint_is_that_of_the_file() {
 fn lines_are_numbered_as_in_the_file() {
     let text = Stage::of(2).tell("1ms", 1, [send(2)]).journal();
     let mut journal = Journal::open(text.as_bytes()).unwrap();
-    for (number, line) in (2..).zip(text.lines().skip(1)) {
+    let (steps, end_mark) = text.trim_end().rsplit_once('\n').unwrap();
+    for (number, line) in (2..).zip(steps.lines().skip(1)) {
         assert!(journal.show::<Acts, String>(&mut ()).unwrap());
         assert_eq!((journal.line(), journal.text()), (number, line));
     }
     assert!(!journal.show::<Acts, String>(&mut ()).unwrap());
-    assert_eq!(journal.line(), text.lines().count() as u64);
+    assert_eq!((journal.line(), journal.text()), (text.lines().count() as u64, end_mark));
+    assert!(!journal.show::<Acts, String>(&mut ()).unwrap(), "an end stays an end");
 }
 
 /// A disk that is full.
@@ -164,11 +167,12 @@ impl Read for Endless {
 
 #[test]
 fn a_long_journal_is_a_stream() {
+    let old = Header { journal: 1, ..header(1) };
     let mut first = Vec::new();
-    Writer::new(&mut first, &header(1)).finish().unwrap();
+    Writer::new(&mut first, &old).finish().unwrap();
     let endless = Endless { header: first, lines: 300_000, left: Vec::new() };
     let mut journal = Journal::open(BufReader::new(endless)).unwrap();
-    let mut writer = Writer::new(std::io::sink(), &header(1));
+    let mut writer = Writer::new(std::io::sink(), &old);
     journal.show_all::<Acts, String>(&mut writer).unwrap();
     assert_eq!((journal.line(), writer.finish().unwrap().1), (300_000, 300_000));
 }
@@ -177,7 +181,7 @@ fn a_long_journal_is_a_stream() {
 #[test]
 fn what_stands_before_a_broken_line_is_shown() {
     let text = Stage::of(2).tell("1ms", 1, [send(2)]).journal();
-    let cut = &text[..text.len() - 3];
+    let cut = &text[..text.find("{\"end\"").unwrap() - 3];
     let mut bytes = Vec::new();
     let mut journal = Journal::open(cut.as_bytes()).unwrap();
     let mut writer = Writer::new(&mut bytes, journal.header());
@@ -185,5 +189,5 @@ fn what_stands_before_a_broken_line_is_shown() {
     writer.finish().unwrap();
     assert!(matches!(error, JournalError::Torn { line: 5 }), "{error}");
     let whole: String = text.lines().take(4).map(|line| format!("{line}\n")).collect();
-    assert_eq!(String::from_utf8(bytes).unwrap(), whole);
+    assert_eq!(String::from_utf8(bytes).unwrap(), whole + "{\"end\":5}\n");
 }

@@ -1,6 +1,7 @@
 //! What is compared where elections are.
 
 use super::{CompareArgs, once};
+use crate::args::no_effect;
 use crate::picture::FigurePlan;
 use clap::ValueEnum;
 use quorate_core::election::{Shape, Splits};
@@ -78,6 +79,12 @@ impl CompareArgs {
                 let survey = |start| Survey { entry, nodes, start, samples, seed: self.seed };
                 surveys.extend(starts.iter().copied().map(survey));
             }
+        }
+        if self.samples.is_some() && surveys.iter().all(Survey::is_exhaustive) {
+            return Err(no_effect(
+                "samples",
+                "where all orders are tried: in rings of up to 8 nodes, and outside of rings",
+            ));
         }
         let starts =
             Start::ALL.into_iter().filter(|start| surveys.iter().any(|survey| survey.start == *start)).collect();

@@ -9,8 +9,8 @@ use crate::{interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_journal::property::{Kind, Verdict as Judgement};
 use quorate_journal::settings::nearest;
-use quorate_lab::FamilyLab;
 use quorate_lab::sweep::{self, Summary, Sweep};
+use quorate_lab::{FamilyLab, Spec};
 use quorate_registry::{Entry, Family, all, fixtures};
 use serde::Serialize;
 use std::io::Write;
@@ -33,12 +33,18 @@ struct Line {
     flaw: Option<&'static str>,
     seeds: u64,
     failed: u64,
+    /// In how many seeds nothing failed, but a property could not be judged.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    undecided: u64,
     events: u64,
     properties: Vec<Property>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<Failure>,
     /// Whether all seeds were tried that were to be, or one failed.
     complete: bool,
+    /// Why it was swept without the options that were given, if it does not take them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_options: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -78,6 +84,14 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     let is_meant = |entry: &&Entry| entry.family() == family && (!in_views || runs_in_views(entry));
     let entries: Vec<_> = all().iter().chain(others).filter(is_meant).collect();
     anyhow::ensure!(!entries.is_empty(), "No algorithm of the {family} family runs in views; leave --views out.");
+    let option = args.run.option_of(family)?;
+    if let Some(option) = option {
+        let refusals = entries.iter().map(|entry| of_family(entry, Takes { args })).collect::<Vec<_>>();
+        if let Some(why) = refusals.iter().all(Option::is_some).then(|| refusals.into_iter().flatten().next()).flatten()
+        {
+            anyhow::bail!("No algorithm of the {family} family takes --{option} as it is given: {why}");
+        }
+    }
     let threads = threads(args.threads, "sweep")?;
     let begin = Instant::now();
     let bar = ProgressBar::new(entries.len() as u64 * args.seeds);
@@ -96,13 +110,14 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     bar.finish_and_clear();
     let complete = !interrupt::came();
     let holds = rows.iter().all(Line::is_right);
+    let is_open = !complete || rows.iter().any(|row| row.flaw.is_none() && row.undecided > 0);
     let report = Report { family, holds, seconds: begin.elapsed().as_secs_f64(), rows };
     if args.json {
         report::json(&report)?;
     } else {
         print(&report, args)?;
     }
-    Ok(if holds && !complete { Verdict::Unfinished } else { Verdict::of(holds) })
+    Ok(if holds && is_open { Verdict::Unfinished } else { Verdict::of(holds) })
 }
 
 fn runs_in_views(entry: &Entry) -> bool {
@@ -125,6 +140,33 @@ fn known(name: &str) -> anyhow::Result<Family> {
     })
 }
 
+/// Says why an algorithm does not take the options given, if it does not.
+struct Takes<'a> {
+    args: &'a SweepArgs,
+}
+
+impl Task for Takes<'_> {
+    type Output = Option<String>;
+
+    fn perform<F: Present>(self, entry: &'static F::Entry) -> Option<String> {
+        weather::<F>(self.args, entry).err()
+    }
+}
+
+/// The weather of an algorithm with the options that were given, wherever these make sense in it; or why they never do.
+fn weather<F: Present>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec<Spec<F>>, String> {
+    let mut why = String::new();
+    let changed = plain_weather::<F>(args, entry)
+        .into_iter()
+        .filter_map(|spec| args.run.changed(&spec).map_err(|error| why = error.to_string()).ok());
+    let changed: Vec<_> = changed.collect();
+    if changed.is_empty() { Err(why) } else { Ok(changed) }
+}
+
+fn plain_weather<F: Present>(args: &SweepArgs, entry: &'static F::Entry) -> Vec<Spec<F>> {
+    if args.run.wants_views() { F::weather_in_views(entry) } else { F::weather(entry) }
+}
+
 /// One algorithm goes through all its weather.
 struct Through<'a> {
     args: &'a SweepArgs,
@@ -137,7 +179,10 @@ impl Task for Through<'_> {
 
     fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Line> {
         let Self { args, threads, bar } = self;
-        let weather = if args.run.wants_views() { F::weather_in_views(entry) } else { F::weather(entry) };
+        let (weather, without_options) = match weather::<F>(args, entry) {
+            Ok(weather) => (weather, None),
+            Err(why) => (plain_weather::<F>(args, entry), Some(why)),
+        };
         let share = args.seeds.div_ceil(weather.len().max(1) as u64);
         let (mut total, mut failure, before) = (Summary::default(), None, bar.position());
         let (mut left, mut complete) = (args.seeds, true);
@@ -162,16 +207,19 @@ impl Task for Through<'_> {
             }
         }
         let profile = F::profile(entry);
-        let properties = total.held.iter().map(|(name, kind, seeds)| Property { name, kind: *kind, seeds: *seeds });
+        let properties =
+            total.properties.iter().map(|tally| Property { name: tally.name, kind: tally.kind, seeds: tally.held });
         Ok(Line {
             algorithm: profile.name,
             flaw: profile.flaw,
             seeds: total.seeds,
             failed: total.failed,
+            undecided: total.undecided,
             events: total.events,
             properties: properties.collect(),
             failure,
             complete,
+            without_options,
         })
     }
 }
@@ -197,6 +245,9 @@ fn print(report: &Report, args: &SweepArgs) -> anyhow::Result<()> {
     for row in rows {
         let outcome = match (&row.failure, row.flaw) {
             (None, None) if !row.complete => paint::dim("not finished"),
+            (None, None) if row.undecided > 0 => {
+                paint::warn(&format!("undecided in {}, and holds in the others", count(row.undecided, "seed")))
+            }
             (None, None) => match row.never_happened() {
                 None => paint::good(&format!("holds: {}", names(row))),
                 Some(never) => paint::bad(&format!("'{}' never happened, so this proves little", never.name)),
@@ -206,6 +257,11 @@ fn print(report: &Report, args: &SweepArgs) -> anyhow::Result<()> {
             (None, Some(_)) => paint::dim("not found in this weather"),
         };
         writeln!(out, "  {:<width$}  {:>9}  {:>12}  {outcome}", row.algorithm, row.seeds, row.events)?;
+    }
+    for row in rows {
+        if let Some(why) = &row.without_options {
+            writeln!(out, "\n{} was swept without the options given: {why}", row.algorithm)?;
+        }
     }
     let failures = rows.iter().filter(|row| row.flaw.is_none()).filter_map(|row| row.failure.as_ref());
     for failure in failures {

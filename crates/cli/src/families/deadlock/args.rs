@@ -92,21 +92,21 @@ fn policy() -> impl TypedValueParser<Value = Policy> {
 }
 
 impl DeadlockArgs {
-    pub(crate) fn settings(&self) -> Settings {
-        let usual = Settings::default();
+    /// These settings, changed as the options say.
+    pub(crate) fn changed(&self, usual: Settings) -> Settings {
         Settings {
-            processes: self.processes,
+            processes: self.processes.or(usual.processes),
             resources: self.resources.unwrap_or(usual.resources),
             rounds: self.asks.unwrap_or(usual.rounds),
             fan_out: self.fan_out.unwrap_or(usual.fan_out),
-            asking: self.waits_for.map(Asking::from),
+            asking: self.waits_for.map(Asking::from).or(usual.asking),
             taking: self.taking.map_or(usual.taking, Taking::from),
             share: self.share.unwrap_or(usual.share),
-            think: self.asks_after,
-            hold: self.lets_go_after,
-            victim: self.victim,
-            priorities: self.priorities.clone(),
-            patience: self.looks_after,
+            think: self.asks_after.or(usual.think),
+            hold: self.lets_go_after.or(usual.hold),
+            victim: self.victim.or(usual.victim),
+            priorities: if self.priorities.is_empty() { usual.priorities } else { self.priorities.clone() },
+            patience: self.looks_after.or(usual.patience),
         }
     }
 
@@ -114,7 +114,7 @@ impl DeadlockArgs {
         self.fan_out.is_some()
     }
 
-    /// The first option given that means nothing where every order is tried.
+    /// The first option given that says when processes ask, and so means nothing where every order is tried.
     pub(crate) fn means_nothing_to_checks(&self) -> Option<&'static str> {
         let given = [
             (self.asks.is_some(), "asks"),
@@ -140,5 +140,9 @@ impl Options for DeadlockArgs {
         ];
         let other = given.into_iter().find_map(|(given, name)| given.then_some(name));
         other.or_else(|| self.means_nothing_to_checks())
+    }
+
+    fn workload(&self) -> Option<&'static str> {
+        self.means_nothing_to_checks()
     }
 }

@@ -163,14 +163,19 @@ impl Options for MulticastArgs {
         ];
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
+
+    fn workload(&self) -> Option<&'static str> {
+        let given = [
+            (self.messages.is_some(), "messages"),
+            (self.traffic.is_some(), "traffic"),
+            (self.senders.is_some(), "senders"),
+            (self.interval.is_some(), "interval"),
+        ];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
 }
 
 impl MulticastArgs {
-    /// How many multicasts there are, if somebody says so.
-    pub(in crate::families) const fn messages(&self) -> Option<u64> {
-        self.messages
-    }
-
     /// The first option given that is about times, groups or runs, of which a check knows nothing.
     pub(in crate::families) fn means_nothing_to_checks(&self) -> Option<&'static str> {
         let given = [
@@ -178,32 +183,35 @@ impl MulticastArgs {
             (self.interval.is_some(), "interval"),
             (self.groups.is_some(), "groups"),
             (self.leaves.is_some(), "leaves"),
+            (self.medium.is_some(), "medium"),
             (!self.judge.is_empty(), "judge"),
         ];
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
 
-    /// Who says how much, and how it gets to all; views are said elsewhere.
-    pub(in crate::families) fn settings(&self, nodes: usize) -> Result<Settings, LabError> {
-        let usual = Settings::default();
-        let groups = self.groups.as_ref().map_or(&[][..], |groups| &groups.0);
-        let groups = groups.iter().map(|members| Ok(spelled_out(members, nodes)?.into_iter().collect::<Group>()));
+    /// These settings, changed as the options say; views are said elsewhere.
+    pub(in crate::families) fn changed(&self, usual: Settings, nodes: usize) -> Result<Settings, LabError> {
+        let senders = self.senders.as_ref().map(|senders| spelled_out(senders, nodes)).transpose()?;
+        let members =
+            |members: &NodeSet| spelled_out(members, nodes).map(|members| members.into_iter().collect::<Group>());
+        let groups = self.groups.as_ref().map(|Groups(groups)| groups.iter().map(members).collect::<Result<_, _>>());
+        let groups = groups.transpose()?;
         Ok(Settings {
             messages: self.messages.unwrap_or(usual.messages),
             traffic: self.traffic.map_or(usual.traffic, Pattern::from),
-            senders: self.senders.as_ref().map_or_else(|| Ok(Vec::new()), |senders| spelled_out(senders, nodes))?,
+            senders: senders.unwrap_or(usual.senders),
             payload: self.payload.unwrap_or(usual.payload),
-            interval: self.interval,
+            interval: self.interval.or(usual.interval),
             delivery: if self.uniform { Delivery::Uniform } else { usual.delivery },
-            relay: self.relay,
+            relay: self.relay || usual.relay,
             sequencing: self.sequencing.map_or(usual.sequencing, Sequencing::from),
             window: self.window.unwrap_or(usual.window),
             medium: self.medium.map_or(usual.medium, Carrier::from),
-            groups: groups.collect::<Result<_, LabError>>()?,
+            groups: groups.unwrap_or(usual.groups),
             leaves: self.leaves.unwrap_or(usual.leaves),
             piece: self.piece.unwrap_or(usual.piece),
-            judge: self.judge.clone(),
-            views: None,
+            judge: if self.judge.is_empty() { usual.judge } else { self.judge.clone() },
+            views: usual.views,
         })
     }
 }

@@ -6,7 +6,8 @@ use super::lives::{Life, Pause, Scale, assign, judge_disks};
 use super::survey::{Content, Heard, LifeSurvey, Receipt, Survey, WorldSurvey, out_of_order};
 use crate::moment::MessageId;
 use crate::record::line::WorldLine;
-use crate::record::{Header, Live};
+use crate::record::{FORMAT, Header, Live};
+use crate::workload::Ending;
 use quorate_core::{Incarnation, NodeId, Time};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -18,6 +19,8 @@ pub(super) struct Arrangement {
     pub(super) nodes: Vec<NodePlan>,
     /// What changed around the nodes, in order of time.
     pub(super) changes: VecDeque<(Time, String)>,
+    /// How the run ended, if its parent says.
+    pub(super) ending: Option<Ending>,
     /// What is known so far.
     pub(super) found: Gathered,
 }
@@ -57,6 +60,7 @@ pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> 
             plan.add(Life::new(file, part, survey, shift));
         }
     }
+    let ending = sorted.worlds.iter().find_map(|(_, world)| world.ending);
     let mut changes = Vec::new();
     for (_, world) in sorted.worlds {
         let shift = scale.shift(&world.live);
@@ -71,8 +75,8 @@ pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> 
     for plan in &mut nodes {
         judge_disks(&mut plan.lives, &mut found);
     }
-    let header = Header { recorded: true, origin: 0, live: None, ..header };
-    Ok(Arrangement { header, nodes, changes: changes.into(), found })
+    let header = Header { journal: FORMAT, recorded: true, origin: 0, live: None, ..header };
+    Ok(Arrangement { header, nodes, changes: changes.into(), ending, found })
 }
 
 impl NodePlan {

@@ -10,6 +10,7 @@ use crate::moment::{Loss, MessageId, receivers};
 use crate::record::Writer;
 use crate::record::line::{EffectLine, InputLine, WorldLine};
 use crate::record::reader::Entry;
+use crate::workload::Ending;
 use quorate_core::{Incarnation, NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -21,7 +22,7 @@ pub(super) fn merge<S: Source, W: Write>(
     arrangement: Arrangement,
     writer: Writer<W>,
 ) -> Result<Gathered, GatherError> {
-    let Arrangement { nodes, changes, found, .. } = arrangement;
+    let Arrangement { nodes, changes, ending, found, .. } = arrangement;
     let post = Post::new(nodes.iter().map(|plan| plan.lives.as_slice()));
     let lives = nodes.iter().flat_map(|plan| &plan.lives);
     let bases = lives.map(|life| ((life.node, life.incarnation), life.base)).collect();
@@ -42,7 +43,7 @@ pub(super) fn merge<S: Source, W: Write>(
         found,
     };
     merge.run()?;
-    merge.finish()
+    merge.finish(ending)
 }
 
 struct Merge<'a, S, W: Write> {
@@ -84,8 +85,8 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         self.lanes.iter().filter_map(stuck).min_by_key(|(time, _)| *time).map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    fn finish(mut self) -> Result<Gathered, GatherError> {
-        let (_, lines) = self.writer.finish().map_err(GatherError::Write)?;
+    fn finish(mut self, ending: Option<Ending>) -> Result<Gathered, GatherError> {
+        let (_, lines) = self.writer.finish_with(ending).map_err(GatherError::Write)?;
         self.found.lines = lines;
         self.found.under_way = self.post.under_way();
         self.found.warn_of_links();

@@ -6,6 +6,7 @@ use crate::moment::MessageId;
 use crate::record::line::{EffectLine, InputLine, WorldLine};
 use crate::record::reader::{Entry, Raw, Step};
 use crate::record::{Header, Journal, JournalError, Live};
+use crate::workload::Ending;
 use quorate_core::{Group, Incarnation, NodeId, Time};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Entries;
@@ -42,6 +43,8 @@ pub(super) struct WorldSurvey {
     pub(super) header: Header,
     pub(super) live: Live,
     pub(super) acts: Vec<Act>,
+    /// How the run ended, if the parent came to its end.
+    pub(super) ending: Option<Ending>,
 }
 
 /// What was done to the nodes, by the clock of its journal.
@@ -106,7 +109,7 @@ pub(super) fn survey<S: Source>((part, source): (usize, &S)) -> Result<Survey, G
     let Some(live) = header.live.clone() else { return Err(GatherError::NotLive { file }) };
     let mut content = match live.node {
         Some(node) => Content::Life(Box::new(LifeSurvey::new(&file, header, live, node)?)),
-        None => Content::World(Box::new(WorldSurvey { header, live, acts: Vec::new() })),
+        None => Content::World(Box::new(WorldSurvey { header, live, acts: Vec::new(), ending: None })),
     };
     let torn = loop {
         match journal.next() {
@@ -119,6 +122,9 @@ pub(super) fn survey<S: Source>((part, source): (usize, &S)) -> Result<Survey, G
             }
         }
     };
+    if let Content::World(world) = &mut content {
+        world.ending = journal.ending();
+    }
     Ok(Survey { part, file, torn, content })
 }
 

@@ -109,16 +109,14 @@ impl Properties {
     pub fn verdicts(&self) -> Vec<Verdict> {
         let missed = self.missed();
         let happened = self.found_any || missed.is_some();
-        let verdict =
-            |name, kind, violation: Option<Violation>| Verdict { name, kind, holds: violation.is_none(), violation };
         let mut verdicts = vec![
-            verdict("no-phantom", Kind::Always, self.no_phantom.clone()),
-            verdict("all-found", Kind::Eventually, missed),
+            Verdict::judged("no-phantom", Kind::Always, self.no_phantom.clone()),
+            Verdict::judged("all-found", Kind::Eventually, missed),
         ];
         if self.bound.is_some() && !self.resolves {
-            verdicts.push(verdict("within-bound", Kind::Always, self.bounded.clone()));
+            verdicts.push(Verdict::judged("within-bound", Kind::Always, self.bounded.clone()));
         }
-        verdicts.push(Verdict { name: "deadlock", kind: Kind::Sometimes, holds: happened, violation: None });
+        verdicts.push(Verdict::sometimes("deadlock", happened));
         verdicts
     }
 

@@ -48,7 +48,7 @@ fn judged(resolves: bool, events: &[Event]) -> Vec<(&'static str, bool)> {
             Moment::Effect { time, node: NodeId::from_index(0), effect: Done::Emit(event) };
         properties.observe(&moment);
     }
-    properties.verdicts().iter().map(|verdict| (verdict.name, verdict.holds)).collect()
+    properties.verdicts().iter().map(|verdict| (verdict.name, verdict.holds == Some(true))).collect()
 }
 
 fn holds(verdicts: &[(&str, bool)], name: &str) -> bool {
@@ -161,7 +161,10 @@ fn looks_that_take_more_than_a_message_a_wait_are_noticed() {
             let sent = Sent::of(MessageId { sender: node, number }, &message, false);
             see(Done::Send { to: NodeId::from_index(1), sent });
         }
-        holds(&properties.verdicts().iter().map(|one| (one.name, one.holds)).collect::<Vec<_>>(), "within-bound")
+        holds(
+            &properties.verdicts().iter().map(|one| (one.name, one.holds == Some(true))).collect::<Vec<_>>(),
+            "within-bound",
+        )
     };
     assert!(spent(1));
     assert!(!spent(2), "there is one wait between two sites");

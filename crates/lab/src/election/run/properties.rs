@@ -88,19 +88,13 @@ impl Properties {
 
     /// The verdicts at the end of a run.
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let always = |name, breach: &Option<Violation>| Verdict {
-            name,
-            kind: Kind::Always,
-            holds: breach.is_none(),
-            violation: breach.clone(),
-        };
-        let torn = self.disagreement();
+        let always = |name, breach: &Option<Violation>| Verdict::judged(name, Kind::Always, breach.clone());
         let mut verdicts =
             vec![always("one-leader-an-epoch", &self.one_leader), always("epochs-grow", &self.epochs_grow)];
         verdicts.extend(self.reigns.iter().map(|reigns| always("one-master", reigns.breach())));
-        verdicts.push(Verdict { name: "agreed", kind: Kind::Eventually, holds: torn.is_none(), violation: torn });
+        verdicts.push(Verdict::judged("agreed", Kind::Eventually, self.disagreement()));
         if self.contest {
-            verdicts.push(Verdict { name: "contested", kind: Kind::Sometimes, holds: self.contested, violation: None });
+            verdicts.push(Verdict::sometimes("contested", self.contested));
         }
         verdicts
     }

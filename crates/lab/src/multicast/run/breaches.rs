@@ -53,7 +53,6 @@ impl Breaches {
             return None;
         }
         let (_, first) = self.found.get(property as usize)?;
-        let violation = first.clone();
-        Some(Verdict { name: property.name(), kind: property.kind(), holds: violation.is_none(), violation })
+        Some(Verdict::judged(property.name(), property.kind(), first.clone()))
     }
 }

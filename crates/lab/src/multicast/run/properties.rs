@@ -11,7 +11,7 @@ use super::promises::{Promises, Property};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload};
 use quorate_core::{Duration, Group, Incarnation, NodeId, Time};
 use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
-use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::property::Verdict;
 use std::collections::BTreeMap;
 
 /// Watches a run for breaches.
@@ -99,12 +99,8 @@ impl Properties {
         let promised = Property::ALL.into_iter().filter(|property| self.promised.has(*property));
         let mut verdicts: Vec<_> = promised.filter_map(|property| found.verdict(property)).collect();
         if self.promised.contention {
-            verdicts.push(Verdict {
-                name: "contended",
-                kind: Kind::Sometimes,
-                holds: self.contended || self.rooms.values().any(Room::is_contended),
-                violation: None,
-            });
+            let contended = self.contended || self.rooms.values().any(Room::is_contended);
+            verdicts.push(Verdict::sometimes("contended", contended));
         }
         verdicts
     }

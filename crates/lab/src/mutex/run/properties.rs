@@ -145,12 +145,7 @@ impl Properties {
 
     /// The verdicts at the end of a run.
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let always = |name, breach: &Option<Violation>| Verdict {
-            name,
-            kind: Kind::Always,
-            holds: breach.is_none(),
-            violation: breach.clone(),
-        };
+        let always = |name, breach: &Option<Violation>| Verdict::judged(name, Kind::Always, breach.clone());
         let mut verdicts = vec![always("exclusion", &self.exclusion), always("asked-first", &self.asked_first)];
         if self.expects.fences {
             verdicts.push(always("fences-grow", &self.fences_grow));
@@ -162,17 +157,10 @@ impl Properties {
             verdicts.push(always("overtaking-bounded", &self.overtaken));
         }
         if self.expects.service {
-            let starved = self.starved();
-            let holds = starved.is_none();
-            verdicts.push(Verdict { name: "served", kind: Kind::Eventually, holds, violation: starved });
+            verdicts.push(Verdict::judged("served", Kind::Eventually, self.starved()));
         }
         if self.expects.contention {
-            verdicts.push(Verdict {
-                name: "contention",
-                kind: Kind::Sometimes,
-                holds: self.contended,
-                violation: None,
-            });
+            verdicts.push(Verdict::sometimes("contention", self.contended));
         }
         verdicts
     }

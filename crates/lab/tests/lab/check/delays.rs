@@ -61,6 +61,6 @@ fn a_run_beyond_the_bound_is_a_journal_that_replays_with_its_times() {
         let mut journal = Journal::open(&bytes[..]).unwrap();
         let (replayed, ()) = replay::replay::<Election, _, _>(&mut journal, ()).unwrap();
         let judged = replayed.verdicts.iter().find(|judged| judged.name == verdict.name).unwrap();
-        assert!(!judged.holds, "{}", verdict.name);
+        assert!(judged.is_breach(), "{}", verdict.name);
     }
 }

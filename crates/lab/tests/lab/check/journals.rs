@@ -22,7 +22,7 @@ pub(crate) fn replay_all(run: &CheckRun, what: &str, seen: &mut BTreeMap<&'stati
         // A run that is stuck starves whoever waits.
         let name = if verdict.name == "no-deadlock" { "served" } else { verdict.name };
         let found = replayed.verdicts.iter().find(|found| found.name == name).unwrap();
-        assert!(!found.holds, "{what}: {name} in\n{}", String::from_utf8_lossy(&bytes));
+        assert!(found.is_breach(), "{what}: {name} in\n{}", String::from_utf8_lossy(&bytes));
         *seen.entry(verdict.name).or_default() += 1;
     }
 }

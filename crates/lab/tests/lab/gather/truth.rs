@@ -24,7 +24,7 @@ fn times(journal: &str) -> Vec<i64> {
 }
 
 fn held(verdicts: &[Verdict]) -> Vec<(&str, bool)> {
-    verdicts.iter().map(|verdict| (verdict.name, verdict.holds)).collect()
+    verdicts.iter().map(|verdict| (verdict.name, verdict.holds == Some(true))).collect()
 }
 
 /// With one clock, every line comes back, with its number, in its place.

@@ -211,5 +211,5 @@ fn steps_that_run_out_are_no_verdict() {
     let verdict = history(&told).judge_within(&Register::default(), 3);
     assert!(matches!(verdict, Verdict::Undecided { steps: 3, answers: 9, .. }), "{verdict:?}");
     assert!(!verdict.is_linearizable());
-    assert!(verdict.to_string().starts_with("undecided after 3 steps: "), "{verdict}");
+    assert!(verdict.to_string().starts_with("no order was found or excluded in 3 steps: "), "{verdict}");
 }

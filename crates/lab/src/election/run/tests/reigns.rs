@@ -53,7 +53,7 @@ impl Tale {
     fn breach(&self) -> Option<String> {
         let verdicts = self.0.verdicts();
         let verdict = verdicts.iter().find(|verdict| verdict.name == "one-master").expect("it is judged");
-        assert_eq!(verdict.holds, verdict.violation.is_none());
+        assert_eq!(verdict.holds, Some(verdict.violation.is_none()));
         verdict.violation.as_ref().map(|violation| violation.text.clone())
     }
 

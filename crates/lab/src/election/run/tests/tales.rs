@@ -57,7 +57,7 @@ fn properties() -> Tale<Properties> {
 fn judged(tale: &Tale<Properties>) -> (Vec<(&'static str, String)>, bool) {
     let verdicts = tale.0.verdicts();
     let told = |verdict: &Verdict| verdict.violation.as_ref().map(|violation| (verdict.name, violation.text.clone()));
-    let contested = verdicts.iter().any(|verdict| verdict.name == "contested" && verdict.holds);
+    let contested = verdicts.iter().any(|verdict| verdict.name == "contested" && verdict.holds == Some(true));
     (verdicts.iter().filter_map(told).collect(), contested)
 }
 

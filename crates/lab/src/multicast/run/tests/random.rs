@@ -256,7 +256,7 @@ fn what_is_found_as_one_goes_is_what_the_whole_history_shows() {
             let verdict = properties.verdict(property).expect("all are watched");
             let holds = whole.holds(property, promises);
             let acts = &author.acts;
-            assert_eq!(verdict.holds, holds, "seed {seed}: {property:?}, {:?} of {acts:?}", verdict.violation);
+            assert_eq!(verdict.holds, Some(holds), "seed {seed}: {property:?}, {:?} of {acts:?}", verdict.violation);
             *if holds { &mut sound } else { &mut broken }.entry(property).or_default() += 1;
         }
     }

@@ -172,7 +172,12 @@ fn play(seed: u64, latency: &str, demand: Demand, faults: &[&str]) -> Told {
 }
 
 fn wrongs(told: &Told) -> Vec<&'static str> {
-    told.properties.verdicts().iter().filter(|verdict| !verdict.holds).map(|verdict| verdict.name).collect()
+    told.properties
+        .verdicts()
+        .iter()
+        .filter(|verdict| verdict.holds == Some(false))
+        .map(|verdict| verdict.name)
+        .collect()
 }
 
 #[test]

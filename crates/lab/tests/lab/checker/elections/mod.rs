@@ -48,7 +48,7 @@ where
         let judged =
             checker.play(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name)).verdicts();
         let simulated = judged.iter().find(|simulated| simulated.name == verdict.name).unwrap();
-        assert!(!simulated.holds, "the simulator does not see '{}' broken", verdict.name);
+        assert!(simulated.is_breach(), "the simulator does not see '{}' broken", verdict.name);
     }
     findings
 }

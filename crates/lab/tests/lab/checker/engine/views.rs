@@ -106,7 +106,7 @@ fn is_judged_alike<P: Explored>(make: &Maker<P>, bounds: &Bounds, name: &str) {
     let expects = Expectations { fences: true, leases: true, ..Expectations::default() };
     let judged = checker.play(example, Properties::new(bounds.setup.nodes, expects)).unwrap();
     let verdict = judged.verdicts().into_iter().find(|verdict| verdict.name == name).unwrap();
-    assert!(!verdict.holds, "{name}");
+    assert!(verdict.is_breach(), "{name}");
 }
 
 #[test]

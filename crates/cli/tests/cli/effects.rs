@@ -1,0 +1,117 @@
+//! Options that would have no effect are refused with a sentence that says why.
+
+use crate::run::{run, run_in};
+use serde_json::Value;
+use std::fs;
+
+/// Each combination with a part of what is said of it.
+const IGNORED: [(&str, &str); 34] = [
+    ("sim deadlock-and --priorities 3,1", "--priorities has no effect without --victim lowest-priority"),
+    (
+        "sim deadlock-and --victim youngest --priorities 3",
+        "--priorities has no effect without --victim lowest-priority",
+    ),
+    ("check central --restarts 1", "--restarts has no effect without --crashes"),
+    ("check central --walks 5 --no-reduction", "--no-reduction has no effect beside --walks"),
+    ("check bully --upheaval 1", "--upheaval has no effect in a check: --crashes"),
+    ("run bully --upheaval 1", "--upheaval has no effect between real processes: --kill"),
+    ("sim fifo --piece 9", "--piece has no effect without --views"),
+    ("sweep fifo --piece 9", "--piece has no effect without --views"),
+    ("check fifo --piece 9", "--piece has no effect without --views"),
+    ("run fifo --piece 9", "--piece has no effect without --views"),
+    ("trace run.journal --clocks --json", "--clocks has no effect beside --json"),
+    ("voting-risk --simulate never --by draws", "--by has no effect beside --simulate never"),
+    ("voting-risk --simulate never --trials 9", "--trials has no effect beside --simulate never"),
+    ("voting-risk --simulate never --seed 1", "--seed has no effect beside --simulate never"),
+    ("run central --views --membership oracle", "--membership oracle has no effect between real processes"),
+    ("run fifo --views --membership impatient", "--membership impatient has no effect between real processes"),
+    ("sim central --script acquires --entries 3", "--entries has no effect beside --script"),
+    ("sim central --script acquires --workload all", "--workload has no effect beside --script"),
+    ("sweep central --script acquires --hold fixed:1ms", "--hold has no effect beside --script"),
+    ("shrink central --script acquires --cancel 0.5", "--cancel has no effect beside --script"),
+    ("sim bully --script campaigns --starters 2", "--starters has no effect beside --script"),
+    ("sim fifo --script sends --messages 3", "--messages has no effect beside --script"),
+    ("sim fifo --script sends --interval fixed:1ms", "--interval has no effect beside --script"),
+    ("sim deadlock-and --script asks --asks 2", "--asks has no effect beside --script"),
+    ("compare election --nodes 4 --samples 9", "--samples has no effect where all orders are tried"),
+    ("check fifo --medium multicast", "--medium means nothing to a check"),
+    ("sim central --lease 1s", "--views"),
+    ("check central --steps 9", "--walks"),
+    ("sim central --theme dark", "add --svg FILE"),
+    ("sim central --from 1ms", "add --svg FILE"),
+    ("sim bully --silence 60ms", "add --detector heartbeat"),
+    ("sim fifo --leaves 1", "add --views"),
+    ("sim deadlock-and --taking in-order", "give --resources"),
+    ("compare mutex --tls", "--real"),
+];
+
+#[test]
+fn an_option_without_effect_is_refused_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("acquires", "acquire 1 at 1ms\nrelease 1 at 9ms\n"),
+        ("campaigns", "campaign 1 at 1ms\n"),
+        ("sends", "send 1 at 1ms\n"),
+        ("asks", "ask 1 P2 at 1ms\nanswer 2 P1 at 9ms\n"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    for (line, expected) in IGNORED {
+        let complaint = run_in(folder.path(), line).complaint();
+        assert!(complaint.contains(expected), "{line}: {complaint}");
+        // Without the option the command makes sense.
+        assert!(!complaint.contains("could not be read"), "{line}: {complaint}");
+    }
+}
+
+/// A script without commands leaves the users their own mind.
+#[test]
+fn a_script_of_faults_alone_goes_with_a_workload() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("faults"), "pause 2 at 5ms for 9ms\n").unwrap();
+    run_in(folder.path(), "sim central --script faults --entries 3").ok(0);
+}
+
+fn rows(line: &str) -> Vec<Value> {
+    run(line).json(0)["rows"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_sweep_of_a_family_hands_options_to_the_algorithms_that_take_them() {
+    let events = |rows: &[Value]| rows.iter().map(|row| row["events"].as_u64().unwrap()).collect::<Vec<_>>();
+    let plain = rows("sweep --family deadlock --seeds 24 --json");
+    let changed = rows("sweep --family deadlock --victim youngest --seeds 24 --json");
+    let pairs = events(&plain).into_iter().zip(events(&changed));
+    assert!(
+        pairs.clone().count() > 2 && pairs.clone().all(|(plain, changed)| plain != changed),
+        "{plain:?}, {changed:?}"
+    );
+    let swept = rows("sweep --family multicast --sequencing via --seeds 12 --json");
+    for row in swept {
+        let has_sequencer = ["sequencer", "fifo-total", "causal-total"].iter().any(|name| row["algorithm"] == *name);
+        let why = row["without_options"].as_str();
+        assert_eq!(why.is_none(), has_sequencer, "{row}");
+        assert!(why.is_none_or(|why| why.contains("has no sequencer")), "{row}");
+    }
+}
+
+#[test]
+fn a_sweep_of_a_family_refuses_options_that_none_of_it_takes() {
+    for (line, expected) in [
+        (
+            "--family mutex --victim youngest",
+            "--victim means nothing to the mutex family; it is an option of the deadlock family.",
+        ),
+        ("--family election --window 3", "--window means nothing to the election family"),
+        ("--family multicast --window 0", "No algorithm of the multicast family takes --window as it is given"),
+        (
+            "--family deadlock --victim youngest --priorities 1",
+            "--priorities has no effect without --victim lowest-priority",
+        ),
+        ("--family mutex --loss 0.1", "--family"),
+        ("--family deadlock --nodes 4", "--family"),
+    ] {
+        let complaint = run(&format!("sweep {line}")).complaint();
+        assert!(complaint.contains(expected), "{line}: {complaint}");
+    }
+}

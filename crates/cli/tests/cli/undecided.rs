@@ -1,0 +1,84 @@
+//! Runs that were stopped cannot say what happens eventually: they leave it undecided, with exit code 3.
+
+use crate::run::{run, run_in};
+use serde_json::{Value, json};
+
+/// A run of each family that is stopped before its users are served, with the property that it leaves open.
+const STOPPED: [(&str, &str); 5] = [
+    ("central --workload all --until 1ms", "served"),
+    ("bully --until 1ms", "agreed"),
+    ("reliable --traffic flood --until 3ms", "delivered"),
+    ("deadlock-and --fan-out 1 --seed 3 --looks-after 1s --until 500ms", "all-found"),
+    ("replica --until 100ms", "answered"),
+];
+
+fn property<'a>(report: &'a Value, name: &str) -> &'a Value {
+    report["properties"].as_array().unwrap().iter().find(|property| property["name"] == name).unwrap()
+}
+
+#[test]
+fn a_run_that_was_stopped_leaves_what_must_happen_eventually_undecided() {
+    for (line, open) in STOPPED {
+        let report = run(&format!("sim {line} --json")).json(3);
+        assert_eq!(report["ending"], "stopped", "{line}");
+        let judged = property(&report, open);
+        assert_eq!((&judged["holds"], &judged["violation"]), (&Value::Null, &Value::Null), "{line}: {judged}");
+        let limit = line.rsplit(' ').next().unwrap();
+        let why = judged["undecided"].as_str().unwrap();
+        assert!(why.starts_with(&format!("the run was stopped at {limit} (--until); until then, ")), "{line}: {why}");
+        // Safety is judged all the same.
+        let judged = report["properties"].as_array().unwrap().iter();
+        let always: Vec<_> = judged.filter(|other| other["kind"] == "always").collect();
+        assert!(!always.is_empty() && always.iter().all(|other| other["holds"] == true), "{line}: {report}");
+        let told = run(&format!("sim {line}")).ok(3);
+        assert!(told.contains(&format!("undecided: {why}")), "{line}: {told}");
+        assert!(told.contains(&format!("stopped at {limit}, its limit")), "{line}: {told}");
+    }
+}
+
+#[test]
+fn what_was_decided_before_the_end_stays_so() {
+    let broken = "sim ricart-agrawala-clock-only --nodes 5 --workload all --entries 200 --until 2s";
+    let report = run(&format!("{broken} --json")).json(1);
+    assert_eq!(property(&report, "exclusion")["holds"], false);
+    run("sim central --until 1h").ok(0);
+    // A group that is stuck has come to its end.
+    let stuck = run("sim central --fault 'crash 1 at 1ms' --until 1h --json").json(1);
+    assert_eq!((&stuck["ending"], &property(&stuck, "served")["holds"]), (&json!("stuck"), &json!(false)));
+}
+
+/// The journal knows that the run was stopped, so that whoever reads it says the same.
+#[test]
+fn a_journal_of_a_run_that_was_stopped_is_judged_like_the_run() {
+    for (line, open) in STOPPED {
+        let folder = tempfile::tempdir().unwrap();
+        let report = run_in(folder.path(), &format!("sim {line} --trace run.journal --json")).json(3);
+        for verb in ["replay run.journal --json", "trace run.journal --summary --json"] {
+            assert_eq!(run_in(folder.path(), verb).json(3)["properties"], report["properties"], "{verb} after {line}");
+        }
+        let drawn = run_in(folder.path(), "draw run.journal").ok(0);
+        assert!(!drawn.contains(&format!("{open} fails")), "{line}: {drawn}");
+    }
+}
+
+#[test]
+fn a_sweep_counts_seeds_that_cannot_say() {
+    for (line, open) in STOPPED {
+        let line = line.replace("--seed 3 ", "");
+        let report = run(&format!("sweep {line} --seed 3 --seeds 1 --json"));
+        assert!(report.code == Some(3) || report.code == Some(1), "{line}: {}{}", report.out, report.err);
+        let report: Value = serde_json::from_str(&report.out).unwrap();
+        assert_eq!((&report["failed"], &report["undecided"]), (&json!(0), &json!(1)), "{line}");
+        let row = property(&report, open);
+        assert_eq!((&row["holds"], &row["seeds"], &row["undecided"]), (&Value::Null, &json!(0), &json!(1)), "{line}");
+    }
+    let told = run("sweep central --workload all --until 1ms --seeds 5").ok(3);
+    assert!(told.contains("undecided in 5 of 5, and holds in the others"), "{told}");
+    assert!(told.contains("Seed 1 leaves 'served' undecided: the run was stopped at 1ms (--until)"), "{told}");
+}
+
+#[test]
+fn what_is_undecided_cannot_be_made_small() {
+    let complaint = run("shrink central --workload all --until 1ms").complaint();
+    assert!(complaint.contains("every property holds"), "{complaint}");
+}
