@@ -85,7 +85,9 @@ fn an_inaccurate_detector_breaks_liveness() {
         let inaccurate = Spec { seed, until, settings: settings("20ms"), ..bare.clone() };
         let outcome = run(&inaccurate);
         assert_eq!(outcome.ending, Ending::Stopped, "seed {seed}");
-        assert!(verdict(&outcome, "agreed").is_err(), "seed {seed}");
+        // The run was stopped, so it cannot say that they never agree; but they had 20 s, and did not.
+        let agreed = outcome.verdicts.iter().find(|verdict| verdict.name == "agreed");
+        assert!(agreed.is_some_and(|agreed| agreed.holds.is_none()), "seed {seed}: {agreed:?}");
         assert_eq!(verdict(&outcome, "one-leader-an-epoch"), Ok(()), "seed {seed}");
         assert!(outcome.summary.rounds > 1_000, "seed {seed}: {} rounds", outcome.summary.rounds);
         // The same with a heartbeat and the bound of the model.
