@@ -30,7 +30,6 @@
 //! ```
 
 mod action;
-pub mod armies;
 mod breadth;
 mod budgets;
 mod cast;

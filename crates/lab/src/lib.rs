@@ -16,18 +16,13 @@
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
-pub mod armies;
-pub mod bank;
-pub mod berkeley;
 mod chaos;
 pub mod check;
 pub mod compare;
 pub mod deadlock;
-pub mod detector;
 pub mod election;
 mod error;
 pub mod experiment;
-pub mod failures;
 mod family;
 pub mod multicast;
 pub mod mutex;
@@ -39,8 +34,6 @@ pub mod sweep;
 pub mod trace;
 mod typed;
 mod views;
-pub mod voting_risk;
-pub mod wait_for;
 
 pub use chaos::{FaultMix, Trouble};
 pub use deadlock::Deadlock;

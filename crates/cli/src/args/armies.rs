@@ -3,8 +3,8 @@
 use super::check::drift;
 use super::whole;
 use clap::Args;
-use quorate_core::armies::Strength;
-use quorate_lab::armies::War;
+use quorate_demos::armies::Strength;
+use quorate_demos::armies::War;
 use quorate_sim::settings::{Between, Length};
 
 /// The armies, and how long their messages take.

@@ -2,7 +2,7 @@
 
 use super::{PictureArgs, whole};
 use clap::Args;
-use quorate_lab::bank;
+use quorate_demos::bank;
 use quorate_sim::settings::Latency;
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@ use super::draw::ThemeArg;
 use super::whole;
 use crate::picture::FigurePlan;
 use clap::Args;
-use quorate_lab::berkeley::Scenario;
+use quorate_demos::berkeley::Scenario;
 use quorate_sim::settings::{Latency, Length, Ppm, TimedFault};
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ use crate::picture::FigurePlan;
 use clap::Args;
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
-use quorate_lab::detector::{Conditions, usual_silences, usual_thresholds};
+use quorate_demos::detector::{Conditions, usual_silences, usual_thresholds};
 use quorate_sim::settings::{Chance, Latency, Length, Level, TimedFault};
 use std::path::PathBuf;
 

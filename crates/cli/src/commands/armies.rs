@@ -8,9 +8,9 @@ use crate::output::output;
 use crate::report::{count, grouped};
 use crate::{Verdict, paint, report};
 use json::{CheckReport, RunReport};
-use quorate_core::armies::{ARMIES, PROFILE};
 use quorate_core::{Duration, NodeId, Span, Time};
-use quorate_lab::armies::{self, Breach, Entry, Judged, Outcome, Timeline, War, What};
+use quorate_demos::armies::{self, Breach, Entry, Judged, Outcome, Timeline, War, What};
+use quorate_demos::armies::{ARMIES, PROFILE};
 use quorate_sim::settings::{Between, Length};
 use std::fmt;
 use std::io::Write;
@@ -150,7 +150,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
         PROFILE.name
     );
     let ms = Duration::from_millis;
-    let war = War { delay: Some(Span::between(ms(2), ms(5))), ..War::new([3, 5].map(quorate_core::armies::Strength)) };
+    let war = War { delay: Some(Span::between(ms(2), ms(5))), ..War::new([3, 5].map(quorate_demos::armies::Strength)) };
     let timeline = armies::simulate(&war, 1)?;
     let example = Example {
         title: "Army 2 is stronger and leads; messages take between 2 and 5 ms",

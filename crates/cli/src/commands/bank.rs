@@ -9,7 +9,7 @@ use crate::picture::{self, Company, Easel, Picture};
 use crate::{Verdict, interrupt};
 use anyhow::{bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
-use quorate_lab::bank::{self, Count, NO_LOCK, Statement, Terms};
+use quorate_demos::bank::{self, Count, NO_LOCK, Statement, Terms};
 use quorate_lab::experiment::header;
 use quorate_lab::{FamilyLab, Mutex, Spec, entry};
 use quorate_registry::MutexEntry;

@@ -6,7 +6,7 @@ use crate::report::{grouped, json};
 use crate::{Verdict, interrupt, paint};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::Duration;
-use quorate_lab::voting_risk::{
+use quorate_demos::voting_risk::{
     Ballot, Draws, Forgetting, LEVEL, Likelihood, Nodes, Tally, Trial, ln_as_printed, simulate, violation,
 };
 use quorate_sim::settings::Length;

@@ -5,7 +5,7 @@ use crate::output::{name, output};
 use crate::paint;
 use crate::report::{count, grouped};
 use quorate_core::Time;
-use quorate_lab::bank::{Act, Count, Posting, Statement};
+use quorate_demos::bank::{Act, Count, Posting, Statement};
 use quorate_sim::run::Ending;
 use quorate_sim::words::millis;
 use std::io::{self, Write};
