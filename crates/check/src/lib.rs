@@ -8,7 +8,6 @@
 //! What the nodes' clients may do, and the properties that are judged, are a [`Users`]; this crate knows no family of algorithms.
 
 mod action;
-pub mod armies;
 mod breadth;
 mod budgets;
 mod cast;

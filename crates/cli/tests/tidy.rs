@@ -10,8 +10,10 @@ use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
-/// The folders of crates/core/src whose files have rules: the families of algorithms, the race, and the wrappers.
-const FAMILIES: [&str; 7] = ["mutex", "election", "multicast", "deadlock", "local", "armies", WRAPPERS];
+/// Where protocols stand: algorithms, and the demonstrations that bring protocols of their own.
+const PROTOCOLS: [&str; 2] = ["crates/core/src/", "crates/demos/src/"];
+/// The folders of these whose files have rules: the families of algorithms, the wrappers, and some demonstrations.
+const FAMILIES: [&str; 8] = ["mutex", "election", "multicast", "deadlock", WRAPPERS, "local", "armies", "berkeley"];
 const WRAPPERS: &str = "wrap";
 
 /// A file that passes about 500 lines asks to be split; this is where asking ends.
@@ -115,14 +117,14 @@ fn no_machine_or_registry_is_named() {
 fn no_protocol_swallows_an_input() {
     let mut findings = Findings::default();
     let mut protocols = 0;
-    for file in core_files() {
+    for file in protocol_files() {
         let blocks = protocol_blocks(&file);
         protocols += blocks.len();
         for (number, line) in blocks.into_iter().flatten().filter(|(_, line)| has_wildcard_arm(line)) {
             findings.add(&file.path, number, format_args!("`{}`", line.trim()));
         }
     }
-    assert!(protocols > 0, "no `impl Protocol for` found in crates/core/src: has it moved? Then teach this test.");
+    assert!(protocols > 0, "no `impl Protocol for` found in {PROTOCOLS:?}: has it moved? Then teach this test.");
     findings.settle(
         "a protocol's match names every input: no `_ =>` in `impl Protocol for`",
         "Name the variants that the arm stands for: `Input::Saved(_) | Input::View(_) | Input::Lease(_) => {}`. A new kind of input or\n\
@@ -294,12 +296,13 @@ fn rust_files() -> Vec<File> {
     files().into_iter().filter(|file| file.path.ends_with(".rs")).collect()
 }
 
-fn core_files() -> Vec<File> {
-    rust_files().into_iter().filter(|file| file.path.starts_with("crates/core/src/")).collect()
+fn protocol_files() -> Vec<File> {
+    let is_there = |file: &File| PROTOCOLS.iter().any(|folder| file.path.starts_with(folder));
+    rust_files().into_iter().filter(is_there).collect()
 }
 
 fn family_files() -> Vec<File> {
-    core_files().into_iter().filter(|file| file.family().is_some()).collect()
+    protocol_files().into_iter().filter(|file| file.family().is_some()).collect()
 }
 
 fn root() -> std::path::PathBuf {
@@ -361,9 +364,10 @@ impl Findings {
 // ------------------------------------------------------------------------------------------- reading of text
 
 impl File {
-    /// The folder of the core that it stands in, if files there have rules.
+    /// The family that it stands in, if files there have rules.
     fn family(&self) -> Option<&str> {
-        let (folder, _) = self.path.strip_prefix("crates/core/src/")?.split_once('/')?;
+        let within = PROTOCOLS.iter().find_map(|folder| self.path.strip_prefix(folder))?;
+        let (folder, _) = within.split_once('/')?;
         FAMILIES.contains(&folder).then_some(folder)
     }
 
@@ -456,7 +460,7 @@ fn algorithms() -> Vec<Algorithm> {
             Algorithm { path, rules, files }
         })
         .collect();
-    assert!(!algorithms.is_empty(), "no header with rules found in crates/core/src: can this test still read them?");
+    assert!(!algorithms.is_empty(), "no header with rules found in {PROTOCOLS:?}: can this test still read them?");
     algorithms
 }
 

@@ -21,8 +21,7 @@
 //! assert!(matches!(effects[..], [Effect::Emit { event: Event::Entered { .. }, .. }]));
 //! ```
 //!
-//! The algorithms live in one module per family ([`mutex`], [`election`]), one file each; [`local`] is the race in one
-//! process that mutual exclusion begins with, and [`armies`] are the two that show what time is good for. Wrappers are protocols too: [`Reliable`](wrap::Reliable) for links that
+//! The algorithms live in one module per family ([`mutex`], [`election`]), one file each. Wrappers are protocols too: [`Reliable`](wrap::Reliable) for links that
 //! lose, repeat and reorder, [`Many`](wrap::Many) for many named resources side by side.
 #![no_std]
 
@@ -32,7 +31,6 @@ extern crate std;
 
 pub mod about;
 mod adapt;
-pub mod armies;
 mod barrier;
 mod bounds;
 mod clock;
@@ -46,7 +44,6 @@ mod fixed;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 mod group;
-pub mod local;
 pub mod membership;
 mod model;
 pub mod multicast;

@@ -95,15 +95,17 @@ pub(crate) fn decided(verdicts: Vec<Verdict>, cut_short: Option<String>) -> Vec<
 }
 
 /// A run that somebody watched.
-pub(crate) struct Played<O> {
-    pub(crate) ending: Ending,
+pub struct Played<O> {
+    /// How it ended.
+    pub ending: Ending,
     /// How many inputs nodes took.
-    pub(crate) events: u64,
-    pub(crate) observer: O,
+    pub events: u64,
+    /// What the observer knows now.
+    pub observer: O,
 }
 
-/// Runs an experiment before any observer.
-pub(crate) fn play<F, O>(spec: &Spec<F>, mut observer: O) -> Played<O>
+/// Runs an experiment before any observer, and judges nothing.
+pub fn play<F, O>(spec: &Spec<F>, mut observer: O) -> Played<O>
 where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,

@@ -19,18 +19,13 @@
 #![allow(missing_docs, reason = "not published: errors say themselves what they are")]
 
 mod algorithm;
-pub mod armies;
-pub mod bank;
-pub mod berkeley;
 mod chaos;
 pub mod check;
 pub mod compare;
 pub mod deadlock;
-pub mod detector;
 pub mod election;
 mod error;
 pub mod experiment;
-pub mod failures;
 mod family;
 mod flag;
 pub mod multicast;
@@ -43,8 +38,6 @@ pub mod sweep;
 pub mod trace;
 mod typed;
 mod views;
-pub mod voting_risk;
-pub mod wait_for;
 
 pub use algorithm::{Algorithm, AlgorithmError};
 pub use chaos::{FaultMix, Trouble};

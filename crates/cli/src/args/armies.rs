@@ -3,9 +3,10 @@
 use super::check::drift;
 use super::whole;
 use clap::Args;
-use quorate_core::armies::Strength;
-use quorate_journal::settings::{Between, Length};
-use quorate_lab::armies::War;
+use quorate_demos::armies::Strength;
+use quorate_demos::armies::War;
+use quorate_journal::settings::Between;
+use quorate_journal::settings::Length;
 
 /// The armies, and how long their messages take.
 #[derive(Args)]

@@ -2,8 +2,8 @@
 
 use super::{PictureArgs, whole};
 use clap::Args;
+use quorate_demos::bank;
 use quorate_journal::settings::Latency;
-use quorate_lab::bank;
 use std::path::PathBuf;
 
 #[derive(Args)]

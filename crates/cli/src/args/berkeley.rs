@@ -4,8 +4,11 @@ use super::draw::ThemeArg;
 use super::whole;
 use crate::picture::FigurePlan;
 use clap::Args;
-use quorate_journal::settings::{Latency, Length, Ppm, TimedFault};
-use quorate_lab::berkeley::Scenario;
+use quorate_demos::berkeley::Scenario;
+use quorate_journal::settings::Latency;
+use quorate_journal::settings::Length;
+use quorate_journal::settings::Ppm;
+use quorate_journal::settings::TimedFault;
 use std::path::PathBuf;
 
 #[derive(Args)]

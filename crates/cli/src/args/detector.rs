@@ -6,8 +6,14 @@ use crate::picture::FigurePlan;
 use clap::Args;
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
-use quorate_journal::settings::{Chance, Latency, Length, Level, TimedFault};
-use quorate_lab::detector::{Conditions, usual_silences, usual_thresholds};
+use quorate_demos::detector::Conditions;
+use quorate_demos::detector::usual_silences;
+use quorate_demos::detector::usual_thresholds;
+use quorate_journal::settings::Chance;
+use quorate_journal::settings::Latency;
+use quorate_journal::settings::Length;
+use quorate_journal::settings::Level;
+use quorate_journal::settings::TimedFault;
 use std::path::PathBuf;
 
 #[derive(Args)]

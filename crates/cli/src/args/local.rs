@@ -4,7 +4,7 @@
 use super::{ArmiesCheckArgs, ArmiesSimArgs, BerkeleyArgs, DetectorSimArgs, whole};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use quorate_core::local::{LOCKINGS, Locking};
+use quorate_demos::local::{LOCKINGS, Locking};
 
 /// What `quorate sim` runs that is no algorithm of a group.
 #[derive(Subcommand)]

@@ -8,10 +8,19 @@ use crate::output::output;
 use crate::report::{count, grouped};
 use crate::{Verdict, paint, report};
 use json::{CheckReport, RunReport};
-use quorate_core::armies::{ARMIES, PROFILE};
 use quorate_core::{Duration, NodeId, Span, Time};
-use quorate_journal::settings::{Between, Length};
-use quorate_lab::armies::{self, Breach, Entry, Judged, Outcome, Timeline, War, What};
+use quorate_demos::armies;
+use quorate_demos::armies::ARMIES;
+use quorate_demos::armies::Breach;
+use quorate_demos::armies::Entry;
+use quorate_demos::armies::Judged;
+use quorate_demos::armies::Outcome;
+use quorate_demos::armies::PROFILE;
+use quorate_demos::armies::Timeline;
+use quorate_demos::armies::War;
+use quorate_demos::armies::What;
+use quorate_journal::settings::Between;
+use quorate_journal::settings::Length;
 use std::fmt;
 use std::io::Write;
 
@@ -150,7 +159,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
         PROFILE.name
     );
     let ms = Duration::from_millis;
-    let war = War { delay: Some(Span::between(ms(2), ms(5))), ..War::new([3, 5].map(quorate_core::armies::Strength)) };
+    let war = War { delay: Some(Span::between(ms(2), ms(5))), ..War::new([3, 5].map(armies::Strength)) };
     let timeline = armies::simulate(&war, 1)?;
     let example = Example {
         title: "Army 2 is stronger and leads; messages take between 2 and 5 ms",

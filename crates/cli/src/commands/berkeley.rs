@@ -5,9 +5,9 @@ use crate::output::output;
 use crate::report::{self, count, grouped};
 use crate::{Verdict, paint};
 use quorate_core::{Duration, Group, Time};
+use quorate_demos::berkeley::{self, Milestone, Report, RoundSeen, Scenario, What};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_journal::settings::Length;
-use quorate_lab::berkeley::{self, Milestone, Report, RoundSeen, Scenario, What};
 use serde::Serialize;
 use std::io::{self, Write};
 

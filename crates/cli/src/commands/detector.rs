@@ -7,9 +7,9 @@ use crate::{Verdict, interrupt, paint};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
+use quorate_demos::detector::{Conditions, Quality, measure};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_journal::settings::Length;
-use quorate_lab::detector::{Conditions, Quality, measure};
 use serde::Serialize;
 use std::io::{self, Write};
 

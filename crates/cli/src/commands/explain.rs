@@ -7,7 +7,7 @@ use crate::output::output;
 use crate::picture::{self, Company, Easel, Picture};
 use crate::{paint, report};
 use quorate_core::about::{About, Profile};
-use quorate_core::{armies, local};
+use quorate_demos::{armies, local};
 use quorate_lab::experiment::{self, header};
 use quorate_lab::trace::{self, Line, Trace};
 use quorate_lab::{FamilyLab, Spec, entry};

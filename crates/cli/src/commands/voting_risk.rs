@@ -6,10 +6,10 @@ use crate::report::{grouped, json};
 use crate::{Verdict, interrupt, paint};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::Duration;
-use quorate_journal::settings::Length;
-use quorate_lab::voting_risk::{
+use quorate_demos::voting_risk::{
     Ballot, Draws, Forgetting, LEVEL, Likelihood, Nodes, Tally, Trial, ln_as_printed, simulate, violation,
 };
+use quorate_journal::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
 

@@ -8,7 +8,7 @@ use crate::picture::{FigurePlan, ensure_apart, is_stdout};
 use crate::report::json;
 use crate::{Verdict, paint};
 use anyhow::anyhow;
-use quorate_lab::wait_for::{Found, MOST_BYTES, Name, Report, Round, Situation, Wait};
+use quorate_demos::wait_for::{Found, MOST_BYTES, Name, Report, Round, Situation, Wait};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;

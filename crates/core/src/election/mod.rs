@@ -4,7 +4,6 @@
 //! elected in each. Every algorithm of the family takes the same [`Command`]s and tells the same [`Event`]s, so a
 //! property, a metric or a service is written once for all of them.
 
-pub mod berkeley;
 pub mod bully;
 pub mod by_mutex;
 pub mod chang_roberts;
@@ -28,7 +27,6 @@ pub mod super_peer;
 
 pub use crate::bounds::Bounds;
 pub use crate::model::{Links, Model};
-pub use berkeley::Berkeley;
 pub use bully::Bully;
 pub use by_mutex::ByMutex;
 pub use chang_roberts::ChangRoberts;

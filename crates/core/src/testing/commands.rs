@@ -3,8 +3,7 @@
 use super::ScriptCommand;
 use crate::deadlock::{Agent, Need};
 use crate::node::NodeId;
-use crate::{armies, deadlock, election, multicast, mutex};
-use alloc::string::ToString;
+use crate::{deadlock, election, multicast, mutex};
 
 impl ScriptCommand for mutex::Command {
     const WORDS: &'static str = "acquire, try, share, cancel, release";
@@ -19,14 +18,6 @@ impl ScriptCommand for election::Command {
 
     fn from_word(word: &str) -> Option<Self> {
         election::COMMANDS.into_iter().find(|known| known.name() == word)
-    }
-}
-
-impl ScriptCommand for armies::Command {
-    const WORDS: &'static str = "attack";
-
-    fn from_word(word: &str) -> Option<Self> {
-        [Self::Attack].into_iter().find(|known| known.to_string() == word)
     }
 }
 

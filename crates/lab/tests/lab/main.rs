@@ -2,7 +2,6 @@
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod armies;
 mod bounds;
 mod bully;
 mod check;

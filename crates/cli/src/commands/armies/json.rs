@@ -1,8 +1,8 @@
 //! What `--json` prints of the two armies.
 
-use quorate_core::armies::PROFILE;
 use quorate_core::{Duration, NodeId};
-use quorate_lab::armies::{Entry, Judged, Outcome, Timeline, War};
+use quorate_demos::armies::PROFILE;
+use quorate_demos::armies::{Entry, Judged, Outcome, Timeline, War};
 use serde::Serialize;
 
 /// The armies, and how long their messages take.

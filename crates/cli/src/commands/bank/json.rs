@@ -3,7 +3,7 @@
 use super::{Day, Outcome, Row};
 use crate::picture::Picture;
 use crate::report;
-use quorate_lab::bank::{Count, Statement, Terms};
+use quorate_demos::bank::{Count, Statement, Terms};
 use serde::Serialize;
 
 #[derive(Serialize)]

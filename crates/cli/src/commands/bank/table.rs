@@ -5,9 +5,12 @@ use crate::output::{name, output};
 use crate::paint;
 use crate::report::{count, grouped};
 use quorate_core::Time;
+use quorate_demos::bank::Act;
+use quorate_demos::bank::Count;
+use quorate_demos::bank::Posting;
+use quorate_demos::bank::Statement;
 use quorate_journal::words::millis;
 use quorate_journal::workload::Ending;
-use quorate_lab::bank::{Act, Count, Posting, Statement};
 use std::io::{self, Write};
 
 pub(super) fn print(day: &Day<'_>) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use super::Judged;
 use crate::args::LocalSimArgs;
-use quorate_core::local::{End, Ending, PROFILE, Race, Run, Schedule, Step};
+use quorate_demos::local::{End, Ending, PROFILE, Race, Run, Schedule, Step};
 use serde::Serialize;
 
 /// One run.

@@ -1,8 +1,8 @@
 //! What was found, as a picture shows it.
 
 use super::size;
+use quorate_demos::wait_for::{Found, Name, Report, Situation, Wait};
 use quorate_draw::wait_for::{Diagram, Edge, Kind, Link, Mark, Node};
-use quorate_lab::wait_for::{Found, Name, Report, Situation, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `a cycle of 3`.

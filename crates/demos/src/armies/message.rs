@@ -1,0 +1,82 @@
+//! What armies are told, tell each other, wait for and show.
+
+use quorate_core::{Describe, NodeId, Time};
+use std::fmt;
+
+/// How strong an army is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Strength(pub u32);
+
+impl fmt::Display for Strength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What the commander asks of an army. Both are told, each whenever it is; it makes a difference to the one that leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Command {
+    /// Attack, together.
+    Attack,
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Attack => f.pad("attack"),
+        }
+    }
+}
+
+/// What armies tell each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Message {
+    /// So strong is the army that sends it.
+    Strength(Strength),
+    /// The word: it leads, and the attack begins.
+    Attack,
+}
+
+impl Describe for Message {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Strength(_) => "strength",
+            Self::Attack => "attack",
+        }
+    }
+}
+
+/// What an army waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Timer {
+    /// That the word can have arrived.
+    Word,
+}
+
+/// What an army shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Event {
+    /// It knows who leads.
+    Leads {
+        /// Which army does.
+        army: NodeId,
+    },
+    /// It attacks.
+    Attacks {
+        /// When, by its own clock.
+        at: Time,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Leads { army } => write!(f, "army {army} leads"),
+            Self::Attacks { .. } => f.write_str("attacks"),
+        }
+    }
+}

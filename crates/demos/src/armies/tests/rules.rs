@@ -1,0 +1,218 @@
+//! The rules of the armies, one script each, and every order in which their messages can arrive.
+
+use crate::armies::{ARMIES, Army, Command, Event, Message, Strength, Timer};
+use expect_test::{Expect, expect};
+use quorate_core::testing::{ScriptCommand, ScriptGroup, run_script};
+use quorate_core::{Duration, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Span, Time};
+
+const LEAST: Duration = Duration::from_millis(3);
+
+impl ScriptCommand for Command {
+    const WORDS: &'static str = "attack";
+
+    fn from_word(word: &str) -> Option<Self> {
+        [Self::Attack].into_iter().find(|known| known.to_string() == word)
+    }
+}
+
+fn armies(strengths: [u32; 2]) -> impl Fn(NodeId, Group) -> Army {
+    move |me, _| Army::new(me, Strength(strengths[me.index()]), LEAST)
+}
+
+fn check(strengths: [u32; 2], script: &str, expected: Expect) {
+    expected.assert_eq(&run_script(2, armies(strengths), script));
+}
+
+/// Gives one army an input at an instant, and tells what it does.
+fn step(army: &mut Army, now: Time, input: Input<Army>) -> Vec<Effect<Army>> {
+    let mut effects = Vec::new();
+    army.step(now, input, &mut Effects::new(&mut effects));
+    effects
+}
+
+fn boot(strength: u32) -> Army {
+    let mut army = Army::new(ARMIES[0], Strength(strength), LEAST);
+    let start = Input::Start { durable: (), incarnation: Incarnation::FIRST };
+    let effects = step(&mut army, Time::ZERO, start);
+    let [Effect::Send { to, message, .. }] = &effects[..] else { panic!("one message") };
+    assert_eq!((*to, *message), (ARMIES[1], Message::Strength(Strength(strength))));
+    army
+}
+
+#[test]
+fn ar_1_an_army_that_boots_tells_how_strong_it_is() {
+    boot(3);
+    let stage = ScriptGroup::new(2, armies([3, 5]));
+    assert_eq!((stage.in_flight(), stage.timers()), (2, 0));
+}
+
+#[test]
+fn ar_2_the_stronger_one_leads() {
+    check(
+        [3, 5],
+        "2 > 1\n1 > 2",
+        expect![[r#"
+        1 hears strength from 2: AR-2 compares 3 here with 5 there; army 2 leads
+        2 hears strength from 1: AR-2 compares 5 here with 3 there; army 2 leads
+    "#]],
+    );
+}
+
+#[test]
+fn ar_2_the_first_one_leads_if_both_are_equally_strong() {
+    check(
+        [4, 4],
+        "1 > 2\n2 > 1",
+        expect![[r#"
+        2 hears strength from 1: AR-2 compares 4 here with 4 there; army 1 leads
+        1 hears strength from 2: AR-2 compares 4 here with 4 there; army 1 leads
+    "#]],
+    );
+}
+
+#[test]
+fn ar_2_a_strength_that_is_told_twice_changes_nothing() {
+    let mut army = boot(3);
+    let strength = |told| Input::Message { from: ARMIES[1], message: Message::Strength(Strength(told)) };
+    assert_eq!(step(&mut army, Time::ZERO, strength(5)).len(), 1);
+    let before = army.clone();
+    assert!(step(&mut army, Time::ZERO, strength(1)).is_empty());
+    assert_eq!(army, before);
+}
+
+#[test]
+fn ar_3_the_leader_sends_the_word_when_it_is_told_and_knows() {
+    check(
+        [5, 3],
+        "1 attack\n2 attack\n2 > 1",
+        expect![[r#"
+        1 attack: nothing
+        2 attack: nothing
+        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads; AR-3 sends the word and waits for 3ms; attack → 2
+    "#]],
+    );
+    check(
+        [5, 3],
+        "2 > 1\n1 attack\n1 attack",
+        expect![[r#"
+        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
+        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
+        1 attack: nothing
+    "#]],
+    );
+}
+
+#[test]
+fn ar_3_the_leader_waits_as_long_as_a_message_takes_at_least() {
+    let mut army = boot(5);
+    let theirs = Input::Message { from: ARMIES[1], message: Message::Strength(Strength(3)) };
+    step(&mut army, Time::ZERO, theirs);
+    let effects = step(&mut army, Time::ZERO, Input::Command(Command::Attack));
+    let timers = effects.iter().filter_map(|effect| match effect {
+        Effect::SetTimer { timer, span } => Some((*timer, *span)),
+        _ => None,
+    });
+    assert_eq!(timers.collect::<Vec<_>>(), [(Timer::Word, Span::exactly(LEAST))]);
+}
+
+#[test]
+fn ar_4_the_leader_attacks_when_it_has_waited() {
+    check(
+        [5, 3],
+        "2 > 1\n1 attack\n1 fires",
+        expect![[r#"
+        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
+        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
+        1 timer: AR-4 has waited and attacks; attacks
+    "#]],
+    );
+}
+
+#[test]
+fn ar_5_the_other_one_attacks_when_the_word_arrives() {
+    check(
+        [5, 3],
+        "rest\n1 attack\nrest\n1 fires",
+        expect![[r#"
+        2 hears strength from 1: AR-2 compares 3 here with 5 there; army 1 leads
+        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
+        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
+        2 hears attack from 1: AR-5 has the word and attacks; attacks
+        1 timer: AR-4 has waited and attacks; attacks
+    "#]],
+    );
+}
+
+#[test]
+fn ar_5_a_word_that_overtakes_the_strength_is_heard_all_the_same() {
+    check(
+        [5, 3],
+        "2 > 1\n1 attack\n1 > 2 overtakes 1\n1 > 2",
+        expect![[r#"
+        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
+        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
+        2 hears attack from 1: AR-5 has the word and attacks; attacks
+        2 hears strength from 1: AR-2 compares 3 here with 5 there; army 1 leads
+    "#]],
+    );
+}
+
+#[test]
+fn an_attack_bears_the_instant_of_the_clock() {
+    let mut army = boot(3);
+    let now = Time::ZERO + Duration::from_millis(7);
+    let word = |from| Input::Message { from, message: Message::Attack };
+    assert!(step(&mut army, now, word(ARMIES[0])).is_empty(), "nobody hears itself");
+    let effects = step(&mut army, now, word(ARMIES[1]));
+    assert!(matches!(effects[..], [Effect::Emit { event: Event::Attacks { at }, .. }] if at == now));
+    assert!(step(&mut army, now, word(ARMIES[1])).is_empty(), "it attacks once");
+}
+
+/// Whatever the order of commands and messages, and whenever the timer fires, both name the same leader and both attack, once.
+#[test]
+fn every_order_leads_to_one_leader_and_two_attacks() {
+    for strengths in [[3, 5], [5, 3], [4, 4], [0, 0], [0, u32::MAX]] {
+        let mut orders = 0;
+        let stage = || ScriptGroup::new(2, armies(strengths));
+        follow(&mut Vec::new(), &mut |choices| {
+            let mut stage = stage();
+            let mut told = [false; 2];
+            let mut events = Vec::new();
+            for choice in choices {
+                let under_way = stage.in_flight();
+                let timers = stage.timers();
+                match *choice {
+                    place if place < under_way => events.push(stage.deliver(place)),
+                    place if place < under_way + timers => events.push(stage.fire(place - under_way)),
+                    place => {
+                        let army = (0..2).filter(|army| !told[*army]).nth(place - under_way - timers).unwrap();
+                        told[army] = true;
+                        events.push((ARMIES[army], stage.command(ARMIES[army], Command::Attack)));
+                    }
+                }
+            }
+            let left = stage.in_flight() + stage.timers() + told.iter().filter(|told| !**told).count();
+            if left == 0 {
+                orders += 1;
+                let of = |army| events.iter().filter(move |(of, _)| *of == army).flat_map(|(_, events)| events);
+                let leader = if strengths[1] > strengths[0] { ARMIES[1] } else { ARMIES[0] };
+                for army in ARMIES {
+                    let leads = of(army).filter(|event| **event == Event::Leads { army: leader }).count();
+                    let attacks = of(army).filter(|event| matches!(event, Event::Attacks { .. })).count();
+                    assert_eq!((leads, attacks, of(army).count()), (1, 1, 2), "{strengths:?} {choices:?}");
+                }
+            }
+            left
+        });
+        assert!(orders > 50, "{orders}");
+    }
+}
+
+/// Goes through every row of choices, each among as many as there are after those before it.
+fn follow(choices: &mut Vec<usize>, play: &mut impl FnMut(&[usize]) -> usize) {
+    for choice in 0..play(choices) {
+        choices.push(choice);
+        follow(choices, play);
+        choices.pop();
+    }
+}

@@ -1,0 +1,147 @@
+//! The two armies: who leads is agreed on in either model, and when to attack as far as delays are bounded.
+
+use crate::armies::{ARMIES, ArmiesError, Outcome, Strength, Timeline, War, What, check, simulate};
+use quorate_core::{Duration, Span};
+
+const STRENGTHS: [[u32; 2]; 4] = [[3, 5], [5, 3], [4, 4], [0, u32::MAX]];
+
+fn war(strengths: [u32; 2]) -> War {
+    War::new(strengths.map(Strength))
+}
+
+fn ns(nanos: u64) -> Duration {
+    Duration::from_nanos(nanos)
+}
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn checked(war: &War, within: Option<Duration>) -> Outcome {
+    let outcome = check(war, within).unwrap();
+    assert!(outcome.complete, "{war:?}");
+    outcome
+}
+
+/// The run that breaks this property, of which no other is broken.
+fn only_breach<'a>(outcome: &'a Outcome, name: &str) -> &'a Timeline {
+    let broken: Vec<_> = outcome.verdicts.iter().filter(|judged| judged.breach.is_some()).collect();
+    assert_eq!(broken.iter().map(|judged| judged.name).collect::<Vec<_>>(), [name]);
+    &broken[0].breach.as_ref().unwrap().timeline
+}
+
+fn spans() -> impl Iterator<Item = Span> {
+    let pairs =
+        [(0, 0), (0, 5_000_000), (2_000_000, 5_000_000), (7, 7), (1, 2), (3_600_000_000_000, 7_200_000_000_001)];
+    pairs.into_iter().map(|(min, max)| Span::between(ns(min), ns(max)))
+}
+
+#[test]
+fn who_leads_is_agreed_on_in_both_models_and_on_any_links() {
+    for strengths in STRENGTHS {
+        for fifo in [false, true] {
+            let anytime = War { fifo, ..war(strengths) };
+            let outcome = checked(&anytime, None);
+            assert!(outcome.holds());
+            let names: Vec<_> = outcome.verdicts.iter().map(|judged| judged.name).collect();
+            assert_eq!(names, ["who", "both-know", "both-attack"]);
+            for delay in spans() {
+                assert!(checked(&War { delay: Some(delay), ..anytime }, None).holds());
+            }
+        }
+    }
+}
+
+#[test]
+fn for_each_bound_some_run_without_bounds_on_delay_exceeds_it() {
+    let hour = 60 * 60;
+    let bounds = [0, 1, 1_000_000, 1_000_000_000, hour * 1_000_000_000, 365 * 24 * hour * 1_000_000_000].map(ns);
+    for strengths in STRENGTHS {
+        for within in bounds {
+            for fifo in [false, true] {
+                let outcome = checked(&War { fifo, ..war(strengths) }, Some(within));
+                let timeline = only_breach(&outcome, "when");
+                let gap = timeline.gap().unwrap();
+                assert!(gap > within, "{gap} {within}");
+                // It is as the run says: the word took longer than the bound.
+                let waits = timeline.entries.iter().filter_map(|entry| match &entry.what {
+                    What::Heard { kind, sent } if kind == "attack" => Some(entry.time.since(*sent)),
+                    _ => None,
+                });
+                assert!(waits.max() >= Some(gap));
+            }
+        }
+    }
+}
+
+#[test]
+fn with_bounds_the_second_attacks_at_most_max_minus_min_after_the_first() {
+    for strengths in STRENGTHS {
+        for delay in spans() {
+            for fifo in [false, true] {
+                let war = War { delay: Some(delay), fifo, ..war(strengths) };
+                let guarantee = ns(delay.latest.nanos() - delay.earliest.nanos());
+                assert_eq!(war.guarantee(), Some(guarantee));
+                assert!(checked(&war, Some(guarantee)).holds(), "{war:?}");
+                let Some(less) = guarantee.nanos().checked_sub(1).map(ns) else { continue };
+                let outcome = checked(&war, Some(less));
+                let timeline = only_breach(&outcome, "when");
+                assert_eq!(timeline.gap(), Some(guarantee), "{war:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn clocks_that_are_off_cost_what_the_leader_waits_too_little_or_too_long() {
+    let exact = War { delay: Some(Span::between(ms(200), ms(500))), ..war([3, 5]) };
+    for drift_ppm in [1, 1_000, 100_000, 900_000] {
+        let off = War { drift_ppm, ..exact };
+        let guarantee = off.guarantee().unwrap();
+        assert!(guarantee > exact.guarantee().unwrap());
+        assert!(checked(&off, Some(guarantee)).holds(), "{drift_ppm}");
+        // What exact clocks promise, these do not keep; and what is promised is not far from what happens.
+        only_breach(&checked(&off, exact.guarantee()), "when");
+        only_breach(&checked(&off, Some(ns(guarantee.nanos() - 3))), "when");
+    }
+    // If all messages take the same time, a slow leader is the second one, and is as late as its clock is slow.
+    let same = War { delay: Some(Span::exactly(ms(100))), drift_ppm: 500_000, ..war([3, 5]) };
+    assert_eq!(same.guarantee(), Some(ms(100) + ns(1)));
+    let outcome = checked(&same, Some(ms(99)));
+    let [first, second] = only_breach(&outcome, "when").attacks();
+    assert!(first < second, "army 2 leads, and its clock is slow");
+}
+
+#[test]
+fn one_run_of_a_seed_is_always_the_same_and_keeps_the_promise() {
+    let delay = Span::between(ms(2), ms(5));
+    for seed in 1..=200 {
+        for strengths in STRENGTHS {
+            let bounded = War { delay: Some(delay), ..war(strengths) };
+            let timeline = simulate(&bounded, seed).unwrap();
+            assert_eq!(simulate(&bounded, seed).unwrap(), timeline);
+            assert!(timeline.gap().unwrap() <= ms(3), "{timeline:?}");
+            let leader = if strengths[1] > strengths[0] { ARMIES[1] } else { ARMIES[0] };
+            assert_eq!(timeline.leaders(), [Some(leader); 2]);
+            for entry in &timeline.entries {
+                if let What::Heard { sent, .. } = entry.what {
+                    let took = entry.time.since(sent);
+                    assert!(delay.earliest <= took && took <= delay.latest);
+                }
+            }
+        }
+    }
+    let gaps: Vec<_> = (1..=200).map(|seed| simulate(&war([3, 5]), seed).unwrap().gap().unwrap()).collect();
+    assert!(gaps.iter().any(|gap| *gap > ms(10)), "now and then a message takes very long");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let years = Duration::from_secs(11 * 365 * 24 * 60 * 60);
+    assert_eq!(check(&war([3, 5]), Some(years)).unwrap_err(), ArmiesError::TooLong);
+    let slow = War { delay: Some(Span::between(Duration::ZERO, years)), ..war([3, 5]) };
+    assert_eq!(check(&slow, None).unwrap_err(), ArmiesError::TooLong);
+    assert_eq!(simulate(&slow, 1).unwrap_err(), ArmiesError::TooLong);
+    let standing = War { delay: Some(Span::exactly(ms(1))), drift_ppm: 1_000_000, ..war([3, 5]) };
+    assert_eq!(check(&standing, None).unwrap_err(), ArmiesError::NoClock(1_000_000));
+}

@@ -1,0 +1,138 @@
+//! A run of the armies, told by the clock on the wall.
+
+use super::{ARMIES, Command, Event};
+use quorate_core::{Duration, NodeId, Time};
+use quorate_journal::moment::{Done, MessageId, Moment, Observer, Taken};
+use quorate_journal::settings::Length;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What happened when, in true time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// All that happened, in order.
+    pub entries: Vec<Entry>,
+    sent: BTreeMap<MessageId, Time>,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When.
+    pub time: Time,
+    /// To which army.
+    pub army: NodeId,
+    /// What.
+    pub what: What,
+}
+
+/// What happened to an army.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Its commander told it to attack.
+    Ordered,
+    /// A message arrived.
+    Heard {
+        /// What it is called.
+        kind: String,
+        /// When it was sent.
+        sent: Time,
+    },
+    /// It did something by a rule.
+    Did {
+        /// The rule's id.
+        rule: String,
+        /// What it did.
+        text: String,
+    },
+    /// It knows who leads.
+    Leads(NodeId),
+    /// It attacks.
+    Attacks,
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            What::Ordered => f.write_str("is told to attack"),
+            What::Heard { kind, sent } => write!(f, "hears '{kind}' after {}", Length(self.time.since(*sent))),
+            What::Did { rule, text } => write!(f, "{rule} {text}"),
+            What::Leads(army) => write!(f, "knows that army {army} leads"),
+            What::Attacks => f.write_str("attacks"),
+        }
+    }
+}
+
+impl Timeline {
+    /// When each of the armies attacked, if it did.
+    pub fn attacks(&self) -> [Option<Time>; 2] {
+        let attack = |army: NodeId| {
+            let mut attacks = self.entries.iter().filter(|entry| entry.what == What::Attacks && entry.army == army);
+            attacks.next().map(|entry| entry.time)
+        };
+        ARMIES.map(attack)
+    }
+
+    /// How long the second attack came after the first, if both attacked.
+    pub fn gap(&self) -> Option<Duration> {
+        let [Some(one), Some(other)] = self.attacks() else { return None };
+        Some(one.max(other).since(one.min(other)))
+    }
+
+    /// Who leads, by each of the armies, if it knows.
+    pub fn leaders(&self) -> [Option<NodeId>; 2] {
+        let told = |army: NodeId| {
+            self.entries.iter().find_map(|entry| match entry.what {
+                What::Leads(leader) if entry.army == army => Some(leader),
+                What::Leads(_) | What::Ordered | What::Heard { .. } | What::Did { .. } | What::Attacks => None,
+            })
+        };
+        ARMIES.map(told)
+    }
+
+    fn add(&mut self, time: Time, army: NodeId, what: What) {
+        self.entries.push(Entry { time, army, what });
+    }
+}
+
+impl Observer<Command, Event> for Timeline {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        match moment {
+            Moment::Input { time, node, input, .. } => match input {
+                Taken::Command(Command::Attack) => self.add(*time, *node, What::Ordered),
+                Taken::Message { id, kind, .. } => {
+                    let sent = self.sent.remove(id).unwrap_or(*time);
+                    self.add(*time, *node, What::Heard { kind: (*kind).to_owned(), sent });
+                }
+                Taken::Start { .. }
+                | Taken::Timer(_)
+                | Taken::Saved(_)
+                | Taken::Suspect(_)
+                | Taken::Trust(_)
+                | Taken::DiskFull
+                | Taken::DiskFree
+                | Taken::View(_)
+                | Taken::Lease(_) => {}
+            },
+            Moment::Effect { time, node, effect } => match effect {
+                Done::Send { sent, .. } => {
+                    self.sent.insert(sent.id, *time);
+                }
+                Done::Rule { rule, text } => {
+                    let (rule, text) = ((*rule).to_owned(), text.to_string());
+                    self.add(*time, *node, What::Did { rule, text });
+                }
+                Done::Emit(Event::Leads { army }) => self.add(*time, *node, What::Leads(*army)),
+                Done::Emit(Event::Attacks { .. }) => self.add(*time, *node, What::Attacks),
+                Done::Multicast { .. }
+                | Done::Save(_)
+                | Done::SetTimer { .. }
+                | Done::CancelTimer(_)
+                | Done::Handed { .. }
+                | Done::Told(_)
+                | Done::HoldBack { .. } => {}
+            },
+            Moment::World { .. } => {}
+        }
+    }
+}

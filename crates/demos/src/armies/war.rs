@@ -1,0 +1,226 @@
+//! The two armies: every run of them is checked, in either model of time, and one run is told.
+//!
+//! In the synchronous model a message takes between a least and a most. The check then tries the ends of that span for every message, in
+//! every order that they allow. What is judged is the difference of two sums of delays and waits, which is largest and smallest at ends.
+//!
+//! In the asynchronous model a message takes any finite time. Who leads is judged without any time at all: every order is tried in which
+//! messages can arrive. When they attack is judged against a bound, and it is enough to let messages take nothing at all or longer than
+//! that bound: each such run is one of the asynchronous model, and one that exceeds the bound refutes it. Because this can be done
+//! for every bound, none holds.
+//!
+//! ```
+//! use quorate_core::{Duration, Span};
+//! use quorate_demos::armies::{Strength, War, check};
+//!
+//! let ms = Duration::from_millis;
+//! let war = War { delay: Some(Span::between(ms(2), ms(5))), ..War::new([3, 5].map(Strength)) };
+//! assert!(check(&war, Some(ms(3)))?.holds());
+//! let anytime = War { delay: None, ..war };
+//! let outcome = check(&anytime, Some(ms(3)))?;
+//! assert!(outcome.breach().is_some_and(|breach| breach.timeline.gap() > Some(ms(3))));
+//! # Ok::<(), quorate_demos::armies::ArmiesError>(())
+//! ```
+
+use super::commanders::Commanders;
+use super::timeline::Timeline;
+use super::{ARMIES, Army, Command, Strength};
+use quorate_check::{CheckError, Checker, Effort, Findings, Search, Setup, Timing};
+use quorate_core::{Duration, NodeId, Span, Time};
+use quorate_journal::settings::{Chance, Latency};
+use quorate_sim::{Setup as WorldSetup, Wire, World};
+use std::sync::Arc;
+
+/// The armies, and how long their messengers take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct War {
+    /// How strong they are.
+    pub strengths: [Strength; 2],
+    /// How long a message takes, at least and at most. Unless given, that is any time.
+    pub delay: Option<Span>,
+    /// By how much clocks may be off, in millionths.
+    pub drift_ppm: u32,
+    /// Whether messengers on the same way never overtake each other.
+    pub fifo: bool,
+}
+
+/// Why a war cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArmiesError {
+    /// A length is too long to add up.
+    #[error("A time of more than ten years is more than armies wait for.")]
+    TooLong,
+    /// The clock would run backwards.
+    #[error("Clocks that are off by {0}ppm stand still or run backwards; at most 999999ppm make sense.")]
+    NoClock(u32),
+    /// The checker refused.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// A counterexample could not be shown.
+    #[error("The run that was found cannot be shown: {0}.")]
+    Play(String),
+}
+
+/// What is awaited at most.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+/// What a run may exceed a bound by at least, so that people see it.
+const NOTICEABLE: Duration = Duration::from_millis(1);
+
+const MILLION: u128 = 1_000_000;
+
+impl War {
+    /// Armies of these strengths, whose messages take any time.
+    pub const fn new(strengths: [Strength; 2]) -> Self {
+        Self { strengths, delay: None, drift_ppm: 0, fifo: false }
+    }
+
+    /// How long the leader waits by its clock: as long as a message takes at least, as far as anything is known of that.
+    pub fn wait(&self) -> Duration {
+        self.delay.map_or(Duration::ZERO, |span| span.earliest)
+    }
+
+    /// How long the second attack comes after the first at most, if anything bounds that: *max − min* where clocks are exact. A leader
+    /// whose clock is fast waits for less than *min*; if its clock is slow and the word is quick, it is the second itself. Clocks show
+    /// whole nanoseconds, which costs one where they are off.
+    pub fn guarantee(&self) -> Option<Duration> {
+        let Span { earliest, latest } = self.delay?;
+        let (min, max, off) = (u128::from(earliest.nanos()), u128::from(latest.nanos()), u128::from(self.drift_ppm));
+        let shortest = min * MILLION / (MILLION + off);
+        let longest = (min * MILLION).div_ceil(MILLION.saturating_sub(off).max(1));
+        let gap = (max - shortest).max(longest - min) + u128::from(off > 0);
+        Some(Duration::from_nanos(u64::try_from(gap).unwrap_or(u64::MAX)))
+    }
+
+    fn army(&self, me: NodeId) -> Army {
+        let strength = self.strengths.get(me.index()).copied().unwrap_or(Strength(0));
+        Army::new(me, strength, self.wait())
+    }
+
+    fn validate(&self, within: Option<Duration>) -> Result<(), ArmiesError> {
+        let lengths = [self.delay.map(|span| span.latest), within];
+        if lengths.into_iter().flatten().any(|length| length > LONGEST) {
+            return Err(ArmiesError::TooLong);
+        }
+        if u128::from(self.drift_ppm) >= MILLION {
+            return Err(ArmiesError::NoClock(self.drift_ppm));
+        }
+        Ok(())
+    }
+}
+
+/// What became of a check.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Each property by its name, and whether it holds, if that is known.
+    pub verdicts: Vec<Judged>,
+    /// How many states were seen.
+    pub states: u64,
+    /// Whether that is all there are.
+    pub complete: bool,
+}
+
+/// One property.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// Its name.
+    pub name: &'static str,
+    /// A run that breaks it, a shortest one, if there is one.
+    pub breach: Option<Breach>,
+}
+
+/// A run that breaks a property.
+#[derive(Clone, Debug)]
+pub struct Breach {
+    /// What happened when.
+    pub timeline: Timeline,
+    /// How many steps it takes.
+    pub steps: usize,
+}
+
+impl Outcome {
+    /// Whether everything was seen, and nothing is broken.
+    pub fn holds(&self) -> bool {
+        self.complete && self.breach().is_none()
+    }
+
+    /// The first breach.
+    pub fn breach(&self) -> Option<&Breach> {
+        self.verdicts.iter().find_map(|judged| judged.breach.as_ref())
+    }
+}
+
+/// Goes through every run, and judges who leads; and when they attack, if it is said by how much the second one may be late.
+pub fn check(war: &War, within: Option<Duration>) -> Result<Outcome, ArmiesError> {
+    war.validate(within)?;
+    let Some(delay) = war.delay else { return check_anytime(war, within) };
+    timed(war, delay, within, None)
+}
+
+/// Any finite delay: who by orders alone, and when by messages that take no time or longer than the bound.
+fn check_anytime(war: &War, within: Option<Duration>) -> Result<Outcome, ArmiesError> {
+    // Timers fire whenever they like here, as soon as they are set if need be.
+    let setup = Setup { fifo: war.fifo, hasty_timers: 2, ..Setup::new(ARMIES.len()) };
+    let mut outcome = run(war, Commanders::default(), setup, None)?;
+    if let Some(within) = within {
+        let longer = within.times(2).max(within + NOTICEABLE);
+        let when = timed(war, Span::between(Duration::ZERO, longer), Some(within), Some("when"))?;
+        outcome.verdicts.extend(when.verdicts);
+        outcome.states += when.states;
+        outcome.complete &= when.complete;
+    }
+    Ok(outcome)
+}
+
+/// Delays within a span. Nothing of it is longer than three messages and a wait, so that time is followed to the end.
+fn timed(war: &War, delay: Span, within: Option<Duration>, only: Option<&str>) -> Result<Outcome, ArmiesError> {
+    let timing = Timing { drift_ppm: war.drift_ppm, until: Time::NEVER, delay: Some(delay) };
+    let setup = Setup { fifo: war.fifo, timing: Some(timing), ..Setup::new(ARMIES.len()) };
+    run(war, Commanders { within }, setup, only)
+}
+
+fn run(war: &War, commanders: Commanders, setup: Setup, only: Option<&str>) -> Result<Outcome, ArmiesError> {
+    let armies = *war;
+    let mut checker = Checker::new(Arc::new(move |me| armies.army(me)), commanders, setup)?;
+    let effort = Effort {
+        search: Search::Breadth,
+        threads: 1,
+        memory: 1 << 30,
+        reduce: true,
+        first: false,
+        properties: only.map(|name| vec![name.to_owned()]),
+    };
+    let findings = checker.run(&effort, &mut |_, _| true);
+    let mut verdicts = Vec::new();
+    for verdict in &findings.verdicts {
+        let show = |example| checker.play(example, Timeline::default()).map_err(ArmiesError::Play);
+        let breach = verdict
+            .counterexample
+            .as_ref()
+            .map(|example| Ok::<_, ArmiesError>(Breach { timeline: show(example)?, steps: example.len() }));
+        verdicts.push(Judged { name: verdict.name, breach: breach.transpose()? });
+    }
+    let Findings { states, .. } = findings;
+    Ok(Outcome { verdicts, states: states.states, complete: findings.is_complete() })
+}
+
+/// One run: the seed draws how long each message takes, from the span, or from a law without a longest.
+pub fn simulate(war: &War, seed: u64) -> Result<Timeline, ArmiesError> {
+    war.validate(None)?;
+    let latency = match war.delay {
+        Some(Span { earliest, latest }) => Latency::Uniform { least: earliest, most: latest },
+        None => Latency::LongTail { median: Duration::from_millis(2) },
+    };
+    let instant = Latency::Fixed(Duration::ZERO);
+    let wire = Wire { latency, loss: Chance::NEVER, duplicate: Chance::NEVER, fifo: war.fifo };
+    let setup = WorldSetup { nodes: ARMIES.len(), seed, wire, processing: instant, sync: instant };
+    let armies = *war;
+    let mut world = World::new(&setup, move |me| armies.army(me), Timeline::default());
+    world.start();
+    for army in ARMIES {
+        world.command(Time::ZERO, army, Command::Attack);
+    }
+    while world.advance() {
+        // Nobody listens: all that matters is observed.
+        while world.next_news().is_some() {}
+    }
+    Ok(world.into_observer())
+}

@@ -1,0 +1,105 @@
+//! The account in its store: what tellers read from it and write to it.
+
+use super::Terms;
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{NodeId, Time};
+use quorate_journal::moment::{Moment, Observer};
+use quorate_lab::mutex::run::{Change, change};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// One access to the account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Posting {
+    /// When.
+    #[serde(rename = "time_ns", serialize_with = "nanos")]
+    pub time: Time,
+    /// By the teller at this node.
+    pub node: NodeId,
+    /// What it did.
+    #[serde(flatten)]
+    pub act: Act,
+}
+
+/// What tellers do with the account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "act", rename_all = "lowercase")]
+pub enum Act {
+    /// Reads the balance.
+    Reads {
+        /// What it is.
+        balance: u64,
+    },
+    /// Writes what it read, and the deposit.
+    Writes {
+        /// The sum.
+        balance: u64,
+        /// What stood there meanwhile, if that is not what it read.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        over: Option<u64>,
+    },
+}
+
+fn nanos<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(time.nanos())
+}
+
+/// Watches a run, and does with the account what its tellers do: each reads when it is inside, and writes when it leaves.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    deposit: u64,
+    balance: u64,
+    /// How often the account was written.
+    version: u64,
+    /// What tellers read who have not written yet, and how often the account had been written then.
+    open: BTreeMap<NodeId, (u64, u64)>,
+    history: Vec<Posting>,
+}
+
+impl Ledger {
+    /// The account before anybody comes.
+    pub const fn new(terms: &Terms) -> Self {
+        Self { deposit: terms.deposit, balance: terms.opening, version: 0, open: BTreeMap::new(), history: Vec::new() }
+    }
+
+    /// What the account holds.
+    pub const fn balance(&self) -> u64 {
+        self.balance
+    }
+
+    /// How many deposits were made.
+    pub const fn made(&self) -> u64 {
+        self.version
+    }
+
+    /// Who read and wrote what, and when.
+    pub fn into_history(self) -> Vec<Posting> {
+        self.history
+    }
+
+    fn reads(&mut self, time: Time, node: NodeId) {
+        self.open.insert(node, (self.balance, self.version));
+        self.history.push(Posting { time, node, act: Act::Reads { balance: self.balance } });
+    }
+
+    fn writes(&mut self, time: Time, node: NodeId) {
+        let Some((read, version)) = self.open.remove(&node) else { return };
+        let over = (version != self.version).then_some(self.balance);
+        self.balance = read.saturating_add(self.deposit);
+        self.version += 1;
+        self.history.push(Posting { time, node, act: Act::Writes { balance: self.balance, over } });
+    }
+}
+
+impl Observer<Command, Event> for Ledger {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        let Some((time, node, change)) = change(moment) else { return };
+        match change {
+            Change::Enters { .. } => self.reads(time, node),
+            Change::Leaves => self.writes(time, node),
+            // Whoever goes down or is out has not written: the customer has the money still.
+            Change::Dies | Change::Loses => drop(self.open.remove(&node)),
+            Change::Asks(..) | Change::Extends { .. } | Change::GivesUp => {}
+        }
+    }
+}

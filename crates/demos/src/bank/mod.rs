@@ -1,0 +1,250 @@
+//! The bank of the lectures: tellers at different nodes deposit into one account at about the same time.
+//!
+//! The account lives in a store outside the group, which knows no locks. A deposit reads the balance, takes its time, and writes the
+//! sum; a teller asks for the lock before it reads, and leaves after it has written. If two deposits overlap, the second write hides
+//! the first, and money is lost. A lock that lets one in at a time loses none.
+//!
+//! The tellers are the users of any mutual exclusion, so a run of the bank is a run like any other: it has a journal, it replays, and it
+//! can be drawn. The account is an observer of it, the [`Ledger`].
+//!
+//! ```
+//! use quorate_demos::bank::{self, NO_LOCK, Terms};
+//! use quorate_journal::settings::Latency;
+//!
+//! let terms = Terms::new(2, 10_000, 1_000)?;
+//! let balance = |lock| {
+//!     let spec = bank::spec(&terms, lock, 3, 1, bank::LATENCY);
+//!     bank::run(&spec, &terms).map(|statement| statement.balance)
+//! };
+//! assert_eq!((balance(NO_LOCK)?, balance("ricart-agrawala")?), (11_000, 21_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod ledger;
+#[cfg(test)]
+mod tests;
+
+pub use ledger::{Act, Ledger, Posting};
+
+use quorate_core::{Duration, Group};
+use quorate_journal::moment::Observer;
+use quorate_journal::settings::Latency;
+use quorate_journal::workload::Ending;
+use quorate_lab::experiment::{play, run_with};
+use quorate_lab::mutex::run::Pattern;
+use quorate_lab::mutex::{Mutex, Settings};
+use quorate_lab::{Algorithm, LabError, Spec};
+use quorate_registry::{Entry, MutexEntry, all};
+use serde::Serialize;
+use std::io::Write;
+
+/// What stands in the place of a lock where there is none.
+pub const NO_LOCK: &str = "no-lock";
+
+/// How long messages take, unless somebody says otherwise; deposits take their time by it.
+pub const LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(5) };
+
+/// The smallest group that a bank has, unless somebody says otherwise.
+pub const USUAL_NODES: usize = 3;
+
+/// No algorithm leaves larger gaps between the sizes of its groups than this.
+const WIDEST_GAP: usize = 100;
+
+/// How many tellers deposit how much into what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Terms {
+    tellers: usize,
+    deposit: u64,
+    #[serde(rename = "balance")]
+    opening: u64,
+}
+
+impl Terms {
+    /// So many tellers deposit so much each into an account that holds so much.
+    pub fn new(tellers: usize, deposit: u64, opening: u64) -> Result<Self, BankError> {
+        if tellers == 0 {
+            return Err(BankError::NoTellers);
+        }
+        let sum = deposit.checked_mul(tellers as u64).and_then(|deposits| deposits.checked_add(opening));
+        match sum {
+            Some(_) => Ok(Self { tellers, deposit, opening }),
+            None => Err(BankError::TooMuchMoney),
+        }
+    }
+
+    /// How many tellers there are, each at a node of its own.
+    pub const fn tellers(&self) -> usize {
+        self.tellers
+    }
+
+    /// What each of them deposits.
+    pub const fn deposit(&self) -> u64 {
+        self.deposit
+    }
+
+    /// What the account holds before.
+    pub const fn opening(&self) -> u64 {
+        self.opening
+    }
+
+    /// What the account must hold after all deposits.
+    pub const fn expected(&self) -> u64 {
+        self.opening + self.deposit * self.tellers as u64
+    }
+}
+
+/// Every lock: all algorithms of the mutex family.
+pub fn locks() -> impl Iterator<Item = &'static MutexEntry> {
+    all().iter().filter_map(|entry| match entry {
+        Entry::Mutex(entry) => Some(entry),
+        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
+    })
+}
+
+/// How large the group is in which this lock is used: as large as somebody wants it, or the smallest that has a place for
+/// every teller. Some algorithms have groups of a few sizes only.
+pub fn group_size(terms: &Terms, lock: &MutexEntry, wanted: Option<usize>) -> Result<usize, BankError> {
+    let least = terms.tellers;
+    match wanted {
+        Some(nodes) if nodes < least => Err(BankError::TooFewNodes { tellers: least, nodes }),
+        Some(nodes) => Ok(nodes),
+        None => {
+            let least = least.max(USUAL_NODES);
+            let fitting = (least..least + WIDEST_GAP).find(|nodes| (lock.facts.fits)(*nodes).is_ok());
+            // If there is none, the run says why.
+            Ok(fitting.unwrap_or(least))
+        }
+    }
+}
+
+/// The run in which the tellers do their work under this lock.
+///
+/// Customers come within a few message times, and a deposit takes one to three of them, so that without a lock most seeds lose money
+/// and some do not.
+pub fn spec(terms: &Terms, lock: Algorithm<Mutex>, nodes: usize, seed: u64, latency: Latency) -> Spec<Mutex> {
+    let typical = latency.typical();
+    let settings = Settings {
+        entries: terms.tellers as u64,
+        workload: Pattern::Random,
+        requesters: Group::of_size(terms.tellers).iter().collect(),
+        hold: Some(Latency::Uniform { least: typical, most: typical.times(3) }),
+        think: Some(Latency::Uniform { least: Duration::ZERO, most: typical.times(4) }),
+        ..Settings::default()
+    };
+    Spec { nodes, seed, latency, settings, ..Spec::new(lock) }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Statement {
+    /// What the account holds in the end.
+    #[serde(rename = "final")]
+    pub balance: u64,
+    /// What it must hold.
+    pub expected: u64,
+    /// How many deposits were made.
+    pub made: u64,
+    /// What was deposited and is not in the account.
+    pub lost: u64,
+    /// How the run ended.
+    pub ending: Ending,
+    /// Who read and wrote what, and when.
+    pub history: Vec<Posting>,
+}
+
+impl Statement {
+    fn of(terms: &Terms, ending: Ending, ledger: Ledger) -> Self {
+        let (balance, made) = (ledger.balance(), ledger.made());
+        // Each write adds one deposit to a balance that was once read, so no more is there than was deposited.
+        let lost = (terms.opening + terms.deposit * made).saturating_sub(balance);
+        Self { balance, expected: terms.expected(), made, lost, ending, history: ledger.into_history() }
+    }
+
+    /// Whether all deposits were made, and all of the money is there.
+    pub fn is_right(&self) -> bool {
+        self.balance == self.expected
+    }
+}
+
+/// Runs it once.
+pub fn run(spec: &Spec<Mutex>, terms: &Terms) -> Result<Statement, LabError> {
+    spec.validate()?;
+    Ok(state(spec, terms))
+}
+
+/// Runs it once, writes the journal and shows it to one more observer.
+pub fn run_before<O>(
+    spec: &Spec<Mutex>,
+    terms: &Terms,
+    journal: impl Write,
+    observer: O,
+) -> Result<(Statement, O), LabError>
+where
+    O: Observer<quorate_core::mutex::Command, quorate_core::mutex::Event>,
+{
+    let (outcome, (ledger, observer)) = run_with(spec, journal, (Ledger::new(terms), observer))?;
+    Ok((Statement::of(terms, outcome.ending, ledger), observer))
+}
+
+fn state(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
+    let played = play(spec, Ledger::new(terms));
+    Statement::of(terms, played.ending, played.observer)
+}
+
+/// What came of many seeds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// How many were run.
+    pub seeds: u64,
+    /// In how many of them the balance was right in the end.
+    pub right: u64,
+    /// In how many money was lost.
+    pub losing: u64,
+    /// What was lost at most.
+    pub most_lost: u64,
+    /// The first seed after which the balance was wrong.
+    pub first_wrong: Option<u64>,
+}
+
+/// Runs so many seeds, beginning with that of the experiment, for as long as `goes_on` says so.
+pub fn count(
+    spec: &Spec<Mutex>,
+    terms: &Terms,
+    seeds: u64,
+    mut goes_on: impl FnMut() -> bool,
+) -> Result<Count, LabError> {
+    spec.validate()?;
+    let mut count = Count::default();
+    let mut spec = spec.clone();
+    while count.seeds < seeds && goes_on() {
+        let statement = state(&spec, terms);
+        count.seeds += 1;
+        count.right += u64::from(statement.is_right());
+        count.losing += u64::from(statement.lost > 0);
+        count.most_lost = count.most_lost.max(statement.lost);
+        if !statement.is_right() {
+            count.first_wrong.get_or_insert(spec.seed);
+        }
+        spec.seed = spec.seed.wrapping_add(1);
+    }
+    Ok(count)
+}
+
+/// Why a bank cannot open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BankError {
+    /// Nobody deposits.
+    #[error("A bank without tellers takes no deposits: use --tellers 2.")]
+    NoTellers,
+    /// The sum does not fit.
+    #[error("So much money does not fit: the balance and all deposits together are at most {}.", u64::MAX)]
+    TooMuchMoney,
+    /// A teller without a node.
+    #[error("{tellers} tellers need a node each, and there are only {nodes}: use --nodes {tellers} or more.")]
+    TooFewNodes {
+        /// How many tellers there are.
+        tellers: usize,
+        /// How many nodes were to be.
+        nodes: usize,
+    },
+}

@@ -1,0 +1,155 @@
+//! Without a lock money is lost, with any lock it is not, and nothing is lost that nobody overwrote.
+
+use super::{
+    Act, BankError, Count, LATENCY, NO_LOCK, Statement, Terms, count, group_size, locks, run, run_before, spec,
+};
+use quorate_journal::workload::Ending;
+use quorate_lab::mutex::{Mutex, MutexError};
+use quorate_lab::{Algorithm, LabError, Spec, experiment};
+use quorate_registry::{Entry, fixtures};
+use std::io;
+
+fn decks() -> Terms {
+    Terms::new(2, 10_000, 1_000).expect("the deck's example")
+}
+
+fn under(terms: &Terms, lock: &str, seed: u64) -> Spec<Mutex> {
+    spec(terms, Algorithm::named(lock).unwrap(), terms.tellers().max(3), seed, LATENCY)
+}
+
+fn state(terms: &Terms, lock: &str, seed: u64) -> Statement {
+    run(&under(terms, lock, seed), terms).expect("a run")
+}
+
+#[test]
+fn without_a_lock_the_usual_seed_loses_a_deposit() {
+    let statement = state(&decks(), NO_LOCK, 1);
+    assert_eq!((statement.balance, statement.expected, statement.lost, statement.made), (11_000, 21_000, 10_000, 2));
+    assert!(!statement.is_right() && statement.ending == Ending::Done);
+    let acts: Vec<_> = statement.history.iter().map(|posting| posting.act).collect();
+    assert_eq!(
+        acts,
+        [
+            Act::Reads { balance: 1_000 },
+            Act::Reads { balance: 1_000 },
+            Act::Writes { balance: 11_000, over: None },
+            Act::Writes { balance: 11_000, over: Some(11_000) },
+        ]
+    );
+    assert!(statement.history.is_sorted_by_key(|posting| posting.time));
+}
+
+/// Most seeds lose money, and some do not: that is what makes the mistake hard to find.
+#[test]
+fn without_a_lock_it_depends_on_the_seed() {
+    let count = count(&under(&decks(), NO_LOCK, 1), &decks(), 400, || true).expect("a count");
+    assert_eq!((count.seeds, count.right + count.losing, count.most_lost), (400, 400, 10_000));
+    assert!((200..380).contains(&count.losing), "{count:?}");
+    assert_eq!(count.first_wrong, Some(1));
+}
+
+#[test]
+fn under_every_lock_every_deposit_is_there() {
+    for tellers in [1, 2, 5] {
+        let terms = Terms::new(tellers, 10_000, 1_000).expect("terms");
+        for lock in locks() {
+            let (name, nodes) = (lock.facts.profile.name, group_size(&terms, lock, None).expect("a size"));
+            let spec = spec(&terms, lock.into(), nodes, 1, LATENCY);
+            let count = count(&spec, &terms, 100, || true).expect("a count");
+            assert_eq!((count.right, count.losing), (100, 0), "{name} with {tellers} tellers: {count:?}");
+        }
+    }
+}
+
+/// Money is lost if and only if two were inside, whatever is wrong with the lock.
+#[test]
+fn money_is_lost_exactly_when_two_are_inside() {
+    let terms = Terms::new(3, 500, 7).expect("terms");
+    let mut losing = 0;
+    for entry in fixtures() {
+        let Entry::Mutex(entry) = entry else { continue };
+        let Ok(nodes) = group_size(&terms, entry, None) else { continue };
+        for seed in 1..=60 {
+            let spec = spec(&terms, entry.into(), nodes, seed, LATENCY);
+            let (outcome, ledger) = match experiment::run_with(&spec, io::sink(), super::Ledger::new(&terms)) {
+                Ok(ran) => ran,
+                Err(LabError::Mutex(MutexError::NoSuchGroup { .. })) => break,
+                Err(error) => panic!("{error}"),
+            };
+            let statement = Statement::of(&terms, outcome.ending, ledger);
+            let exclusion = outcome.verdicts.iter().find(|verdict| verdict.name == "exclusion").expect("exclusion");
+            assert_eq!(statement.lost > 0, exclusion.is_breach(), "{} with seed {seed}: {statement:?}", spec.algorithm);
+            assert_eq!(statement.balance + statement.lost, 7 + 500 * statement.made, "{} {seed}", spec.algorithm);
+            assert_eq!(statement.history.iter().any(is_over), statement.lost > 0, "{} {seed}", spec.algorithm);
+            losing += u64::from(statement.lost > 0);
+        }
+    }
+    assert!(losing > 50, "only {losing} runs lost money, so this shows little");
+}
+
+fn is_over(posting: &super::Posting) -> bool {
+    matches!(posting.act, Act::Writes { over: Some(_), .. })
+}
+
+/// A lock that lets nobody in loses no money, but the balance is not what it must be.
+#[test]
+fn deposits_that_were_never_made_are_no_loss_and_not_right() {
+    let terms = decks();
+    let wrong = count(&under(&terms, "toy-embrace", 1), &terms, 200, || true).expect("a count");
+    assert_eq!(wrong.losing, 0);
+    let seed = wrong.first_wrong.expect("a seed in which both wait for ever");
+    let statement = state(&terms, "toy-embrace", seed);
+    assert_eq!((statement.lost, statement.ending, statement.is_right()), (0, Ending::Stuck, false));
+    assert!(statement.made < 2 && statement.balance < statement.expected);
+}
+
+#[test]
+fn an_account_of_nothing_and_deposits_of_nothing_are_no_trouble() {
+    for (deposit, opening) in [(0, 0), (0, 1_000), (u64::MAX / 2, 1), (1, 0)] {
+        let terms = Terms::new(2, deposit, opening).expect("terms");
+        assert!(state(&terms, "central", 1).is_right(), "{terms:?}");
+        assert_eq!(state(&terms, NO_LOCK, 1).lost, deposit, "{terms:?}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_told() {
+    assert_eq!(Terms::new(0, 1, 1), Err(BankError::NoTellers));
+    assert_eq!(Terms::new(2, u64::MAX / 2 + 1, 0), Err(BankError::TooMuchMoney));
+    assert_eq!(Terms::new(1, 1, u64::MAX), Err(BankError::TooMuchMoney));
+    assert_eq!(Terms::new(1, 0, u64::MAX).map(|terms| terms.expected()), Ok(u64::MAX));
+    let lock = locks().next().expect("a lock");
+    let few = group_size(&decks(), lock, Some(1)).expect_err("two tellers, one node");
+    assert_eq!(few.to_string(), "2 tellers need a node each, and there are only 1: use --nodes 2 or more.");
+    assert_eq!(group_size(&decks(), lock, Some(2)), Ok(2));
+    let nobody = run(&under(&decks(), "nobody", 1), &decks()).expect_err("no such lock");
+    assert!(nobody.to_string().contains("There is no algorithm 'nobody'"), "{nobody}");
+}
+
+#[test]
+fn somebody_may_stop_the_count() {
+    let mut looks = 0;
+    let stopped = count(&under(&decks(), NO_LOCK, 1), &decks(), u64::MAX, || {
+        looks += 1;
+        looks <= 5
+    });
+    assert_eq!(stopped.expect("a count").seeds, 5);
+    assert_eq!(count(&under(&decks(), NO_LOCK, 1), &decks(), 0, || true).expect("a count"), Count::default());
+}
+
+/// The journal is that of the same run as 'quorate sim' with the printed command, so it replays and can be drawn.
+#[test]
+fn a_run_of_the_bank_is_a_run_like_any_other() {
+    let (terms, mut journal) = (decks(), Vec::new());
+    let spec = under(&terms, "ricart-agrawala", 4);
+    let (statement, ()) = run_before(&spec, &terms, &mut journal, ()).expect("a run");
+    assert_eq!(statement, run(&spec, &terms).expect("a run"));
+    let mut plain = Vec::new();
+    experiment::run_with(&spec, &mut plain, ()).expect("a run");
+    assert!(!journal.is_empty() && journal == plain);
+    assert_eq!(
+        spec.command("sim"),
+        "quorate sim ricart-agrawala --nodes 3 --seed 4 --entries 2 --requesters 1,2 --hold uniform:5ms..15ms --think \
+         uniform:0ms..20ms"
+    );
+}

@@ -1,0 +1,149 @@
+//! What a leader that averages clocks says, waits for and tells, beside what its election does.
+
+use super::Shift;
+use quorate_core::election;
+use quorate_core::{Class, Describe, Epoch, Group, NodeId, Parcel, Time};
+use std::fmt;
+
+/// A round of one leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Round {
+    /// The epoch in which the leader was elected.
+    pub epoch: Epoch,
+    /// Which of its rounds it is, from 1.
+    pub number: u64,
+}
+
+impl fmt::Display for Round {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "round {} of epoch {}", self.number, self.epoch)
+    }
+}
+
+/// What nodes send each other; `M` is what their election does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Message<M> {
+    /// The election's own.
+    Election(M),
+    /// What does your clock show?
+    Poll(Round),
+    /// This.
+    Clock {
+        /// The round in which that was asked.
+        round: Round,
+        /// What it shows, as it is set.
+        shows: Time,
+    },
+    /// Move your clock.
+    Adjust {
+        /// The round in which it was read.
+        round: Round,
+        /// By how much.
+        by: Shift,
+    },
+}
+
+impl<M: Describe> Describe for Message<M> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Election(message) => message.kind(),
+            Self::Poll(_) => "poll",
+            Self::Clock { .. } => "clock",
+            Self::Adjust { .. } => "adjust",
+        }
+    }
+
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        self.inner().and_then(Describe::label)
+    }
+
+    fn class(&self) -> Class {
+        match self {
+            Self::Election(message) => message.class(),
+            Self::Poll(_) | Self::Clock { .. } | Self::Adjust { .. } => Class::Algorithm,
+        }
+    }
+
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        self.inner().and_then(Describe::on_behalf_of)
+    }
+
+    fn parcel(&self) -> Option<Parcel> {
+        self.inner().and_then(Describe::parcel)
+    }
+
+    fn again(&self) -> bool {
+        self.inner().is_some_and(Describe::again)
+    }
+
+    fn wrapped(&self) -> bool {
+        self.inner().is_some_and(Describe::wrapped)
+    }
+}
+
+impl<M> Message<M> {
+    fn inner(&self) -> Option<&M> {
+        match self {
+            Self::Election(message) => Some(message),
+            Self::Poll(_) | Self::Clock { .. } | Self::Adjust { .. } => None,
+        }
+    }
+}
+
+/// What a node waits for; `T` is what its election does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Timer<T> {
+    /// The election's own.
+    Election(T),
+    /// The next round.
+    Round,
+    /// Answers to a poll.
+    Answers,
+    /// A poll of the leader.
+    Leader,
+}
+
+/// What a node tells its user.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Event {
+    /// What its election tells.
+    Election(election::Event),
+    /// This node's clock was moved.
+    Adjusted {
+        /// By how much.
+        by: Shift,
+    },
+    /// This node leads, and has averaged the clocks.
+    Averaged {
+        /// In which round.
+        round: Round,
+        /// Whose clocks counted.
+        counted: Group,
+        /// Whose were too far from the others. They are told how to move their clocks all the same.
+        far: Group,
+        /// Who did not answer in time.
+        silent: Group,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Election(event) => event.fmt(f),
+            Self::Adjusted { by } => write!(f, "its clock was moved by {by}"),
+            Self::Averaged { round, counted, far, silent } => {
+                write!(f, "averages the clocks of {counted} ({round})")?;
+                if !far.is_empty() {
+                    write!(f, ", without {far}, too far off")?;
+                }
+                if !silent.is_empty() {
+                    write!(f, ", without {silent}, silent")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The rules by hand, and whole scenarios.
+
+mod rules;
+mod scenarios;

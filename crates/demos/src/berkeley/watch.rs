@@ -1,0 +1,300 @@
+//! The observer that knows the true time, and so how far clocks are apart.
+
+use super::scenario::{ClockOf, Scenario};
+use super::{Event, Round, Shift};
+use quorate_core::election::{Command, Event as ElectionEvent};
+use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Time};
+use quorate_journal::clocks::Clocks;
+use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use serde::Serialize;
+
+/// How often the spread is looked at between two rounds, if the run is short.
+const LOOKS: u64 = 10;
+
+/// How often it is looked at in all, at most.
+const MOST_LOOKS: u64 = 400;
+
+/// How far clocks were apart at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Sample {
+    /// True time.
+    #[serde(rename = "at_ns")]
+    pub at: Time,
+    /// The largest difference between the clocks of two nodes that are up.
+    #[serde(rename = "spread_ns")]
+    pub spread: Duration,
+}
+
+/// How far clocks were apart when something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Milestone {
+    /// True time.
+    #[serde(rename = "at_ns")]
+    pub at: Time,
+    /// The largest difference between the clocks of two nodes that are up.
+    #[serde(rename = "spread_ns")]
+    pub spread: Duration,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What is worth a look at the clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum What {
+    /// All clocks are as they are by themselves.
+    Begins,
+    /// There is a leader.
+    Elected {
+        /// Who.
+        leader: NodeId,
+        /// In which epoch.
+        epoch: Epoch,
+        /// How long there was none, if the last one crashed.
+        #[serde(rename = "without_leader_ns")]
+        without: Option<Duration>,
+    },
+    /// The first round of a leader is over, and everyone has been told.
+    FirstRound {
+        /// Who leads.
+        leader: NodeId,
+        /// In which epoch.
+        epoch: Epoch,
+    },
+    /// A node crashes. Its clock does not count from then on.
+    Crashes {
+        /// Who.
+        node: NodeId,
+        /// Whether it led.
+        led: bool,
+    },
+    /// A node is back. Its clock is as it is by itself.
+    Returns {
+        /// Who.
+        node: NodeId,
+    },
+    /// Nothing is watched any more.
+    Ends,
+}
+
+/// One average that a leader took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RoundSeen {
+    /// True time.
+    #[serde(rename = "at_ns")]
+    pub at: Time,
+    /// Who took it.
+    pub leader: NodeId,
+    /// Which of its rounds that was.
+    pub round: Round,
+    /// The spread when it was taken.
+    #[serde(rename = "before_ns")]
+    pub before: Duration,
+    /// The spread when everyone must have heard of it, unless the run was over by then.
+    #[serde(rename = "after_ns")]
+    pub after: Option<Duration>,
+    /// Whose clocks counted.
+    pub counted: Group,
+    /// Whose were too far from the others.
+    pub far: Group,
+    /// Who did not answer in time.
+    pub silent: Group,
+}
+
+/// How many messages were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Messages {
+    /// To poll, to answer and to adjust.
+    pub rounds: u64,
+    /// To elect.
+    pub elections: u64,
+}
+
+/// All that was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// How clocks were off at the beginning.
+    pub clocks: Vec<ClockOf>,
+    /// The spread whenever something happened.
+    pub milestones: Vec<Milestone>,
+    /// Every average.
+    pub rounds: Vec<RoundSeen>,
+    /// How many messages that took.
+    pub messages: Messages,
+    /// The spread at equal distances.
+    pub samples: Vec<Sample>,
+}
+
+/// Watches the clocks. Between two moments they run evenly, so that it can look at instants at which nothing happens.
+pub(super) struct Watch {
+    clocks: Clocks,
+    nodes: Vec<Node>,
+    /// When it looks next, and how long after that again.
+    next: Time,
+    step: Duration,
+    /// How long after an average everyone has heard of it.
+    settle: Duration,
+    /// The rounds from this one on have not settled.
+    unsettled: usize,
+    leader: Option<NodeId>,
+    /// Since when there is none, if one crashed.
+    leaderless: Option<Time>,
+    milestones: Vec<Milestone>,
+    rounds: Vec<RoundSeen>,
+    messages: Messages,
+    samples: Vec<Sample>,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    is_up: bool,
+    shift: Shift,
+}
+
+impl Watch {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let step = (scenario.every.nanos() / LOOKS).max(scenario.length.nanos().div_ceil(MOST_LOOKS)).max(1);
+        Self {
+            clocks: Clocks::new(scenario.nodes),
+            nodes: vec![Node { is_up: true, shift: Shift::ZERO }; scenario.nodes],
+            next: Time::ZERO,
+            step: Duration::from_nanos(step),
+            settle: scenario.bounds().message,
+            unsettled: 0,
+            leader: None,
+            leaderless: None,
+            milestones: Vec::new(),
+            rounds: Vec::new(),
+            messages: Messages::default(),
+            samples: Vec::new(),
+        }
+    }
+
+    /// What was seen up to the end.
+    pub(super) fn report(mut self, end: Time, clocks: Vec<ClockOf>) -> Report {
+        self.look_until(end + Duration::from_nanos(1));
+        self.reach(end, What::Ends);
+        let Self { milestones, rounds, messages, samples, .. } = self;
+        Report { clocks, milestones, rounds, messages, samples }
+    }
+
+    /// Looks at the clocks at all instants before this one at which it is time to.
+    fn look_until(&mut self, time: Time) {
+        loop {
+            let settled = self.rounds.get(self.unsettled).map(|round| round.at + self.settle);
+            match settled {
+                Some(at) if at < time && at <= self.next => self.settle_round(at),
+                Some(_) | None if self.next < time => {
+                    let (at, spread) = (self.next, self.spread(self.next));
+                    self.samples.push(Sample { at, spread });
+                    self.next += self.step;
+                }
+                Some(_) | None => return,
+            }
+        }
+    }
+
+    fn settle_round(&mut self, at: Time) {
+        let spread = self.spread(at);
+        let Some(round) = self.rounds.get_mut(self.unsettled) else { return };
+        round.after = Some(spread);
+        let (leader, epoch) = (round.leader, round.round.epoch);
+        let is_first = self.rounds.iter().take(self.unsettled).all(|earlier| earlier.round.epoch != epoch);
+        self.unsettled += 1;
+        if is_first {
+            self.reach(at, What::FirstRound { leader, epoch });
+        }
+    }
+
+    /// The largest difference between the clocks of two nodes that are up, as they are set.
+    fn spread(&self, time: Time) -> Duration {
+        let up = self.nodes.iter().enumerate().filter(|(_, node)| node.is_up);
+        let shown = up.map(|(index, node)| node.shift.applied_to(self.clocks.at(NodeId::from_index(index), time)));
+        let ends = shown.fold(None, |ends, shown| match ends {
+            None => Some((shown, shown)),
+            Some((first, last)) => Some((shown.min(first), shown.max(last))),
+        });
+        ends.map_or(Duration::ZERO, |(first, last)| last.since(first))
+    }
+
+    fn reach(&mut self, at: Time, what: What) {
+        let spread = self.spread(at);
+        self.milestones.push(Milestone { at, spread, what });
+    }
+
+    fn boots(&mut self, time: Time, node: NodeId, incarnation: Incarnation) {
+        if let Some(state) = self.nodes.get_mut(node.index()) {
+            *state = Node { is_up: true, shift: Shift::ZERO };
+        }
+        if incarnation != Incarnation::FIRST {
+            self.reach(time, What::Returns { node });
+        } else if self.milestones.is_empty() {
+            self.reach(time, What::Begins);
+        }
+    }
+
+    fn crashes(&mut self, time: Time, node: NodeId) {
+        if let Some(state) = self.nodes.get_mut(node.index()) {
+            state.is_up = false;
+        }
+        let led = self.leader == Some(node);
+        if led {
+            (self.leader, self.leaderless) = (None, Some(time));
+        }
+        // Who is down before the beginning was never there.
+        if !self.milestones.is_empty() {
+            self.reach(time, What::Crashes { node, led });
+        }
+    }
+
+    fn hears(&mut self, time: Time, node: NodeId, event: &Event) {
+        match event {
+            Event::Adjusted { by } => {
+                if let Some(state) = self.nodes.get_mut(node.index()) {
+                    state.shift = state.shift.plus(*by);
+                }
+            }
+            Event::Averaged { round, counted, far, silent } => {
+                let (counted, far, silent) = (counted.clone(), far.clone(), silent.clone());
+                let before = self.spread(time);
+                let seen =
+                    RoundSeen { at: time, leader: node, round: *round, before, after: None, counted, far, silent };
+                self.rounds.push(seen);
+            }
+            Event::Election(ElectionEvent::Elected { leader, epoch, .. }) if *leader == node => {
+                let without = self.leaderless.take().map(|since| time.since(since));
+                self.leader = Some(node);
+                self.reach(time, What::Elected { leader: node, epoch: *epoch, without });
+            }
+            Event::Election(_) => {}
+        }
+    }
+
+    fn counts(&mut self, kind: &str, messages: usize) {
+        let count = match kind {
+            "poll" | "clock" | "adjust" => &mut self.messages.rounds,
+            _ => &mut self.messages.elections,
+        };
+        *count += messages as u64;
+    }
+}
+
+impl Observer<Command, Event> for Watch {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        self.look_until(moment.time());
+        self.clocks.observe(moment);
+        match moment {
+            Moment::Input { time, node, input: Taken::Start { incarnation, .. }, .. } => {
+                self.boots(*time, *node, *incarnation);
+            }
+            Moment::World { time, what: Happening::Crashed { node, .. } } => self.crashes(*time, *node),
+            Moment::Effect { time, node, effect: Done::Emit(event) } => self.hears(*time, *node, event),
+            Moment::Effect { effect: Done::Send { sent, .. }, .. } => self.counts(sent.kind, 1),
+            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
+                self.counts(sent.kind, to.others(*node).count());
+            }
+            Moment::Input { .. } | Moment::World { .. } | Moment::Effect { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Every order in which threads can take their steps.
+
+use super::machine::{Race, Schedule, State, Thread};
+use std::collections::BTreeMap;
+
+/// All that can become of a race.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcomes {
+    /// What the counter can be when every thread has ended.
+    pub endings: BTreeMap<i64, Ending>,
+    /// A shortest schedule after which two are between loading and storing, if there is one.
+    pub two_inside: Option<Schedule>,
+    /// A shortest schedule after which nobody can go on though some have not ended, if there is one.
+    pub stuck: Option<Schedule>,
+    /// How many states there are, the first one included.
+    pub states: usize,
+    /// How many steps lead from one of them to another one. One that changes nothing leads nowhere.
+    pub transitions: usize,
+}
+
+/// One value of the counter when every thread has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// How many interleavings lead to it. Steps that change nothing are left out.
+    pub interleavings: u64,
+    /// A shortest schedule that leads to it.
+    pub schedule: Schedule,
+}
+
+impl Outcomes {
+    /// Whether the counter has this one value at every end, two are never inside, and nobody is ever stuck.
+    pub fn are_only(&self, right: i64) -> bool {
+        self.endings.keys().eq([&right]) && self.two_inside.is_none() && self.stuck.is_none()
+    }
+}
+
+/// LO-2. Goes through all states, nearest ones first, so that the schedules it gives are shortest.
+pub fn explore(race: &Race) -> Outcomes {
+    let mut map = Map::default();
+    map.reach(race.begin(), None);
+    let mut place = 0;
+    while let Some(found) = map.found.get(place) {
+        let state = found.state.clone();
+        for thread in race.ready(&state) {
+            let mut next = state.clone();
+            if race.step(&mut next, thread).is_some() && next != state {
+                let next = map.reach(next, Some((place, thread)));
+                map.lead(place, next);
+            }
+        }
+        place += 1;
+    }
+    map.outcomes(race)
+}
+
+/// The states found so far, in the order of finding them.
+#[derive(Default)]
+struct Map {
+    found: Vec<Found>,
+    places: BTreeMap<State, usize>,
+}
+
+struct Found {
+    state: State,
+    /// From where it was first reached, and by whose step.
+    parent: Option<(usize, Thread)>,
+    /// Where steps lead from here.
+    next: Vec<usize>,
+    /// How many steps lead here.
+    arrivals: usize,
+}
+
+impl Map {
+    /// The place of this state, which is new or not.
+    fn reach(&mut self, state: State, parent: Option<(usize, Thread)>) -> usize {
+        let place = *self.places.entry(state.clone()).or_insert(self.found.len());
+        if place == self.found.len() {
+            self.found.push(Found { state, parent, next: Vec::new(), arrivals: 0 });
+        }
+        place
+    }
+
+    fn lead(&mut self, from: usize, to: usize) {
+        if let Some(found) = self.found.get_mut(from) {
+            found.next.push(to);
+        }
+        if let Some(found) = self.found.get_mut(to) {
+            found.arrivals += 1;
+        }
+    }
+
+    fn outcomes(&self, race: &Race) -> Outcomes {
+        let interleavings = self.interleavings();
+        let mut endings: BTreeMap<i64, Ending> = BTreeMap::new();
+        for ((place, found), ways) in self.found.iter().enumerate().zip(&interleavings) {
+            if race.is_over(&found.state) {
+                let ending = endings.entry(found.state.memory().counter);
+                let ending = ending.or_insert_with(|| Ending { interleavings: 0, schedule: self.way_to(place) });
+                ending.interleavings = ending.interleavings.saturating_add(*ways);
+            }
+        }
+        let first = |fits: &dyn Fn(&Found) -> bool| self.found.iter().position(fits).map(|place| self.way_to(place));
+        Outcomes {
+            endings,
+            two_inside: first(&|found| race.inside(&found.state) > 1),
+            stuck: first(&|found| found.next.is_empty() && !race.is_over(&found.state)),
+            states: self.found.len(),
+            transitions: self.found.iter().map(|found| found.next.len()).sum(),
+        }
+    }
+
+    fn way_to(&self, place: usize) -> Schedule {
+        let parent = |place: usize| self.found.get(place).and_then(|found| found.parent);
+        let steps = core::iter::successors(parent(place), |(from, _)| parent(*from));
+        let mut threads: Vec<_> = steps.map(|(_, thread)| thread).collect();
+        threads.reverse();
+        Schedule(threads)
+    }
+
+    /// How many ways lead to each state. No way passes a state twice, because every step brings some thread nearer to
+    /// its end, or to sleep until another one's does; so each state is counted once all that lead to it are.
+    fn interleavings(&self) -> Vec<u64> {
+        let mut ways: Vec<u64> = self.found.iter().map(|found| u64::from(found.parent.is_none())).collect();
+        let mut awaited: Vec<usize> = self.found.iter().map(|found| found.arrivals).collect();
+        let mut ready: Vec<usize> = (0..self.found.len()).filter(|place| awaited.get(*place) == Some(&0)).collect();
+        while let Some(place) = ready.pop() {
+            let (Some(found), Some(here)) = (self.found.get(place), ways.get(place).copied()) else { continue };
+            for next in &found.next {
+                if let (Some(ways), Some(awaited)) = (ways.get_mut(*next), awaited.get_mut(*next)) {
+                    *ways = ways.saturating_add(here);
+                    *awaited = awaited.saturating_sub(1);
+                    if *awaited == 0 {
+                        ready.push(*next);
+                    }
+                }
+            }
+        }
+        ways
+    }
+}

@@ -1,0 +1,376 @@
+//! Threads and the memory that they share: what one instruction makes of it, and whole runs.
+
+use super::Locking;
+use super::program::{Instruction, Program};
+use std::collections::VecDeque;
+use std::fmt;
+
+/// One of the threads. Users count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Thread(usize);
+
+impl Thread {
+    /// The thread with this place in the list of all, from 0.
+    pub const fn from_index(index: usize) -> Self {
+        Self(index)
+    }
+
+    /// Its place in the list of all, from 0.
+    pub const fn index(self) -> usize {
+        self.0
+    }
+
+    /// Its number, from 1.
+    pub const fn number(self) -> usize {
+        self.0 + 1
+    }
+}
+
+impl fmt::Display for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.number().fmt(f)
+    }
+}
+
+/// Which thread takes each step, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule(pub Vec<Thread>);
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, thread) in self.0.iter().enumerate() {
+            if place > 0 {
+                f.write_str(" ")?;
+            }
+            thread.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// A counter, and threads that each change it once.
+#[derive(Clone, Debug)]
+pub struct Race {
+    start: i64,
+    right: i64,
+    programs: Vec<Program>,
+}
+
+/// Where all threads stand, and what is in the memory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct State {
+    memory: Memory,
+    threads: Vec<Standing>,
+}
+
+/// What threads share.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Memory {
+    /// What it is all about.
+    pub counter: i64,
+    /// The flag of a lock that spins.
+    pub flag: bool,
+    /// Whether the semaphore's permit is there.
+    pub permit: bool,
+    /// Who is in the monitor.
+    pub monitor: Option<Thread>,
+    /// What the monitor protects: whether somebody is busy with the counter.
+    pub busy: bool,
+    /// Who waits on the condition, in the order of falling asleep.
+    pub sleepers: VecDeque<Thread>,
+}
+
+/// What a thread has for itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Standing {
+    /// Where its next instruction is.
+    place: usize,
+    register: i64,
+}
+
+/// What a thread did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which thread.
+    pub thread: Thread,
+    /// What.
+    pub act: Act,
+}
+
+/// What one instruction did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Loaded this value.
+    Loads(i64),
+    /// Changed the register by so much, to so much.
+    Adds(i64, i64),
+    /// Stored this value.
+    Stores(i64),
+    /// Found the flag clear, and set it at once.
+    TestsAndSets,
+    /// Found the flag clear, and left it so.
+    FindsClear,
+    /// Found the flag set, and tries again.
+    Spins,
+    /// Set the flag.
+    Sets,
+    /// Cleared the flag.
+    Clears,
+    /// Took the permit.
+    TakesPermit,
+    /// Put the permit back.
+    SignalsSemaphore,
+    /// Entered the monitor.
+    Enters,
+    /// Saw that nobody is busy.
+    FindsFree,
+    /// Saw that somebody is busy, left the monitor and fell asleep.
+    Sleeps,
+    /// Is busy from now on.
+    Occupies,
+    /// Is busy no longer.
+    Vacates,
+    /// Woke this one, if anyone slept.
+    Wakes(Option<Thread>),
+    /// Left the monitor.
+    Exits,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "thread {} {}", self.thread, self.act)
+    }
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Loads(value) => write!(f, "loads {value}"),
+            Self::Adds(change, sum) if *change < 0 => write!(f, "subtracts {} and has {sum}", change.unsigned_abs()),
+            Self::Adds(change, sum) => write!(f, "adds {change} and has {sum}"),
+            Self::Stores(value) => write!(f, "stores {value}"),
+            Self::TestsAndSets => f.write_str("finds the flag clear and sets it at once"),
+            Self::FindsClear => f.write_str("finds the flag clear"),
+            Self::Spins => f.write_str("finds the flag set and tries again"),
+            Self::Sets => f.write_str("sets the flag"),
+            Self::Clears => f.write_str("clears the flag"),
+            Self::TakesPermit => f.write_str("waits on the semaphore and has its permit"),
+            Self::SignalsSemaphore => f.write_str("signals the semaphore, whose permit is back"),
+            Self::Enters => f.write_str("enters the monitor"),
+            Self::FindsFree => f.write_str("sees that nobody is busy"),
+            Self::Sleeps => f.write_str("sees that somebody is busy, leaves the monitor and sleeps"),
+            Self::Occupies => f.write_str("is busy"),
+            Self::Vacates => f.write_str("is busy no longer"),
+            Self::Wakes(Some(sleeper)) => write!(f, "signals, and thread {sleeper} wakes"),
+            Self::Wakes(None) => f.write_str("signals, and nobody sleeps"),
+            Self::Exits => f.write_str("leaves the monitor"),
+        }
+    }
+}
+
+impl Race {
+    /// The race of the decks: the counter is 5, one thread adds 1, the other one takes 1 away.
+    pub fn new(locking: Locking) -> Self {
+        Self::of(locking, 5, &[1, -1])
+    }
+
+    /// A counter that is this much at first, and a thread for each change.
+    pub fn of(locking: Locking, start: i64, changes: &[i64]) -> Self {
+        let right = changes.iter().fold(start, |sum, change| sum.wrapping_add(*change));
+        Self { start, right, programs: changes.iter().map(|change| Program::new(locking, *change)).collect() }
+    }
+
+    /// What the counter is at the end if nothing is lost.
+    pub const fn right(&self) -> i64 {
+        self.right
+    }
+
+    /// Every thread.
+    pub fn threads(&self) -> impl Iterator<Item = Thread> + use<> {
+        (0..self.programs.len()).map(Thread)
+    }
+
+    /// Nobody has done anything yet.
+    pub fn begin(&self) -> State {
+        let memory = Memory {
+            counter: self.start,
+            flag: false,
+            permit: true,
+            monitor: None,
+            busy: false,
+            sleepers: VecDeque::new(),
+        };
+        State { memory, threads: vec![Standing::default(); self.programs.len()] }
+    }
+
+    /// Whether every thread has ended.
+    pub fn is_over(&self, state: &State) -> bool {
+        self.threads().all(|thread| self.next(state, thread).is_none())
+    }
+
+    /// How many threads are between loading and storing.
+    pub fn inside(&self, state: &State) -> usize {
+        let standings = self.programs.iter().zip(&state.threads);
+        standings.filter(|(program, standing)| program.is_inside(standing.place)).count()
+    }
+
+    /// LO-2. Who can take the next step.
+    pub fn ready<'a>(&'a self, state: &'a State) -> impl Iterator<Item = Thread> + 'a {
+        self.threads().filter(|thread| self.can_go_on(state, *thread))
+    }
+
+    /// LO-4, LO-5. A thread is blocked while there is no permit, while another one is in the monitor, and in its sleep.
+    fn can_go_on(&self, state: &State, thread: Thread) -> bool {
+        let Memory { permit, monitor, sleepers, .. } = &state.memory;
+        match self.next(state, thread) {
+            None => false,
+            Some(Instruction::Wait) => *permit,
+            Some(Instruction::Enter) => monitor.is_none() && !sleepers.contains(&thread),
+            Some(_) => true,
+        }
+    }
+
+    fn next(&self, state: &State, thread: Thread) -> Option<Instruction> {
+        let place = state.threads.get(thread.index())?.place;
+        self.programs.get(thread.index())?.at(place)
+    }
+
+    /// One instruction of this thread; nothing if it has ended or is blocked.
+    pub fn step(&self, state: &mut State, thread: Thread) -> Option<Step> {
+        let instruction = self.next(state, thread).filter(|_| self.can_go_on(state, thread))?;
+        let State { memory, threads } = state;
+        let standing = threads.get_mut(thread.index())?;
+        let act = memory.take(thread, instruction, &mut standing.register);
+        match act {
+            Act::Spins => {}
+            // When it wakes, it enters the monitor again and looks again.
+            Act::Sleeps => standing.place = standing.place.saturating_sub(1),
+            _ => standing.place += 1,
+        }
+        Some(Step { thread, act })
+    }
+
+    /// A run in which somebody else says who is next, of so many steps at most. The choice is among those who can go on,
+    /// by their place in the list.
+    pub fn run(&self, mut choose: impl FnMut(&[Thread]) -> usize, most: usize) -> Run {
+        let mut state = self.begin();
+        let (mut steps, mut schedule) = (Vec::new(), Vec::new());
+        let end = loop {
+            let ready: Vec<_> = self.ready(&state).collect();
+            if ready.is_empty() {
+                break if self.is_over(&state) { End::Over } else { End::Stuck };
+            }
+            let step = ready.get(choose(&ready)).filter(|_| steps.len() < most);
+            let Some(step) = step.and_then(|thread| self.step(&mut state, *thread)) else { break End::Open };
+            schedule.push(step.thread);
+            steps.push(step);
+        };
+        Run { schedule: Schedule(schedule), steps, end, counter: state.memory.counter }
+    }
+
+    /// The run with this schedule. It ends early where the schedule names a thread that cannot go on.
+    pub fn play(&self, schedule: &Schedule) -> Run {
+        let mut next = schedule.0.iter();
+        let nobody = usize::MAX;
+        let choose = |ready: &[Thread]| {
+            next.next().and_then(|thread| ready.iter().position(|one| one == thread)).unwrap_or(nobody)
+        };
+        self.run(choose, schedule.0.len())
+    }
+}
+
+impl State {
+    /// What is in the memory.
+    pub const fn memory(&self) -> &Memory {
+        &self.memory
+    }
+}
+
+impl Memory {
+    /// LO-1, LO-3, LO-4 and LO-5. What one instruction does, once the thread can go on.
+    fn take(&mut self, thread: Thread, instruction: Instruction, register: &mut i64) -> Act {
+        match instruction {
+            Instruction::Load => {
+                *register = self.counter;
+                Act::Loads(*register)
+            }
+            Instruction::Add(change) => {
+                *register = register.wrapping_add(change);
+                Act::Adds(change, *register)
+            }
+            Instruction::Store => {
+                self.counter = *register;
+                Act::Stores(*register)
+            }
+            Instruction::TestAndSet => match core::mem::replace(&mut self.flag, true) {
+                false => Act::TestsAndSets,
+                true => Act::Spins,
+            },
+            Instruction::Test if self.flag => Act::Spins,
+            Instruction::Test => Act::FindsClear,
+            Instruction::Set => {
+                self.flag = true;
+                Act::Sets
+            }
+            Instruction::Clear => {
+                self.flag = false;
+                Act::Clears
+            }
+            Instruction::Wait => {
+                self.permit = false;
+                Act::TakesPermit
+            }
+            Instruction::Signal => {
+                self.permit = true;
+                Act::SignalsSemaphore
+            }
+            Instruction::Enter => {
+                self.monitor = Some(thread);
+                Act::Enters
+            }
+            Instruction::AwaitFree if self.busy => {
+                self.monitor = None;
+                self.sleepers.push_back(thread);
+                Act::Sleeps
+            }
+            Instruction::AwaitFree => Act::FindsFree,
+            Instruction::Occupy => {
+                self.busy = true;
+                Act::Occupies
+            }
+            Instruction::Vacate => {
+                self.busy = false;
+                Act::Vacates
+            }
+            Instruction::Wake => Act::Wakes(self.sleepers.pop_front()),
+            Instruction::Exit => {
+                self.monitor = None;
+                Act::Exits
+            }
+        }
+    }
+}
+
+/// A run from the beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Who took each step.
+    pub schedule: Schedule,
+    /// What each step did.
+    pub steps: Vec<Step>,
+    /// How it ended.
+    pub end: End,
+    /// What the counter was then.
+    pub counter: i64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every thread has ended.
+    Over,
+    /// Some have not, and nobody can go on.
+    Stuck,
+    /// It was not followed to its end.
+    Open,
+}

@@ -1,0 +1,324 @@
+//! The rules of the race, one schedule each, and what all schedules together lead to.
+
+mod exhaustive;
+
+use super::{End, LOCKINGS, Locking, Outcomes, Race, Schedule, Thread, explore};
+use expect_test::{Expect, expect};
+
+/// Plays a schedule such as `1 1 2`, and tells each step in words.
+fn check(locking: Locking, schedule: &str, expected: Expect) {
+    expected.assert_eq(&told(&Race::new(locking), schedule));
+}
+
+fn told(race: &Race, schedule: &str) -> String {
+    let numbers = schedule.split_whitespace().map(|word| word.parse::<usize>().expect("a thread's number"));
+    let schedule = Schedule(numbers.map(|number| Thread::from_index(number - 1)).collect());
+    let run = race.play(&schedule);
+    let steps: String = run.steps.iter().map(|step| format!("{step}\n")).collect();
+    let left = schedule.0.len() - run.steps.len();
+    let end = match run.end {
+        End::Over => format!("the counter is {}", run.counter),
+        End::Stuck => "nobody can go on".into(),
+        End::Open if left > 0 => format!("thread {} cannot go on", schedule.0[run.steps.len()]),
+        End::Open => "and so on".into(),
+    };
+    format!("{steps}{end}\n")
+}
+
+/// What the counter can be in the end, and how many interleavings lead to it.
+fn values(outcomes: &Outcomes) -> Vec<(i64, u64)> {
+    outcomes.endings.iter().map(|(value, ending)| (*value, ending.interleavings)).collect()
+}
+
+#[test]
+fn lo_1_a_change_of_the_counter_is_three_instructions() {
+    check(
+        Locking::None,
+        "1 1 1 2 2 2",
+        expect![[r#"
+        thread 1 loads 5
+        thread 1 adds 1 and has 6
+        thread 1 stores 6
+        thread 2 loads 6
+        thread 2 subtracts 1 and has 5
+        thread 2 stores 5
+        the counter is 5
+    "#]],
+    );
+}
+
+/// The interleaving of the decks.
+#[test]
+fn lo_2_any_thread_may_be_next_and_so_a_store_is_lost() {
+    check(
+        Locking::None,
+        "1 1 2 2 1 2",
+        expect![[r#"
+        thread 1 loads 5
+        thread 1 adds 1 and has 6
+        thread 2 loads 5
+        thread 2 subtracts 1 and has 4
+        thread 1 stores 6
+        thread 2 stores 4
+        the counter is 4
+    "#]],
+    );
+}
+
+#[test]
+fn lo_2_a_thread_that_has_ended_cannot_go_on() {
+    check(
+        Locking::None,
+        "1 1 1 1",
+        expect![[r#"
+        thread 1 loads 5
+        thread 1 adds 1 and has 6
+        thread 1 stores 6
+        thread 1 cannot go on
+    "#]],
+    );
+}
+
+#[test]
+fn lo_3_whoever_finds_the_flag_set_tries_again() {
+    check(
+        Locking::TestAndSet,
+        "1 2 1 1 2 1 1 2 2 2 2 2",
+        expect![[r#"
+        thread 1 finds the flag clear and sets it at once
+        thread 2 finds the flag set and tries again
+        thread 1 loads 5
+        thread 1 adds 1 and has 6
+        thread 2 finds the flag set and tries again
+        thread 1 stores 6
+        thread 1 clears the flag
+        thread 2 finds the flag clear and sets it at once
+        thread 2 loads 6
+        thread 2 subtracts 1 and has 5
+        thread 2 stores 5
+        thread 2 clears the flag
+        the counter is 5
+    "#]],
+    );
+}
+
+/// Both find the flag clear before either sets it.
+#[test]
+fn lo_3_a_flag_that_is_tested_and_set_by_two_instructions_is_no_lock() {
+    check(
+        Locking::TestThenSet,
+        "1 2 1 2 1 2 1 2 1 2 1 2",
+        expect![[r#"
+        thread 1 finds the flag clear
+        thread 2 finds the flag clear
+        thread 1 sets the flag
+        thread 2 sets the flag
+        thread 1 loads 5
+        thread 2 loads 5
+        thread 1 adds 1 and has 6
+        thread 2 subtracts 1 and has 4
+        thread 1 stores 6
+        thread 2 stores 4
+        thread 1 clears the flag
+        thread 2 clears the flag
+        the counter is 4
+    "#]],
+    );
+}
+
+#[test]
+fn lo_4_a_thread_is_blocked_until_the_permit_is_back() {
+    check(
+        Locking::Semaphore,
+        "1 1 2",
+        expect![[r#"
+        thread 1 waits on the semaphore and has its permit
+        thread 1 loads 5
+        thread 2 cannot go on
+    "#]],
+    );
+    check(
+        Locking::Semaphore,
+        "1 1 1 1 1 2 2 2 2 2",
+        expect![[r#"
+        thread 1 waits on the semaphore and has its permit
+        thread 1 loads 5
+        thread 1 adds 1 and has 6
+        thread 1 stores 6
+        thread 1 signals the semaphore, whose permit is back
+        thread 2 waits on the semaphore and has its permit
+        thread 2 loads 6
+        thread 2 subtracts 1 and has 5
+        thread 2 stores 5
+        thread 2 signals the semaphore, whose permit is back
+        the counter is 5
+    "#]],
+    );
+}
+
+#[test]
+fn lo_5_whoever_sees_somebody_busy_sleeps_until_the_signal_and_looks_again() {
+    check(
+        Locking::ConditionVariable,
+        "1 1 1 1 2 2 1 1 1 1 1 1 1 2 2 2 2 2 2 2 2 2 2 2",
+        expect![[r#"
+        thread 1 enters the monitor
+        thread 1 sees that nobody is busy
+        thread 1 is busy
+        thread 1 leaves the monitor
+        thread 2 enters the monitor
+        thread 2 sees that somebody is busy, leaves the monitor and sleeps
+        thread 1 loads 5
+        thread 1 adds 1 and has 6
+        thread 1 stores 6
+        thread 1 enters the monitor
+        thread 1 is busy no longer
+        thread 1 signals, and thread 2 wakes
+        thread 1 leaves the monitor
+        thread 2 enters the monitor
+        thread 2 sees that nobody is busy
+        thread 2 is busy
+        thread 2 leaves the monitor
+        thread 2 loads 6
+        thread 2 subtracts 1 and has 5
+        thread 2 stores 5
+        thread 2 enters the monitor
+        thread 2 is busy no longer
+        thread 2 signals, and nobody sleeps
+        thread 2 leaves the monitor
+        the counter is 5
+    "#]],
+    );
+}
+
+#[test]
+fn lo_5_a_monitor_lets_one_in_at_a_time() {
+    check(
+        Locking::ConditionVariable,
+        "1 2",
+        expect![[r#"
+        thread 1 enters the monitor
+        thread 2 cannot go on
+    "#]],
+    );
+}
+
+#[test]
+fn lo_5_a_sleeper_cannot_go_on() {
+    check(
+        Locking::ConditionVariable,
+        "1 1 1 1 2 2 2",
+        expect![[r#"
+        thread 1 enters the monitor
+        thread 1 sees that nobody is busy
+        thread 1 is busy
+        thread 1 leaves the monitor
+        thread 2 enters the monitor
+        thread 2 sees that somebody is busy, leaves the monitor and sleeps
+        thread 2 cannot go on
+    "#]],
+    );
+}
+
+/// Thread 2 is woken, but thread 3 is quicker. Without a second look, two would be inside.
+#[test]
+fn lo_5_a_woken_thread_finds_another_one_busy_and_sleeps_again() {
+    let race = Race::of(Locking::ConditionVariable, 0, &[1, 2, 4]);
+    expect![[r#"
+        thread 1 enters the monitor
+        thread 1 sees that nobody is busy
+        thread 1 is busy
+        thread 1 leaves the monitor
+        thread 2 enters the monitor
+        thread 2 sees that somebody is busy, leaves the monitor and sleeps
+        thread 1 loads 0
+        thread 1 adds 1 and has 1
+        thread 1 stores 1
+        thread 1 enters the monitor
+        thread 1 is busy no longer
+        thread 1 signals, and thread 2 wakes
+        thread 1 leaves the monitor
+        thread 3 enters the monitor
+        thread 3 sees that nobody is busy
+        thread 3 is busy
+        thread 3 leaves the monitor
+        thread 2 enters the monitor
+        thread 2 sees that somebody is busy, leaves the monitor and sleeps
+        thread 2 cannot go on
+    "#]]
+    .assert_eq(&told(&race, "1 1 1 1 2 2 1 1 1 1 1 1 1 3 3 3 3 2 2 2"));
+}
+
+#[test]
+fn unlocked_the_counter_can_be_4_5_or_6() {
+    let outcomes = explore(&Race::new(Locking::None));
+    assert_eq!(values(&outcomes), [(4, 9), (5, 2), (6, 9)]);
+    assert!(outcomes.two_inside.is_some() && outcomes.stuck.is_none());
+    assert!(!outcomes.are_only(5));
+}
+
+#[test]
+fn with_any_lock_it_is_5_two_are_never_inside_and_nobody_is_stuck() {
+    for locking in LOCKINGS.into_iter().filter(|locking| locking.protects()) {
+        let race = Race::new(locking);
+        let outcomes = explore(&race);
+        assert!(outcomes.are_only(5), "{locking}: {outcomes:?}");
+        assert_eq!(race.right(), 5);
+    }
+}
+
+#[test]
+fn a_flag_that_is_tested_and_then_set_lets_stores_be_lost() {
+    let outcomes = explore(&Race::new(Locking::TestThenSet));
+    assert_eq!(outcomes.endings.keys().copied().collect::<Vec<_>>(), [4, 5, 6]);
+    assert!(outcomes.two_inside.is_some() && !outcomes.are_only(5));
+}
+
+/// Also with a third thread, which can be quicker than one that was woken.
+#[test]
+fn locks_hold_for_three_threads() {
+    for locking in LOCKINGS {
+        let outcomes = explore(&Race::of(locking, 0, &[1, 2, 4]));
+        assert_eq!(outcomes.are_only(7), locking.protects(), "{locking}: {outcomes:?}");
+    }
+    let unlocked = explore(&Race::of(Locking::None, 0, &[1, 2, 4]));
+    assert_eq!(unlocked.endings.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7], "any store can be lost");
+}
+
+#[test]
+fn one_thread_has_nobody_to_race_with() {
+    for locking in LOCKINGS.into_iter().chain([Locking::TestThenSet]) {
+        let outcomes = explore(&Race::of(locking, 5, &[1]));
+        assert!(outcomes.are_only(6), "{locking}: {outcomes:?}");
+        assert_eq!(values(&outcomes), [(6, 1)]);
+    }
+}
+
+/// Nobody changes anything: there is one state, and it is the end.
+#[test]
+fn a_race_without_threads_is_over() {
+    let outcomes = explore(&Race::of(Locking::None, 5, &[]));
+    assert!(outcomes.are_only(5) && outcomes.states == 1 && outcomes.transitions == 0);
+}
+
+#[test]
+fn the_states_of_each_locking_are_counted() {
+    let counts = LOCKINGS.into_iter().chain([Locking::TestThenSet]).map(|locking| {
+        let outcomes = explore(&Race::new(locking));
+        let endings: Vec<_> = outcomes
+            .endings
+            .iter()
+            .map(|(value, ending)| {
+                format!("{value} ({} interleavings, e.g. {})", ending.interleavings, ending.schedule)
+            })
+            .collect();
+        format!("{locking}: {} states, {} transitions; {}\n", outcomes.states, outcomes.transitions, endings.join("; "))
+    });
+    expect![[r#"
+        none: 23 states, 28 transitions; 4 (9 interleavings, e.g. 1 1 2 1 2 2); 5 (2 interleavings, e.g. 1 1 1 2 2 2); 6 (9 interleavings, e.g. 1 1 2 2 2 1)
+        test-and-set: 21 states, 20 transitions; 5 (2 interleavings, e.g. 1 1 1 1 1 2 2 2 2 2)
+        semaphore: 21 states, 20 transitions; 5 (2 interleavings, e.g. 1 1 1 1 1 2 2 2 2 2)
+        condition-variable: 65 states, 78 transitions; 5 (22 interleavings, e.g. 1 1 1 1 1 1 1 1 1 1 1 2 2 2 2 2 2 2 2 2 2 2)
+        test-then-set: 77 states, 108 transitions; 4 (200 interleavings, e.g. 1 2 1 1 1 2 2 1 1 2 2 2); 5 (106 interleavings, e.g. 1 1 1 1 1 1 2 2 2 2 2 2); 6 (200 interleavings, e.g. 1 2 1 1 1 2 2 2 2 1 1 2)
+    "#]].assert_eq(&counts.collect::<String>());
+}
