@@ -52,7 +52,7 @@ fn an_option_without_effect_is_refused_with_a_sentence() {
         ("acquires", "acquire 1 at 1ms\nrelease 1 at 9ms\n"),
         ("campaigns", "campaign 1 at 1ms\n"),
         ("sends", "send 1 at 1ms\n"),
-        ("asks", "ask 1 P2 at 1ms\nanswer 2 P1 at 9ms\n"),
+        ("asks", "ask 1 \"P2\" at 1ms\nanswer 2 \"P1\" at 9ms\n"),
     ] {
         fs::write(folder.path().join(name), text).unwrap();
     }

@@ -144,7 +144,7 @@ fn an_election_step_by_step() {
           always      epochs-grow             holds
           eventually  agreed                  holds
 
-          done at 4ms, 11 events, trace 232fd22e2ddd0719
+          done at 4ms, 11 events, trace cdd851287e92b718
     "#]].assert_eq(&run("sim raft --nodes 2 --starters highest --latency fixed:1ms --steps").ok(0));
 }
 

@@ -400,7 +400,7 @@ fn sim_with_steps() {
           eventually  served                  holds
           sometimes   contention              happened
 
-          done at 4ms, 9 events, trace 3de25706d4d420df
+          done at 4ms, 9 events, trace 612f5f02aa123dd8
     "#]].assert_eq(&told);
 }
 
@@ -429,7 +429,7 @@ fn sim_with_faults() {
           eventually  served                  FAILS: at 28.718ms node 2 asked at 24.31ms and is not in at the end, and 1 more wait with it
           sometimes   contention              happened
 
-          stuck at 28.718ms, where nothing more can change; 0 of 4 requests led to an entry, 5 events, trace df1ec24389552bc9
+          stuck at 28.718ms, where nothing more can change; 0 of 4 requests led to an entry, 5 events, trace 42d555a977a53803
 
         The steps that lead to 'served':
               time   1  2  3
@@ -470,7 +470,7 @@ fn sim_over_reliable_links() {
           eventually  served                  holds
           sometimes   contention              happened
 
-          done at 255.351ms, 129 events, trace 94fdcd2f226418a4
+          done at 255.351ms, 129 events, trace 69bc29536fe21d53
     "#]]
     .assert_eq(&run("sim ricart-agrawala --loss 0.1 --duplicate 10%").ok(0));
 }

@@ -80,5 +80,5 @@ fn a_sweep_counts_seeds_that_cannot_say() {
 #[test]
 fn what_is_undecided_cannot_be_made_small() {
     let complaint = run("shrink central --workload all --until 1ms").complaint();
-    assert!(complaint.contains("every property holds"), "{complaint}");
+    assert!(complaint.contains("nothing to shrink"), "{complaint}");
 }

@@ -47,12 +47,12 @@ fn seeds_keep_their_meaning() {
     let hashes: Vec<_> = specs().iter().map(|spec| journal(spec).0).collect();
     expect_test::expect![[r#"
         [
-            "4f228b55d5b5a896",
-            "820404f5b99ada1a",
-            "7a326a5363046997",
-            "8eb38ac31ed5387a",
-            "34baac415a251786",
-            "5f9474215e376e6f",
+            "eb25adf238ef18a2",
+            "fd92a8d26de85d89",
+            "0623fb5e589d4d05",
+            "325bef84168b6529",
+            "9203fab1c1258ed6",
+            "df9582b211d568a0",
         ]
     "#]]
     .assert_debug_eq(&hashes);
