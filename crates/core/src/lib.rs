@@ -23,7 +23,7 @@
 //!
 //! The algorithms live in one module per family ([`mutex`], [`election`]), one file each; [`local`] is the race in one
 //! process that mutual exclusion begins with, and [`armies`] are the two that show what time is good for. Wrappers are protocols too: [`Reliable`](wrap::Reliable) for links that
-//! lose, repeat and reorder, [`Many`](wrap::Many) for many named resources side by side.
+//! lose, repeat and reorder, [`Watched`](wrap::Watched) for heartbeats, [`Viewed`](wrap::Viewed) for changing groups.
 #![no_std]
 
 extern crate alloc;
