@@ -21,8 +21,9 @@
 //! assert!(matches!(effects[..], [Effect::Emit { event: Event::Entered { .. }, .. }]));
 //! ```
 //!
-//! The algorithms live in one module per family ([`mutex`], [`election`]), one file each. Wrappers are protocols too: [`Reliable`](wrap::Reliable) for links that
-//! lose, repeat and reorder, [`Many`](wrap::Many) for many named resources side by side.
+//! The algorithms live in one module per family ([`mutex`], [`election`], [`multicast`], [`deadlock`]), one file each. Wrappers are
+//! protocols too: [`Reliable`](wrap::Reliable) for links that lose, repeat and reorder, [`Watched`](wrap::Watched) for heartbeats,
+//! [`Viewed`](wrap::Viewed) for changing groups.
 #![no_std]
 
 extern crate alloc;

@@ -2,7 +2,7 @@
 //!
 //! A script says what happens to a group of nodes, one step at a time: which node gets which command, which
 //! message arrives next, which timer fires. [`run_script`] carries it out and returns a line per step: what
-//! happened, which rules the node applied ([`Effects::rule`](crate::Effects)), what it sent and what it told
+//! happened, which rules the node applied ([`Effects::note`](crate::Effects::note)), what it sent and what it told
 //! its client. A test compares that trace with the expected one.
 //!
 //! Steps stand on lines of their own, or on one line with `;` between them. Nodes are numbered from 1.
@@ -99,7 +99,7 @@
 //! use quorate_core::testing::run_script;
 //!
 //! let trace = run_script(2, RicartAgrawala::new, "1 acquire; rest");
-//! assert!(trace.ends_with("ENTERS\n"), "{trace}");
+//! assert!(trace.ends_with("ENTERS (fence 0.1)\n"), "{trace}");
 //! ```
 
 mod commands;

@@ -213,6 +213,7 @@ impl Raymond {
     }
 
     /// In which direction the token is.
+    #[cfg(any(test, feature = "fixtures"))]
     pub(crate) const fn toward(&self) -> NodeId {
         self.toward
     }

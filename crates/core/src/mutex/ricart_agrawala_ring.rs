@@ -158,6 +158,7 @@ impl RicartAgrawalaRing {
     }
 
     /// Whether its own request goes before this one.
+    #[cfg(any(test, feature = "fixtures"))]
     pub(crate) fn goes_before(&self, asked: Stamp) -> bool {
         self.consent.ahead_of(Claim::exclusive(asked)).is_some()
     }

@@ -213,6 +213,30 @@ impl Protocol for TokenRing {
     }
 }
 
+/// Where the user stands, the token if it is here, and who is before and behind: what those who spoil a node must know.
+#[cfg(any(test, feature = "fixtures"))]
+impl TokenRing {
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.phase.waiting().is_some()
+    }
+
+    pub(crate) const fn is_inside(&self) -> bool {
+        self.phase.inside().is_some()
+    }
+
+    pub(crate) const fn token(&self) -> Option<&Token<Lap>> {
+        self.hand.token()
+    }
+
+    pub(crate) fn previous(&self) -> NodeId {
+        self.place.previous
+    }
+
+    pub(crate) fn next(&self) -> NodeId {
+        self.place.next
+    }
+}
+
 impl TokenRing {
     /// A node of this group, idle. The token is at the lowest member, and never stays for longer than one message time
     /// where nobody wants it.
@@ -238,27 +262,6 @@ impl TokenRing {
         };
         let hand = if me == home { Hand::holding(Lap::default()) } else { Hand::empty() };
         Self { place: Fixed::new(place), phase: Phase::Idle, hand, called: false }
-    }
-
-    /// Where the user stands, the token if it is here, and who is before and behind: what those who spoil a node must know.
-    pub(crate) const fn is_waiting(&self) -> bool {
-        self.phase.waiting().is_some()
-    }
-
-    pub(crate) const fn is_inside(&self) -> bool {
-        self.phase.inside().is_some()
-    }
-
-    pub(crate) const fn token(&self) -> Option<&Token<Lap>> {
-        self.hand.token()
-    }
-
-    pub(crate) fn previous(&self) -> NodeId {
-        self.place.previous
-    }
-
-    pub(crate) fn next(&self) -> NodeId {
-        self.place.next
     }
 
     /// TR-1, TR-8. A node with the token that is not inside lets it rest, or sleep.

@@ -102,10 +102,11 @@ impl Pace {
         Duration::from_nanos(self.mean().saturating_add(u64::try_from(slack).unwrap_or(u64::MAX)))
     }
 
-    /// How high φ is after this silence, in thousandths.
+    /// How high φ is after this silence, in thousandths. [`allowed`](Self::allowed) drops a part of a nanosecond, so this rounds up:
+    /// otherwise the level after the silence that a threshold allows would lie below that threshold, and after the least one at 0.
     pub(super) fn level(&self, silence: Duration, period: Duration) -> u32 {
         let beyond = u128::from(silence.nanos().saturating_sub(self.mean()));
-        let deviations = beyond * 1_000 / u128::from(self.deviation(period).max(1));
+        let deviations = (beyond * 1_000).div_ceil(u128::from(self.deviation(period).max(1)));
         Threshold::reached(u64::try_from(deviations).unwrap_or(u64::MAX))
     }
 }

@@ -53,14 +53,14 @@ fn the_table_is_the_tail_of_the_paper() {
         let found = phi(threshold.deviations() as f64 / 1_000.0);
         let wanted = f64::from(thousandths) / 1_000.0;
         assert!((found - wanted).abs() < 0.02, "{threshold}: {found}");
-        thousandths += 10;
+        thousandths += 1;
     }
     assert_eq!(Threshold::MOST.to_string(), "20");
 }
 
 #[test]
 fn levels_and_thresholds_are_each_others_inverse() {
-    for thousandths in (Threshold::LEAST.thousandths()..Threshold::MOST.thousandths()).step_by(37) {
+    for thousandths in Threshold::LEAST.thousandths()..Threshold::MOST.thousandths() {
         let threshold = Threshold::from_thousandths(thousandths).expect("a threshold");
         let level = Threshold::reached(threshold.deviations());
         assert!(level.abs_diff(thousandths) <= 10, "{threshold}: {level}");
@@ -76,6 +76,15 @@ fn thresholds_print_as_people_write_them() {
     assert_eq!(printed, ["0.5", "8", "12.25"]);
     assert_eq!(Threshold::from_thousandths(499), None);
     assert_eq!(Threshold::from_thousandths(20_001), None);
+}
+
+/// The deviation is 10,000,001 ns, so that the silence for a threshold is no whole number of nanoseconds.
+#[test]
+fn the_level_of_the_least_threshold_is_reached_after_the_silence_it_allows() {
+    let pace = after(&[1_000_015, 21_000_017]);
+    let allowed = pace.allowed(Threshold::LEAST, PERIOD);
+    assert_eq!(pace.level(allowed, PERIOD), Threshold::LEAST.thousandths());
+    assert_eq!(pace.level(Duration::from_nanos(allowed.nanos() - 20_000), PERIOD), 0);
 }
 
 #[test]
