@@ -201,15 +201,6 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         })
     }
 
-    /// What an owner waits for.
-    pub fn waits_of(&self, owner: O) -> impl Iterator<Item = (WaitId, Need<O>)> {
-        let waits = self.arena.seat(owner).and_then(|seat| self.arena.owner(seat)).into_iter();
-        waits.flat_map(|owner| owner.waits.iter()).filter_map(|ticket| {
-            let wait = self.arena.wait(*ticket)?;
-            Some((WaitId { ticket: *ticket, serial: wait.serial }, self.arena.need(wait)))
-        })
-    }
-
     /// What a wait is for, if it is not over.
     pub fn need(&self, wait: WaitId) -> Option<Need<O>> {
         Some(self.arena.need(self.arena.wait(self.ticket(wait)?)?))

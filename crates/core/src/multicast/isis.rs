@@ -30,8 +30,7 @@
 
 use super::ordering::Inside;
 use super::{
-    Book, Causal, Desk, Facts, Fifo, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, causal, fifo,
-    unordered,
+    Book, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, causal, fifo, unordered,
 };
 use crate::about::Profile;
 use crate::describe::Describe;
@@ -76,11 +75,6 @@ pub const CAUSAL_FACTS: Facts = Facts {
     order: Promise { total: true, ..causal::FACTS.order },
     ..FACTS
 };
-
-/// One order for all by agreement, of each sender's messages in turn.
-pub type FifoIsis = Isis<Fifo>;
-/// One order for all by agreement, causes first.
-pub type CausalIsis = Isis<Causal>;
 
 /// A place in the order: a number, and who proposed it. No two proposals are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

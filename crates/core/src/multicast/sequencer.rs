@@ -28,8 +28,7 @@
 
 use super::ordering::Inside;
 use super::{
-    Book, Causal, Desk, Facts, Fifo, HoldBack, MessageId, Ordering, Plan, Promise, Route, Sequencing, Survey, causal,
-    fifo, unordered,
+    Book, Desk, Facts, HoldBack, MessageId, Ordering, Plan, Promise, Route, Sequencing, Survey, causal, fifo, unordered,
 };
 use crate::about::Profile;
 use crate::describe::Describe;
@@ -76,11 +75,6 @@ pub const CAUSAL_FACTS: Facts = Facts {
     order: Promise { total: true, ..causal::FACTS.order },
     ..FACTS
 };
-
-/// One order for all, of each sender's messages in turn.
-pub type FifoTotal = Sequencer<Fifo>;
-/// One order for all, causes first.
-pub type CausalTotal = Sequencer<Causal>;
 
 /// The order of the numbers that the sequencer gives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
