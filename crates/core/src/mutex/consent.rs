@@ -178,6 +178,7 @@ impl<M> Consent<M> {
     }
 
     /// The request that we wait with, if we do.
+    #[cfg(any(test, feature = "fixtures"))]
     pub(crate) fn waits_with(&self) -> Option<Stamp> {
         self.phase.waiting().map(|ours| ours.claim.stamp)
     }

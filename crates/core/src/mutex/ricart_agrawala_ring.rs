@@ -39,7 +39,6 @@ use super::{
     ricart_agrawala,
 };
 use crate::about::Profile;
-use crate::clock::Stamp;
 use crate::describe::Describe;
 use crate::effects::Effects;
 use crate::group::Group;
@@ -159,7 +158,7 @@ impl RicartAgrawalaRing {
 
     /// Whether its own request goes before this one.
     #[cfg(any(test, feature = "fixtures"))]
-    pub(crate) fn goes_before(&self, asked: Stamp) -> bool {
+    pub(crate) fn goes_before(&self, asked: crate::Stamp) -> bool {
         self.consent.ahead_of(Claim::exclusive(asked)).is_some()
     }
 

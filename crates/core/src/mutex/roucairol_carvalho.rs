@@ -140,6 +140,7 @@ impl RoucairolCarvalho {
     }
 
     /// The request that it waits with, if it does.
+    #[cfg(any(test, feature = "fixtures"))]
     pub(crate) fn waits_with(&self) -> Option<Stamp> {
         self.consent.waits_with()
     }

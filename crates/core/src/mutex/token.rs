@@ -52,6 +52,7 @@ impl<L> Hand<L> {
     }
 
     /// The token, if it is here.
+    #[cfg(any(test, feature = "fixtures"))]
     pub(super) const fn token(&self) -> Option<&Token<L>> {
         self.token.as_ref()
     }
