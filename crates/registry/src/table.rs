@@ -178,20 +178,20 @@ impl MutexEntry {
 #[derive(Clone)]
 pub enum MutexMaker {
     /// For a group that never changes.
-    Fixed(Maker<MutexNode>),
+    Fixed(Maker<Surroundings, MutexNode>),
     /// For one that may change as well.
-    InViews(Maker<MutexInViews>),
+    InViews(Maker<Surroundings, MutexInViews>),
 }
 
-/// Makes a node that runs there.
-pub type Maker<N> = Arc<dyn Fn(NodeId, &Surroundings) -> N + Send + Sync>;
+/// Makes a node that is set up like this.
+pub type Maker<S, N> = Arc<dyn Fn(NodeId, &S) -> N + Send + Sync>;
 
 /// An election.
 pub struct ElectionEntry {
     /// What the book says of it.
     pub facts: &'static election::Facts,
     /// Makes a node.
-    pub make: fn(NodeId, &Arc<election::Plan>) -> ElectionNode,
+    pub make: Maker<Arc<election::Plan>, ElectionNode>,
     /// How its messages and its disk become bytes.
     pub codec: AnyCodec,
 }
@@ -201,7 +201,7 @@ pub struct MulticastEntry {
     /// What the book says of it.
     pub facts: &'static multicast::Facts,
     /// Makes a node of a group.
-    pub make: fn(NodeId, &Arc<multicast::Plan>) -> MulticastInViews,
+    pub make: Maker<Arc<multicast::Plan>, MulticastInViews>,
     /// How its messages become bytes.
     pub codec: AnyCodec,
 }
@@ -236,7 +236,7 @@ pub struct DeadlockEntry {
     /// What the book says of it.
     pub facts: &'static deadlock::Facts,
     /// Makes a site's part of the detector.
-    pub make: Arc<dyn Fn(NodeId, &deadlock::Plan) -> AnyDetector + Send + Sync>,
+    pub make: Maker<deadlock::Plan, AnyDetector>,
     /// How the detector's own messages become bytes.
     pub codec: AnyCodec,
 }
@@ -298,12 +298,16 @@ where
     Entry::Mutex(MutexEntry { facts, make, codec: AnyCodec::in_views::<P>() })
 }
 
-/// The line of an election whose nodes are of type `P` before they are erased.
-fn election<P>(facts: &'static election::Facts, make: fn(NodeId, &Arc<election::Plan>) -> ElectionNode) -> Entry
+/// The line of an election.
+fn election<P>(
+    facts: &'static election::Facts,
+    make: impl Fn(NodeId, &Arc<election::Plan>) -> P + Send + Sync + 'static,
+) -> Entry
 where
-    P: Parts<Message: DeserializeOwned>,
+    P: Erasable<Command = election::Command, Event = election::Event, Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,
 {
+    let make = Arc::new(move |me: NodeId, plan: &Arc<election::Plan>| Erased::new(make(me, plan)));
     Entry::Election(ElectionEntry { facts, make, codec: AnyCodec::of::<P>() })
 }
 

@@ -1,15 +1,14 @@
 //! The lines of elections.
 
-use super::{Entry, election};
+use super::{ElectionEntry, Entry, election};
+use crate::codec::AnyCodec;
 use crate::erased::Erased;
-use quorate_core::election::circuit::Circuit;
 use quorate_core::election::{
     Bully, ByMutex, ChangRoberts, ConsensusByRing, Franklin, HirschbergSinclair, Invitation, LeLann, MajorityLease,
     Peterson, RingList, SuperPeer, bully, by_mutex, chang_roberts, consensus_by_election, franklin,
     hirschberg_sinclair, invitation, lelann, majority_lease, peterson, ring_list, super_peer,
 };
-use quorate_core::fixtures::Spoilt;
-use quorate_core::fixtures::bully::{Hasty, Impatient, Unasking};
+use quorate_core::fixtures::bully::{Hasty, Unasking};
 use quorate_core::fixtures::chang_roberts::PassesAll;
 use quorate_core::fixtures::hirschberg_sinclair::OneSided;
 use quorate_core::fixtures::lelann::OwnReturn;
@@ -23,55 +22,41 @@ use std::sync::Arc;
 /// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<Entry> {
     vec![
-        election::<ChangRoberts>(&chang_roberts::FACTS, |me, plan| {
-            Erased::new(ChangRoberts::new(me, Arc::clone(plan)))
+        election(&chang_roberts::FACTS, |me, plan| ChangRoberts::new(me, Arc::clone(plan))),
+        election(&lelann::FACTS, |me, plan| LeLann::new(me, Arc::clone(plan))),
+        election(&ring_list::FACTS, |me, plan| RingList::new(me, Arc::clone(plan))),
+        election(&hirschberg_sinclair::FACTS, |me, plan| HirschbergSinclair::new(me, Arc::clone(plan))),
+        election(&franklin::FACTS, |me, plan| Franklin::new(me, Arc::clone(plan))),
+        election(&peterson::FACTS, |me, plan| Peterson::new(me, Arc::clone(plan))),
+        election(&bully::FACTS, |me, plan| Bully::new(me, Arc::clone(plan))),
+        election(&invitation::FACTS, |me, plan| Invitation::new(me, Arc::clone(plan))),
+        election(&majority_lease::FACTS, |me, plan| MajorityLease::new(me, plan)),
+        Entry::Election(ElectionEntry {
+            facts: &raft::FACTS,
+            make: Arc::new(|me, plan| Erased::opaque(RaftElection::new(me, plan))),
+            codec: AnyCodec::of::<RaftElection>(),
         }),
-        election::<LeLann>(&lelann::FACTS, |me, plan| Erased::new(LeLann::new(me, Arc::clone(plan)))),
-        election::<RingList>(&ring_list::FACTS, |me, plan| Erased::new(RingList::new(me, Arc::clone(plan)))),
-        election::<HirschbergSinclair>(&hirschberg_sinclair::FACTS, |me, plan| {
-            Erased::new(HirschbergSinclair::new(me, Arc::clone(plan)))
-        }),
-        election::<Franklin>(&franklin::FACTS, |me, plan| Erased::new(Franklin::new(me, Arc::clone(plan)))),
-        election::<Peterson>(&peterson::FACTS, |me, plan| Erased::new(Peterson::new(me, Arc::clone(plan)))),
-        election::<Bully>(&bully::FACTS, |me, plan| Erased::new(Bully::new(me, Arc::clone(plan)))),
-        election::<Invitation>(&invitation::FACTS, |me, plan| Erased::new(Invitation::new(me, Arc::clone(plan)))),
-        election::<MajorityLease>(&majority_lease::FACTS, |me, plan| Erased::new(MajorityLease::new(me, plan))),
-        election::<RaftElection>(&raft::FACTS, |me, plan| Erased::opaque(RaftElection::new(me, plan))),
-        election::<SuperPeer>(&super_peer::FACTS, |me, plan| Erased::new(SuperPeer::new(me, Arc::clone(plan)))),
-        election::<ByMutex<RicartAgrawala>>(&by_mutex::FACTS, |me, plan| {
+        election(&super_peer::FACTS, |me, plan| SuperPeer::new(me, Arc::clone(plan))),
+        election(&by_mutex::FACTS, |me, plan| {
             let lock = RicartAgrawala::new(me, plan.group.clone());
-            Erased::new(ByMutex::new(me, plan.group.clone(), lock))
+            ByMutex::new(me, plan.group.clone(), lock)
         }),
-        election::<ConsensusByRing>(&consensus_by_election::FACTS, |me, plan| {
-            Erased::new(ConsensusByRing::of_plan(me, plan))
-        }),
+        election(&consensus_by_election::FACTS, |me, plan| ConsensusByRing::of_plan(me, plan)),
     ]
 }
 
 /// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<Entry> {
     vec![
-        election::<Circuit<PassesAll>>(const { &PassesAll::facts() }, |me, plan| {
-            Erased::new(PassesAll::node(me, plan))
-        }),
-        election::<Circuit<OwnReturn>>(const { &OwnReturn::facts() }, |me, plan| {
-            Erased::new(OwnReturn::node(me, plan))
-        }),
-        election::<Spoilt<RingList, First>>(const { &First::facts() }, |me, plan| Erased::new(First::node(me, plan))),
-        election::<Circuit<OneSided>>(const { &OneSided::facts() }, |me, plan| Erased::new(OneSided::node(me, plan))),
-        election::<Peterson>(const { &wrong_peterson::any_order_facts() }, |me, plan| {
-            Erased::new(Peterson::new(me, Arc::clone(plan)))
-        }),
-        election::<Spoilt<Peterson, WithoutDisk>>(const { &WithoutDisk::facts() }, |me, plan| {
-            Erased::new(WithoutDisk::node(me, plan))
-        }),
-        election::<Spoilt<Bully, Impatient>>(const { &Hasty::facts() }, |me, plan| Erased::new(Hasty::node(me, plan))),
-        election::<Spoilt<Bully, Impatient>>(const { &Unasking::facts() }, |me, plan| {
-            Erased::new(Unasking::node(me, plan))
-        }),
-        election::<MajorityLease>(const { &Forgetful::facts() }, |me, plan| Erased::new(Forgetful::node(me, plan))),
-        election::<Spoilt<MajorityLease, Trusting>>(const { &Trusting::facts() }, |me, plan| {
-            Erased::new(Trusting::node(me, plan))
-        }),
+        election(const { &PassesAll::facts() }, |me, plan| PassesAll::node(me, plan)),
+        election(const { &OwnReturn::facts() }, |me, plan| OwnReturn::node(me, plan)),
+        election(const { &First::facts() }, |me, plan| First::node(me, plan)),
+        election(const { &OneSided::facts() }, |me, plan| OneSided::node(me, plan)),
+        election(const { &wrong_peterson::any_order_facts() }, |me, plan| Peterson::new(me, Arc::clone(plan))),
+        election(const { &WithoutDisk::facts() }, |me, plan| WithoutDisk::node(me, plan)),
+        election(const { &Hasty::facts() }, |me, plan| Hasty::node(me, plan)),
+        election(const { &Unasking::facts() }, |me, plan| Unasking::node(me, plan)),
+        election(const { &Forgetful::facts() }, |me, plan| Forgetful::node(me, plan)),
+        election(const { &Trusting::facts() }, |me, plan| Trusting::node(me, plan)),
     ]
 }

@@ -16,80 +16,51 @@ use std::sync::Arc;
 /// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<Entry> {
     vec![
-        multicast::<Unordered>(const { &unordered::FACTS }),
-        multicast::<Unordered>(const { &unordered::RELIABLE_FACTS }),
-        multicast::<Fifo>(const { &fifo::FACTS }),
-        multicast::<Causal>(const { &causal::FACTS }),
-        multicast::<Sequencer<Unordered>>(const { &sequencer::FACTS }),
-        multicast::<Isis<Unordered>>(const { &isis::FACTS }),
-        multicast::<Sequencer<Fifo>>(const { &sequencer::FIFO_FACTS }),
-        multicast::<Sequencer<Causal>>(const { &sequencer::CAUSAL_FACTS }),
-        multicast::<Isis<Fifo>>(const { &isis::FIFO_FACTS }),
-        multicast::<Isis<Causal>>(const { &isis::CAUSAL_FACTS }),
+        planned::<Unordered>(const { &unordered::FACTS }),
+        planned::<Unordered>(const { &unordered::RELIABLE_FACTS }),
+        planned::<Fifo>(const { &fifo::FACTS }),
+        planned::<Causal>(const { &causal::FACTS }),
+        planned::<Sequencer<Unordered>>(const { &sequencer::FACTS }),
+        planned::<Isis<Unordered>>(const { &isis::FACTS }),
+        planned::<Sequencer<Fifo>>(const { &sequencer::FIFO_FACTS }),
+        planned::<Sequencer<Causal>>(const { &sequencer::CAUSAL_FACTS }),
+        planned::<Isis<Fifo>>(const { &isis::FIFO_FACTS }),
+        planned::<Isis<Causal>>(const { &isis::CAUSAL_FACTS }),
     ]
 }
 
 /// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<Entry> {
     vec![
-        set_up::<BasicDeaf, AsPlanned>(&wrong::BASIC_DEAF),
-        set_up::<Unordered, Unrelayed>(&wrong::RELIABLE_UNRELAYED),
-        set_up::<FifoHasty, AsPlanned>(&wrong::FIFO_HASTY),
-        set_up::<CausalBlind, AsPlanned>(&wrong::CAUSAL_BLIND),
-        set_up::<SequencerHasty, AsPlanned>(&wrong::SEQUENCER_HASTY),
-        set_up::<IsisHasty, AsPlanned>(&wrong::ISIS_HASTY),
-        set_up::<Fifo, AtOnce>(&wrong::UNIFORM_HASTY),
+        planned::<BasicDeaf>(&wrong::BASIC_DEAF),
+        multicast(&wrong::RELIABLE_UNRELAYED, |me, plan| wrong::unrelayed::<Unordered, Board>(me, plan)),
+        planned::<FifoHasty>(&wrong::FIFO_HASTY),
+        planned::<CausalBlind>(&wrong::CAUSAL_BLIND),
+        planned::<SequencerHasty>(&wrong::SEQUENCER_HASTY),
+        planned::<IsisHasty>(&wrong::ISIS_HASTY),
+        multicast(&wrong::UNIFORM_HASTY, |me, plan| wrong::hasty_uniform::<Fifo, Board>(me, plan)),
     ]
 }
 
-/// How a member is set up, which is how its group is, unless somebody has made a mistake.
-trait SetUp: 'static {
-    fn member<O: Ordering>(me: NodeId, plan: &Arc<Plan>) -> One<O>;
-}
-
-struct AsPlanned;
-
-impl SetUp for AsPlanned {
-    fn member<O: Ordering>(me: NodeId, plan: &Arc<Plan>) -> One<O> {
-        Member::new(me, Arc::clone(plan))
-    }
-}
-
-struct Unrelayed;
-
-impl SetUp for Unrelayed {
-    fn member<O: Ordering>(me: NodeId, plan: &Arc<Plan>) -> One<O> {
-        wrong::unrelayed(me, plan)
-    }
-}
-
-struct AtOnce;
-
-impl SetUp for AtOnce {
-    fn member<O: Ordering>(me: NodeId, plan: &Arc<Plan>) -> One<O> {
-        wrong::hasty_uniform(me, plan)
-    }
-}
-
-/// The line of a multicast in this order.
-fn multicast<O>(facts: &'static Facts) -> Entry
+/// The line of a multicast in this order, whose members are set up as their group is.
+fn planned<O>(facts: &'static Facts) -> Entry
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
-    set_up::<O, AsPlanned>(facts)
+    multicast(facts, |me, plan| Member::<O, Board>::new(me, Arc::clone(plan)))
 }
 
-/// The line of a multicast whose members are set up like this.
-fn set_up<O, U: SetUp>(facts: &'static Facts) -> Entry
+/// The line of a multicast whose members, in groups with a bulletin board, are made like this.
+fn multicast<O>(
+    facts: &'static Facts,
+    make: impl Fn(NodeId, &Arc<Plan>) -> Member<O, Board> + Send + Sync + 'static,
+) -> Entry
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
-    let codec = AnyCodec::in_views::<One<O>>();
-    Entry::Multicast(MulticastEntry { facts, make: |me, plan| ErasedInViews::new(U::member::<O>(me, plan)), codec })
+    let make = Arc::new(move |me: NodeId, plan: &Arc<Plan>| ErasedInViews::new(make(me, plan)));
+    Entry::Multicast(MulticastEntry { facts, make, codec: AnyCodec::in_views::<Member<O, Board>>() })
 }
-
-/// A member of a group with a bulletin board.
-type One<O> = Member<O, Board>;
 
 /// What goes from node to node, whatever the order.
 trait Travels: Serialize + DeserializeOwned + Send + Sync + 'static {}
