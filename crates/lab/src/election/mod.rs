@@ -206,8 +206,8 @@ impl RunFamily for Election {
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<> {
         let plan = Arc::new(plan(spec));
-        let make = spec.algorithm.make;
-        detector::watched(spec, spec.linked(move |me| make(me, &plan)))
+        let algorithm = spec.algorithm;
+        detector::watched(spec, spec.linked(move |me| (algorithm.make)(me, &plan)))
     }
 
     fn calm(settings: &Settings) -> Settings {
