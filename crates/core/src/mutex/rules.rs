@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Steps before the bar set the scene. They are played, but their lines are not in the trace: another test of the same
-//! algorithm shows each of them. A step that does nothing has no line either; if no step does anything, the trace says so. The top has the usual constructor and size of
-//! the group; `by` and `of` replace them in one test.
+//! algorithm shows each of them. A step that does nothing has no line either; if no step does anything, the trace says
+//! so. The top has the usual constructor and size of the group; `by` and `of` replace them in one test.
 
 use crate::describe::Describe;
 use crate::group::Group;
