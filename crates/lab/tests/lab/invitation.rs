@@ -33,7 +33,7 @@ const LATENCIES: [&str; 4] = ["fixed:1ms", "fixed:30us", "uniform:1ms..5ms", "un
 
 #[test]
 fn three_messages_for_each_but_the_leader_whoever_starts_and_whoever_is_dead() {
-    for (nodes, latency) in (1..=40).flat_map(|nodes| LATENCIES.map(|latency| (nodes, latency))) {
+    for (nodes, latency) in (1..=12).chain([20, 40]).flat_map(|nodes| LATENCIES.map(|latency| (nodes, latency))) {
         for starters in ["lowest", "highest", "all", "1", "2-3"].into_iter().take(if nodes < 3 { 4 } else { 5 }) {
             for dead in 0..=usize::from(nodes > 2) {
                 let faults = (0..dead).map(|_| parsed(&format!("crash {nodes}"))).collect();

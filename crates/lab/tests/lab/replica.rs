@@ -37,7 +37,7 @@ fn breached(spec: &Spec<Replica>, seeds: u64) -> Vec<&'static str> {
 #[test]
 fn one_three_and_five_replicas_bear_chaos() {
     for reads in [Reads::Quorum, Reads::Lease] {
-        for (nodes, seeds) in [(1, 300), (3, 800), (5, 500)] {
+        for (nodes, seeds) in [(1, 100), (3, 400), (5, 250)] {
             all_hold(&chaos("replica", nodes, reads), seeds);
         }
     }
@@ -51,7 +51,7 @@ fn members_change_under_chaos() {
         let mut spec = chaos("replica", nodes, reads);
         spec.settings.founders = Some(founders);
         spec.settings.changes = 4;
-        all_hold(&spec, 400);
+        all_hold(&spec, 200);
     }
 }
 

@@ -58,10 +58,8 @@ fn breadth_first_does_not_depend_on_its_threads() {
     for spec in specs() {
         for reduce in [false, true] {
             let alone = everything(&with(&spec, Search::Breadth, 1, reduce));
-            for threads in [2, 3] {
-                let together = everything(&with(&spec, Search::Breadth, threads, reduce));
-                assert!(alone == together, "{} with {threads} threads, reduced: {reduce}", spec.command());
-            }
+            let together = everything(&with(&spec, Search::Breadth, 3, reduce));
+            assert!(alone == together, "{} with three threads, reduced: {reduce}", spec.command());
         }
     }
 }
