@@ -72,6 +72,12 @@ impl AnyCodec {
         self.around::<Addressed<AnyMessage>>()
     }
 
+    /// The one for the same algorithm in several groups, in each of them in views that its nodes are told.
+    #[must_use]
+    pub fn several_viewed(self) -> Self {
+        self.around::<Addressed<Envelope<AnyMessage, AnyReport>>>()
+    }
+
     /// The one for the same algorithm in a group that keeps its membership itself ([`Member`](membership::Member)). Its disk is that of
     /// the log.
     #[must_use]

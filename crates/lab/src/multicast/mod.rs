@@ -140,7 +140,7 @@ impl RunFamily for Multicast {
             Form::Fixed => codec,
             Form::Viewed => codec.viewed(),
             Form::Several => codec.several(),
-            Form::SeveralViewed => codec.viewed().several(),
+            Form::SeveralViewed => codec.several_viewed(),
             Form::Member(_) => codec.member(),
         }
     }

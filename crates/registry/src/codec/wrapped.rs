@@ -126,6 +126,20 @@ impl Wrapper for Addressed<AnyMessage> {
     }
 }
 
+/// In several groups, each with views of its own.
+impl Wrapper for Addressed<Envelope<AnyMessage, AnyReport>> {
+    type Head = Addressed<Envelope<(), ()>>;
+
+    fn split(&self) -> Option<(Self::Head, Inside<'_>)> {
+        let (what, inside) = self.what.split()?;
+        Some((Addressed { group: self.group, what }, inside))
+    }
+
+    fn join(head: Self::Head, rest: &Rest<'_>) -> Result<Self, Malformed> {
+        Ok(Self { group: head.group, what: Envelope::join(head.what, rest)? })
+    }
+}
+
 impl Wrapper for Envelope<AnyMessage, AnyReport> {
     type Head = Envelope<(), ()>;
 

@@ -11,7 +11,9 @@ fn lines(journal: &str) -> Vec<(i64, u64, String)> {
     let line = |text: &str| {
         let value: Value = serde_json::from_str(text).unwrap();
         let is_ours = value["world"].get("lost").or(value["world"].get("ended")).is_some();
-        (!is_ours).then(|| (value["time"].as_i64().unwrap(), value["node"].as_u64().unwrap_or(0), text.to_owned()))
+        // The mark at the end has no time.
+        let time = value["time"].as_i64().filter(|_| !is_ours)?;
+        Some((time, value["node"].as_u64().unwrap_or(0), text.to_owned()))
     };
     let mut lines: Vec<_> = journal.lines().skip(1).filter_map(line).collect();
     lines.sort_by_key(|(time, node, _)| (*time, *node));
@@ -19,8 +21,8 @@ fn lines(journal: &str) -> Vec<(i64, u64, String)> {
 }
 
 fn times(journal: &str) -> Vec<i64> {
-    let time = |text: &str| serde_json::from_str::<Value>(text).unwrap()["time"].as_i64().unwrap();
-    journal.lines().skip(1).map(time).collect()
+    let time = |text: &str| serde_json::from_str::<Value>(text).unwrap()["time"].as_i64();
+    journal.lines().skip(1).filter_map(time).collect()
 }
 
 fn held(verdicts: &[Verdict]) -> Vec<(&str, bool)> {
