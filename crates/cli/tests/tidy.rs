@@ -5,6 +5,9 @@
 
 #![allow(clippy::panic, reason = "a test speaks by panicking, and so do its helpers")]
 
+#[path = "tidy/map.rs"]
+mod map;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::fs;
