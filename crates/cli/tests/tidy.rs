@@ -181,7 +181,7 @@ fn every_rule_has_a_test_of_its_name() {
     }
     findings.settle(
         "every rule of a header has a test of its name",
-        "Write a `#[test] fn ra_2_…` that plays a script in which the rule decides, and holds the expected trace.\n\
+        "Write a `#[test] fn ra_2_…`, or a row of `rules!`, that plays a script in which the rule decides, and holds the trace.\n\
          It stands in the algorithm's own file or, for `x.rs`, under `x/`, in `x_tests.rs` or in `tests/x.rs` beside it.",
     );
 }
@@ -400,16 +400,21 @@ impl File {
         strings.filter(|(_, string)| is_rule_id(string)).map(|(number, id)| (number, id.into()))
     }
 
-    /// Whether a `#[test]` is called so, or begins so and goes on with an underscore.
+    /// Whether a `#[test]` is called so, or begins so and goes on with an underscore. A row of a `rules!` table is a test.
     fn has_test(&self, name: &str) -> bool {
+        let goes_on = |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['_', '(']));
         let lines: Vec<_> = self.text.lines().map(str::trim).collect();
-        let is_named = |line: &str| {
-            let rest = line.strip_prefix("fn ").and_then(|rest| rest.strip_prefix(name));
-            rest.is_some_and(|rest| rest.starts_with(['_', '(']))
-        };
-        lines.iter().enumerate().filter(|(_, line)| is_named(line)).any(|(index, _)| {
-            let mut above = lines[..index].iter().rev().take_while(|line| line.starts_with(['#', '/']));
-            above.any(|line| *line == "#[test]")
+        let mut named = lines.iter().enumerate().filter(|(_, line)| line.strip_prefix("fn ").is_some_and(goes_on));
+        let above = |index: usize| lines[..index].iter().rev().take_while(|line| line.starts_with(['#', '/']));
+        named.any(|(index, _)| above(index).any(|line| *line == "#[test]")) || self.rule_rows().any(goes_on)
+    }
+
+    /// The rows of every `rules! { … }` table, each from its name on: they stand at the table's own indentation.
+    fn rule_rows(&self) -> impl Iterator<Item = &str> {
+        let mut inside = false;
+        self.text.lines().filter_map(move |line| {
+            inside = (inside || line.starts_with("rules! {")) && line != "}";
+            line.strip_prefix("    ").filter(|row| inside && row.starts_with(|c: char| c.is_ascii_lowercase()))
         })
     }
 }
@@ -550,12 +555,14 @@ fn dependencies(manifest: &str) -> Vec<Dependency> {
 fn rules_are_read_from_headers_doc_comments_and_notes() {
     let text = "//! Toy.\n//!\n//! TY-1  asked → act\n//! TY-22  told → rest\n//! TY-3 is mere prose.\n\n\
                 /// TY-1, TY-22 and TY-5. Why.\n/// See TY-6.\nout.note(\"TY-7\", x);\n// note(\"TY-8\")\n\
-                #[test]\n#[should_panic]\nfn ty_1_works() {}\nfn ty_22_is_no_test() {}\n";
+                #[test]\n#[should_panic]\nfn ty_1_works() {}\nfn ty_22_is_no_test() {}\n\
+                ty_3_no(\nrules! { Toy::new, 3;\n    /// ty_4_no(\n    ty_5_works(\n        ty_6_no(\n}\n    ty_7_no(\n";
     let file = File { path: "x.rs".into(), text: text.into() };
     assert_eq!(file.header_rules(), [(3, "TY-1".into()), (4, "TY-22".into())]);
     assert_eq!(file.documented_rules().map(|(_, id)| id).collect::<Vec<_>>(), ["TY-1", "TY-22", "TY-5"]);
     assert_eq!(file.noted_rules().collect::<Vec<_>>(), [(9, "TY-7".into())]);
-    assert!(file.has_test("ty_1") && !file.has_test("ty_22") && !file.has_test("ty_2"));
+    let tested = |rule: &_| file.has_test(&format!("ty_{rule}"));
+    assert_eq!([1, 2, 22, 3, 4, 5, 6, 7].into_iter().filter(tested).collect::<Vec<_>>(), [1, 5]);
     assert!(belongs("m/x/tests.rs", "m/x.rs") && belongs("m/x/y.rs", "m/x/mod.rs") && !belongs("m/xy.rs", "m/x.rs"));
 }
 

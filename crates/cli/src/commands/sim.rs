@@ -135,6 +135,8 @@ fn print<F: Present>(
         }
         writeln!(out)?;
         picture::hints(spec, breach, outcome.events, &args.picture, &mut out)?;
+    } else if verdicts.iter().any(|verdict| verdict.undecided.is_some()) {
+        writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
     }
     Ok(())
 }

@@ -92,7 +92,7 @@ fn the_page_tells_the_truth() {
         let report = run(&format!("{} --json", incomplete.replace("none", detector))).json(0);
         assert_eq!(report["election"]["leader"], 4, "{report}");
     }
-    let report = run(&format!("{inaccurate} --json")).json(1);
+    let report = run(&format!("{inaccurate} --json")).json(3);
     assert!(report["election"]["rounds"].as_u64().is_some_and(|rounds| rounds > 1_000), "{report}");
     let report = run(&format!("{} --json", inaccurate.replace("--silence 20ms", "--silence 25ms"))).json(0);
     assert_eq!(report["election"]["rounds"], 1, "{report}");

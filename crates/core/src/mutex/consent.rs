@@ -272,3 +272,25 @@ impl<M> Consent<M> {
         debug_assert!(ours.clock <= self.clock, "our stamp is of our own past");
     }
 }
+
+/// Forgets and remembers an algorithm's instance by its `consent`, which has all that it knows.
+macro_rules! one_of_many {
+    ($algorithm:ty) => {
+        impl $crate::wrap::OneOfMany for $algorithm {
+            type Floor = $crate::mutex::Floor;
+
+            fn is_idle(&self) -> bool {
+                self.consent.is_idle()
+            }
+
+            fn floor(&self) -> Self::Floor {
+                self.consent.floor()
+            }
+
+            fn raise(&mut self, floor: &Self::Floor) {
+                self.consent.raise(floor);
+            }
+        }
+    };
+}
+pub(super) use one_of_many;

@@ -20,6 +20,8 @@ pub mod ricart_agrawala_modulo;
 pub mod ricart_agrawala_ring;
 pub mod roucairol_carvalho;
 #[cfg(test)]
+pub(crate) mod rules;
+#[cfg(test)]
 mod storm;
 mod token;
 pub mod token_request;

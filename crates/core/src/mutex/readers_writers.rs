@@ -33,8 +33,8 @@
 //! as in `ricart-agrawala`. The fence of an entry is larger than those of all earlier entries that conflict with it;
 //! those of readers who are inside together may be equal.
 
-use super::consent::{Claim, Consent, Denial, Reply, Verdict};
-use super::{Access, Command, Event, Facts, Floor, Past, Patience, Standing, Succession, Wish, ricart_agrawala};
+use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
+use super::{Access, Command, Event, Facts, Past, Patience, Standing, Succession, Wish, ricart_agrawala};
 use crate::about::Profile;
 use crate::clock::Stamp;
 use crate::describe::Describe;
@@ -43,7 +43,6 @@ use crate::group::Group;
 use crate::node::NodeId;
 use crate::protocol::{Input, Never, Protocol};
 use crate::time::Time;
-use crate::wrap::OneOfMany;
 use alloc::collections::BTreeSet;
 
 /// What the book says of it.
@@ -221,21 +220,7 @@ impl ReadersWriters {
     }
 }
 
-impl OneOfMany for ReadersWriters {
-    type Floor = Floor;
-
-    fn is_idle(&self) -> bool {
-        self.consent.is_idle()
-    }
-
-    fn floor(&self) -> Floor {
-        self.consent.floor()
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.consent.raise(floor);
-    }
-}
+consent::one_of_many!(ReadersWriters);
 
 impl Succession for ReadersWriters {
     fn standing(&self) -> Standing {

@@ -32,10 +32,10 @@
 //! admits two) and carries the clock (else a node that heard of a request can stamp its own as older). Replies
 //! also carry the largest fence known, from which the next entry's fence follows.
 
-use super::consent::{Claim, Consent, Denial, Reply, Verdict};
+use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
 use super::{
-    Access, Choice, Command, Cost, Event, Facts, Fairness, Floor, Past, Patience, Range, ServiceOrder, Standing,
-    Succession, Wish,
+    Access, Choice, Command, Cost, Event, Facts, Fairness, Past, Patience, Range, ServiceOrder, Standing, Succession,
+    Wish,
 };
 use crate::about::Profile;
 use crate::clock::Stamp;
@@ -45,7 +45,6 @@ use crate::group::Group;
 use crate::node::NodeId;
 use crate::protocol::{Input, Protocol};
 use crate::time::Time;
-use crate::wrap::OneOfMany;
 use alloc::collections::BTreeSet;
 
 /// What the book says of it.
@@ -246,21 +245,7 @@ impl RicartAgrawala {
     }
 }
 
-impl OneOfMany for RicartAgrawala {
-    type Floor = Floor;
-
-    fn is_idle(&self) -> bool {
-        self.consent.is_idle()
-    }
-
-    fn floor(&self) -> Floor {
-        self.consent.floor()
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.consent.raise(floor);
-    }
-}
+consent::one_of_many!(RicartAgrawala);
 
 impl Succession for RicartAgrawala {
     fn standing(&self) -> Standing {

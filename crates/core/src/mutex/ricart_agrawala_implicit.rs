@@ -36,7 +36,7 @@
 //! Silence carries no fence, but entries are in the order of their stamps, so the stamp of an entry makes its fence: n
 //! times the clock, and the node's place in the group.
 
-use super::consent::{Claim, Consent, Denial, Reply, Verdict};
+use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
 use super::{Access, Command, Cost, Event, Facts, Floor, Load, Model, Patience, Range, Wish, ricart_agrawala};
 use crate::about::Profile;
 use crate::bounds::Bounds;
@@ -49,7 +49,6 @@ use crate::group::Group;
 use crate::node::NodeId;
 use crate::protocol::{Input, Protocol};
 use crate::time::{Duration, Span, Time};
-use crate::wrap::OneOfMany;
 use alloc::collections::BTreeSet;
 
 /// What the book says of it.
@@ -331,21 +330,7 @@ impl RicartAgrawalaImplicit {
     }
 }
 
-impl OneOfMany for RicartAgrawalaImplicit {
-    type Floor = Floor;
-
-    fn is_idle(&self) -> bool {
-        self.consent.is_idle()
-    }
-
-    fn floor(&self) -> Floor {
-        self.consent.floor()
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.consent.raise(floor);
-    }
-}
+consent::one_of_many!(RicartAgrawalaImplicit);
 
 #[cfg(test)]
 mod tests;

@@ -33,10 +33,9 @@
 //! Departs from the paper: a request carries the largest clock and the largest fence of all whom it has passed, as
 //! replies do in `ricart-agrawala`.
 
-use super::consent::{Claim, Consent, Denial, Reply, Verdict};
+use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
 use super::{
-    Access, Command, Cost, Event, Facts, Fairness, Floor, Past, Patience, Range, Standing, Succession, Wish,
-    ricart_agrawala,
+    Access, Command, Cost, Event, Facts, Fairness, Past, Patience, Range, Standing, Succession, Wish, ricart_agrawala,
 };
 use crate::about::Profile;
 use crate::describe::Describe;
@@ -45,7 +44,6 @@ use crate::group::Group;
 use crate::node::NodeId;
 use crate::protocol::{Input, Never, Protocol};
 use crate::time::Time;
-use crate::wrap::OneOfMany;
 
 /// What the book says of it.
 ///
@@ -229,21 +227,7 @@ impl RicartAgrawalaRing {
     }
 }
 
-impl OneOfMany for RicartAgrawalaRing {
-    type Floor = Floor;
-
-    fn is_idle(&self) -> bool {
-        self.consent.is_idle()
-    }
-
-    fn floor(&self) -> Floor {
-        self.consent.floor()
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.consent.raise(floor);
-    }
-}
+consent::one_of_many!(RicartAgrawalaRing);
 
 impl Succession for RicartAgrawalaRing {
     fn standing(&self) -> Standing {

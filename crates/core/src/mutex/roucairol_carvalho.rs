@@ -42,10 +42,9 @@
 
 pub use super::ricart_agrawala::Message;
 
-use super::consent::{Claim, Consent, Denial, Reply, Verdict};
+use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
 use super::{
-    Access, Case, Command, Cost, Event, Facts, Floor, Load, Past, Patience, Range, Standing, Succession, Wish,
-    ricart_agrawala,
+    Access, Case, Command, Cost, Event, Facts, Load, Past, Patience, Range, Standing, Succession, Wish, ricart_agrawala,
 };
 use crate::about::Profile;
 use crate::clock::Stamp;
@@ -54,7 +53,6 @@ use crate::group::Group;
 use crate::node::NodeId;
 use crate::protocol::{Input, Never, Protocol};
 use crate::time::Time;
-use crate::wrap::OneOfMany;
 use alloc::collections::BTreeSet;
 
 /// What the book says of it.
@@ -239,22 +237,8 @@ impl RoucairolCarvalho {
     }
 }
 
-/// Permissions are forgotten with the name: they have to be asked for again, which costs messages and does no harm.
-impl OneOfMany for RoucairolCarvalho {
-    type Floor = Floor;
-
-    fn is_idle(&self) -> bool {
-        self.consent.is_idle()
-    }
-
-    fn floor(&self) -> Floor {
-        self.consent.floor()
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.consent.raise(floor);
-    }
-}
+// Permissions are forgotten with the name: they have to be asked for again, which costs messages and does no harm.
+consent::one_of_many!(RoucairolCarvalho);
 
 impl Succession for RoucairolCarvalho {
     fn standing(&self) -> Standing {

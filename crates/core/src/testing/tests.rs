@@ -1,3 +1,5 @@
+//! What scripts can say, and what a wrong one is told.
+
 use super::{ScriptGroup, run_script};
 use crate::mutex::RicartAgrawala;
 use expect_test::expect;

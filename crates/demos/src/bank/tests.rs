@@ -122,7 +122,7 @@ fn what_makes_no_sense_is_told() {
     let few = group_size(&decks(), lock, Some(1)).expect_err("two tellers, one node");
     assert_eq!(few.to_string(), "2 tellers need a node each, and there are only 1: use --nodes 2 or more.");
     assert_eq!(group_size(&decks(), lock, Some(2)), Ok(2));
-    let nobody = run(&under(&decks(), "nobody", 1), &decks()).expect_err("no such lock");
+    let nobody = Algorithm::<Mutex>::named("nobody").expect_err("no such lock");
     assert!(nobody.to_string().contains("There is no algorithm 'nobody'"), "{nobody}");
 }
 

@@ -155,7 +155,9 @@ fn many_that_wait_are_counted_where_there_is_no_room() {
 #[test]
 fn a_journal_draws_the_same_picture() {
     let mut bytes = Vec::new();
-    crate::common::Tale::to(Lines::new(&header(3))).tell(&example()).pour(&mut bytes).unwrap();
+    let mut lines = crate::common::Tale::to(Lines::new(&header(3))).tell(&example());
+    lines.end(None);
+    lines.pour(&mut bytes).unwrap();
     assert!(String::from_utf8_lossy(&bytes).contains(r#""kind":"letter","label":"1#1 (1,0,0)","#));
     let mut read = sketch(3, Window::default());
     Journal::open(&bytes[..]).unwrap().show_all::<String, String>(&mut read).unwrap();

@@ -1,13 +1,15 @@
 //! A script that says all that chance decided gives the same run.
 
 use super::{Failure, explicit, note, trial};
+use crate::election;
 use crate::experiment::play;
 use crate::family::ScriptFamily;
 use crate::{Algorithm, Election, FamilyLab, Mutex, Replica, Spec};
-use quorate_core::{Duration, Incarnation};
+use quorate_core::Incarnation;
+use quorate_core::election::Repair;
 use quorate_journal::moment::{Moment, Observer, Taken};
 use quorate_journal::property::Kind;
-use quorate_journal::settings::{Length, Script};
+use quorate_journal::settings::Script;
 use quorate_journal::words;
 
 /// The inputs of a run, without their times.
@@ -127,7 +129,7 @@ fn a_replica_repeats() {
 
 #[test]
 fn an_election_repeats() {
-    let spec =
-        Spec::<Election> { nodes: 3, until: Some(Length(Duration::from_millis(20))), ..Spec::named("raft").unwrap() };
+    let settings = election::Settings { repair: Repair::None, ..Default::default() };
+    let spec = Spec::<Election> { nodes: 3, settings, ..Spec::named("chang-roberts").unwrap() };
     all_repeat(&Spec { random_faults: "cut=2,crash=1".parse().unwrap(), ..spec }, 60);
 }

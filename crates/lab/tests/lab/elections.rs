@@ -203,9 +203,9 @@ fn a_header_with_the_settings_of_another_family_is_refused() {
 
 #[test]
 fn what_is_said_of_another_family_is_refused() {
-    let Err(error) = Spec::<Mutex>::named("raft").unwrap().validate() else { panic!("raft is no mutual exclusion") };
+    let Err(error) = Spec::<Mutex>::named("raft") else { panic!("raft is no mutual exclusion") };
     assert!(matches!(error, LabError::Algorithm(AlgorithmError::OtherFamily { .. })), "{error}");
-    let Err(error) = Spec::<Election>::named("central").unwrap().validate() else { panic!("central is no election") };
+    let Err(error) = Spec::<Election>::named("central") else { panic!("central is no election") };
     assert!(error.to_string().contains("'central' is of the mutex family"), "{error}");
 }
 

@@ -302,7 +302,10 @@ fn a_journal_that_is_no_journal_is_told_so() {
         told(text.replacen("\"nodes\":2", "\"nodes\":7", 1).as_bytes()).unwrap_err().contains("contradicts itself")
     );
     // One in which nothing is wrong yet, and one that ends while somebody waits, as no run does by itself.
-    let beginning = |lines: usize| text.lines().take(lines).map(|line| format!("{line}\n")).collect::<String>();
+    let beginning = |lines: usize| {
+        let kept: String = text.lines().take(lines).map(|line| format!("{line}\n")).collect();
+        format!("{kept}{{\"end\":{}}}\n", lines + 1)
+    };
     assert!(told(beginning(3).as_bytes()).unwrap_err().contains("so there is nothing to shrink"));
     assert!(told(beginning(6).as_bytes()).unwrap_err().contains("does not do again what this journal tells"));
     // One that tells of messages nobody sent.

@@ -202,8 +202,8 @@ fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
         world.tell_deaths();
     }
     world.start();
-    run(&mut world, &mut F::users(spec), F::limits(spec));
-    let (fingerprint, lines) = world.into_observer().finish().unwrap();
+    let ending = run(&mut world, &mut F::users(spec), F::limits(spec));
+    let (fingerprint, lines) = world.into_observer().finish_with(Some(ending)).unwrap();
     assert_eq!((fingerprint.to_string(), lines), (outcome.trace_hash, outcome.lines), "{name}");
     // In a group of three, these are content with what they have themselves.
     let is_silent = ["no-lock", "maekawa-rows", "voting-half", "super-peer"].contains(&name.name());

@@ -107,6 +107,10 @@ fn hostile_numbers_break_nothing() {
         let mut journal = vec![lines[0].to_owned()];
         for (index, line) in lines.iter().enumerate().skip(1) {
             let mut step: Value = serde_json::from_str(line).unwrap();
+            if step.get("end").is_some() {
+                journal.push(step.to_string());
+                continue;
+            }
             step["time"] = json!(if index < lines.len() / 2 { first } else { last });
             journal.push(step.to_string());
         }

@@ -27,6 +27,22 @@ fn cr_2_a_greater_rank_is_passed_on() {
     assert_eq!(ring.who("CR-2"), [1, 2]);
 }
 
+/// Rank 3 overtakes rank 1 on the way from 1 to 2.
+#[test]
+fn cr_2_a_node_that_passed_a_greater_rank_on_takes_part() {
+    let mut ring: Bench<Candidacy> = Bench::new(usual(3));
+    ring.campaign(1);
+    ring.campaign(3);
+    ring.wires.rotate_left(1);
+    ring.deliver();
+    ring.wires.swap(0, 1);
+    ring.deliver();
+    assert_eq!((ring.who("CR-2"), ring.wires.len()), (vec![1, 2], 2));
+    // Rank 1 is dropped: nothing takes its place.
+    ring.deliver();
+    assert_eq!((ring.who("CR-3"), ring.wires.len()), (vec![2], 1));
+}
+
 #[test]
 fn cr_3_a_lesser_rank_is_replaced_once_and_then_dropped() {
     let mut ring = two_start();

@@ -71,7 +71,8 @@ pub(crate) fn split(journal: &str, machines: Machines) -> Vec<Part> {
     let world = Part { name: "world.journal".into(), bytes: Vec::new() };
     let mut splitter = Splitter { machines, header, nodes: BTreeMap::new(), parts: Vec::new(), world, end: 0 };
     splitter.begin_world();
-    for line in journal.lines().skip(1) {
+    // One life has no mark at its end.
+    for line in journal.lines().skip(1).take_while(|line| !line.starts_with("{\"end\"")) {
         splitter.line(line);
     }
     splitter.finish()

@@ -3,24 +3,19 @@
 use super::super::{Form, Maekawa};
 use crate::group::Group;
 use crate::mutex::quorum::Quorums;
+use crate::mutex::rules::rules;
 use crate::node::NodeId;
 use crate::testing::run_script;
-use expect_test::{Expect, expect};
+use expect_test::expect;
 
 fn node(me: NodeId, group: Group) -> Maekawa {
     Maekawa::new(me, group, Form::Plain, Quorums::Grid)
 }
 
-fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&run_script(4, node, script));
-}
-
-/// Node 4 is younger, but came first.
-#[test]
-fn mk_2_plain_voters_queue_in_order_of_arrival() {
-    check(
-        "3 acquire; 3 > 1; 2 acquire; 1 acquire; 2 > 1; 3 cancel; 3 > 1",
-        expect![[r#"
+rules! { node, 4;
+    /// Node 4 is younger, but came first.
+    mk_2_plain_voters_queue_in_order_of_arrival(
+        "3 acquire; 3 > 1; 2 acquire; 1 acquire; 2 > 1; 3 cancel; 3 > 1", expect![[r#"
             3 acquire: MK-1 asks 1,3,4 with (1, 3); request → 1; request → 4; MK-2 votes for (1, 3)
             1 hears request from 3: MK-2 votes for (1, 3); vote → 3
             2 acquire: MK-1 asks 1,2,4 with (1, 2); request → 1; request → 4; MK-2 votes for (1, 2)
@@ -28,30 +23,34 @@ fn mk_2_plain_voters_queue_in_order_of_arrival() {
             1 hears request from 2: MK-2 queues (1, 2): (1, 3) has the vote
             3 cancel: cancelled; MK-10 gives every vote for (1, 3) back; release → 1; release → 4; MK-5 has its vote back; nobody waits
             1 hears release from 3: MK-5 votes for (2, 1)
-        "#]],
-    );
-}
+        "#]]);
 
-/// The deadlock of the books: everyone asks at once, and has its own vote.
-#[test]
-fn mk_2_four_plain_nodes_wait_for_each_other_for_ever() {
-    check(
-        "1 acquire; 2 acquire; 3 acquire; 4 acquire; rest",
-        expect![[r#"
-            1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
-            2 acquire: MK-1 asks 1,2,4 with (1, 2); request → 1; request → 4; MK-2 votes for (1, 2)
-            3 acquire: MK-1 asks 1,3,4 with (1, 3); request → 1; request → 4; MK-2 votes for (1, 3)
-            4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
-            2 hears request from 1: MK-2 queues (1, 1): (1, 2) has the vote
-            3 hears request from 1: MK-2 queues (1, 1): (1, 3) has the vote
-            1 hears request from 2: MK-2 queues (1, 2): (1, 1) has the vote
-            4 hears request from 2: MK-2 queues (1, 2): (1, 4) has the vote
-            1 hears request from 3: MK-2 queues (1, 3): (1, 1) has the vote
-            4 hears request from 3: MK-2 queues (1, 3): (1, 4) has the vote
-            2 hears request from 4: MK-2 queues (1, 4): (1, 2) has the vote
-            3 hears request from 4: MK-2 queues (1, 4): (1, 3) has the vote
-        "#]],
-    );
+    /// The deadlock of the books: everyone asks at once, and has its own vote.
+    mk_2_four_plain_nodes_wait_for_each_other_for_ever("1 acquire; 2 acquire; 3 acquire | 4 acquire; rest", expect![[r#"
+        4 acquire: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
+        2 hears request from 1: MK-2 queues (1, 1): (1, 2) has the vote
+        3 hears request from 1: MK-2 queues (1, 1): (1, 3) has the vote
+        1 hears request from 2: MK-2 queues (1, 2): (1, 1) has the vote
+        4 hears request from 2: MK-2 queues (1, 2): (1, 4) has the vote
+        1 hears request from 3: MK-2 queues (1, 3): (1, 1) has the vote
+        4 hears request from 3: MK-2 queues (1, 3): (1, 4) has the vote
+        2 hears request from 4: MK-2 queues (1, 4): (1, 2) has the vote
+        3 hears request from 4: MK-2 queues (1, 4): (1, 3) has the vote
+    "#]]);
+
+    mk_11_a_plain_voter_denies_tries("1 acquire; 1 > 2; 4 try; 4 > 2; 2 > 4; rest", expect![[r#"
+        1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
+        2 hears request from 1: MK-2 votes for (1, 1); vote → 1
+        4 try: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
+        2 hears request from 4: MK-11 denies (1, 4): (1, 1) has the vote; failed → 4
+        4 hears failed from 2: denied; MK-11 gives every vote for (1, 4) back; release → 2; release → 3; MK-5 has its vote back; nobody waits
+        3 hears request from 1: MK-2 votes for (1, 1); vote → 1
+        3 hears request from 4: MK-11 denies (1, 4): (1, 1) has the vote; failed → 4
+        2 hears release from 4: MK-5 hears the last of (1, 4)
+        3 hears release from 4: MK-5 hears the last of (1, 4)
+        1 hears vote from 3: MK-3 has every vote for (1, 1); ENTERS (fence 0.1)
+        4 hears failed from 3: MK-8 ignores that (1, 4) fails: it has that vote, or is over
+    "#]]);
 }
 
 /// The same again, free of deadlock: the oldest enters, and the others after it.
@@ -104,25 +103,4 @@ fn mk_8_four_nodes_that_give_votes_back_do_not() {
         2 hears release from 4: MK-5 has its vote back; nobody waits
         3 hears release from 4: MK-5 has its vote back; nobody waits
     "#]].assert_eq(&trace);
-}
-
-#[test]
-fn mk_11_a_plain_voter_denies_tries() {
-    check(
-        "1 acquire; 1 > 2; 4 try; 4 > 2; 2 > 4; rest",
-        expect![[r#"
-            1 acquire: MK-1 asks 1,2,3 with (1, 1); request → 2; request → 3; MK-2 votes for (1, 1)
-            2 hears request from 1: MK-2 votes for (1, 1); vote → 1
-            4 try: MK-1 asks 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
-            2 hears request from 4: MK-11 denies (1, 4): (1, 1) has the vote; failed → 4
-            4 hears failed from 2: denied; MK-11 gives every vote for (1, 4) back; release → 2; release → 3; MK-5 has its vote back; nobody waits
-            3 hears request from 1: MK-2 votes for (1, 1); vote → 1
-            1 hears vote from 2: nothing
-            3 hears request from 4: MK-11 denies (1, 4): (1, 1) has the vote; failed → 4
-            2 hears release from 4: MK-5 hears the last of (1, 4)
-            3 hears release from 4: MK-5 hears the last of (1, 4)
-            1 hears vote from 3: MK-3 has every vote for (1, 1); ENTERS (fence 0.1)
-            4 hears failed from 3: MK-8 ignores that (1, 4) fails: it has that vote, or is over
-        "#]],
-    );
 }

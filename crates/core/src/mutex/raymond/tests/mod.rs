@@ -2,149 +2,64 @@
 //!
 //! Node 1 is the root and has the token at first; 2 and 3 are its children, and 4 and 5 those of 2.
 
-mod giving_up;
 mod law;
 mod storms;
-mod trying;
 
 use super::Raymond;
-use crate::testing::run_script;
-use expect_test::{Expect, expect};
+use crate::mutex::rules::rules;
+use expect_test::expect;
 
-fn check(script: &str, trace: Expect) {
-    check_group(5, script, trace);
-}
+rules! { Raymond::new, 5;
+    ry_1_the_holder_enters_for_nothing_as_often_as_it_likes("1 acquire; 1 release | 1 acquire; 1 release", expect![[r#"
+        1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+        1 release: LEAVES; RY-6 is done with the token
+    "#]]);
 
-fn check_group(nodes: usize, script: &str, trace: Expect) {
-    trace.assert_eq(&run_script(nodes, Raymond::new, script));
-}
-
-#[test]
-fn ry_1_the_holder_enters_for_nothing_as_often_as_it_likes() {
-    check(
-        "1 acquire; 1 release; 1 acquire; 1 release",
-        expect![[r#"
-            1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
-            1 release: LEAVES; RY-6 is done with the token
-            1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
-            1 release: LEAVES; RY-6 is done with the token
-        "#]],
-    );
-}
-
-#[test]
-fn ry_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
-    check(
-        "1 acquire; 1 acquire; 2 acquire; 2 try; 2 release; 1 cancel",
-        expect![[r#"
-            1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
-            1 acquire: refused: already inside
-            2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
-            2 try: refused: a request is already under way
-            2 release: refused: not inside
-            1 cancel: refused: already inside
-        "#]],
-    );
-}
-
-#[test]
-fn ry_2_requests_of_many_go_up_the_same_branch_as_one() {
-    check(
-        "1 acquire; 4 acquire; 4 > 2; 5 acquire; 5 > 2; 2 acquire; 2 > 1",
-        expect![[r#"
-            1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
-            4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
-            2 hears request from 4: RY-2 queues 4; RY-4 asks 1 for the token; request → 1
-            5 acquire: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
+    ry_2_requests_of_many_go_up_the_same_branch_as_one(
+        "1 acquire; 4 acquire; 4 > 2; 5 acquire | 5 > 2; 2 acquire; 2 > 1", expect![[r#"
             2 hears request from 5: RY-2 queues 5
             2 acquire: RY-1 queues 2
             1 hears request from 2: RY-2 queues 2
-        "#]],
-    );
-}
+        "#]]);
 
-/// Node 3 is no neighbour of node 2. Node 5 asks only once, though its user asks twice.
-#[test]
-fn ry_2_only_neighbours_are_heard_and_each_once() {
-    check(
-        "4 acquire; 4 > 2 as 3; 5 acquire; 5 > 2; 5 cancel; 5 acquire",
-        expect![[r#"
+    /// Node 3 is no neighbour of node 2. Node 5 asks only once, though its user asks twice.
+    ry_2_only_neighbours_are_heard_and_each_once(
+        "4 acquire; 4 > 2 as 3; 5 acquire; 5 > 2; 5 cancel; 5 acquire", expect![[r#"
             4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
             2 hears request from 3: RY-2 ignores a request of 3
             5 acquire: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
             2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
             5 cancel: RY-7 leaves the queue; cancelled
             5 acquire: RY-1 queues 5
-        "#]],
-    );
-}
+        "#]]);
 
-/// A neighbour that is queued already breaks the rules if it asks again: here node 4 does so in the name of node 5.
-#[test]
-fn ry_2_a_neighbour_that_is_queued_is_not_queued_again() {
-    check(
-        "5 acquire; 5 > 2; 4 acquire; 4 > 2 as 5",
-        expect![[r#"
-            5 acquire: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
-            2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
-            4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
-            2 hears request from 5: RY-2 ignores a request of 5
-        "#]],
-    );
-}
+    /// A neighbour that is queued already breaks the rules if it asks again: here node 4 does so in the name of node 5.
+    ry_2_a_neighbour_that_is_queued_is_not_queued_again("5 acquire; 5 > 2 | 4 acquire; 4 > 2 as 5", expect![[r#"
+        4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
+        2 hears request from 5: RY-2 ignores a request of 5
+    "#]]);
 
-/// Exactly two messages for each edge between node 5 and the token; the next entry costs nothing.
-#[test]
-fn ry_3_the_token_goes_the_way_that_the_request_came() {
-    check(
-        "5 acquire; 5 > 2; 2 > 1; 1 > 2; 2 > 5; 5 release; 5 acquire",
-        expect![[r#"
-            5 acquire: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
-            2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
-            1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
-            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 5; token → 5
-            5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
+    /// Exactly two messages for each edge between node 5 and the token; the next entry costs nothing.
+    ry_3_the_token_goes_the_way_that_the_request_came(
+        "5 acquire; 5 > 2; 2 > 1; 1 > 2; 2 > 5 | 5 release; 5 acquire", expect![[r#"
             5 release: LEAVES; RY-6 is done with the token
             5 acquire: RY-1 queues 5; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn ry_4_one_who_sends_the_token_away_asks_for_it_back_for_the_next() {
-    check(
-        "
-        1 acquire; 2 acquire; 2 > 1; 3 acquire; 3 > 1; 1 release; 1 > 2; 1 > 2; 2 release; 2 > 1
-        1 > 3
-        ",
-        expect![[r#"
-            1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
-            2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
-            1 hears request from 2: RY-2 queues 2
-            3 acquire: RY-1 queues 3; RY-4 asks 1 for the token; request → 1
-            1 hears request from 3: RY-2 queues 3
+    ry_4_one_who_sends_the_token_away_asks_for_it_back_for_the_next(
+        "1 acquire; 2 acquire; 2 > 1; 3 acquire; 3 > 1 | 1 release; 1 > 2; 1 > 2; 2 release; 2 > 1; 1 > 3", expect![[r#"
             1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2; RY-4 asks 2 for the token; request → 2
             2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
             2 hears request from 1: RY-2 queues 1
             2 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 1; token → 1
             1 hears token from 2: RY-5 has the token; RY-3 sends the token to 3; token → 3
             3 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
-        "#]],
-    );
-}
+        "#]]);
 
-/// The request that asks for the token back arrives first, from where the token seems to be.
-#[test]
-fn ry_4_a_request_may_overtake_the_token() {
-    check(
-        "
-        1 acquire; 2 acquire; 2 > 1; 3 acquire; 3 > 1; 1 release; 1 > 2 last; 1 > 2; 2 release
-        2 > 1; 1 > 3
-        ",
-        expect![[r#"
-            1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
-            2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
-            1 hears request from 2: RY-2 queues 2
+    /// The request that asks for the token back arrives first, from where the token seems to be.
+    ry_4_a_request_may_overtake_the_token(
+        "1 acquire; 2 acquire; 2 > 1 | 3 acquire; 3 > 1; 1 release; 1 > 2 last; 1 > 2; 2 release; 2 > 1;
+         1 > 3", expect![[r#"
             3 acquire: RY-1 queues 3; RY-4 asks 1 for the token; request → 1
             1 hears request from 3: RY-2 queues 3
             1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2; RY-4 asks 2 for the token; request → 2
@@ -153,39 +68,17 @@ fn ry_4_a_request_may_overtake_the_token() {
             2 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 1; token → 1
             1 hears token from 2: RY-5 has the token; RY-3 sends the token to 3; token → 3
             3 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn ry_5_only_the_neighbour_that_was_asked_can_send_the_token() {
-    check(
-        "2 acquire; 2 > 1; 1 > 2 as 4",
-        expect![[r#"
-            2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
-            1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
-            2 hears token from 4: RY-5 ignores an answer: 4 was not asked
-        "#]],
-    );
-}
+    ry_5_only_the_neighbour_that_was_asked_can_send_the_token("2 acquire; 2 > 1; 1 > 2 as 4", expect![[r#"
+        2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
+        1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
+        2 hears token from 4: RY-5 ignores an answer: 4 was not asked
+    "#]]);
 
-#[test]
-fn ry_6_one_who_leaves_serves_the_queue_in_order() {
-    check(
-        "
-        2 acquire; rest; 5 acquire; rest; 4 acquire; rest; 1 acquire; rest; 2 release; rest
-        5 release; rest; 4 release; rest
-        ",
-        expect![[r#"
-            2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
-            1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
-            2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
-            5 acquire: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
-            2 hears request from 5: RY-2 queues 5
-            4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
-            2 hears request from 4: RY-2 queues 4
-            1 acquire: RY-1 queues 1; RY-4 asks 2 for the token; request → 2
-            2 hears request from 1: RY-2 queues 1
+    ry_6_one_who_leaves_serves_the_queue_in_order(
+        "2 acquire; rest; 5 acquire; rest; 4 acquire; rest; 1 acquire; rest | 2 release; rest; 5 release; rest;
+         4 release; rest", expect![[r#"
             2 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 5; token → 5; RY-4 asks 5 for the token; request → 5
             5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
             5 hears request from 2: RY-2 queues 2
@@ -196,20 +89,145 @@ fn ry_6_one_who_leaves_serves_the_queue_in_order() {
             4 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
             2 hears token from 4: RY-5 has the token; RY-3 sends the token to 1; token → 1
             1 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.4)
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn ry_6_a_group_of_one_sends_nothing() {
-    check_group(
-        1,
-        "1 acquire; 1 release; 1 try; 1 release",
-        expect![[r#"
+    ry_6_a_group_of_one_sends_nothing(of 1, "1 acquire; 1 release | 1 try; 1 release", expect![[r#"
+        1 try: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+        1 release: LEAVES; RY-6 is done with the token
+    "#]]);
+
+    // Requests that are given up.
+
+    ry_7_a_token_that_comes_for_nobody_stays(
+        "4 acquire; 4 > 2 | 4 cancel; 2 > 1; 1 > 2; 2 > 4; 4 acquire; 4 release; 1 acquire; rest", expect![[r#"
+            4 cancel: RY-7 leaves the queue; cancelled
+            1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
+            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
+            4 hears token from 2: RY-5 has the token
+            4 acquire: RY-1 queues 4; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
+            4 release: LEAVES; RY-6 is done with the token
+            1 acquire: RY-1 queues 1; RY-4 asks 2 for the token; request → 2
+            2 hears request from 1: RY-2 queues 1; RY-4 asks 4 for the token; request → 4
+            4 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
+            2 hears token from 4: RY-5 has the token; RY-3 sends the token to 1; token → 1
+            1 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+        "#]]);
+
+    ry_7_one_who_gives_up_and_asks_again_asks_nobody_twice("2 acquire; 2 cancel; 2 acquire; 2 > 1; 1 > 2", expect![[r#"
+        2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
+        2 cancel: RY-7 leaves the queue; cancelled
+        2 acquire: RY-1 queues 2
+        1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
+        2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
+    "#]]);
+
+    ry_7_those_behind_one_who_gives_up_are_served(
+        "1 acquire; 2 acquire; 4 acquire | 4 > 2; 2 > 1; 2 cancel; 1 release; rest", expect![[r#"
+            2 hears request from 4: RY-2 queues 4
+            1 hears request from 2: RY-2 queues 2
+            2 cancel: RY-7 leaves the queue; cancelled
+            1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
+            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
+            4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+        "#]]);
+
+    ry_7_a_request_that_overtakes_a_token_for_nobody_sends_it_back(
+        "1 acquire; 2 acquire; 2 > 1 | 2 cancel; 1 release; 1 acquire; 1 > 2 last; 1 > 2; 2 > 1", expect![[r#"
+            2 cancel: RY-7 leaves the queue; cancelled
+            1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
+            1 acquire: RY-1 queues 1; RY-4 asks 2 for the token; request → 2
+            2 hears request from 1: RY-2 queues 1
+            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 1; token → 1
+            1 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+        "#]]);
+
+    // Tries.
+
+    ry_8_a_try_gets_a_token_that_lies_unused("5 try; rest", expect![[r#"
+        5 try: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
+        2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
+        1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
+        2 hears token from 1: RY-5 has the token; RY-3 sends the token to 5; token → 5
+        5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
+    "#]]);
+
+    ry_8_a_try_is_denied_at_once_where_somebody_is_queued("1 acquire; 4 acquire | 4 > 2; 2 try", expect![[r#"
+        2 hears request from 4: RY-2 queues 4; RY-4 asks 1 for the token; request → 1
+        2 try: RY-8 denies 2; denied
+    "#]]);
+
+    /// What node 2 has asked for is a patient request, which nobody denies. A try behind it would wait for as long as
+    /// somebody is inside.
+    ry_8_a_try_is_denied_at_once_behind_a_request_that_was_given_up(
+        "1 acquire; 2 acquire; 2 cancel; 2 try | 4 try; 4 > 2; 2 > 4", expect![[r#"
+            4 try: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
+            2 hears request from 4: RY-8 denies 4; denied → 4
+            4 hears denied from 2: RY-8 denies 4; denied
+        "#]]);
+
+    ry_8_one_inside_denies_a_try_and_the_denial_goes_the_way_back(
+        "1 acquire; 5 try; 5 > 2; 2 > 1 | 1 > 2; 2 > 5", expect![[r#"
+            2 hears denied from 1: RY-8 denies 5; denied → 5
+            5 hears denied from 2: RY-8 denies 5; denied
+        "#]]);
+
+    ry_8_one_on_the_way_with_others_queued_denies_a_try(
+        "1 acquire; 4 acquire; 4 > 2; 5 try | 5 > 2; 2 > 5", expect![[r#"
+            2 hears request from 5: RY-8 denies 5; denied → 5
+            5 hears denied from 2: RY-8 denies 5; denied
+        "#]]);
+
+    ry_8_those_behind_a_denied_try_go_on_asking(
+        "1 acquire; 5 try; 5 > 2; 4 acquire; 4 > 2; 2 > 1 | 1 > 2; 2 > 5; 2 > 1; 1 release; 1 > 2; 2 > 4", expect![[r#"
+            2 hears denied from 1: RY-8 denies 5; denied → 5; RY-4 asks 1 for the token; request → 1
+            5 hears denied from 2: RY-8 denies 5; denied
+            1 hears request from 2: RY-2 queues 2
+            1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
+            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
+            4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+        "#]]);
+
+    ry_8_those_behind_a_try_that_gets_in_ask_for_the_token_back(
+        "5 try; 5 > 2; 4 acquire; 4 > 2; 2 > 1 | 1 > 2; 2 > 5; 2 > 5; 5 release; rest", expect![[r#"
+            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 5; token → 5; RY-4 asks 5 for the token; request → 5
+            5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
+            5 hears request from 2: RY-2 queues 2
+            5 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
+            2 hears token from 5: RY-5 has the token; RY-3 sends the token to 4; token → 4
+            4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+        "#]]);
+
+    ry_8_the_denial_of_a_try_given_up_lets_the_next_request_ask_again(
+        "1 acquire; 2 try; 2 cancel; 2 acquire | 2 > 1; 1 > 2; 2 > 1; 1 release; 1 > 2", expect![[r#"
+            1 hears request from 2: RY-8 denies 2; denied → 2
+            2 hears denied from 1: RY-4 asks 1 for the token; request → 1
+            1 hears request from 2: RY-2 queues 2
+            1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
+            2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+        "#]]);
+
+    ry_8_the_denial_of_a_try_given_up_denies_the_next_try(
+        "1 acquire; 2 try; 2 cancel; 2 try; 2 > 1; 1 > 2", expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
-            1 release: LEAVES; RY-6 is done with the token
-            1 try: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
-            1 release: LEAVES; RY-6 is done with the token
-        "#]],
-    );
+            2 try: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
+            2 cancel: RY-7 leaves the queue; cancelled
+            2 try: RY-1 queues 2
+            1 hears request from 2: RY-8 denies 2; denied → 2
+            2 hears denied from 1: RY-8 denies 2; denied
+        "#]]);
+
+    ry_8_a_try_that_overtakes_the_token_is_denied_by_one_who_waits(
+        "1 acquire; 2 acquire; 2 > 1; 1 release | 1 try; 1 > 2 last; 1 > 2; 2 > 1", expect![[r#"
+            1 try: RY-1 queues 1; RY-4 asks 2 for the token; request → 2
+            2 hears request from 1: RY-8 denies 1; denied → 1
+            2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+            1 hears denied from 2: RY-8 denies 1; denied
+        "#]]);
+
+    /// Node 5 cannot deny what was asked of node 1.
+    ry_8_a_denial_that_answers_no_try_is_ignored("1 acquire; 5 try; 5 > 2 | 2 > 1; 2 acquire; 1 > 2 as 5", expect![[r#"
+        1 hears request from 2: RY-8 denies 2; denied → 2
+        2 acquire: RY-1 queues 2
+        2 hears denied from 5: RY-5 ignores an answer: 5 was not asked
+    "#]]);
 }

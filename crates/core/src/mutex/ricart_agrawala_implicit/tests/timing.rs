@@ -1,13 +1,12 @@
 //! How long silence must last, and what happens to those who do not wait long enough.
 
 use super::super::{RicartAgrawalaImplicit, Timer};
-use super::{BOUNDS, check_group};
+use super::BOUNDS;
 use crate::effects::{Effect, Effects};
 use crate::mutex::Command;
 use crate::protocol::{Input, Protocol};
 use crate::time::{Duration, Span, Time};
 use crate::{Group, NodeId};
-use expect_test::expect;
 use std::vec::Vec;
 
 fn effects_of(nodes: usize, commands: &[Command]) -> Vec<Effect<RicartAgrawalaImplicit>> {
@@ -38,22 +37,4 @@ fn ri_1_the_wait_is_longer_than_any_answer_takes() {
 fn ri_6_who_gives_up_waits_no_longer() {
     let cancels = |effect: &Effect<_>| matches!(effect, Effect::CancelTimer(Timer::Silence));
     assert!(effects_of(3, &[Command::Acquire, Command::Cancel]).iter().any(cancels));
-}
-
-/// What 1 says to 2 takes too long. This is why the form is for the synchronous model only.
-#[test]
-fn two_are_inside_where_a_message_takes_longer_than_the_bound() {
-    check_group(
-        2,
-        "1 acquire; rest; 1 fires; 2 acquire; 2 > 1; 2 fires; 1 > 2",
-        expect![[r#"
-            1 acquire: RI-1 asks everyone with (1, 1); request → all
-            2 hears request from 1: RI-2 lets (1, 1) pass by saying nothing
-            1 timer: RI-4 has everyone's consent to (1, 1); ENTERS (fence 0.3)
-            2 acquire: RI-1 asks everyone with (2, 2); request → all
-            1 hears request from 2: RI-2 defers (2, 2): ours (1, 1) goes first; deferred → 2
-            2 timer: RI-4 has everyone's consent to (2, 2); ENTERS (fence 0.6)
-            2 hears deferred from 1: RI-3 hears too late that 1 defers (2, 2)
-        "#]],
-    );
 }

@@ -1,362 +1,239 @@
 //! The rules of Roucairol–Carvalho, one script each and more for the nasty cases.
 
-mod giving_up;
 mod storms;
 
 use super::{FACTS, RoucairolCarvalho};
+use crate::mutex::rules::rules;
 use crate::mutex::{Case, Load, Range};
-use crate::testing::run_script;
 use crate::{Group, NodeId};
-use expect_test::{Expect, expect};
+use expect_test::expect;
 
-fn check(script: &str, trace: Expect) {
-    check_group(3, script, trace);
-}
-
-fn check_group(nodes: usize, script: &str, trace: Expect) {
-    trace.assert_eq(&run_script(nodes, RoucairolCarvalho::new, script));
-}
-
-#[test]
-fn rc_1_asked_to_enter_a_node_asks_everyone_at_first() {
-    check(
-        "1 acquire",
-        expect![[r#"
+rules! { RoucairolCarvalho::new, 3;
+    rc_1_asked_to_enter_a_node_asks_everyone_at_first("1 acquire", expect![[r#"
         1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-    "#]],
-    );
-}
+    "#]]);
 
-/// Nobody has asked node 1 meanwhile.
-#[test]
-fn rc_1_who_has_every_permission_enters_without_asking() {
-    check(
-        "1 acquire; rest; 1 release; 1 acquire; 1 release; 1 try",
-        expect![[r#"
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 2: nothing
-            1 hears reply from 3: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
-            1 release: LEAVES
+    /// Nobody has asked node 1 meanwhile.
+    rc_1_who_has_every_permission_enters_without_asking(
+        "1 acquire; rest; 1 release | 1 acquire; 1 release; 1 try", expect![[r#"
             1 acquire: RC-1 asks nobody with (2, 1); RC-4 has every permission for (2, 1); ENTERS (fence 0.2)
             1 release: LEAVES
             1 try: RC-1 asks nobody with (3, 1); RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn rc_1_only_those_are_asked_who_have_asked_since() {
-    check(
-        "1 acquire; rest; 1 release; 3 acquire; rest; 3 release; 1 acquire; rest",
-        expect![[r#"
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 2: nothing
-            1 hears reply from 3: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
-            1 release: LEAVES
-            3 acquire: RC-1 asks 1,2 with (2, 3); request → 1; request → 2
-            1 hears request from 3: RC-2 lets (2, 3) pass; reply → 3
-            2 hears request from 3: RC-2 lets (2, 3) pass; reply → 3
-            3 hears reply from 1: nothing
-            3 hears reply from 2: RC-4 has every permission for (2, 3); ENTERS (fence 0.2)
-            3 release: LEAVES
+    rc_1_only_those_are_asked_who_have_asked_since(
+        "1 acquire; rest; 1 release; 3 acquire; rest; 3 release | 1 acquire; rest", expect![[r#"
             1 acquire: RC-1 asks 3 with (3, 1); request → 3
             3 hears request from 1: RC-2 lets (3, 1) pass; reply → 1
             1 hears reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn rc_1_a_node_that_waits_or_is_inside_cannot_ask_again() {
-    check(
-        "1 acquire; 1 acquire; 1 try; rest; 1 acquire; 1 share",
-        expect![[r#"
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            1 acquire: refused: a request is already under way
-            1 try: refused: a request is already under way
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 2: nothing
-            1 hears reply from 3: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
-            1 acquire: refused: already inside
-            1 share: refused: already inside
-        "#]],
-    );
-}
+    rc_2_a_request_arrives_where_nobody_asked_and_is_let_pass("1 acquire; 1 > 2", expect![[r#"
+        1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
+        2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+    "#]]);
 
-#[test]
-fn rc_2_a_request_arrives_where_nobody_asked_and_is_let_pass() {
-    check(
-        "1 acquire; 1 > 2",
-        expect![[r#"
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-        "#]],
-    );
-}
+    rc_2_a_request_arrives_where_one_is_inside_and_is_deferred("1 acquire; rest; 2 acquire; 2 > 1", expect![[r#"
+        1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
+        2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+        3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+        1 hears reply from 3: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
+        2 acquire: RC-1 asks 1,3 with (2, 2); request → 1; request → 3
+        1 hears request from 2: RC-2 defers (2, 2): ours (1, 1) goes first
+    "#]]);
 
-#[test]
-fn rc_2_a_request_arrives_where_one_is_inside_and_is_deferred() {
-    check(
-        "1 acquire; rest; 2 acquire; 2 > 1",
-        expect![[r#"
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 2: nothing
-            1 hears reply from 3: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
-            2 acquire: RC-1 asks 1,3 with (2, 2); request → 1; request → 3
-            1 hears request from 2: RC-2 defers (2, 2): ours (1, 1) goes first
-        "#]],
-    );
-}
+    rc_2_a_request_in_the_name_of_another_is_ignored("1 acquire; 1 > 2 as 3", expect![[r#"
+        1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
+        2 hears request from 3: RC-2 ignores a request of 1 that 3 brought
+    "#]]);
 
-#[test]
-fn rc_2_of_two_requests_the_older_goes_first() {
-    check(
-        "3 acquire; 3 > 2; 2 acquire; rest; 3 release; rest",
-        expect![[r#"
-            3 acquire: RC-1 asks 1,2 with (1, 3); request → 1; request → 2
-            2 hears request from 3: RC-2 lets (1, 3) pass; reply → 3
-            2 acquire: RC-1 asks 1,3 with (2, 2); request → 1; request → 3
-            1 hears request from 3: RC-2 lets (1, 3) pass; reply → 3
-            3 hears reply from 2: nothing
-            1 hears request from 2: RC-2 lets (2, 2) pass; reply → 2
-            3 hears request from 2: RC-2 defers (2, 2): ours (1, 3) goes first
-            3 hears reply from 1: RC-4 has every permission for (1, 3); ENTERS (fence 0.1)
-            2 hears reply from 1: nothing
-            3 release: LEAVES; RC-6 lets (2, 2) pass at last; reply → 2
-            2 hears reply from 3: RC-4 has every permission for (2, 2); ENTERS (fence 0.2)
-        "#]],
-    );
-}
-
-#[test]
-fn rc_2_of_two_requests_with_equal_clocks_the_lower_node_goes_first() {
-    check(
-        "1 acquire; 2 acquire; 1 > 2; 2 > 1",
-        expect![[r#"
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            1 hears request from 2: RC-2 defers (1, 2): ours (1, 1) goes first
-        "#]],
-    );
-}
-
-#[test]
-fn rc_2_a_request_in_the_name_of_another_is_ignored() {
-    check(
-        "1 acquire; 1 > 2 as 3",
-        expect![[r#"
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            2 hears request from 3: RC-2 ignores a request of 1 that 3 brought
-        "#]],
-    );
-}
-
-#[test]
-fn rc_3_a_reply_arrives_and_is_a_permission_from_then_on() {
-    check_group(
-        2,
-        "2 acquire; 2 > 1; 1 > 2; 2 release; 2 acquire",
-        expect![[r#"
+    rc_3_a_reply_arrives_and_is_a_permission_from_then_on(
+        of 2, "2 acquire; 2 > 1; 1 > 2; 2 release; 2 acquire", expect![[r#"
             2 acquire: RC-1 asks 1 with (1, 2); request → 1
             1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
             2 hears reply from 1: RC-4 has every permission for (1, 2); ENTERS (fence 0.1)
             2 release: LEAVES
             2 acquire: RC-1 asks nobody with (2, 2); RC-4 has every permission for (2, 2); ENTERS (fence 0.2)
-        "#]],
-    );
-}
+        "#]]);
 
-/// Whoever asks while the reply is on its way is deferred: the request that the reply answers is older.
-#[test]
-fn rc_3_a_request_may_overtake_the_reply_of_the_same_node() {
-    check_group(
-        2,
-        "1 acquire; 1 > 2; 2 acquire; 2 > 1 last; 2 > 1; 1 release; rest",
-        expect![[r#"
-            1 acquire: RC-1 asks 2 with (1, 1); request → 2
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+    /// Whoever asks while the reply is on its way is deferred: the request that the reply answers is older.
+    rc_3_a_request_may_overtake_the_reply_of_the_same_node(
+        of 2, "1 acquire; 1 > 2 | 2 acquire; 2 > 1 last; 2 > 1; 1 release; rest", expect![[r#"
             2 acquire: RC-1 asks 1 with (2, 2); request → 1
             1 hears request from 2: RC-2 defers (2, 2): ours (1, 1) goes first
             1 hears reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
             1 release: LEAVES; RC-6 lets (2, 2) pass at last; reply → 2
             2 hears reply from 1: RC-4 has every permission for (2, 2); ENTERS (fence 0.2)
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn rc_4_all_permissions_are_in_and_the_node_enters() {
-    check(
-        "1 acquire; 1 > 2; 1 > 3; 3 > 1; 2 > 1",
-        expect![[r#"
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 3: nothing
-            1 hears reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
-        "#]],
-    );
-}
+    rc_4_all_permissions_are_in_and_the_node_enters("1 acquire; 1 > 2; 1 > 3 | 3 > 1; 2 > 1", expect![[r#"
+        1 hears reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
+    "#]]);
 
-#[test]
-fn rc_4_the_reply_of_a_stranger_does_not_count() {
-    check(
-        "1 acquire; 1 > 2; 1 > 3; 2 > 1 as 9; 3 > 1",
-        expect![[r#"
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 9: nothing
-            1 hears reply from 3: nothing
-        "#]],
-    );
-}
+    rc_4_the_reply_of_a_stranger_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1", expect![[r#"
+        nothing
+    "#]]);
 
-/// Node 2 has the permission of 1 from before and waits for that of 3 alone, when the older request of 1 arrives.
-#[test]
-fn rc_5_waiting_a_node_asks_again_for_a_permission_that_is_gone() {
-    check(
-        "
-        2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire; 2 acquire; 1 > 2; rest
-        1 release; rest
-        ",
-        expect![[r#"
-            2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
-            1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
-            3 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
-            2 hears reply from 1: nothing
-            2 hears reply from 3: RC-4 has every permission for (1, 2); ENTERS (fence 0.1)
-            2 release: LEAVES
-            3 acquire: RC-1 asks 1,2 with (2, 3); request → 1; request → 2
-            1 hears request from 3: RC-2 lets (2, 3) pass; reply → 3
-            2 hears request from 3: RC-2 lets (2, 3) pass; reply → 3
-            3 hears reply from 1: nothing
-            3 hears reply from 2: RC-4 has every permission for (2, 3); ENTERS (fence 0.2)
-            3 release: LEAVES
-            1 acquire: RC-1 asks 2,3 with (3, 1); request → 2; request → 3
+    /// Node 2 has the permission of 1 from before and waits for that of 3 alone, when the older request of 1 arrives.
+    rc_5_waiting_a_node_asks_again_for_a_permission_that_is_gone(
+        "2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire | 2 acquire; 1 > 2; rest; 1 release;
+         rest", expect![[r#"
             2 acquire: RC-1 asks 3 with (3, 2); request → 3
             2 hears request from 1: RC-2 lets (3, 1) pass; reply → 1; RC-5 asks 1 again with (3, 2); request → 1
             3 hears request from 1: RC-2 lets (3, 1) pass; reply → 1
             3 hears request from 2: RC-2 lets (3, 2) pass; reply → 2
-            1 hears reply from 2: nothing
             1 hears request from 2: RC-2 defers (3, 2): ours (3, 1) goes first
             1 hears reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
-            2 hears reply from 3: nothing
             1 release: LEAVES; RC-6 lets (3, 2) pass at last; reply → 2
             2 hears reply from 1: RC-4 has every permission for (3, 2); ENTERS (fence 0.4)
-        "#]],
-    );
-}
+        "#]]);
 
-/// The reply and the request that follows it arrive in the other order.
-#[test]
-fn rc_5_what_is_asked_again_may_overtake_the_reply() {
-    check(
-        "
-        2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire; 2 acquire; 1 > 2
-        2 > 1 last; 2 > 1; 1 > 3; 3 > 1; 1 release; rest
-        ",
-        expect![[r#"
-            2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
-            1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
-            3 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
-            2 hears reply from 1: nothing
-            2 hears reply from 3: RC-4 has every permission for (1, 2); ENTERS (fence 0.1)
-            2 release: LEAVES
-            3 acquire: RC-1 asks 1,2 with (2, 3); request → 1; request → 2
-            1 hears request from 3: RC-2 lets (2, 3) pass; reply → 3
-            2 hears request from 3: RC-2 lets (2, 3) pass; reply → 3
-            3 hears reply from 1: nothing
-            3 hears reply from 2: RC-4 has every permission for (2, 3); ENTERS (fence 0.2)
-            3 release: LEAVES
-            1 acquire: RC-1 asks 2,3 with (3, 1); request → 2; request → 3
-            2 acquire: RC-1 asks 3 with (3, 2); request → 3
+    /// The reply and the request that follows it arrive in the other order.
+    rc_5_what_is_asked_again_may_overtake_the_reply(
+        "2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire; 2 acquire | 1 > 2; 2 > 1 last; 2 > 1; 1 > 3;
+         3 > 1; 1 release; rest", expect![[r#"
             2 hears request from 1: RC-2 lets (3, 1) pass; reply → 1; RC-5 asks 1 again with (3, 2); request → 1
             1 hears request from 2: RC-2 defers (3, 2): ours (3, 1) goes first
-            1 hears reply from 2: nothing
             3 hears request from 1: RC-2 lets (3, 1) pass; reply → 1
             1 hears reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
             1 release: LEAVES; RC-6 lets (3, 2) pass at last; reply → 2
             3 hears request from 2: RC-2 lets (3, 2) pass; reply → 2
-            2 hears reply from 1: nothing
             2 hears reply from 3: RC-4 has every permission for (3, 2); ENTERS (fence 0.4)
-        "#]],
-    );
-}
+        "#]]);
 
-/// Nothing is lost: whoever asked already has a request on its way.
-#[test]
-fn rc_5_a_permission_that_is_lacking_anyway_is_asked_for_once() {
-    check(
-        "2 acquire; 1 acquire; 3 acquire; 1 > 3; 2 > 3",
-        expect![[r#"
-            2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            3 acquire: RC-1 asks 1,2 with (1, 3); request → 1; request → 2
+    /// Nothing is lost: whoever asked already has a request on its way.
+    rc_5_a_permission_that_is_lacking_anyway_is_asked_for_once(
+        "2 acquire; 1 acquire; 3 acquire | 1 > 3; 2 > 3", expect![[r#"
             3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
             3 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn rc_6_asked_to_leave_a_node_replies_to_everyone_deferred_and_must_ask_them_next_time() {
-    check(
-        "1 acquire; rest; 2 acquire; 2 > 1; 1 release; 1 acquire; rest; 2 release; rest",
-        expect![[r#"
-            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 2: nothing
-            1 hears reply from 3: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
-            2 acquire: RC-1 asks 1,3 with (2, 2); request → 1; request → 3
-            1 hears request from 2: RC-2 defers (2, 2): ours (1, 1) goes first
-            1 release: LEAVES; RC-6 lets (2, 2) pass at last; reply → 2
-            1 acquire: RC-1 asks 2 with (3, 1); request → 2
+    rc_6_asked_to_leave_a_node_replies_to_everyone_deferred_and_must_ask_them_next_time(
+        "1 acquire; rest; 2 acquire; 2 > 1; 1 release; 1 acquire | rest; 2 release; rest", expect![[r#"
             3 hears request from 2: RC-2 lets (2, 2) pass; reply → 2
-            2 hears reply from 1: nothing
             2 hears request from 1: RC-2 defers (3, 1): ours (2, 2) goes first
             2 hears reply from 3: RC-4 has every permission for (2, 2); ENTERS (fence 0.2)
             2 release: LEAVES; RC-6 lets (3, 1) pass at last; reply → 1
             1 hears reply from 2: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn rc_6_a_node_that_is_outside_cannot_leave() {
-    check(
-        "1 release; 1 acquire; 1 release",
-        expect![[r#"
-            1 release: refused: not inside
+    a_group_of_one_asks_nobody(of 1, "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release", expect![[r#"
+        1 acquire: RC-1 asks nobody with (1, 1); RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
+        1 try: refused: already inside
+        1 release: LEAVES
+        1 try: RC-1 asks nobody with (2, 1); RC-4 has every permission for (2, 1); ENTERS (fence 0.2)
+        1 cancel: refused: already inside
+        1 release: LEAVES
+    "#]]);
+
+    // Those who do not wait for ever: requests that are given up, and tries.
+
+    /// The reply of 2 to (1, 1) comes when 2 has the permission of 1. If it counted, each would have the other's.
+    rc_3_a_late_reply_to_a_request_that_was_given_up_is_no_permission(
+        of 2, "1 acquire; 1 > 2; 1 cancel; 2 acquire; 2 > 1 last; 1 > 2 | 2 > 1; 1 acquire; 2 release;
+               rest", expect![[r#"
+            1 hears reply from 2: RC-3 ignores a reply to (1, 1), which nobody waits with
+            1 acquire: RC-1 asks 2 with (3, 1); request → 2
+            2 release: LEAVES
+            2 hears request from 1: RC-2 lets (3, 1) pass; reply → 1
+            1 hears reply from 2: RC-4 has every permission for (3, 1); ENTERS (fence 0.2)
+        "#]]);
+
+    rc_3_a_late_reply_to_a_request_that_was_given_up_does_not_count_for_the_next_one(
+        of 2, "1 acquire; 1 > 2; 1 cancel; 2 acquire | 2 > 1 last; 1 > 2; 1 acquire; 2 > 1", expect![[r#"
+            1 hears request from 2: RC-2 lets (2, 2) pass; reply → 2
+            2 hears reply from 1: RC-4 has every permission for (2, 2); ENTERS (fence 0.1)
+            1 acquire: RC-1 asks 2 with (3, 1); request → 2
+            1 hears reply from 2: RC-3 ignores a reply to (1, 1), which nobody waits with
+        "#]]);
+
+    /// Node 1 has given (1, 1) up when it lets (1, 2) pass. Node 2 cannot know, and asks once more than it need.
+    rc_5_even_a_request_that_was_given_up_takes_a_permission_away(
+        "1 acquire; 1 cancel; 2 acquire; 2 > 1; 1 > 2 last; 1 > 2; rest", expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-            1 release: refused: not inside
-        "#]],
-    );
-}
+            1 cancel: cancelled
+            2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
+            1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
+            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1; RC-5 asks 1 again with (1, 2); request → 1
+            3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+            3 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
+            1 hears reply from 2: RC-3 ignores a reply to (1, 1), which nobody waits with
+            1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
+            1 hears reply from 3: RC-3 ignores a reply to (1, 1), which nobody waits with
+            2 hears reply from 1: RC-4 has every permission for (1, 2); ENTERS (fence 0.1)
+        "#]]);
 
-#[test]
-fn a_group_of_one_asks_nobody() {
-    check_group(
-        1,
-        "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release",
-        expect![[r#"
-            1 acquire: RC-1 asks nobody with (1, 1); RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
-            1 try: refused: already inside
+    rc_7_asked_to_give_up_a_node_replies_to_everyone_deferred_and_keeps_the_other_permissions(
+        "1 acquire; 1 > 3; 3 > 1; 2 acquire | 2 > 1; 1 cancel; 1 acquire", expect![[r#"
+            1 hears request from 2: RC-2 defers (1, 2): ours (1, 1) goes first
+            1 cancel: cancelled; RC-7 lets (1, 2) pass at last; reply → 2
+            1 acquire: RC-1 asks 2 with (2, 1); request → 2
+        "#]]);
+
+    rc_8_a_try_is_denied_by_one_who_is_inside(
+        "1 acquire; rest | 2 try; 2 > 3; 3 > 2; 2 > 1; 1 > 2; 1 release; 2 acquire", expect![[r#"
+            2 try: RC-1 asks 1,3 with (2, 2); request → 1; request → 3
+            3 hears request from 2: RC-2 lets (2, 2) pass; reply → 2
+            1 hears request from 2: RC-8 denies (2, 2); denied → 2
+            2 hears denied from 1: denied
             1 release: LEAVES
-            1 try: RC-1 asks nobody with (2, 1); RC-4 has every permission for (2, 1); ENTERS (fence 0.2)
-            1 cancel: refused: already inside
-            1 release: LEAVES
-        "#]],
-    );
+            2 acquire: RC-1 asks 1 with (3, 2); request → 1
+        "#]]);
+
+    rc_8_a_try_is_denied_by_one_who_asked_earlier_and_let_pass_by_one_who_asked_later(
+        "1 acquire; 2 try; 3 acquire; 2 > 3; 2 > 1", expect![[r#"
+            1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
+            2 try: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
+            3 acquire: RC-1 asks 1,2 with (1, 3); request → 1; request → 2
+            3 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
+            1 hears request from 2: RC-8 denies (1, 2); denied → 2
+        "#]]);
+
+    rc_8_a_denied_try_replies_to_everyone_deferred(
+        "1 acquire; 2 try; 3 acquire | 3 > 2; 2 > 1; 1 > 2 last", expect![[r#"
+            2 hears request from 3: RC-2 defers (1, 3): ours (1, 2) goes first
+            1 hears request from 2: RC-8 denies (1, 2); denied → 2
+            2 hears denied from 1: denied; RC-8 lets (1, 3) pass at last; reply → 3
+        "#]]);
+
+    /// The try has the permission of 1 and waits for that of 3 alone, when the older request of 1 arrives.
+    rc_8_a_try_that_would_have_to_ask_again_is_denied(
+        "2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire; 2 try; 1 > 2; rest", expect![[r#"
+            2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
+            1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
+            3 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
+            2 hears reply from 3: RC-4 has every permission for (1, 2); ENTERS (fence 0.1)
+            2 release: LEAVES
+            3 acquire: RC-1 asks 1,2 with (2, 3); request → 1; request → 2
+            1 hears request from 3: RC-2 lets (2, 3) pass; reply → 3
+            2 hears request from 3: RC-2 lets (2, 3) pass; reply → 3
+            3 hears reply from 2: RC-4 has every permission for (2, 3); ENTERS (fence 0.2)
+            3 release: LEAVES
+            1 acquire: RC-1 asks 2,3 with (3, 1); request → 2; request → 3
+            2 try: RC-1 asks 3 with (3, 2); request → 3
+            2 hears request from 1: RC-2 lets (3, 1) pass; reply → 1; denied
+            3 hears request from 1: RC-2 lets (3, 1) pass; reply → 1
+            3 hears request from 2: RC-2 lets (3, 2) pass; reply → 2
+            1 hears reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
+            2 hears reply from 3: RC-3 ignores a reply to (3, 2), which nobody waits with
+        "#]]);
+
+    rc_8_the_denial_of_a_stranger_does_not_count(of 2, "1 acquire; rest; 2 try; 2 > 1; 1 > 2 as 9", expect![[r#"
+        1 acquire: RC-1 asks 2 with (1, 1); request → 2
+        2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+        1 hears reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
+        2 try: RC-1 asks 1 with (2, 2); request → 1
+        1 hears request from 2: RC-8 denies (2, 2); denied → 2
+    "#]]);
+
+    rc_8_of_two_tries_one_enters(of 2, "1 try; 2 try; rest", expect![[r#"
+        1 try: RC-1 asks 2 with (1, 1); request → 2
+        2 try: RC-1 asks 1 with (1, 2); request → 1
+        2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+        1 hears request from 2: RC-8 denies (1, 2); denied → 2
+        1 hears reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
+        2 hears denied from 1: denied
+    "#]]);
 }
 
 /// Everyone's first entry costs most; the others may cost nothing.

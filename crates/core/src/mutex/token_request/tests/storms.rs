@@ -2,16 +2,12 @@
 
 use super::super::Message;
 use crate::clock::{Clock, VectorClock};
-use crate::effects::Effects;
 use crate::fence::Fence;
-use crate::group::Group;
-use crate::mutex::storm::{GUSTS, storms, sunk};
+use crate::mutex::storm::{GUSTS, storms, sunk, trips_over_nothing};
 use crate::mutex::{COMMANDS, Patience, Token, TokenRequest, token_request};
 use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
+use crate::protocol::Input;
 use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
-use std::vec::Vec;
 
 fn messages() -> impl Strategy<Value = Message> {
     let numbers = || prop_oneof![0..4_u64, u64::MAX - 1..=u64::MAX].prop_map(Clock);
@@ -37,22 +33,15 @@ fn inputs() -> impl Strategy<Value = Input<TokenRequest>> {
     ]
 }
 
+#[test]
+fn nothing_that_a_peer_sends_trips_an_assertion() {
+    trips_over_nothing(4, TokenRequest::new, inputs());
+}
+
 proptest! {
     #[test]
     fn a_token_that_is_asked_for_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
         let nodes = storm.strike(TokenRequest::new, &token_request::FACTS).map_err(sunk)?;
         prop_assert_eq!(nodes.iter().filter(|node| node.hand.holds()).count(), 1, "there is one token");
-    }
-
-    /// Each step asserts what the node itself answers for.
-    #[test]
-    fn nothing_that_a_peer_sends_trips_an_assertion(
-        me in 0..4_usize,
-        inputs in prop::collection::vec(inputs(), 0..60),
-    ) {
-        let mut node = TokenRequest::new(NodeId::from_index(me), Group::of_size(4));
-        for input in inputs {
-            node.step(Time::ZERO, input, &mut Effects::new(&mut Vec::new()));
-        }
     }
 }

@@ -3,114 +3,68 @@
 use super::ring;
 use crate::group::Group;
 use crate::mutex::TokenRing;
+use crate::mutex::rules::rules;
 use crate::node::NodeId;
 use crate::testing::{ScriptGroup, run_script};
-use expect_test::{Expect, expect};
+use expect_test::expect;
 
-fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&run_script(3, TokenRing::on_call, script));
-}
+rules! { TokenRing::on_call, 3;
+    tr_8_one_who_wants_in_calls_the_token("3 acquire; 3 > 1; 1 > 2; 2 > 3; 3 release; 3 > 1", expect![[r#"
+        3 acquire: TR-8 calls the token; call → 1
+        1 hears call from 3: TR-9 passes the token on; token → 2
+        2 hears token from 1: TR-3 passes the token on; token → 3
+        3 hears token from 2: TR-2 keeps the token; ENTERS (fence 0.1)
+        3 release: LEAVES; TR-4 passes the token on; token → 1
+        1 hears token from 3: TR-9 lets the token sleep
+    "#]]);
 
-#[test]
-fn tr_8_one_who_wants_in_calls_the_token() {
-    check(
-        "3 acquire; 3 > 1; 1 > 2; 2 > 3; 3 release; 3 > 1",
-        expect![[r#"
-            3 acquire: TR-8 calls the token; call → 1
-            1 hears call from 3: TR-9 passes the token on; token → 2
-            2 hears token from 1: TR-3 passes the token on; token → 3
-            3 hears token from 2: TR-2 keeps the token; ENTERS (fence 0.1)
-            3 release: LEAVES; TR-4 passes the token on; token → 1
-            1 hears token from 3: TR-9 lets the token sleep
-        "#]],
-    );
-}
-
-#[test]
-fn tr_8_the_lowest_member_needs_no_message_where_the_token_sleeps() {
-    check(
-        "1 acquire; 1 release; 1 try; 1 release",
-        expect![[r#"
+    tr_8_the_lowest_member_needs_no_message_where_the_token_sleeps(
+        "1 acquire; 1 release; 1 try; 1 release", expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TR-9 lets the token sleep
             1 try: TR-1 has the token here; ENTERS (fence 0.2)
             1 release: LEAVES; TR-9 lets the token sleep
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn tr_8_the_lowest_member_calls_the_token_that_has_left_without_a_message() {
-    check(
-        "2 acquire; 2 > 1; 1 acquire; 1 > 2; 2 release; 2 > 3; 3 > 1; 1 release",
-        expect![[r#"
-            2 acquire: TR-8 calls the token; call → 1
-            1 hears call from 2: TR-9 passes the token on; token → 2
+    tr_8_the_lowest_member_calls_the_token_that_has_left_without_a_message(
+        "2 acquire; 2 > 1 | 1 acquire; 1 > 2; 2 release; 2 > 3; 3 > 1; 1 release", expect![[r#"
             1 acquire: TR-8 waits for the token, which has left
             2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.1)
             2 release: LEAVES; TR-4 passes the token on; token → 3
             3 hears token from 2: TR-3 passes the token on; token → 1
             1 hears token from 3: TR-2 keeps the token; ENTERS (fence 0.2)
             1 release: LEAVES; TR-4 passes the token on; token → 2
-        "#]],
-    );
-}
+        "#]]);
 
-/// The token has passed node 2 before it asks, and its call comes while the token is on its way.
-#[test]
-fn tr_9_a_call_that_finds_the_token_gone_sends_it_round_again() {
-    check(
-        "
-        3 acquire; 3 > 1; 1 > 2; 2 acquire; 2 > 1; 2 > 3; 3 release; 3 > 1; 1 > 2; 2 release; 2 > 3
-        3 > 1
-        ",
-        expect![[r#"
-            3 acquire: TR-8 calls the token; call → 1
-            1 hears call from 3: TR-9 passes the token on; token → 2
-            2 hears token from 1: TR-3 passes the token on; token → 3
-            2 acquire: TR-8 calls the token; call → 1
-            1 hears call from 2: TR-9 remembers that 2 called
-            3 hears token from 2: TR-2 keeps the token; ENTERS (fence 0.1)
-            3 release: LEAVES; TR-4 passes the token on; token → 1
+    /// The token has passed node 2 before it asks, and its call comes while the token is on its way.
+    tr_9_a_call_that_finds_the_token_gone_sends_it_round_again(
+        "3 acquire; 3 > 1; 1 > 2; 2 acquire; 2 > 1; 2 > 3; 3 release | 3 > 1; 1 > 2; 2 release; 2 > 3;
+         3 > 1", expect![[r#"
             1 hears token from 3: TR-3 passes the token on; token → 2
             2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.2)
             2 release: LEAVES; TR-4 passes the token on; token → 3
             3 hears token from 2: TR-3 passes the token on; token → 1
             1 hears token from 3: TR-9 lets the token sleep
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn tr_9_a_call_while_the_lowest_member_is_inside_is_remembered() {
-    check(
-        "1 acquire; 2 acquire; 2 > 1; 1 release; 1 > 2; 2 release; 2 > 3; 3 > 1",
-        expect![[r#"
-            1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
-            2 acquire: TR-8 calls the token; call → 1
+    tr_9_a_call_while_the_lowest_member_is_inside_is_remembered(
+        "1 acquire; 2 acquire | 2 > 1; 1 release; 1 > 2; 2 release; 2 > 3; 3 > 1", expect![[r#"
             1 hears call from 2: TR-9 remembers that 2 called
             1 release: LEAVES; TR-4 passes the token on; token → 2
             2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.2)
             2 release: LEAVES; TR-4 passes the token on; token → 3
             3 hears token from 2: TR-3 passes the token on; token → 1
             1 hears token from 3: TR-9 lets the token sleep
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn tr_9_the_call_of_one_who_gave_up_costs_a_round() {
-    check(
-        "2 acquire; 2 cancel; 2 > 1; 1 > 2; 2 > 3; 3 > 1",
-        expect![[r#"
-            2 acquire: TR-8 calls the token; call → 1
-            2 cancel: TR-6 lets the token come and go; cancelled
-            1 hears call from 2: TR-9 passes the token on; token → 2
-            2 hears token from 1: TR-3 passes the token on; token → 3
-            3 hears token from 2: TR-3 passes the token on; token → 1
-            1 hears token from 3: TR-9 lets the token sleep
-        "#]],
-    );
+    tr_9_the_call_of_one_who_gave_up_costs_a_round("2 acquire; 2 cancel; 2 > 1; 1 > 2; 2 > 3; 3 > 1", expect![[r#"
+        2 acquire: TR-8 calls the token; call → 1
+        2 cancel: TR-6 lets the token come and go; cancelled
+        1 hears call from 2: TR-9 passes the token on; token → 2
+        2 hears token from 1: TR-3 passes the token on; token → 3
+        3 hears token from 2: TR-3 passes the token on; token → 1
+        1 hears token from 3: TR-9 lets the token sleep
+    "#]]);
 }
 
 /// Only the lowest member listens to calls, and only on call.

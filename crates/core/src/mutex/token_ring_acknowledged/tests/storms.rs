@@ -2,17 +2,14 @@
 
 use super::super::{Cargo, FACTS, Message, Number, Search, Timer, TokenRingAcknowledged};
 use super::ring;
-use crate::effects::Effects;
 use crate::fence::Fence;
-use crate::group::{Epoch, Group};
-use crate::mutex::storm::{GUSTS, sunk, timed_storms};
+use crate::group::Epoch;
+use crate::mutex::storm::{GUSTS, sunk, timed_storms, trips_over_nothing};
 use crate::mutex::token_ring::Lap;
 use crate::mutex::{COMMANDS, Token};
 use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
+use crate::protocol::Input;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
-use std::vec::Vec;
 
 fn messages() -> impl Strategy<Value = Message> {
     let token = (any::<u32>(), any::<bool>(), 0..3_u64, 0..4_u64).prop_map(|(hops, used, epoch, counter)| {
@@ -42,21 +39,14 @@ fn inputs() -> impl Strategy<Value = Input<TokenRingAcknowledged>> {
     ]
 }
 
+#[test]
+fn nothing_that_a_peer_sends_trips_an_assertion() {
+    trips_over_nothing(4, ring, inputs());
+}
+
 proptest! {
     #[test]
     fn acknowledged_passing_stands_every_storm_in_which_nothing_is_late(storm in timed_storms(GUSTS, &COMMANDS)) {
         storm.strike(ring, &FACTS).map_err(sunk)?;
-    }
-
-    /// Each step asserts what the node itself answers for.
-    #[test]
-    fn nothing_that_a_peer_sends_trips_an_assertion(
-        me in 0..4_usize,
-        inputs in prop::collection::vec(inputs(), 0..60),
-    ) {
-        let mut node = ring(NodeId::from_index(me), Group::of_size(4));
-        for input in inputs {
-            node.step(Time::ZERO, input, &mut Effects::new(&mut Vec::new()));
-        }
     }
 }

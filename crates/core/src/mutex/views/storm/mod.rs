@@ -91,85 +91,53 @@ fn storms_are_rough() {
     assert!(total.iter().all(|count| *count > STORMS / 4), "{total:?}");
 }
 
-#[test]
-fn central_stands_every_storm_over_views() {
-    stands(|me| Central::new(me, alone(me)), central::FACTS);
+macro_rules! every_storm {
+    ($($name:ident($make:expr, $facts:expr);)*) => {$(
+        #[test]
+        fn $name() {
+            stands($make, $facts);
+        }
+    )*};
 }
 
-#[test]
-fn central_that_denies_stands_every_storm_over_views() {
-    stands(|me| Central::when_busy(me, alone(me), WhenBusy::deny(&BOUNDS)), DENY_FACTS);
-}
-
-#[test]
-fn central_that_denies_and_queues_stands_every_storm_over_views() {
-    stands(|me| Central::when_busy(me, alone(me), WhenBusy::DenyAndQueue), DENY_AND_QUEUE_FACTS);
-}
-
-#[test]
-fn lamport_stands_every_storm_over_views() {
-    stands(|me| Lamport::new(me, alone(me)), lamport::FACTS);
-}
-
-#[test]
-fn ricart_agrawala_stands_every_storm_over_views() {
-    stands(|me| RicartAgrawala::new(me, alone(me)), ricart_agrawala::FACTS);
-}
-
-#[test]
-fn ricart_agrawala_ring_stands_every_storm_over_views() {
-    stands(|me| RicartAgrawalaRing::new(me, alone(me)), ricart_agrawala_ring::FACTS);
-}
-
-#[test]
-fn roucairol_carvalho_stands_every_storm_over_views() {
-    stands(|me| RoucairolCarvalho::new(me, alone(me)), roucairol_carvalho::FACTS);
-}
-
-#[test]
-fn readers_writers_stands_every_storm_over_views() {
-    stands(|me| ReadersWriters::new(me, alone(me)), readers_writers::FACTS);
-}
-
-#[test]
-fn token_ring_stands_every_storm_over_views() {
-    stands(|me| TokenRing::new(me, alone(me), BOUNDS), token_ring::FACTS);
-}
-
-#[test]
-fn token_ring_on_call_stands_every_storm_over_views() {
-    stands(|me| TokenRing::on_call(me, alone(me)), token_ring::FACTS);
-}
-
-#[test]
-fn token_request_stands_every_storm_over_views() {
-    stands(|me| TokenRequest::new(me, alone(me)), token_request::FACTS);
-}
-
-#[test]
-fn raymond_stands_every_storm_over_views() {
-    stands(|me| Raymond::new(me, alone(me)), raymond::FACTS);
-}
-
-#[test]
-fn maekawa_stands_every_storm_over_views() {
-    stands(|me| Maekawa::new(me, alone(me), maekawa::Form::DeadlockFree, Quorums::Grid), maekawa::FACTS);
-}
-
-#[test]
-fn maekawa_in_a_plane_stands_every_storm_over_views() {
-    let facts = maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane);
-    stands(|me| Maekawa::new(me, alone(me), maekawa::Form::DeadlockFree, Quorums::Plane), facts);
-}
-
-#[test]
-fn voting_stands_every_storm_over_views() {
-    stands(|me| Voting::new(me, alone(me), Asks::All, BOUNDS), voting::FACTS);
-}
-
-#[test]
-fn voting_one_by_one_stands_every_storm_over_views() {
-    stands(|me| Voting::new(me, alone(me), Asks::Sequential, BOUNDS), voting::facts(Asks::Sequential));
+every_storm! {
+    central_stands_every_storm_over_views(|me| Central::new(me, alone(me)), central::FACTS);
+    central_that_denies_stands_every_storm_over_views(
+        |me| Central::when_busy(me, alone(me), WhenBusy::deny(&BOUNDS)),
+        DENY_FACTS
+    );
+    central_that_denies_and_queues_stands_every_storm_over_views(
+        |me| Central::when_busy(me, alone(me), WhenBusy::DenyAndQueue),
+        DENY_AND_QUEUE_FACTS
+    );
+    lamport_stands_every_storm_over_views(|me| Lamport::new(me, alone(me)), lamport::FACTS);
+    ricart_agrawala_stands_every_storm_over_views(|me| RicartAgrawala::new(me, alone(me)), ricart_agrawala::FACTS);
+    ricart_agrawala_ring_stands_every_storm_over_views(
+        |me| RicartAgrawalaRing::new(me, alone(me)),
+        ricart_agrawala_ring::FACTS
+    );
+    roucairol_carvalho_stands_every_storm_over_views(
+        |me| RoucairolCarvalho::new(me, alone(me)),
+        roucairol_carvalho::FACTS
+    );
+    readers_writers_stands_every_storm_over_views(|me| ReadersWriters::new(me, alone(me)), readers_writers::FACTS);
+    token_ring_stands_every_storm_over_views(|me| TokenRing::new(me, alone(me), BOUNDS), token_ring::FACTS);
+    token_ring_on_call_stands_every_storm_over_views(|me| TokenRing::on_call(me, alone(me)), token_ring::FACTS);
+    token_request_stands_every_storm_over_views(|me| TokenRequest::new(me, alone(me)), token_request::FACTS);
+    raymond_stands_every_storm_over_views(|me| Raymond::new(me, alone(me)), raymond::FACTS);
+    maekawa_stands_every_storm_over_views(
+        |me| Maekawa::new(me, alone(me), maekawa::Form::DeadlockFree, Quorums::Grid),
+        maekawa::FACTS
+    );
+    maekawa_in_a_plane_stands_every_storm_over_views(
+        |me| Maekawa::new(me, alone(me), maekawa::Form::DeadlockFree, Quorums::Plane),
+        maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane)
+    );
+    voting_stands_every_storm_over_views(|me| Voting::new(me, alone(me), Asks::All, BOUNDS), voting::FACTS);
+    voting_one_by_one_stands_every_storm_over_views(
+        |me| Voting::new(me, alone(me), Asks::Sequential, BOUNDS),
+        voting::facts(Asks::Sequential)
+    );
 }
 
 #[test]
