@@ -3,7 +3,8 @@
 //! A row allows a crate to depend on the rooms that its last cell names, all of which stand in rows above it. So the arrows point
 //! one way and can form no circle.
 
-use super::{Dependency, File, Findings, dependencies, files, read};
+use super::manifests::{Dependency, dependencies, package};
+use super::{File, Findings, files, read};
 use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: &str = "ARCHITECTURE.md";
@@ -118,11 +119,6 @@ fn rooms(page: &str) -> Vec<Room> {
 fn manifests() -> BTreeMap<String, File> {
     let with_folder = |file: File| Some((file.path.strip_suffix("/Cargo.toml")?.to_owned(), file));
     files().into_iter().filter_map(with_folder).collect()
-}
-
-fn package(manifest: &str) -> &str {
-    let name = manifest.lines().find_map(|line| line.strip_prefix("name = "));
-    name.unwrap_or_default().trim_matches('"')
 }
 
 /// The name by which the map calls a package of ours: `quorate-sim` is `sim`.
