@@ -53,3 +53,7 @@ pub use stage::Make;
 pub use tables::Past;
 pub use users::{BoundedJudge, Judge, Judged, News, Offer, Property, Story, Users};
 pub use walk::Walks;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

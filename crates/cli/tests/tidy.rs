@@ -5,7 +5,12 @@
 
 #![allow(clippy::panic, reason = "a test speaks by panicking, and so do its helpers")]
 
-use std::collections::{BTreeMap, BTreeSet};
+#[path = "tidy/manifests.rs"]
+mod manifests;
+#[path = "tidy/map.rs"]
+mod map;
+
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::fs;
 use std::path::Path;
@@ -205,56 +210,7 @@ fn every_rule_that_code_cites_stands_in_the_header() {
     );
 }
 
-// -------------------------------------------------------------------------------- manifests and documents
-
-#[test]
-fn the_core_depends_on_nothing_but_optional_serde_and_its_format() {
-    let manifest = read("crates/core/Cargo.toml");
-    let mut findings = Findings::default();
-    for dependency in dependencies(&manifest.text) {
-        let for_tests = dependency.table == "dev-dependencies";
-        let serde = dependency.table == "dependencies"
-            && ["serde", "postcard"].contains(&dependency.name.as_str())
-            && dependency.terms.contains("optional=true");
-        if !for_tests && !serde {
-            let Dependency { line, table, name, .. } = dependency;
-            findings.add(&manifest.path, line, format_args!("`{name}` in [{table}]"));
-        }
-    }
-    findings.settle(
-        "the core depends on nothing but `serde` and `postcard`, which are optional",
-        "Keep it out: what needs a library belongs to a driver (sim, net) or to the crate that shows results. If it is\n\
-         serde itself, mark it `optional = true`. Tests may use what they like: [dev-dependencies].",
-    );
-}
-
-#[test]
-fn every_dependency_is_explained_in_the_architecture() {
-    let architecture = read_if_there("ARCHITECTURE.md");
-    let mut first_named: BTreeMap<String, (String, usize)> = BTreeMap::new();
-    for manifest in files().into_iter().filter(|file| file.path.ends_with("Cargo.toml")) {
-        for Dependency { line, name, .. } in dependencies(&manifest.text) {
-            let ours = name == "quorate" || name.starts_with("quorate-");
-            if !ours {
-                first_named.entry(name).or_insert((manifest.path.clone(), line));
-            }
-        }
-    }
-    assert!(!first_named.is_empty(), "no dependency found in any Cargo.toml: can this test still read them?");
-    let mut findings = Findings::default();
-    for (name, (path, line)) in first_named {
-        match &architecture {
-            Some(page) if page.text.contains(&format!("`{name}`")) => {}
-            Some(_) => findings.add(&path, line, format_args!("ARCHITECTURE.md does not mention `{name}`")),
-            None => findings.add(&path, line, format_args!("`{name}`: there is no ARCHITECTURE.md to mention it")),
-        }
-    }
-    findings.settle(
-        "every dependency is explained in ARCHITECTURE.md",
-        "Add a line to its table of dependencies: the name in backticks, what it does for us, why this one. If there is\n\
-         nothing to say for it, remove the dependency from Cargo.toml (and from [workspace.dependencies]).",
-    );
-}
+// ------------------------------------------------------------------------------------------------ documents
 
 #[test]
 fn the_changelog_has_an_unreleased_section() {
@@ -496,56 +452,6 @@ fn has_wildcard_arm(line: &str) -> bool {
     arms.any(|(at, _)| code[..at].trim_end() == "" || code[..at].trim_end().ends_with(['{', '}', ',', '|']))
 }
 
-struct Dependency {
-    line: usize,
-    /// The table that names it: `dependencies`, `workspace.dependencies`, …
-    table: String,
-    /// The name of the package, also where the manifest renames it.
-    name: String,
-    /// What the manifest says of it, without blanks.
-    terms: String,
-}
-
-/// Every dependency of a manifest, whichever of TOML's forms it is written in.
-fn dependencies(manifest: &str) -> Vec<Dependency> {
-    let mut found: Vec<Dependency> = Vec::new();
-    let mut table = String::new();
-    let mut depth = 0;
-    for (index, line) in manifest.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        let compact: String = line.split_whitespace().collect();
-        let new = |table: &str, name: &str, terms: &str| Dependency {
-            line: index + 1,
-            table: table.into(),
-            name: name.trim_matches(['"', '\'']).into(),
-            terms: terms.into(),
-        };
-        if let Some(title) = compact.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|_| depth == 0) {
-            table = title.into();
-            match table.rsplit_once('.') {
-                Some((list, name)) if list.ends_with("dependencies") => found.push(new(list, name, "")),
-                Some(_) | None => {}
-            }
-        } else if table.ends_with("dependencies") && depth == 0 {
-            if let Some((key, terms)) = compact.split_once('=') {
-                // `serde.workspace = true`
-                let (name, dotted) = key.split_once('.').unwrap_or((key, ""));
-                found.push(new(&table, name, &format!("{dotted}={terms}")));
-            }
-        } else if let Some(last) = found.last_mut().filter(|_| table.contains("dependencies")) {
-            last.terms.push_str(&compact);
-        }
-        let opened = line.matches(['[', '{']).count();
-        depth = (depth + opened).saturating_sub(line.matches([']', '}']).count());
-    }
-    for dependency in &mut found {
-        if let Some((_, rest)) = dependency.terms.split_once("package=\"") {
-            dependency.name = rest.split('"').next().unwrap_or_default().into();
-        }
-    }
-    found
-}
-
 // ------------------------------------------------------------------------------------- the readers themselves
 
 #[test]
@@ -577,18 +483,6 @@ fn wildcards_are_seen_where_they_swallow() {
     let blocks = protocol_blocks(&file);
     assert_eq!(blocks.len(), 1);
     assert_eq!(blocks[0].last(), Some(&(5, "    _ => 1,")));
-}
-
-#[test]
-fn dependencies_are_read_in_every_form() {
-    let manifest = "[package]\nname = \"x\"\n[dependencies]\na = \"1\" # c\nb.workspace = true\n\
-                    c = { version = \"1\", features = [\n\"d\",\n], optional = true }\n\
-                    [target.'cfg(unix)'.dependencies.e]\nversion = \"1\"\npackage = \"f\"\n[features]\ng = []\n";
-    let found: Vec<_> = dependencies(manifest)
-        .into_iter()
-        .map(|d| (d.line, d.name.clone(), d.terms.contains("optional=true")))
-        .collect();
-    assert_eq!(found, [(4, "a".into(), false), (5, "b".into(), false), (6, "c".into(), true), (9, "f".into(), false)]);
 }
 
 #[test]

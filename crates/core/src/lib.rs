@@ -76,3 +76,7 @@ pub use protocol::{Durable, Input, Never, Protocol, WriteOf};
 pub use time::{Duration, Span, Time};
 pub use tree::Tree;
 pub use view::{Stay, View};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -23,3 +23,7 @@ pub use desk::Disk;
 pub use engine::{Engine, Failure, Found, Outlet, Parts, Sender};
 pub use journal::LiveJournal;
 pub use record::Record;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

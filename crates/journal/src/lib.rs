@@ -29,3 +29,7 @@ pub mod words;
 pub mod workload;
 
 pub use recordable::Recordable;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -38,3 +38,7 @@ pub use line::LinkStats;
 pub use quorate_core::packed::Postcard;
 pub use runtime::{Ending, Handle, NotTaken, Reports, Runtime, reports};
 pub use settings::{Limits, Overflow, Settings};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

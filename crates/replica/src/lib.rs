@@ -39,3 +39,7 @@ pub use message::Message;
 pub use replica::{Replica, Timer};
 pub use settings::{Reads, Settings};
 pub use version::FormatError;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

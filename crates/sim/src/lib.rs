@@ -15,3 +15,7 @@ pub mod world;
 
 pub use network::Wire;
 pub use world::{Setup, Views, World};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -39,3 +39,7 @@ pub use identity::{ClusterId, FORMAT, Identity, Origin, Owner};
 pub use recovery::Recovery;
 pub use scribe::{Patience, Refusal, Report, Scribe, Ticket};
 pub use store::{Settings, Storable, Store};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

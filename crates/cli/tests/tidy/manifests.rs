@@ -1,0 +1,156 @@
+//! What every `Cargo.toml` keeps to: a core that depends on nothing, dependencies that are explained, crates that can be published.
+
+use super::{File, Findings, files, read, read_if_there};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[test]
+fn the_core_depends_on_nothing_but_optional_serde_and_its_format() {
+    let manifest = read("crates/core/Cargo.toml");
+    let mut findings = Findings::default();
+    for dependency in dependencies(&manifest.text) {
+        let for_tests = dependency.table == "dev-dependencies";
+        let serde = dependency.table == "dependencies"
+            && ["serde", "postcard"].contains(&dependency.name.as_str())
+            && dependency.terms.contains("optional=true");
+        if !for_tests && !serde {
+            let Dependency { line, table, name, .. } = dependency;
+            findings.add(&manifest.path, line, format_args!("`{name}` in [{table}]"));
+        }
+    }
+    findings.settle(
+        "the core depends on nothing but `serde` and `postcard`, which are optional",
+        "Keep it out: what needs a library belongs to a driver (sim, net) or to the crate that shows results. If it is\n\
+         serde itself, mark it `optional = true`. Tests may use what they like: [dev-dependencies].",
+    );
+}
+
+#[test]
+fn every_dependency_is_explained_in_the_architecture() {
+    let architecture = read_if_there("ARCHITECTURE.md");
+    let mut first_named: BTreeMap<String, (String, usize)> = BTreeMap::new();
+    for manifest in files().into_iter().filter(|file| file.path.ends_with("Cargo.toml")) {
+        for Dependency { line, name, .. } in dependencies(&manifest.text) {
+            let ours = name == "quorate" || name.starts_with("quorate-");
+            if !ours {
+                first_named.entry(name).or_insert((manifest.path.clone(), line));
+            }
+        }
+    }
+    assert!(!first_named.is_empty(), "no dependency found in any Cargo.toml: can this test still read them?");
+    let mut findings = Findings::default();
+    for (name, (path, line)) in first_named {
+        match &architecture {
+            Some(page) if page.text.contains(&format!("`{name}`")) => {}
+            Some(_) => findings.add(&path, line, format_args!("ARCHITECTURE.md does not mention `{name}`")),
+            None => findings.add(&path, line, format_args!("`{name}`: there is no ARCHITECTURE.md to mention it")),
+        }
+    }
+    findings.settle(
+        "every dependency is explained in ARCHITECTURE.md",
+        "Add a line to its table of dependencies: the name in backticks, what it does for us, why this one. If there is\n\
+         nothing to say for it, remove the dependency from Cargo.toml (and from [workspace.dependencies]).",
+    );
+}
+
+#[test]
+fn every_crate_is_fit_to_be_published_or_says_that_it_is_not() {
+    let manifests: Vec<_> = files().into_iter().filter(|file| file.path.ends_with("/Cargo.toml")).collect();
+    let unpublished: BTreeSet<_> =
+        manifests.iter().filter(|file| !is_published(file)).map(|file| package(&file.text)).collect();
+    assert!(unpublished.len() < manifests.len(), "no crate is published: can this test still read manifests?");
+    let mut findings = Findings::default();
+    for manifest in manifests.iter().filter(|file| is_published(file)) {
+        for key in ["description", "license", "repository", "readme", "keywords", "categories"] {
+            let says = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', '.']));
+            if !manifest.text.lines().any(says) {
+                findings.add(&manifest.path, 1, format_args!("has no `{key}`"));
+            }
+        }
+        for Dependency { line, table, name, terms } in dependencies(&manifest.text) {
+            // Packaging leaves out what tests need by path alone.
+            let is_left_out = table == "dev-dependencies" && terms.contains("path=");
+            if unpublished.contains(name.as_str()) && !is_left_out {
+                findings.add(&manifest.path, line, format_args!("needs `{name}`, which is not published"));
+            }
+        }
+    }
+    findings.settle(
+        "a published crate says what it is, and needs nothing that is not published",
+        "Fill in what is missing in [package]. Tests may need an unpublished crate by its path alone, without a version. A crate that is\n\
+         not for others has `publish = false`.",
+    );
+}
+
+fn is_published(manifest: &File) -> bool {
+    !manifest.text.lines().any(|line| line == "publish = false")
+}
+
+/// The name of the package that a manifest describes.
+pub(super) fn package(manifest: &str) -> &str {
+    let name = manifest.lines().find_map(|line| line.strip_prefix("name = "));
+    name.unwrap_or_default().trim_matches('"')
+}
+
+pub(super) struct Dependency {
+    pub(super) line: usize,
+    /// The table that names it: `dependencies`, `workspace.dependencies`, …
+    pub(super) table: String,
+    /// The name of the package, also where the manifest renames it.
+    pub(super) name: String,
+    /// What the manifest says of it, without blanks.
+    pub(super) terms: String,
+}
+
+/// Every dependency of a manifest, whichever of TOML's forms it is written in.
+pub(super) fn dependencies(manifest: &str) -> Vec<Dependency> {
+    let mut found: Vec<Dependency> = Vec::new();
+    let mut table = String::new();
+    let mut depth = 0;
+    for (index, line) in manifest.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let compact: String = line.split_whitespace().collect();
+        let new = |table: &str, name: &str, terms: &str| Dependency {
+            line: index + 1,
+            table: table.into(),
+            name: name.trim_matches(['"', '\'']).into(),
+            terms: terms.into(),
+        };
+        if let Some(title) = compact.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|_| depth == 0) {
+            table = title.into();
+            match table.rsplit_once('.') {
+                Some((list, name)) if list.ends_with("dependencies") => found.push(new(list, name, "")),
+                Some(_) | None => {}
+            }
+        } else if table.ends_with("dependencies") && depth == 0 {
+            if let Some((key, terms)) = compact.split_once('=') {
+                // `serde.workspace = true`
+                let (name, dotted) = key.split_once('.').unwrap_or((key, ""));
+                found.push(new(&table, name, &format!("{dotted}={terms}")));
+            }
+        } else if let Some(last) = found.last_mut().filter(|_| table.contains("dependencies")) {
+            last.terms.push_str(&compact);
+        }
+        let opened = line.matches(['[', '{']).count();
+        depth = (depth + opened).saturating_sub(line.matches([']', '}']).count());
+    }
+    for dependency in &mut found {
+        if let Some((_, rest)) = dependency.terms.split_once("package=\"") {
+            dependency.name = rest.split('"').next().unwrap_or_default().into();
+        }
+    }
+    found
+}
+
+// ------------------------------------------------------------------------------------- the readers themselves
+
+#[test]
+fn dependencies_are_read_in_every_form() {
+    let manifest = "[package]\nname = \"x\"\n[dependencies]\na = \"1\" # c\nb.workspace = true\n\
+                    c = { version = \"1\", features = [\n\"d\",\n], optional = true }\n\
+                    [target.'cfg(unix)'.dependencies.e]\nversion = \"1\"\npackage = \"f\"\n[features]\ng = []\n";
+    let found: Vec<_> = dependencies(manifest)
+        .into_iter()
+        .map(|d| (d.line, d.name.clone(), d.terms.contains("optional=true")))
+        .collect();
+    assert_eq!(found, [(4, "a".into(), false), (5, "b".into(), false), (6, "c".into(), true), (9, "f".into(), false)]);
+}

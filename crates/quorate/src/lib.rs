@@ -1,0 +1,237 @@
+//! Distributed coordination you can watch, prove and run: the front door to Quorate's crates.
+//!
+//! A node of any algorithm is a [`Protocol`]: a pure state machine with one method, [`step`](Protocol::step), that takes an
+//! [`Input`] and asks for [`Effect`]s. It has no clock, no randomness, no threads and no IO. A *driver* feeds it inputs
+//! and carries out its effects. The simulator, the checker and the runtime are drivers, so the code that you simulate
+//! and check is the code that runs.
+//!
+//! | module | what is in it | feature |
+//! |---|---|---|
+//! | `core` | the trait and the algorithms: mutual exclusion, elections, multicast, deadlock detection | always |
+//! | `journal` | observers, journals, replay, properties, workloads and settings that drivers share | always |
+//! | `sim` | a deterministic simulator with seeded faults | `sim` (default) |
+//! | `check` | an exhaustive checker for small groups | `check` (default) |
+//! | `store` | a checksummed log on a real disk | `store` |
+//! | `drive` | nodes on threads of one process, with real clocks, timers and disks | `drive` |
+//! | `net` | nodes in processes of their own, over TCP and TLS | `net` |
+//! | `replica` | a replicated log around raft | `replica` |
+//!
+//! `full` turns all of them on.
+//!
+//! # A protocol, and the loop that drives it
+//!
+//! In this protocol a node that hears a rumour for the first time passes it on to everybody. The driver is the loop at the
+//! end: it takes the next input, steps the node, and turns each effect into whatever must happen next.
+//!
+//! ```
+//! use quorate::{Effect, Effects, Group, Input, Never, NodeId, Protocol, Time};
+//! use std::collections::VecDeque;
+//!
+//! struct Gossip {
+//!     group: Group,
+//!     knows: bool,
+//! }
+//!
+//! #[derive(Clone)]
+//! struct Rumour;
+//!
+//! impl Protocol for Gossip {
+//!     type Command = ();
+//!     type Message = Rumour;
+//!     type Timer = Never;
+//!     type Event = &'static str;
+//!     type Durable = ();
+//!
+//!     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+//!         if matches!(input, Input::Command(()) | Input::Message { .. }) && !self.knows {
+//!             self.knows = true;
+//!             out.multicast(&self.group, Rumour);
+//!             out.emit("heard");
+//!         }
+//!     }
+//! }
+//!
+//! let group = Group::of_size(3);
+//! let mut nodes: Vec<_> = group.iter().map(|_| Gossip { group: group.clone(), knows: false }).collect();
+//! let mut inputs = VecDeque::from([(NodeId::from_index(0), Input::Command(()))]);
+//! let mut heard = Vec::new();
+//!
+//! while let Some((node, input)) = inputs.pop_front() {
+//!     let mut effects: Vec<Effect<Gossip>> = Vec::new();
+//!     nodes[node.index()].step(Time::ZERO, input, &mut Effects::new(&mut effects));
+//!     for effect in effects {
+//!         match effect {
+//!             Effect::Send { to, message, .. } => inputs.push_back((to, Input::Message { from: node, message })),
+//!             Effect::Multicast { to, message, .. } => {
+//!                 let each = |peer| (peer, Input::Message { from: node, message: message.clone() });
+//!                 inputs.extend(to.others(node).map(each));
+//!             }
+//!             Effect::Emit { event, .. } => heard.push((node.number(), event)),
+//!             // This protocol saves nothing and sets no timers. Where one does, `Barrier` says what waits for the disk.
+//!             Effect::Save(never) => match never {},
+//!             Effect::SetTimer { timer: never, .. } | Effect::CancelTimer(never) => match never {},
+//!         }
+//!     }
+//! }
+//! assert_eq!(heard, [(1, "heard"), (2, "heard"), (3, "heard")]);
+//! ```
+//!
+//! # The same protocol with faults
+//!
+//! A [`World`] is that loop with a network, clocks and disks around it. All chance comes from one seed, so a run repeats
+//! exactly. To be recorded, messages say what they are called ([`Describe`]) and how they are serialised. An [`Observer`]
+//! sees everything that happens; this one counts the messages that never arrived.
+//!
+//! ```
+//! use quorate::journal::moment::Happening;
+//! use quorate::sim::{Setup, Wire};
+//! use quorate::{Describe, Moment, Observer, World};
+//! # use quorate::{Effects, Group, Input, Never, NodeId, Protocol, Time};
+//! #
+//! # struct Gossip {
+//! #     group: Group,
+//! #     knows: bool,
+//! # }
+//!
+//! #[derive(Clone, serde::Serialize)]
+//! struct Rumour;
+//!
+//! impl Describe for Rumour {
+//!     fn kind(&self) -> &'static str {
+//!         "rumour"
+//!     }
+//! }
+//! #
+//! # impl Protocol for Gossip {
+//! #     type Command = ();
+//! #     type Message = Rumour;
+//! #     type Timer = Never;
+//! #     type Event = &'static str;
+//! #     type Durable = ();
+//! #
+//! #     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+//! #         if matches!(input, Input::Command(()) | Input::Message { .. }) && !self.knows {
+//! #             self.knows = true;
+//! #             out.multicast(&self.group, Rumour);
+//! #             out.emit("heard");
+//! #         }
+//! #     }
+//! # }
+//!
+//! #[derive(Default)]
+//! struct LostMessages(usize);
+//!
+//! impl<C, E> Observer<C, E> for LostMessages {
+//!     fn observe(&mut self, moment: &Moment<'_, C, E>) {
+//!         if let Moment::World { what: Happening::Lost { .. }, .. } = moment {
+//!             self.0 += 1;
+//!         }
+//!     }
+//! }
+//!
+//! fn lost(seed: u64) -> Result<usize, Box<dyn std::error::Error>> {
+//!     let setup = Setup {
+//!         nodes: 5,
+//!         seed,
+//!         wire: Wire { latency: "uniform:1ms..5ms".parse()?, loss: "0.2".parse()?, duplicate: "0".parse()?, fifo: false },
+//!         processing: "fixed:0ms".parse()?,
+//!         sync: "fixed:0ms".parse()?,
+//!     };
+//!     let group = Group::of_size(setup.nodes);
+//!     let make = move |_| Gossip { group: group.clone(), knows: false };
+//!     let mut world = World::<Gossip, _>::new(&setup, make, LostMessages::default());
+//!     world.schedule("cut 1 | 2,3 at 0.5ms for 20ms".parse()?);
+//!     world.start();
+//!     world.command(Time::ZERO, NodeId::from_index(0), ());
+//!     while world.advance() {}
+//!     Ok(world.into_observer().0)
+//! }
+//!
+//! assert!(lost(7)? > 0);
+//! assert_eq!(lost(7)?, lost(7)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `sim::run` lets a [`Workload`] play the clients of a group, and `check::Checker` tries every order of a small one.
+//!
+//! # An algorithm on real threads
+//!
+//! `drive::local` is the smallest driver that runs for real: each node has a thread, a clock and, if you give it one, a disk.
+//! Here Ricart and Agrawala's algorithm grants one of three nodes its critical section.
+//!
+#![cfg_attr(feature = "drive", doc = "```")]
+#![cfg_attr(not(feature = "drive"), doc = "```ignore")]
+//! use quorate::drive::Disk;
+//! use quorate::drive::local::{Address, Start, mailbox, start};
+//! use quorate::mutex::{Command, Event, RicartAgrawala};
+//! use quorate::{Group, Incarnation, NodeId};
+//! use std::collections::BTreeMap;
+//! use std::sync::mpsc::channel;
+//! use std::time::Duration;
+//!
+//! let group = Group::of_size(3);
+//! let (events, heard) = channel();
+//! let mailboxes: Vec<_> = group.iter().map(|me| (me, mailbox::<RicartAgrawala>())).collect();
+//! let peers: BTreeMap<NodeId, Address<_>> = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
+//!
+//! let mut nodes = Vec::new();
+//! for (me, mailbox) in mailboxes {
+//!     let (group, events) = (group.clone(), events.clone());
+//!     let setup =
+//!         Start { me, durable: (), incarnation: Incarnation::FIRST, disk: Disk::None, peers: peers.clone() };
+//!     let hear = move |told: Vec<Event>| told.into_iter().for_each(|event| drop(events.send((me, event))));
+//!     nodes.push(start(setup, mailbox, move || RicartAgrawala::new(me, group), hear)?);
+//! }
+//!
+//! nodes[1].address().command(vec![Command::Acquire]);
+//! let (who, event) = heard.recv_timeout(Duration::from_secs(10))?;
+//! assert!(who.number() == 2 && matches!(event, Event::Entered { .. }));
+//!
+//! nodes[1].address().command(vec![Command::Release]);
+//! let (_, event) = heard.recv_timeout(Duration::from_secs(10))?;
+//! assert_eq!(event, Event::Left);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `net::Runtime` runs the same nodes in processes of their own.
+
+pub use quorate_core as core;
+pub use quorate_journal as journal;
+
+#[cfg(feature = "check")]
+pub use quorate_check as check;
+#[cfg(feature = "drive")]
+pub use quorate_drive as drive;
+#[cfg(feature = "net")]
+pub use quorate_net as net;
+#[cfg(feature = "replica")]
+pub use quorate_replica as replica;
+#[cfg(feature = "sim")]
+pub use quorate_sim as sim;
+#[cfg(feature = "store")]
+pub use quorate_store as store;
+
+pub use quorate_core::{
+    Barrier, Describe, Durable, Duration, Effect, Effects, Fence, Group, Incarnation, Input, Never, NodeId, Protocol,
+    Sink, Span, Time, View, deadlock, election, multicast, mutex, wrap,
+};
+pub use quorate_journal::Recordable;
+pub use quorate_journal::moment::{Moment, Observer};
+pub use quorate_journal::workload::{Ending, News, Plan, Workload};
+
+#[cfg(feature = "check")]
+pub use quorate_check::Checker;
+#[cfg(feature = "drive")]
+pub use quorate_drive::Engine;
+#[cfg(feature = "net")]
+pub use quorate_net::Runtime;
+#[cfg(feature = "replica")]
+pub use quorate_replica::Replica;
+#[cfg(feature = "sim")]
+pub use quorate_sim::World;
+#[cfg(feature = "store")]
+pub use quorate_store::Store;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
