@@ -3,6 +3,10 @@
 //! A family whose algorithms can be checked tells what its users may do and what is asked of it ([`CheckedFamily`]); the rest is
 //! written once.
 
+mod options;
+
+pub use options::{HabitArgs, few};
+
 use crate::algorithm::Algorithm;
 use crate::error::LabError;
 use crate::experiment::header;
@@ -47,8 +51,14 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
         Deaths::Untold
     }
 
+    /// What users of this many nodes may do, by the family's options.
+    fn habits(args: &HabitArgs, nodes: usize) -> Result<Self::Habits, LabError>;
+
     /// The options of the command line that bring these habits about.
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String>;
+
+    /// What is said of it after the number of rounds.
+    fn in_rounds(check: &CheckSpec<Self>) -> String;
 }
 
 /// What to check, in the words of the command line.

@@ -13,10 +13,13 @@
 //! 4. Add its variant to the registry's `Entry`, and its arm where the command line tells families apart
 //!    (`families.rs` in `crates/cli`).
 
+use crate::algorithm::Algorithm;
 use crate::error::LabError;
+use crate::figures::{Figures, NotJudged, Row};
 use crate::flag::Flags;
+use crate::options::{Basics, FamilyArgs};
 use crate::spec::Spec;
-use quorate_core::about::Profile;
+use quorate_core::about::{About, Profile};
 use quorate_core::{Duration, Medium, NodeId, Time};
 use quorate_journal::metrics::Messages;
 use quorate_journal::moment::{Moment, Observer};
@@ -210,22 +213,84 @@ pub trait JudgeFamily: FamilyTypes {
     ) -> Self::Summary;
 }
 
+/// How the options of the command line become a family's settings.
+pub trait OptionsFamily: FamilyTypes {
+    /// These settings, changed as the family's options say.
+    fn changed(usual: Self::Settings, args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError>;
+
+    /// The settings that the family's options describe.
+    fn settings(args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError> {
+        Self::changed(Self::Settings::default(), args, basics)
+    }
+
+    /// Settings with which users are busy for about so long, if it is known how fast they are.
+    fn lasting(_settings: &Self::Settings, _length: Duration) -> Option<Self::Settings> {
+        None
+    }
+
+    /// Changes settings for nodes that people speak to by hand: nobody else asks anything.
+    fn by_hand(_settings: &mut Self::Settings) {}
+
+    /// Changes settings for real processes, which have nobody outside to rely on.
+    fn for_real(_settings: &mut Self::Settings) {}
+}
+
 /// How a family is shown to people.
-pub trait PresentFamily: FamilyTypes {
+pub trait PresentFamily: JudgeFamily {
     /// What it means to stand in these ways; those that are missing do not occur.
     const ROLES: &'static [(Role, &'static str)];
     /// Whether others wait for as long as a node is chosen, so that nobody must be for ever.
     const CHOSEN_BLOCKS: bool;
+    /// What the example of `quorate explain` shows.
+    const EXAMPLE: &'static str;
+    /// What control messages are.
+    const CONTROL: &'static str;
+    /// What to try if what should happen sometimes never does.
+    const ADVICE: &'static str;
+    /// What a progress bar counts.
+    const PROGRESS: &'static str;
 
     /// How a node stands after this moment, if that may be another way than before. `before` says how each node stood;
     /// it is empty for groups that are too large to show.
     fn stands(moment: &Moment<'_, Self::Command, Self::Event>, before: &[Role]) -> Option<(NodeId, Role)>;
+
+    /// What is around the algorithm and explained with it, because it is the same for several.
+    fn around(_entry: &Self::Entry) -> Option<Around> {
+        None
+    }
+
+    /// A small run that shows what the algorithm does.
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self>;
+
+    /// The family's own figures, with the expected ones beside them.
+    fn figures(figures: &Figures<'_, Self>) -> Vec<Row>;
+
+    /// What could not be judged, and why.
+    fn not_judged(_figures: &Figures<'_, Self>) -> Vec<NotJudged> {
+        Vec::new()
+    }
+
+    /// How far a run came that did not come to its end, after a semicolon.
+    fn progress(spec: &Spec<Self>, summary: &Self::Summary) -> String;
+
+    /// How often a progress bar moves until all is done.
+    fn goal(spec: &Spec<Self>) -> u64;
+
+    /// Whether a progress bar moves on.
+    fn is_progress(moment: &Moment<'_, Self::Command, Self::Event>) -> bool;
+}
+
+/// What is around several algorithms, with rules of its own.
+pub struct Around {
+    /// What its rules are called.
+    pub title: &'static str,
+    pub about: About,
 }
 
 /// A family of algorithms, as the lab runs it: all its concerns together. There is nothing to implement.
-pub trait FamilyLab: RunFamily + ScriptFamily + JudgeFamily + PresentFamily {}
+pub trait FamilyLab: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + PresentFamily {}
 
-impl<F: RunFamily + ScriptFamily + JudgeFamily + PresentFamily> FamilyLab for F {}
+impl<F: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + PresentFamily> FamilyLab for F {}
 
 /// A node of any algorithm of a family.
 pub type NodeOf<F> = Erased<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>;

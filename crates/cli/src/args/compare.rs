@@ -9,10 +9,10 @@ pub(crate) use elections::ElectionPlan;
 use elections::StartArg;
 pub(crate) use field::LeftOut;
 pub(crate) use multicasts::MulticastPlan;
+use quorate_lab::multicast::MediumArg;
 
 use super::draw::ThemeArg;
 use super::whole;
-use crate::families::multicast::MediumArg;
 use crate::picture::FigurePlan;
 use clap::Args;
 use field::Field;

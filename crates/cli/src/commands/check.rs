@@ -5,7 +5,6 @@ mod text;
 
 use super::{armies, local};
 use crate::args::{CheckArgs, LocalCheck};
-use crate::families::check::Check;
 use crate::interrupt;
 use crate::memory::Memory;
 use crate::output::name;
@@ -15,7 +14,7 @@ use crate::{Verdict, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_check::{Findings, Pass, Phase, Progress, Search};
 use quorate_journal::record::Header;
-use quorate_lab::check::{self, CheckRun, CheckSpec, replay_command};
+use quorate_lab::check::{self, CheckRun, CheckSpec, CheckedFamily, replay_command};
 use quorate_lab::experiment::header;
 use quorate_lab::{Deadlock, Election, LabError, Multicast, Mutex, entry};
 use quorate_registry::Entry;
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
 }
 
 /// Checks an algorithm of this family.
-fn check_one<F: Check>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<Verdict> {
+fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<Verdict> {
     let spec: CheckSpec<F> = args.spec(algorithm)?;
     let (speaks, trace) = (args.json.then_some("json"), args.trace.as_deref());
     args.picture.check(&Company { speaks, trace, ..Company::default() })?;
@@ -83,7 +82,7 @@ fn check_one<F: Check>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<Verd
 }
 
 /// Draws the shortest counterexample, if there is one and that is wanted.
-fn pictures<F: Check>(
+fn pictures<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
     args: &CheckArgs,
@@ -98,7 +97,7 @@ fn pictures<F: Check>(
 }
 
 /// Writes the shortest counterexample down, if there is one.
-fn write<'a, F: Check>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Result<Option<Written<'a>>> {
+fn write<'a, F: CheckedFamily>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Result<Option<Written<'a>>> {
     let Some((_, example)) = run.broken().first().copied() else { return Ok(None) };
     let failed = |error: io::Error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
     let file = File::create(path).map_err(failed)?;
@@ -113,7 +112,7 @@ fn write<'a, F: Check>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Result<Opti
 const NAMELESS: &str = "broken.journal";
 
 /// The command that shows the shortest counterexample again, if there is one.
-fn replay<F: Check>(spec: &CheckSpec<F>, run: &CheckRun<F>, written: Option<&Written<'_>>) -> Option<String> {
+fn replay<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>, written: Option<&Written<'_>>) -> Option<String> {
     run.findings.is_broken().then(|| match written {
         Some(written) => replay_command(&written.path.to_string_lossy()),
         None => spec.command_with_trace(NAMELESS),

@@ -5,6 +5,8 @@ pub mod check;
 mod detector;
 mod error;
 mod flags;
+mod options;
+mod present;
 mod regions;
 pub mod run;
 mod storms;
@@ -14,13 +16,14 @@ mod weather;
 
 pub use detector::Detector;
 pub use error::ElectionError;
+pub(crate) use options::ElectionArgs;
 pub use regions::overlay;
 
 use crate::election::run::{
-    Attribute, Campaigns, Change, ElectionSummary, Expectation, Measures, Properties, Seating, Starters, change,
+    Attribute, Campaigns, ElectionSummary, Expectation, Measures, Properties, Seating, Starters,
 };
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::Flags;
 use crate::spec::Spec;
 use crate::typed::unheard;
@@ -30,9 +33,7 @@ use quorate_core::election::{
 };
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
 use quorate_journal::metrics::Messages;
-use quorate_journal::moment::Moment;
 use quorate_journal::property::Verdict;
-use quorate_journal::role::Role;
 use quorate_journal::settings::{Fault, Length, Level, TimedFault};
 use quorate_registry::{AnyCodec, ElectionEntry, ElectionNode, Entry, Family};
 use quorate_sim::run::Limits;
@@ -317,28 +318,6 @@ impl JudgeFamily for Election {
     ) -> ElectionSummary {
         let (unit, unit_name) = spec.delay_unit();
         measures.summary(unit, unit_name)
-    }
-}
-
-impl PresentFamily for Election {
-    const ROLES: &'static [(Role, &'static str)] = &[
-        (Role::Idle, "took no part"),
-        (Role::Waiting, "knows no leader"),
-        (Role::Follows, "knows the leader"),
-        (Role::Chosen, "is the leader"),
-    ];
-    const CHOSEN_BLOCKS: bool = false;
-
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
-        let (_, node, change) = change(moment)?;
-        let role = match change {
-            Change::Campaigns | Change::Extends { .. } => *before.get(node.index())?,
-            Change::Begins(_) | Change::Ends => Role::Waiting,
-            Change::Learns { leader, .. } if leader == node => Role::Chosen,
-            Change::Learns { .. } => Role::Follows,
-            Change::Boots | Change::Dies => Role::Idle,
-        };
-        Some((node, role))
     }
 }
 

@@ -3,6 +3,8 @@
 mod book;
 pub mod check;
 mod error;
+mod options;
+mod present;
 pub mod run;
 pub mod survey;
 mod users;
@@ -11,10 +13,12 @@ mod weather;
 pub use crate::views::{Keeper, ViewSettings};
 pub use book::{Cost, sequencer};
 pub use error::MulticastError;
+pub use options::MediumArg;
+pub(crate) use options::MulticastArgs;
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
 use crate::shrink::fewer;
@@ -25,9 +29,7 @@ use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
 use quorate_journal::metrics::Messages;
-use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::property::Verdict;
-use quorate_journal::role::Role;
 use quorate_journal::settings::Latency;
 use quorate_registry::{AnyCodec, Entry, Family, MulticastEntry, MulticastNode};
 use quorate_sim::Views;
@@ -353,26 +355,6 @@ impl JudgeFamily for Multicast {
         let (unit, unit_name) = spec.delay_unit();
         let not_promised = properties.not_promised();
         MulticastSummary { not_promised, ..measures.summary(messages, unit, unit_name) }
-    }
-}
-
-impl PresentFamily for Multicast {
-    const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "in its view"), (Role::Waiting, "told to wait, or between two views")];
-    const CHOSEN_BLOCKS: bool = false;
-
-    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
-        match moment {
-            Moment::Effect { node, effect: Done::Emit(event), .. } => match event {
-                Event::Wait { .. } | Event::Out { .. } | Event::Left { .. } => Some((*node, Role::Waiting)),
-                Event::Ready { .. } | Event::View { .. } => Some((*node, Role::Idle)),
-                Event::Sent { .. } | Event::Delivered { .. } | Event::Refused(_) => None,
-            },
-            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
-                Some((*node, Role::Idle))
-            }
-            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
-        }
     }
 }
 

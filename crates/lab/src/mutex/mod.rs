@@ -2,6 +2,8 @@
 
 pub mod check;
 mod error;
+mod options;
+mod present;
 pub mod run;
 mod upheaval;
 mod users;
@@ -9,14 +11,14 @@ mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
 pub use error::MutexError;
+pub(crate) use options::MutexArgs;
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::mutex::run::{
-    Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests, Standing,
-    change,
+    Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests,
 };
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
@@ -26,9 +28,7 @@ use quorate_core::about::Profile;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
 use quorate_journal::metrics::Messages;
-use quorate_journal::moment::Moment;
 use quorate_journal::property::Verdict;
-use quorate_journal::role::Role;
 use quorate_journal::settings::{Chance, Latency};
 use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode};
 use quorate_sim::Views;
@@ -306,27 +306,6 @@ impl JudgeFamily for Mutex {
     fn summary(spec: &Spec<Self>, messages: &Messages, measures: &Measures, properties: &Properties) -> MutexSummary {
         let (unit, unit_name) = spec.delay_unit();
         measures.summary(messages, properties, unit, unit_name)
-    }
-}
-
-impl PresentFamily for Mutex {
-    const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
-    const CHOSEN_BLOCKS: bool = true;
-
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
-        let (_, node, change) = change(moment)?;
-        let standing = match before.get(node.index())? {
-            Role::Waiting => Standing::Waiting,
-            Role::Chosen => Standing::Inside,
-            Role::Idle | Role::Follows | Role::Paused | Role::Down => Standing::Outside,
-        };
-        let role = match standing.after(change) {
-            Standing::Outside => Role::Idle,
-            Standing::Waiting => Role::Waiting,
-            Standing::Inside => Role::Chosen,
-        };
-        Some((node, role))
     }
 }
 

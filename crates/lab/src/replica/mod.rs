@@ -7,17 +7,20 @@ mod chaos;
 mod client;
 mod clients;
 mod operator;
+mod options;
+mod present;
 mod properties;
 mod smaller;
 mod ticket;
 mod typed;
 mod users;
 
+pub(crate) use options::ReplicaArgs;
 pub use properties::Properties;
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::spec::{Spec, word};
 use clients::{Clients, Demand};
@@ -26,8 +29,6 @@ use properties::{Expectations, Sometimes};
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::metrics::Messages;
-use quorate_journal::moment::{Done, Moment, Taken};
-use quorate_journal::role::Role;
 use quorate_journal::settings::{Disk, Fault, Latency, Length, TimedFault};
 use quorate_registry::{AnyCodec, Entry, Family, ReplicaEntry, ReplicaMachine, ReplicaNode};
 use quorate_replica::{Members, Reads};
@@ -431,31 +432,6 @@ impl JudgeFamily for Replica {
             changes: counts.changes,
             members: properties.members().clone(),
             messages_per_operation: (answered > 0).then(|| messages.total() as f64 / answered as f64),
-        }
-    }
-}
-
-impl PresentFamily for Replica {
-    const ROLES: &'static [(Role, &'static str)] = &[
-        (Role::Idle, "waits to be let in"),
-        (Role::Waiting, "knows no leader"),
-        (Role::Follows, "follows"),
-        (Role::Chosen, "leads"),
-    ];
-    const CHOSEN_BLOCKS: bool = false;
-
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
-        match moment {
-            Moment::Input { node, input: Taken::Start { .. }, .. } => Some((*node, Role::Idle)),
-            // Whoever follows takes over a snapshot without losing its leader.
-            Moment::Effect { node, effect: Done::Emit(Event::Restored(_)), .. } => {
-                before.get(node.index()).is_none_or(|role| *role == Role::Idle).then_some((*node, Role::Waiting))
-            }
-            Moment::Effect { node, effect: Done::Emit(Event::Leads { .. }), .. } => Some((*node, Role::Chosen)),
-            Moment::Effect { node, effect: Done::Emit(Event::Follows { leader, .. }), .. } => {
-                Some((*node, if leader.is_some() { Role::Follows } else { Role::Waiting }))
-            }
-            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
         }
     }
 }

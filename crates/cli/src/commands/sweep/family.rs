@@ -2,13 +2,13 @@
 
 use crate::Verdict;
 use crate::args::{SweepArgs, threads};
-use crate::families::{Present, Task, of_family};
 use crate::output::output;
 use crate::report::count;
 use crate::{interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_journal::property::{Kind, Verdict as Judgement};
 use quorate_journal::settings::nearest;
+use quorate_lab::options::{Task, of_family};
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{FamilyLab, Spec};
 use quorate_registry::{Entry, Family, all, fixtures};
@@ -148,13 +148,13 @@ struct Takes<'a> {
 impl Task for Takes<'_> {
     type Output = Option<String>;
 
-    fn perform<F: Present>(self, entry: &'static F::Entry) -> Option<String> {
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Option<String> {
         weather::<F>(self.args, entry).err()
     }
 }
 
 /// The weather of an algorithm with the options that were given, wherever these make sense in it; or why they never do.
-fn weather<F: Present>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec<Spec<F>>, String> {
+fn weather<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec<Spec<F>>, String> {
     let mut why = String::new();
     let changed = plain_weather::<F>(args, entry)
         .into_iter()
@@ -163,7 +163,7 @@ fn weather<F: Present>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec
     if changed.is_empty() { Err(why) } else { Ok(changed) }
 }
 
-fn plain_weather<F: Present>(args: &SweepArgs, entry: &'static F::Entry) -> Vec<Spec<F>> {
+fn plain_weather<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Vec<Spec<F>> {
     if args.run.wants_views() { F::weather_in_views(entry) } else { F::weather(entry) }
 }
 
@@ -177,7 +177,7 @@ struct Through<'a> {
 impl Task for Through<'_> {
     type Output = anyhow::Result<Line>;
 
-    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Line> {
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Line> {
         let Self { args, threads, bar } = self;
         let (weather, without_options) = match weather::<F>(args, entry) {
             Ok(weather) => (weather, None),

@@ -1,13 +1,14 @@
 //! Options that only detectors of deadlocks understand.
 
-use crate::args::whole;
-use crate::families::Options;
+use super::run::{Asking, Taking};
+use super::{Deadlock, Settings};
+use crate::error::LabError;
+use crate::family::OptionsFamily;
+use crate::options::{Basics, FamilyArgs, Options, whole};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use quorate_core::deadlock::Policy;
 use quorate_journal::settings::{Latency, Length};
-use quorate_lab::deadlock::Settings;
-use quorate_lab::deadlock::run::{Asking, Taking};
 
 /// Options that only detectors of deadlocks understand.
 #[derive(Args)]
@@ -144,5 +145,15 @@ impl Options for DeadlockArgs {
 
     fn workload(&self) -> Option<&'static str> {
         self.means_nothing_to_checks()
+    }
+}
+
+impl OptionsFamily for Deadlock {
+    fn changed(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
+        Ok(args.deadlock.changed(usual))
+    }
+
+    fn by_hand(settings: &mut Settings) {
+        settings.rounds = 0;
     }
 }

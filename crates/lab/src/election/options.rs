@@ -1,18 +1,14 @@
-//! Elections on the command line.
+//! Options that only elections understand.
 
-use super::{Around, Basics, FamilyArgs, Options, Present};
-use crate::report::{Figures, Table, number};
+use super::run::{Attribute, Seating, Starters};
+use super::{Detector, Election, ElectionError, Settings};
+use crate::error::LabError;
+use crate::family::OptionsFamily;
+use crate::options::{Basics, FamilyArgs, Options};
 use clap::{Args, ValueEnum};
 use quorate_core::Duration;
-use quorate_core::election::circuit;
-use quorate_core::election::{Announce, Book, Case, Command, Counts, Event, Prefer, Repair, Shape, Starting};
-use quorate_journal::moment::Moment;
-use quorate_journal::settings::{Latency, Length, Level, Ppm};
-use quorate_lab::election::run::{Attribute, Change, ElectionSummary, Seating, Starters, SuperPeers, change};
-use quorate_lab::election::{Detector, Settings};
-use quorate_lab::{Algorithm, Election, Spec};
-use quorate_registry::ElectionEntry;
-use std::io::{self, Write};
+use quorate_core::election::{Announce, Prefer, Repair};
+use quorate_journal::settings::{Length, Level, Ppm};
 
 /// Options that only elections understand.
 #[derive(Args)]
@@ -175,7 +171,7 @@ impl Options for ElectionArgs {
 
 impl ElectionArgs {
     /// These settings, changed as the options say: who starts and how the group elects.
-    pub(crate) fn changed(&self, usual: Settings) -> anyhow::Result<Settings> {
+    pub(crate) fn changed(&self, usual: Settings) -> Result<Settings, LabError> {
         let detector = self.detector.map_or(usual.detector, Detector::from);
         self.check_detector(detector)?;
         Ok(Settings {
@@ -201,153 +197,32 @@ impl ElectionArgs {
     }
 
     /// Whether what is said of the detector is about the one that there is.
-    fn check_detector(&self, detector: Detector) -> anyhow::Result<()> {
-        let (heartbeat, accrual) = (Detector::Heartbeat, Detector::Accrual);
-        anyhow::ensure!(
-            self.heartbeat.is_none() || detector.beats(),
-            "--heartbeat says how often nodes tell that they live, and without a detector they do not: add --detector heartbeat or \
-             --detector accrual."
-        );
-        anyhow::ensure!(
-            self.silence.is_none() || detector == heartbeat,
-            "--silence is for detectors with a fixed bound: add --detector heartbeat."
-        );
-        anyhow::ensure!(
-            self.threshold.is_none() || detector == accrual,
-            "--threshold is for detectors that learn how heartbeats come: add --detector accrual."
-        );
+    fn check_detector(&self, detector: Detector) -> Result<(), ElectionError> {
+        if self.heartbeat.is_some() && !detector.beats() {
+            return Err(ElectionError::NoHeartbeats);
+        }
+        if self.silence.is_some() && detector != Detector::Heartbeat {
+            return Err(ElectionError::NoFixedBound);
+        }
+        if self.threshold.is_some() && detector != Detector::Accrual {
+            return Err(ElectionError::NoAccrual);
+        }
         Ok(())
     }
 }
 
-impl Present for Election {
-    const EXAMPLE: &'static str = "The first of three nodes starts an election; one message time is 1 ms";
-    const CONTROL: &'static str = "heartbeats, acknowledgements and repetitions";
-    const ADVICE: &'static str = "--starters all or more --nodes";
-    const PROGRESS: &'static str = "nodes know";
-
-    fn changed(usual: Settings, args: &FamilyArgs, _basics: Basics) -> anyhow::Result<Settings> {
+impl OptionsFamily for Election {
+    fn changed(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
         args.election.changed(usual)
     }
 
-    fn around(entry: &ElectionEntry) -> Option<Around> {
-        let is_ring = entry.facts.shape == Shape::Ring;
-        is_ring.then(|| Around { title: "Rules of the ring around it", about: circuit::about() })
-    }
-
     /// No machine and no network promises how long a heartbeat takes; this is so long that a busy one seldom breaks it.
-    fn for_real(settings: &mut Settings) -> anyhow::Result<()> {
+    fn for_real(settings: &mut Settings) {
         if settings.detector.beats() {
             let Length(period) = *settings.heartbeat.get_or_insert(Length(Duration::from_millis(100)));
             if settings.detector == Detector::Heartbeat {
                 settings.silence.get_or_insert(Length(period + Duration::from_millis(250)));
             }
         }
-        Ok(())
-    }
-
-    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
-        let latency = Latency::Fixed(Duration::from_millis(1));
-        Spec {
-            latency,
-            settings: Settings { starters: Starters::Lowest, ..Settings::default() },
-            ..Spec::new(algorithm)
-        }
-    }
-
-    fn figures(figures: &Figures<'_, Self>, table: &mut Table<'_>) -> io::Result<()> {
-        let Figures { spec, summary, .. } = figures;
-        let nobody = || "–".to_owned();
-        if let Some(super_peers) = &summary.super_peers {
-            tell_super_peers(super_peers, table)?;
-        } else {
-            table.row("leader", summary.leader.map_or_else(nobody, |leader| leader.to_string()), "")?;
-            table.row("epoch", summary.epoch.map_or_else(nobody, |epoch| epoch.to_string()), "")?;
-        }
-        let book = case(spec).and_then(|case| (spec.algorithm.facts.cost.book)(&case));
-        // Books announce round the ring.
-        let is_in_book = |book: &Book| spec.settings.announce == Announce::Ring || book.counts == Counts::Election;
-        let book = book.filter(is_in_book);
-        let (alone, together) = match &book {
-            Some(book @ Book { counts: Counts::Election, .. }) => (expected(book), String::new()),
-            Some(book @ Book { counts: Counts::WithAnnouncement, .. }) => (String::new(), expected(book)),
-            None => (String::new(), String::new()),
-        };
-        table.row("election messages", summary.election_messages.to_string(), &alone)?;
-        table.row("announcement messages", summary.announcement_messages.to_string(), "")?;
-        let all = summary.election_messages + summary.announcement_messages;
-        table.row("both together", all.to_string(), &together)?;
-        table.row("rounds", summary.rounds.to_string(), "")?;
-        let time = match summary.time {
-            Some(time) => format!("{} {}", number(Some(time)), summary.time_unit),
-            None => nobody(),
-        };
-        table.row("time until all know", time, "")
-    }
-
-    fn not_judged(_figures: &Figures<'_, Self>, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn progress(_spec: &Spec<Self>, summary: &ElectionSummary) -> String {
-        match (&summary.super_peers, summary.leader) {
-            (Some(super_peers), _) => format!("; there are {} super-peers", super_peers.count),
-            (None, Some(leader)) => format!("; everyone knows leader {leader}"),
-            (None, None) => "; there is no leader that everyone knows".into(),
-        }
-    }
-
-    fn goal(spec: &Spec<Self>) -> u64 {
-        spec.nodes as u64
-    }
-
-    fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
-        matches!(change(moment), Some((_, _, Change::Learns { .. })))
-    }
-}
-
-/// Where each region has its own leader.
-fn tell_super_peers(super_peers: &SuperPeers, table: &mut Table<'_>) -> io::Result<()> {
-    let SuperPeers { id_bits, reserved_bits, count, expected, ratio, largest_load, mean_load, moved, must_move } =
-        super_peers;
-    table.row("bits of an id, reserved", format!("{id_bits}, {reserved_bits}"), "")?;
-    table.row("super-peers", count.to_string(), &format!("{} on average", number(Some(*expected))))?;
-    table.row("share of all nodes", number(*ratio), "")?;
-    table.row("largest load", largest_load.to_string(), "")?;
-    table.row("mean load", number(*mean_load), "")?;
-    table.row("moves", moved.to_string(), &must_move.to_string())
-}
-
-/// The run as books know it, if nothing goes wrong once it has begun.
-fn case(spec: &Spec<Election>) -> Option<Case> {
-    let dead = quorate_lab::election::absent(spec).len();
-    let live = spec.nodes - dead;
-    let starting = match &spec.settings.starters {
-        Starters::Lowest => Starting::Lowest,
-        Starters::Highest => Starting::Highest,
-        Starters::SuccessorOfHighest => Starting::One,
-        Starters::All => Starting::All,
-        Starters::Named(named) => match named.len() {
-            1 => Starting::One,
-            several => Starting::Several(several),
-        },
-    };
-    let calm = spec.faults.iter().all(|timed| timed.at == Duration::ZERO)
-        && spec.random_faults.is_empty()
-        && spec.settings.upheaval == 0
-        && spec.script.is_none();
-    (calm && live > 1 && !spec.is_scripted()).then_some(Case { live, dead, starting })
-}
-
-/// What a book says, in a few words.
-fn expected(book: &Book) -> String {
-    let figure = |value: Option<f64>| number(value);
-    match *book {
-        Book { least, most, .. } if least == most => figure(most),
-        Book { least: Some(least), mean, most, .. } => {
-            let mean = mean.map_or_else(String::new, |mean| format!(", {} on average", figure(Some(mean))));
-            format!("{} to {}{mean}", figure(Some(least)), figure(most))
-        }
-        Book { most, .. } => format!("at most {}", figure(most)),
     }
 }

@@ -1,10 +1,10 @@
 //! What users of a mutual-exclusion algorithm may do in a check, and whether their group has views.
 
-use super::few;
-use crate::families::Options;
+use super::Requests;
+use crate::check::few;
+use crate::options::Options;
 use clap::{Args, ValueEnum};
 use quorate_check::Views;
-use quorate_lab::mutex::check::Requests;
 
 /// What options of views are listed under.
 const VIEWS: &str = "Options of groups with views";
@@ -47,7 +47,7 @@ impl RequestArgs {
     }
 
     /// How views change, if there are views.
-    pub(super) fn views(&self) -> Option<Views> {
+    pub(crate) fn views(&self) -> Option<Views> {
         let usual = Views::default();
         let changes = self.changes.unwrap_or(usual.changes);
         self.views.then_some(Views { changes, waits: self.membership != Some(KeeperArg::Impatient) })

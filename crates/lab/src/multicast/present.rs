@@ -1,46 +1,45 @@
-//! Ordered multicast on the command line.
+//! Ordered multicast as people see it.
 
-mod args;
-
-pub(crate) use args::{MediumArg, MulticastArgs};
-
-use super::{Around, Basics, FamilyArgs, Present, views};
-use crate::paint;
-use crate::report::{Figures, Table, count, number, property};
-use quorate_core::Duration;
+use super::run::{MulticastSummary, Pattern, Receiver};
+use super::{Cost, Multicast, Settings};
+use crate::algorithm::Algorithm;
+use crate::family::{Around, PresentFamily};
+use crate::figures::{Figures, NotJudged, Row, count, number};
+use crate::spec::Spec;
 use quorate_core::multicast::{Command, Event, member};
-use quorate_journal::moment::{Done, Moment};
+use quorate_core::{Duration, NodeId};
+use quorate_journal::metrics::Delay;
+use quorate_journal::moment::{Done, Happening, Moment};
+use quorate_journal::role::Role;
 use quorate_journal::settings::{Latency, Length};
-use quorate_lab::multicast::run::{MulticastSummary, Pattern, Receiver};
-use quorate_lab::multicast::{Cost, Settings};
-use quorate_lab::{Algorithm, Multicast, Spec};
 use quorate_registry::MulticastEntry;
-use std::io::{self, Write};
 
 /// How long the example's messages take: so different that some overtake others.
 const EXAMPLE_LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(9) };
 /// With this seed something is held back in every order that holds anything back.
 const EXAMPLE_SEED: u64 = 6;
 
-impl Present for Multicast {
+impl PresentFamily for Multicast {
+    const ROLES: &'static [(Role, &'static str)] =
+        &[(Role::Idle, "in its view"), (Role::Waiting, "told to wait, or between two views")];
+    const CHOSEN_BLOCKS: bool = false;
     const EXAMPLE: &'static str = "Three nodes say something; a message takes 1 to 9 ms";
     const CONTROL: &'static str = "word of what members hold, views and repetitions";
     const ADVICE: &'static str = "--traffic flood or more --messages";
     const PROGRESS: &'static str = "multicasts";
 
-    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
-        let views = args.views.changed(usual.views);
-        Ok(Settings { views, ..args.multicast.changed(usual, basics.nodes)? })
-    }
-
-    /// Between processes there is no oracle: the members keep the membership themselves.
-    fn for_real(settings: &mut Settings) -> anyhow::Result<()> {
-        settings.views.iter_mut().for_each(views::for_real);
-        Ok(())
-    }
-
-    fn by_hand(settings: &mut Settings) {
-        settings.messages = 0;
+    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
+        match moment {
+            Moment::Effect { node, effect: Done::Emit(event), .. } => match event {
+                Event::Wait { .. } | Event::Out { .. } | Event::Left { .. } => Some((*node, Role::Waiting)),
+                Event::Ready { .. } | Event::View { .. } => Some((*node, Role::Idle)),
+                Event::Sent { .. } | Event::Delivered { .. } | Event::Refused(_) => None,
+            },
+            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+                Some((*node, Role::Idle))
+            }
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
+        }
     }
 
     fn around(_entry: &MulticastEntry) -> Option<Around> {
@@ -53,52 +52,56 @@ impl Present for Multicast {
         Spec { latency: EXAMPLE_LATENCY, seed: EXAMPLE_SEED, settings, ..Spec::new(algorithm) }
     }
 
-    fn figures(figures: &Figures<'_, Self>, table: &mut Table<'_>) -> io::Result<()> {
+    fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
         let Figures { spec, summary, .. } = figures;
         let cost = Cost::of(spec.algorithm.entry(), spec);
-        table.row("multicasts", summary.sent.to_string(), "")?;
-        table.row("deliveries", summary.delivered.to_string(), "")?;
         let messages =
             cost.map_or_else(|| Cost::formula_of(spec.algorithm.entry(), spec).to_owned(), |cost| in_words(&cost));
-        table.row("messages a multicast", number(summary.messages_per_multicast), &messages)?;
         let unit = summary.delay_unit;
         let in_unit = |value: f64| format!("{} {unit}", number(Some(value)));
-        let delay = |value: fn(&quorate_journal::metrics::Delay) -> f64| {
+        let delay = |value: fn(&Delay) -> f64| {
             summary.delay.as_ref().map_or_else(|| "–".to_owned(), |delay| in_unit(value(delay)))
         };
-        table.row("delay of a delivery", delay(|delay| delay.mean), "")?;
-        table.row(
-            "  the slowest",
-            delay(|delay| delay.max),
-            &cost.map(|cost| slowest(spec, &cost)).unwrap_or_default(),
-        )?;
-        table.row("held back at most", summary.held_back_max.to_string(), "")?;
-        table.row("sent again", summary.retransmitted.to_string(), "")?;
-        table.row("senders told to wait", summary.waits.to_string(), &format!("window {}", spec.settings.window))?;
-        for (name, receiver) in ["slowest receivers", "", ""].into_iter().zip(&summary.slowest) {
-            table.row(name, format!("node {}", receiver.node), &about(receiver, unit))?;
-        }
+        let mut rows = vec![
+            Row::measured("multicasts", summary.sent),
+            Row::measured("deliveries", summary.delivered),
+            Row::new("messages a multicast", number(summary.messages_per_multicast), messages),
+            Row::measured("delay of a delivery", delay(|delay| delay.mean)),
+            Row::new(
+                "  the slowest",
+                delay(|delay| delay.max),
+                cost.map(|cost| slowest(spec, &cost)).unwrap_or_default(),
+            ),
+            Row::measured("held back at most", summary.held_back_max),
+            Row::measured("sent again", summary.retransmitted),
+            Row::new("senders told to wait", summary.waits, format!("window {}", spec.settings.window)),
+        ];
+        let receivers = ["slowest receivers", "", ""].into_iter().zip(&summary.slowest);
+        rows.extend(
+            receivers.map(|(name, receiver)| Row::new(name, format!("node {}", receiver.node), about(receiver, unit))),
+        );
         if let Some(views) = summary.views {
-            table.row("last view", views.epoch.to_string(), "")?;
-            table.row("left as they asked", views.left.to_string(), "")?;
-            table.row("left behind by views", views.outs.to_string(), "")?;
-            if let Some(nanos) = views.recovery_ns {
-                table.row("silence after a crash", Length(Duration::from_nanos(nanos)).to_string(), "")?;
-            }
+            rows.extend([
+                Row::measured("last view", views.epoch),
+                Row::measured("left as they asked", views.left),
+                Row::measured("left behind by views", views.outs),
+            ]);
+            let recovery = views.recovery_ns.map(|nanos| Length(Duration::from_nanos(nanos)));
+            rows.extend(recovery.map(|recovery| Row::measured("silence after a crash", recovery)));
         }
-        Ok(())
+        rows
     }
 
     /// What nobody promises, and somebody wants to know.
-    fn not_judged(figures: &Figures<'_, Self>, out: &mut dyn Write) -> io::Result<()> {
-        for verdict in &figures.summary.not_promised {
-            let what = match &verdict.violation {
+    fn not_judged(figures: &Figures<'_, Self>) -> Vec<NotJudged> {
+        let told = figures.summary.not_promised.iter().map(|verdict| {
+            let why = match &verdict.violation {
                 Some(violation) => format!("not promised: broken: at {} {}", violation.time, violation.text),
                 None => "not promised: kept".to_owned(),
             };
-            property(verdict.kind, verdict.name, &paint::dim(&what), out)?;
-        }
-        Ok(())
+            NotJudged { kind: verdict.kind, name: verdict.name, why }
+        });
+        told.collect()
     }
 
     fn progress(spec: &Spec<Self>, summary: &MulticastSummary) -> String {

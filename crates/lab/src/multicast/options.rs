@@ -1,15 +1,15 @@
 //! Options that only ordered multicast understands.
 
-use crate::args::whole;
-use crate::families::Options;
+use super::run::{Pattern, Property};
+use super::{Carrier, Multicast, MulticastError, Settings};
+use crate::error::LabError;
+use crate::family::OptionsFamily;
+use crate::options::{Basics, FamilyArgs, Options, whole};
+use crate::views;
 use clap::{Args, ValueEnum};
 use quorate_core::multicast::{Delivery, Sequencing};
 use quorate_core::{Group, NodeId};
 use quorate_journal::settings::{Latency, NodeSet, nearest};
-use quorate_lab::LabError;
-use quorate_lab::multicast::MulticastError;
-use quorate_lab::multicast::run::{Pattern, Property};
-use quorate_lab::multicast::{Carrier, Settings};
 use std::str::FromStr;
 
 /// Options that only ordered multicast understands.
@@ -97,7 +97,7 @@ impl From<SequencingArg> for Sequencing {
 
 /// What carries a message to all.
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum MediumArg {
+pub enum MediumArg {
     Unicast,
     Multicast,
     Broadcast,
@@ -177,7 +177,7 @@ impl Options for MulticastArgs {
 
 impl MulticastArgs {
     /// The first option given that is about times, groups or runs, of which a check knows nothing.
-    pub(in crate::families) fn means_nothing_to_checks(&self) -> Option<&'static str> {
+    pub(crate) fn means_nothing_to_checks(&self) -> Option<&'static str> {
         let given = [
             (self.traffic.is_some(), "traffic"),
             (self.interval.is_some(), "interval"),
@@ -190,7 +190,7 @@ impl MulticastArgs {
     }
 
     /// These settings, changed as the options say; views are said elsewhere.
-    pub(in crate::families) fn changed(&self, usual: Settings, nodes: usize) -> Result<Settings, LabError> {
+    pub(crate) fn changed(&self, usual: Settings, nodes: usize) -> Result<Settings, LabError> {
         let senders = self.senders.as_ref().map(|senders| spelled_out(senders, nodes)).transpose()?;
         let members =
             |members: &NodeSet| spelled_out(members, nodes).map(|members| members.into_iter().collect::<Group>());
@@ -221,5 +221,21 @@ fn spelled_out(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
     match named.highest() {
         Some(node) if node.index() >= nodes => Err(MulticastError::NoSuchSender { node, nodes }.into()),
         Some(_) | None => Ok(named.iter().collect()),
+    }
+}
+
+impl OptionsFamily for Multicast {
+    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+        let views = args.views.changed(usual.views);
+        Ok(Settings { views, ..args.multicast.changed(usual, basics.nodes)? })
+    }
+
+    fn by_hand(settings: &mut Settings) {
+        settings.messages = 0;
+    }
+
+    /// Between processes there is no oracle: the members keep the membership themselves.
+    fn for_real(settings: &mut Settings) {
+        settings.views.iter_mut().for_each(views::for_real);
     }
 }

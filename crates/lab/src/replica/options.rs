@@ -1,16 +1,13 @@
-//! Replicated logs on the command line.
+//! Options that only replicated logs understand.
 
-use super::{Basics, FamilyArgs, Options, Present};
-use crate::args::whole;
-use crate::report::{Figures, Table, number};
+use super::{OPERATION, Replica, Settings};
+use crate::error::LabError;
+use crate::family::OptionsFamily;
+use crate::options::{Basics, FamilyArgs, Options, whole};
 use clap::{Args, ValueEnum};
 use quorate_core::Duration;
-use quorate_journal::moment::{Done, Moment};
-use quorate_journal::settings::{Latency, Length};
-use quorate_lab::replica::{OPERATION, Settings, Summary};
-use quorate_lab::{Algorithm, FamilyTypes, Replica, Spec};
-use quorate_replica::{Event, Reads};
-use std::io::{self, Write};
+use quorate_journal::settings::Length;
+use quorate_replica::Reads;
 
 /// Options that only replicated logs understand.
 #[derive(Args)]
@@ -83,13 +80,8 @@ impl Options for ReplicaArgs {
     }
 }
 
-impl Present for Replica {
-    const EXAMPLE: &'static str = "Three replicas elect a leader, and a client writes once; one message time is 1 ms";
-    const CONTROL: &'static str = "heartbeats, acknowledgements and repetitions";
-    const ADVICE: &'static str = "more --seeds or --operations, with --chaos";
-    const PROGRESS: &'static str = "operations";
-
-    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> anyhow::Result<Settings> {
+impl OptionsFamily for Replica {
+    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let given = &args.replica;
         Ok(Settings {
             founders: given.founders.or(usual.founders),
@@ -115,48 +107,5 @@ impl Present for Replica {
     /// People do not ask again and again until they are answered, as clients do.
     fn by_hand(settings: &mut Settings) {
         settings.clients = 0;
-    }
-
-    /// One client, one wish that goes to the leader at once, and an end before the heartbeats go on and on.
-    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
-        let latency = Latency::Fixed(Duration::from_millis(1));
-        let disk = Latency::Fixed(Duration::from_micros(500));
-        let settings = Settings { clients: 1, operations: 1, keys: 1, ..Settings::default() };
-        let until = Some(Length(Duration::from_millis(149)));
-        Spec { seed: 7, latency, disk, until, settings, ..Spec::new(algorithm) }
-    }
-
-    fn figures(figures: &Figures<'_, Self>, table: &mut Table<'_>) -> io::Result<()> {
-        let Figures { spec, summary, .. } = figures;
-        table.row("operations", summary.operations.to_string(), &format!("{} answered", summary.answered))?;
-        let others = spec.settings.founders.unwrap_or(spec.nodes).saturating_sub(1);
-        let book = format!("{} = 2(n−1) for a write alone", 2 * others);
-        table.row("messages an operation", number(summary.messages_per_operation), &book)?;
-        table.row("leaders", summary.leaders.to_string(), &format!("the last in term {}", summary.term))?;
-        let time = Duration::from_nanos(summary.log_time_ns).to_string();
-        table.row("entries", summary.entries.to_string(), &format!("log time {time}"))?;
-        table.row("snapshots taken over", summary.snapshots.to_string(), "")?;
-        table.row("reads under a lease", summary.leased.to_string(), "")?;
-        table.row("fates unknown", summary.unknown.to_string(), "")?;
-        table.row("changes of members", summary.changes.to_string(), &summary.members.to_string())
-    }
-
-    fn not_judged(_figures: &Figures<'_, Self>, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn progress(spec: &Spec<Self>, summary: &Summary) -> String {
-        if spec.is_scripted() {
-            return String::new();
-        }
-        format!("; {} of {} operations were answered", summary.answered, spec.settings.operations)
-    }
-
-    fn goal(spec: &Spec<Self>) -> u64 {
-        spec.settings.operations
-    }
-
-    fn is_progress(moment: &Moment<'_, <Self as FamilyTypes>::Command, <Self as FamilyTypes>::Event>) -> bool {
-        matches!(moment, Moment::Effect { effect: Done::Emit(Event::Answered { .. }), .. })
     }
 }

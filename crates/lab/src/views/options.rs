@@ -1,10 +1,10 @@
 //! Options of algorithms that run in views.
 
-use crate::args::no_effect;
+use super::{Keeper, ViewSettings};
+use crate::options::OptionsError;
 use clap::{Args, ValueEnum};
 use quorate_core::membership::OnClose;
 use quorate_journal::settings::{Length, Ppm};
-use quorate_lab::mutex::{Keeper, ViewSettings};
 
 /// That an algorithm runs in views, and how.
 #[derive(Args, Clone, Copy)]
@@ -68,7 +68,7 @@ impl ViewArgs {
 
 impl ViewArgs {
     /// The first option given that says how views are kept.
-    pub(super) fn given(&self) -> Option<&'static str> {
+    pub(crate) fn given(&self) -> Option<&'static str> {
         let given = [
             (self.membership.is_some(), "membership"),
             (self.lease.is_some(), "lease"),
@@ -80,13 +80,13 @@ impl ViewArgs {
     }
 
     /// There is no oracle outside of the simulator.
-    pub(super) fn refuse_oracles(&self) -> anyhow::Result<()> {
+    pub(crate) fn refuse_oracles(&self) -> Result<(), OptionsError> {
         let name = match self.membership {
             Some(MembershipArg::Oracle) => "oracle",
             Some(MembershipArg::Impatient) => "impatient",
             Some(MembershipArg::Replica) | None => return Ok(()),
         };
-        Err(no_effect(
+        Err(OptionsError::no_effect(
             &format!("membership {name}"),
             "between real processes, which keep their membership themselves in a replicated log",
         ))
@@ -94,7 +94,7 @@ impl ViewArgs {
 }
 
 /// Between processes there is no oracle: the members keep the membership themselves.
-pub(super) fn for_real(views: &mut ViewSettings) {
+pub(crate) fn for_real(views: &mut ViewSettings) {
     views.membership = Keeper::Replica;
 }
 
