@@ -12,6 +12,7 @@ use crate::error::LabError;
 use crate::experiment::header;
 use crate::family::{FamilyLab, NodeOf};
 use crate::mutex::Mutex;
+use crate::registry::{Entry, Family};
 use crate::spec::{LinkChoice, Spec, entry, shell_word, word};
 use crate::views::{Keeper, ViewSettings};
 use quorate_check::{
@@ -22,7 +23,6 @@ use quorate_core::{Duration, Time};
 use quorate_journal::moment::Observer;
 use quorate_journal::record::{Header, Writer};
 use quorate_journal::settings::{Between, Length};
-use quorate_registry::{Entry, Family};
 use std::fmt;
 use std::hash::Hash;
 use std::io::Write;

@@ -17,17 +17,19 @@ use crate::algorithm::Algorithm;
 use crate::error::LabError;
 use crate::figures::{Figures, NotJudged, Row};
 use crate::flag::Flags;
-use crate::options::{Basics, FamilyArgs};
+use crate::options::{Basics, Options};
+use crate::registry::{Entry, Family, FamilyArgs};
 use crate::spec::Spec;
 use quorate_core::about::{About, Profile};
+use quorate_core::mutex::Choice;
 use quorate_core::{Duration, Medium, NodeId, Time};
+use quorate_erased::{AnyCodec, Erased};
 use quorate_journal::metrics::Messages;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::Verdict;
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Latency, TimedFault};
 use quorate_journal::workload::Workload;
-use quorate_registry::{AnyCodec, Entry, Erased, Family};
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use serde::Serialize;
@@ -39,9 +41,11 @@ use std::fmt;
 pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// Which one it is.
     const FAMILY: Family;
+    /// Whether algorithms of this family can run in views.
+    const HAS_VIEWS: bool = false;
 
     /// What the registry knows of one of its algorithms.
-    type Entry: Sync + 'static;
+    type Entry: Send + Sync + 'static;
     /// What users ask.
     type Command: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
     /// What users are told.
@@ -52,8 +56,32 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// The algorithm, if it is of this family.
     fn entry(entry: &'static Entry) -> Option<&'static Self::Entry>;
 
+    /// The algorithms, in the order in which lists show them.
+    fn algorithms() -> Vec<Self::Entry>;
+
+    /// Protocols that are wrong on purpose, and correct twins of some of them.
+    fn fixtures() -> Vec<Self::Entry>;
+
     /// What the algorithm is called, and where it is explained.
     fn profile(entry: &Self::Entry) -> &'static Profile;
+
+    /// How the messages and disks of the algorithm's nodes become bytes, with nothing around them.
+    fn codec_of(entry: &Self::Entry) -> AnyCodec;
+
+    /// The name of the algorithm that this is a form of.
+    fn algorithm_of(entry: &Self::Entry) -> &'static str {
+        Self::profile(entry).name
+    }
+
+    /// The choices that make it this form of its algorithm.
+    fn form(_entry: &Self::Entry) -> &'static [Choice] {
+        &[]
+    }
+
+    /// Whether the algorithm can run in views.
+    fn runs_in_views(_entry: &Self::Entry) -> bool {
+        Self::HAS_VIEWS
+    }
 }
 
 /// How a family runs: its nodes, its clients, and what may go wrong around them.
@@ -215,6 +243,9 @@ pub trait JudgeFamily: FamilyTypes {
 
 /// How the options of the command line become a family's settings.
 pub trait OptionsFamily: FamilyTypes {
+    /// Options of the command line that only this family understands.
+    type Args: clap::Args + Options;
+
     /// These settings, changed as the family's options say.
     fn changed(usual: Self::Settings, args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError>;
 

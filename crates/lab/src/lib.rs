@@ -32,6 +32,7 @@ mod flag;
 pub mod multicast;
 pub mod mutex;
 pub mod options;
+pub mod registry;
 pub mod replay;
 pub mod replica;
 pub mod shrink;

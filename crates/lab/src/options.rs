@@ -3,15 +3,7 @@
 //! Each family's own are in its folder (`options.rs`). An option that means nothing to an algorithm is refused with the
 //! family that understands it.
 
-use crate::deadlock::{Deadlock, DeadlockArgs};
-use crate::election::{Election, ElectionArgs};
-use crate::family::FamilyLab;
-use crate::multicast::{Multicast, MulticastArgs};
-use crate::mutex::{Mutex, MutexArgs};
-use crate::replica::{Replica, ReplicaArgs};
-use crate::views::ViewArgs;
-use clap::Args;
-use quorate_registry::{Entry, Family};
+use crate::registry::{Family, FamilyArgs};
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
@@ -23,7 +15,8 @@ pub enum OptionsError {
     )]
     MeansNothing { option: String, of: Family, algorithm: String, own: Family },
     #[error(
-        "--views means nothing to '{algorithm}', which is of the {own} family; it is an option of the mutex and multicast families."
+        "--views means nothing to '{algorithm}', which is of the {own} family; it is an option of the {} families.",
+        with_views()
     )]
     NoViews { algorithm: String, own: Family },
     #[error("--{option} has no effect {condition}; leave --{name} out.", name = option.split(' ').next().unwrap_or_default())]
@@ -51,37 +44,10 @@ pub struct Basics {
     pub chaos: bool,
 }
 
-/// The options of all families.
-#[derive(Args)]
-pub struct FamilyArgs {
-    #[command(flatten)]
-    pub(crate) mutex: MutexArgs,
-    #[command(flatten)]
-    pub(crate) election: ElectionArgs,
-    #[command(flatten)]
-    pub(crate) multicast: MulticastArgs,
-    #[command(flatten)]
-    pub(crate) deadlock: DeadlockArgs,
-    #[command(flatten)]
-    pub(crate) views: ViewArgs,
-    #[command(flatten)]
-    pub(crate) replica: ReplicaArgs,
-}
-
 impl FamilyArgs {
     /// Whether algorithms are to run in views.
     pub fn wants_views(&self) -> bool {
         self.views.settings().is_some()
-    }
-
-    fn groups(&self) -> [(Family, &dyn Options); 5] {
-        [
-            (Family::Mutex, &self.mutex),
-            (Family::Election, &self.election),
-            (Family::Multicast, &self.multicast),
-            (Family::Deadlock, &self.deadlock),
-            (Family::Replica, &self.replica),
-        ]
     }
 
     /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
@@ -120,47 +86,26 @@ impl FamilyArgs {
 
 /// Refuses views where algorithms cannot run in them.
 pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Result<(), OptionsError> {
-    if are_wanted && !has_views(own) {
+    if are_wanted && !own.has_views() {
         return Err(OptionsError::NoViews { algorithm: algorithm.to_owned(), own });
     }
     Ok(())
 }
 
-/// Whether algorithms of this family can run in views.
-const fn has_views(family: Family) -> bool {
-    match family {
-        Family::Mutex | Family::Multicast => true,
-        Family::Election | Family::Deadlock | Family::Replica => false,
-    }
+/// The families whose algorithms can run in views, as a list in words.
+fn with_views() -> String {
+    let families: Vec<_> = Family::ALL.into_iter().filter(|family| family.has_views()).map(Family::name).collect();
+    families.join(" and ")
 }
 
 /// Options of the command line that only one family understands.
-pub(crate) trait Options {
+pub trait Options {
     /// The first one that was given, without its dashes.
     fn given(&self) -> Option<&'static str>;
 
     /// The first one given that says what users do, in whose place a script may speak.
     fn workload(&self) -> Option<&'static str> {
         None
-    }
-}
-
-/// Something to do with an algorithm, whatever its family.
-pub trait Task {
-    /// What comes of it.
-    type Output;
-    /// Does it.
-    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Self::Output;
-}
-
-/// Does something in the family that the algorithm is of. This is where families are told apart.
-pub fn of_family<T: Task>(entry: &'static Entry, task: T) -> T::Output {
-    match entry {
-        Entry::Mutex(entry) => task.perform::<Mutex>(entry),
-        Entry::Election(entry) => task.perform::<Election>(entry),
-        Entry::Multicast(entry) => task.perform::<Multicast>(entry),
-        Entry::Deadlock(entry) => task.perform::<Deadlock>(entry),
-        Entry::Replica(entry) => task.perform::<Replica>(entry),
     }
 }
 

@@ -19,8 +19,9 @@ use field::Field;
 use quorate_demos::failures::Inquiry;
 use quorate_journal::settings::nearest;
 use quorate_lab::compare::{self, Forms, Traffic};
+use quorate_lab::mutex::MutexEntry;
+use quorate_lab::registry::{Family, find};
 use quorate_lab::{Mutex, Spec};
-use quorate_registry::{Family, MutexEntry, find};
 use sizes::{Sizes, sizes};
 use std::path::PathBuf;
 

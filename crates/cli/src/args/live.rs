@@ -3,12 +3,13 @@
 use super::{FormArgs, PictureArgs, whole};
 use clap::Args;
 use quorate_journal::settings::{Length, TimedFault};
-use quorate_lab::options::{Basics, FamilyArgs};
+use quorate_lab::options::Basics;
+use quorate_lab::registry::Entry;
+use quorate_lab::registry::FamilyArgs;
 use quorate_lab::{Algorithm, FamilyLab, Spec, entry};
 use quorate_live::Options;
 use quorate_live::chaos::{self, Stage};
 use quorate_live::schedule::{Kill, Severance, Stop};
-use quorate_registry::Entry;
 use std::path::PathBuf;
 
 #[derive(Args)]

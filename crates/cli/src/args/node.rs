@@ -3,7 +3,7 @@
 use super::whole;
 use clap::{Args, ValueEnum};
 use quorate_core::NodeId;
-use quorate_lab::options::FamilyArgs;
+use quorate_lab::registry::FamilyArgs;
 use quorate_net::GroupName;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

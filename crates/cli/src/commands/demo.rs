@@ -9,9 +9,9 @@ use quorate_lab::PresentFamily;
 use quorate_lab::figures::Figures;
 use quorate_lab::mutex::Settings;
 use quorate_lab::mutex::run::Pattern;
+use quorate_lab::registry::all;
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{Algorithm, Mutex, Spec, experiment};
-use quorate_registry::all;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use crate::report::{count, grouped};
 use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
 use quorate_draw::overview::{self, Overview};
 use quorate_draw::{Drawing, terminal};
-use quorate_lab::options::{Task, of_family};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::replay::{cut_short, entry_of, spec_of};
 use quorate_lab::{FamilyLab, LabError};
 use std::fs::{self, File};

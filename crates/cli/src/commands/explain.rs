@@ -8,10 +8,10 @@ use crate::{paint, report};
 use quorate_core::about::{About, Profile};
 use quorate_demos::{armies, local};
 use quorate_lab::experiment::{self, header};
-use quorate_lab::options::{Task, of_family};
+use quorate_lab::registry::{Family, all};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::trace::{self, Line, Trace};
 use quorate_lab::{Around, FamilyLab, Spec, entry};
-use quorate_registry::{Family, all};
 use serde::Serialize;
 use std::io::{self, Write};
 

@@ -8,8 +8,8 @@ use quorate_core::about::Profile;
 use quorate_core::mutex;
 use quorate_demos::{armies, local};
 use quorate_lab::multicast::Cost as MulticastCost;
+use quorate_lab::registry::{Entry, Family, all, fixtures};
 use quorate_lab::{Multicast, Spec};
-use quorate_registry::{Entry, Family, all, fixtures};
 use serde::Serialize;
 use std::io::Write;
 

@@ -13,7 +13,7 @@ use quorate_journal::settings::Length;
 use quorate_journal::workload::Ending;
 use quorate_lab::check::draw_command;
 use quorate_lab::figures::Figures;
-use quorate_lab::options::{Task, of_family};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::{FamilyLab, Spec};
 use quorate_live::schedule::option;
 use quorate_live::{Counts, LiveError, Options, Recorded};

@@ -8,7 +8,7 @@ use crate::picture::{self, Company, Easel, Picture};
 use crate::report::Reading;
 use crate::{paint, report};
 use quorate_lab::FamilyLab;
-use quorate_lab::options::{Task, of_family};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::replay::{self, Replayed, entry_of, spec_of};
 use quorate_lab::trace::{self, Trace};
 use serde::Serialize;

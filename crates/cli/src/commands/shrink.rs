@@ -10,7 +10,7 @@ use anyhow::{anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_journal::property::{self, Kind};
 use quorate_journal::record;
-use quorate_lab::options::{Task, of_family};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::replay::entry_of;
 use quorate_lab::shrink::{self, End, Figures, Progress, Request, ShrinkError, Shrunk};
 use quorate_lab::{FamilyLab, LabError, Spec};

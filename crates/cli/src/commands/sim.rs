@@ -12,7 +12,7 @@ use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::workload::Ending;
 use quorate_lab::experiment::{self, Outcome, header};
 use quorate_lab::figures::Figures;
-use quorate_lab::options::{Task, of_family};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{FamilyLab, Spec};
 use serde::Serialize;

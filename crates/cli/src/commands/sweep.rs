@@ -11,7 +11,7 @@ use crate::{interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_journal::property::{self, Kind};
 use quorate_lab::experiment::{self, Outcome, header};
-use quorate_lab::options::{Task, of_family};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::sweep::{self, Summary, Sweep, Tally};
 use quorate_lab::{FamilyLab, Spec};
 use serde::Serialize;

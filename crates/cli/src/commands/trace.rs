@@ -10,7 +10,7 @@ use quorate_core::{NodeId, VectorClock};
 use quorate_journal::causality::Causality;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::record;
-use quorate_lab::options::{Task, of_family};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::replay::{entry_of, spec_of, summarise};
 use quorate_lab::trace::{self, Line, Part, Trace};
 use quorate_lab::{FamilyLab, LabError};

@@ -233,8 +233,10 @@ fn heading<F: FamilyLab>(header: &Header) -> anyhow::Result<Heading> {
     let profile = entry(&header.algorithm)?.profile();
     // The algorithm may stand on reliable links, which have rules of their own; and one that is wrong on purpose may keep to
     // the rules of the right one.
-    let family =
-        quorate_registry::all().iter().filter(|entry| entry.family() == F::FAMILY).map(|entry| entry.profile().about());
+    let family = quorate_lab::registry::all()
+        .iter()
+        .filter(|entry| entry.family() == F::FAMILY)
+        .map(|entry| entry.profile().about());
     let abouts = [profile.about(), about_reliable(), about_viewed(), about_watched()].into_iter().chain(family);
     let mut rules: Vec<(String, String)> = Vec::new();
     for rule in abouts.flat_map(|about| about.rules) {

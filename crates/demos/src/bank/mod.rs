@@ -31,10 +31,11 @@ use quorate_journal::moment::Observer;
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
 use quorate_lab::experiment::{play, run_with};
+use quorate_lab::mutex::MutexEntry;
 use quorate_lab::mutex::run::Pattern;
 use quorate_lab::mutex::{Mutex, Settings};
+use quorate_lab::registry::{Entry, all};
 use quorate_lab::{Algorithm, LabError, Spec};
-use quorate_registry::{Entry, MutexEntry, all};
 use serde::Serialize;
 use std::io::Write;
 

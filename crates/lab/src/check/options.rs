@@ -5,9 +5,9 @@ use crate::election::check::BallotArgs;
 use crate::multicast::MulticastArgs;
 use crate::mutex::check::RequestArgs;
 use crate::options::{Options, OptionsError, refuse_views, whole};
+use crate::registry::Family;
 use clap::Args;
 use quorate_check::Views;
-use quorate_registry::Family;
 
 /// What users may do in a check, by the options of all families.
 #[derive(Args)]

@@ -1,6 +1,8 @@
 //! The deadlock family in the lab.
 
+mod algorithms;
 pub mod check;
+mod entry;
 mod error;
 mod flags;
 mod options;
@@ -9,24 +11,26 @@ pub mod run;
 mod settings;
 mod weather;
 
+pub use entry::{DeadlockEntry, DeadlockNode};
 pub use error::DeadlockError;
-pub(crate) use options::DeadlockArgs;
+pub use options::DeadlockArgs;
 pub use settings::{MOST_PROCESSES, Settings, plan};
 
 use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
 use crate::error::LabError;
 use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::Flags;
+use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::Spec;
 use crate::typed::unheard;
 use quorate_core::about::Profile;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId, Time};
+use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Fault, Latency, TimedFault};
-use quorate_registry::{AnyCodec, DeadlockEntry, DeadlockNode, Entry, Family};
 use quorate_sim::run::Limits;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -49,14 +53,24 @@ impl FamilyTypes for Deadlock {
     type Settings = Settings;
 
     fn entry(entry: &'static Entry) -> Option<&'static DeadlockEntry> {
-        match entry {
-            Entry::Deadlock(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => None,
-        }
+        let Entry::Deadlock(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<DeadlockEntry> {
+        algorithms::algorithms()
+    }
+
+    fn fixtures() -> Vec<DeadlockEntry> {
+        algorithms::fixtures()
     }
 
     fn profile(entry: &DeadlockEntry) -> &'static Profile {
         &entry.facts.profile
+    }
+
+    fn codec_of(entry: &DeadlockEntry) -> AnyCodec {
+        entry.codec.clone().asking()
     }
 }
 

@@ -4,7 +4,8 @@ use super::run::{Asking, Taking};
 use super::{Deadlock, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, FamilyArgs, Options, whole};
+use crate::options::{Basics, Options, whole};
+use crate::registry::FamilyArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use quorate_core::deadlock::Policy;
@@ -13,7 +14,7 @@ use quorate_journal::settings::{Latency, Length};
 /// Options that only detectors of deadlocks understand.
 #[derive(Args)]
 #[command(next_help_heading = "Options of deadlocks")]
-pub(crate) struct DeadlockArgs {
+pub struct DeadlockArgs {
     /// How many processes there are on all nodes; one each unless given.
     #[arg(long, value_name = "COUNT", value_parser = whole::<usize>)]
     processes: Option<usize>,
@@ -149,6 +150,8 @@ impl Options for DeadlockArgs {
 }
 
 impl OptionsFamily for Deadlock {
+    type Args = DeadlockArgs;
+
     fn changed(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
         Ok(args.deadlock.changed(usual))
     }

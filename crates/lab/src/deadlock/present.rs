@@ -3,6 +3,7 @@
 use super::run::DeadlockSummary;
 use super::{Deadlock, Settings};
 use crate::algorithm::Algorithm;
+use crate::deadlock::DeadlockEntry;
 use crate::family::{Around, PresentFamily};
 use crate::figures::{Figures, Row, count, number};
 use crate::spec::Spec;
@@ -12,7 +13,6 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::role::Role;
 use quorate_journal::settings::Latency;
-use quorate_registry::DeadlockEntry;
 
 /// With this seed three processes that ask once come to wait for each other, under every detector.
 const EXAMPLE_SEED: u64 = 3;

@@ -1,8 +1,10 @@
 //! The election family in the lab.
 
+mod algorithms;
 mod assumptions;
 pub mod check;
 mod detector;
+mod entry;
 mod error;
 mod flags;
 mod options;
@@ -15,8 +17,9 @@ mod upheaval;
 mod weather;
 
 pub use detector::Detector;
+pub use entry::{ElectionEntry, ElectionNode};
 pub use error::ElectionError;
-pub(crate) use options::ElectionArgs;
+pub use options::ElectionArgs;
 pub use regions::overlay;
 
 use crate::election::run::{
@@ -25,6 +28,7 @@ use crate::election::run::{
 use crate::error::LabError;
 use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::Flags;
+use crate::registry::{Entry, Family};
 use crate::spec::Spec;
 use crate::typed::unheard;
 use quorate_core::about::Profile;
@@ -32,10 +36,10 @@ use quorate_core::election::{
     Announce, COMMANDS, Command, Courtesy, Event, Links, Model, Plan, Prefer, Repair, Ring, Shape, Splits, Tenure,
 };
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
+use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Fault, Length, Level, TimedFault};
-use quorate_registry::{AnyCodec, ElectionEntry, ElectionNode, Entry, Family};
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -128,14 +132,24 @@ impl FamilyTypes for Election {
     type Settings = Settings;
 
     fn entry(entry: &'static Entry) -> Option<&'static ElectionEntry> {
-        match entry {
-            Entry::Election(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
-        }
+        let Entry::Election(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<ElectionEntry> {
+        algorithms::algorithms()
+    }
+
+    fn fixtures() -> Vec<ElectionEntry> {
+        algorithms::fixtures()
     }
 
     fn profile(entry: &ElectionEntry) -> &'static Profile {
         &entry.facts.profile
+    }
+
+    fn codec_of(entry: &ElectionEntry) -> AnyCodec {
+        entry.codec.clone()
     }
 }
 

@@ -4,7 +4,8 @@ use super::run::{Attribute, Seating, Starters};
 use super::{Detector, Election, ElectionError, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, FamilyArgs, Options};
+use crate::options::{Basics, Options};
+use crate::registry::FamilyArgs;
 use clap::{Args, ValueEnum};
 use quorate_core::Duration;
 use quorate_core::election::{Announce, Prefer, Repair};
@@ -13,7 +14,7 @@ use quorate_journal::settings::{Length, Level, Ppm};
 /// Options that only elections understand.
 #[derive(Args)]
 #[command(next_help_heading = "Options of elections")]
-pub(crate) struct ElectionArgs {
+pub struct ElectionArgs {
     /// Who starts, of the nodes that are up: lowest, highest, all, successor-of-highest, or nodes such as 2,5; all unless
     /// given.
     #[arg(long, value_name = "WHO")]
@@ -212,6 +213,8 @@ impl ElectionArgs {
 }
 
 impl OptionsFamily for Election {
+    type Args = ElectionArgs;
+
     fn changed(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
         args.election.changed(usual)
     }

@@ -3,6 +3,7 @@
 use super::run::{Change, ElectionSummary, Starters, SuperPeers, change};
 use super::{Election, Settings, absent};
 use crate::algorithm::Algorithm;
+use crate::election::ElectionEntry;
 use crate::family::{Around, PresentFamily};
 use crate::figures::{Figures, Row, number};
 use crate::spec::Spec;
@@ -12,7 +13,6 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::moment::Moment;
 use quorate_journal::role::Role;
 use quorate_journal::settings::Latency;
-use quorate_registry::ElectionEntry;
 
 impl PresentFamily for Election {
     const ROLES: &'static [(Role, &'static str)] = &[

@@ -1,7 +1,9 @@
 //! The multicast family in the lab.
 
+mod algorithms;
 mod book;
 pub mod check;
+mod entry;
 mod error;
 mod options;
 mod present;
@@ -12,15 +14,17 @@ mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
 pub use book::{Cost, sequencer};
+pub use entry::{MulticastEntry, MulticastInViews, MulticastNode};
 pub use error::MulticastError;
 pub use options::MediumArg;
-pub(crate) use options::MulticastArgs;
+pub use options::MulticastArgs;
 pub use users::Users;
 
 use crate::error::LabError;
 use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
+use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
@@ -28,10 +32,10 @@ use quorate_core::about::Profile;
 use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::Latency;
-use quorate_registry::{AnyCodec, Entry, Family, MulticastEntry, MulticastNode};
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
@@ -115,6 +119,7 @@ impl Default for Settings {
 
 impl FamilyTypes for Multicast {
     const FAMILY: Family = Family::Multicast;
+    const HAS_VIEWS: bool = true;
 
     type Entry = MulticastEntry;
     type Command = Command;
@@ -122,14 +127,24 @@ impl FamilyTypes for Multicast {
     type Settings = Settings;
 
     fn entry(entry: &'static Entry) -> Option<&'static MulticastEntry> {
-        match entry {
-            Entry::Multicast(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Election(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
-        }
+        let Entry::Multicast(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<MulticastEntry> {
+        algorithms::algorithms()
+    }
+
+    fn fixtures() -> Vec<MulticastEntry> {
+        algorithms::fixtures()
     }
 
     fn profile(entry: &MulticastEntry) -> &'static Profile {
         &entry.facts.profile
+    }
+
+    fn codec_of(entry: &MulticastEntry) -> AnyCodec {
+        entry.codec.clone()
     }
 }
 

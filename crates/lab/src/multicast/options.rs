@@ -4,7 +4,8 @@ use super::run::{Pattern, Property};
 use super::{Carrier, Multicast, MulticastError, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, FamilyArgs, Options, whole};
+use crate::options::{Basics, Options, whole};
+use crate::registry::FamilyArgs;
 use crate::views;
 use clap::{Args, ValueEnum};
 use quorate_core::multicast::{Delivery, Sequencing};
@@ -15,7 +16,7 @@ use std::str::FromStr;
 /// Options that only ordered multicast understands.
 #[derive(Args)]
 #[command(next_help_heading = "Options of multicast")]
-pub(crate) struct MulticastArgs {
+pub struct MulticastArgs {
     /// How many multicasts there are, all senders together; 20 unless given.
     #[arg(long, value_parser = whole::<u64>)]
     messages: Option<u64>,
@@ -225,6 +226,8 @@ fn spelled_out(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
 }
 
 impl OptionsFamily for Multicast {
+    type Args = MulticastArgs;
+
     fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let views = args.views.changed(usual.views);
         Ok(Settings { views, ..args.multicast.changed(usual, basics.nodes)? })

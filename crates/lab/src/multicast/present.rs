@@ -5,6 +5,7 @@ use super::{Cost, Multicast, Settings};
 use crate::algorithm::Algorithm;
 use crate::family::{Around, PresentFamily};
 use crate::figures::{Figures, NotJudged, Row, count, number};
+use crate::multicast::MulticastEntry;
 use crate::spec::Spec;
 use quorate_core::multicast::{Command, Event, member};
 use quorate_core::{Duration, NodeId};
@@ -12,7 +13,6 @@ use quorate_journal::metrics::Delay;
 use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Latency, Length};
-use quorate_registry::MulticastEntry;
 
 /// How long the example's messages take: so different that some overtake others.
 const EXAMPLE_LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(9) };

@@ -1,6 +1,8 @@
 //! The mutual-exclusion family in the lab.
 
+mod algorithms;
 pub mod check;
+mod entry;
 mod error;
 mod options;
 mod present;
@@ -10,8 +12,9 @@ mod users;
 mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
+pub use entry::{MutexEntry, MutexInViews, MutexMaker, MutexNode};
 pub use error::MutexError;
-pub(crate) use options::MutexArgs;
+pub use options::MutexArgs;
 pub use users::Users;
 
 use crate::error::LabError;
@@ -20,17 +23,20 @@ use crate::flag::{Flags, Place};
 use crate::mutex::run::{
     Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests,
 };
+use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use crate::views::ViewError;
 use quorate_core::about::Profile;
-use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
+use quorate_core::mutex::{
+    COMMANDS, Case, Choice, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder,
+};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Chance, Latency};
-use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode};
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
@@ -86,6 +92,7 @@ const MOST_ORDERED: usize = 256;
 
 impl FamilyTypes for Mutex {
     const FAMILY: Family = Family::Mutex;
+    const HAS_VIEWS: bool = true;
 
     type Entry = MutexEntry;
     type Command = Command;
@@ -93,14 +100,36 @@ impl FamilyTypes for Mutex {
     type Settings = Settings;
 
     fn entry(entry: &'static Entry) -> Option<&'static MutexEntry> {
-        match entry {
-            Entry::Mutex(entry) => Some(entry),
-            Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
-        }
+        let Entry::Mutex(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<MutexEntry> {
+        algorithms::algorithms()
+    }
+
+    fn fixtures() -> Vec<MutexEntry> {
+        algorithms::fixtures()
     }
 
     fn profile(entry: &MutexEntry) -> &'static Profile {
         &entry.facts.profile
+    }
+
+    fn codec_of(entry: &MutexEntry) -> AnyCodec {
+        entry.codec.clone()
+    }
+
+    fn algorithm_of(entry: &MutexEntry) -> &'static str {
+        entry.facts.algorithm()
+    }
+
+    fn form(entry: &MutexEntry) -> &'static [Choice] {
+        entry.facts.form
+    }
+
+    fn runs_in_views(entry: &MutexEntry) -> bool {
+        entry.runs_in_views()
     }
 }
 

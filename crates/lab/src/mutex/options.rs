@@ -4,7 +4,8 @@ use super::run::Pattern;
 use super::{Mutex, MutexError, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, FamilyArgs, Options, whole};
+use crate::options::{Basics, Options, whole};
+use crate::registry::FamilyArgs;
 use crate::views;
 use clap::{Args, ValueEnum};
 use quorate_core::NodeId;
@@ -13,7 +14,7 @@ use quorate_journal::settings::{Chance, Latency, NodeSet};
 /// Options that only mutual exclusion understands.
 #[derive(Args)]
 #[command(next_help_heading = "Options of mutual exclusion")]
-pub(crate) struct MutexArgs {
+pub struct MutexArgs {
     /// How many requests there are, all nodes together; 10 unless given.
     #[arg(long, value_parser = whole::<u64>)]
     entries: Option<u64>,
@@ -41,7 +42,7 @@ pub(crate) struct MutexArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum WorkloadArg {
+enum WorkloadArg {
     Single,
     All,
     Random,
@@ -90,6 +91,8 @@ impl MutexArgs {
 }
 
 impl OptionsFamily for Mutex {
+    type Args = MutexArgs;
+
     fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let MutexArgs { entries, workload, hold, think, tries, cancels, readers, .. } = args.mutex;
         let requesters = args.mutex.requesters(basics.nodes)?;

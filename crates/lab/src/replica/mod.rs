@@ -1,11 +1,13 @@
 //! The replica family in the lab: clients of a replicated map under everything that can go wrong.
 
 mod agenda;
+mod algorithms;
 mod audit;
 mod cell;
 mod chaos;
 mod client;
 mod clients;
+mod entry;
 mod operator;
 mod options;
 mod present;
@@ -15,22 +17,24 @@ mod ticket;
 mod typed;
 mod users;
 
-pub(crate) use options::ReplicaArgs;
+pub use entry::{ReplicaEntry, ReplicaMachine, ReplicaNode};
+pub use options::ReplicaArgs;
 pub use properties::Properties;
 pub use users::Users;
 
 use crate::error::LabError;
 use crate::family::{Care, FamilyTypes, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
+use crate::registry::{Entry, Family};
 use crate::spec::{Spec, word};
 use clients::{Clients, Demand};
 use operator::Site;
 use properties::{Expectations, Sometimes};
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Group, NodeId, Time};
+use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::settings::{Disk, Fault, Latency, Length, TimedFault};
-use quorate_registry::{AnyCodec, Entry, Family, ReplicaEntry, ReplicaMachine, ReplicaNode};
 use quorate_replica::{Members, Reads};
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
@@ -236,14 +240,24 @@ impl FamilyTypes for Replica {
     type Settings = Settings;
 
     fn entry(entry: &'static Entry) -> Option<&'static ReplicaEntry> {
-        match entry {
-            Entry::Replica(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) => None,
-        }
+        let Entry::Replica(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<ReplicaEntry> {
+        algorithms::algorithms()
+    }
+
+    fn fixtures() -> Vec<ReplicaEntry> {
+        algorithms::fixtures()
     }
 
     fn profile(entry: &ReplicaEntry) -> &'static Profile {
         entry.profile
+    }
+
+    fn codec_of(entry: &ReplicaEntry) -> AnyCodec {
+        entry.codec.clone()
     }
 }
 

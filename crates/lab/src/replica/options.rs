@@ -3,7 +3,8 @@
 use super::{OPERATION, Replica, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, FamilyArgs, Options, whole};
+use crate::options::{Basics, Options, whole};
+use crate::registry::FamilyArgs;
 use clap::{Args, ValueEnum};
 use quorate_core::Duration;
 use quorate_journal::settings::Length;
@@ -12,7 +13,7 @@ use quorate_replica::Reads;
 /// Options that only replicated logs understand.
 #[derive(Args)]
 #[command(next_help_heading = "Options of replicated logs")]
-pub(crate) struct ReplicaArgs {
+pub struct ReplicaArgs {
     /// How many nodes the group begins with, the others being spares; all of them unless given.
     #[arg(long, value_parser = whole::<usize>)]
     founders: Option<usize>,
@@ -81,6 +82,8 @@ impl Options for ReplicaArgs {
 }
 
 impl OptionsFamily for Replica {
+    type Args = ReplicaArgs;
+
     fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let given = &args.replica;
         Ok(Settings {

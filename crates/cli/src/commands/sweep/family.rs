@@ -8,10 +8,10 @@ use crate::{interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_journal::property::{Kind, Verdict as Judgement};
 use quorate_journal::settings::nearest;
-use quorate_lab::options::{Task, of_family};
+use quorate_lab::registry::{Entry, Family, all, fixtures};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{FamilyLab, Spec};
-use quorate_registry::{Entry, Family, all, fixtures};
 use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
@@ -81,7 +81,7 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     );
     let others: &[Entry] = if args.fixtures { fixtures() } else { &[] };
     let in_views = args.run.wants_views();
-    let is_meant = |entry: &&Entry| entry.family() == family && (!in_views || runs_in_views(entry));
+    let is_meant = |entry: &&Entry| entry.family() == family && (!in_views || entry.runs_in_views());
     let entries: Vec<_> = all().iter().chain(others).filter(is_meant).collect();
     anyhow::ensure!(!entries.is_empty(), "No algorithm of the {family} family runs in views; leave --views out.");
     let option = args.run.option_of(family)?;
@@ -118,14 +118,6 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
         print(&report, args)?;
     }
     Ok(if holds && is_open { Verdict::Unfinished } else { Verdict::of(holds) })
-}
-
-fn runs_in_views(entry: &Entry) -> bool {
-    match entry {
-        Entry::Mutex(entry) => entry.runs_in_views(),
-        Entry::Multicast(_) => true,
-        Entry::Election(_) | Entry::Deadlock(_) | Entry::Replica(_) => false,
-    }
 }
 
 fn known(name: &str) -> anyhow::Result<Family> {

@@ -1,8 +1,6 @@
-//! The lines of elections.
+//! The elections.
 
-use super::{ElectionEntry, Entry, election};
-use crate::codec::AnyCodec;
-use crate::erased::Erased;
+use super::entry::{ElectionEntry, election};
 use quorate_core::election::{
     Bully, ByMutex, ChangRoberts, ConsensusByRing, Franklin, HirschbergSinclair, Invitation, LeLann, MajorityLease,
     Peterson, RingList, SuperPeer, bully, by_mutex, chang_roberts, consensus_by_election, franklin,
@@ -16,11 +14,12 @@ use quorate_core::fixtures::majority_lease::{Forgetful, Trusting};
 use quorate_core::fixtures::peterson::{self as wrong_peterson, Forgetful as WithoutDisk};
 use quorate_core::fixtures::ring_list::First;
 use quorate_core::mutex::RicartAgrawala;
+use quorate_erased::{AnyCodec, Erased};
 use quorate_replica::election::{self as raft, RaftElection};
 use std::sync::Arc;
 
 /// The algorithms, in the order in which lists show them.
-pub(super) fn algorithms() -> Vec<Entry> {
+pub(super) fn algorithms() -> Vec<ElectionEntry> {
     vec![
         election(&chang_roberts::FACTS, |me, plan| ChangRoberts::new(me, Arc::clone(plan))),
         election(&lelann::FACTS, |me, plan| LeLann::new(me, Arc::clone(plan))),
@@ -31,11 +30,11 @@ pub(super) fn algorithms() -> Vec<Entry> {
         election(&bully::FACTS, |me, plan| Bully::new(me, Arc::clone(plan))),
         election(&invitation::FACTS, |me, plan| Invitation::new(me, Arc::clone(plan))),
         election(&majority_lease::FACTS, |me, plan| MajorityLease::new(me, plan)),
-        Entry::Election(ElectionEntry {
+        ElectionEntry {
             facts: &raft::FACTS,
             make: Arc::new(|me, plan| Erased::opaque(RaftElection::new(me, plan))),
             codec: AnyCodec::of::<RaftElection>(),
-        }),
+        },
         election(&super_peer::FACTS, |me, plan| SuperPeer::new(me, Arc::clone(plan))),
         election(&by_mutex::FACTS, |me, plan| {
             let lock = RicartAgrawala::new(me, plan.group.clone());
@@ -46,7 +45,7 @@ pub(super) fn algorithms() -> Vec<Entry> {
 }
 
 /// Those that are wrong on purpose.
-pub(super) fn fixtures() -> Vec<Entry> {
+pub(super) fn fixtures() -> Vec<ElectionEntry> {
     vec![
         election(const { &PassesAll::facts() }, |me, plan| PassesAll::node(me, plan)),
         election(const { &OwnReturn::facts() }, |me, plan| OwnReturn::node(me, plan)),

@@ -3,7 +3,7 @@
 use proptest::prelude::{Strategy, prop_oneof};
 use proptest::strategy::Just;
 use quorate_core::{Durable, Effect, Effects, Incarnation, Input, Never, Note, Protocol, Sink, Time};
-use quorate_registry::{AnyCodec, AnyDurable, AnyWrite, ErasableDurable, ErasableWrite, Erased};
+use quorate_erased::{AnyCodec, AnyDurable, AnyWrite, ErasableDurable, ErasableWrite, Erased};
 use std::fmt;
 use std::marker::PhantomData;
 

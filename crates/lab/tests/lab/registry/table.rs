@@ -3,7 +3,7 @@
 use quorate_core::election::Bounds;
 use quorate_core::election::Plan;
 use quorate_core::{Duration, Group, NodeId, deadlock, multicast};
-use quorate_registry::{Entry, Surroundings, all, find, fixtures};
+use quorate_lab::registry::{Entry, Surroundings, all, find, fixtures};
 use quorate_replica::{Members, Settings};
 use std::collections::BTreeSet;
 use std::sync::Arc;

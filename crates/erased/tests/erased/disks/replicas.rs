@@ -5,7 +5,7 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use proptest::strategy::Just;
 use quorate_core::{Durable as _, Incarnation, NodeId};
-use quorate_registry::AnyDurable;
+use quorate_erased::AnyDurable;
 use quorate_replica::durable::{Ballot, Checkpoint, Cut};
 use quorate_replica::members::Configuration;
 use quorate_replica::message::{Body, Entry};

@@ -2,7 +2,7 @@
 
 use quorate_core::election::{Command, Event};
 use quorate_core::{Effect, Effects, Epoch, Incarnation, Input, Never, NodeId, Note, Protocol, Sink, Time};
-use quorate_registry::Erased;
+use quorate_erased::Erased;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A node that neither copies nor compares: its state is a closure.

@@ -4,7 +4,7 @@ use super::keeper::{check, codec, erase, found, read_back, sealed, step};
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 use quorate_core::Durable;
-use quorate_registry::{AnyDurable, AnyWrite};
+use quorate_erased::{AnyDurable, AnyWrite};
 use serde::{Deserialize, Serialize};
 
 /// Its fold is not that of a set: order and number of the writes show.

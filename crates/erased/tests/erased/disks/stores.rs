@@ -4,7 +4,7 @@ use super::keeper::{codec, erase, found};
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 use quorate_core::{Durable as _, Incarnation, NodeId};
-use quorate_registry::{AnyDurable, AnyWrite};
+use quorate_erased::{AnyDurable, AnyWrite};
 use quorate_replica::{Durable, Write};
 use quorate_store::faults::{FaultyFiles, Loss};
 use quorate_store::{ClusterId, Identity, Origin, Owner, Settings, Store, create_in};

@@ -1,6 +1,7 @@
-//! The lines of mutual exclusion.
+//! The mutual exclusions.
 
-use super::{Entry, Surroundings, in_views, mutex};
+use super::entry::{MutexEntry, in_views, mutex};
+use crate::registry::Surroundings;
 use quorate_core::NodeId;
 use quorate_core::election::ChangRoberts;
 use quorate_core::fixtures::central::{AnyReturnEnds, DeniesForEver};
@@ -36,7 +37,7 @@ type First = RicartAgrawala1981;
 type ByElection = MutexByElection<ChangRoberts>;
 
 /// The algorithms, in the order in which lists show them.
-pub(super) fn algorithms() -> Vec<Entry> {
+pub(super) fn algorithms() -> Vec<MutexEntry> {
     vec![
         in_views(&central::FACTS, |me, around| Central::new(me, around.group.clone())),
         in_views(&central::DENY_FACTS, |me, around| {
@@ -68,7 +69,7 @@ pub(super) fn algorithms() -> Vec<Entry> {
 }
 
 /// Those that are wrong on purpose, and correct twins of some of them.
-pub(super) fn fixtures() -> Vec<Entry> {
+pub(super) fn fixtures() -> Vec<MutexEntry> {
     vec![
         mutex(&no_lock::FACTS, |_, _| NoLock::new()),
         mutex(const { &Flaw::BareReplies.facts() }, |me, around| flawed(me, around, Flaw::BareReplies)),

@@ -6,7 +6,9 @@ use quorate_core::wrap::{Detector, Watched};
 use quorate_core::{
     Bounds, Codec, Describe, Duration, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time,
 };
-use quorate_registry::{AnyDurable, AnyMessage, ElectionNode, Entry, Erased, find};
+use quorate_erased::{AnyDurable, AnyMessage, Erased};
+use quorate_lab::election::ElectionNode;
+use quorate_lab::registry::{Entry, find};
 use std::sync::Arc;
 
 const ALGORITHM: &str = "chang-roberts";
@@ -106,7 +108,7 @@ fn a_codec_refuses_what_it_does_not_fit() {
     let codec = find(ALGORITHM).unwrap().codec();
     let watched_codec = codec.clone().watched();
     let encode =
-        |codec: &quorate_registry::AnyCodec, message| Codec::<ElectionNode>::encode(codec, message, &mut Vec::new());
+        |codec: &quorate_erased::AnyCodec, message| Codec::<ElectionNode>::encode(codec, message, &mut Vec::new());
     assert!(encode(&codec, &plain[0]).is_ok() && encode(&watched_codec, &plain[0]).is_err());
     let mut watched = watched(NodeId::from_index(0));
     let beat =

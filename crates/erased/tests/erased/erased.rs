@@ -1,7 +1,7 @@
 //! What a node finds on its disk and hears of it, behind the type that all algorithms of a family share.
 
 use quorate_core::{Durable, Effect, Effects, Incarnation, Input, Never, Note, Protocol, Sink, Time};
-use quorate_registry::{AnyDurable, Erased};
+use quorate_erased::{AnyDurable, Erased};
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

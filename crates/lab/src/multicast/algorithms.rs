@@ -1,20 +1,19 @@
-//! The lines of ordered multicast.
+//! The ordered multicasts.
 
-use super::{Entry, MulticastEntry};
-use crate::codec::AnyCodec;
-use crate::in_views::ErasedInViews;
+use super::entry::MulticastEntry;
 use quorate_core::NodeId;
 use quorate_core::fixtures::multicast::{self as wrong, BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty};
 use quorate_core::multicast::{
     Board, Causal, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Unordered, causal, fifo, isis, sequencer,
     unordered,
 };
+use quorate_erased::{AnyCodec, ErasedInViews};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// The algorithms, in the order in which lists show them.
-pub(super) fn algorithms() -> Vec<Entry> {
+pub(super) fn algorithms() -> Vec<MulticastEntry> {
     vec![
         planned::<Unordered>(const { &unordered::FACTS }),
         planned::<Unordered>(const { &unordered::RELIABLE_FACTS }),
@@ -30,7 +29,7 @@ pub(super) fn algorithms() -> Vec<Entry> {
 }
 
 /// Those that are wrong on purpose.
-pub(super) fn fixtures() -> Vec<Entry> {
+pub(super) fn fixtures() -> Vec<MulticastEntry> {
     vec![
         planned::<BasicDeaf>(&wrong::BASIC_DEAF),
         multicast(&wrong::RELIABLE_UNRELAYED, |me, plan| wrong::unrelayed::<Unordered, Board>(me, plan)),
@@ -43,7 +42,7 @@ pub(super) fn fixtures() -> Vec<Entry> {
 }
 
 /// The line of a multicast in this order, whose members are set up as their group is.
-fn planned<O>(facts: &'static Facts) -> Entry
+fn planned<O>(facts: &'static Facts) -> MulticastEntry
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
@@ -54,12 +53,12 @@ where
 fn multicast<O>(
     facts: &'static Facts,
     make: impl Fn(NodeId, &Arc<Plan>) -> Member<O, Board> + Send + Sync + 'static,
-) -> Entry
+) -> MulticastEntry
 where
     O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
 {
     let make = Arc::new(move |me: NodeId, plan: &Arc<Plan>| ErasedInViews::new(make(me, plan)));
-    Entry::Multicast(MulticastEntry { facts, make, codec: AnyCodec::in_views::<Member<O, Board>>() })
+    MulticastEntry { facts, make, codec: AnyCodec::in_views::<Member<O, Board>>() }
 }
 
 /// What goes from node to node, whatever the order.

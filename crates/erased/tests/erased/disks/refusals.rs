@@ -5,7 +5,7 @@ use super::shelves::Shelf;
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 use quorate_core::{Durable, Malformed};
-use quorate_registry::{AnyDurable, AnyWrite, Unreadable};
+use quorate_erased::{AnyDurable, AnyWrite, Unreadable};
 use quorate_replica::durable::Ballot;
 use quorate_replica::{Durable as ReplicaDisk, Write};
 use serde::{Deserialize, Serialize};
