@@ -61,6 +61,14 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     fn in_rounds(check: &CheckSpec<Self>) -> String;
 }
 
+/// Something to do with a family whose algorithms can be checked.
+pub trait CheckTask {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn perform<F: CheckedFamily>(self) -> Self::Output;
+}
+
 /// What to check, in the words of the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckSpec<F: CheckedFamily = Mutex> {

@@ -2,20 +2,31 @@
 //!
 //! Everything else in the lab is written once for all families: a [`Spec`], one run of it
 //! ([`experiment`](crate::experiment)), a [`sweep`](crate::sweep), a [`replay`](crate::replay), a
-//! [`trace`](crate::trace). A family is a type without values that implements [`FamilyLab`]; [`Mutex`](crate::Mutex) and
-//! [`Election`](crate::Election) are the examples to follow. To add one:
+//! [`trace`](crate::trace). A family is a type without values that implements [`FamilyLab`], which is several small traits;
+//! [`Mutex`](crate::Mutex) and [`Election`](crate::Election) are the examples to follow. To add one:
 //!
-//! 1. Give its commands and events `Display` (a trace prints them) and serde (a journal holds them).
-//! 2. Write down what it adds to a [`Spec`] as [`Settings`](FamilyLab::Settings). They stand in the same JSON object of
-//!    a journal's header as the fields that all families share, so their names must differ from those. Every field must be
-//!    written even if it is empty (no `skip_serializing_if`): a header with a field that nobody writes is refused.
-//! 3. Write its users (a [`Workload`]), its measures (an [`Observer`]) and its properties (a [`Judge`]).
-//! 4. Add its variant to the registry's `Entry`, and its arm where the command line tells families apart
-//!    (`families.rs` in `crates/cli`).
+//! 1. A folder in `core`: its algorithms, and its commands and events, which have `Display` (a trace prints them) and serde
+//!    (a journal holds them).
+//! 2. A folder here, with a file for each concern:
+//!    - `entry.rs` and `algorithms.rs`: what the registry knows of an algorithm, and one line for each of them.
+//!    - What it adds to a [`Spec`] as [`Settings`](FamilyTypes::Settings). They stand in the same JSON object of a journal's
+//!      header as the fields that all families share, so their names must differ from those. Every field must be written
+//!      even if it is empty (no `skip_serializing_if`): a header with a field that nobody writes is refused.
+//!    - `run/`: its users (a [`Workload`]), its measures (an [`Observer`]) and its properties (a [`Judge`]).
+//!    - `options.rs`: its options of the command line, and how they become settings.
+//!    - `present.rs`: its figures, its example, its progress.
+//!    - `error.rs`: what can be wrong with its settings, with a variant in [`LabError`].
+//! 3. One line in `registry.rs`, and the folder's `mod` and type in `lib.rs`.
+//!
+//! The command line needs no change. If its algorithms can be checked, the family also implements
+//! [`CheckedFamily`](crate::check::CheckedFamily) in `check/` and says so by [`as_checked`](RunFamily::as_checked); options that
+//! only its checks understand are a field of [`HabitArgs`](crate::check::HabitArgs). A comparison with the literature
+//! (`quorate compare`) and seeds for the fuzzer's corpus are written for each family that has them.
 
 use crate::algorithm::Algorithm;
+use crate::check::CheckTask;
 use crate::error::LabError;
-use crate::figures::{Figures, NotJudged, Row};
+use crate::figures::{Figures, NotJudged, Price, Row};
 use crate::flag::Flags;
 use crate::options::{Basics, Options};
 use crate::registry::{Entry, Family, FamilyArgs};
@@ -163,6 +174,11 @@ pub trait RunFamily: FamilyTypes {
         Vec::new()
     }
 
+    /// Does something with the family as one whose algorithms can be checked, if they can.
+    fn as_checked<T: CheckTask>(_task: T) -> Option<T::Output> {
+        None
+    }
+
     /// When a run is stopped although it could go on.
     fn limits(spec: &Spec<Self>) -> Limits {
         spec.usual_limits()
@@ -287,6 +303,11 @@ pub trait PresentFamily: JudgeFamily {
 
     /// What is around the algorithm and explained with it, because it is the same for several.
     fn around(_entry: &Self::Entry) -> Option<Around> {
+        None
+    }
+
+    /// What the algorithm costs, as lists show it.
+    fn price(_entry: &'static Self::Entry) -> Option<Price> {
         None
     }
 

@@ -4,6 +4,7 @@ use crate::family::JudgeFamily;
 use crate::spec::Spec;
 use quorate_journal::metrics::MessageSummary;
 use quorate_journal::property::{Kind, Verdict};
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// What a run came to.
@@ -41,6 +42,46 @@ pub struct NotJudged {
     pub kind: Kind,
     pub name: &'static str,
     pub why: String,
+}
+
+/// What an algorithm costs, in the terms of its family.
+pub struct Price {
+    /// What the first figure is the price of, such as "an entry".
+    pub of: &'static str,
+    /// Each with its name.
+    pub figures: Vec<(&'static str, PriceFigure)>,
+}
+
+/// A formula, or a number that is the same for every group.
+#[derive(Clone, Copy, Serialize)]
+#[serde(untagged)]
+pub enum PriceFigure {
+    Formula(&'static str),
+    Number(u64),
+}
+
+impl fmt::Display for PriceFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Formula(formula) => f.write_str(formula),
+            Self::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Price {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.figures.first() {
+            Some((_, figure)) => write!(f, "{}: {figure}", self.of),
+            None => f.write_str("–"),
+        }
+    }
+}
+
+impl Serialize for Price {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.figures.iter().copied())
+    }
 }
 
 /// A figure that may be missing, with no more places than it needs.

@@ -14,10 +14,10 @@ use crate::{Verdict, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_check::{Findings, Pass, Phase, Progress, Search};
 use quorate_journal::record::Header;
-use quorate_lab::check::{self, CheckRun, CheckSpec, CheckedFamily, replay_command};
+use quorate_lab::check::{self, CheckRun, CheckSpec, CheckTask, CheckedFamily, replay_command};
 use quorate_lab::experiment::header;
-use quorate_lab::registry::Entry;
-use quorate_lab::{Deadlock, Election, LabError, Multicast, Mutex, entry};
+use quorate_lab::registry::{Task, of_family};
+use quorate_lab::{FamilyLab, LabError, entry};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -36,12 +36,31 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
         None => {}
     }
     let algorithm = args.algorithm()?;
-    match entry(&algorithm)? {
-        Entry::Mutex(_) => check_one::<Mutex>(args, &algorithm),
-        Entry::Election(_) => check_one::<Election>(args, &algorithm),
-        Entry::Multicast(_) => check_one::<Multicast>(args, &algorithm),
-        Entry::Deadlock(_) => check_one::<Deadlock>(args, &algorithm),
-        entry @ Entry::Replica(_) => Err(check::uncheckable(entry).into()),
+    let entry = entry(&algorithm)?;
+    let checking = Checking { args, algorithm: &algorithm };
+    of_family(entry, checking).unwrap_or_else(|| Err(check::uncheckable(entry).into()))
+}
+
+/// A check, whatever the algorithm's family.
+struct Checking<'a> {
+    args: &'a CheckArgs,
+    algorithm: &'a str,
+}
+
+impl Task for Checking<'_> {
+    /// Nothing if the family's algorithms cannot be checked.
+    type Output = Option<anyhow::Result<Verdict>>;
+
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> Self::Output {
+        F::as_checked(self)
+    }
+}
+
+impl CheckTask for Checking<'_> {
+    type Output = anyhow::Result<Verdict>;
+
+    fn perform<F: CheckedFamily>(self) -> anyhow::Result<Verdict> {
+        check_one::<F>(self.args, self.algorithm)
     }
 }
 

@@ -16,6 +16,7 @@ pub use error::DeadlockError;
 pub use options::DeadlockArgs;
 pub use settings::{MOST_PROCESSES, Settings, plan};
 
+use crate::check::CheckTask;
 use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
 use crate::error::LabError;
 use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
@@ -124,6 +125,10 @@ impl RunFamily for Deadlock {
         let usual = spec.usual_limits();
         let look = plan(spec).patience.times(2);
         Limits { settle: usual.settle + look, patience: usual.patience + look, ..usual }
+    }
+
+    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+        Some(task.perform::<Self>())
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Deadlock, Settings};
 use crate::algorithm::Algorithm;
 use crate::deadlock::DeadlockEntry;
 use crate::family::{Around, PresentFamily};
-use crate::figures::{Figures, Row, count, number};
+use crate::figures::{Figures, Price, PriceFigure, Row, count, number};
 use crate::spec::Spec;
 use quorate_core::about::About;
 use quorate_core::deadlock::{Command, Event, Facts, Policy};
@@ -53,6 +53,11 @@ impl PresentFamily for Deadlock {
         let rules = [asking.rules, taking.rules, resolving.rules].concat();
         let title = "Rules around it: processes that ask (RQ) or take resources (LK), and who gives up (RS)";
         entry.facts.profile.flaw.is_none().then_some(Around { title, about: About { rules, ..resolving } })
+    }
+
+    fn price(entry: &'static DeadlockEntry) -> Option<Price> {
+        let formula = PriceFigure::Formula(entry.facts.formula);
+        Some(Price { of: "a look", figures: vec![("messages_per_look", formula)] })
     }
 
     /// A deadlock that is found and resolved.

@@ -22,6 +22,7 @@ pub use error::ElectionError;
 pub use options::ElectionArgs;
 pub use regions::overlay;
 
+use crate::check::CheckTask;
 use crate::election::run::{
     Attribute, Campaigns, ElectionSummary, Expectation, Measures, Properties, Seating, Starters,
 };
@@ -265,6 +266,10 @@ impl RunFamily for Election {
         let is_restless = facts.leases || checks || spec.settings.detector.beats();
         let settle = if is_restless { SETTLE } else { SETTLE.max(ROUNDS * nodes) };
         Limits { until, settle: spec.typical().times(settle) + detector::period(spec).times(BEATS), ..usual }
+    }
+
+    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+        Some(task.perform::<Self>())
     }
 }
 

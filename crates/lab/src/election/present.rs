@@ -5,7 +5,7 @@ use super::{Election, Settings, absent};
 use crate::algorithm::Algorithm;
 use crate::election::ElectionEntry;
 use crate::family::{Around, PresentFamily};
-use crate::figures::{Figures, Row, number};
+use crate::figures::{Figures, Price, PriceFigure, Row, number};
 use crate::spec::Spec;
 use quorate_core::election::circuit;
 use quorate_core::election::{Announce, Book, Case, Command, Counts, Event, Shape, Starting};
@@ -42,6 +42,11 @@ impl PresentFamily for Election {
     fn around(entry: &ElectionEntry) -> Option<Around> {
         let is_ring = entry.facts.shape == Shape::Ring;
         is_ring.then(|| Around { title: "Rules of the ring around it", about: circuit::about() })
+    }
+
+    fn price(entry: &'static ElectionEntry) -> Option<Price> {
+        let formula = PriceFigure::Formula(entry.facts.cost.formula);
+        Some(Price { of: "an election", figures: vec![("messages_per_election", formula)] })
     }
 
     fn example(algorithm: Algorithm<Self>) -> Spec<Self> {

@@ -20,6 +20,7 @@ pub use options::MediumArg;
 pub use options::MulticastArgs;
 pub use users::Users;
 
+use crate::check::CheckTask;
 use crate::error::LabError;
 use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
@@ -266,6 +267,10 @@ impl RunFamily for Multicast {
 
     fn weather_in_views(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
         weather::upheaval(entry)
+    }
+
+    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+        Some(task.perform::<Self>())
     }
 }
 

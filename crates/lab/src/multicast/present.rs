@@ -4,7 +4,7 @@ use super::run::{MulticastSummary, Pattern, Receiver};
 use super::{Cost, Multicast, Settings};
 use crate::algorithm::Algorithm;
 use crate::family::{Around, PresentFamily};
-use crate::figures::{Figures, NotJudged, Row, count, number};
+use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, number};
 use crate::multicast::MulticastEntry;
 use crate::spec::Spec;
 use quorate_core::multicast::{Command, Event, member};
@@ -44,6 +44,16 @@ impl PresentFamily for Multicast {
 
     fn around(_entry: &MulticastEntry) -> Option<Around> {
         Some(Around { title: "Rules of the member around it", about: member::about() })
+    }
+
+    fn price(entry: &'static MulticastEntry) -> Option<Price> {
+        let spec = Spec::<Self>::new(entry);
+        let slowest = Cost::of(entry, &spec).map_or(0, |cost| cost.book.slowest);
+        let figures = vec![
+            ("messages_per_multicast", PriceFigure::Formula(Cost::formula_of(entry, &spec))),
+            ("slowest_delivery", PriceFigure::Number(slowest)),
+        ];
+        Some(Price { of: "a multicast", figures })
     }
 
     /// A few messages that cross.

@@ -17,6 +17,7 @@ pub use error::MutexError;
 pub use options::MutexArgs;
 pub use users::Users;
 
+use crate::check::CheckTask;
 use crate::error::LabError;
 use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
@@ -228,6 +229,10 @@ impl RunFamily for Mutex {
 
     fn weather_in_views(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
         if entry.runs_in_views() { upheaval::upheaval(entry) } else { Vec::new() }
+    }
+
+    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+        Some(task.perform::<Self>())
     }
 }
 

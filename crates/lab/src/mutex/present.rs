@@ -1,13 +1,13 @@
 //! Mutual exclusion as people see it.
 
 use super::run::{Change, MutexSummary, Pattern, Standing, change};
-use super::{Mutex, Settings};
+use super::{Mutex, MutexEntry, Settings};
 use crate::algorithm::Algorithm;
 use crate::compare::Book;
 use crate::family::PresentFamily;
-use crate::figures::{Figures, NotJudged, Row, count, number};
+use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, number};
 use crate::spec::Spec;
-use quorate_core::mutex::{Command, Event, ServiceOrder};
+use quorate_core::mutex::{Command, Cost, Event, ServiceOrder};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::metrics::Delay;
 use quorate_journal::moment::Moment;
@@ -37,6 +37,13 @@ impl PresentFamily for Mutex {
             Standing::Inside => Role::Chosen,
         };
         Some((node, role))
+    }
+
+    fn price(entry: &'static MutexEntry) -> Option<Price> {
+        let Cost { messages, client, sync, .. } = entry.facts.cost;
+        let figures = [("messages_per_entry", messages), ("client_delay", client), ("sync_delay", sync)];
+        let figures = figures.map(|(name, formula)| (name, PriceFigure::Formula(formula)));
+        Some(Price { of: "an entry", figures: figures.into() })
     }
 
     /// Everyone asks once, at once.
