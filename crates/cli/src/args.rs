@@ -32,6 +32,7 @@ pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;
 pub(crate) use local::{LocalCheck, LocalCheckArgs, LocalSim, LocalSimArgs, RaceArgs};
 pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
+pub(crate) use quorate_lab::options::whole;
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shrink::ShrinkArgs;
@@ -41,9 +42,7 @@ pub(crate) use wait_for::WaitForArgs;
 use crate::bench::Contender;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quorate_lab::LinkChoice;
-use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 /// Distributed coordination you can watch, prove and run.
 #[derive(Parser)]
@@ -390,13 +389,4 @@ pub(crate) fn threads(wanted: Option<usize>, verb: &str) -> anyhow::Result<usize
         "{threads} threads are too many: at most {MOST_THREADS} fit, and --threads {cores} is as fast as it gets here."
     );
     Ok(threads)
-}
-
-/// A whole number that is not negative, or what to write instead.
-pub(crate) fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
-    let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<N>());
-    text.parse().map_err(|error: ParseIntError| match error.kind() {
-        IntErrorKind::PosOverflow => format!("'{}' is too large; at most {most} fits.", text.escape_debug()),
-        _ => format!("'{}' is not a whole number; write for example 7.", text.escape_debug()),
-    })
 }

@@ -6,7 +6,6 @@
 mod args;
 mod bench;
 mod commands;
-mod families;
 mod interrupt;
 mod memory;
 mod output;

@@ -1,16 +1,18 @@
 //! What a run came to: for people as a table beside the book's figures, for programs as JSON.
 
-use crate::families::Present;
+pub(crate) use quorate_lab::figures::{count, number};
+
 use crate::output::output;
 use crate::paint;
 use quorate_journal::metrics::MessageSummary;
 use quorate_journal::property::{Kind, Verdict, Violation};
 use quorate_journal::words::Sort;
 use quorate_journal::workload::Ending;
+use quorate_lab::figures::{Figures, NotJudged, Row};
+use quorate_lab::registry::Family;
 use quorate_lab::replay::Replayed;
 use quorate_lab::trace::{self, Line, Trace};
 use quorate_lab::{FamilyLab, Spec};
-use quorate_registry::Family;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -23,33 +25,31 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The figures of a run, as they are printed.
-pub(crate) struct Figures<'a, F: FamilyLab> {
-    pub(crate) spec: &'a Spec<F>,
-    pub(crate) messages: &'a MessageSummary,
-    pub(crate) summary: &'a F::Summary,
-    pub(crate) verdicts: &'a [Verdict],
-}
-
-impl<F: Present> Figures<'_, F> {
-    /// The measured figures, with the book's beside them.
-    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let messages = self.messages;
-        writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   the book", "", "measured")))?;
-        let mut table = Table { out };
-        F::figures(self, &mut table)?;
-        table.row("busiest node's share", format!("{:.0}%", 100.0 * messages.busiest_share), "")?;
-        let kinds: Vec<_> = messages.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        table.row("messages", messages.total.to_string(), &kinds.join(", "))?;
-        table.row("bytes", messages.bytes.to_string(), "")?;
-        if messages.control > 0 {
-            let what = format!("{} bytes of {}", messages.control_bytes, F::CONTROL);
-            table.row("control messages", messages.control.to_string(), &what)?;
-        }
-        writeln!(out)?;
-        verdicts(self.verdicts, out)?;
-        F::not_judged(self, out)
+/// Prints the measured figures of a run, with the book's beside them.
+pub(crate) fn figures<F: FamilyLab>(figures: &Figures<'_, F>, out: &mut impl Write) -> io::Result<()> {
+    let messages = figures.messages;
+    writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   the book", "", "measured")))?;
+    let kinds: Vec<_> = messages.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let mut rows = F::figures(figures);
+    rows.extend([
+        Row::measured("busiest node's share", format!("{:.0}%", 100.0 * messages.busiest_share)),
+        Row::new("messages", messages.total, kinds.join(", ")),
+        Row::measured("bytes", messages.bytes),
+    ]);
+    if messages.control > 0 {
+        let what = format!("{} bytes of {}", messages.control_bytes, F::CONTROL);
+        rows.push(Row::new("control messages", messages.control, what));
     }
+    for Row { name, measured, expected } in &rows {
+        let expected = if expected.is_empty() { String::new() } else { format!("   {}", paint::dim(expected)) };
+        writeln!(out, "  {name:<24}{measured:>12}{expected}")?;
+    }
+    writeln!(out)?;
+    verdicts(figures.verdicts, out)?;
+    for NotJudged { kind, name, why } in F::not_judged(figures) {
+        property(kind, name, &paint::dim(&why), out)?;
+    }
+    Ok(())
 }
 
 /// One run, simulated or real, as `--json` prints it.
@@ -70,33 +70,6 @@ pub(crate) struct RunReport<'a, F: FamilyLab> {
     pub(crate) judged: Judged<'a>,
     #[serde(flatten)]
     pub(crate) measured: Measured<'a, F>,
-}
-
-/// Figures, a line each.
-pub(crate) struct Table<'a> {
-    out: &'a mut dyn Write,
-}
-
-impl Table<'_> {
-    /// A figure with what the book says of it, or anything else worth saying.
-    pub(crate) fn row(&mut self, name: &str, measured: String, book: &str) -> io::Result<()> {
-        let book = if book.is_empty() { String::new() } else { format!("   {}", paint::dim(book)) };
-        writeln!(self.out, "  {name:<24}{measured:>12}{book}")
-    }
-}
-
-/// A figure that may be missing, with no more places than it needs.
-pub(crate) fn number(value: Option<f64>) -> String {
-    match value {
-        None => "–".into(),
-        Some(value) if value.fract() == 0.0 => format!("{value:.0}"),
-        Some(value) => format!("{value:.2}"),
-    }
-}
-
-/// So many of something: `1 node`, `3 nodes`.
-pub(crate) fn count(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A number in groups of three digits: `12,345,678`.
@@ -184,7 +157,7 @@ impl<'a, F: FamilyLab> Reading<'a, F> {
 }
 
 /// What a journal came to, as text. `remark` says what was done with its lines.
-pub(crate) fn reading<F: Present>(read: &Replayed<F>, remark: &str) -> anyhow::Result<()> {
+pub(crate) fn reading<F: FamilyLab>(read: &Replayed<F>, remark: &str) -> anyhow::Result<()> {
     let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = read;
     spec.validate()?;
     let mut out = output();
@@ -195,12 +168,12 @@ pub(crate) fn reading<F: Present>(read: &Replayed<F>, remark: &str) -> anyhow::R
         None => format!("seed {}", spec.seed),
     };
     writeln!(out, "{} · {nodes} · {origin} · {lines}{remark}\n", paint::bold(spec.algorithm.name()))?;
-    Figures { spec, messages, summary, verdicts }.print(&mut out)?;
+    figures(&Figures { spec, messages, summary, verdicts }, &mut out)?;
     Ok(())
 }
 
 /// What the run broke of what its algorithm assumes, if anything: then no property that fails is a flaw of the algorithm.
-pub(crate) fn assumptions<F: Present>(spec: &Spec<F>, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn assumptions<F: FamilyLab>(spec: &Spec<F>, out: &mut impl Write) -> io::Result<()> {
     for assumption in spec.broken_assumptions() {
         writeln!(out, "\nThis run is outside of what {} assumes: that {assumption}.", spec.algorithm)?;
     }
@@ -228,7 +201,7 @@ pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result
 }
 
 /// A property and what came of it, on one line.
-pub(crate) fn property(kind: Kind, name: &str, what: &str, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub(crate) fn property(kind: Kind, name: &str, what: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  {kind:<12}{name:<24}{what}")
 }
 

@@ -5,8 +5,10 @@ use crate::targets::{disks, frames};
 use bytes::Bytes;
 use quorate_core::{Bounds, Codec, Describe, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time};
 use quorate_core::{deadlock, election, multicast, mutex};
+use quorate_erased::{AnyCodec, AnyMessage, AnyTimer, Erased};
+use quorate_lab::mutex::MutexNode;
+use quorate_lab::registry::{Entry, Surroundings, all};
 use quorate_net::frame::{Birth, Body, Dial, Hello, Refusal, Welcome, encode};
-use quorate_registry::{AnyCodec, AnyMessage, AnyTimer, Entry, Erased, MutexNode, Surroundings, all};
 use quorate_replica::batch::{Batch, Image};
 use quorate_replica::machine::{LogTime, StateMachine};
 use std::collections::{BTreeMap, VecDeque};
@@ -101,7 +103,7 @@ fn disk_files() -> Vec<Example> {
     disks::contents().into_iter().enumerate().map(file).filter(|example| example.bytes.len() > 1).collect()
 }
 
-type Machine = quorate_registry::ReplicaMachine;
+type Machine = quorate_lab::replica::ReplicaMachine;
 
 fn log_entries() -> Vec<Example> {
     let machine = Machine::default();

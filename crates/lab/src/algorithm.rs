@@ -2,9 +2,9 @@
 
 use crate::error::LabError;
 use crate::family::FamilyTypes;
+use crate::registry::{Family, all, fixtures};
 use crate::spec::entry;
 use quorate_journal::settings::nearest;
-use quorate_registry::{Family, all, fixtures};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::ops::Deref;

@@ -3,11 +3,16 @@
 //! A family whose algorithms can be checked tells what its users may do and what is asked of it ([`CheckedFamily`]); the rest is
 //! written once.
 
+mod options;
+
+pub use options::{HabitArgs, few};
+
 use crate::algorithm::Algorithm;
 use crate::error::LabError;
 use crate::experiment::header;
 use crate::family::{FamilyLab, NodeOf};
 use crate::mutex::Mutex;
+use crate::registry::{Entry, Family};
 use crate::spec::{LinkChoice, Spec, entry, shell_word, word};
 use crate::views::{Keeper, ViewSettings};
 use quorate_check::{
@@ -18,7 +23,6 @@ use quorate_core::{Duration, Time};
 use quorate_journal::moment::Observer;
 use quorate_journal::record::{Header, Writer};
 use quorate_journal::settings::{Between, Length};
-use quorate_registry::{Entry, Family};
 use std::fmt;
 use std::hash::Hash;
 use std::io::Write;
@@ -47,8 +51,22 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
         Deaths::Untold
     }
 
+    /// What users of this many nodes may do, by the family's options.
+    fn habits(args: &HabitArgs, nodes: usize) -> Result<Self::Habits, LabError>;
+
     /// The options of the command line that bring these habits about.
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String>;
+
+    /// What is said of it after the number of rounds.
+    fn in_rounds(check: &CheckSpec<Self>) -> String;
+}
+
+/// Something to do with a family whose algorithms can be checked.
+pub trait CheckTask {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn perform<F: CheckedFamily>(self) -> Self::Output;
 }
 
 /// What to check, in the words of the command line.

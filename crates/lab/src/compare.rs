@@ -23,8 +23,10 @@ use crate::algorithm::AlgorithmError;
 use crate::error::LabError;
 use crate::experiment;
 use crate::family::FamilyTypes;
+use crate::mutex::MutexEntry;
 use crate::mutex::run::{MutexSummary, Pattern};
 use crate::mutex::{Mutex, Settings};
+use crate::registry::all;
 use crate::spec::{Spec, entry};
 use quorate_core::mutex::{Case, Load, Range};
 use quorate_core::{Duration, Group};
@@ -32,7 +34,6 @@ use quorate_journal::metrics::{Delay, MessageSummary};
 use quorate_journal::property::{Kind, Verdict};
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
-use quorate_registry::{MutexEntry, all};
 use serde::Serialize;
 use std::fmt;
 

@@ -6,6 +6,7 @@ use crate::deadlock::DeadlockError;
 use crate::election::ElectionError;
 use crate::multicast::MulticastError;
 use crate::mutex::MutexError;
+use crate::options::OptionsError;
 use crate::spec::SpecError;
 use crate::views::ViewError;
 use quorate_journal::record::JournalError;
@@ -19,6 +20,8 @@ pub enum LabError {
     Algorithm(#[from] AlgorithmError),
     #[error(transparent)]
     Spec(#[from] SpecError),
+    #[error(transparent)]
+    Options(#[from] OptionsError),
     #[error(transparent)]
     Mutex(#[from] MutexError),
     #[error(transparent)]

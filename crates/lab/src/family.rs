@@ -2,29 +2,45 @@
 //!
 //! Everything else in the lab is written once for all families: a [`Spec`], one run of it
 //! ([`experiment`](crate::experiment)), a [`sweep`](crate::sweep), a [`replay`](crate::replay), a
-//! [`trace`](crate::trace). A family is a type without values that implements [`FamilyLab`]; [`Mutex`](crate::Mutex) and
-//! [`Election`](crate::Election) are the examples to follow. To add one:
+//! [`trace`](crate::trace). A family is a type without values that implements [`FamilyLab`], which is several small traits;
+//! [`Mutex`](crate::Mutex) and [`Election`](crate::Election) are the examples to follow. To add one:
 //!
-//! 1. Give its commands and events `Display` (a trace prints them) and serde (a journal holds them).
-//! 2. Write down what it adds to a [`Spec`] as [`Settings`](FamilyLab::Settings). They stand in the same JSON object of
-//!    a journal's header as the fields that all families share, so their names must differ from those. Every field must be
-//!    written even if it is empty (no `skip_serializing_if`): a header with a field that nobody writes is refused.
-//! 3. Write its users (a [`Workload`]), its measures (an [`Observer`]) and its properties (a [`Judge`]).
-//! 4. Add its variant to the registry's `Entry`, and its arm where the command line tells families apart
-//!    (`families.rs` in `crates/cli`).
+//! 1. A folder in `core`: its algorithms, and its commands and events, which have `Display` (a trace prints them) and serde
+//!    (a journal holds them).
+//! 2. A folder here, with a file for each concern:
+//!    - `entry.rs` and `algorithms.rs`: what the registry knows of an algorithm, and one line for each of them.
+//!    - What it adds to a [`Spec`] as [`Settings`](FamilyTypes::Settings). They stand in the same JSON object of a journal's
+//!      header as the fields that all families share, so their names must differ from those. Every field must be written
+//!      even if it is empty (no `skip_serializing_if`): a header with a field that nobody writes is refused.
+//!    - `run/`: its users (a [`Workload`]), its measures (an [`Observer`]) and its properties (a [`Judge`]).
+//!    - `options.rs`: its options of the command line, and how they become settings.
+//!    - `present.rs`: its figures, its example, its progress.
+//!    - `error.rs`: what can be wrong with its settings, with a variant in [`LabError`].
+//! 3. One line in `registry.rs`, and the folder's `mod` and type in `lib.rs`.
+//!
+//! The command line needs no change. If its algorithms can be checked, the family also implements
+//! [`CheckedFamily`](crate::check::CheckedFamily) in `check/` and says so by [`as_checked`](RunFamily::as_checked); options that
+//! only its checks understand are a field of [`HabitArgs`](crate::check::HabitArgs). A comparison with the literature
+//! (`quorate compare`) and seeds for the fuzzer's corpus are written for each family that has them.
 
+use crate::algorithm::Algorithm;
+use crate::check::CheckTask;
 use crate::error::LabError;
+use crate::figures::{Figures, NotJudged, Price, Row};
 use crate::flag::Flags;
+use crate::options::{Basics, Options};
+use crate::registry::{Entry, Family, FamilyArgs};
 use crate::spec::Spec;
-use quorate_core::about::Profile;
+use quorate_core::about::{About, Profile};
+use quorate_core::mutex::Choice;
 use quorate_core::{Duration, Medium, NodeId, Time};
+use quorate_erased::{AnyCodec, Erased};
 use quorate_journal::metrics::Messages;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::Verdict;
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Latency, TimedFault};
 use quorate_journal::workload::Workload;
-use quorate_registry::{AnyCodec, Entry, Erased, Family};
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use serde::Serialize;
@@ -36,9 +52,11 @@ use std::fmt;
 pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// Which one it is.
     const FAMILY: Family;
+    /// Whether algorithms of this family can run in views.
+    const HAS_VIEWS: bool = false;
 
     /// What the registry knows of one of its algorithms.
-    type Entry: Sync + 'static;
+    type Entry: Send + Sync + 'static;
     /// What users ask.
     type Command: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
     /// What users are told.
@@ -49,8 +67,32 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// The algorithm, if it is of this family.
     fn entry(entry: &'static Entry) -> Option<&'static Self::Entry>;
 
+    /// The algorithms, in the order in which lists show them.
+    fn algorithms() -> Vec<Self::Entry>;
+
+    /// Protocols that are wrong on purpose, and correct twins of some of them.
+    fn fixtures() -> Vec<Self::Entry>;
+
     /// What the algorithm is called, and where it is explained.
     fn profile(entry: &Self::Entry) -> &'static Profile;
+
+    /// How the messages and disks of the algorithm's nodes become bytes, with nothing around them.
+    fn codec_of(entry: &Self::Entry) -> AnyCodec;
+
+    /// The name of the algorithm that this is a form of.
+    fn algorithm_of(entry: &Self::Entry) -> &'static str {
+        Self::profile(entry).name
+    }
+
+    /// The choices that make it this form of its algorithm.
+    fn form(_entry: &Self::Entry) -> &'static [Choice] {
+        &[]
+    }
+
+    /// Whether the algorithm can run in views.
+    fn runs_in_views(_entry: &Self::Entry) -> bool {
+        Self::HAS_VIEWS
+    }
 }
 
 /// How a family runs: its nodes, its clients, and what may go wrong around them.
@@ -132,6 +174,11 @@ pub trait RunFamily: FamilyTypes {
         Vec::new()
     }
 
+    /// Does something with the family as one whose algorithms can be checked, if they can.
+    fn as_checked<T: CheckTask>(_task: T) -> Option<T::Output> {
+        None
+    }
+
     /// When a run is stopped although it could go on.
     fn limits(spec: &Spec<Self>) -> Limits {
         spec.usual_limits()
@@ -210,22 +257,92 @@ pub trait JudgeFamily: FamilyTypes {
     ) -> Self::Summary;
 }
 
+/// How the options of the command line become a family's settings.
+pub trait OptionsFamily: FamilyTypes {
+    /// Options of the command line that only this family understands.
+    type Args: clap::Args + Options;
+
+    /// These settings, changed as the family's options say.
+    fn changed(usual: Self::Settings, args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError>;
+
+    /// The settings that the family's options describe.
+    fn settings(args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError> {
+        Self::changed(Self::Settings::default(), args, basics)
+    }
+
+    /// Settings with which users are busy for about so long, if it is known how fast they are.
+    fn lasting(_settings: &Self::Settings, _length: Duration) -> Option<Self::Settings> {
+        None
+    }
+
+    /// Changes settings for nodes that people speak to by hand: nobody else asks anything.
+    fn by_hand(_settings: &mut Self::Settings) {}
+
+    /// Changes settings for real processes, which have nobody outside to rely on.
+    fn for_real(_settings: &mut Self::Settings) {}
+}
+
 /// How a family is shown to people.
-pub trait PresentFamily: FamilyTypes {
+pub trait PresentFamily: JudgeFamily {
     /// What it means to stand in these ways; those that are missing do not occur.
     const ROLES: &'static [(Role, &'static str)];
     /// Whether others wait for as long as a node is chosen, so that nobody must be for ever.
     const CHOSEN_BLOCKS: bool;
+    /// What the example of `quorate explain` shows.
+    const EXAMPLE: &'static str;
+    /// What control messages are.
+    const CONTROL: &'static str;
+    /// What to try if what should happen sometimes never does.
+    const ADVICE: &'static str;
+    /// What a progress bar counts.
+    const PROGRESS: &'static str;
 
     /// How a node stands after this moment, if that may be another way than before. `before` says how each node stood;
     /// it is empty for groups that are too large to show.
     fn stands(moment: &Moment<'_, Self::Command, Self::Event>, before: &[Role]) -> Option<(NodeId, Role)>;
+
+    /// What is around the algorithm and explained with it, because it is the same for several.
+    fn around(_entry: &Self::Entry) -> Option<Around> {
+        None
+    }
+
+    /// What the algorithm costs, as lists show it.
+    fn price(_entry: &'static Self::Entry) -> Option<Price> {
+        None
+    }
+
+    /// A small run that shows what the algorithm does.
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self>;
+
+    /// The family's own figures, with the expected ones beside them.
+    fn figures(figures: &Figures<'_, Self>) -> Vec<Row>;
+
+    /// What could not be judged, and why.
+    fn not_judged(_figures: &Figures<'_, Self>) -> Vec<NotJudged> {
+        Vec::new()
+    }
+
+    /// How far a run came that did not come to its end, after a semicolon.
+    fn progress(spec: &Spec<Self>, summary: &Self::Summary) -> String;
+
+    /// How often a progress bar moves until all is done.
+    fn goal(spec: &Spec<Self>) -> u64;
+
+    /// Whether a progress bar moves on.
+    fn is_progress(moment: &Moment<'_, Self::Command, Self::Event>) -> bool;
+}
+
+/// What is around several algorithms, with rules of its own.
+pub struct Around {
+    /// What its rules are called.
+    pub title: &'static str,
+    pub about: About,
 }
 
 /// A family of algorithms, as the lab runs it: all its concerns together. There is nothing to implement.
-pub trait FamilyLab: RunFamily + ScriptFamily + JudgeFamily + PresentFamily {}
+pub trait FamilyLab: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + PresentFamily {}
 
-impl<F: RunFamily + ScriptFamily + JudgeFamily + PresentFamily> FamilyLab for F {}
+impl<F: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + PresentFamily> FamilyLab for F {}
 
 /// A node of any algorithm of a family.
 pub type NodeOf<F> = Erased<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>;

@@ -27,9 +27,12 @@ pub mod election;
 mod error;
 pub mod experiment;
 mod family;
+pub mod figures;
 mod flag;
 pub mod multicast;
 pub mod mutex;
+pub mod options;
+pub mod registry;
 pub mod replay;
 pub mod replica;
 pub mod shrink;
@@ -44,7 +47,10 @@ pub use chaos::{FaultMix, Trouble};
 pub use deadlock::Deadlock;
 pub use election::Election;
 pub use error::LabError;
-pub use family::{Care, FamilyLab, FamilyTypes, Judge, JudgeFamily, NodeOf, PresentFamily, RunFamily, ScriptFamily};
+pub use family::{
+    Around, Care, FamilyLab, FamilyTypes, Judge, JudgeFamily, NodeOf, OptionsFamily, PresentFamily, RunFamily,
+    ScriptFamily,
+};
 pub use flag::{Flag, Flags, Place};
 pub use multicast::Multicast;
 pub use mutex::Mutex;

@@ -3,13 +3,13 @@
 use crate::error::LabError;
 use crate::experiment::Judges;
 use crate::family::FamilyLab;
+use crate::registry::Entry;
 use crate::spec::{Spec, entry};
 use quorate_journal::metrics::MessageSummary;
 use quorate_journal::moment::Observer;
 use quorate_journal::property::{Kind, Verdict};
 use quorate_journal::record::Journal;
 use quorate_journal::workload::Ending;
-use quorate_registry::Entry;
 use std::io::BufRead;
 
 /// What a replay shows.

@@ -1,5 +1,9 @@
 //! Algorithms in views: who keeps the membership, and on what terms.
 
+mod options;
+
+pub(crate) use options::{ViewArgs, for_real};
+
 use crate::error::LabError;
 use crate::family::FamilyLab;
 use crate::flag::{Flags, Place};

@@ -139,8 +139,8 @@ fn loopback(node: NodeId) -> String {
 mod tests {
     use super::{Home, Launch};
     use quorate_core::NodeId;
+    use quorate_lab::registry::Family;
     use quorate_lab::{Algorithm, Election, Mutex, Replica, election, mutex, replica};
-    use quorate_registry::Family;
     use std::path::Path;
 
     fn home() -> Home<'static> {
@@ -194,7 +194,7 @@ mod tests {
         };
         let elections = crate::spec::<Election>(Algorithm::named("raft").unwrap(), 3, 1, election::Settings::default());
         assert!(is_kept(Launch::new(&elections, home(), 0).unwrap()));
-        for entry in quorate_registry::all().iter().chain(quorate_registry::fixtures()) {
+        for entry in quorate_lab::registry::all().iter().chain(quorate_lab::registry::fixtures()) {
             if entry.family() == Family::Mutex {
                 let spec =
                     crate::spec::<Mutex>(Algorithm::named(entry.name()).unwrap(), 3, 1, mutex::Settings::default());

@@ -45,8 +45,8 @@ pub use whole::write_whole;
 
 use quorate_core::Duration;
 use quorate_journal::settings::{Latency, Length};
+use quorate_lab::registry::Family;
 use quorate_lab::{Algorithm, FamilyLab, LinkChoice, Spec};
-use quorate_registry::Family;
 
 /// How long a message takes at most, for algorithms that are wrong where one takes longer. No network and no machine
 /// promises that; this is so long that a busy one seldom breaks it.

@@ -15,11 +15,11 @@ use quorate_drive::Clock;
 use quorate_journal::record::gather::Gathered;
 use quorate_journal::workload::News;
 use quorate_journal::workload::{Ending, Plan, Planned, What, Workload};
+use quorate_lab::registry::Family;
 use quorate_lab::replay::Replayed;
 use quorate_lab::{FamilyLab, Spec};
 use quorate_net::certificates::{self, Days};
 use quorate_net::group::GroupName;
-use quorate_registry::Family;
 use std::path::{Path, PathBuf};
 
 /// What came of a live run.

@@ -1,23 +1,14 @@
 //! What users type after `quorate check`.
 
-mod requests;
-
 use super::{FormArgs, LinksArg, LocalCheck, PictureArgs, threads, whole};
 use crate::commands::local;
-use crate::families::check::Check;
-use crate::families::deadlock::DeadlockArgs;
-use crate::families::election::ElectionArgs;
-use crate::families::multicast::MulticastArgs;
-use crate::families::{Options, means_nothing, refuse_views};
 use crate::memory::{self, Memory};
 use clap::Args;
 use quorate_check::{Effort, Search, Setup, Timing, Walks};
 use quorate_core::Time;
 use quorate_journal::settings::{Between, Length, Ppm};
 use quorate_lab::Algorithm;
-use quorate_lab::check::{CheckSpec, USUAL_HORIZON};
-use quorate_registry::Family;
-use requests::RequestArgs;
+use quorate_lab::check::{CheckSpec, CheckedFamily, HabitArgs, USUAL_HORIZON, few};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -122,16 +113,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     form: FormArgs,
     #[command(flatten)]
-    pub(crate) requests: RequestArgs,
-    #[command(flatten)]
-    pub(crate) election: ElectionArgs,
-    /// How often each leader may be asked to resign.
-    #[arg(long, value_name = "NUMBER", value_parser = few, help_heading = "Options of elections")]
-    pub(crate) resign: Option<u8>,
-    #[command(flatten)]
-    pub(crate) multicast: MulticastArgs,
-    #[command(flatten)]
-    pub(crate) deadlock: DeadlockArgs,
+    habits: HabitArgs,
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }
@@ -145,10 +127,10 @@ impl CheckArgs {
     }
 
     /// The check of an algorithm that these arguments describe.
-    pub(crate) fn spec<F: Check>(&self, algorithm: &str) -> anyhow::Result<CheckSpec<F>> {
+    pub(crate) fn spec<F: CheckedFamily>(&self, algorithm: &str) -> anyhow::Result<CheckSpec<F>> {
         anyhow::ensure!(self.walks != Some(0), "A check by random walks needs at least one: --walks 1000.");
         anyhow::ensure!(self.steps > 0, "A random walk needs at least one step: --steps 1000.");
-        self.refuse_others(F::FAMILY, algorithm)?;
+        self.habits.refuse_others(F::FAMILY, algorithm)?;
         anyhow::ensure!(
             F::IN_ROUNDS || self.rounds.is_none(),
             "--rounds means nothing to '{algorithm}': --messages says how much is sent."
@@ -157,7 +139,7 @@ impl CheckArgs {
         Ok(CheckSpec {
             algorithm: Algorithm::named(algorithm)?,
             rounds,
-            habits: F::habits(self)?,
+            habits: F::habits(&self.habits, self.nodes.into())?,
             links: self.links.into(),
             setup: Setup {
                 nodes: self.nodes.into(),
@@ -168,7 +150,7 @@ impl CheckArgs {
                 restarts: self.restarts,
                 hasty_timers: self.hasty_timers,
                 timing: self.timing(),
-                views: self.requests.views(),
+                views: self.habits.views(),
                 ..Setup::new(self.nodes.into())
             },
             effort: Effort {
@@ -191,23 +173,6 @@ impl CheckArgs {
             until: Time::ZERO + until.unwrap_or(USUAL_HORIZON),
             delay,
         })
-    }
-
-    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
-    fn refuse_others(&self, own: Family, algorithm: &str) -> anyhow::Result<()> {
-        let resign = self.resign.map(|_| "resign");
-        refuse_views(self.requests.views().is_some(), own, algorithm)?;
-        let given = [
-            (Family::Mutex, self.requests.given()),
-            (Family::Election, self.election.given().or(resign)),
-            (Family::Multicast, self.multicast.given()),
-            (Family::Deadlock, self.deadlock.given()),
-        ];
-        let mut others = given.into_iter().filter(|(family, _)| *family != own);
-        match others.find_map(|(family, given)| Some((family, given?))) {
-            Some((family, option)) => Err(means_nothing(option, family, algorithm, own)),
-            None => Ok(()),
-        }
     }
 
     fn search(&self) -> Search {
@@ -242,11 +207,6 @@ impl FromStr for Rounds {
         let told = || format!("{rounds} rounds are too many: at most {most} are counted. Or use --rounds unbounded.");
         u8::try_from(rounds).map(|rounds| Self(Some(rounds))).map_err(|_| told())
     }
-}
-
-/// A number of things of which the checker takes only a few. It says itself how many: to it, 255 are too many as well.
-fn few(text: &str) -> Result<u8, String> {
-    Ok(u8::try_from(whole::<u64>(text)?).unwrap_or(u8::MAX))
 }
 
 /// By how much clocks are off, in millionths.

@@ -9,18 +9,19 @@ pub(crate) use elections::ElectionPlan;
 use elections::StartArg;
 pub(crate) use field::LeftOut;
 pub(crate) use multicasts::MulticastPlan;
+use quorate_lab::multicast::MediumArg;
 
 use super::draw::ThemeArg;
 use super::whole;
-use crate::families::multicast::MediumArg;
 use crate::picture::FigurePlan;
 use clap::Args;
 use field::Field;
 use quorate_demos::failures::Inquiry;
 use quorate_journal::settings::nearest;
 use quorate_lab::compare::{self, Forms, Traffic};
+use quorate_lab::mutex::MutexEntry;
+use quorate_lab::registry::{Family, find};
 use quorate_lab::{Mutex, Spec};
-use quorate_registry::{Family, MutexEntry, find};
 use sizes::{Sizes, sizes};
 use std::path::PathBuf;
 

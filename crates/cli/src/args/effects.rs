@@ -5,11 +5,11 @@
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use quorate_lab::options::OptionsError;
 
 /// The complaint about an option that has no effect under a condition, such as "without --views".
 pub(crate) fn no_effect(option: &str, condition: &str) -> anyhow::Error {
-    let name = option.split(' ').next().unwrap_or_default();
-    anyhow::anyhow!("--{option} has no effect {condition}; leave --{name} out.")
+    OptionsError::no_effect(option, condition).into()
 }
 
 /// An option that has no effect under a condition.

@@ -1,7 +1,7 @@
 //! Options that choose among the forms of an algorithm.
 
 use clap::{Args, ValueEnum};
-use quorate_registry::{Entry, all, find, fixtures, form};
+use quorate_lab::registry::{Entry, all, find, fixtures, form};
 use std::collections::BTreeSet;
 
 /// Which form of an algorithm is meant. Each form has a name of its own too.
@@ -101,13 +101,9 @@ impl FormArgs {
 
 /// The options by which the forms of the same algorithm are chosen.
 fn known(entry: Option<&Entry>) -> String {
-    let Some(Entry::Mutex(entry)) = entry else { return String::new() };
-    let of = entry.facts.algorithm();
-    let all = all().iter().chain(fixtures()).filter_map(|entry| match entry {
-        Entry::Mutex(entry) => Some(entry.facts.form),
-        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
-    });
-    let choices = all.flatten().filter(|choice| choice.of == of);
+    let Some(entry) = entry else { return String::new() };
+    let of = entry.algorithm();
+    let choices = all().iter().chain(fixtures()).flat_map(Entry::form).filter(|choice| choice.of == of);
     let options: BTreeSet<_> = choices.map(|choice| written(choice.option, choice.value)).collect();
     options.into_iter().collect::<Vec<_>>().join(", ")
 }

@@ -1,14 +1,15 @@
 //! What users type after `quorate run`.
 
 use super::{FormArgs, PictureArgs, whole};
-use crate::families::{Basics, FamilyArgs, Present};
 use clap::Args;
 use quorate_journal::settings::{Length, TimedFault};
-use quorate_lab::{Algorithm, Spec, entry};
+use quorate_lab::options::Basics;
+use quorate_lab::registry::Entry;
+use quorate_lab::registry::FamilyArgs;
+use quorate_lab::{Algorithm, FamilyLab, Spec, entry};
 use quorate_live::Options;
 use quorate_live::chaos::{self, Stage};
 use quorate_live::schedule::{Kill, Severance, Stop};
-use quorate_registry::Entry;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -89,7 +90,7 @@ impl LiveArgs {
     }
 
     /// The experiment that these arguments describe, with everything that is done to the processes.
-    pub(crate) fn spec<F: Present>(&self) -> anyhow::Result<Spec<F>> {
+    pub(crate) fn spec<F: FamilyLab>(&self) -> anyhow::Result<Spec<F>> {
         let algorithm = self.name()?;
         self.families.refuse_others(F::FAMILY, &algorithm)?;
         self.families.refuse_oracles()?;
@@ -104,7 +105,7 @@ impl LiveArgs {
                 )
             })?;
         }
-        F::for_real(&mut settings)?;
+        F::for_real(&mut settings);
         let mut spec = quorate_live::spec::<F>(Algorithm::named(&algorithm)?, self.nodes, self.seed, settings);
         spec.validate()?;
         spec.faults = self.asked().chain(self.drawn(&spec)).collect();
@@ -118,13 +119,13 @@ impl LiveArgs {
         kills.chain(stops).chain(cuts).cloned()
     }
 
-    fn drawn<F: Present>(&self, spec: &Spec<F>) -> Vec<TimedFault> {
+    fn drawn<F: FamilyLab>(&self, spec: &Spec<F>) -> Vec<TimedFault> {
         let stage = Stage { nodes: self.nodes, window: F::fault_window(spec), cuts: self.namespaces };
         if self.chaos { chaos::draw(self.seed, stage) } else { Vec::new() }
     }
 
     /// The command that does the same again, as far as the machine does.
-    pub(crate) fn command<F: Present>(&self, spec: &Spec<F>) -> String {
+    pub(crate) fn command<F: FamilyLab>(&self, spec: &Spec<F>) -> String {
         let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
         words.extend(F::flags(spec).into_iter().map(|flag| flag.to_string()));
         words.extend(self.asked().filter_map(|fault| quorate_live::schedule::option(&fault)));

@@ -1,9 +1,9 @@
 //! Who to be: what users type after `quorate node`.
 
 use super::whole;
-use crate::families::FamilyArgs;
 use clap::{Args, ValueEnum};
 use quorate_core::NodeId;
+use quorate_lab::registry::FamilyArgs;
 use quorate_net::GroupName;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

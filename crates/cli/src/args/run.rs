@@ -2,12 +2,13 @@
 
 use super::{FormArgs, LinksArg, no_effect, whole};
 use crate::commands::{detector, local};
-use crate::families::{Basics, FamilyArgs, Present, means_nothing};
 use crate::output::name;
 use clap::Args;
 use quorate_journal::settings::{Chance, Latency, Length, Script, TimedFault};
-use quorate_lab::{Algorithm, FaultMix, Spec, entry};
-use quorate_registry::{Entry, Family};
+use quorate_lab::options::{Basics, OptionsError};
+use quorate_lab::registry::FamilyArgs;
+use quorate_lab::registry::{Entry, Family};
+use quorate_lab::{Algorithm, FamilyLab, FaultMix, Spec, entry};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -104,15 +105,15 @@ impl RunArgs {
     }
 
     /// The experiment that these arguments describe.
-    pub(crate) fn spec<F: Present>(&self) -> anyhow::Result<Spec<F>> {
+    pub(crate) fn spec<F: FamilyLab>(&self) -> anyhow::Result<Spec<F>> {
         self.spec_of(&self.form.resolve(self.subject())?)
     }
 
     /// The experiment that these arguments describe, if this is the algorithm.
-    pub(crate) fn spec_of<F: Present>(&self, algorithm: &str) -> anyhow::Result<Spec<F>> {
+    pub(crate) fn spec_of<F: FamilyLab>(&self, algorithm: &str) -> anyhow::Result<Spec<F>> {
         self.families.refuse_others(F::FAMILY, algorithm)?;
         if self.last.chaos && F::FAMILY != Family::Replica {
-            return Err(means_nothing("chaos", Family::Replica, algorithm, F::FAMILY));
+            return Err(OptionsError::means_nothing("chaos", Family::Replica, algorithm, F::FAMILY).into());
         }
         let script_path = self.script.as_ref().map(|path| path.display().to_string());
         let spec = Spec {
@@ -150,7 +151,7 @@ impl RunArgs {
     }
 
     /// An experiment of which the options of its family change the settings.
-    pub(crate) fn changed<F: Present>(&self, spec: &Spec<F>) -> anyhow::Result<Spec<F>> {
+    pub(crate) fn changed<F: FamilyLab>(&self, spec: &Spec<F>) -> anyhow::Result<Spec<F>> {
         let basics = Basics { nodes: spec.nodes, chaos: false };
         let changed = Spec { settings: F::changed(spec.settings.clone(), &self.families, basics)?, ..spec.clone() };
         changed.validate()?;

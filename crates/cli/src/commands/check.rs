@@ -5,7 +5,6 @@ mod text;
 
 use super::{armies, local};
 use crate::args::{CheckArgs, LocalCheck};
-use crate::families::check::Check;
 use crate::interrupt;
 use crate::memory::Memory;
 use crate::output::name;
@@ -15,10 +14,10 @@ use crate::{Verdict, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_check::{Findings, Pass, Phase, Progress, Search};
 use quorate_journal::record::Header;
-use quorate_lab::check::{self, CheckRun, CheckSpec, replay_command};
+use quorate_lab::check::{self, CheckRun, CheckSpec, CheckTask, CheckedFamily, replay_command};
 use quorate_lab::experiment::header;
-use quorate_lab::{Deadlock, Election, LabError, Multicast, Mutex, entry};
-use quorate_registry::Entry;
+use quorate_lab::registry::{Task, of_family};
+use quorate_lab::{FamilyLab, LabError, entry};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -37,17 +36,36 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
         None => {}
     }
     let algorithm = args.algorithm()?;
-    match entry(&algorithm)? {
-        Entry::Mutex(_) => check_one::<Mutex>(args, &algorithm),
-        Entry::Election(_) => check_one::<Election>(args, &algorithm),
-        Entry::Multicast(_) => check_one::<Multicast>(args, &algorithm),
-        Entry::Deadlock(_) => check_one::<Deadlock>(args, &algorithm),
-        entry @ Entry::Replica(_) => Err(check::uncheckable(entry).into()),
+    let entry = entry(&algorithm)?;
+    let checking = Checking { args, algorithm: &algorithm };
+    of_family(entry, checking).unwrap_or_else(|| Err(check::uncheckable(entry).into()))
+}
+
+/// A check, whatever the algorithm's family.
+struct Checking<'a> {
+    args: &'a CheckArgs,
+    algorithm: &'a str,
+}
+
+impl Task for Checking<'_> {
+    /// Nothing if the family's algorithms cannot be checked.
+    type Output = Option<anyhow::Result<Verdict>>;
+
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> Self::Output {
+        F::as_checked(self)
+    }
+}
+
+impl CheckTask for Checking<'_> {
+    type Output = anyhow::Result<Verdict>;
+
+    fn perform<F: CheckedFamily>(self) -> anyhow::Result<Verdict> {
+        check_one::<F>(self.args, self.algorithm)
     }
 }
 
 /// Checks an algorithm of this family.
-fn check_one<F: Check>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<Verdict> {
+fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<Verdict> {
     let spec: CheckSpec<F> = args.spec(algorithm)?;
     let (speaks, trace) = (args.json.then_some("json"), args.trace.as_deref());
     args.picture.check(&Company { speaks, trace, ..Company::default() })?;
@@ -83,7 +101,7 @@ fn check_one<F: Check>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<Verd
 }
 
 /// Draws the shortest counterexample, if there is one and that is wanted.
-fn pictures<F: Check>(
+fn pictures<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
     args: &CheckArgs,
@@ -98,7 +116,7 @@ fn pictures<F: Check>(
 }
 
 /// Writes the shortest counterexample down, if there is one.
-fn write<'a, F: Check>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Result<Option<Written<'a>>> {
+fn write<'a, F: CheckedFamily>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Result<Option<Written<'a>>> {
     let Some((_, example)) = run.broken().first().copied() else { return Ok(None) };
     let failed = |error: io::Error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
     let file = File::create(path).map_err(failed)?;
@@ -113,7 +131,7 @@ fn write<'a, F: Check>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Result<Opti
 const NAMELESS: &str = "broken.journal";
 
 /// The command that shows the shortest counterexample again, if there is one.
-fn replay<F: Check>(spec: &CheckSpec<F>, run: &CheckRun<F>, written: Option<&Written<'_>>) -> Option<String> {
+fn replay<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>, written: Option<&Written<'_>>) -> Option<String> {
     run.findings.is_broken().then(|| match written {
         Some(written) => replay_command(&written.path.to_string_lossy()),
         None => spec.command_with_trace(NAMELESS),

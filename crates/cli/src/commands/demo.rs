@@ -2,16 +2,16 @@
 
 use crate::Verdict;
 use crate::args::DemoArgs;
-use crate::families::Present;
 use crate::output::output;
 use crate::paint;
-use crate::report::Figures;
+use crate::report;
 use quorate_lab::PresentFamily;
+use quorate_lab::figures::Figures;
 use quorate_lab::mutex::Settings;
 use quorate_lab::mutex::run::Pattern;
+use quorate_lab::registry::all;
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{Algorithm, Mutex, Spec, experiment};
-use quorate_registry::all;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     }
     writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::legend(Mutex::ROLES))))?;
     let (messages, summary, verdicts) = (&outcome.messages, &outcome.summary, &outcome.verdicts[..]);
-    Figures { spec: &spec, messages, summary, verdicts }.print(&mut out)?;
+    report::figures(&Figures { spec: &spec, messages, summary, verdicts }, &mut out)?;
     writeln!(
         out,
         "\n{}{}",

@@ -3,7 +3,6 @@
 use crate::Verdict;
 use crate::args::{DrawArgs, PictureArgs};
 use crate::commands::trace::{Journal, open, open_with, wrong};
-use crate::families::{Present, Task, of_family};
 use crate::output::output;
 use crate::paint;
 use crate::picture::{self, Company, Easel, Picture};
@@ -11,8 +10,9 @@ use crate::report::{count, grouped};
 use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
 use quorate_draw::overview::{self, Overview};
 use quorate_draw::{Drawing, terminal};
-use quorate_lab::LabError;
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::replay::{cut_short, entry_of, spec_of};
+use quorate_lab::{FamilyLab, LabError};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -53,12 +53,12 @@ struct Draw<'a> {
 
 impl Task for Draw<'_> {
     type Output = anyhow::Result<Verdict>;
-    fn perform<F: Present>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         drawn::<F>(self)
     }
 }
 
-fn drawn<F: Present>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
+fn drawn<F: FamilyLab>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
     let Draw { args: DrawArgs { file, picture: args }, mut journal, bar } = draw;
     let spec = spec_of::<F, _>(&journal).map_err(|error| wrong(file, error))?;
     let header = journal.header().clone();
@@ -87,7 +87,7 @@ fn drawn<F: Present>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
 }
 
 /// Draws from a journal that was just written.
-pub(crate) fn pictures<F: Present>(path: &Path, args: &PictureArgs) -> anyhow::Result<Vec<Picture>> {
+pub(crate) fn pictures<F: FamilyLab>(path: &Path, args: &PictureArgs) -> anyhow::Result<Vec<Picture>> {
     let mut journal = open(path)?;
     let spec = spec_of::<F, _>(&journal).map_err(|error| wrong(path, error))?;
     let header = journal.header().clone();

@@ -2,16 +2,16 @@
 
 use crate::Verdict;
 use crate::args::ExplainArgs;
-use crate::families::{Around, Present, Task, of_family};
 use crate::output::output;
 use crate::picture::{self, Company, Easel, Picture};
 use crate::{paint, report};
 use quorate_core::about::{About, Profile};
 use quorate_demos::{armies, local};
 use quorate_lab::experiment::{self, header};
+use quorate_lab::registry::{Family, all};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::trace::{self, Line, Trace};
-use quorate_lab::{FamilyLab, Spec, entry};
-use quorate_registry::{Family, all};
+use quorate_lab::{Around, FamilyLab, Spec, entry};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
 
 impl Task for &ExplainArgs {
     type Output = anyhow::Result<Verdict>;
-    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         explain::<F>(self, entry)
     }
 }
@@ -67,7 +67,7 @@ pub(crate) struct Example<'a> {
     pub(crate) command: String,
 }
 
-fn explain<F: Present>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
     let (profile, around) = (F::profile(entry), F::around(entry));
     let spec = F::example(entry.into());
     let pictures = pictures(&spec, args)?;
@@ -175,7 +175,7 @@ fn print(
 }
 
 /// Draws the example, if that is wanted.
-fn pictures<F: Present>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Vec<Picture>> {
+fn pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Vec<Picture>> {
     let speaks = [(args.json, "json"), (args.markdown, "markdown")];
     let speaks = speaks.into_iter().find_map(|(speaks, by)| speaks.then_some(by));
     args.picture.check(&Company { speaks, ..Company::default() })?;

@@ -9,8 +9,8 @@ use crate::output::{name, output};
 use crate::paint;
 use crate::report::count;
 use anyhow::{anyhow, bail, ensure};
+use quorate_lab::registry::all;
 use quorate_live::write_whole;
-use quorate_registry::all;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
@@ -93,7 +93,7 @@ impl Piece {
 
 /// The book's example of every algorithm.
 fn algorithms() -> Vec<Piece> {
-    let piece = |entry: &quorate_registry::Entry| {
+    let piece = |entry: &quorate_lab::registry::Entry| {
         let profile = entry.profile();
         Piece {
             file: profile.name.to_owned(),

@@ -5,11 +5,10 @@ use crate::args::ListArgs;
 use crate::output::output;
 use crate::{paint, report};
 use quorate_core::about::Profile;
-use quorate_core::mutex;
 use quorate_demos::{armies, local};
-use quorate_lab::multicast::Cost as MulticastCost;
-use quorate_lab::{Multicast, Spec};
-use quorate_registry::{Entry, Family, all, fixtures};
+use quorate_lab::FamilyLab;
+use quorate_lab::figures::{Price, PriceFigure};
+use quorate_lab::registry::{Entry, Family, Task, all, fixtures, of_family};
 use serde::Serialize;
 use std::io::Write;
 
@@ -21,59 +20,26 @@ struct Row {
     class: &'static str,
     summary: &'static str,
     #[serde(flatten)]
-    cost: Cost,
+    price: Option<Price>,
     #[serde(skip_serializing_if = "Option::is_none")]
     flaw: Option<&'static str>,
 }
 
-/// What the algorithm costs, in the terms of its family.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Cost {
-    Entry { messages_per_entry: &'static str, client_delay: &'static str, sync_delay: &'static str },
-    Election { messages_per_election: &'static str },
-    Multicast { messages_per_multicast: &'static str, slowest_delivery: u64 },
-    Look { messages_per_look: &'static str },
-    Whole { messages: u64 },
-    Unstated {},
-}
+/// Asks an algorithm's family what it costs.
+struct Pricing;
 
-impl Cost {
-    fn text(&self) -> String {
-        match self {
-            Self::Entry { messages_per_entry, .. } => format!("an entry: {messages_per_entry}"),
-            Self::Election { messages_per_election } => format!("an election: {messages_per_election}"),
-            Self::Multicast { messages_per_multicast, .. } => format!("a multicast: {messages_per_multicast}"),
-            Self::Look { messages_per_look } => format!("a look: {messages_per_look}"),
-            Self::Whole { messages } => format!("in all: {messages}"),
-            Self::Unstated {} => "–".into(),
-        }
-    }
-}
+impl Task for Pricing {
+    type Output = Option<Price>;
 
-impl From<&'static Entry> for Cost {
-    fn from(entry: &'static Entry) -> Self {
-        match entry {
-            Entry::Mutex(entry) => {
-                let mutex::Cost { messages, client, sync, .. } = entry.facts.cost;
-                Self::Entry { messages_per_entry: messages, client_delay: client, sync_delay: sync }
-            }
-            Entry::Election(entry) => Self::Election { messages_per_election: entry.facts.cost.formula },
-            Entry::Multicast(entry) => {
-                let spec = Spec::<Multicast>::new(entry);
-                let slowest_delivery = MulticastCost::of(entry, &spec).map_or(0, |cost| cost.book.slowest);
-                Self::Multicast { messages_per_multicast: MulticastCost::formula_of(entry, &spec), slowest_delivery }
-            }
-            Entry::Deadlock(entry) => Self::Look { messages_per_look: entry.facts.formula },
-            Entry::Replica(_) => Self::Unstated {},
-        }
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Option<Price> {
+        F::price(entry)
     }
 }
 
 impl From<&'static Entry> for Row {
     fn from(entry: &'static Entry) -> Self {
         let Profile { name, class, summary, flaw, .. } = *entry.profile();
-        Self { name, family: Some(entry.family()), class, summary, cost: entry.into(), flaw }
+        Self { name, family: Some(entry.family()), class, summary, price: of_family(entry, Pricing), flaw }
     }
 }
 
@@ -81,14 +47,16 @@ impl From<&'static Entry> for Row {
 /// is about.
 fn local() -> Row {
     let Profile { name, class, summary, flaw, .. } = local::PROFILE;
-    let cost = Cost::Entry { messages_per_entry: "0", client_delay: "0", sync_delay: "0" };
-    Row { name, family: None, class, summary, cost, flaw }
+    let figures = ["messages_per_entry", "client_delay", "sync_delay"].map(|name| (name, PriceFigure::Formula("0")));
+    let price = Price { of: "an entry", figures: figures.into() };
+    Row { name, family: None, class, summary, price: Some(price), flaw }
 }
 
 /// The two armies are of no family either: they show what the others may assume of time. They stand at the end.
 fn armies() -> Row {
     let Profile { name, class, summary, flaw, .. } = armies::PROFILE;
-    Row { name, family: None, class, summary, cost: Cost::Whole { messages: 3 }, flaw }
+    let price = Price { of: "in all", figures: vec![("messages", PriceFigure::Number(3))] };
+    Row { name, family: None, class, summary, price: Some(price), flaw }
 }
 
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
@@ -113,8 +81,9 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
             None if args.fixtures => format!("nothing: it is {}", row.summary),
             None => row.summary.to_owned(),
         };
+        let price = row.price.map_or_else(|| "–".to_owned(), |price| price.to_string());
         let family = row.family.map_or("–", Family::name);
-        writeln!(out, "{:<width$}{family:<10}{:<18}{:<31}{last}", row.name, row.class, row.cost.text())?;
+        writeln!(out, "{:<width$}{family:<10}{:<18}{price:<31}{last}", row.name, row.class)?;
     }
     writeln!(out, "\n{}", paint::dim("quorate explain NAME tells all about one; quorate sim NAME runs it."))?;
     if !args.fixtures {

@@ -2,10 +2,9 @@
 
 use crate::args::LiveArgs;
 use crate::commands::draw;
-use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
 use crate::picture::{self, Company, Picture};
-use crate::report::{Figures, Measured, RunReport, count};
+use crate::report::{Measured, RunReport, count};
 use crate::{Verdict, interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_core::{NodeId, Time};
@@ -13,6 +12,8 @@ use quorate_journal::moment::{Done, Moment};
 use quorate_journal::settings::Length;
 use quorate_journal::workload::Ending;
 use quorate_lab::check::draw_command;
+use quorate_lab::figures::Figures;
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::{FamilyLab, Spec};
 use quorate_live::schedule::option;
 use quorate_live::{Counts, LiveError, Options, Recorded};
@@ -61,12 +62,12 @@ pub(crate) fn run(args: &LiveArgs) -> anyhow::Result<Verdict> {
 
 impl Task for &LiveArgs {
     type Output = anyhow::Result<Verdict>;
-    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         live::<F>(self, entry)
     }
 }
 
-fn live<F: Present>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
     let spec = args.spec::<F>()?;
     check_files(args)?;
     let program = std::env::current_exe()
@@ -135,7 +136,7 @@ fn verdict<F: FamilyLab>(recorded: &Recorded<F>) -> Verdict {
 }
 
 /// The plan is told before it is carried out, or nobody would know it of a run that never comes to its end.
-fn announce<F: Present>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()> {
+fn announce<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()> {
     let mut out = output();
     let what = count(spec.faults.len() as u64, "fault");
     writeln!(out, "Chaos of seed {}: {what} in {}", spec.seed, F::fault_window(spec))?;
@@ -154,7 +155,7 @@ fn announce<F: Present>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn bar<F: Present>(spec: &Spec<F>) -> ProgressBar {
+fn bar<F: FamilyLab>(spec: &Spec<F>) -> ProgressBar {
     let bar = ProgressBar::new(F::goal(spec));
     let style = ProgressStyle::with_template(&format!("  {{bar:30}} {{pos}}/{{len}} {}, {{elapsed}}", F::PROGRESS));
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -165,7 +166,7 @@ fn links(args: &LiveArgs) -> &'static str {
     if args.tls { "tls" } else { "tcp" }
 }
 
-fn print_json<F: Present>(
+fn print_json<F: FamilyLab>(
     args: &LiveArgs,
     spec: &Spec<F>,
     entry: &'static F::Entry,
@@ -207,7 +208,7 @@ fn print_json<F: Present>(
     })
 }
 
-fn print<F: Present>(
+fn print<F: FamilyLab>(
     args: &LiveArgs,
     spec: &Spec<F>,
     entry: &'static F::Entry,
@@ -220,7 +221,10 @@ fn print<F: Present>(
     let title = format!("{processes} · seed {} · {} on {place}", spec.seed, links(args).to_uppercase());
     writeln!(out, "{} · {title}\n", paint::bold(F::profile(entry).name))?;
     let Recorded { read, gathered, .. } = recorded;
-    Figures { spec, messages: &read.messages, summary: &read.summary, verdicts: &read.verdicts }.print(&mut out)?;
+    report::figures(
+        &Figures { spec, messages: &read.messages, summary: &read.summary, verdicts: &read.verdicts },
+        &mut out,
+    )?;
     writeln!(out, "\n  {}", paint::dim(&ending(args, spec, recorded)))?;
     for remark in remarks(recorded) {
         writeln!(out, "  {}", paint::dim(&remark))?;
@@ -247,7 +251,7 @@ fn print<F: Present>(
     Ok(())
 }
 
-fn ending<F: Present>(args: &LiveArgs, spec: &Spec<F>, recorded: &Recorded<F>) -> String {
+fn ending<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>, recorded: &Recorded<F>) -> String {
     let served = F::progress(spec, &recorded.read.summary);
     let time = recorded.time;
     let given = args.until.map(|Length(length)| length);

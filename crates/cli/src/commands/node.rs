@@ -7,7 +7,6 @@ mod printer;
 use crate::Verdict;
 use crate::args::NodeArgs;
 use crate::args::{LogLevel, Peers, addresses};
-use crate::families::{Basics, Present, Task, of_family};
 use crate::output::name;
 use anyhow::{Context, bail, ensure};
 use console::Console;
@@ -16,7 +15,9 @@ use printer::Printer;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
 use quorate_journal::record::Live;
-use quorate_lab::{Algorithm, NodeOf, Spec, entry, experiment};
+use quorate_lab::options::Basics;
+use quorate_lab::registry::{Task, of_family};
+use quorate_lab::{Algorithm, FamilyLab, NodeOf, Spec, entry, experiment};
 use quorate_net::tls::{Identity, Security, allow_plain};
 use quorate_net::{Ending, Limits, Overflow, Runtime, Settings, reports};
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &NodeArgs) -> anyhow::Result<Verdict> {
 
 impl Task for &NodeArgs {
     type Output = anyhow::Result<Verdict>;
-    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         let (printer, log) = (Printer::to_output().map_err(unready)?, Printer::to_error().map_err(unready)?);
         log_to_standard_error(self.log, log.clone());
         let ended = self.start::<F>(entry, &printer);
@@ -46,7 +47,7 @@ impl Task for &NodeArgs {
 }
 
 impl NodeArgs {
-    fn start<F: Present>(&self, entry: &'static F::Entry, printer: &Printer) -> anyhow::Result<Verdict> {
+    fn start<F: FamilyLab>(&self, entry: &'static F::Entry, printer: &Printer) -> anyhow::Result<Verdict> {
         if self.peers == Peers::FromInput {
             // A process that was started by another ends with it, even if it is stopped at that moment.
             #[cfg(target_os = "linux")]
@@ -77,19 +78,19 @@ impl NodeArgs {
     }
 
     /// The settings of a group of this size, whose membership is real if it has one.
-    fn settings<F: Present>(&self, nodes: usize) -> anyhow::Result<F::Settings> {
+    fn settings<F: FamilyLab>(&self, nodes: usize) -> anyhow::Result<F::Settings> {
         self.families.refuse_oracles()?;
         let mut settings = F::settings(&self.families, Basics { nodes, chaos: false })?;
         if self.peers != Peers::FromInput {
             F::by_hand(&mut settings);
         }
-        F::for_real(&mut settings)?;
+        F::for_real(&mut settings);
         Ok(settings)
     }
 }
 
 /// One process, with everything that it was told.
-struct Process<'a, F: Present> {
+struct Process<'a, F: FamilyLab> {
     args: &'a NodeArgs,
     me: NodeId,
     spec: Spec<F>,
@@ -98,7 +99,7 @@ struct Process<'a, F: Present> {
     console: Console,
 }
 
-impl<F: Present> Process<'_, F> {
+impl<F: FamilyLab> Process<'_, F> {
     fn run(self) -> anyhow::Result<Verdict> {
         // What can be wrong is found out before a life begins in the data folder.
         let security = security(self.args, self.me)?;

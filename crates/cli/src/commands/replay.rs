@@ -3,12 +3,12 @@
 use crate::Verdict;
 use crate::args::ReplayArgs;
 use crate::commands::trace::{Journal, open, wrong};
-use crate::families::{Present, Task, of_family};
 use crate::output::output;
 use crate::picture::{self, Company, Easel, Picture};
 use crate::report::Reading;
 use crate::{paint, report};
 use quorate_lab::FamilyLab;
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::replay::{self, Replayed, entry_of, spec_of};
 use quorate_lab::trace::{self, Trace};
 use serde::Serialize;
@@ -40,12 +40,12 @@ struct Again<'a> {
 
 impl Task for Again<'_> {
     type Output = anyhow::Result<Verdict>;
-    fn perform<F: Present>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         replayed::<F>(self.args, self.journal)
     }
 }
 
-fn replayed<F: Present>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
+fn replayed<F: FamilyLab>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
     spec_of::<F, _>(&journal).map_err(|error| wrong(&args.file, error))?;
     let header = journal.header().clone();
     let (replayed, pictures) = picture::draw::<F, _>(&args.picture, &header, |easel| {
@@ -71,7 +71,7 @@ fn replayed<F: Present>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Resu
 }
 
 /// Lets the nodes do it all again, before the easel and perhaps before the user.
-fn replay<F: Present>(
+fn replay<F: FamilyLab>(
     args: &ReplayArgs,
     journal: &mut Journal,
     easel: &mut Easel<'_, F>,

@@ -3,7 +3,6 @@
 use crate::Verdict;
 use crate::args::ShrinkArgs;
 use crate::commands::trace::{open, wrong};
-use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
 use crate::report::{count, grouped};
 use crate::{interrupt, paint, report};
@@ -11,6 +10,7 @@ use anyhow::{anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_journal::property::{self, Kind};
 use quorate_journal::record;
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::replay::entry_of;
 use quorate_lab::shrink::{self, End, Figures, Progress, Request, ShrinkError, Shrunk};
 use quorate_lab::{FamilyLab, LabError, Spec};
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &ShrinkArgs) -> anyhow::Result<Verdict> {
 
 impl Task for &ShrinkArgs {
     type Output = anyhow::Result<Verdict>;
-    fn perform<F: Present>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         let mut spec = self.run.spec::<F>()?;
         let out = out(self, spec.algorithm.name(), None)?;
         let bar = Bar::new();
@@ -91,7 +91,7 @@ struct OfJournal<'a> {
 
 impl Task for OfJournal<'_> {
     type Output = anyhow::Result<Verdict>;
-    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         let Self { args, journal } = self;
         let algorithm = F::profile(entry).name;
         if args.given.run {
@@ -169,7 +169,7 @@ fn is_ours(path: &Path) -> bool {
 }
 
 /// Saves the script, and tells what came of it.
-fn conclude<F: Present>(
+fn conclude<F: FamilyLab>(
     args: &ShrinkArgs,
     mut shrunk: Shrunk<F>,
     out: &Out,
@@ -253,7 +253,7 @@ fn json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::Result<
     })
 }
 
-fn print<F: Present>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> anyhow::Result<()> {
+fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> anyhow::Result<()> {
     let Shrunk { spec, property, kind, violation, before, after, tries, .. } = shrunk;
     let mut out = output();
     let tried = format!("{} tried in {seconds:.1} s", count(*tries, "run"));

@@ -3,15 +3,16 @@
 use super::{armies, berkeley, detector, local};
 use crate::Verdict;
 use crate::args::{LocalSim, SimArgs};
-use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
 use crate::picture::{self, Company, Easel, Picture};
-use crate::report::{Figures, Measured, RunReport, count};
+use crate::report::{Measured, RunReport, count};
 use crate::{paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::workload::Ending;
 use quorate_lab::experiment::{self, Outcome, header};
+use quorate_lab::figures::Figures;
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{FamilyLab, Spec};
 use serde::Serialize;
@@ -46,12 +47,12 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
 
 impl Task for &SimArgs {
     type Output = anyhow::Result<Verdict>;
-    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         simulate::<F>(self, entry)
     }
 }
 
-fn simulate<F: Present>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+fn simulate<F: FamilyLab>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
     let spec = args.run.spec::<F>()?;
     check_files(args)?;
     let (outcome, pictures) = picture::draw::<F, _>(&args.picture, &header(&spec)?, |easel| {
@@ -94,7 +95,7 @@ fn check_files(args: &SimArgs) -> anyhow::Result<()> {
     args.picture.check(&Company { speaks, reads: &reads, trace: args.trace.as_deref(), ..Company::default() })
 }
 
-fn print<F: Present>(
+fn print<F: FamilyLab>(
     spec: &Spec<F>,
     entry: &'static F::Entry,
     outcome: &Outcome<F>,
@@ -112,7 +113,7 @@ fn print<F: Present>(
         links(spec)
     )?;
     let Outcome { messages, summary, verdicts, .. } = outcome;
-    Figures { spec, messages, summary, verdicts }.print(&mut out)?;
+    report::figures(&Figures { spec, messages, summary, verdicts }, &mut out)?;
     let time = outcome.time;
     let served = F::progress(spec, summary);
     let ending = match outcome.ending {
@@ -146,7 +147,7 @@ fn links<F: FamilyLab>(spec: &Spec<F>) -> &'static str {
 }
 
 /// Prints every step as it happens.
-fn with_steps<F: Present>(
+fn with_steps<F: FamilyLab>(
     spec: &Spec<F>,
     journal: Option<&Path>,
     easel: &mut Easel<'_, F>,
@@ -170,7 +171,7 @@ fn with_steps<F: Present>(
     Ok(outcome)
 }
 
-fn quietly<F: Present>(spec: &Spec<F>, args: &SimArgs, easel: &mut Easel<'_, F>) -> anyhow::Result<Outcome<F>> {
+fn quietly<F: FamilyLab>(spec: &Spec<F>, args: &SimArgs, easel: &mut Easel<'_, F>) -> anyhow::Result<Outcome<F>> {
     let progress = Progress::<F>::new(F::goal(spec));
     let (outcome, (progress, _)) = experiment::run_with(spec, writer(args.trace.as_deref())?, (progress, easel))?;
     progress.bar.finish_and_clear();
@@ -185,14 +186,14 @@ fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
 }
 
 /// Shows how far a run is, if it takes long enough to wonder.
-struct Progress<F: Present> {
+struct Progress<F: FamilyLab> {
     family: PhantomData<F>,
     bar: ProgressBar,
     moments: u64,
     reached: u64,
 }
 
-impl<F: Present> Progress<F> {
+impl<F: FamilyLab> Progress<F> {
     fn new(goal: u64) -> Self {
         let bar = ProgressBar::new(goal);
         let style =
@@ -202,7 +203,7 @@ impl<F: Present> Progress<F> {
     }
 }
 
-impl<F: Present> Observer<F::Command, F::Event> for Progress<F> {
+impl<F: FamilyLab> Observer<F::Command, F::Event> for Progress<F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         self.reached += u64::from(F::is_progress(moment));
         self.moments += 1;

@@ -4,7 +4,6 @@ mod family;
 
 use crate::Verdict;
 use crate::args::{PictureArgs, SweepArgs, threads};
-use crate::families::{Present, Task, of_family};
 use crate::output::output;
 use crate::picture::{self, Company, Picture};
 use crate::report::count;
@@ -12,6 +11,7 @@ use crate::{interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_journal::property::{self, Kind};
 use quorate_lab::experiment::{self, Outcome, header};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::sweep::{self, Summary, Sweep, Tally};
 use quorate_lab::{FamilyLab, Spec};
 use serde::Serialize;
@@ -70,12 +70,12 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
 
 impl Task for &SweepArgs {
     type Output = anyhow::Result<Verdict>;
-    fn perform<F: Present>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         sweep::<F>(self)
     }
 }
 
-fn sweep<F: Present>(args: &SweepArgs) -> anyhow::Result<Verdict> {
+fn sweep<F: FamilyLab>(args: &SweepArgs) -> anyhow::Result<Verdict> {
     let spec = args.run.spec::<F>()?;
     let (speaks, reads) = (args.json.then_some("json"), [("script", args.run.script())]);
     args.picture.check(&Company { speaks, reads: &reads, ..Company::default() })?;
@@ -125,7 +125,7 @@ struct Again<F: FamilyLab> {
     pictures: anyhow::Result<Vec<Picture>>,
 }
 
-fn again<F: Present>(spec: Spec<F>, args: &PictureArgs) -> anyhow::Result<Again<F>> {
+fn again<F: FamilyLab>(spec: Spec<F>, args: &PictureArgs) -> anyhow::Result<Again<F>> {
     let (outcome, pictures) =
         picture::draw::<F, _>(args, &header(&spec)?, |easel| Ok(experiment::run_with(&spec, io::sink(), easel)?.0))?;
     Ok(Again { spec, outcome, pictures })
@@ -174,7 +174,7 @@ fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64, pi
     }
 }
 
-fn print<F: Present>(
+fn print<F: FamilyLab>(
     sweep: &Sweep<F>,
     summary: &Summary,
     seconds: f64,

@@ -2,7 +2,6 @@
 
 use crate::Verdict;
 use crate::args::TraceArgs;
-use crate::families::{Present, Task, of_family};
 use crate::output::{name, output};
 use crate::report::Reading;
 use crate::{paint, report};
@@ -11,9 +10,10 @@ use quorate_core::{NodeId, VectorClock};
 use quorate_journal::causality::Causality;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::record;
-use quorate_lab::LabError;
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::replay::{entry_of, spec_of, summarise};
 use quorate_lab::trace::{self, Line, Part, Trace};
+use quorate_lab::{FamilyLab, LabError};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -54,12 +54,12 @@ struct Look<'a> {
 
 impl Task for Look<'_> {
     type Output = anyhow::Result<Verdict>;
-    fn perform<F: Present>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         look::<F>(self.args, self.journal)
     }
 }
 
-fn look<F: Present>(args: &TraceArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
+fn look<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
     let wrong = |error: LabError| wrong(&args.file, error);
     match (&args.before, args.summary) {
         (Some(lines), _) => {
@@ -93,7 +93,7 @@ fn look<F: Present>(args: &TraceArgs, mut journal: Journal) -> anyhow::Result<Ve
     }
 }
 
-fn text_steps<F: Present>(journal: &mut Journal, args: &TraceArgs, out: &mut impl Write) -> anyhow::Result<()> {
+fn text_steps<F: FamilyLab>(journal: &mut Journal, args: &TraceArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let nodes = spec_of::<F, _>(journal)?.nodes;
     writeln!(out, "{}", paint::dim(&format!("{:>6}  {}", "line", trace::heading(nodes))))?;
     each_step::<F>(journal, |step| writeln!(out, "{:>6}  {}", step.line, step.text(args.clocks)))?;
@@ -101,7 +101,7 @@ fn text_steps<F: Present>(journal: &mut Journal, args: &TraceArgs, out: &mut imp
     Ok(())
 }
 
-fn json_steps<F: Present>(journal: &mut Journal, out: &mut impl Write) -> anyhow::Result<()> {
+fn json_steps<F: FamilyLab>(journal: &mut Journal, out: &mut impl Write) -> anyhow::Result<()> {
     let mut before = "[\n";
     each_step::<F>(journal, |step| {
         write!(out, "{}{}", std::mem::replace(&mut before, ",\n"), serde_json::to_string(&step)?)
@@ -135,7 +135,7 @@ impl Step {
     }
 }
 
-fn each_step<F: Present>(journal: &mut Journal, mut tell: impl FnMut(Step) -> io::Result<()>) -> anyhow::Result<()> {
+fn each_step<F: FamilyLab>(journal: &mut Journal, mut tell: impl FnMut(Step) -> io::Result<()>) -> anyhow::Result<()> {
     let nodes = spec_of::<F, _>(journal)?.nodes;
     let shown = RefCell::new(None);
     let lines = Trace::<F, _>::of(journal.header(), |line: &Line| *shown.borrow_mut() = Some(line.clone()));
@@ -175,7 +175,7 @@ impl<C, E> Observer<C, E> for Watch {
 }
 
 /// The clock of each of these lines, where it is a step.
-fn clocks_at<F: Present>(journal: &mut Journal, lines: &[u64]) -> Result<Vec<Option<VectorClock>>, LabError> {
+fn clocks_at<F: FamilyLab>(journal: &mut Journal, lines: &[u64]) -> Result<Vec<Option<VectorClock>>, LabError> {
     let mut watch = Watch::new(spec_of::<F, _>(journal)?.nodes);
     let mut clocks = vec![None; lines.len()];
     while journal.show::<F::Command, F::Event>(&mut watch)? {

@@ -3,7 +3,6 @@
 use super::Picture;
 use super::files::{is_stdout, unwritten};
 use crate::args::PictureArgs;
-use crate::families::Present;
 use crate::output::{name, output};
 use crate::report::grouped;
 use anyhow::{anyhow, bail, ensure};
@@ -18,13 +17,13 @@ use quorate_journal::property::{Kind, Verdict};
 use quorate_journal::record::Header;
 use quorate_journal::settings::Offset;
 use quorate_journal::words;
-use quorate_lab::{Care, Judge, Spec, entry};
+use quorate_lab::{Care, FamilyLab, Judge, Spec, entry};
 use quorate_live::write_whole;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Watches a run for all pictures that are wanted of it. Where none is, it costs next to nothing.
-pub(crate) struct Easel<'a, F: Present> {
+pub(crate) struct Easel<'a, F: FamilyLab> {
     sketch: Option<Sketch<F::Command, F::Event>>,
     judge: Option<Bench<F>>,
     log: Option<Shiviz<&'a mut dyn Write>>,
@@ -34,7 +33,7 @@ pub(crate) struct Easel<'a, F: Present> {
     span: Option<(Time, Time)>,
 }
 
-impl<F: Present> Observer<F::Command, F::Event> for Easel<'_, F> {
+impl<F: FamilyLab> Observer<F::Command, F::Event> for Easel<'_, F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         if self.sketch.is_none() && self.log.is_none() {
             return;
@@ -49,7 +48,7 @@ impl<F: Present> Observer<F::Command, F::Event> for Easel<'_, F> {
     }
 }
 
-impl<F: Present> Easel<'_, F> {
+impl<F: FamilyLab> Easel<'_, F> {
     /// The run goes on, but nobody can read how: what must hold in its end is not judged.
     pub(crate) fn tear(&mut self) {
         if let Some(bench) = &mut self.judge {
@@ -77,13 +76,13 @@ impl<F: Present> Easel<'_, F> {
 }
 
 /// Judges a run that is drawn, so that the picture shows where a property fails.
-struct Bench<F: Present> {
+struct Bench<F: FamilyLab> {
     properties: F::Properties,
     /// Whether the run came to its end. What must hold in the end is not judged otherwise.
     whole: bool,
 }
 
-impl<F: Present> Bench<F> {
+impl<F: FamilyLab> Bench<F> {
     /// The judge of such a run. What one life tells is too little.
     fn new(header: &Header) -> Option<Self> {
         let spec = serde_json::from_value::<Spec<F>>(header.run.clone()).ok().filter(|_| header.live.is_none())?;
@@ -182,7 +181,7 @@ fn put(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// Lets a run go by before an easel, and writes the pictures that are wanted. What came of the run is told even if its
 /// pictures could not be written.
-pub(crate) fn draw<F: Present, T>(
+pub(crate) fn draw<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
     play: impl FnOnce(&mut Easel<'_, F>) -> anyhow::Result<T>,
@@ -193,7 +192,7 @@ pub(crate) fn draw<F: Present, T>(
 }
 
 /// Lets a run go by before an easel, and returns what came of both. A log for ShiViz is written meanwhile.
-pub(crate) fn sketch<F: Present, T>(
+pub(crate) fn sketch<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
     wants_diagram: bool,
@@ -230,12 +229,14 @@ pub(crate) fn sketch<F: Present, T>(
 }
 
 /// What stands above a picture, and what its legend says.
-fn heading<F: Present>(header: &Header) -> anyhow::Result<Heading> {
+fn heading<F: FamilyLab>(header: &Header) -> anyhow::Result<Heading> {
     let profile = entry(&header.algorithm)?.profile();
     // The algorithm may stand on reliable links, which have rules of their own; and one that is wrong on purpose may keep to
     // the rules of the right one.
-    let family =
-        quorate_registry::all().iter().filter(|entry| entry.family() == F::FAMILY).map(|entry| entry.profile().about());
+    let family = quorate_lab::registry::all()
+        .iter()
+        .filter(|entry| entry.family() == F::FAMILY)
+        .map(|entry| entry.profile().about());
     let abouts = [profile.about(), about_reliable(), about_viewed(), about_watched()].into_iter().chain(family);
     let mut rules: Vec<(String, String)> = Vec::new();
     for rule in abouts.flat_map(|about| about.rules) {
@@ -248,7 +249,7 @@ fn heading<F: Present>(header: &Header) -> anyhow::Result<Heading> {
 }
 
 /// Where a run comes from.
-fn detail<F: Present>(header: &Header) -> String {
+fn detail<F: FamilyLab>(header: &Header) -> String {
     match (&header.live, &header.found_by) {
         (Some(live), _) => match live.node {
             Some(node) => format!("node {node} alone, its life {}", live.incarnation),

@@ -31,10 +31,11 @@ use quorate_journal::moment::Observer;
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
 use quorate_lab::experiment::{play, run_with};
+use quorate_lab::mutex::MutexEntry;
 use quorate_lab::mutex::run::Pattern;
 use quorate_lab::mutex::{Mutex, Settings};
-use quorate_lab::{Algorithm, LabError, Spec};
-use quorate_registry::{Entry, MutexEntry, all};
+use quorate_lab::registry::all;
+use quorate_lab::{Algorithm, FamilyTypes, LabError, Spec};
 use serde::Serialize;
 use std::io::Write;
 
@@ -95,10 +96,7 @@ impl Terms {
 
 /// Every lock: all algorithms of the mutex family.
 pub fn locks() -> impl Iterator<Item = &'static MutexEntry> {
-    all().iter().filter_map(|entry| match entry {
-        Entry::Mutex(entry) => Some(entry),
-        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
-    })
+    all().iter().filter_map(Mutex::entry)
 }
 
 /// How large the group is in which this lock is used: as large as somebody wants it, or the smallest that has a place for

@@ -5,8 +5,8 @@ use super::{
 };
 use quorate_journal::workload::Ending;
 use quorate_lab::mutex::{Mutex, MutexError};
+use quorate_lab::registry::{Entry, fixtures};
 use quorate_lab::{Algorithm, LabError, Spec, experiment};
-use quorate_registry::{Entry, fixtures};
 use std::io;
 
 fn decks() -> Terms {

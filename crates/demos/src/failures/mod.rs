@@ -25,9 +25,9 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Fault, Latency, Length, TimedFault, Unsynced};
 use quorate_journal::workload::Ending;
+use quorate_lab::mutex::MutexEntry;
 use quorate_lab::mutex::{Mutex, Settings};
 use quorate_lab::{Care, JudgeFamily, LabError, LinkChoice, Spec, experiment};
-use quorate_registry::MutexEntry;
 use serde::Serialize;
 use story::{Aftermath, Story};
 

@@ -7,8 +7,8 @@ use quorate_journal::moment::{Happening, Moment, Observer};
 use quorate_journal::workload::Ending;
 use quorate_lab::compare::{Forms, contenders};
 use quorate_lab::experiment;
+use quorate_lab::mutex::MutexEntry;
 use quorate_lab::mutex::run::{Standing, change};
-use quorate_registry::MutexEntry;
 
 fn entry(name: &str) -> &'static MutexEntry {
     let [entry] = contenders(&[name.into()], Forms::Usual).unwrap()[..] else { panic!("one name, one algorithm") };

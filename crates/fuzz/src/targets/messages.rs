@@ -2,7 +2,10 @@
 
 use crate::Trail;
 use quorate_core::{Codec, Describe};
-use quorate_registry::{AnyCodec, AnyMessage, Entry, MutexNode, ReplicaMachine, all, fixtures};
+use quorate_erased::{AnyCodec, AnyMessage};
+use quorate_lab::mutex::MutexNode;
+use quorate_lab::registry::{Entry, all, fixtures};
+use quorate_lab::replica::ReplicaMachine;
 use quorate_replica::StateMachine;
 use quorate_replica::batch::{Batch, Image};
 

@@ -70,7 +70,7 @@ fn a_figure_that_is_not_the_books_is_told() {
 
 #[test]
 fn what_is_wrong_on_purpose_is_compared_only_by_name() {
-    let name = |entry: &quorate_registry::MutexEntry| entry.facts.profile.name;
+    let name = |entry: &crate::mutex::MutexEntry| entry.facts.profile.name;
     assert!(
         contenders(&[], Forms::All).unwrap().into_iter().all(|entry| Book::of(
             entry,

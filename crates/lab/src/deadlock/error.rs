@@ -28,4 +28,10 @@ pub enum DeadlockError {
          for any of them, and deadlock-central for both."
     )]
     OtherWaits { name: String },
+    #[error("--{option} means nothing to a check, which tries every order; --rounds says how often each process asks.")]
+    NotInChecks { option: &'static str },
+    #[error(
+        "--fan-out means nothing to a check in which resources are taken one by one; give --taking at-once, or leave it out."
+    )]
+    OneByOne,
 }

@@ -1,31 +1,37 @@
 //! The deadlock family in the lab.
 
+mod algorithms;
 pub mod check;
+mod entry;
 mod error;
 mod flags;
+mod options;
+mod present;
 pub mod run;
 mod settings;
 mod weather;
 
+pub use entry::{DeadlockEntry, DeadlockNode};
 pub use error::DeadlockError;
+pub use options::DeadlockArgs;
 pub use settings::{MOST_PROCESSES, Settings, plan};
 
+use crate::check::CheckTask;
 use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::Flags;
+use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::Spec;
 use crate::typed::unheard;
 use quorate_core::about::Profile;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId, Time};
+use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
-use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::property::Verdict;
-use quorate_journal::role::Role;
 use quorate_journal::settings::{Fault, Latency, TimedFault};
-use quorate_registry::{AnyCodec, DeadlockEntry, DeadlockNode, Entry, Family};
 use quorate_sim::run::Limits;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -48,14 +54,24 @@ impl FamilyTypes for Deadlock {
     type Settings = Settings;
 
     fn entry(entry: &'static Entry) -> Option<&'static DeadlockEntry> {
-        match entry {
-            Entry::Deadlock(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Election(_) | Entry::Multicast(_) | Entry::Replica(_) => None,
-        }
+        let Entry::Deadlock(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<DeadlockEntry> {
+        algorithms::algorithms()
+    }
+
+    fn fixtures() -> Vec<DeadlockEntry> {
+        algorithms::fixtures()
     }
 
     fn profile(entry: &DeadlockEntry) -> &'static Profile {
         &entry.facts.profile
+    }
+
+    fn codec_of(entry: &DeadlockEntry) -> AnyCodec {
+        entry.codec.clone().asking()
     }
 }
 
@@ -109,6 +125,10 @@ impl RunFamily for Deadlock {
         let usual = spec.usual_limits();
         let look = plan(spec).patience.times(2);
         Limits { settle: usual.settle + look, patience: usual.patience + look, ..usual }
+    }
+
+    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+        Some(task.perform::<Self>())
     }
 }
 
@@ -210,34 +230,6 @@ impl JudgeFamily for Deadlock {
             (spec.loses_unrepaired(&faults), "every message arrives, once and in order"),
         ];
         judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
-    }
-}
-
-impl PresentFamily for Deadlock {
-    const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "runs"), (Role::Waiting, "waits"), (Role::Chosen, "is to give up")];
-    const CHOSEN_BLOCKS: bool = false;
-
-    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
-        match moment {
-            Moment::Effect { node, effect: Done::Emit(event), .. } => match event {
-                Event::Waits { who, .. } if !who.is_resource() => Some((*node, Role::Waiting)),
-                Event::Runs { who, .. } | Event::GaveUp { who, .. } if !who.is_resource() => Some((*node, Role::Idle)),
-                Event::Victim { .. } => Some((*node, Role::Chosen)),
-                Event::Waits { .. }
-                | Event::Runs { .. }
-                | Event::GaveUp { .. }
-                | Event::Asked { .. }
-                | Event::Answers { .. }
-                | Event::Withdrawn { .. }
-                | Event::Deadlock(_)
-                | Event::Refused(_) => None,
-            },
-            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
-                Some((*node, Role::Idle))
-            }
-            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
-        }
     }
 }
 

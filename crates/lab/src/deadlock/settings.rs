@@ -1,6 +1,7 @@
 //! What the deadlock family adds to an experiment, and what of it makes no sense.
 
 use super::{Deadlock, asking};
+use crate::deadlock::DeadlockEntry;
 use crate::deadlock::DeadlockError;
 use crate::deadlock::run::{Asking, Taking};
 use crate::election::ElectionError;
@@ -10,7 +11,6 @@ use crate::spec::Spec;
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Plan, Policy, Waiting};
 use quorate_journal::settings::{Latency, Length, TimedCommand};
-use quorate_registry::DeadlockEntry;
 use serde::{Deserialize, Serialize};
 
 /// Who asks whom for how much, and who gives up.

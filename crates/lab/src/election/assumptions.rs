@@ -1,12 +1,12 @@
 //! What an election assumes, and which of it an experiment breaks: a run outside of that proves nothing against the algorithm.
 
 use super::{Detector, Election, Settings, plan};
+use crate::election::ElectionEntry;
 use crate::family::RunFamily;
 use crate::spec::Spec;
 use quorate_core::election::{Model, Repair, Shape, Splits};
 use quorate_core::{Bounds, Duration, NodeId};
 use quorate_journal::settings::{Disk, Fault, Latency, Length, LinkChange, TimedFault};
-use quorate_registry::ElectionEntry;
 use std::collections::BTreeMap;
 
 /// The assumptions that this experiment breaks, each as a sentence without its end.

@@ -2,12 +2,13 @@
 
 use super::{Election, Settings};
 use crate::election::ElectionError;
+use crate::election::ElectionNode;
 use crate::error::LabError;
 use crate::spec::Spec;
 use quorate_core::wrap::{self, Watched};
 use quorate_core::{Duration, NodeId};
+use quorate_erased::Erased;
 use quorate_journal::settings::{Length, Level};
-use quorate_registry::{ElectionNode, Erased};
 use serde::{Deserialize, Serialize};
 
 /// Who tells nodes that another one is dead.

@@ -31,6 +31,15 @@ pub enum ElectionError {
     NoSuchLoad { load: usize, bits: u32 },
     #[error("--starters names node {node}, but {}.", only(*nodes))]
     NoSuchStarter { node: NodeId, nodes: usize },
+    #[error(
+        "--heartbeat says how often nodes tell that they live, and without a detector they do not: add --detector heartbeat or \
+         --detector accrual."
+    )]
+    NoHeartbeats,
+    #[error("--silence is for detectors with a fixed bound: add --detector heartbeat.")]
+    NoFixedBound,
+    #[error("--threshold is for detectors that learn how heartbeats come: add --detector accrual.")]
+    NoAccrual,
     #[error("A heartbeat every 0ms leaves no time for anything else: give it some, such as --heartbeat 50ms.")]
     NoHeartbeat,
     #[error(

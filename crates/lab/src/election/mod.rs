@@ -1,10 +1,14 @@
 //! The election family in the lab.
 
+mod algorithms;
 mod assumptions;
 pub mod check;
 mod detector;
+mod entry;
 mod error;
 mod flags;
+mod options;
+mod present;
 mod regions;
 pub mod run;
 mod storms;
@@ -13,15 +17,19 @@ mod upheaval;
 mod weather;
 
 pub use detector::Detector;
+pub use entry::{ElectionEntry, ElectionNode};
 pub use error::ElectionError;
+pub use options::ElectionArgs;
 pub use regions::overlay;
 
+use crate::check::CheckTask;
 use crate::election::run::{
-    Attribute, Campaigns, Change, ElectionSummary, Expectation, Measures, Properties, Seating, Starters, change,
+    Attribute, Campaigns, ElectionSummary, Expectation, Measures, Properties, Seating, Starters,
 };
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::Flags;
+use crate::registry::{Entry, Family};
 use crate::spec::Spec;
 use crate::typed::unheard;
 use quorate_core::about::Profile;
@@ -29,12 +37,10 @@ use quorate_core::election::{
     Announce, COMMANDS, Command, Courtesy, Event, Links, Model, Plan, Prefer, Repair, Ring, Shape, Splits, Tenure,
 };
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
+use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
-use quorate_journal::moment::Moment;
 use quorate_journal::property::Verdict;
-use quorate_journal::role::Role;
 use quorate_journal::settings::{Fault, Length, Level, TimedFault};
-use quorate_registry::{AnyCodec, ElectionEntry, ElectionNode, Entry, Family};
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -127,14 +133,24 @@ impl FamilyTypes for Election {
     type Settings = Settings;
 
     fn entry(entry: &'static Entry) -> Option<&'static ElectionEntry> {
-        match entry {
-            Entry::Election(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
-        }
+        let Entry::Election(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<ElectionEntry> {
+        algorithms::algorithms()
+    }
+
+    fn fixtures() -> Vec<ElectionEntry> {
+        algorithms::fixtures()
     }
 
     fn profile(entry: &ElectionEntry) -> &'static Profile {
         &entry.facts.profile
+    }
+
+    fn codec_of(entry: &ElectionEntry) -> AnyCodec {
+        entry.codec.clone()
     }
 }
 
@@ -251,6 +267,10 @@ impl RunFamily for Election {
         let settle = if is_restless { SETTLE } else { SETTLE.max(ROUNDS * nodes) };
         Limits { until, settle: spec.typical().times(settle) + detector::period(spec).times(BEATS), ..usual }
     }
+
+    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+        Some(task.perform::<Self>())
+    }
 }
 
 impl ScriptFamily for Election {
@@ -317,28 +337,6 @@ impl JudgeFamily for Election {
     ) -> ElectionSummary {
         let (unit, unit_name) = spec.delay_unit();
         measures.summary(unit, unit_name)
-    }
-}
-
-impl PresentFamily for Election {
-    const ROLES: &'static [(Role, &'static str)] = &[
-        (Role::Idle, "took no part"),
-        (Role::Waiting, "knows no leader"),
-        (Role::Follows, "knows the leader"),
-        (Role::Chosen, "is the leader"),
-    ];
-    const CHOSEN_BLOCKS: bool = false;
-
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
-        let (_, node, change) = change(moment)?;
-        let role = match change {
-            Change::Campaigns | Change::Extends { .. } => *before.get(node.index())?,
-            Change::Begins(_) | Change::Ends => Role::Waiting,
-            Change::Learns { leader, .. } if leader == node => Role::Chosen,
-            Change::Learns { .. } => Role::Follows,
-            Change::Boots | Change::Dies => Role::Idle,
-        };
-        Some((node, role))
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::{Election, Settings};
 use crate::chaos::FaultMix;
+use crate::election::ElectionEntry;
 use crate::election::run::Starters;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_journal::settings::{Chance, Latency, Length, TimedFault};
-use quorate_registry::ElectionEntry;
 
 /// One kind of weather.
 #[derive(Clone)]

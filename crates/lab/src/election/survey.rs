@@ -3,6 +3,7 @@
 //! Small groups are gone through one order after the other; of large ones a sample is drawn, which says how sure it is.
 
 use super::{Election, Settings};
+use crate::election::ElectionEntry;
 use crate::election::run::{Measures, Seating, Starters};
 use crate::error::LabError;
 use crate::experiment::{Played, play};
@@ -14,7 +15,6 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Fault, Latency, TimedFault, Unsynced};
 use quorate_journal::workload::Ending;
-use quorate_registry::ElectionEntry;
 use serde::Serialize;
 
 /// The largest group of which every order is tried.

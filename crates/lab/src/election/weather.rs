@@ -2,12 +2,12 @@
 //! and crashes and recoveries of anyone at any moment.
 
 use super::{Detector, Election, Settings};
+use crate::election::ElectionEntry;
 use crate::election::run::{Attribute, Seating, Starters};
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::election::{Model, Prefer, Repair, Shape};
 use quorate_journal::settings::Latency;
-use quorate_registry::ElectionEntry;
 
 /// One kind of weather.
 #[derive(Clone)]

@@ -1,9 +1,9 @@
 //! What the book says of a multicast in an experiment: as a formula and as numbers.
 
 use super::{Carrier, Multicast, groups, plans};
+use crate::multicast::MulticastEntry;
 use crate::spec::Spec;
 use quorate_core::multicast::{Book, Facts, Plan, Sequencing};
-use quorate_registry::MulticastEntry;
 
 /// What one multicast costs in a group that is set up like this, if nobody else sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

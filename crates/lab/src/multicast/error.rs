@@ -30,4 +30,6 @@ pub enum MulticastError {
     NoPiece,
     #[error("Members that keep their membership themselves are in one group: leave --groups out, or --membership.")]
     SeveralGroupsOfReplicas,
+    #[error("--{option} means nothing to a check, which tries every order in one group; 'quorate sim' has it.")]
+    NotInChecks { option: &'static str },
 }

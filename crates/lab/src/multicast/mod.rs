@@ -1,8 +1,12 @@
 //! The multicast family in the lab.
 
+mod algorithms;
 mod book;
 pub mod check;
+mod entry;
 mod error;
+mod options;
+mod present;
 pub mod run;
 pub mod survey;
 mod users;
@@ -10,13 +14,18 @@ mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
 pub use book::{Cost, sequencer};
+pub use entry::{MulticastEntry, MulticastInViews, MulticastNode};
 pub use error::MulticastError;
+pub use options::MediumArg;
+pub use options::MulticastArgs;
 pub use users::Users;
 
+use crate::check::CheckTask;
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
+use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
@@ -24,12 +33,10 @@ use quorate_core::about::Profile;
 use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
-use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::property::Verdict;
-use quorate_journal::role::Role;
 use quorate_journal::settings::Latency;
-use quorate_registry::{AnyCodec, Entry, Family, MulticastEntry, MulticastNode};
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
@@ -113,6 +120,7 @@ impl Default for Settings {
 
 impl FamilyTypes for Multicast {
     const FAMILY: Family = Family::Multicast;
+    const HAS_VIEWS: bool = true;
 
     type Entry = MulticastEntry;
     type Command = Command;
@@ -120,14 +128,24 @@ impl FamilyTypes for Multicast {
     type Settings = Settings;
 
     fn entry(entry: &'static Entry) -> Option<&'static MulticastEntry> {
-        match entry {
-            Entry::Multicast(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Election(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
-        }
+        let Entry::Multicast(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<MulticastEntry> {
+        algorithms::algorithms()
+    }
+
+    fn fixtures() -> Vec<MulticastEntry> {
+        algorithms::fixtures()
     }
 
     fn profile(entry: &MulticastEntry) -> &'static Profile {
         &entry.facts.profile
+    }
+
+    fn codec_of(entry: &MulticastEntry) -> AnyCodec {
+        entry.codec.clone()
     }
 }
 
@@ -250,6 +268,10 @@ impl RunFamily for Multicast {
     fn weather_in_views(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
         weather::upheaval(entry)
     }
+
+    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+        Some(task.perform::<Self>())
+    }
 }
 
 impl ScriptFamily for Multicast {
@@ -353,26 +375,6 @@ impl JudgeFamily for Multicast {
         let (unit, unit_name) = spec.delay_unit();
         let not_promised = properties.not_promised();
         MulticastSummary { not_promised, ..measures.summary(messages, unit, unit_name) }
-    }
-}
-
-impl PresentFamily for Multicast {
-    const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "in its view"), (Role::Waiting, "told to wait, or between two views")];
-    const CHOSEN_BLOCKS: bool = false;
-
-    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
-        match moment {
-            Moment::Effect { node, effect: Done::Emit(event), .. } => match event {
-                Event::Wait { .. } | Event::Out { .. } | Event::Left { .. } => Some((*node, Role::Waiting)),
-                Event::Ready { .. } | Event::View { .. } => Some((*node, Role::Idle)),
-                Event::Sent { .. } | Event::Delivered { .. } | Event::Refused(_) => None,
-            },
-            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
-                Some((*node, Role::Idle))
-            }
-            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
-        }
     }
 }
 

@@ -6,13 +6,13 @@
 use super::{Carrier, Cost, Multicast, Settings, plan, sequencer};
 use crate::error::LabError;
 use crate::experiment;
+use crate::multicast::MulticastEntry;
 use crate::multicast::run::Pattern;
 use crate::spec::Spec;
 use quorate_core::multicast::{Delivery, GroupId, Sequencing};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
-use quorate_registry::MulticastEntry;
 
 /// So many messages show what each one costs.
 const MESSAGES: u64 = 3;
@@ -135,8 +135,8 @@ mod tests {
     use super::{Found, Survey};
     use crate::FamilyTypes;
     use crate::multicast::{Carrier, Multicast};
+    use crate::registry::all;
     use quorate_core::multicast::{Delivery, Sequencing};
-    use quorate_registry::all;
 
     /// Every order, either way to all, passed on or not, prompt and uniform.
     fn surveys(nodes: usize) -> Vec<Survey> {

@@ -3,6 +3,7 @@
 
 use super::{Multicast, Settings};
 use crate::chaos::FaultMix;
+use crate::multicast::MulticastEntry;
 use crate::multicast::run::Pattern;
 use crate::spec::Spec;
 use crate::views::ViewSettings;
@@ -10,7 +11,6 @@ use quorate_core::Duration;
 use quorate_core::membership::OnClose;
 use quorate_core::multicast::{Delivery, Sequencing};
 use quorate_journal::settings::{Chance, Latency, Length, Ppm};
-use quorate_registry::MulticastEntry;
 
 /// How long leases are. Messages take a few milliseconds, so that it is long.
 const LEASE: Duration = Duration::from_millis(100);
@@ -160,7 +160,7 @@ impl Weather {
 #[cfg(test)]
 mod tests {
     use super::upheaval;
-    use quorate_registry::{Entry, find};
+    use crate::registry::{Entry, find};
 
     #[test]
     fn every_mix_of_faults_reads_back() {

@@ -1,36 +1,43 @@
 //! The mutual-exclusion family in the lab.
 
+mod algorithms;
 pub mod check;
+mod entry;
 mod error;
+mod options;
+mod present;
 pub mod run;
 mod upheaval;
 mod users;
 mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
+pub use entry::{MutexEntry, MutexInViews, MutexMaker, MutexNode};
 pub use error::MutexError;
+pub use options::MutexArgs;
 pub use users::Users;
 
+use crate::check::CheckTask;
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::mutex::run::{
-    Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests, Standing,
-    change,
+    Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests,
 };
+use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use crate::views::ViewError;
 use quorate_core::about::Profile;
-use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
+use quorate_core::mutex::{
+    COMMANDS, Case, Choice, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder,
+};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
-use quorate_journal::moment::Moment;
 use quorate_journal::property::Verdict;
-use quorate_journal::role::Role;
 use quorate_journal::settings::{Chance, Latency};
-use quorate_registry::{AnyCodec, Entry, Family, MutexEntry, MutexNode};
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
@@ -86,6 +93,7 @@ const MOST_ORDERED: usize = 256;
 
 impl FamilyTypes for Mutex {
     const FAMILY: Family = Family::Mutex;
+    const HAS_VIEWS: bool = true;
 
     type Entry = MutexEntry;
     type Command = Command;
@@ -93,14 +101,36 @@ impl FamilyTypes for Mutex {
     type Settings = Settings;
 
     fn entry(entry: &'static Entry) -> Option<&'static MutexEntry> {
-        match entry {
-            Entry::Mutex(entry) => Some(entry),
-            Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
-        }
+        let Entry::Mutex(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<MutexEntry> {
+        algorithms::algorithms()
+    }
+
+    fn fixtures() -> Vec<MutexEntry> {
+        algorithms::fixtures()
     }
 
     fn profile(entry: &MutexEntry) -> &'static Profile {
         &entry.facts.profile
+    }
+
+    fn codec_of(entry: &MutexEntry) -> AnyCodec {
+        entry.codec.clone()
+    }
+
+    fn algorithm_of(entry: &MutexEntry) -> &'static str {
+        entry.facts.algorithm()
+    }
+
+    fn form(entry: &MutexEntry) -> &'static [Choice] {
+        entry.facts.form
+    }
+
+    fn runs_in_views(entry: &MutexEntry) -> bool {
+        entry.runs_in_views()
     }
 }
 
@@ -199,6 +229,10 @@ impl RunFamily for Mutex {
 
     fn weather_in_views(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
         if entry.runs_in_views() { upheaval::upheaval(entry) } else { Vec::new() }
+    }
+
+    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+        Some(task.perform::<Self>())
     }
 }
 
@@ -306,27 +340,6 @@ impl JudgeFamily for Mutex {
     fn summary(spec: &Spec<Self>, messages: &Messages, measures: &Measures, properties: &Properties) -> MutexSummary {
         let (unit, unit_name) = spec.delay_unit();
         measures.summary(messages, properties, unit, unit_name)
-    }
-}
-
-impl PresentFamily for Mutex {
-    const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
-    const CHOSEN_BLOCKS: bool = true;
-
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
-        let (_, node, change) = change(moment)?;
-        let standing = match before.get(node.index())? {
-            Role::Waiting => Standing::Waiting,
-            Role::Chosen => Standing::Inside,
-            Role::Idle | Role::Follows | Role::Paused | Role::Down => Standing::Outside,
-        };
-        let role = match standing.after(change) {
-            Standing::Outside => Role::Idle,
-            Standing::Waiting => Role::Waiting,
-            Standing::Inside => Role::Chosen,
-        };
-        Some((node, role))
     }
 }
 

@@ -3,12 +3,12 @@
 
 use super::{Mutex, Settings, ViewSettings};
 use crate::chaos::FaultMix;
+use crate::mutex::MutexEntry;
 use crate::mutex::run::Pattern;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::membership::OnClose;
 use quorate_journal::settings::{Chance, Latency, Length, Ppm};
-use quorate_registry::MutexEntry;
 
 /// One kind of upheaval.
 struct Upheaval {

@@ -2,12 +2,12 @@
 //! users try, give up, read and come back at once.
 
 use super::{Mutex, Settings};
+use crate::mutex::MutexEntry;
 use crate::mutex::run::Pattern;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::mutex::Model;
 use quorate_journal::settings::{Chance, Latency};
-use quorate_registry::MutexEntry;
 
 /// One kind of weather.
 struct Weather {

@@ -1,35 +1,40 @@
 //! The replica family in the lab: clients of a replicated map under everything that can go wrong.
 
 mod agenda;
+mod algorithms;
 mod audit;
 mod cell;
 mod chaos;
 mod client;
 mod clients;
+mod entry;
 mod operator;
+mod options;
+mod present;
 mod properties;
 mod smaller;
 mod ticket;
 mod typed;
 mod users;
 
+pub use entry::{ReplicaEntry, ReplicaMachine, ReplicaNode};
+pub use options::ReplicaArgs;
 pub use properties::Properties;
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, JudgeFamily, PresentFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, FamilyTypes, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
+use crate::registry::{Entry, Family};
 use crate::spec::{Spec, word};
 use clients::{Clients, Demand};
 use operator::Site;
 use properties::{Expectations, Sometimes};
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Group, NodeId, Time};
+use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
-use quorate_journal::moment::{Done, Moment, Taken};
-use quorate_journal::role::Role;
 use quorate_journal::settings::{Disk, Fault, Latency, Length, TimedFault};
-use quorate_registry::{AnyCodec, Entry, Family, ReplicaEntry, ReplicaMachine, ReplicaNode};
 use quorate_replica::{Members, Reads};
 use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
@@ -235,14 +240,24 @@ impl FamilyTypes for Replica {
     type Settings = Settings;
 
     fn entry(entry: &'static Entry) -> Option<&'static ReplicaEntry> {
-        match entry {
-            Entry::Replica(entry) => Some(entry),
-            Entry::Mutex(_) | Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) => None,
-        }
+        let Entry::Replica(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<ReplicaEntry> {
+        algorithms::algorithms()
+    }
+
+    fn fixtures() -> Vec<ReplicaEntry> {
+        algorithms::fixtures()
     }
 
     fn profile(entry: &ReplicaEntry) -> &'static Profile {
         entry.profile
+    }
+
+    fn codec_of(entry: &ReplicaEntry) -> AnyCodec {
+        entry.codec.clone()
     }
 }
 
@@ -431,31 +446,6 @@ impl JudgeFamily for Replica {
             changes: counts.changes,
             members: properties.members().clone(),
             messages_per_operation: (answered > 0).then(|| messages.total() as f64 / answered as f64),
-        }
-    }
-}
-
-impl PresentFamily for Replica {
-    const ROLES: &'static [(Role, &'static str)] = &[
-        (Role::Idle, "waits to be let in"),
-        (Role::Waiting, "knows no leader"),
-        (Role::Follows, "follows"),
-        (Role::Chosen, "leads"),
-    ];
-    const CHOSEN_BLOCKS: bool = false;
-
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
-        match moment {
-            Moment::Input { node, input: Taken::Start { .. }, .. } => Some((*node, Role::Idle)),
-            // Whoever follows takes over a snapshot without losing its leader.
-            Moment::Effect { node, effect: Done::Emit(Event::Restored(_)), .. } => {
-                before.get(node.index()).is_none_or(|role| *role == Role::Idle).then_some((*node, Role::Waiting))
-            }
-            Moment::Effect { node, effect: Done::Emit(Event::Leads { .. }), .. } => Some((*node, Role::Chosen)),
-            Moment::Effect { node, effect: Done::Emit(Event::Follows { leader, .. }), .. } => {
-                Some((*node, if leader.is_some() { Role::Follows } else { Role::Waiting }))
-            }
-            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
         }
     }
 }

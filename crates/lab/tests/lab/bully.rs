@@ -8,9 +8,9 @@ use quorate_lab::experiment::{self, Outcome};
 
 use quorate_journal::settings::{Latency, TimedFault};
 use quorate_journal::workload::Ending;
+use quorate_lab::registry::{Entry, find};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, Spec};
-use quorate_registry::{Entry, find};
 use std::str::FromStr;
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {

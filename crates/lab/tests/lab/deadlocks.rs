@@ -12,8 +12,8 @@ use quorate_lab::deadlock::Settings;
 use quorate_lab::deadlock::check::Waits;
 use quorate_lab::deadlock::run::{Asking, Taking};
 use quorate_lab::experiment::Outcome;
+use quorate_lab::registry::{Entry, Family, all};
 use quorate_lab::{Deadlock, LabError, Spec, experiment};
-use quorate_registry::{Entry, Family, all};
 
 fn detectors() -> impl Iterator<Item = &'static Entry> {
     all().iter().filter(|entry| entry.family() == Family::Deadlock)

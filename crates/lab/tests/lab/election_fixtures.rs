@@ -5,9 +5,9 @@ use quorate_core::election::Repair;
 use quorate_lab::check::{self, CheckRun, CheckSpec};
 use quorate_lab::election::Settings;
 use quorate_lab::election::check::Ballots;
+use quorate_lab::registry::{Entry, Family, fixtures};
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{Election, Spec};
-use quorate_registry::{Entry, Family, fixtures};
 use std::str::FromStr;
 
 /// A fixture, and what it takes to see its flaw.

@@ -7,9 +7,9 @@ use quorate_journal::workload::Ending;
 use quorate_lab::RunFamily;
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome, run_with};
+use quorate_lab::registry::{Entry, find};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, LinkChoice, Spec};
-use quorate_registry::{Entry, find};
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 

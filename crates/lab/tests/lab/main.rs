@@ -21,6 +21,7 @@ mod mutex_measures;
 mod mutex_properties;
 mod mutex_tale;
 mod reductions;
+mod registry;
 mod replica;
 mod rings;
 mod shrink;

@@ -11,9 +11,9 @@ use quorate_lab::ScriptFamily;
 use quorate_lab::check::{self, CheckRun, CheckSpec};
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome};
+use quorate_lab::registry::{Entry, find};
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{Election, LinkChoice, Spec};
-use quorate_registry::{Entry, find};
 use std::str::FromStr;
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {

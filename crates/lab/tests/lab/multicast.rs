@@ -5,10 +5,11 @@ use quorate_core::multicast::Delivery;
 use quorate_journal::settings::{Latency, TimedFault};
 use quorate_lab::FamilyTypes;
 use quorate_lab::RunFamily;
+use quorate_lab::multicast::MulticastEntry;
 use quorate_lab::multicast::{Settings, ViewSettings};
+use quorate_lab::registry::{Entry, Family, all, find, fixtures};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Multicast, Spec};
-use quorate_registry::{Entry, Family, MulticastEntry, all, find, fixtures};
 
 /// Every order.
 fn orders() -> impl Iterator<Item = &'static MulticastEntry> {

@@ -4,14 +4,15 @@ use quorate_core::NodeId;
 use quorate_core::election::{Prefer, Repair, Shape};
 use quorate_journal::workload::Ending;
 use quorate_lab::FamilyTypes;
+use quorate_lab::election::ElectionEntry;
 use quorate_lab::election::ElectionError;
 use quorate_lab::election::Settings;
 use quorate_lab::election::run::{Attribute, Seating, Starters};
 use quorate_lab::election::survey::{Found, Start, Survey};
 use quorate_lab::experiment::{self, Outcome};
+use quorate_lab::registry::all;
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, LabError, Spec};
-use quorate_registry::{ElectionEntry, all};
 use std::str::FromStr;
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {

@@ -6,9 +6,9 @@ use quorate_journal::record::Journal;
 use quorate_journal::settings::Script;
 use quorate_lab::check::{self, CheckSpec};
 use quorate_lab::mutex::check::Requests;
+use quorate_lab::registry::Family;
 use quorate_lab::shrink::{self, End, Figures, Request, ShrinkError, Shrunk, TRIES};
 use quorate_lab::{Algorithm, FamilyLab, LabError, LinkChoice, Mutex, Replica, Spec, experiment};
-use quorate_registry::Family;
 use std::fmt::Write;
 use std::path::Path;
 

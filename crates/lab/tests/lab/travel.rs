@@ -5,16 +5,15 @@
 use quorate_core::deadlock::Policy;
 use quorate_core::mutex::Command;
 use quorate_core::{Codec, Durable, Duration, Effect, Effects, Group, Input, NodeId, Note, Protocol, Sink, Time};
+use quorate_erased::{AnyCodec, AnyDurable, AnyMessage, AnyTimer, AnyWrite, Erased};
 use quorate_journal::record::{Header, Writer};
 use quorate_journal::settings::TimedFault;
 use quorate_journal::settings::{Length, NodeSet};
 use quorate_lab::election::Detector;
 use quorate_lab::experiment::run_with;
 use quorate_lab::multicast::{Keeper, ViewSettings};
+use quorate_lab::registry::{Entry, Family, all, find, fixtures};
 use quorate_lab::{Deadlock, Election, FamilyLab, Multicast, Mutex, NodeOf, Replica, Spec};
-use quorate_registry::{
-    AnyCodec, AnyDurable, AnyMessage, AnyTimer, AnyWrite, Entry, Erased, Family, all, find, fixtures,
-};
 use quorate_sim::run::run;
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;

@@ -7,11 +7,12 @@ use quorate_journal::settings::{Latency, Length, TimedFault};
 use quorate_journal::workload::Ending;
 use quorate_lab::RunFamily;
 use quorate_lab::experiment::{run, run_with};
+use quorate_lab::mutex::MutexEntry;
 use quorate_lab::mutex::run::Pattern;
 use quorate_lab::mutex::{Keeper, Settings, ViewSettings};
+use quorate_lab::registry::{Entry, all};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Mutex, Spec};
-use quorate_registry::{Entry, MutexEntry, all};
 
 /// Every algorithm that runs in views.
 fn in_views() -> impl Iterator<Item = &'static MutexEntry> {

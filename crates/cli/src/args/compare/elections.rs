@@ -7,9 +7,10 @@ use clap::ValueEnum;
 use quorate_core::election::{Shape, Splits};
 use quorate_lab::AlgorithmError;
 use quorate_lab::FamilyTypes;
+use quorate_lab::election::ElectionEntry;
 use quorate_lab::election::survey::{Start, Survey};
+use quorate_lab::registry::all;
 use quorate_lab::{Election, LabError, entry};
-use quorate_registry::{ElectionEntry, all};
 
 /// Who starts.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

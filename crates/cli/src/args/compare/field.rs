@@ -1,6 +1,6 @@
 //! Who takes part in a comparison, in groups of which sizes.
 
-use quorate_registry::MutexEntry;
+use quorate_lab::mutex::MutexEntry;
 
 /// Who takes part.
 pub(super) struct Field {
@@ -69,7 +69,7 @@ mod tests {
     use super::{Field, list};
     use quorate_core::mutex::Facts;
     use quorate_lab::compare::{Forms, contenders};
-    use quorate_registry::MutexEntry;
+    use quorate_lab::mutex::MutexEntry;
 
     /// Someone like `central` who is at home only in groups whose size is a square.
     fn particular() -> &'static MutexEntry {

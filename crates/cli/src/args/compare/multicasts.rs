@@ -6,9 +6,10 @@ use quorate_core::multicast::{Delivery, Sequencing};
 use quorate_lab::AlgorithmError;
 use quorate_lab::FamilyTypes;
 use quorate_lab::multicast::Carrier;
+use quorate_lab::multicast::MulticastEntry;
 use quorate_lab::multicast::survey::Survey;
+use quorate_lab::registry::all;
 use quorate_lab::{LabError, Multicast, entry};
-use quorate_registry::{MulticastEntry, all};
 
 /// A comparison of multicasts that makes sense.
 pub(crate) struct MulticastPlan {

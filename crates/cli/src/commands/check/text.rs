@@ -2,7 +2,6 @@
 
 use super::{NAMELESS, Written, main_pass, rate, words};
 use crate::args::{CheckArgs, PictureArgs};
-use crate::families::check::Check;
 use crate::memory::Memory;
 use crate::output::{name, output};
 use crate::paint;
@@ -11,12 +10,12 @@ use crate::report::{count, grouped, property, steps};
 use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Views, Walks};
 use quorate_core::Time;
 use quorate_journal::settings::{Between, Length};
-use quorate_lab::check::{CheckRun, CheckSpec, draw_command, replay_command};
+use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily, draw_command, replay_command};
 use quorate_lab::trace::{self, Trace};
 use std::io::{self, Write};
 
 /// Prints all of it, with the journal and the pictures that were written.
-pub(super) fn print<F: Check>(
+pub(super) fn print<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
     args: &CheckArgs,
@@ -62,7 +61,7 @@ pub(super) fn print<F: Check>(
 }
 
 /// How to see the counterexample again, and how to draw it unless that was done.
-fn hints<F: Check>(
+fn hints<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     args: &CheckArgs,
     written: Option<&Written<'_>>,
@@ -83,14 +82,18 @@ fn hints<F: Check>(
 }
 
 /// Whoever wants a picture of a counterexample is told that there is none.
-pub(super) fn tell_if_nothing<F: Check>(args: &PictureArgs, run: &CheckRun<F>, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn tell_if_nothing<F: CheckedFamily>(
+    args: &PictureArgs,
+    run: &CheckRun<F>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     if args.is_wanted() && !run.findings.is_broken() {
         writeln!(out, "\nno property fails, so there is nothing to draw, and no file is touched")?;
     }
     Ok(())
 }
 
-fn heading<F: Check>(spec: &CheckSpec<F>) -> String {
+fn heading<F: CheckedFamily>(spec: &CheckSpec<F>) -> String {
     let rounds = match spec.rounds {
         _ if !F::IN_ROUNDS => String::new(),
         Some(rounds) => count(rounds.into(), "round"),
@@ -134,7 +137,7 @@ fn faults(setup: &Setup) -> String {
 }
 
 /// The figures of the searches.
-fn figures<F: Check>(spec: &CheckSpec<F>, findings: &Findings, out: &mut impl Write) -> io::Result<()> {
+fn figures<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     let mut row = |name: &str, figure: String, what: &str| {
         let what = if what.is_empty() { String::new() } else { format!("   {}", paint::dim(what)) };
         writeln!(out, "  {name:<24}{figure:>12}{what}")
@@ -195,7 +198,7 @@ fn judgement(verdict: &Verdict) -> String {
 }
 
 /// All steps of a counterexample.
-fn story<F: Check>(
+fn story<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
     verdict: &Verdict,
@@ -215,7 +218,7 @@ fn story<F: Check>(
 }
 
 /// How far the check can be trusted: the last line.
-fn ending<F: Check>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
+fn ending<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
     let findings = &run.findings;
     if let (Search::Walks(Walks { steps, .. }), Some(walks)) = (spec.effort.search, findings.walks) {
         let early = if findings.end == End::FirstBreach { ", up to the first breach" } else { "" };
@@ -239,7 +242,7 @@ fn ending<F: Check>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
 }
 
 /// What it means that a search came to its end.
-fn all_seen<F: Check>(spec: &CheckSpec<F>, findings: &Findings) -> String {
+fn all_seen<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -> String {
     let states = match spec.setup.timing {
         Some(Timing { until, .. }) => format!("every state reachable within {}", Length(until.since(Time::ZERO))),
         None => "every reachable state".into(),

@@ -10,7 +10,7 @@ use crate::{Verdict, interrupt, paint};
 use quorate_core::election::{Book, Counts};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_lab::election::survey::{Found, MOST_EXHAUSTED, Spread, Start, Survey};
-use quorate_registry::Family;
+use quorate_lab::registry::Family;
 use serde::Serialize;
 use std::io::Write;
 

@@ -7,7 +7,7 @@ use crate::output::output;
 use crate::report::count;
 use crate::{Verdict, interrupt, paint, report};
 use quorate_demos::failures::{Fate, Finding, Harm, Inquiry, Tally, Victim, inquire};
-use quorate_registry::Family;
+use quorate_lab::registry::Family;
 use serde::Serialize;
 use std::io::Write;
 

@@ -9,7 +9,7 @@ use quorate_journal::metrics::Delay;
 use quorate_journal::property::Verdict;
 use quorate_journal::workload::Ending;
 use quorate_lab::compare::{Book, Difference};
-use quorate_registry::Family;
+use quorate_lab::registry::Family;
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -11,7 +11,7 @@ use quorate_core::multicast::{Book, Delivery, Sequencing};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_lab::multicast::Carrier;
 use quorate_lab::multicast::survey::{Found, Measured, Survey};
-use quorate_registry::Family;
+use quorate_lab::registry::Family;
 use serde::Serialize;
 use std::io::Write;
 

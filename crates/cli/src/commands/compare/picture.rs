@@ -10,7 +10,7 @@ use crate::report::count;
 use panels::{Over, Panel, Reading, loads, panels};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_lab::compare::{Book, Traffic};
-use quorate_registry::MutexEntry;
+use quorate_lab::mutex::MutexEntry;
 use std::io::{self, Write};
 
 /// Draws a comparison in which nothing is missing; of any other, nobody could see what is.

@@ -7,7 +7,7 @@ use crate::paint;
 use crate::report::count;
 use quorate_journal::metrics::Delay;
 use quorate_lab::compare::{Book, Figure, Measured, OfferedLoad, Traffic};
-use quorate_registry::MutexEntry;
+use quorate_lab::mutex::MutexEntry;
 use std::io::Write;
 
 pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {

@@ -4,7 +4,7 @@ use crate::output::name;
 use anyhow::{Context, bail};
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Counted, Disk, Found};
-use quorate_registry::{AnyCodec, AnyDurable};
+use quorate_erased::{AnyCodec, AnyDurable};
 use quorate_store::{
     ClusterId, Origin, Owner, Patience, Report, Scribe, Settings, Store, StoreError, found, join, reseed,
 };

@@ -2,16 +2,16 @@
 
 use crate::Verdict;
 use crate::args::{SweepArgs, threads};
-use crate::families::{Present, Task, of_family};
 use crate::output::output;
 use crate::report::count;
 use crate::{interrupt, paint, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_journal::property::{Kind, Verdict as Judgement};
 use quorate_journal::settings::nearest;
+use quorate_lab::registry::{Entry, Family, all, fixtures};
+use quorate_lab::registry::{Task, of_family};
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{FamilyLab, Spec};
-use quorate_registry::{Entry, Family, all, fixtures};
 use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
@@ -81,7 +81,7 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     );
     let others: &[Entry] = if args.fixtures { fixtures() } else { &[] };
     let in_views = args.run.wants_views();
-    let is_meant = |entry: &&Entry| entry.family() == family && (!in_views || runs_in_views(entry));
+    let is_meant = |entry: &&Entry| entry.family() == family && (!in_views || entry.runs_in_views());
     let entries: Vec<_> = all().iter().chain(others).filter(is_meant).collect();
     anyhow::ensure!(!entries.is_empty(), "No algorithm of the {family} family runs in views; leave --views out.");
     let option = args.run.option_of(family)?;
@@ -120,14 +120,6 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     Ok(if holds && is_open { Verdict::Unfinished } else { Verdict::of(holds) })
 }
 
-fn runs_in_views(entry: &Entry) -> bool {
-    match entry {
-        Entry::Mutex(entry) => entry.runs_in_views(),
-        Entry::Multicast(_) => true,
-        Entry::Election(_) | Entry::Deadlock(_) | Entry::Replica(_) => false,
-    }
-}
-
 fn known(name: &str) -> anyhow::Result<Family> {
     let found = Family::ALL.into_iter().find(|family| family.name() == name);
     found.ok_or_else(|| {
@@ -148,13 +140,13 @@ struct Takes<'a> {
 impl Task for Takes<'_> {
     type Output = Option<String>;
 
-    fn perform<F: Present>(self, entry: &'static F::Entry) -> Option<String> {
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Option<String> {
         weather::<F>(self.args, entry).err()
     }
 }
 
 /// The weather of an algorithm with the options that were given, wherever these make sense in it; or why they never do.
-fn weather<F: Present>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec<Spec<F>>, String> {
+fn weather<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec<Spec<F>>, String> {
     let mut why = String::new();
     let changed = plain_weather::<F>(args, entry)
         .into_iter()
@@ -163,7 +155,7 @@ fn weather<F: Present>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec
     if changed.is_empty() { Err(why) } else { Ok(changed) }
 }
 
-fn plain_weather<F: Present>(args: &SweepArgs, entry: &'static F::Entry) -> Vec<Spec<F>> {
+fn plain_weather<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Vec<Spec<F>> {
     if args.run.wants_views() { F::weather_in_views(entry) } else { F::weather(entry) }
 }
 
@@ -177,7 +169,7 @@ struct Through<'a> {
 impl Task for Through<'_> {
     type Output = anyhow::Result<Line>;
 
-    fn perform<F: Present>(self, entry: &'static F::Entry) -> anyhow::Result<Line> {
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Line> {
         let Self { args, threads, bar } = self;
         let (weather, without_options) = match weather::<F>(args, entry) {
             Ok(weather) => (weather, None),

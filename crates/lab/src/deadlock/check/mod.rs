@@ -5,11 +5,12 @@ mod shown;
 
 pub use processes::Askers;
 
-use crate::check::{CheckSpec, CheckedFamily};
+use crate::check::{CheckSpec, CheckedFamily, HabitArgs};
 use crate::deadlock::run::{Asking, Taking};
-use crate::deadlock::{Deadlock, Settings, asking, plan};
+use crate::deadlock::{Deadlock, DeadlockError, Settings, asking, plan};
 use crate::error::LabError;
 use crate::family::ScriptFamily;
+use crate::figures::count;
 use quorate_check::CheckError;
 
 /// Who may ask whom, and who gives up.
@@ -42,7 +43,29 @@ impl CheckedFamily for Deadlock {
         Askers::new(spec.nodes, resources, rounds, (asking, fan_out, in_order), resolves).map_err(CheckError::into)
     }
 
+    fn habits(args: &HabitArgs, _nodes: usize) -> Result<Waits, LabError> {
+        if let Some(option) = args.deadlock.means_nothing_to_checks() {
+            return Err(DeadlockError::NotInChecks { option }.into());
+        }
+        let settings = args.deadlock.changed(Settings::default());
+        let one_by_one = settings.resources > 0 && settings.taking != Taking::AtOnce;
+        if one_by_one && args.deadlock.has_fan_out() {
+            return Err(DeadlockError::OneByOne.into());
+        }
+        Ok(Waits { settings })
+    }
+
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
         Self::flags(&check.spec()).into_iter().map(|flag| flag.to_string()).collect()
+    }
+
+    fn in_rounds(check: &CheckSpec<Self>) -> String {
+        let settings = &check.habits.settings;
+        let resources = match settings.resources {
+            0 => String::new(),
+            resources => format!(" for {}", count(resources as u64, "resource")),
+        };
+        let victim = settings.victim.map_or_else(String::new, |victim| format!(", victims: {victim}"));
+        format!("{resources}{victim}")
     }
 }

@@ -1,10 +1,12 @@
 //! Elections under the checker.
 
 mod candidates;
+mod options;
 
 pub use candidates::Voters;
+pub(crate) use options::BallotArgs;
 
-use crate::check::{CheckSpec, CheckedFamily};
+use crate::check::{CheckSpec, CheckedFamily, HabitArgs};
 use crate::election::run::Starters;
 use crate::election::{Election, Settings, expected_of, plan};
 use crate::error::LabError;
@@ -50,6 +52,11 @@ impl CheckedFamily for Election {
         if Self::hears_of_deaths(&check.spec()) { Deaths::ToNodes } else { Deaths::ToUsers }
     }
 
+    fn habits(args: &HabitArgs, _nodes: usize) -> Result<Ballots, LabError> {
+        let BallotArgs { election, resign } = &args.ballots;
+        Ok(Ballots { settings: election.changed(Settings::default())?, resignations: resign.unwrap_or(0) })
+    }
+
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let spec = check.spec();
         let everyone = spec.settings.starters == Starters::All;
@@ -59,5 +66,11 @@ impl CheckedFamily for Election {
             flags.push(format!("--resign {}", check.habits.resignations));
         }
         flags
+    }
+
+    fn in_rounds(check: &CheckSpec<Self>) -> String {
+        let Ballots { settings, resignations } = &check.habits;
+        let resigns = if *resignations > 0 { ", leaders may resign" } else { "" };
+        format!(" (starters: {}{resigns})", settings.starters)
     }
 }

@@ -6,11 +6,13 @@ mod senders;
 
 pub use senders::Senders;
 
-use crate::check::{CheckSpec, CheckedFamily, view_settings};
+use crate::check::{CheckSpec, CheckedFamily, HabitArgs, view_settings};
 use crate::error::LabError;
 use crate::family::ScriptFamily;
-use crate::multicast::{Multicast, Settings, promises_of};
+use crate::figures::count;
+use crate::multicast::{Multicast, MulticastError, Settings, promises_of};
 use quorate_core::Group;
+use quorate_core::multicast::Delivery;
 
 /// Who sends how much, and how it gets to all.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,10 +56,25 @@ impl CheckedFamily for Multicast {
         Ok(Senders::new(senders, messages, promises)?)
     }
 
+    fn habits(args: &HabitArgs, nodes: usize) -> Result<Posts, LabError> {
+        if let Some(option) = args.multicast.means_nothing_to_checks() {
+            return Err(MulticastError::NotInChecks { option }.into());
+        }
+        // All orders of more than a few messages take their time, and fewer are usual.
+        Ok(Posts { settings: args.multicast.changed(Posts::default().settings, nodes)? })
+    }
+
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let spec = check.spec();
         // How views change is said by what all families share.
         let spec = crate::spec::Spec { settings: Settings { views: None, ..spec.settings.clone() }, ..spec };
         Self::flags(&spec).into_iter().map(|flag| flag.to_string()).collect()
+    }
+
+    fn in_rounds(check: &CheckSpec<Self>) -> String {
+        let settings = &check.habits.settings;
+        let uniform = if settings.delivery == Delivery::Uniform { ", uniform" } else { "" };
+        let relay = if settings.relay { ", passed on" } else { "" };
+        format!("{}{uniform}{relay}", count(settings.messages, "message"))
     }
 }

@@ -1,10 +1,12 @@
 //! Mutual exclusion under the checker.
 
 mod contenders;
+mod options;
 
 pub use contenders::Contenders;
+pub(crate) use options::RequestArgs;
 
-use crate::check::{CheckSpec, CheckedFamily, view_settings};
+use crate::check::{CheckSpec, CheckedFamily, HabitArgs, view_settings};
 use crate::error::LabError;
 use crate::mutex::{Mutex, Settings};
 use quorate_core::mutex::ServiceOrder;
@@ -45,9 +47,23 @@ impl CheckedFamily for Mutex {
         })
     }
 
+    fn habits(args: &HabitArgs, _nodes: usize) -> Result<Requests, LabError> {
+        Ok(args.requests.requests())
+    }
+
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let Requests { tries, cancels, readers } = check.habits;
         let flags = [(tries, "--try"), (cancels, "--cancel"), (readers, "--readers")];
         flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()).collect()
+    }
+
+    fn in_rounds(check: &CheckSpec<Self>) -> String {
+        let words = match (check.habits.tries, check.habits.cancels) {
+            (false, false) => "",
+            (true, false) => " with tries",
+            (false, true) => " with cancels",
+            (true, true) => " with tries and cancels",
+        };
+        words.into()
     }
 }

@@ -4,7 +4,7 @@ use crate::check::common::{checked, is_sample, is_small, journal, rounds_of_two,
 use quorate_check::{Findings, Pass, Search};
 use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_lab::mutex::check::Requests;
-use quorate_registry::{Family, all, fixtures};
+use quorate_lab::registry::{Family, all, fixtures};
 
 /// Every algorithm and many fixtures, in groups small enough to be searched many times over.
 fn specs() -> Vec<CheckSpec> {

@@ -4,7 +4,7 @@ use quorate_check::{Counterexample, Timing, Verdict};
 use quorate_core::{Duration, Time};
 use quorate_lab::LinkChoice;
 use quorate_lab::check::{CheckRun, CheckSpec, run};
-use quorate_registry::Entry;
+use quorate_lab::registry::Entry;
 
 /// A check of so many nodes that ask so many times each, on bare links.
 pub(crate) fn spec(algorithm: &str, nodes: usize, rounds: impl Into<Option<u8>>) -> CheckSpec {

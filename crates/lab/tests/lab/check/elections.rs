@@ -4,7 +4,7 @@ use quorate_lab::Election;
 use quorate_lab::check::{CheckSpec, run};
 use quorate_lab::election::Settings;
 use quorate_lab::election::check::Ballots;
-use quorate_registry::{Entry, Family, all};
+use quorate_lab::registry::{Entry, Family, all};
 use std::path::Path;
 
 /// What takes more states than this is left to those who have the time.

@@ -6,8 +6,8 @@ use quorate_core::Duration;
 use quorate_journal::record::Journal;
 use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_lab::mutex::check::Requests;
+use quorate_lab::registry::{Entry, Family, all, fixtures};
 use quorate_lab::{LinkChoice, Mutex, replay};
-use quorate_registry::{Entry, Family, all, fixtures};
 use std::collections::BTreeMap;
 
 /// Replays every counterexample, and tells what was broken how often.

@@ -6,7 +6,7 @@ use quorate_check::Views;
 use quorate_lab::LabError;
 use quorate_lab::ViewError;
 use quorate_lab::check::{CheckSpec, run};
-use quorate_registry::{Entry, all};
+use quorate_lab::registry::{Entry, all};
 use std::collections::BTreeMap;
 
 /// A group of this size of which one node may crash, or lose its lease, with one request each.

@@ -6,7 +6,7 @@ use crate::args::Plan;
 use quorate_draw::plot::Axis;
 use quorate_journal::metrics::Delay;
 use quorate_lab::compare::{Book, Measured, Traffic};
-use quorate_registry::MutexEntry;
+use quorate_lab::mutex::MutexEntry;
 
 /// One plot.
 pub(super) struct Panel {

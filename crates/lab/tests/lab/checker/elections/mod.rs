@@ -9,9 +9,9 @@ mod toys;
 use quorate_check::{Checker, Deaths, Effort, Findings, Search, Setup};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Group, NodeId, WriteOf};
+use quorate_erased::{Erasable, ErasableWrite, Erased};
 use quorate_lab::election::check::Voters;
 use quorate_lab::election::run::Properties;
-use quorate_registry::{Erasable, ErasableWrite, Erased};
 use std::sync::Arc;
 
 /// More than any of these groups has; a toy that goes on for ever fails instead of filling the memory.

@@ -8,9 +8,10 @@ use quorate_check::{Checker, Effort, Findings, Search, Setup, Views};
 use quorate_core::multicast::{Board, Command, Event, Member, Ordering, Plan};
 use quorate_core::wrap::Viewed;
 use quorate_core::{Group, NodeId};
+use quorate_erased::{Erasable, Erased};
+use quorate_lab::multicast::MulticastNode;
 use quorate_lab::multicast::check::Senders;
 use quorate_lab::multicast::run::{Promises, Properties};
-use quorate_registry::{Erasable, Erased, MulticastNode};
 use std::sync::Arc;
 
 /// A search breadth first by one thread.

@@ -6,8 +6,8 @@ use quorate_core::fixtures::multicast::{
 };
 use quorate_core::multicast::{Board, Delivery, Fifo, Plan, Unordered};
 use quorate_core::wrap::Viewed;
+use quorate_erased::Erased;
 use quorate_lab::multicast::run::Promises;
-use quorate_registry::Erased;
 
 #[test]
 fn who_never_hears_itself_breaks_validity() {

@@ -1,0 +1,51 @@
+//! Options of `quorate check` that only one family understands.
+
+use crate::deadlock::DeadlockArgs;
+use crate::election::check::BallotArgs;
+use crate::multicast::MulticastArgs;
+use crate::mutex::check::RequestArgs;
+use crate::options::{Options, OptionsError, refuse_views, whole};
+use crate::registry::Family;
+use clap::Args;
+use quorate_check::Views;
+
+/// What users may do in a check, by the options of all families.
+#[derive(Args)]
+pub struct HabitArgs {
+    #[command(flatten)]
+    pub(crate) requests: RequestArgs,
+    #[command(flatten)]
+    pub(crate) ballots: BallotArgs,
+    #[command(flatten)]
+    pub(crate) multicast: MulticastArgs,
+    #[command(flatten)]
+    pub(crate) deadlock: DeadlockArgs,
+}
+
+impl HabitArgs {
+    /// How views change, if there are views.
+    pub fn views(&self) -> Option<Views> {
+        self.requests.views()
+    }
+
+    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
+    pub fn refuse_others(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
+        refuse_views(self.views().is_some(), own, algorithm)?;
+        let groups: [(Family, &dyn Options); 4] = [
+            (Family::Mutex, &self.requests),
+            (Family::Election, &self.ballots),
+            (Family::Multicast, &self.multicast),
+            (Family::Deadlock, &self.deadlock),
+        ];
+        let mut others = groups.into_iter().filter(|(family, _)| *family != own);
+        match others.find_map(|(family, options)| Some((family, options.given()?))) {
+            Some((of, option)) => Err(OptionsError::means_nothing(option, of, algorithm, own)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A number of things of which the checker takes only a few. It says itself how many: to it, 255 are too many as well.
+pub fn few(text: &str) -> Result<u8, String> {
+    Ok(u8::try_from(whole::<u64>(text)?).unwrap_or(u8::MAX))
+}

@@ -1,0 +1,106 @@
+//! Detectors of deadlocks as people see them.
+
+use super::run::DeadlockSummary;
+use super::{Deadlock, Settings};
+use crate::algorithm::Algorithm;
+use crate::deadlock::DeadlockEntry;
+use crate::family::{Around, PresentFamily};
+use crate::figures::{Figures, Price, PriceFigure, Row, count, number};
+use crate::spec::Spec;
+use quorate_core::about::About;
+use quorate_core::deadlock::{Command, Event, Facts, Policy};
+use quorate_core::{Duration, NodeId};
+use quorate_journal::moment::{Done, Happening, Moment};
+use quorate_journal::role::Role;
+use quorate_journal::settings::Latency;
+
+/// With this seed three processes that ask once come to wait for each other, under every detector.
+const EXAMPLE_SEED: u64 = 3;
+
+impl PresentFamily for Deadlock {
+    const ROLES: &'static [(Role, &'static str)] =
+        &[(Role::Idle, "runs"), (Role::Waiting, "waits"), (Role::Chosen, "is to give up")];
+    const CHOSEN_BLOCKS: bool = false;
+    const EXAMPLE: &'static str = "Three processes ask each other; one message time is 1 ms";
+    const CONTROL: &'static str = "requests and answers of the processes";
+    const ADVICE: &'static str = "more --asks or a larger --fan-out";
+    const PROGRESS: &'static str = "waits";
+
+    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
+        match moment {
+            Moment::Effect { node, effect: Done::Emit(event), .. } => match event {
+                Event::Waits { who, .. } if !who.is_resource() => Some((*node, Role::Waiting)),
+                Event::Runs { who, .. } | Event::GaveUp { who, .. } if !who.is_resource() => Some((*node, Role::Idle)),
+                Event::Victim { .. } => Some((*node, Role::Chosen)),
+                Event::Waits { .. }
+                | Event::Runs { .. }
+                | Event::GaveUp { .. }
+                | Event::Asked { .. }
+                | Event::Answers { .. }
+                | Event::Withdrawn { .. }
+                | Event::Deadlock(_)
+                | Event::Refused(_) => None,
+            },
+            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+                Some((*node, Role::Idle))
+            }
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
+        }
+    }
+
+    fn around(entry: &DeadlockEntry) -> Option<Around> {
+        let [asking, taking, resolving] = Facts::sources_around().map(About::of_source);
+        let rules = [asking.rules, taking.rules, resolving.rules].concat();
+        let title = "Rules around it: processes that ask (RQ) or take resources (LK), and who gives up (RS)";
+        entry.facts.profile.flaw.is_none().then_some(Around { title, about: About { rules, ..resolving } })
+    }
+
+    fn price(entry: &'static DeadlockEntry) -> Option<Price> {
+        let formula = PriceFigure::Formula(entry.facts.formula);
+        Some(Price { of: "a look", figures: vec![("messages_per_look", formula)] })
+    }
+
+    /// A deadlock that is found and resolved.
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
+        let settings = Settings { fan_out: 1, victim: Some(Policy::Youngest), ..Settings::default() };
+        let latency = Latency::Fixed(Duration::from_millis(1));
+        Spec { latency, seed: EXAMPLE_SEED, settings, ..Spec::new(algorithm) }
+    }
+
+    fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
+        let Figures { spec, summary, .. } = figures;
+        let unit = summary.delay_unit;
+        let in_unit = |value: Option<f64>| {
+            value.map_or_else(|| "–".to_owned(), |value| format!("{} {unit}", number(Some(value))))
+        };
+        let stuck = if summary.stuck_at_end.is_empty() { "nobody".to_owned() } else { summary.stuck_at_end.join(", ") };
+        let cost = format!("a look {}", spec.algorithm.facts.formula);
+        let mut rows = vec![
+            Row::measured("waits of one for another", summary.waits),
+            Row::measured("  between two sites", summary.waits_between_sites),
+            Row::measured("deadlocks told", summary.deadlocks_told),
+            Row::new("  that were none", summary.phantoms_told, "0"),
+            Row::measured("gave up", summary.gave_up),
+            Row::measured("wait for ever", stuck),
+            Row::new("messages to find them", summary.detector_messages, cost),
+            Row::measured("messages to resolve them", summary.resolution_messages),
+            Row::measured("from stuck to told", in_unit(summary.delay_mean)),
+            Row::measured("  the slowest", in_unit(summary.delay_most)),
+        ];
+        let names = std::iter::once("told").chain(std::iter::repeat(""));
+        rows.extend(names.zip(&summary.reports).map(|(name, report)| Row::new(name, "", report.as_str())));
+        rows
+    }
+
+    fn progress(_spec: &Spec<Self>, summary: &DeadlockSummary) -> String {
+        format!("; {} of one for another so far", count(summary.waits, "wait"))
+    }
+
+    fn goal(spec: &Spec<Self>) -> u64 {
+        spec.settings.rounds.saturating_mul(spec.settings.processes.unwrap_or(spec.nodes) as u64)
+    }
+
+    fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
+        matches!(moment, Moment::Effect { effect: Done::Emit(Event::Waits { who, .. }), .. } if !who.is_resource())
+    }
+}

@@ -1,0 +1,61 @@
+//! The elections.
+
+use super::entry::{ElectionEntry, election};
+use quorate_core::election::{
+    Bully, ByMutex, ChangRoberts, ConsensusByRing, Franklin, HirschbergSinclair, Invitation, LeLann, MajorityLease,
+    Peterson, RingList, SuperPeer, bully, by_mutex, chang_roberts, consensus_by_election, franklin,
+    hirschberg_sinclair, invitation, lelann, majority_lease, peterson, ring_list, super_peer,
+};
+use quorate_core::fixtures::bully::{Hasty, Unasking};
+use quorate_core::fixtures::chang_roberts::PassesAll;
+use quorate_core::fixtures::hirschberg_sinclair::OneSided;
+use quorate_core::fixtures::lelann::OwnReturn;
+use quorate_core::fixtures::majority_lease::{Forgetful, Trusting};
+use quorate_core::fixtures::peterson::{self as wrong_peterson, Forgetful as WithoutDisk};
+use quorate_core::fixtures::ring_list::First;
+use quorate_core::mutex::RicartAgrawala;
+use quorate_erased::{AnyCodec, Erased};
+use quorate_replica::election::{self as raft, RaftElection};
+use std::sync::Arc;
+
+/// The algorithms, in the order in which lists show them.
+pub(super) fn algorithms() -> Vec<ElectionEntry> {
+    vec![
+        election(&chang_roberts::FACTS, |me, plan| ChangRoberts::new(me, Arc::clone(plan))),
+        election(&lelann::FACTS, |me, plan| LeLann::new(me, Arc::clone(plan))),
+        election(&ring_list::FACTS, |me, plan| RingList::new(me, Arc::clone(plan))),
+        election(&hirschberg_sinclair::FACTS, |me, plan| HirschbergSinclair::new(me, Arc::clone(plan))),
+        election(&franklin::FACTS, |me, plan| Franklin::new(me, Arc::clone(plan))),
+        election(&peterson::FACTS, |me, plan| Peterson::new(me, Arc::clone(plan))),
+        election(&bully::FACTS, |me, plan| Bully::new(me, Arc::clone(plan))),
+        election(&invitation::FACTS, |me, plan| Invitation::new(me, Arc::clone(plan))),
+        election(&majority_lease::FACTS, |me, plan| MajorityLease::new(me, plan)),
+        ElectionEntry {
+            facts: &raft::FACTS,
+            make: Arc::new(|me, plan| Erased::opaque(RaftElection::new(me, plan))),
+            codec: AnyCodec::of::<RaftElection>(),
+        },
+        election(&super_peer::FACTS, |me, plan| SuperPeer::new(me, Arc::clone(plan))),
+        election(&by_mutex::FACTS, |me, plan| {
+            let lock = RicartAgrawala::new(me, plan.group.clone());
+            ByMutex::new(me, plan.group.clone(), lock)
+        }),
+        election(&consensus_by_election::FACTS, |me, plan| ConsensusByRing::of_plan(me, plan)),
+    ]
+}
+
+/// Those that are wrong on purpose.
+pub(super) fn fixtures() -> Vec<ElectionEntry> {
+    vec![
+        election(const { &PassesAll::facts() }, |me, plan| PassesAll::node(me, plan)),
+        election(const { &OwnReturn::facts() }, |me, plan| OwnReturn::node(me, plan)),
+        election(const { &First::facts() }, |me, plan| First::node(me, plan)),
+        election(const { &OneSided::facts() }, |me, plan| OneSided::node(me, plan)),
+        election(const { &wrong_peterson::any_order_facts() }, |me, plan| Peterson::new(me, Arc::clone(plan))),
+        election(const { &WithoutDisk::facts() }, |me, plan| WithoutDisk::node(me, plan)),
+        election(const { &Hasty::facts() }, |me, plan| Hasty::node(me, plan)),
+        election(const { &Unasking::facts() }, |me, plan| Unasking::node(me, plan)),
+        election(const { &Forgetful::facts() }, |me, plan| Forgetful::node(me, plan)),
+        election(const { &Trusting::facts() }, |me, plan| Trusting::node(me, plan)),
+    ]
+}

@@ -1,0 +1,34 @@
+//! An election, as the registry knows it.
+
+use crate::registry::Maker;
+use quorate_core::election::{Command, Event, Facts, Plan};
+use quorate_core::{NodeId, WriteOf};
+use quorate_erased::{AnyCodec, Erasable, ErasableWrite, Erased};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+/// A node of any election algorithm.
+pub type ElectionNode = Erased<Command, Event>;
+
+/// An election.
+pub struct ElectionEntry {
+    /// What the book says of it.
+    pub facts: &'static Facts,
+    /// Makes a node.
+    pub make: Maker<Arc<Plan>, ElectionNode>,
+    /// How its messages and its disk become bytes.
+    pub codec: AnyCodec,
+}
+
+/// The line of an election.
+pub(super) fn election<P>(
+    facts: &'static Facts,
+    make: impl Fn(NodeId, &Arc<Plan>) -> P + Send + Sync + 'static,
+) -> ElectionEntry
+where
+    P: Erasable<Command = Command, Event = Event, Message: DeserializeOwned>,
+    WriteOf<P>: ErasableWrite,
+{
+    let make = Arc::new(move |me: NodeId, plan: &Arc<Plan>| Erased::new(make(me, plan)));
+    ElectionEntry { facts, make, codec: AnyCodec::of::<P>() }
+}

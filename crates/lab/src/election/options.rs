@@ -1,0 +1,231 @@
+//! Options that only elections understand.
+
+use super::run::{Attribute, Seating, Starters};
+use super::{Detector, Election, ElectionError, Settings};
+use crate::error::LabError;
+use crate::family::OptionsFamily;
+use crate::options::{Basics, Options};
+use crate::registry::FamilyArgs;
+use clap::{Args, ValueEnum};
+use quorate_core::Duration;
+use quorate_core::election::{Announce, Prefer, Repair};
+use quorate_journal::settings::{Length, Level, Ppm};
+
+/// Options that only elections understand.
+#[derive(Args)]
+#[command(next_help_heading = "Options of elections")]
+pub struct ElectionArgs {
+    /// Who starts, of the nodes that are up: lowest, highest, all, successor-of-highest, or nodes such as 2,5; all unless
+    /// given.
+    #[arg(long, value_name = "WHO")]
+    starters: Option<Starters>,
+    /// In which order nodes sit round a ring: numbers, random, or all of them such as 3,1,2; numbers unless given.
+    #[arg(long, value_name = "NODES")]
+    order: Option<Seating>,
+    /// What is compared: id, random, or one number for each node such as 40,5,70 (disk space, 1/load); id unless given.
+    #[arg(long, value_name = "WHAT")]
+    attribute: Option<Attribute>,
+    /// Which end of the order wins; highest unless given.
+    #[arg(long, value_enum, value_name = "END")]
+    prefer: Option<PreferArg>,
+    /// How a winner on a ring is made known; ring unless given.
+    #[arg(long, value_enum, value_name = "HOW")]
+    announce: Option<AnnounceArg>,
+    /// How an election on a ring gets over a crash: not at all, by acknowledgements and timeouts, or by a failure detector;
+    /// detector unless given.
+    #[arg(long, value_enum, value_name = "HOW")]
+    repair: Option<RepairArg>,
+    /// A bully tells lower nodes that an election is under way.
+    #[arg(long)]
+    tell_lower: bool,
+    /// A bully that has won tells everyone, higher nodes included.
+    #[arg(long)]
+    broadcast: bool,
+    /// For how long a vote for a master binds; twenty round trips unless given.
+    #[arg(long, value_name = "LENGTH")]
+    master_lease: Option<Length>,
+    /// How much faster or slower than true time clocks are taken to run at most, where masters have leases; 1000ppm unless given.
+    #[arg(long, value_name = "DRIFT")]
+    master_drift_bound: Option<Ppm>,
+    /// So many nodes crash and come back, chosen by the seed, while more than half of the group stays up.
+    #[arg(long, value_name = "COUNT")]
+    upheaval: Option<u64>,
+    /// Who tells nodes that another one is dead: somebody who knows, heartbeats with a fixed bound, heartbeats and what a node's own
+    /// pace makes unlikely, or nobody; oracle unless given.
+    #[arg(long, value_enum, value_name = "WHO")]
+    detector: Option<DetectorArg>,
+    /// From one heartbeat to the next; ten message times unless given.
+    #[arg(long, value_name = "LENGTH")]
+    heartbeat: Option<Length>,
+    /// For how long a node may be silent before --detector heartbeat takes it for dead; a heartbeat and what may delay it unless given.
+    #[arg(long, value_name = "LENGTH")]
+    silence: Option<Length>,
+    /// At which level of suspicion --detector accrual takes a node for dead, from 0.5 to 20; 8 unless given.
+    #[arg(long, value_name = "LEVEL")]
+    threshold: Option<Level>,
+    /// How many bits ids have in an overlay whose regions have super-peers; 32 unless given.
+    #[arg(long, value_name = "COUNT")]
+    id_bits: Option<u32>,
+    /// How many of these bits name a region, which has one super-peer; 3 unless given.
+    #[arg(long, value_name = "COUNT")]
+    reserved_bits: Option<u32>,
+    /// How many others a super-peer may have to serve: as few bits name a region as keep that bound in this group.
+    #[arg(long, value_name = "COUNT", conflicts_with = "reserved_bits")]
+    load_bound: Option<usize>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PreferArg {
+    Highest,
+    Lowest,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum AnnounceArg {
+    Ring,
+    Multicast,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RepairArg {
+    None,
+    Timeout,
+    Detector,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DetectorArg {
+    Oracle,
+    Heartbeat,
+    Accrual,
+    None,
+}
+
+impl From<DetectorArg> for Detector {
+    fn from(detector: DetectorArg) -> Self {
+        match detector {
+            DetectorArg::Oracle => Self::Oracle,
+            DetectorArg::Heartbeat => Self::Heartbeat,
+            DetectorArg::Accrual => Self::Accrual,
+            DetectorArg::None => Self::None,
+        }
+    }
+}
+
+impl From<PreferArg> for Prefer {
+    fn from(prefer: PreferArg) -> Self {
+        match prefer {
+            PreferArg::Highest => Self::Highest,
+            PreferArg::Lowest => Self::Lowest,
+        }
+    }
+}
+
+impl From<AnnounceArg> for Announce {
+    fn from(announce: AnnounceArg) -> Self {
+        match announce {
+            AnnounceArg::Ring => Self::Ring,
+            AnnounceArg::Multicast => Self::Multicast,
+        }
+    }
+}
+
+impl From<RepairArg> for Repair {
+    fn from(repair: RepairArg) -> Self {
+        match repair {
+            RepairArg::None => Self::None,
+            RepairArg::Timeout => Self::Timeout,
+            RepairArg::Detector => Self::Detector,
+        }
+    }
+}
+
+impl Options for ElectionArgs {
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("starters", self.starters.is_some()),
+            ("order", self.order.is_some()),
+            ("attribute", self.attribute.is_some()),
+            ("prefer", self.prefer.is_some()),
+            ("announce", self.announce.is_some()),
+            ("repair", self.repair.is_some()),
+            ("tell-lower", self.tell_lower),
+            ("broadcast", self.broadcast),
+            ("master-lease", self.master_lease.is_some()),
+            ("master-drift-bound", self.master_drift_bound.is_some()),
+            ("upheaval", self.upheaval.is_some()),
+            ("detector", self.detector.is_some()),
+            ("heartbeat", self.heartbeat.is_some()),
+            ("silence", self.silence.is_some()),
+            ("threshold", self.threshold.is_some()),
+            ("id-bits", self.id_bits.is_some()),
+            ("reserved-bits", self.reserved_bits.is_some()),
+            ("load-bound", self.load_bound.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
+
+    fn workload(&self) -> Option<&'static str> {
+        self.starters.as_ref().map(|_| "starters")
+    }
+}
+
+impl ElectionArgs {
+    /// These settings, changed as the options say: who starts and how the group elects.
+    pub(crate) fn changed(&self, usual: Settings) -> Result<Settings, LabError> {
+        let detector = self.detector.map_or(usual.detector, Detector::from);
+        self.check_detector(detector)?;
+        Ok(Settings {
+            starters: self.starters.clone().unwrap_or(usual.starters),
+            order: self.order.clone().unwrap_or(usual.order),
+            attribute: self.attribute.clone().unwrap_or(usual.attribute),
+            prefer: self.prefer.map_or(usual.prefer, Prefer::from),
+            announce: self.announce.map_or(usual.announce, Announce::from),
+            repair: self.repair.map_or(usual.repair, Repair::from),
+            tell_lower: self.tell_lower || usual.tell_lower,
+            broadcast: self.broadcast || usual.broadcast,
+            lease: self.master_lease.or(usual.lease),
+            drift_ppm: self.master_drift_bound.map(|bound| bound.parts().unsigned_abs()).or(usual.drift_ppm),
+            upheaval: self.upheaval.unwrap_or(usual.upheaval),
+            detector,
+            heartbeat: self.heartbeat.or(usual.heartbeat),
+            silence: self.silence.or(usual.silence),
+            threshold: self.threshold.or(usual.threshold),
+            id_bits: self.id_bits.or(usual.id_bits),
+            reserved_bits: self.reserved_bits.or(usual.reserved_bits),
+            load_bound: self.load_bound.or(usual.load_bound),
+        })
+    }
+
+    /// Whether what is said of the detector is about the one that there is.
+    fn check_detector(&self, detector: Detector) -> Result<(), ElectionError> {
+        if self.heartbeat.is_some() && !detector.beats() {
+            return Err(ElectionError::NoHeartbeats);
+        }
+        if self.silence.is_some() && detector != Detector::Heartbeat {
+            return Err(ElectionError::NoFixedBound);
+        }
+        if self.threshold.is_some() && detector != Detector::Accrual {
+            return Err(ElectionError::NoAccrual);
+        }
+        Ok(())
+    }
+}
+
+impl OptionsFamily for Election {
+    type Args = ElectionArgs;
+
+    fn changed(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
+        args.election.changed(usual)
+    }
+
+    /// No machine and no network promises how long a heartbeat takes; this is so long that a busy one seldom breaks it.
+    fn for_real(settings: &mut Settings) {
+        if settings.detector.beats() {
+            let Length(period) = *settings.heartbeat.get_or_insert(Length(Duration::from_millis(100)));
+            if settings.detector == Detector::Heartbeat {
+                settings.silence.get_or_insert(Length(period + Duration::from_millis(250)));
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Elections as people see them.
+
+use super::run::{Change, ElectionSummary, Starters, SuperPeers, change};
+use super::{Election, Settings, absent};
+use crate::algorithm::Algorithm;
+use crate::election::ElectionEntry;
+use crate::family::{Around, PresentFamily};
+use crate::figures::{Figures, Price, PriceFigure, Row, number};
+use crate::spec::Spec;
+use quorate_core::election::circuit;
+use quorate_core::election::{Announce, Book, Case, Command, Counts, Event, Shape, Starting};
+use quorate_core::{Duration, NodeId};
+use quorate_journal::moment::Moment;
+use quorate_journal::role::Role;
+use quorate_journal::settings::Latency;
+
+impl PresentFamily for Election {
+    const ROLES: &'static [(Role, &'static str)] = &[
+        (Role::Idle, "took no part"),
+        (Role::Waiting, "knows no leader"),
+        (Role::Follows, "knows the leader"),
+        (Role::Chosen, "is the leader"),
+    ];
+    const CHOSEN_BLOCKS: bool = false;
+    const EXAMPLE: &'static str = "The first of three nodes starts an election; one message time is 1 ms";
+    const CONTROL: &'static str = "heartbeats, acknowledgements and repetitions";
+    const ADVICE: &'static str = "--starters all or more --nodes";
+    const PROGRESS: &'static str = "nodes know";
+
+    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
+        let (_, node, change) = change(moment)?;
+        let role = match change {
+            Change::Campaigns | Change::Extends { .. } => *before.get(node.index())?,
+            Change::Begins(_) | Change::Ends => Role::Waiting,
+            Change::Learns { leader, .. } if leader == node => Role::Chosen,
+            Change::Learns { .. } => Role::Follows,
+            Change::Boots | Change::Dies => Role::Idle,
+        };
+        Some((node, role))
+    }
+
+    fn around(entry: &ElectionEntry) -> Option<Around> {
+        let is_ring = entry.facts.shape == Shape::Ring;
+        is_ring.then(|| Around { title: "Rules of the ring around it", about: circuit::about() })
+    }
+
+    fn price(entry: &'static ElectionEntry) -> Option<Price> {
+        let formula = PriceFigure::Formula(entry.facts.cost.formula);
+        Some(Price { of: "an election", figures: vec![("messages_per_election", formula)] })
+    }
+
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
+        let latency = Latency::Fixed(Duration::from_millis(1));
+        Spec {
+            latency,
+            settings: Settings { starters: Starters::Lowest, ..Settings::default() },
+            ..Spec::new(algorithm)
+        }
+    }
+
+    fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
+        let Figures { spec, summary, .. } = figures;
+        let nobody = || "–".to_owned();
+        let mut rows = match &summary.super_peers {
+            Some(super_peers) => about(super_peers),
+            None => vec![
+                Row::measured("leader", summary.leader.map_or_else(nobody, |leader| leader.to_string())),
+                Row::measured("epoch", summary.epoch.map_or_else(nobody, |epoch| epoch.to_string())),
+            ],
+        };
+        let book = case(spec).and_then(|case| (spec.algorithm.facts.cost.book)(&case));
+        // Books announce round the ring.
+        let is_in_book = |book: &Book| spec.settings.announce == Announce::Ring || book.counts == Counts::Election;
+        let book = book.filter(is_in_book);
+        let (alone, together) = match &book {
+            Some(book @ Book { counts: Counts::Election, .. }) => (expected(book), String::new()),
+            Some(book @ Book { counts: Counts::WithAnnouncement, .. }) => (String::new(), expected(book)),
+            None => (String::new(), String::new()),
+        };
+        let all = summary.election_messages + summary.announcement_messages;
+        let time = match summary.time {
+            Some(time) => format!("{} {}", number(Some(time)), summary.time_unit),
+            None => nobody(),
+        };
+        rows.extend([
+            Row::new("election messages", summary.election_messages, alone),
+            Row::measured("announcement messages", summary.announcement_messages),
+            Row::new("both together", all, together),
+            Row::measured("rounds", summary.rounds),
+            Row::measured("time until all know", time),
+        ]);
+        rows
+    }
+
+    fn progress(_spec: &Spec<Self>, summary: &ElectionSummary) -> String {
+        match (&summary.super_peers, summary.leader) {
+            (Some(super_peers), _) => format!("; there are {} super-peers", super_peers.count),
+            (None, Some(leader)) => format!("; everyone knows leader {leader}"),
+            (None, None) => "; there is no leader that everyone knows".into(),
+        }
+    }
+
+    fn goal(spec: &Spec<Self>) -> u64 {
+        spec.nodes as u64
+    }
+
+    fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
+        matches!(change(moment), Some((_, _, Change::Learns { .. })))
+    }
+}
+
+/// The figures where each region has its own leader.
+fn about(super_peers: &SuperPeers) -> Vec<Row> {
+    let SuperPeers { id_bits, reserved_bits, count, expected, ratio, largest_load, mean_load, moved, must_move } =
+        super_peers;
+    vec![
+        Row::measured("bits of an id, reserved", format!("{id_bits}, {reserved_bits}")),
+        Row::new("super-peers", count, format!("{} on average", number(Some(*expected)))),
+        Row::measured("share of all nodes", number(*ratio)),
+        Row::measured("largest load", largest_load),
+        Row::measured("mean load", number(*mean_load)),
+        Row::new("moves", moved, must_move.to_string()),
+    ]
+}
+
+/// The run as books know it, if nothing goes wrong once it has begun.
+fn case(spec: &Spec<Election>) -> Option<Case> {
+    let dead = absent(spec).len();
+    let live = spec.nodes - dead;
+    let starting = match &spec.settings.starters {
+        Starters::Lowest => Starting::Lowest,
+        Starters::Highest => Starting::Highest,
+        Starters::SuccessorOfHighest => Starting::One,
+        Starters::All => Starting::All,
+        Starters::Named(named) => match named.len() {
+            1 => Starting::One,
+            several => Starting::Several(several),
+        },
+    };
+    let calm = spec.faults.iter().all(|timed| timed.at == Duration::ZERO)
+        && spec.random_faults.is_empty()
+        && spec.settings.upheaval == 0
+        && spec.script.is_none();
+    (calm && live > 1 && !spec.is_scripted()).then_some(Case { live, dead, starting })
+}
+
+/// What a book says, in a few words.
+fn expected(book: &Book) -> String {
+    let figure = |value: Option<f64>| number(value);
+    match *book {
+        Book { least, most, .. } if least == most => figure(most),
+        Book { least: Some(least), mean, most, .. } => {
+            let mean = mean.map_or_else(String::new, |mean| format!(", {} on average", figure(Some(mean))));
+            format!("{} to {}{mean}", figure(Some(least)), figure(most))
+        }
+        Book { most, .. } => format!("at most {}", figure(most)),
+    }
+}

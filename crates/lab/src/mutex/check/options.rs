@@ -1,0 +1,63 @@
+//! What users of a mutual-exclusion algorithm may do in a check, and whether their group has views.
+
+use super::Requests;
+use crate::check::few;
+use crate::options::Options;
+use clap::{Args, ValueEnum};
+use quorate_check::Views;
+
+/// What options of views are listed under.
+const VIEWS: &str = "Options of groups with views";
+
+/// Options of a check that only mutual exclusion understands, and those of views.
+#[derive(Args)]
+#[command(next_help_heading = "Options of mutual exclusion")]
+pub(crate) struct RequestArgs {
+    /// A request may be a try, which is denied rather than made to wait.
+    #[arg(long = "try")]
+    tries: bool,
+    /// A request may be given up.
+    #[arg(long = "cancel")]
+    cancels: bool,
+    /// A request may be one that only reads, beside others who do.
+    #[arg(long)]
+    readers: bool,
+    /// The group has views: a member who crashes, or whose lease ends, is left out of the next one.
+    #[arg(long, help_heading = VIEWS)]
+    views: bool,
+    /// How many members the group may go on without; one unless given.
+    #[arg(long, value_name = "NUMBER", requires = "views", value_parser = few, help_heading = VIEWS)]
+    changes: Option<u8>,
+    /// Who says who is in: one who waits for leases to end, or one who does not and is wrong on purpose; oracle unless given.
+    #[arg(long, value_enum, value_name = "WHO", requires = "views", help_heading = VIEWS)]
+    membership: Option<KeeperArg>,
+}
+
+/// Who says who is in.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KeeperArg {
+    Oracle,
+    Impatient,
+}
+
+impl RequestArgs {
+    /// What may become of requests.
+    pub(crate) fn requests(&self) -> Requests {
+        Requests { tries: self.tries, cancels: self.cancels, readers: self.readers }
+    }
+
+    /// How views change, if there are views.
+    pub(crate) fn views(&self) -> Option<Views> {
+        let usual = Views::default();
+        let changes = self.changes.unwrap_or(usual.changes);
+        self.views.then_some(Views { changes, waits: self.membership != Some(KeeperArg::Impatient) })
+    }
+}
+
+impl Options for RequestArgs {
+    fn given(&self) -> Option<&'static str> {
+        let Self { tries, cancels, readers, views: _, changes: _, membership: _ } = self;
+        let given = [(*tries, "try"), (*cancels, "cancel"), (*readers, "readers")];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+}

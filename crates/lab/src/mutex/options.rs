@@ -1,0 +1,116 @@
+//! Options that only mutual exclusion understands.
+
+use super::run::Pattern;
+use super::{Mutex, MutexError, Settings};
+use crate::error::LabError;
+use crate::family::OptionsFamily;
+use crate::options::{Basics, Options, whole};
+use crate::registry::FamilyArgs;
+use crate::views;
+use clap::{Args, ValueEnum};
+use quorate_core::NodeId;
+use quorate_journal::settings::{Chance, Latency, NodeSet};
+
+/// Options that only mutual exclusion understands.
+#[derive(Args)]
+#[command(next_help_heading = "Options of mutual exclusion")]
+pub struct MutexArgs {
+    /// How many requests there are, all nodes together; 10 unless given.
+    #[arg(long, value_parser = whole::<u64>)]
+    entries: Option<u64>,
+    /// When nodes ask: one alone, all at once and again, or at random times; random unless given.
+    #[arg(long, value_enum)]
+    workload: Option<WorkloadArg>,
+    /// Who asks, such as 1,3 or 2-5; everyone unless given (with the workload single: the last one).
+    #[arg(long, value_name = "NODES")]
+    requesters: Option<NodeSet>,
+    /// How long a node stays inside; one message time unless given.
+    #[arg(long)]
+    hold: Option<Latency>,
+    /// How long a node is content outside; chosen to suit the workload unless given.
+    #[arg(long)]
+    think: Option<Latency>,
+    /// How likely a request is a try, which is denied rather than made to wait.
+    #[arg(long = "try", value_name = "CHANCE")]
+    tries: Option<Chance>,
+    /// How likely a request is given up after a while.
+    #[arg(long = "cancel", value_name = "CHANCE")]
+    cancels: Option<Chance>,
+    /// How likely a request that waits its turn only reads, beside others who do.
+    #[arg(long, value_name = "CHANCE")]
+    readers: Option<Chance>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WorkloadArg {
+    Single,
+    All,
+    Random,
+}
+
+impl From<WorkloadArg> for Pattern {
+    fn from(workload: WorkloadArg) -> Self {
+        match workload {
+            WorkloadArg::Single => Self::Single,
+            WorkloadArg::All => Self::All,
+            WorkloadArg::Random => Self::Random,
+        }
+    }
+}
+
+impl Options for MutexArgs {
+    fn given(&self) -> Option<&'static str> {
+        let Self { entries, workload, requesters, hold, think, tries, cancels, readers } = self;
+        let given = [
+            (entries.is_some(), "entries"),
+            (workload.is_some(), "workload"),
+            (requesters.is_some(), "requesters"),
+            (hold.is_some(), "hold"),
+            (think.is_some(), "think"),
+            (tries.is_some(), "try"),
+            (cancels.is_some(), "cancel"),
+            (readers.is_some(), "readers"),
+        ];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+
+    fn workload(&self) -> Option<&'static str> {
+        self.given()
+    }
+}
+
+impl MutexArgs {
+    /// A range of requesters that reaches beyond the group is refused before it is spelled out.
+    fn requesters(&self, nodes: usize) -> Result<Vec<NodeId>, LabError> {
+        let Some(requesters) = &self.requesters else { return Ok(Vec::new()) };
+        match requesters.highest() {
+            Some(node) if node.index() >= nodes => Err(MutexError::NoSuchRequester { node, nodes }.into()),
+            Some(_) | None => Ok(requesters.iter().collect()),
+        }
+    }
+}
+
+impl OptionsFamily for Mutex {
+    type Args = MutexArgs;
+
+    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+        let MutexArgs { entries, workload, hold, think, tries, cancels, readers, .. } = args.mutex;
+        let requesters = args.mutex.requesters(basics.nodes)?;
+        Ok(Settings {
+            entries: entries.unwrap_or(usual.entries),
+            workload: workload.map_or(usual.workload, Pattern::from),
+            requesters: if requesters.is_empty() { usual.requesters } else { requesters },
+            hold: hold.or(usual.hold),
+            think: think.or(usual.think),
+            tries: tries.unwrap_or(usual.tries),
+            cancels: cancels.unwrap_or(usual.cancels),
+            readers: readers.unwrap_or(usual.readers),
+            views: args.views.changed(usual.views),
+        })
+    }
+
+    /// Between processes there is no oracle: the members keep the membership themselves.
+    fn for_real(settings: &mut Settings) {
+        settings.views.iter_mut().for_each(views::for_real);
+    }
+}

@@ -1,0 +1,143 @@
+//! Mutual exclusion as people see it.
+
+use super::run::{Change, MutexSummary, Pattern, Standing, change};
+use super::{Mutex, MutexEntry, Settings};
+use crate::algorithm::Algorithm;
+use crate::compare::Book;
+use crate::family::PresentFamily;
+use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, number};
+use crate::spec::Spec;
+use quorate_core::mutex::{Command, Cost, Event, ServiceOrder};
+use quorate_core::{Duration, NodeId};
+use quorate_journal::metrics::Delay;
+use quorate_journal::moment::Moment;
+use quorate_journal::property::Kind;
+use quorate_journal::role::Role;
+use quorate_journal::settings::{Latency, Length};
+
+impl PresentFamily for Mutex {
+    const ROLES: &'static [(Role, &'static str)] =
+        &[(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
+    const CHOSEN_BLOCKS: bool = true;
+    const EXAMPLE: &'static str = "Three nodes ask at once; one message time is 1 ms";
+    const CONTROL: &'static str = "acknowledgements and repetitions";
+    const ADVICE: &'static str = "--workload all or more --entries";
+    const PROGRESS: &'static str = "requests";
+
+    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
+        let (_, node, change) = change(moment)?;
+        let standing = match before.get(node.index())? {
+            Role::Waiting => Standing::Waiting,
+            Role::Chosen => Standing::Inside,
+            Role::Idle | Role::Follows | Role::Paused | Role::Down => Standing::Outside,
+        };
+        let role = match standing.after(change) {
+            Standing::Outside => Role::Idle,
+            Standing::Waiting => Role::Waiting,
+            Standing::Inside => Role::Chosen,
+        };
+        Some((node, role))
+    }
+
+    fn price(entry: &'static MutexEntry) -> Option<Price> {
+        let Cost { messages, client, sync, .. } = entry.facts.cost;
+        let figures = [("messages_per_entry", messages), ("client_delay", client), ("sync_delay", sync)];
+        let figures = figures.map(|(name, formula)| (name, PriceFigure::Formula(formula)));
+        Some(Price { of: "an entry", figures: figures.into() })
+    }
+
+    /// Everyone asks once, at once.
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
+        let latency = Latency::Fixed(Duration::from_millis(1));
+        let settings = Settings { entries: 3, workload: Pattern::All, ..Settings::default() };
+        Spec { latency, settings, ..Spec::new(algorithm) }
+    }
+
+    fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
+        let Figures { spec, summary: mutex, .. } = figures;
+        let facts = spec.algorithm.facts;
+        let mut rows = vec![Row::measured("entries", mutex.entries)];
+        rows.extend(costs(spec, mutex));
+        rows.push(Row::measured("overtaken at most", mutex.overtaken_max));
+        if let Some(count) = mutex.out_of_order {
+            let promise =
+                if facts.order == ServiceOrder::HappenedBefore { "0: happened-before order" } else { "no promise" };
+            rows.push(Row::new("out of order", count, promise));
+        }
+        if let Some(views) = mutex.views {
+            let used = format!("{} times, refused {}", views.accepted, count(views.refused, "time"));
+            rows.extend([
+                Row::measured("last view", views.epoch),
+                Row::measured("entries lost", views.lost),
+                Row::measured("resource used", used),
+            ]);
+            let recovery = views.recovery_ns.map(|nanos| Length(Duration::from_nanos(nanos)));
+            rows.extend(recovery.map(|recovery| Row::measured("next entry after a crash", recovery)));
+        }
+        rows
+    }
+
+    fn not_judged(figures: &Figures<'_, Self>) -> Vec<NotJudged> {
+        let Figures { spec, summary, .. } = figures;
+        if spec.algorithm.facts.order != ServiceOrder::HappenedBefore || summary.out_of_order.is_some() {
+            return Vec::new();
+        }
+        let why = match spec.settings.views {
+            Some(_) => "not judged: it is promised inside a view, and here views change or members freeze",
+            None => "not judged: the group is too large for vector clocks",
+        };
+        vec![NotJudged { kind: Kind::Always, name: "happened-before-order", why: why.to_owned() }]
+    }
+
+    fn progress(spec: &Spec<Self>, summary: &MutexSummary) -> String {
+        if spec.is_scripted() {
+            return String::new();
+        }
+        format!("; {} of {} requests led to an entry", summary.entries, spec.settings.entries)
+    }
+
+    fn goal(spec: &Spec<Self>) -> u64 {
+        spec.settings.entries
+    }
+
+    fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
+        matches!(change(moment), Some((_, _, Change::Leaves | Change::GivesUp)))
+    }
+}
+
+/// What an entry costs in messages and in time.
+fn costs(spec: &Spec<Mutex>, mutex: &MutexSummary) -> Vec<Row> {
+    let (facts, book) = (spec.algorithm.facts, Book::of(spec.algorithm.entry(), spec));
+    let counted = mutex.others.map_or(mutex.entries, |others| others.entries);
+    let expected = match book.total(counted).exact() {
+        // What goes on when nobody wants in is in no formula.
+        Some(_) if facts.restless => book.messages.to_owned(),
+        // What is the same for every group needs no formula.
+        Some(total) if counted > 0 && !book.keeper => {
+            format!("{} = {}", number(Some(total as f64 / counted as f64)), book.messages)
+        }
+        Some(total) if counted > 0 => number(Some(total as f64 / counted as f64)),
+        Some(_) | None => book.messages.to_owned(),
+    };
+    let mut rows = match (&mutex.others, &mutex.own) {
+        (Some(others), Some(own)) => vec![
+            Row::new("messages an entry", number(others.messages_per_entry), expected),
+            Row::new("  the coordinator's own", number(own.messages_per_entry), "0"),
+        ],
+        _ => vec![Row::new("messages an entry", number(mutex.messages_per_entry), expected)],
+    };
+    let delays =
+        [("client delay", mutex.client_delay, book.client), ("synchronization delay", mutex.sync_delay, book.sync)];
+    rows.extend(delays.into_iter().map(|(name, measured, book)| {
+        let samples = measured.map_or(String::new(), |delay| format!("   ({})", count(delay.samples, "sample")));
+        Row::new(name, delay(measured, mutex.delay_unit), format!("{book}{samples}"))
+    }));
+    rows
+}
+
+fn delay(delay: Option<Delay>, unit: &str) -> String {
+    match delay {
+        None => "–".into(),
+        Some(delay) => format!("{} {unit}", number(Some(delay.mean))),
+    }
+}

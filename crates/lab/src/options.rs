@@ -1,0 +1,119 @@
+//! The command line's options of all families.
+//!
+//! Each family's own are in its folder (`options.rs`). An option that means nothing to an algorithm is refused with the
+//! family that understands it.
+
+use crate::registry::{Family, FamilyArgs};
+use std::num::{IntErrorKind, ParseIntError};
+use std::str::FromStr;
+
+/// What is wrong with the options beside each other. Each prints as a sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OptionsError {
+    #[error(
+        "--{option} means nothing to '{algorithm}', which is of the {own} family; it is an option of the {of} family."
+    )]
+    MeansNothing { option: String, of: Family, algorithm: String, own: Family },
+    #[error(
+        "--views means nothing to '{algorithm}', which is of the {own} family; it is an option of the {} families.",
+        with_views()
+    )]
+    NoViews { algorithm: String, own: Family },
+    #[error("--{option} has no effect {condition}; leave --{name} out.", name = option.split(' ').next().unwrap_or_default())]
+    NoEffect { option: String, condition: String },
+}
+
+impl OptionsError {
+    /// The complaint about an option of another family.
+    pub fn means_nothing(option: &str, of: Family, algorithm: &str, own: Family) -> Self {
+        Self::MeansNothing { option: option.to_owned(), of, algorithm: algorithm.to_owned(), own }
+    }
+
+    /// The complaint about an option that has no effect under a condition, such as "without --views".
+    pub fn no_effect(option: &str, condition: &str) -> Self {
+        Self::NoEffect { option: option.to_owned(), condition: condition.to_owned() }
+    }
+}
+
+/// What a family's settings depend on beside its own options.
+#[derive(Clone, Copy)]
+pub struct Basics {
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// Whether the simulator lets everything go wrong that the family must bear.
+    pub chaos: bool,
+}
+
+impl FamilyArgs {
+    /// Whether algorithms are to run in views.
+    pub fn wants_views(&self) -> bool {
+        self.views.settings().is_some()
+    }
+
+    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
+    pub fn refuse_others(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
+        for (family, options) in self.groups().into_iter().filter(|(family, _)| *family != own) {
+            if let Some(option) = options.given() {
+                return Err(OptionsError::means_nothing(option, family, algorithm, own));
+            }
+        }
+        refuse_views(self.wants_views(), own, algorithm)
+    }
+
+    /// The first option given that another family understands, with that family.
+    pub fn foreign(&self, own: Family) -> Option<(&'static str, Family)> {
+        let mut others = self.groups().into_iter().filter(|(family, _)| *family != own);
+        others.find_map(|(family, options)| Some((options.given()?, family)))
+    }
+
+    /// The first option given that changes the settings of this family.
+    pub fn own(&self, family: Family) -> Option<&'static str> {
+        let own = self.groups().into_iter().find(|(group, _)| *group == family);
+        own.and_then(|(_, options)| options.given()).or_else(|| self.views.given())
+    }
+
+    /// The first option given that says what users of this family do.
+    pub fn workload(&self, family: Family) -> Option<&'static str> {
+        let own = self.groups().into_iter().find(|(group, _)| *group == family);
+        own.and_then(|(_, options)| options.workload())
+    }
+
+    /// Real processes keep their membership themselves, whatever an oracle would say.
+    pub fn refuse_oracles(&self) -> Result<(), OptionsError> {
+        self.views.refuse_oracles()
+    }
+}
+
+/// Refuses views where algorithms cannot run in them.
+pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Result<(), OptionsError> {
+    if are_wanted && !own.has_views() {
+        return Err(OptionsError::NoViews { algorithm: algorithm.to_owned(), own });
+    }
+    Ok(())
+}
+
+/// The families whose algorithms can run in views, as a list in words.
+fn with_views() -> String {
+    let families: Vec<_> = Family::ALL.into_iter().filter(|family| family.has_views()).map(Family::name).collect();
+    families.join(" and ")
+}
+
+/// Options of the command line that only one family understands.
+pub trait Options {
+    /// The first one that was given, without its dashes.
+    fn given(&self) -> Option<&'static str>;
+
+    /// The first one given that says what users do, in whose place a script may speak.
+    fn workload(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// A whole number that is not negative, or what to write instead.
+pub fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<N>());
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => format!("'{}' is too large; at most {most} fits.", text.escape_debug()),
+        _ => format!("'{}' is not a whole number; write for example 7.", text.escape_debug()),
+    })
+}

@@ -1,0 +1,81 @@
+//! Replicated logs as people see them.
+
+use super::{Command, Event, Replica, Settings, Summary};
+use crate::algorithm::Algorithm;
+use crate::family::PresentFamily;
+use crate::figures::{Figures, Row, number};
+use crate::spec::Spec;
+use quorate_core::{Duration, NodeId};
+use quorate_journal::moment::{Done, Moment, Taken};
+use quorate_journal::role::Role;
+use quorate_journal::settings::{Latency, Length};
+
+impl PresentFamily for Replica {
+    const ROLES: &'static [(Role, &'static str)] = &[
+        (Role::Idle, "waits to be let in"),
+        (Role::Waiting, "knows no leader"),
+        (Role::Follows, "follows"),
+        (Role::Chosen, "leads"),
+    ];
+    const CHOSEN_BLOCKS: bool = false;
+    const EXAMPLE: &'static str = "Three replicas elect a leader, and a client writes once; one message time is 1 ms";
+    const CONTROL: &'static str = "heartbeats, acknowledgements and repetitions";
+    const ADVICE: &'static str = "more --seeds or --operations, with --chaos";
+    const PROGRESS: &'static str = "operations";
+
+    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
+        match moment {
+            Moment::Input { node, input: Taken::Start { .. }, .. } => Some((*node, Role::Idle)),
+            // Whoever follows takes over a snapshot without losing its leader.
+            Moment::Effect { node, effect: Done::Emit(Event::Restored(_)), .. } => {
+                before.get(node.index()).is_none_or(|role| *role == Role::Idle).then_some((*node, Role::Waiting))
+            }
+            Moment::Effect { node, effect: Done::Emit(Event::Leads { .. }), .. } => Some((*node, Role::Chosen)),
+            Moment::Effect { node, effect: Done::Emit(Event::Follows { leader, .. }), .. } => {
+                Some((*node, if leader.is_some() { Role::Follows } else { Role::Waiting }))
+            }
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
+        }
+    }
+
+    /// One client, one wish that goes to the leader at once, and an end before the heartbeats go on and on.
+    fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
+        let latency = Latency::Fixed(Duration::from_millis(1));
+        let disk = Latency::Fixed(Duration::from_micros(500));
+        let settings = Settings { clients: 1, operations: 1, keys: 1, ..Settings::default() };
+        let until = Some(Length(Duration::from_millis(149)));
+        Spec { seed: 7, latency, disk, until, settings, ..Spec::new(algorithm) }
+    }
+
+    fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
+        let Figures { spec, summary, .. } = figures;
+        let others = spec.settings.founders.unwrap_or(spec.nodes).saturating_sub(1);
+        let cost = format!("{} = 2(n−1) for a write alone", 2 * others);
+        let time = Duration::from_nanos(summary.log_time_ns);
+        vec![
+            Row::new("operations", summary.operations, format!("{} answered", summary.answered)),
+            Row::new("messages an operation", number(summary.messages_per_operation), cost),
+            Row::new("leaders", summary.leaders, format!("the last in term {}", summary.term)),
+            Row::new("entries", summary.entries, format!("log time {time}")),
+            Row::measured("snapshots taken over", summary.snapshots),
+            Row::measured("reads under a lease", summary.leased),
+            Row::measured("fates unknown", summary.unknown),
+            Row::new("changes of members", summary.changes, summary.members.to_string()),
+        ]
+    }
+
+    fn progress(spec: &Spec<Self>, summary: &Summary) -> String {
+        if spec.is_scripted() {
+            return String::new();
+        }
+        format!("; {} of {} operations were answered", summary.answered, spec.settings.operations)
+    }
+
+    fn goal(spec: &Spec<Self>) -> u64 {
+        spec.settings.operations
+    }
+
+    fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
+        matches!(moment, Moment::Effect { effect: Done::Emit(Event::Answered { .. }), .. })
+    }
+}

@@ -1,0 +1,128 @@
+//! A wrapper around a node whose type is erased: its disk, its messages, its copies.
+
+use quorate_core::election::{Command, Plan};
+use quorate_core::packed::{pack, unpack};
+use quorate_core::wrap::{Detector, Watched};
+use quorate_core::{
+    Bounds, Codec, Describe, Duration, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time,
+};
+use quorate_erased::{AnyDurable, AnyMessage, Erased};
+use quorate_lab::election::ElectionNode;
+use quorate_lab::registry::{Entry, find};
+use std::sync::Arc;
+
+const ALGORITHM: &str = "chang-roberts";
+
+fn detector() -> Detector {
+    Detector::FixedBound { period: Duration::from_millis(10), bound: Duration::from_millis(5) }
+}
+
+fn plan() -> Arc<Plan> {
+    Arc::new(Plan::new(2, Bounds { message: Duration::from_millis(1), processing: Duration::ZERO }))
+}
+
+fn bare(me: NodeId) -> ElectionNode {
+    let Some(Entry::Election(entry)) = find(ALGORITHM) else { panic!("no such election") };
+    (entry.make)(me, &plan())
+}
+
+fn watched(me: NodeId) -> ElectionNode {
+    Erased::around(Watched::new(me, Group::of_size(2), bare(me), detector()))
+}
+
+fn step(node: &mut ElectionNode, input: Input<ElectionNode>) -> Vec<Effect<ElectionNode>> {
+    let mut effects = Vec::new();
+    node.step(Time::ZERO, input, &mut Effects::new(&mut effects));
+    effects
+}
+
+fn boot(node: &mut ElectionNode, durable: AnyDurable) -> Vec<Effect<ElectionNode>> {
+    step(node, Input::Start { durable, incarnation: Incarnation::FIRST })
+}
+
+fn sent(effects: Vec<Effect<ElectionNode>>) -> Vec<AnyMessage> {
+    let message = |effect| match effect {
+        Effect::Send { message, .. } | Effect::Multicast { message, .. } => Some(message),
+        _ => None,
+    };
+    effects.into_iter().filter_map(message).collect()
+}
+
+fn saved(effects: &[Effect<ElectionNode>]) -> Vec<u8> {
+    let mut disk = AnyDurable::default();
+    for effect in effects {
+        if let Effect::Save(write) = effect {
+            quorate_core::Durable::apply(&mut disk, write.clone());
+        }
+    }
+    let mut bytes = Vec::new();
+    pack(&disk, &mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn a_disk_is_the_same_with_and_without_a_wrapper() {
+    let me = NodeId::from_index(0);
+    let disks = [bare(me), watched(me)].map(|mut node| {
+        boot(&mut node, AnyDurable::default());
+        saved(&step(&mut node, Input::Command(Command::Campaign)))
+    });
+    assert_eq!(disks[0], disks[1]);
+    let codec = find(ALGORITHM).unwrap().codec();
+    let disk: AnyDurable = unpack(&disks[1]).unwrap();
+    let disk = codec.unseal(disk).unwrap();
+    let [mut one, mut other] = [bare(me), bare(me)];
+    boot(&mut one, disk.clone());
+    boot(&mut other, AnyDurable::default());
+    assert!(one != other, "what was saved is read");
+    let [mut one, mut other] = [watched(me), watched(me)];
+    boot(&mut one, disk);
+    boot(&mut other, AnyDurable::default());
+    assert!(one != other, "and read through the wrapper");
+}
+
+#[test]
+fn every_message_under_a_detector_becomes_bytes_and_back() {
+    let me = NodeId::from_index(0);
+    let mut node = watched(me);
+    let mut messages = sent(boot(&mut node, AnyDurable::default()));
+    messages.extend(sent(step(&mut node, Input::Command(Command::Campaign))));
+    let kinds: Vec<_> = messages.iter().map(Describe::kind).collect();
+    assert!(kinds.contains(&"beat") && kinds.len() > 1, "{kinds:?}");
+    let codec = find(ALGORITHM).unwrap().codec().watched();
+    for message in messages {
+        let mut bytes = Vec::new();
+        Codec::<ElectionNode>::encode(&codec, &message, &mut bytes).unwrap();
+        let back: AnyMessage = Codec::<ElectionNode>::decode(&codec, &bytes).unwrap();
+        assert!(back == message, "{message:?} came back as {back:?}");
+        let cut = Codec::<ElectionNode>::decode(&codec, &bytes[..bytes.len() - 1]);
+        assert!(cut.is_err(), "{message:?} without its last byte");
+    }
+}
+
+#[test]
+fn a_codec_refuses_what_it_does_not_fit() {
+    let mut node = bare(NodeId::from_index(0));
+    boot(&mut node, AnyDurable::default());
+    let plain = sent(step(&mut node, Input::Command(Command::Campaign)));
+    let codec = find(ALGORITHM).unwrap().codec();
+    let watched_codec = codec.clone().watched();
+    let encode =
+        |codec: &quorate_erased::AnyCodec, message| Codec::<ElectionNode>::encode(codec, message, &mut Vec::new());
+    assert!(encode(&codec, &plain[0]).is_ok() && encode(&watched_codec, &plain[0]).is_err());
+    let mut watched = watched(NodeId::from_index(0));
+    let beat =
+        sent(boot(&mut watched, AnyDurable::default())).into_iter().find(|message| message.kind() == "beat").unwrap();
+    assert!(encode(&codec, &beat).is_err() && encode(&watched_codec, &beat).is_ok());
+    assert_eq!(watched_codec.saves(), codec.saves());
+}
+
+#[test]
+fn copies_are_alike_until_they_are_not() {
+    let mut node = watched(NodeId::from_index(0));
+    boot(&mut node, AnyDurable::default());
+    let mut copy = node.clone();
+    assert!(node == copy);
+    step(&mut copy, Input::Suspect(NodeId::from_index(1)));
+    assert!(node != copy);
+}

@@ -1,0 +1,4 @@
+//! The algorithms by name.
+
+mod around;
+mod table;

@@ -1,0 +1,77 @@
+//! The table keeps its word: names are found, and what is said to be checkable can be copied.
+
+use quorate_core::election::Bounds;
+use quorate_core::election::Plan;
+use quorate_core::{Duration, Group, NodeId, deadlock, multicast};
+use quorate_lab::registry::{Entry, Surroundings, all, find, fixtures};
+use quorate_replica::{Members, Settings};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+fn entries() -> impl Iterator<Item = &'static Entry> {
+    all().iter().chain(fixtures())
+}
+
+#[test]
+fn every_name_is_found_and_is_nobody_elses() {
+    let names: BTreeSet<_> = entries().map(Entry::name).collect();
+    assert_eq!(names.len(), entries().count());
+    for entry in entries() {
+        let found = find(entry.name()).unwrap_or_else(|| panic!("{} is not found", entry.name()));
+        assert_eq!((found.name(), found.family()), (entry.name(), entry.family()));
+    }
+    assert!(find("").is_none() && find("Central").is_none());
+}
+
+/// Whether a copy is like its original; that of a node which cannot be copied is an empty seat.
+fn can_be_copied(entry: &Entry) -> bool {
+    let (me, group) = (NodeId::from_index(0), Group::of_size(3));
+    match entry {
+        Entry::Mutex(entry) => {
+            let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
+            let around = Surroundings { group, seed: 1, bounds };
+            let viewed = entry.node_in_views(me, &around).map(|node| node.viewed(me));
+            viewed.into_iter().chain([entry.node(me, &around)]).all(|node| node == node.clone())
+        }
+        Entry::Election(entry) => {
+            let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
+            let node = (entry.make)(me, &Plan::new(3, bounds).into());
+            node == node.clone()
+        }
+        Entry::Multicast(entry) => {
+            let plan = Arc::new(multicast::Plan::new(group));
+            let plans = [Arc::clone(&plan)];
+            let one = || (entry.make)(me, &plan);
+            let several = [entry.several(me, &plans), entry.several_viewed(me, &plans)];
+            [one().bare(), one().viewed(me)].iter().chain(&several).all(|node| *node == node.clone())
+        }
+        Entry::Deadlock(entry) => {
+            let plan = Arc::new(deadlock::Plan::new(3));
+            [entry.asking(me, &plan), entry.taking(me, &plan)].iter().all(|node| *node == node.clone())
+        }
+        Entry::Replica(entry) => {
+            let node = (entry.make)(me, Settings::new(Members::voters(&group)));
+            node == node.clone()
+        }
+    }
+}
+
+/// The checker copies nodes, and believes the table.
+#[test]
+fn what_is_said_to_be_checkable_can_be_copied_and_nothing_else() {
+    for entry in entries() {
+        assert_eq!(entry.profile().checkable, can_be_copied(entry), "{}", entry.name());
+    }
+    assert!(entries().any(|entry| !entry.profile().checkable));
+}
+
+/// A line in the lists and a page in the documents.
+#[test]
+fn every_profile_says_what_it_is() {
+    for entry in entries() {
+        let profile = entry.profile();
+        assert!(!profile.class.is_empty() && !profile.summary.is_empty(), "{}", profile.name);
+        assert!(!profile.about().title.is_empty() && !profile.about().idea.is_empty(), "{}", profile.name);
+    }
+    assert!(all().iter().all(|entry| entry.profile().flaw.is_none()), "an algorithm is not wrong on purpose");
+}
