@@ -40,21 +40,21 @@ pub(super) fn algorithms() -> Vec<ElectionEntry> {
             let lock = RicartAgrawala::new(me, plan.group.clone());
             ByMutex::new(me, plan.group.clone(), lock)
         }),
-        election(&consensus_by_election::FACTS, |me, plan| ConsensusByRing::of_plan(me, plan)),
+        election(&consensus_by_election::FACTS, ConsensusByRing::of_plan),
     ]
 }
 
 /// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<ElectionEntry> {
     vec![
-        election(const { &PassesAll::facts() }, |me, plan| PassesAll::node(me, plan)),
-        election(const { &OwnReturn::facts() }, |me, plan| OwnReturn::node(me, plan)),
-        election(const { &First::facts() }, |me, plan| First::node(me, plan)),
-        election(const { &OneSided::facts() }, |me, plan| OneSided::node(me, plan)),
+        election(const { &PassesAll::facts() }, PassesAll::node),
+        election(const { &OwnReturn::facts() }, OwnReturn::node),
+        election(const { &First::facts() }, First::node),
+        election(const { &OneSided::facts() }, OneSided::node),
         election(const { &wrong_peterson::any_order_facts() }, |me, plan| Peterson::new(me, Arc::clone(plan))),
-        election(const { &WithoutDisk::facts() }, |me, plan| WithoutDisk::node(me, plan)),
-        election(const { &Hasty::facts() }, |me, plan| Hasty::node(me, plan)),
-        election(const { &Unasking::facts() }, |me, plan| Unasking::node(me, plan)),
+        election(const { &WithoutDisk::facts() }, WithoutDisk::node),
+        election(const { &Hasty::facts() }, Hasty::node),
+        election(const { &Unasking::facts() }, Unasking::node),
         election(const { &Forgetful::facts() }, |me, plan| Forgetful::node(me, plan)),
         election(const { &Trusting::facts() }, |me, plan| Trusting::node(me, plan)),
     ]
