@@ -10,9 +10,11 @@
 //! ```
 //! use quorate_demos::bank::{self, NO_LOCK, Terms};
 //! use quorate_journal::settings::Latency;
+//! use quorate_lab::Algorithm;
 //!
 //! let terms = Terms::new(2, 10_000, 1_000)?;
 //! let balance = |lock| {
+//!     let lock = Algorithm::named(lock)?;
 //!     let spec = bank::spec(&terms, lock, 3, 1, bank::LATENCY);
 //!     bank::run(&spec, &terms).map(|statement| statement.balance)
 //! };
