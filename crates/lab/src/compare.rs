@@ -19,7 +19,7 @@ mod traffic;
 
 pub use traffic::{OfferedLoad, Traffic, TrafficError};
 
-use crate::algorithm::AlgorithmError;
+use crate::algorithm::Algorithm;
 use crate::error::LabError;
 use crate::experiment;
 use crate::family::FamilyTypes;
@@ -27,7 +27,7 @@ use crate::mutex::MutexEntry;
 use crate::mutex::run::{MutexSummary, Pattern};
 use crate::mutex::{Mutex, Settings};
 use crate::registry::all;
-use crate::spec::{Spec, entry};
+use crate::spec::Spec;
 use quorate_core::mutex::{Case, Load, Range};
 use quorate_core::{Duration, Group};
 use quorate_journal::metrics::{Delay, MessageSummary};
@@ -54,7 +54,7 @@ pub fn contenders(names: &[String], forms: Forms) -> Result<Vec<&'static MutexEn
     }
     let mut found: Vec<&MutexEntry> = Vec::new();
     for name in names {
-        let named = named(name)?;
+        let named = Algorithm::<Mutex>::named(name)?.entry();
         let others = right().filter(|entry| forms == Forms::All && entry.facts.algorithm() == name);
         for entry in std::iter::once(named).chain(others) {
             if !found.iter().any(|other| other.facts.profile.name == entry.facts.profile.name) {
@@ -63,14 +63,6 @@ pub fn contenders(names: &[String], forms: Forms) -> Result<Vec<&'static MutexEn
         }
     }
     Ok(found)
-}
-
-/// The mutual exclusion of this name, in whatever group it may be at home.
-fn named(name: &str) -> Result<&'static MutexEntry, LabError> {
-    let entry = entry(name)?;
-    let (family, expected) = (entry.family(), Mutex::FAMILY);
-    Mutex::entry(entry)
-        .ok_or_else(|| LabError::Algorithm(AlgorithmError::OtherFamily { name: name.to_owned(), family, expected }))
 }
 
 /// The experiment that simulates one algorithm in a group of one size. A message takes 1 ms, always, so that delays come

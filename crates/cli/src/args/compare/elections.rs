@@ -5,12 +5,10 @@ use crate::args::no_effect;
 use crate::picture::FigurePlan;
 use clap::ValueEnum;
 use quorate_core::election::{Shape, Splits};
-use quorate_lab::AlgorithmError;
-use quorate_lab::FamilyTypes;
 use quorate_lab::election::ElectionEntry;
 use quorate_lab::election::survey::{Start, Survey};
 use quorate_lab::registry::all;
-use quorate_lab::{Election, LabError, entry};
+use quorate_lab::{Algorithm, Election, FamilyTypes};
 
 /// Who starts.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -103,11 +101,6 @@ fn contenders(names: &[String]) -> anyhow::Result<Vec<&'static ElectionEntry>> {
             .filter(|entry| entry.facts.splits != Splits::ByDesign)
             .collect());
     }
-    let named = |name: &String| {
-        let entry = entry(name)?;
-        let (family, expected) = (entry.family(), Election::FAMILY);
-        Election::entry(entry)
-            .ok_or_else(|| LabError::Algorithm(AlgorithmError::OtherFamily { name: name.clone(), family, expected }))
-    };
+    let named = |name: &String| Algorithm::<Election>::named(name).map(Algorithm::entry);
     Ok(names.iter().map(named).collect::<Result<_, _>>()?)
 }

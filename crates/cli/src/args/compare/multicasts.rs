@@ -3,13 +3,11 @@
 use super::{CompareArgs, once};
 use crate::picture::FigurePlan;
 use quorate_core::multicast::{Delivery, Sequencing};
-use quorate_lab::AlgorithmError;
-use quorate_lab::FamilyTypes;
 use quorate_lab::multicast::Carrier;
 use quorate_lab::multicast::MulticastEntry;
 use quorate_lab::multicast::survey::Survey;
 use quorate_lab::registry::all;
-use quorate_lab::{LabError, Multicast, entry};
+use quorate_lab::{Algorithm, FamilyTypes, Multicast};
 
 /// A comparison of multicasts that makes sense.
 pub(crate) struct MulticastPlan {
@@ -75,11 +73,6 @@ fn contenders(names: &[String]) -> anyhow::Result<Vec<&'static MulticastEntry>> 
     if names.is_empty() {
         return Ok(all().iter().filter_map(Multicast::entry).collect());
     }
-    let named = |name: &String| {
-        let entry = entry(name)?;
-        let (family, expected) = (entry.family(), Multicast::FAMILY);
-        Multicast::entry(entry)
-            .ok_or_else(|| LabError::Algorithm(AlgorithmError::OtherFamily { name: name.clone(), family, expected }))
-    };
+    let named = |name: &String| Algorithm::<Multicast>::named(name).map(Algorithm::entry);
     Ok(names.iter().map(named).collect::<Result<_, _>>()?)
 }
