@@ -4,9 +4,6 @@
 
 use quorate_fuzz::{Campaign, Chance, Corpus, Example, Failure, TARGETS, Target, Trail, examples, folder, mutate};
 
-/// So many inputs of each target are tried in a test; `./check fuzz` tries as many as it can in its time.
-const INPUTS: u64 = 10_000;
-
 fn corpus(target: Target) -> Corpus {
     Corpus::read(&folder().join(target.name)).unwrap()
 }
@@ -51,16 +48,27 @@ fn most_examples_are_read_to_their_end() {
     assert!(refused.len() <= 2, "these go the way of an empty input: {refused:?}");
 }
 
-#[test]
-fn a_short_campaign_finds_nothing() {
+/// Tries so many inputs of each target; `./check fuzz` tries as many as it can in its time.
+fn a_campaign_finds_nothing(inputs: u64) {
     for target in TARGETS {
         let mut campaign = Campaign::new(target, &corpus(target), 1);
-        let outcome = campaign.rehearse().and_then(|()| campaign.run(INPUTS));
+        let outcome = campaign.rehearse().and_then(|()| campaign.run(inputs));
         if let Err(Failure { input, said }) = outcome {
             panic!("{}: {said}\ninput: {input:?}\ncargo run -p quorate-fuzz -- {} --seed 1", target.name, target.name);
         }
         assert!(campaign.figures().trails > 1, "{}: every input went the same way", target.name);
     }
+}
+
+#[test]
+fn a_short_campaign_finds_nothing() {
+    a_campaign_finds_nothing(2_000);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn a_longer_campaign_finds_nothing() {
+    a_campaign_finds_nothing(10_000);
 }
 
 /// A reader with a mistake that only a changed example reaches, and only step by step.

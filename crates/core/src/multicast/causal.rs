@@ -21,11 +21,10 @@
 //! When it fails: as basic multicast; passing on or views mend it. A vector that is not of this group, or counts what was never sent, stops
 //! only the messages of the member that sent it, and none of the others'.
 
-use super::{Book, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, Tag, fifo};
+use super::{Book, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, fifo};
 use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::protocol::Never;
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -55,12 +54,23 @@ pub struct Causal {
     mine: Vec<u64>,
 }
 
-/// How many messages of each member come before a message, itself counted, in the order of the group.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+/// How many messages of each member come before a message, itself counted, in the order of the group. This is all that ever travels with
+/// a message for its order, and nothing does where the order needs no vectors.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 pub struct Causes(pub Vec<u64>);
 
 impl Causes {
+    /// Nothing travels with the message.
+    pub const fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Whether nothing travels with the message.
+    pub const fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether all that comes before a message of the member at this place is among these counts, and the message itself is the next.
     fn are_met(&self, place: usize, number: u64, counts: &[u64]) -> bool {
         let is_of_group = self.0.len() == counts.len() && self.0.get(place) == Some(&number);
@@ -77,12 +87,6 @@ impl Causes {
     }
 }
 
-impl Tag for Causes {
-    fn words(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
-}
-
 impl fmt::Display for Causes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;
@@ -94,17 +98,13 @@ impl fmt::Display for Causes {
 }
 
 impl Causal {
-    fn is_next(&self, id: MessageId, queue: &HoldBack<Causes>) -> bool {
+    fn is_next(&self, id: MessageId, queue: &HoldBack) -> bool {
         let place = self.members.place_of(id.sender);
         place.zip(queue.tag(id)).is_some_and(|(place, causes)| causes.are_met(place, id.number, &self.mine))
     }
 }
 
 impl Ordering for Causal {
-    type Tag = Causes;
-    type Word = Never;
-    type Notes = ();
-
     fn begin(_plan: &Plan, me: NodeId, members: &Group) -> Self {
         Self { me, members: members.clone(), sent: 0, mine: vec![0; members.len()] }
     }
@@ -120,51 +120,39 @@ impl Ordering for Causal {
     }
 
     /// CA-2.
-    fn received(&mut self, id: MessageId, queue: &HoldBack<Causes>, desk: &mut dyn Desk<Never>) {
+    fn received(&mut self, id: MessageId, queue: &HoldBack, desk: &mut dyn Desk) {
         if let Some(causes) = queue.tag(id).filter(|_| !self.is_next(id, queue)) {
             let mine = Causes(self.mine.clone());
             desk.note("CA-2", format_args!("{id} with {causes} waits: {mine} lacks something before it"));
         }
     }
 
-    fn heard(&mut self, _from: NodeId, word: Never, _queue: &HoldBack<Causes>, _desk: &mut dyn Desk<Never>) {
-        match word {}
-    }
-
     /// CA-3.
-    fn next(&self, queue: &HoldBack<Causes>) -> Option<MessageId> {
+    fn next(&self, queue: &HoldBack) -> Option<MessageId> {
         self.next_of(queue, &|_| true)
     }
 
     /// CA-3.
-    fn next_of(&self, queue: &HoldBack<Causes>, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
+    fn next_of(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
         let firsts = self.members.iter().zip(&self.mine).map(|(sender, count)| queue.id(sender, count + 1));
         firsts.into_iter().find(|id| self.is_next(*id, queue) && is_ready(*id))
     }
 
-    fn delivered(&mut self, id: MessageId, _queue: &HoldBack<Causes>) {
+    fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {
         if let Some(count) = self.members.place_of(id.sender).and_then(|place| self.mine.get_mut(place)) {
             *count = id.number.max(*count);
         }
     }
 
-    fn is_placed(&self, _id: MessageId) -> bool {
-        true
-    }
-
-    fn forget(&mut self, _id: MessageId) {}
-
-    fn notes(&self) {}
-
     /// CA-4.
-    fn settle(survey: &Survey<Self>) -> Vec<MessageId> {
+    fn settle(&self, survey: &Survey) -> Vec<MessageId> {
         let mut order: Vec<_> = survey.held.iter().map(|(id, causes)| (causes.sum(), *id)).collect();
         order.sort_unstable();
-        Self::prune(order.into_iter().map(|(_, id)| id).collect(), survey)
+        self.prune(order.into_iter().map(|(_, id)| id).collect(), survey)
     }
 
     /// CA-4.
-    fn prune(settled: Vec<MessageId>, survey: &Survey<Self>) -> Vec<MessageId> {
+    fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId> {
         let places: BTreeMap<_, _> = survey.floor.keys().copied().zip(0..).collect();
         let mut counts: Vec<_> = survey.floor.values().copied().collect();
         let mut follows = |id: &MessageId| {
@@ -183,7 +171,12 @@ impl Ordering for Causal {
 }
 
 impl Partial for Causal {
-    fn precedes((earlier, _): (MessageId, &Causes), (later, causes): (MessageId, &Causes), members: &Group) -> bool {
+    fn precedes(
+        &self,
+        (earlier, _): (MessageId, &Causes),
+        (later, causes): (MessageId, &Causes),
+        members: &Group,
+    ) -> bool {
         let known = members.place_of(earlier.sender).and_then(|place| causes.0.get(place)).copied().unwrap_or(0);
         earlier != later && earlier.number <= known
     }

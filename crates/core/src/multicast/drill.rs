@@ -1,6 +1,6 @@
 //! What the tests of one rule share: a stage for a script, a desk that keeps what is said, and surveys of what is left of a view.
 
-use super::{Desk, GroupId, HoldBack, Member, MessageId, Ordering, Plan, Survey};
+use super::{Causes, Desk, GroupId, HoldBack, Member, MessageId, Notes, Ordering, Place, Plan, Survey, Word};
 use crate::group::Group;
 use crate::node::NodeId;
 use crate::testing::ScriptGroup;
@@ -28,9 +28,9 @@ pub(super) fn play<O: Ordering>(plan: &Plan, script: &str) -> String {
 }
 
 /// A group without views, set up like this.
-pub(super) fn stage<O: Ordering>(plan: &Plan) -> ScriptGroup<Member<O, ()>> {
+pub(super) fn stage<O: Ordering>(plan: &Plan) -> ScriptGroup<Member<()>> {
     let plan = Arc::new(plan.clone());
-    ScriptGroup::new(plan.members.len(), |me, _| Member::new(me, Arc::clone(&plan)))
+    ScriptGroup::new(plan.members.len(), |me, _| Member::new(me, Arc::clone(&plan), O::boxed))
 }
 
 /// The names of what a node delivers in a trace, in order.
@@ -47,26 +47,26 @@ pub(super) fn group(nodes: usize) -> Plan {
 }
 
 /// A desk that keeps what is said.
-pub(super) struct Notebook<W> {
-    pub(super) words: Vec<W>,
+pub(super) struct Notebook {
+    pub(super) words: Vec<Word>,
     pub(super) rules: Vec<&'static str>,
 }
 
-impl<W> Notebook<W> {
+impl Notebook {
     pub(super) const fn new() -> Self {
         Self { words: Vec::new(), rules: Vec::new() }
     }
 }
 
-impl<W> Desk<W> for Notebook<W> {
-    fn send(&mut self, _to: NodeId, word: W) {
+impl Desk for Notebook {
+    fn send(&mut self, _to: NodeId, word: Word) {
         self.words.push(word);
     }
-    fn multicast(&mut self, word: W) {
+    fn multicast(&mut self, word: Word) {
         self.words.push(word);
     }
-    fn forward(&mut self, _id: MessageId, word: W) {
-        self.words.push(word);
+    fn forward(&mut self, place: Place) {
+        self.words.push(Word::Place(place));
     }
     fn note(&mut self, rule: &'static str, _text: fmt::Arguments<'_>) {
         self.rules.push(rule);
@@ -74,19 +74,38 @@ impl<W> Desk<W> for Notebook<W> {
 }
 
 /// An empty queue of a group of so many.
-pub(super) fn queue<T>(nodes: usize) -> HoldBack<T> {
+pub(super) fn queue(nodes: usize) -> HoldBack {
     HoldBack::new(GroupId::ONLY, View::FIRST, Group::of_size(nodes))
 }
 
+/// Messages with which nothing travels.
+pub(super) fn bare<const N: usize>(ids: [(usize, u64); N]) -> [(MessageId, Causes); N] {
+    ids.map(|(sender, number)| (id(sender, number), Causes::none()))
+}
+
 /// What is left of a view of three: what anybody holds, up to which message of each everyone holds all, and what each one knows.
-pub(super) fn survey<O: Ordering>(
-    held: impl IntoIterator<Item = (MessageId, O::Tag)>,
+pub(super) fn survey(
+    held: impl IntoIterator<Item = (MessageId, Causes)>,
     floor: [u64; 3],
-    notes: impl IntoIterator<Item = (usize, O::Notes)>,
-) -> Survey<O> {
+    notes: impl IntoIterator<Item = (usize, Notes)>,
+) -> Survey {
     Survey {
         held: held.into_iter().collect(),
         floor: (1..).map(node).zip(floor).collect(),
         notes: notes.into_iter().map(|(number, notes)| (node(number), notes)).collect(),
     }
+}
+
+/// How an order in a group of three settles this, whoever it is there.
+pub(super) fn settle<O: Ordering>(survey: &Survey) -> Vec<MessageId> {
+    third::<O>().settle(survey)
+}
+
+/// What an order in a group of three leaves of what was settled before.
+pub(super) fn prune<O: Ordering>(settled: impl Into<Vec<MessageId>>, survey: &Survey) -> Vec<MessageId> {
+    third::<O>().prune(settled.into(), survey)
+}
+
+fn third<O: Ordering>() -> O {
+    O::begin(&group(3), node(3), &group(3).members)
 }

@@ -16,11 +16,10 @@
 //!
 //! When it fails: as basic multicast; passing on or views mend it.
 
-use super::{Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, unordered};
+use super::{Causes, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, unordered};
 use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::protocol::Never;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -45,57 +44,39 @@ pub struct Fifo {
 }
 
 impl Ordering for Fifo {
-    type Tag = ();
-    type Word = Never;
-    type Notes = ();
-
     fn begin(_plan: &Plan, _me: NodeId, members: &Group) -> Self {
         Self { delivered: members.iter().map(|member| (member, 0)).collect() }
     }
 
-    fn tag(&mut self) {}
-
     /// FI-1.
-    fn received(&mut self, id: MessageId, _queue: &HoldBack<()>, desk: &mut dyn Desk<Never>) {
+    fn received(&mut self, id: MessageId, _queue: &HoldBack, desk: &mut dyn Desk) {
         let before = self.delivered.get(&id.sender).copied().unwrap_or(0);
         if id.number > before + 1 {
             desk.note("FI-1", format_args!("{id} waits for {}#{}", id.sender, before + 1));
         }
     }
 
-    fn heard(&mut self, _from: NodeId, word: Never, _queue: &HoldBack<()>, _desk: &mut dyn Desk<Never>) {
-        match word {}
-    }
-
     /// FI-2.
-    fn next(&self, queue: &HoldBack<()>) -> Option<MessageId> {
+    fn next(&self, queue: &HoldBack) -> Option<MessageId> {
         self.next_of(queue, &|_| true)
     }
 
     /// FI-2.
-    fn next_of(&self, queue: &HoldBack<()>, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
+    fn next_of(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
         let firsts = self.delivered.iter().map(|(sender, number)| queue.id(*sender, number + 1));
         firsts.into_iter().find(|id| queue.has(*id) && is_ready(*id))
     }
 
-    fn delivered(&mut self, id: MessageId, _queue: &HoldBack<()>) {
+    fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {
         self.delivered.insert(id.sender, id.number);
     }
 
-    fn is_placed(&self, _id: MessageId) -> bool {
-        true
-    }
-
-    fn forget(&mut self, _id: MessageId) {}
-
-    fn notes(&self) {}
-
     /// FI-3.
-    fn settle(survey: &Survey<Self>) -> Vec<MessageId> {
-        Self::prune(survey.held.keys().copied().collect(), survey)
+    fn settle(&self, survey: &Survey) -> Vec<MessageId> {
+        self.prune(survey.held.keys().copied().collect(), survey)
     }
 
-    fn prune(settled: Vec<MessageId>, survey: &Survey<Self>) -> Vec<MessageId> {
+    fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId> {
         let mut last = BTreeMap::new();
         let mut follows = |id: &MessageId| {
             let last = last.entry(id.sender).or_insert_with(|| survey.floor(id.sender));
@@ -109,7 +90,7 @@ impl Ordering for Fifo {
 }
 
 impl Partial for Fifo {
-    fn precedes((earlier, ()): (MessageId, &()), (later, ()): (MessageId, &()), _members: &Group) -> bool {
+    fn precedes(&self, (earlier, _): (MessageId, &Causes), (later, _): (MessageId, &Causes), _members: &Group) -> bool {
         earlier.sender == later.sender && earlier.number < later.number
     }
 }

@@ -1,6 +1,6 @@
 //! The hold-back queue: what a member has received of a view's messages, delivered or not, until everyone holds it.
 
-use super::{MessageId, Payload};
+use super::{Causes, MessageId, Payload};
 use crate::group::{Epoch, Group};
 use crate::multicast::GroupId;
 use crate::node::NodeId;
@@ -9,42 +9,36 @@ use alloc::vec::Vec;
 
 /// All that a member holds of one view's messages. There is one such queue, whatever the order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct HoldBack<T> {
+pub struct HoldBack {
     group: GroupId,
     view: Epoch,
     members: Group,
     /// One for each member, in the order of the group.
-    stocks: Vec<Stock<T>>,
+    stocks: Vec<Stock>,
     /// How many messages were received and not delivered.
     waiting: usize,
 }
 
 /// All that is held of one sender's messages.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Stock<T> {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Stock {
     /// All up to here were delivered, are held by everyone, and forgotten.
     forgotten: u64,
     /// All up to here were received.
     received: u64,
     /// How many bytes the kept ones have.
     bytes: usize,
-    kept: BTreeMap<u64, Entry<T>>,
+    kept: BTreeMap<u64, Entry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Entry<T> {
-    tag: T,
+struct Entry {
+    tag: Causes,
     payload: Payload,
     delivered: bool,
 }
 
-impl<T> Default for Stock<T> {
-    fn default() -> Self {
-        Self { forgotten: 0, received: 0, bytes: 0, kept: BTreeMap::new() }
-    }
-}
-
-impl<T> HoldBack<T> {
+impl HoldBack {
     /// Nothing was received yet in this view of these members.
     pub fn new(group: GroupId, view: Epoch, members: Group) -> Self {
         let stocks = members.iter().map(|_| Stock::default()).collect();
@@ -61,15 +55,15 @@ impl<T> HoldBack<T> {
         MessageId { group: self.group, view: self.view, sender, number }
     }
 
-    fn stock(&self, sender: NodeId) -> Option<&Stock<T>> {
+    fn stock(&self, sender: NodeId) -> Option<&Stock> {
         self.stocks.get(self.members.place_of(sender)?)
     }
 
-    fn stock_mut(&mut self, sender: NodeId) -> Option<&mut Stock<T>> {
+    fn stock_mut(&mut self, sender: NodeId) -> Option<&mut Stock> {
         self.stocks.get_mut(self.members.place_of(sender)?)
     }
 
-    fn entry(&self, id: MessageId) -> Option<&Entry<T>> {
+    fn entry(&self, id: MessageId) -> Option<&Entry> {
         if (id.group, id.view) != (self.group, self.view) {
             return None;
         }
@@ -77,7 +71,7 @@ impl<T> HoldBack<T> {
     }
 
     /// Takes a message in, if it is of this view, by a member, and not here already. Says whether it did.
-    pub fn receive(&mut self, id: MessageId, tag: T, payload: Payload) -> bool {
+    pub fn receive(&mut self, id: MessageId, tag: Causes, payload: Payload) -> bool {
         if (id.group, id.view) != (self.group, self.view) || id.number == 0 {
             return false;
         }
@@ -112,7 +106,7 @@ impl<T> HoldBack<T> {
     }
 
     /// What came with it for its order, while it is kept.
-    pub fn tag(&self, id: MessageId) -> Option<&T> {
+    pub fn tag(&self, id: MessageId) -> Option<&Causes> {
         self.entry(id).map(|entry| &entry.tag)
     }
 
@@ -144,7 +138,7 @@ impl<T> HoldBack<T> {
     }
 
     /// All that is kept: its name, what came with it for its order, and whether it was delivered.
-    pub fn kept(&self) -> impl Iterator<Item = (MessageId, &T, bool)> + '_ {
+    pub fn kept(&self) -> impl Iterator<Item = (MessageId, &Causes, bool)> + '_ {
         self.members.iter().zip(&self.stocks).flat_map(move |(sender, stock)| {
             let name = move |number: u64| self.id(sender, number);
             stock.kept.iter().map(move |(number, entry)| (name(*number), &entry.tag, entry.delivered))
@@ -188,12 +182,12 @@ impl<T> HoldBack<T> {
 mod tests {
     use super::HoldBack;
     use crate::group::Group;
-    use crate::multicast::{GroupId, MessageId, Payload};
+    use crate::multicast::{Causes, GroupId, MessageId, Payload};
     use crate::node::NodeId;
     use crate::view::View;
     use alloc::vec::Vec;
 
-    fn queue() -> (HoldBack<()>, impl Fn(u64) -> MessageId) {
+    fn queue() -> (HoldBack, impl Fn(u64) -> MessageId) {
         let queue = HoldBack::new(GroupId::ONLY, View::FIRST, Group::of_size(2));
         let sender = NodeId::from_index(0);
         (queue, move |number| MessageId { group: GroupId::ONLY, view: View::FIRST, sender, number })
@@ -203,18 +197,18 @@ mod tests {
     fn a_message_is_received_once_delivered_once_and_forgotten_in_order() {
         let (mut queue, id) = queue();
         let says = Payload::from("x");
-        assert!(queue.receive(id(2), (), says.clone()));
-        assert!(!queue.receive(id(2), (), says.clone()), "a copy");
+        assert!(queue.receive(id(2), Causes::none(), says.clone()));
+        assert!(!queue.receive(id(2), Causes::none(), says.clone()), "a copy");
         assert_eq!((queue.received(id(1).sender), queue.waiting()), (0, 1));
         assert_eq!(queue.deliver(id(2)), Some(says.clone()));
         assert_eq!(queue.deliver(id(2)), None);
         assert!(queue.forget(id(1).sender, 2).is_empty(), "the first is missing");
-        assert!(queue.receive(id(1), (), says.clone()));
+        assert!(queue.receive(id(1), Causes::none(), says.clone()));
         assert_eq!(queue.received(id(1).sender), 2);
         assert!(queue.forget(id(1).sender, 2).is_empty(), "the first still waits");
         queue.deliver(id(1));
         assert_eq!(queue.forget(id(1).sender, 9), [id(1), id(2)]);
-        assert!(!queue.receive(id(1), (), says), "a late copy");
+        assert!(!queue.receive(id(1), Causes::none(), says), "a late copy");
         assert!(queue.has(id(2)) && !queue.has(id(3)));
     }
 
@@ -225,7 +219,7 @@ mod tests {
         let stranger = MessageId { sender: NodeId::from_index(7), ..id(1) };
         let other = MessageId { group: GroupId(3), ..id(1) };
         for id in [later, stranger, other, id(0)] {
-            assert!(!queue.receive(id, (), Payload::from("x")), "{id}");
+            assert!(!queue.receive(id, Causes::none(), Payload::from("x")), "{id}");
         }
         assert_eq!(queue.queue().collect::<Vec<_>>(), []);
     }

@@ -28,9 +28,9 @@
 //!
 //! When it fails: without views one dead member stops everyone, since its proposal never comes.
 
-use super::ordering::Inside;
 use super::{
-    Book, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, causal, fifo, unordered,
+    Book, Causes, Desk, Facts, HoldBack, MessageId, Notes, Ordering, Partial, Plan, Promise, Survey, Word, causal,
+    fifo, unordered,
 };
 use crate::about::Profile;
 use crate::describe::Describe;
@@ -129,7 +129,7 @@ struct Ballot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Word {
+pub enum Vote {
     /// The sender of this proposes a priority with this number.
     Proposal {
         /// For which message.
@@ -147,7 +147,7 @@ pub enum Word {
 }
 
 /// `4 for 2#1` is a proposal, and `2#1 at 4.3` what became of it.
-impl fmt::Display for Word {
+impl fmt::Display for Vote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Proposal { id, number } => write!(f, "{number} for {id}"),
@@ -156,7 +156,7 @@ impl fmt::Display for Word {
     }
 }
 
-impl Describe for Word {
+impl Describe for Vote {
     fn kind(&self) -> &'static str {
         match self {
             Self::Proposal { .. } => "proposal",
@@ -178,12 +178,12 @@ impl Describe for Word {
 /// What a member knows of priorities when a view ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Standings<N> {
+pub struct Standings {
     /// Where each message stands that it knows of.
     #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub standing: BTreeMap<MessageId, Standing>,
-    /// What the order inside knows.
-    pub inner: N,
+    /// Nothing, where journals show what the order inside knows.
+    pub inner: (),
 }
 
 impl<I> Isis<I> {
@@ -195,7 +195,7 @@ impl<I> Isis<I> {
 
 impl<I: Partial> Isis<I> {
     /// IS-1.
-    fn propose(&mut self, queue: &HoldBack<I::Tag>, desk: &mut dyn Desk<Word>) {
+    fn propose(&mut self, queue: &HoldBack, desk: &mut dyn Desk) {
         while let Some(id) = self.inner.next(queue) {
             self.inner.delivered(id, queue);
             self.greatest = self.greatest.saturating_add(1);
@@ -208,13 +208,13 @@ impl<I: Partial> Isis<I> {
                 self.ballots.insert(id, Ballot { missing, greatest: ours });
                 self.decide(id, desk);
             } else {
-                desk.send(id.sender, Word::Proposal { id, number: ours.number });
+                desk.send(id.sender, Word::Vote(Vote::Proposal { id, number: ours.number }));
             }
         }
     }
 
     /// IS-2. What nobody was asked for, or has answered already, is no proposal.
-    fn count(&mut self, from: NodeId, id: MessageId, number: u64, desk: &mut dyn Desk<Word>) {
+    fn count(&mut self, from: NodeId, id: MessageId, number: u64, desk: &mut dyn Desk) {
         let Some(ballot) = self.ballots.get_mut(&id) else { return };
         if ballot.missing.remove(&from) {
             ballot.greatest = ballot.greatest.max(Priority { number, proposer: from });
@@ -223,17 +223,17 @@ impl<I: Partial> Isis<I> {
     }
 
     /// IS-2.
-    fn decide(&mut self, id: MessageId, desk: &mut dyn Desk<Word>) {
+    fn decide(&mut self, id: MessageId, desk: &mut dyn Desk) {
         let Some(ballot) = self.ballots.get(&id).filter(|ballot| ballot.missing.is_empty()) else { return };
         let priority = ballot.greatest;
         self.ballots.remove(&id);
         desk.note("IS-2", format_args!("{id} has priority {priority}"));
-        desk.multicast(Word::Agreed { id, priority });
+        desk.multicast(Word::Vote(Vote::Agreed { id, priority }));
         self.agree(id, priority, desk);
     }
 
     /// IS-3. What is smaller than our own proposal was not agreed by all.
-    fn agree(&mut self, id: MessageId, priority: Priority, desk: &mut dyn Desk<Word>) {
+    fn agree(&mut self, id: MessageId, priority: Priority, desk: &mut dyn Desk) {
         let Some(Standing::Proposed(ours)) = self.standing.get(&id).copied() else { return };
         if priority < ours {
             return;
@@ -247,10 +247,6 @@ impl<I: Partial> Isis<I> {
 }
 
 impl<I: Partial> Ordering for Isis<I> {
-    type Tag = I::Tag;
-    type Word = Word;
-    type Notes = Standings<I::Notes>;
-
     fn begin(plan: &Plan, me: NodeId, members: &Group) -> Self {
         Self {
             inner: I::begin(plan, me, members),
@@ -263,31 +259,31 @@ impl<I: Partial> Ordering for Isis<I> {
         }
     }
 
-    fn tag(&mut self) -> I::Tag {
+    fn tag(&mut self) -> Causes {
         self.inner.tag()
     }
 
-    fn received(&mut self, id: MessageId, queue: &HoldBack<I::Tag>, desk: &mut dyn Desk<Word>) {
-        self.inner.received(id, queue, &mut Inside(desk));
+    fn received(&mut self, id: MessageId, queue: &HoldBack, desk: &mut dyn Desk) {
+        self.inner.received(id, queue, desk);
         self.propose(queue, desk);
     }
 
-    fn heard(&mut self, from: NodeId, word: Word, _queue: &HoldBack<I::Tag>, desk: &mut dyn Desk<Word>) {
+    fn heard(&mut self, from: NodeId, word: Word, _queue: &HoldBack, desk: &mut dyn Desk) {
         match word {
-            Word::Proposal { id, number } => self.count(from, id, number, desk),
-            Word::Agreed { id, priority } if id.sender == from => self.agree(id, priority, desk),
-            // Only its sender says what was agreed.
-            Word::Agreed { .. } => {}
+            Word::Vote(Vote::Proposal { id, number }) => self.count(from, id, number, desk),
+            Word::Vote(Vote::Agreed { id, priority }) if id.sender == from => self.agree(id, priority, desk),
+            // Only its sender says what was agreed, and there is no sequencer.
+            Word::Vote(Vote::Agreed { .. }) | Word::Place(_) => {}
         }
     }
 
     /// IS-4.
-    fn next(&self, _queue: &HoldBack<I::Tag>) -> Option<MessageId> {
+    fn next(&self, _queue: &HoldBack) -> Option<MessageId> {
         self.line().next().filter(|id| self.is_placed(*id))
     }
 
     /// IS-4.
-    fn delivered(&mut self, id: MessageId, _queue: &HoldBack<I::Tag>) {
+    fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {
         if let Some(Standing::Proposed(priority) | Standing::Agreed(priority)) = self.standing.get(&id) {
             self.line.remove(&(*priority, id));
         }
@@ -303,38 +299,37 @@ impl<I: Partial> Ordering for Isis<I> {
         self.inner.forget(id);
     }
 
-    fn notes(&self) -> Standings<I::Notes> {
-        Standings { standing: self.standing.clone(), inner: self.inner.notes() }
+    fn notes(&self) -> Notes {
+        Notes::Standings(Standings { standing: self.standing.clone(), inner: () })
     }
 
     /// IS-6. What was not agreed is placed in the order inside, each after those before it.
-    fn settle(survey: &Survey<Self>) -> Vec<MessageId> {
-        let inside = survey.inside::<I>(|notes| notes.inner.clone());
+    fn settle(&self, survey: &Survey) -> Vec<MessageId> {
         let members = survey.members();
-        let all = I::settle(&inside);
+        let all = self.inner.settle(survey);
         let mut decided: Vec<_> = all.iter().filter_map(|id| Some((agreed(survey, *id)?, *id))).collect();
         decided.sort_unstable();
         let mut order: Vec<MessageId> = decided.into_iter().map(|(_, id)| id).collect();
         for id in all.into_iter().filter(|id| agreed(survey, *id).is_none()) {
             let tag_of = |other: MessageId| survey.held.get(&other).map(|tag| (other, tag));
             let precedes = |other: &MessageId| {
-                tag_of(id).zip(tag_of(*other)).is_some_and(|(one, other)| I::precedes(one, other, &members))
+                tag_of(id).zip(tag_of(*other)).is_some_and(|(one, other)| self.inner.precedes(one, other, &members))
             };
             let place = order.iter().position(precedes).unwrap_or(order.len());
             order.insert(place, id);
         }
-        I::prune(order, &inside)
+        self.inner.prune(order, survey)
     }
 
     /// IS-6.
-    fn prune(settled: Vec<MessageId>, survey: &Survey<Self>) -> Vec<MessageId> {
-        I::prune(settled, &survey.inside::<I>(|notes| notes.inner.clone()))
+    fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId> {
+        self.inner.prune(settled, survey)
     }
 }
 
 /// What was agreed for a message, as far as anybody knows.
-fn agreed<I: Partial>(survey: &Survey<Isis<I>>, id: MessageId) -> Option<Priority> {
-    survey.notes.values().find_map(|notes| match notes.standing.get(&id) {
+fn agreed(survey: &Survey, id: MessageId) -> Option<Priority> {
+    survey.notes.values().filter_map(Notes::standings).find_map(|known| match known.standing.get(&id) {
         Some(Standing::Agreed(priority)) => Some(*priority),
         Some(Standing::Proposed(_)) | None => None,
     })

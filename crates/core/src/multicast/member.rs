@@ -41,10 +41,9 @@ mod tests;
 pub use chapter::Holdings;
 pub use flush::{Report, Settled};
 
-use super::message::MessageOf;
 use super::{
-    Command, Delivery, Desk, Event, HoldBack, Letter, Message, MessageId, Ordering, Payload, Plan, Refusal, Route,
-    State,
+    Begin, Command, Delivery, Desk, Event, HoldBack, Letter, Message, MessageId, Payload, Place, Plan, Refusal, Route,
+    State, Word,
 };
 use crate::about::About;
 use crate::effects::Effects;
@@ -65,11 +64,11 @@ pub fn about() -> About {
     About::of_source(include_str!("member.rs"))
 }
 
-/// A member of a group whose messages come in an order of this kind, and which keeps a state of this kind.
+/// A member of a group that keeps a state of this kind. The order of its messages is a value that it begins anew with each view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Member<O: Ordering, S> {
+pub struct Member<S> {
     seat: Fixed<Seat>,
-    stage: Stage<O>,
+    stage: Stage,
     footing: Footing<S>,
     archive: Archive,
     /// The length of what our user was told to wait with.
@@ -81,20 +80,27 @@ pub struct Member<O: Ordering, S> {
 struct Seat {
     me: NodeId,
     plan: Arc<Plan>,
+    begin: Begin,
+}
+
+impl Seat {
+    fn chapter(&self, view: View) -> Chapter {
+        Chapter::new(&self.plan, self.me, view, self.begin)
+    }
 }
 
 /// How far we are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it")]
-enum Stage<O: Ordering> {
+enum Stage {
     /// In no view yet, or no more.
     Outside,
     /// Back from a crash, in a group that has no views and so takes nobody back.
     Retired,
     /// A view is decided, and what was left of the one before is not settled yet.
-    Flushing(Flush<O>),
+    Flushing(Flush),
     /// In this view.
-    Inside(Chapter<O>),
+    Inside(Chapter),
 }
 
 /// Whether we go.
@@ -105,9 +111,9 @@ enum Leaving {
     Left,
 }
 
-impl<O: Ordering, S: State> Protocol for Member<O, S> {
+impl<S: State> Protocol for Member<S> {
     type Command = Command;
-    type Message = MessageOf<O>;
+    type Message = Message;
     type Timer = Never;
     type Event = Event;
     type Durable = ();
@@ -135,12 +141,13 @@ impl<O: Ordering, S: State> Protocol for Member<O, S> {
     }
 }
 
-impl<O: Ordering, S: State> Member<O, S> {
-    /// The node `me` of a group that is set up like this. It begins when it is started, or with its first view.
-    pub fn new(me: NodeId, plan: Arc<Plan>) -> Self {
+impl<S: State> Member<S> {
+    /// The node `me` of a group that is set up like this, and whose order begins each view like this. It begins when it is started, or
+    /// with its first view.
+    pub fn new(me: NodeId, plan: Arc<Plan>, begin: Begin) -> Self {
         Self {
             footing: Footing::Firm(S::begin(&plan)),
-            seat: Fixed::new(Seat { me, plan }),
+            seat: Fixed::new(Seat { me, plan, begin }),
             stage: Stage::Outside,
             archive: Archive::default(),
             refused: None,
@@ -167,7 +174,7 @@ impl<O: Ordering, S: State> Member<O, S> {
     }
 
     /// What it holds of the view that has begun, and of one that has not yet.
-    fn queues(&self) -> impl Iterator<Item = &HoldBack<O::Tag>> {
+    fn queues(&self) -> impl Iterator<Item = &HoldBack> {
         let chapters = match &self.stage {
             Stage::Outside | Stage::Retired => [None, None],
             Stage::Flushing(flush) => [flush.begun.as_ref(), Some(&flush.next)],
@@ -188,7 +195,7 @@ impl<O: Ordering, S: State> Member<O, S> {
     fn start(&mut self, incarnation: Incarnation) {
         let members = self.plan().members.clone();
         self.stage = if incarnation == Incarnation::FIRST && members.contains(self.me()) {
-            Stage::Inside(Chapter::new(&self.seat.plan, self.me(), View::founding(members)))
+            Stage::Inside(self.seat.chapter(View::founding(members)))
         } else {
             Stage::Retired
         };
@@ -265,9 +272,9 @@ impl<O: Ordering, S: State> Member<O, S> {
         }
     }
 
-    fn take(&mut self, from: NodeId, message: MessageOf<O>, out: &mut Effects<'_, Self>) {
+    fn take(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
-            Message::Letter(letter, word) => self.receive(from, letter, word, out),
+            Message::Letter(letter, place) => self.receive(from, letter, place, out),
             Message::Word(word) => self.hear(from, word, out),
             Message::Held(counts) => {
                 if let Some(chapter) = self.chapter() {
@@ -293,7 +300,7 @@ impl<O: Ordering, S: State> Member<O, S> {
     }
 
     /// What we know of the latest view's messages, whether or not it has begun for us.
-    fn chapter(&mut self) -> Option<&mut Chapter<O>> {
+    fn chapter(&mut self) -> Option<&mut Chapter> {
         match &mut self.stage {
             Stage::Outside | Stage::Retired => None,
             Stage::Flushing(flush) => Some(&mut flush.next),
@@ -302,7 +309,7 @@ impl<O: Ordering, S: State> Member<O, S> {
     }
 
     /// MC-2.
-    fn receive(&mut self, from: NodeId, letter: Letter<O::Tag>, word: Option<O::Word>, out: &mut Effects<'_, Self>) {
+    fn receive(&mut self, from: NodeId, letter: Letter, place: Option<Place>, out: &mut Effects<'_, Self>) {
         let (me, relays) = (self.me(), self.plan().relay);
         let Some(chapter) = self.chapter() else { return };
         let Letter { id, tag, payload } = letter;
@@ -317,12 +324,12 @@ impl<O: Ordering, S: State> Member<O, S> {
         } else {
             out.note("MC-2", format_args!("drops a copy of {id} that {from} sent"));
         }
-        if let Some(word) = word {
-            self.hear(from, word, out);
+        if let Some(place) = place {
+            self.hear(from, Word::Place(place), out);
         }
     }
 
-    fn hear(&mut self, from: NodeId, word: O::Word, out: &mut Effects<'_, Self>) {
+    fn hear(&mut self, from: NodeId, word: Word, out: &mut Effects<'_, Self>) {
         let Some(chapter) = self.chapter() else { return };
         let mut desk = Counter { members: chapter.view.members(), queue: &chapter.queue, out };
         chapter.order.heard(from, word, &chapter.queue, &mut desk);
@@ -421,16 +428,16 @@ impl<O: Ordering, S: State> Member<O, S> {
 }
 
 /// Asks all to tell as soon as they hold what we sent.
-fn drain<O: Ordering, S: State>(chapter: &Chapter<O>, out: &mut Effects<'_, Member<O, S>>) {
+fn drain<S: State>(chapter: &Chapter, out: &mut Effects<'_, Member<S>>) {
     if chapter.sent > 0 {
         tell_all(chapter.members(), Message::Drain(chapter.sent), out);
     }
 }
 
 /// What waits in a member's hold-back queue, as a list.
-struct Waiting<'a, O: Ordering, S>(&'a Member<O, S>);
+struct Waiting<'a, S>(&'a Member<S>);
 
-impl<O: Ordering, S: State> fmt::Display for Waiting<'_, O, S> {
+impl<S: State> fmt::Display for Waiting<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, id) in self.0.queues().flat_map(HoldBack::queue).enumerate() {
             let comma = if place == 0 { "" } else { ", " };
@@ -441,25 +448,26 @@ impl<O: Ordering, S: State> fmt::Display for Waiting<'_, O, S> {
 }
 
 /// Where the words of the order inside go.
-struct Counter<'a, 'b, O: Ordering, S: State> {
+struct Counter<'a, 'b, S: State> {
     members: &'a Group,
-    queue: &'a HoldBack<O::Tag>,
-    out: &'a mut Effects<'b, Member<O, S>>,
+    queue: &'a HoldBack,
+    out: &'a mut Effects<'b, Member<S>>,
 }
 
-impl<O: Ordering, S: State> Desk<O::Word> for Counter<'_, '_, O, S> {
-    fn send(&mut self, to: NodeId, word: O::Word) {
+impl<S: State> Desk for Counter<'_, '_, S> {
+    fn send(&mut self, to: NodeId, word: Word) {
         self.out.send(to, Message::Word(word));
     }
 
-    fn multicast(&mut self, word: O::Word) {
+    fn multicast(&mut self, word: Word) {
         tell_all(self.members, Message::Word(word), self.out);
     }
 
-    fn forward(&mut self, id: MessageId, word: O::Word) {
+    fn forward(&mut self, place: Place) {
+        let id = place.id;
         let (Some(tag), Some(payload)) = (self.queue.tag(id), self.queue.payload(id)) else { return };
         let letter = Letter { id, tag: tag.clone(), payload: payload.clone() };
-        tell_all(self.members, Message::Letter(letter, Some(word)), self.out);
+        tell_all(self.members, Message::Letter(letter, Some(place)), self.out);
     }
 
     fn note(&mut self, rule: &'static str, text: fmt::Arguments<'_>) {

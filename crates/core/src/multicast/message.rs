@@ -1,6 +1,6 @@
 //! What members of a group send each other.
 
-use super::{MessageId, Ordering, Payload, Tag};
+use super::{Causes, MessageId, Payload, Place, Word};
 use crate::describe::{Class, Describe};
 use crate::group::Epoch;
 use crate::node::NodeId;
@@ -9,19 +9,17 @@ use core::fmt;
 
 /// What members of a group send each other: a letter is a multicast, and all else is about letters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Message<T, W> {
+pub enum Message {
     /// A multicast, perhaps together with its place.
-    Letter(Letter<T>, Option<W>),
+    Letter(Letter, Option<Place>),
     /// Something about places in the order.
-    Word(W),
+    Word(Word),
     /// So much of each member's messages the sender of this holds without a gap, in the order of the group.
     Held(Vec<u64>),
     /// Its sender leaves when everyone holds all of its messages up to this one: tell when that is so.
     Drain(u64),
     /// A letter of the view before, which its receiver lacks.
-    Remainder(Letter<T>),
+    Remainder(Letter),
     /// Its sender holds all that is to be delivered of the view before.
     Complete,
     /// Its sender has come in with this view and asks for the state at its beginning, from this byte on.
@@ -41,12 +39,12 @@ pub enum Message<T, W> {
 
 /// A multicast under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Letter<T> {
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Letter {
     /// Its name.
     pub id: MessageId,
     /// What travels with it for its order.
-    pub tag: T,
+    pub tag: Causes,
     /// What it says.
     pub payload: Payload,
 }
@@ -67,18 +65,15 @@ pub struct Piece {
     pub bytes: Payload,
 }
 
-/// The messages of members whose order is this one.
-pub type MessageOf<O> = Message<<O as Ordering>::Tag, <O as Ordering>::Word>;
-
 /// Its name, and what travels with it for its order if that is anything: `2#1 (0,1,0)`.
-impl<T: Tag> fmt::Display for Letter<T> {
+impl fmt::Display for Letter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.id.fmt(f)?;
-        self.tag.words().map_or(Ok(()), |words| write!(f, " {words}"))
+        if self.tag.is_none() { Ok(()) } else { write!(f, " {}", self.tag) }
     }
 }
 
-impl<T: Tag, W: Describe> Describe for Message<T, W> {
+impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
             Self::Letter(..) => "letter",
@@ -95,8 +90,8 @@ impl<T: Tag, W: Describe> Describe for Message<T, W> {
 
     fn label(&self) -> Option<&dyn fmt::Display> {
         match self {
-            // A word that travels with a message names that too.
-            Self::Letter(letter, word) => word.as_ref().and_then(Describe::label).or(Some(letter)),
+            // A place that travels with a message names that too.
+            Self::Letter(letter, place) => place.as_ref().and_then(Describe::label).or(Some(letter)),
             Self::Remainder(letter) => Some(letter),
             Self::Word(word) => word.label(),
             Self::Held(_) | Self::Drain(_) | Self::Complete | Self::Ask { .. } | Self::Piece(_) | Self::Loaded(_) => {
@@ -136,8 +131,7 @@ mod tests {
     use crate::describe::Describe;
     use crate::multicast::drill::{group, id};
     use crate::multicast::sequencer::Place;
-    use crate::multicast::{Causal, Ordering, Payload};
-    use crate::protocol::Never;
+    use crate::multicast::{Causal, Causes, Ordering, Payload, Word};
     use crate::view::View;
     use crate::wrap::{Content, Envelope};
     use alloc::string::ToString;
@@ -151,12 +145,14 @@ mod tests {
         let (id, plan) = (id(2, 1), group(3));
         let tag = Causal::begin(&plan, id.sender, &plan.members).tag();
         let letter = Letter { id, tag, payload: Payload::from("m") };
-        assert_eq!(called(&Message::<_, Never>::Letter(letter.clone(), None)).as_deref(), Some("2#1 (0,1,0)"));
+        assert_eq!(called(&Message::Letter(letter.clone(), None)).as_deref(), Some("2#1 (0,1,0)"));
+        let bare = Letter { tag: Causes::none(), ..letter.clone() };
+        assert_eq!(called(&Message::Letter(bare, None)).as_deref(), Some("2#1"), "nothing travels with it");
         let place = Place { number: 3, id };
         assert_eq!(called(&Message::Letter(letter.clone(), Some(place))).as_deref(), Some("2#1 at 3"));
-        assert_eq!(called(&Message::<(), _>::Word(place)).as_deref(), Some("2#1 at 3"));
-        assert_eq!(called(&Message::<(), Never>::Complete), None, "its kind says all");
-        let content = Content::<_, ()>::Inner(Message::<_, Never>::Remainder(letter));
+        assert_eq!(called(&Message::Word(Word::Place(place))).as_deref(), Some("2#1 at 3"));
+        assert_eq!(called(&Message::Complete), None, "its kind says all");
+        let content = Content::<_, ()>::Inner(Message::Remainder(letter));
         let envelope = Envelope { epoch: View::FIRST, content };
         assert_eq!(called(&envelope).as_deref(), Some("2#1 (0,1,0)"), "whatever it travels in");
     }

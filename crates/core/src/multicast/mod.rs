@@ -24,22 +24,26 @@ mod state;
 mod tests;
 mod told;
 pub mod unordered;
+#[cfg(feature = "serde")]
+mod wire;
+mod word;
 
-pub use causal::Causal;
+pub use causal::{Causal, Causes};
 pub use facts::{Book, Facts, Promise};
 pub use fifo::Fifo;
 pub use hold_back::HoldBack;
 pub use isis::Isis;
 pub use member::{Member, Report};
-pub use message::{Letter, Message, MessageOf, Piece};
-pub use ordering::{Desk, Ordering, Partial, Route, Survey, Tag};
+pub use message::{Letter, Message, Piece};
+pub use ordering::{AnyOrdering, Begin, Desk, ErasedOrdering, Ordering, Partial, Route, Survey};
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
-pub use sequencer::Sequencer;
+pub use sequencer::{Place, Sequencer};
 pub use several::{Addressed, Several};
 pub use state::{Board, State};
 pub use told::Told;
 pub use unordered::Unordered;
+pub use word::{Notes, Word};
 
 use crate::group::{Epoch, Group};
 use crate::node::NodeId;

@@ -26,15 +26,14 @@
 //!
 //! When it fails: without views a dead sequencer stops everyone. The sequencer carries the load of all senders.
 
-use super::ordering::Inside;
 use super::{
-    Book, Desk, Facts, HoldBack, MessageId, Ordering, Plan, Promise, Route, Sequencing, Survey, causal, fifo, unordered,
+    Book, Causes, Desk, Facts, HoldBack, MessageId, Notes, Ordering, Partial, Plan, Promise, Route, Sequencing, Survey,
+    Word, causal, fifo, unordered,
 };
 use crate::about::Profile;
 use crate::describe::Describe;
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::protocol::Never;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::fmt;
@@ -127,22 +126,22 @@ impl Describe for Place {
 /// What a member knows of numbers when a view ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Places<N> {
+pub struct Places {
     /// Which message has which number.
     pub places: BTreeMap<u64, MessageId>,
     /// The last number whose message it has delivered.
     pub delivered: u64,
-    /// What the order inside knows.
-    pub inner: N,
+    /// Nothing, where journals show what the order inside knows.
+    pub inner: (),
 }
 
-impl<I: Ordering<Word = Never>> Sequencer<I> {
+impl<I: Partial> Sequencer<I> {
     fn sequences(&self) -> bool {
         self.me == self.sequencer
     }
 
     /// SQ-1.
-    fn give(&mut self, queue: &HoldBack<I::Tag>, desk: &mut dyn Desk<Place>) {
+    fn give(&mut self, queue: &HoldBack, desk: &mut dyn Desk) {
         while let Some(id) = self.inner.next(queue) {
             self.inner.delivered(id, queue);
             self.given += 1;
@@ -154,12 +153,12 @@ impl<I: Ordering<Word = Never>> Sequencer<I> {
     }
 
     /// SQ-2.
-    fn tell(&self, place: Place, desk: &mut dyn Desk<Place>) {
+    fn tell(&self, place: Place, desk: &mut dyn Desk) {
         desk.note("SQ-2", format_args!("tells all that {} is {}", place.number, place.id));
         if self.is_way {
-            desk.forward(place.id, place);
+            desk.forward(place);
         } else {
-            desk.multicast(place);
+            desk.multicast(Word::Place(place));
         }
     }
 
@@ -169,11 +168,7 @@ impl<I: Ordering<Word = Never>> Sequencer<I> {
     }
 }
 
-impl<I: Ordering<Word = Never>> Ordering for Sequencer<I> {
-    type Tag = I::Tag;
-    type Word = Place;
-    type Notes = Places<I::Notes>;
-
+impl<I: Partial> Ordering for Sequencer<I> {
     fn begin(plan: &Plan, me: NodeId, members: &Group) -> Self {
         Self {
             inner: I::begin(plan, me, members),
@@ -191,19 +186,20 @@ impl<I: Ordering<Word = Never>> Ordering for Sequencer<I> {
         if self.is_way { Route::Via(self.sequencer) } else { Route::ToAll }
     }
 
-    fn tag(&mut self) -> I::Tag {
+    fn tag(&mut self) -> Causes {
         self.inner.tag()
     }
 
-    fn received(&mut self, id: MessageId, queue: &HoldBack<I::Tag>, desk: &mut dyn Desk<Place>) {
+    fn received(&mut self, id: MessageId, queue: &HoldBack, desk: &mut dyn Desk) {
         if self.sequences() {
-            self.inner.received(id, queue, &mut Inside(desk));
+            self.inner.received(id, queue, desk);
             self.give(queue, desk);
         }
     }
 
     /// SQ-3. A number of somebody else, or one that is taken, is none.
-    fn heard(&mut self, from: NodeId, place: Place, queue: &HoldBack<I::Tag>, desk: &mut dyn Desk<Place>) {
+    fn heard(&mut self, from: NodeId, word: Word, queue: &HoldBack, desk: &mut dyn Desk) {
+        let Word::Place(place) = word else { return };
         let Place { number, id } = place;
         let is_named = queue.id(id.sender, id.number) == id && queue.members().contains(id.sender);
         let is_free = number > self.delivered && !self.places.contains_key(&number) && !self.numbers.contains_key(&id);
@@ -214,12 +210,12 @@ impl<I: Ordering<Word = Never>> Ordering for Sequencer<I> {
     }
 
     /// SQ-4.
-    fn next(&self, queue: &HoldBack<I::Tag>) -> Option<MessageId> {
+    fn next(&self, queue: &HoldBack) -> Option<MessageId> {
         self.places.get(&(self.delivered + 1)).copied().filter(|id| queue.waits(*id))
     }
 
     /// SQ-4. The order inside lets messages out at the sequencer when they are numbered, and at the others now.
-    fn delivered(&mut self, id: MessageId, queue: &HoldBack<I::Tag>) {
+    fn delivered(&mut self, id: MessageId, queue: &HoldBack) {
         if let Some(number) = self.numbers.get(&id) {
             self.delivered = self.delivered.max(*number);
         }
@@ -240,15 +236,15 @@ impl<I: Ordering<Word = Never>> Ordering for Sequencer<I> {
         self.inner.forget(id);
     }
 
-    fn notes(&self) -> Places<I::Notes> {
-        Places { places: self.places.clone(), delivered: self.delivered, inner: self.inner.notes() }
+    fn notes(&self) -> Notes {
+        Notes::Places(Places { places: self.places.clone(), delivered: self.delivered, inner: () })
     }
 
     /// SQ-6.
-    fn settle(survey: &Survey<Self>) -> Vec<MessageId> {
-        let inside = survey.inside::<I>(|notes| notes.inner.clone());
-        let places: BTreeMap<_, _> = survey.notes.values().flat_map(|notes| &notes.places).collect();
-        let delivered = survey.notes.values().map(|notes| notes.delivered).max().unwrap_or(0);
+    fn settle(&self, survey: &Survey) -> Vec<MessageId> {
+        let known = || survey.notes.values().filter_map(Notes::places);
+        let places: BTreeMap<_, _> = known().flat_map(|known| &known.places).collect();
+        let delivered = known().map(|known| known.delivered).max().unwrap_or(0);
         let mut last = delivered;
         let mut follows = |number: u64| {
             let is_next = number <= delivered || number == last + 1;
@@ -258,13 +254,13 @@ impl<I: Ordering<Word = Never>> Ordering for Sequencer<I> {
         let mut named = BTreeSet::new();
         let numbered = places.into_iter().filter(|(number, _)| follows(**number)).map(|(_, id)| *id);
         let numbered: Vec<_> = numbered.filter(|id| survey.held.contains_key(id)).collect();
-        let all = numbered.into_iter().chain(I::settle(&inside)).filter(|id| named.insert(*id)).collect();
-        I::prune(all, &inside)
+        let all = numbered.into_iter().chain(self.inner.settle(survey)).filter(|id| named.insert(*id)).collect();
+        self.inner.prune(all, survey)
     }
 
     /// SQ-6.
-    fn prune(settled: Vec<MessageId>, survey: &Survey<Self>) -> Vec<MessageId> {
-        I::prune(settled, &survey.inside::<I>(|notes| notes.inner.clone()))
+    fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId> {
+        self.inner.prune(settled, survey)
     }
 }
 

@@ -207,7 +207,7 @@ mod tests {
     use super::{Addressed, Several};
     use crate::effects::{Effect, Effects};
     use crate::group::{Epoch, Group};
-    use crate::multicast::{Board, Command, Event, Fifo, GroupId, Member, Message, Payload, Plan, Refusal};
+    use crate::multicast::{Board, Command, Event, Fifo, GroupId, Member, Message, Ordering, Payload, Plan, Refusal};
     use crate::node::{Incarnation, NodeId};
     use crate::protocol::{Input, Protocol};
     use crate::time::Time;
@@ -216,7 +216,7 @@ mod tests {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
 
-    type Inner = Viewed<Member<Fifo, Board>>;
+    type Inner = Viewed<Member<Board>>;
 
     fn node(number: usize) -> NodeId {
         NodeId::from_index(number - 1)
@@ -227,7 +227,7 @@ mod tests {
         let parts = [(GroupId(1), [1, 2]), (GroupId(2), [2, 3])].map(|(id, members)| {
             let members: Group = members.map(node).into_iter().collect();
             let plan = Arc::new(Plan { id, ..Plan::new(members.clone()) });
-            (id, members, Viewed::new(node(2), Member::new(node(2), plan)))
+            (id, members, Viewed::new(node(2), Member::new(node(2), plan, Fifo::boxed)))
         });
         Several::new(parts)
     }

@@ -16,11 +16,10 @@
 //!
 //! When it fails: without passing on, a sender that dies midway leaves members that disagree, unless a view change settles it.
 
-use super::{Book, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey};
+use super::{Book, Causes, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey};
 use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::protocol::Never;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -59,58 +58,40 @@ pub struct Unordered {
 }
 
 impl Ordering for Unordered {
-    type Tag = ();
-    type Word = Never;
-    type Notes = ();
-
     fn begin(_plan: &Plan, _me: NodeId, _members: &Group) -> Self {
         Self::default()
     }
 
-    fn tag(&mut self) {}
-
     /// UN-1.
-    fn received(&mut self, id: MessageId, _queue: &HoldBack<()>, desk: &mut dyn Desk<Never>) {
+    fn received(&mut self, id: MessageId, _queue: &HoldBack, desk: &mut dyn Desk) {
         desk.note("UN-1", format_args!("{id} is next as it came"));
         self.arrived.push_back(id);
     }
 
-    fn heard(&mut self, _from: NodeId, word: Never, _queue: &HoldBack<()>, _desk: &mut dyn Desk<Never>) {
-        match word {}
-    }
-
-    fn next(&self, _queue: &HoldBack<()>) -> Option<MessageId> {
+    fn next(&self, _queue: &HoldBack) -> Option<MessageId> {
         self.arrived.front().copied()
     }
 
-    fn next_of(&self, _queue: &HoldBack<()>, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
+    fn next_of(&self, _queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
         self.arrived.iter().copied().find(|id| is_ready(*id))
     }
 
-    fn delivered(&mut self, id: MessageId, _queue: &HoldBack<()>) {
+    fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {
         self.arrived.retain(|arrived| *arrived != id);
     }
 
-    fn is_placed(&self, _id: MessageId) -> bool {
-        true
-    }
-
-    fn forget(&mut self, _id: MessageId) {}
-
-    fn notes(&self) {}
-
     /// UN-2.
-    fn settle(survey: &Survey<Self>) -> Vec<MessageId> {
+    fn settle(&self, survey: &Survey) -> Vec<MessageId> {
         survey.held.keys().copied().collect()
     }
 
-    fn prune(settled: Vec<MessageId>, survey: &Survey<Self>) -> Vec<MessageId> {
+    fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId> {
         settled.into_iter().filter(|id| survey.held.contains_key(id)).collect()
     }
 }
 
 impl Partial for Unordered {
-    fn precedes(_earlier: (MessageId, &()), _later: (MessageId, &()), _members: &Group) -> bool {
+    fn precedes(&self, _earlier: (MessageId, &Causes), _later: (MessageId, &Causes), _members: &Group) -> bool {
         false
     }
 }

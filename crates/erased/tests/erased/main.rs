@@ -4,4 +4,5 @@
 
 mod disks;
 mod erased;
+mod multicast;
 mod opaque;

@@ -4,64 +4,51 @@ use super::entry::MulticastEntry;
 use quorate_core::NodeId;
 use quorate_core::fixtures::multicast::{self as wrong, BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty};
 use quorate_core::multicast::{
-    Board, Causal, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Unordered, causal, fifo, isis, sequencer,
-    unordered,
+    Begin, Board, Causal, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Unordered, causal, fifo, isis,
+    sequencer, unordered,
 };
 use quorate_erased::{AnyCodec, ErasedInViews};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<MulticastEntry> {
     vec![
-        planned::<Unordered>(const { &unordered::FACTS }),
-        planned::<Unordered>(const { &unordered::RELIABLE_FACTS }),
-        planned::<Fifo>(const { &fifo::FACTS }),
-        planned::<Causal>(const { &causal::FACTS }),
-        planned::<Sequencer<Unordered>>(const { &sequencer::FACTS }),
-        planned::<Isis<Unordered>>(const { &isis::FACTS }),
-        planned::<Sequencer<Fifo>>(const { &sequencer::FIFO_FACTS }),
-        planned::<Sequencer<Causal>>(const { &sequencer::CAUSAL_FACTS }),
-        planned::<Isis<Fifo>>(const { &isis::FIFO_FACTS }),
-        planned::<Isis<Causal>>(const { &isis::CAUSAL_FACTS }),
+        planned(const { &unordered::FACTS }, Unordered::boxed),
+        planned(const { &unordered::RELIABLE_FACTS }, Unordered::boxed),
+        planned(const { &fifo::FACTS }, Fifo::boxed),
+        planned(const { &causal::FACTS }, Causal::boxed),
+        planned(const { &sequencer::FACTS }, Sequencer::<Unordered>::boxed),
+        planned(const { &isis::FACTS }, Isis::<Unordered>::boxed),
+        planned(const { &sequencer::FIFO_FACTS }, Sequencer::<Fifo>::boxed),
+        planned(const { &sequencer::CAUSAL_FACTS }, Sequencer::<Causal>::boxed),
+        planned(const { &isis::FIFO_FACTS }, Isis::<Fifo>::boxed),
+        planned(const { &isis::CAUSAL_FACTS }, Isis::<Causal>::boxed),
     ]
 }
 
 /// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<MulticastEntry> {
     vec![
-        planned::<BasicDeaf>(&wrong::BASIC_DEAF),
-        multicast(&wrong::RELIABLE_UNRELAYED, |me, plan| wrong::unrelayed::<Unordered, Board>(me, plan)),
-        planned::<FifoHasty>(&wrong::FIFO_HASTY),
-        planned::<CausalBlind>(&wrong::CAUSAL_BLIND),
-        planned::<SequencerHasty>(&wrong::SEQUENCER_HASTY),
-        planned::<IsisHasty>(&wrong::ISIS_HASTY),
-        multicast(&wrong::UNIFORM_HASTY, |me, plan| wrong::hasty_uniform::<Fifo, Board>(me, plan)),
+        planned(&wrong::BASIC_DEAF, BasicDeaf::boxed),
+        multicast(&wrong::RELIABLE_UNRELAYED, |me, plan| wrong::unrelayed(me, plan)),
+        planned(&wrong::FIFO_HASTY, FifoHasty::boxed),
+        planned(&wrong::CAUSAL_BLIND, CausalBlind::boxed),
+        planned(&wrong::SEQUENCER_HASTY, SequencerHasty::boxed),
+        planned(&wrong::ISIS_HASTY, IsisHasty::boxed),
+        multicast(&wrong::UNIFORM_HASTY, |me, plan| wrong::hasty_uniform(me, plan)),
     ]
 }
 
 /// The line of a multicast in this order, whose members are set up as their group is.
-fn planned<O>(facts: &'static Facts) -> MulticastEntry
-where
-    O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
-{
-    multicast(facts, |me, plan| Member::<O, Board>::new(me, Arc::clone(plan)))
+fn planned(facts: &'static Facts, begin: Begin) -> MulticastEntry {
+    multicast(facts, move |me, plan| Member::new(me, Arc::clone(plan), begin))
 }
 
 /// The line of a multicast whose members, in groups with a bulletin board, are made like this.
-fn multicast<O>(
+fn multicast(
     facts: &'static Facts,
-    make: impl Fn(NodeId, &Arc<Plan>) -> Member<O, Board> + Send + Sync + 'static,
-) -> MulticastEntry
-where
-    O: Ordering<Tag: Travels, Word: Travels, Notes: Travels> + Send + Sync + 'static,
-{
+    make: impl Fn(NodeId, &Arc<Plan>) -> Member<Board> + Send + Sync + 'static,
+) -> MulticastEntry {
     let make = Arc::new(move |me: NodeId, plan: &Arc<Plan>| ErasedInViews::new(make(me, plan)));
-    MulticastEntry { facts, make, codec: AnyCodec::in_views::<Member<O, Board>>() }
+    MulticastEntry { facts, make, codec: AnyCodec::in_views::<Member<Board>>() }
 }
-
-/// What goes from node to node, whatever the order.
-trait Travels: Serialize + DeserializeOwned + Send + Sync + 'static {}
-
-impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Travels for T {}

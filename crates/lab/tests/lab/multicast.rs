@@ -39,9 +39,13 @@ fn in_a_group_that_never_changes_everyone_hears_everything_in_order() {
 /// A sample of what `quorate sweep --family multicast --views --seeds 100000` tries.
 #[test]
 fn whatever_goes_wrong_survivors_hear_the_same() {
-    for entry in orders() {
-        all_hold(entry, Multicast::weather_in_views(entry), 12);
-    }
+    orders().for_each(|entry| all_hold(entry, Multicast::weather_in_views(entry), 4));
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn whatever_goes_wrong_survivors_hear_the_same_over_many_seeds() {
+    orders().for_each(|entry| all_hold(entry, Multicast::weather_in_views(entry), 12));
 }
 
 /// Orders that are wrong on purpose, and the property that each one breaks.
@@ -74,8 +78,7 @@ fn every_planted_mistake_is_found() {
 }
 
 /// The stock test: one member misses multicasts for a while, then their sender or the sequencer dies.
-#[test]
-fn what_one_member_missed_before_its_sender_died_is_not_lost_among_survivors() {
+fn what_one_member_missed_is_not_lost(seeds: u64) {
     for entry in orders() {
         for (dies, misses) in [(1, 3), (2, 4), (1, 2)] {
             for delivery in [Delivery::Prompt, Delivery::Uniform] {
@@ -88,10 +91,21 @@ fn what_one_member_missed_before_its_sender_died_is_not_lost_among_survivors() {
                     ..Settings::default()
                 };
                 let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-                all_hold(entry, vec![Spec { nodes: 4, faults, settings, ..Spec::named(name(entry)).unwrap() }], 50);
+                all_hold(entry, vec![Spec { nodes: 4, faults, settings, ..Spec::named(name(entry)).unwrap() }], seeds);
             }
         }
     }
+}
+
+#[test]
+fn what_one_member_missed_before_its_sender_died_is_not_lost_among_survivors() {
+    what_one_member_missed_is_not_lost(10);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn what_one_member_missed_before_its_sender_died_is_not_lost_over_many_seeds() {
+    what_one_member_missed_is_not_lost(50);
 }
 
 #[test]

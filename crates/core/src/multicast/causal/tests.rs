@@ -1,8 +1,8 @@
 //! One test for each rule.
 
 use super::{Causal, Causes};
-use crate::multicast::drill::{Notebook, group, heard, id, node, play, queue, survey};
-use crate::multicast::{Ordering, Payload};
+use crate::multicast::drill::{Notebook, group, heard, id, node, play, prune, queue, settle, survey};
+use crate::multicast::{Notes, Ordering, Payload};
 use alloc::vec::Vec;
 
 /// A reply that comes before what it replies to.
@@ -50,15 +50,15 @@ fn ca_4_causes_come_first_and_what_lacks_one_is_dropped_with_it() {
         (id(2, 2), causes(&[0, 2, 1])),
         (id(3, 2), causes(&[0, 2, 2])),
     ];
-    let survey = survey::<Causal>(held, [0, 0, 0], [(1, ())]);
-    assert_eq!(Causal::settle(&survey), [id(2, 1), id(1, 1)], "nobody holds 3#1, on which 2#2 depends");
-    assert_eq!(Causal::prune([id(1, 1), id(2, 1)].into(), &survey), [id(2, 1)], "no effect comes before its cause");
+    let survey = survey(held, [0, 0, 0], [(1, Notes::Nothing)]);
+    assert_eq!(settle::<Causal>(&survey), [id(2, 1), id(1, 1)], "nobody holds 3#1, on which 2#2 depends");
+    assert_eq!(prune::<Causal>([id(1, 1), id(2, 1)], &survey), [id(2, 1)], "no effect comes before its cause");
 }
 
 #[test]
 fn ca_4_what_everyone_holds_needs_no_causes() {
-    let survey = survey::<Causal>([(id(1, 4), causes(&[4, 7, 0]))], [4, 7, 0], [(1, ())]);
-    assert_eq!(Causal::settle(&survey), [id(1, 4)]);
+    let survey = survey([(id(1, 4), causes(&[4, 7, 0]))], [4, 7, 0], [(1, Notes::Nothing)]);
+    assert_eq!(settle::<Causal>(&survey), [id(1, 4)]);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_vector_that_is_not_of_this_group_stops_only_its_sender() {
         }
         assert_eq!(out, [id(2, 1)], "with {wrong:?}");
         let held = queue.kept().map(|(id, tag, _)| (id, tag.clone()));
-        assert_eq!(Causal::settle(&survey::<Causal>(held, [0, 0, 0], [(3, ())])), [id(2, 1)]);
+        assert_eq!(settle::<Causal>(&survey(held, [0, 0, 0], [(3, Notes::Nothing)])), [id(2, 1)]);
     }
 }
 

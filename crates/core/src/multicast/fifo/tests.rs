@@ -1,8 +1,8 @@
 //! One test for each rule.
 
 use super::Fifo;
-use crate::multicast::Ordering;
-use crate::multicast::drill::{group, heard, id, play, survey};
+use crate::multicast::Notes;
+use crate::multicast::drill::{bare, group, heard, id, play, settle, survey};
 
 #[test]
 fn fi_1_a_message_waits_for_those_before_it() {
@@ -25,10 +25,10 @@ fn fi_2_senders_do_not_wait_for_each_other() {
 
 #[test]
 fn fi_3_what_comes_after_a_gap_is_dropped_when_a_view_ends() {
-    let held = [(id(1, 2), ()), (id(1, 3), ()), (id(2, 1), ()), (id(2, 3), ()), (id(3, 5), ())];
-    let survey = survey::<Fifo>(held, [1, 0, 5], [(1, ())]);
+    let held = bare([(1, 2), (1, 3), (2, 1), (2, 3), (3, 5)]);
+    let survey = survey(held, [1, 0, 5], [(1, Notes::Nothing)]);
     assert_eq!(
-        Fifo::settle(&survey),
+        settle::<Fifo>(&survey),
         [id(1, 2), id(1, 3), id(2, 1), id(3, 5)],
         "1#1 and 3#5 are held by everyone, and 2#2 by nobody"
     );

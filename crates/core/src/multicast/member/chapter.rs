@@ -1,6 +1,6 @@
 //! One view of a group, as one member lives it.
 
-use super::super::{GroupId, HoldBack, MessageId, Ordering, Payload, Plan, Told};
+use super::super::{AnyOrdering, Begin, Causes, GroupId, HoldBack, MessageId, Notes, Payload, Plan, Told};
 use crate::group::Group;
 use crate::node::NodeId;
 use crate::view::View;
@@ -11,10 +11,10 @@ use alloc::vec::Vec;
 /// All that a member knows of one view's messages. A new view begins with a new chapter, so that nothing lost in an old one, message
 /// or credit, can matter in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Chapter<O: Ordering> {
+pub(super) struct Chapter {
     pub(super) view: View,
-    pub(super) order: O,
-    pub(super) queue: HoldBack<O::Tag>,
+    pub(super) order: AnyOrdering,
+    pub(super) queue: HoldBack,
     pub(super) told: Told,
     /// How many messages we have sent in it.
     pub(super) sent: u64,
@@ -28,12 +28,12 @@ pub(super) struct Chapter<O: Ordering> {
     pub(super) owed: BTreeMap<NodeId, u64>,
 }
 
-impl<O: Ordering> Chapter<O> {
-    pub(super) fn new(plan: &Plan, me: NodeId, view: View) -> Self {
+impl Chapter {
+    pub(super) fn new(plan: &Plan, me: NodeId, view: View, begin: Begin) -> Self {
         let members = view.members().clone();
         let none = vec![0; members.len()];
         Self {
-            order: O::begin(plan, me, &members),
+            order: begin(plan, me, &members),
             queue: HoldBack::new(plan.id, view.epoch(), members.clone()),
             told: Told::nothing(&members),
             view,
@@ -133,7 +133,7 @@ impl<O: Ordering> Chapter<O> {
     }
 
     /// What the others are told when the view ends.
-    pub(super) fn report(&self) -> Holdings<O> {
+    pub(super) fn report(&self) -> Holdings {
         Holdings {
             held: self.queue.kept().map(|(id, tag, _)| (id, tag.clone())).collect(),
             floor: self.members().iter().map(|sender| (sender, self.queue.forgotten(sender))).collect(),
@@ -158,27 +158,20 @@ impl<O: Ordering> Chapter<O> {
 
 /// What a member holds of a view's messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    feature = "serde",
-    serde(bound(
-        serialize = "O::Tag: serde::Serialize, O::Notes: serde::Serialize",
-        deserialize = "O::Tag: serde::Deserialize<'de>, O::Notes: serde::Deserialize<'de>"
-    ))
-)]
-pub struct Holdings<O: Ordering> {
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Holdings {
     /// Which view.
     pub view: crate::group::Epoch,
     /// What it keeps, with what travelled with it.
     #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
-    pub held: BTreeMap<MessageId, O::Tag>,
+    pub held: BTreeMap<MessageId, Causes>,
     /// Up to which message of each sender everyone holds all.
     pub floor: BTreeMap<NodeId, u64>,
     /// What it knows of places in the order.
-    pub notes: O::Notes,
+    pub notes: Notes,
 }
 
-impl<O: Ordering> Holdings<O> {
+impl Holdings {
     /// Whether it has this one, kept or forgotten because everyone has it.
     pub(super) fn has(&self, id: MessageId) -> bool {
         self.held.contains_key(&id) || self.floor.get(&id.sender).is_some_and(|floor| id.number <= *floor)

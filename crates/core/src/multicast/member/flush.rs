@@ -17,18 +17,13 @@ use alloc::vec::Vec;
 /// What a member tells the others when a view ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    feature = "serde",
-    serde(bound(
-        serialize = "O::Tag: serde::Serialize, O::Notes: serde::Serialize",
-        deserialize = "O::Tag: serde::Deserialize<'de>, O::Notes: serde::Deserialize<'de>"
-    ))
-)]
-pub struct Report<O: Ordering> {
+pub struct Report {
     /// What it holds of the last view that has begun for it, if one has.
-    pub begun: Option<Holdings<O>>,
+    #[cfg_attr(feature = "serde", serde(with = "super::super::wire"))]
+    pub begun: Option<Holdings>,
     /// What it holds of the view that was to begin next.
-    pub next: Option<Holdings<O>>,
+    #[cfg_attr(feature = "serde", serde(with = "super::super::wire"))]
+    pub next: Option<Holdings>,
     /// What it knows of the end of the view that has begun.
     pub settled: Option<Settled>,
     /// The view at whose beginning it wants to know the state, if it does not know it.
@@ -49,20 +44,20 @@ pub struct Settled {
 
 /// What is between two views.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Flush<O: Ordering> {
+pub(super) struct Flush {
     /// The last view that has begun for us; a newcomer has none.
-    pub(super) begun: Option<Chapter<O>>,
+    pub(super) begun: Option<Chapter>,
     /// How the rest of it is delivered.
     order: Vec<MessageId>,
     /// Who has not said yet that it holds all of that.
     missing: BTreeSet<NodeId>,
     /// The view that begins then.
-    pub(super) next: Chapter<O>,
+    pub(super) next: Chapter,
     /// Who comes in with it and wants the state.
     newcomers: BTreeSet<NodeId>,
 }
 
-impl<O: Ordering> Flush<O> {
+impl Flush {
     /// A newcomer has the state at the beginning of a view, from another member.
     pub(super) fn has_state(&mut self, newcomer: NodeId, boundary: Epoch) {
         if self.next.view.epoch() == boundary {
@@ -76,15 +71,15 @@ impl<O: Ordering> Flush<O> {
 }
 
 /// What all reports together say.
-struct Tally<'a, O: Ordering> {
-    reports: &'a BTreeMap<NodeId, Report<O>>,
+struct Tally<'a> {
+    reports: &'a BTreeMap<NodeId, Report>,
     /// The latest view that has begun for anybody.
     begun: Epoch,
 }
 
-impl<'a, O: Ordering> Tally<'a, O> {
+impl<'a> Tally<'a> {
     /// Nothing if no state is left: nobody who has one is among those who go on.
-    fn of(reports: &'a BTreeMap<NodeId, Report<O>>) -> Option<Self> {
+    fn of(reports: &'a BTreeMap<NodeId, Report>) -> Option<Self> {
         let firm = reports.values().filter(|report| report.wants.is_none());
         firm.filter_map(|report| report.begun.as_ref()).next()?;
         let begun = reports.values().filter_map(|report| report.begun.as_ref()).map(|begun| begun.view).max()?;
@@ -92,7 +87,7 @@ impl<'a, O: Ordering> Tally<'a, O> {
     }
 
     /// What each one holds of the view that is settled. Who has not begun it will before anything else.
-    fn holdings(&self) -> impl Iterator<Item = (NodeId, &'a Holdings<O>)> + '_ {
+    fn holdings(&self) -> impl Iterator<Item = (NodeId, &'a Holdings)> + '_ {
         self.reports.iter().filter_map(|(node, report)| {
             let both = [report.begun.as_ref(), report.next.as_ref()];
             let of_it = both.into_iter().flatten().find(|holdings| holdings.view == self.begun);
@@ -100,8 +95,8 @@ impl<'a, O: Ordering> Tally<'a, O> {
         })
     }
 
-    fn survey(&self) -> Survey<O> {
-        let mut survey = Survey { held: BTreeMap::new(), floor: BTreeMap::new(), notes: BTreeMap::new() };
+    fn survey(&self) -> Survey {
+        let mut survey = Survey::default();
         for (node, holdings) in self.holdings() {
             survey.held.extend(holdings.held.iter().map(|(id, tag)| (*id, tag.clone())));
             for (sender, floor) in &holdings.floor {
@@ -114,13 +109,13 @@ impl<'a, O: Ordering> Tally<'a, O> {
     }
 
     /// MC-8, MC-10. What somebody settled for this view before comes first: others may have delivered it and died.
-    fn order(&self) -> Vec<MessageId> {
+    fn order(&self, order: &dyn Ordering) -> Vec<MessageId> {
         let survey = self.survey();
-        let of_it = |report: &&Report<O>| report.begun.as_ref().is_some_and(|begun| begun.view == self.begun);
+        let of_it = |report: &&Report| report.begun.as_ref().is_some_and(|begun| begun.view == self.begun);
         let settled = self.reports.values().filter(of_it).filter_map(|report| report.settled.as_ref());
         match settled.max_by_key(|settled| settled.before) {
-            Some(settled) => O::prune(settled.order.clone(), &survey),
-            None => O::settle(&survey),
+            Some(settled) => order.prune(settled.order.clone(), &survey),
+            None => order.settle(&survey),
         }
     }
 
@@ -155,9 +150,9 @@ impl<'a, O: Ordering> Tally<'a, O> {
     }
 }
 
-impl<O: Ordering, S: State> Member<O, S> {
+impl<S: State> Member<S> {
     /// MC-8. Begins to settle what is left of the view before.
-    fn settle(&mut self, view: &View, reports: &BTreeMap<NodeId, Report<O>>, out: &mut Effects<'_, Self>) {
+    fn settle(&mut self, view: &View, reports: &BTreeMap<NodeId, Report>, out: &mut Effects<'_, Self>) {
         let me = self.me();
         let Some(tally) = Tally::of(reports) else { return self.found(view, out) };
         self.catch_up(tally.begun, out);
@@ -171,10 +166,10 @@ impl<O: Ordering, S: State> Member<O, S> {
         // A view that began for others, while we were still new and it had not for us, is no view of ours.
         let begun = begun.filter(|chapter| chapter.view.epoch() == tally.begun);
         let flush = Flush {
-            order: if begun.is_some() { tally.order() } else { Vec::new() },
+            order: begun.as_ref().map(|chapter| tally.order(&*chapter.order)).unwrap_or_default(),
             begun,
             missing: tally.holdings().map(|(node, _)| node).collect(),
-            next: Chapter::new(&self.seat.plan, me, view.clone()),
+            next: self.seat.chapter(view.clone()),
             newcomers: newcomers.collect(),
         };
         out.note("MC-8", format_args!("settles {} messages before {view}", flush.order.len()));
@@ -191,7 +186,7 @@ impl<O: Ordering, S: State> Member<O, S> {
     fn found(&mut self, view: &View, out: &mut Effects<'_, Self>) {
         self.archive = Archive::default();
         self.footing = Footing::Firm(S::begin(&self.seat.plan));
-        self.stage = Stage::Inside(Chapter::new(&self.seat.plan, self.me(), view.clone()));
+        self.stage = Stage::Inside(self.seat.chapter(view.clone()));
         self.open(view.clone(), out);
     }
 
@@ -204,7 +199,7 @@ impl<O: Ordering, S: State> Member<O, S> {
     }
 
     /// MC-11. Goes on with what it has, if that is still to be had.
-    fn load(&mut self, boundary: Epoch, tally: &Tally<'_, O>, view: &View, out: &mut Effects<'_, Self>) {
+    fn load(&mut self, boundary: Epoch, tally: &Tally<'_>, view: &View, out: &mut Effects<'_, Self>) {
         if !matches!(&self.footing, Footing::Loading(loading) if loading.boundary == boundary) {
             self.footing = Footing::Loading(Loading::new(boundary));
         }
@@ -214,7 +209,7 @@ impl<O: Ordering, S: State> Member<O, S> {
     }
 
     /// MC-8. A message that we lacked.
-    pub(super) fn complete_with(&mut self, letter: Letter<O::Tag>, out: &mut Effects<'_, Self>) {
+    pub(super) fn complete_with(&mut self, letter: Letter, out: &mut Effects<'_, Self>) {
         let Stage::Flushing(flush) = &mut self.stage else { return };
         let Letter { id, tag, payload } = letter;
         if let Some(chapter) = flush.begun.as_mut().filter(|_| flush.order.contains(&id)) {
@@ -277,12 +272,7 @@ impl<O: Ordering, S: State> Member<O, S> {
 }
 
 /// MC-8. Of those who hold a message, the first sends it to those who lack it.
-fn forward<O: Ordering, S: State>(
-    me: NodeId,
-    flush: &Flush<O>,
-    tally: &Tally<'_, O>,
-    out: &mut Effects<'_, Member<O, S>>,
-) {
+fn forward<S: State>(me: NodeId, flush: &Flush, tally: &Tally<'_>, out: &mut Effects<'_, Member<S>>) {
     let Some(chapter) = &flush.begun else { return };
     for id in &flush.order {
         let (Some(tag), Some(payload)) = (chapter.queue.tag(*id), chapter.queue.payload(*id)) else { continue };
@@ -311,11 +301,11 @@ impl Leased<Command> for Event {
     }
 }
 
-impl<O: Ordering, S: State> InViews for Member<O, S> {
-    type Report = Report<O>;
+impl<S: State> InViews for Member<S> {
+    type Report = Report;
 
     /// MC-7.
-    fn report(&self) -> Report<O> {
+    fn report(&self) -> Report {
         let wants = match &self.footing {
             Footing::Firm(_) => None,
             Footing::Loading(loading) => Some(loading.boundary),
@@ -342,7 +332,7 @@ impl<O: Ordering, S: State> InViews for Member<O, S> {
         _now: Time,
         _me: NodeId,
         view: &View,
-        reports: &BTreeMap<NodeId, Report<O>>,
+        reports: &BTreeMap<NodeId, Report>,
         out: &mut Effects<'_, Self>,
     ) {
         let before = self.waiting();

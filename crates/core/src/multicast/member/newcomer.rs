@@ -2,7 +2,7 @@
 
 use super::super::message::Piece;
 use super::super::state::scramble;
-use super::super::{Event, Message, MessageId, Ordering, Payload, Plan, State};
+use super::super::{Event, Message, MessageId, Payload, Plan, State};
 use super::{Leaving, Member, Stage};
 use crate::effects::Effects;
 use crate::group::{Epoch, Group};
@@ -47,12 +47,12 @@ impl Loading {
     }
 
     /// MC-11. Asks the first of those who have the state, from where the bytes end. This is how a load goes on after a break, too.
-    pub(super) fn ask<O: Ordering, S: State>(&mut self, donors: VecDeque<NodeId>, out: &mut Effects<'_, Member<O, S>>) {
+    pub(super) fn ask<S: State>(&mut self, donors: VecDeque<NodeId>, out: &mut Effects<'_, Member<S>>) {
         self.donors = donors;
         self.ask_on(out);
     }
 
-    fn ask_on<O: Ordering, S: State>(&self, out: &mut Effects<'_, Member<O, S>>) {
+    fn ask_on<S: State>(&self, out: &mut Effects<'_, Member<S>>) {
         let Some(donor) = self.donors.front() else { return };
         let offset = self.bytes.len() as u64;
         out.note("MC-11", format_args!("asks {donor} for the state, from byte {offset} on"));
@@ -167,7 +167,7 @@ impl Archive {
     }
 }
 
-impl<O: Ordering, S: State> Member<O, S> {
+impl<S: State> Member<S> {
     /// MC-12. Who asks before we have begun the view ourselves gets an answer then.
     pub(super) fn serve(&mut self, out: &mut Effects<'_, Self>) {
         let plan = alloc::sync::Arc::clone(&self.seat.plan);
@@ -248,11 +248,7 @@ fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(bytes.len() as u64, |sum, byte| scramble(sum ^ u64::from(*byte)))
 }
 
-pub(super) fn tell_all<O: Ordering, S: State>(
-    members: &Group,
-    message: super::MessageOf<O>,
-    out: &mut Effects<'_, Member<O, S>>,
-) {
+pub(super) fn tell_all<S: State>(members: &Group, message: Message, out: &mut Effects<'_, Member<S>>) {
     if members.len() > 1 {
         out.multicast(members, message);
     }

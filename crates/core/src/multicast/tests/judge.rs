@@ -2,7 +2,7 @@
 
 use super::world::{Life, World};
 use crate::group::Epoch;
-use crate::multicast::{Delivery, Event, MessageId, Ordering, Payload, Plan, Promise};
+use crate::multicast::{Delivery, Event, MessageId, Payload, Plan, Promise};
 use std::collections::{BTreeMap, BTreeSet};
 use std::format;
 use std::string::String;
@@ -21,7 +21,7 @@ struct Segment {
 }
 
 /// The first promise that was broken.
-pub(super) fn judge<O: Ordering>(world: &World<O>, plan: &Plan, promise: Promise) -> Result<(), String> {
+pub(super) fn judge(world: &World, plan: &Plan, promise: Promise) -> Result<(), String> {
     let members = world.members();
     for (life, log) in &world.logs {
         let is_last = members.contains(life);
@@ -57,7 +57,7 @@ fn once_each(life: Life, log: &[Event]) -> Result<(), String> {
 }
 
 /// Whoever is in to the end has heard all that it sent, and whatever anybody heard was sent like that.
-fn as_sent<O: Ordering>(world: &World<O>, life: Life, log: &[Event]) -> Result<(), String> {
+fn as_sent(world: &World, life: Life, log: &[Event]) -> Result<(), String> {
     for event in log {
         if let Event::Delivered { id, payload } = event {
             let text = payload.text().unwrap_or_default();
@@ -107,7 +107,7 @@ fn answered(life: Life, log: &[Event]) -> Result<(), String> {
 }
 
 /// What was sent after something was heard is delivered after it, by all who were there.
-fn causal<O: Ordering>(world: &World<O>) -> Result<(), String> {
+fn causal(world: &World) -> Result<(), String> {
     let mut causes: BTreeMap<MessageId, BTreeSet<MessageId>> = BTreeMap::new();
     for log in world.logs.values() {
         let mut before = BTreeSet::new();
@@ -150,7 +150,7 @@ fn causal<O: Ordering>(world: &World<O>) -> Result<(), String> {
     Ok(())
 }
 
-fn segments<O: Ordering>(world: &World<O>) -> BTreeMap<Epoch, Vec<Segment>> {
+fn segments(world: &World) -> BTreeMap<Epoch, Vec<Segment>> {
     let mut all: BTreeMap<Epoch, Vec<Segment>> = BTreeMap::new();
     for (life, log) in &world.logs {
         let mut open: Option<(Epoch, Segment)> = None;
@@ -228,7 +228,7 @@ fn uniform(epoch: Epoch, segments: &[Segment], promise: Promise) -> Result<(), S
 }
 
 /// Nobody ever keeps more than windows allow, and little when all is quiet.
-fn memory<O: Ordering>(world: &World<O>, plan: &Plan) -> Result<(), String> {
+fn memory(world: &World, plan: &Plan) -> Result<(), String> {
     let window = usize::try_from(plan.window.messages).unwrap_or(usize::MAX);
     // Of each member's messages a window, in the view that ends and in the one that begins.
     let most = 2 * 7 * window;

@@ -4,4 +4,5 @@ mod book;
 mod judge;
 mod mistakes;
 mod storms;
+mod strangers;
 pub(super) mod world;

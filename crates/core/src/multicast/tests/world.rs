@@ -5,7 +5,7 @@
 
 use crate::effects::{Effect, Effects};
 use crate::group::{Epoch, Group};
-use crate::multicast::{Board, Command, Event, Member, Ordering, Payload, Plan};
+use crate::multicast::{Begin, Board, Command, Event, Member, Payload, Plan};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
 use crate::time::Time;
@@ -20,7 +20,7 @@ use std::vec::Vec;
 /// A node in one of its lives.
 pub(in crate::multicast) type Life = (NodeId, Incarnation);
 
-type Node<O> = Viewed<Member<O, Board>>;
+type Node = Viewed<Member<Board>>;
 
 /// What a seed may do.
 #[derive(Clone, Debug)]
@@ -34,13 +34,14 @@ pub(in crate::multicast) struct Climate {
     pub(in crate::multicast) views: usize,
 }
 
-pub(in crate::multicast) struct World<O: Ordering> {
+pub(in crate::multicast) struct World {
     plan: Arc<Plan>,
-    pub(in crate::multicast) nodes: BTreeMap<Life, Node<O>>,
+    begin: Begin,
+    pub(in crate::multicast) nodes: BTreeMap<Life, Node>,
     /// What each life told its user.
     pub(in crate::multicast) logs: BTreeMap<Life, Vec<Event>>,
     pub(in crate::multicast) dead: BTreeSet<Life>,
-    links: BTreeMap<(Life, Life), VecDeque<<Node<O> as Protocol>::Message>>,
+    links: BTreeMap<(Life, Life), VecDeque<<Node as Protocol>::Message>>,
     /// The latest view that was decided, and what each node has still to hear.
     pub(in crate::multicast) view: View,
     news: BTreeMap<Life, VecDeque<View>>,
@@ -65,13 +66,14 @@ impl Dice {
     }
 }
 
-impl<O: Ordering> World<O> {
+impl World {
     /// A group of so many founders, of which the last few are not in yet.
-    pub(in crate::multicast) fn new(plan: Plan, seed: u64) -> Self {
+    pub(in crate::multicast) fn new(plan: Plan, seed: u64, begin: Begin) -> Self {
         let founders = plan.members.clone();
         let plan = Arc::new(plan);
         let mut world = Self {
             plan,
+            begin,
             nodes: BTreeMap::new(),
             logs: BTreeMap::new(),
             dead: BTreeSet::new(),
@@ -90,13 +92,13 @@ impl<O: Ordering> World<O> {
     }
 
     fn boot(&mut self, life: Life) {
-        let member = Member::new(life.0, Arc::clone(&self.plan));
+        let member = Member::new(life.0, Arc::clone(&self.plan), self.begin);
         self.nodes.insert(life, Viewed::new(life.0, member));
         self.logs.insert(life, Vec::new());
         self.input(life, Input::Start { durable: (), incarnation: life.1 });
     }
 
-    pub(in crate::multicast) fn input(&mut self, life: Life, input: Input<Node<O>>) {
+    pub(in crate::multicast) fn input(&mut self, life: Life, input: Input<Node>) {
         let Some(node) = self.nodes.get_mut(&life) else { return };
         let mut effects = Vec::new();
         node.step(Time::ZERO, input, &mut Effects::new(&mut effects));
@@ -113,7 +115,7 @@ impl<O: Ordering> World<O> {
         }
     }
 
-    fn post(&mut self, from: Life, to: NodeId, message: <Node<O> as Protocol>::Message) {
+    fn post(&mut self, from: Life, to: NodeId, message: <Node as Protocol>::Message) {
         assert_ne!(from.0, to, "nobody sends to itself");
         // A link leads to the life of the node that is up now.
         if let Some(to) = self.nodes.keys().copied().filter(|(node, _)| *node == to).max() {

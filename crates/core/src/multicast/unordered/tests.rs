@@ -1,8 +1,8 @@
 //! One test for each rule.
 
 use super::Unordered;
-use crate::multicast::Ordering;
-use crate::multicast::drill::{group, heard, id, play, survey};
+use crate::multicast::Notes;
+use crate::multicast::drill::{bare, group, heard, id, play, prune, settle, survey};
 
 #[test]
 fn un_1_what_comes_first_is_delivered_first() {
@@ -13,10 +13,10 @@ fn un_1_what_comes_first_is_delivered_first() {
 
 #[test]
 fn un_2_what_anybody_holds_is_delivered_by_all() {
-    let held = [(id(2, 2), ()), (id(1, 1), ()), (id(2, 4), ())];
-    let survey = survey::<Unordered>(held, [0, 1, 0], [(1, ()), (3, ())]);
-    assert_eq!(Unordered::settle(&survey), [id(1, 1), id(2, 2), id(2, 4)], "gaps do not matter");
-    assert_eq!(Unordered::prune([id(2, 4), id(3, 1)].into(), &survey), [id(2, 4)], "nobody holds 3#1 any more");
+    let held = bare([(2, 2), (1, 1), (2, 4)]);
+    let survey = survey(held, [0, 1, 0], [(1, Notes::Nothing), (3, Notes::Nothing)]);
+    assert_eq!(settle::<Unordered>(&survey), [id(1, 1), id(2, 2), id(2, 4)], "gaps do not matter");
+    assert_eq!(prune::<Unordered>([id(2, 4), id(3, 1)], &survey), [id(2, 4)], "nobody holds 3#1 any more");
 }
 
 #[test]

@@ -1,24 +1,23 @@
 //! Ordered multicasts.
 
 use quorate_check::differential;
-use quorate_check::{Checked, Make, Setup};
+use quorate_check::{Make, Setup};
 use quorate_core::Group;
 use quorate_core::fixtures::multicast::{CausalBlind, IsisHasty, SequencerHasty};
-use quorate_core::multicast::{Board, Causal, Command, Event, Fifo, Isis, Member, Ordering, Plan, Unordered};
+use quorate_core::multicast::{Board, Causal, Fifo, Isis, Member, Ordering, Plan, Unordered};
+use quorate_erased::Erased;
+use quorate_lab::multicast::MulticastNode;
 use quorate_lab::multicast::check::Senders;
 use quorate_lab::multicast::run::{Promises, Properties};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The names of the orders that some walk of this multicast broke, whatever it promises.
-fn broken_by_walks<O>() -> BTreeSet<&'static str>
-where
-    O: Ordering + Send + Sync + 'static,
-    Member<O, Board>: Checked<Command = Command, Event = Event>,
-{
+fn broken_by_walks<O: Ordering>() -> BTreeSet<&'static str> {
     const NODES: usize = 3;
     let plan = Arc::new(Plan { board: 0, ..Plan::new(Group::of_size(NODES)) });
-    let make: Make<Member<O, Board>> = Arc::new(move |me| Member::new(me, Arc::clone(&plan)));
+    let member = move |me| Erased::new(Member::<Board>::new(me, Arc::clone(&plan), O::boxed));
+    let make: Make<MulticastNode> = Arc::new(member);
     let everything = Promises { views: false, uniform: false, contention: false, ..Promises::EVERYTHING };
     let users = Senders::new(Group::of_size(NODES), 8, everything).expect("few messages");
     let setup = Setup { duplicates: 3, ..Setup::new(NODES) };

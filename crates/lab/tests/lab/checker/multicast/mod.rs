@@ -5,10 +5,10 @@ mod orders;
 mod slips;
 
 use quorate_check::{Checker, Effort, Findings, Search, Setup, Views};
-use quorate_core::multicast::{Board, Command, Event, Member, Ordering, Plan};
+use quorate_core::multicast::{Board, Member, Ordering, Plan};
 use quorate_core::wrap::Viewed;
 use quorate_core::{Group, NodeId};
-use quorate_erased::{Erasable, Erased};
+use quorate_erased::Erased;
 use quorate_lab::multicast::MulticastNode;
 use quorate_lab::multicast::check::Senders;
 use quorate_lab::multicast::run::{Promises, Properties};
@@ -69,14 +69,9 @@ impl Case {
     }
 
     /// Checks members with this order.
-    fn check<O>(&self) -> Findings
-    where
-        O: Ordering + Send + Sync + 'static,
-        Member<O, Board>: Erasable<Command = Command, Event = Event, Durable = ()>,
-        Viewed<Member<O, Board>>: Erasable<Command = Command, Event = Event, Durable = ()>,
-    {
+    fn check<O: Ordering>(&self) -> Findings {
         let plan = Arc::new(self.plan.clone());
-        let member = move |me| Member::<O, Board>::new(me, Arc::clone(&plan));
+        let member = move |me| Member::<Board>::new(me, Arc::clone(&plan), O::boxed);
         if self.promises.views {
             self.check_nodes(move |me| Erased::new(Viewed::new(me, member(me))))
         } else {

@@ -4,7 +4,7 @@ use crate::checker::multicast::{Case, broken, length};
 use quorate_core::fixtures::multicast::{
     BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty, hasty_uniform, unrelayed,
 };
-use quorate_core::multicast::{Board, Delivery, Fifo, Plan, Unordered};
+use quorate_core::multicast::{Board, Delivery, Plan};
 use quorate_core::wrap::Viewed;
 use quorate_erased::Erased;
 use quorate_lab::multicast::run::Promises;
@@ -20,7 +20,7 @@ fn who_never_hears_itself_breaks_validity() {
 fn who_passes_nothing_on_breaks_agreement() {
     let case = Case { crashes: 1, ..Case::new(3, 1, 1) };
     let plan = Plan { relay: true, ..case.plan.clone() };
-    let found = case.check_nodes(move |me| Erased::new(unrelayed::<Unordered, Board>(me, &plan)));
+    let found = case.check_nodes(move |me| Erased::new(unrelayed::<Board>(me, &plan)));
     assert_eq!(broken(&found), ["agreement"]);
     assert_eq!(length(&found, "agreement"), Some(4));
 }
@@ -60,6 +60,6 @@ fn who_does_not_wait_until_everyone_holds_a_message_breaks_uniformity() {
     let case = Case { crashes: 1, fifo: true, ..Case::new(3, 1, 1).in_views() };
     let plan = Plan { delivery: Delivery::Uniform, ..case.plan.clone() };
     let case = Case { promises: Promises { uniform: true, ..case.promises }, ..case };
-    let found = case.check_nodes(move |me| Erased::new(Viewed::new(me, hasty_uniform::<Fifo, Board>(me, &plan))));
+    let found = case.check_nodes(move |me| Erased::new(Viewed::new(me, hasty_uniform::<Board>(me, &plan))));
     assert_eq!(broken(&found), ["uniform"]);
 }
