@@ -63,15 +63,14 @@ impl Verdict {
         self.holds == Some(false) && self.kind != Kind::Sometimes
     }
 
-    /// The verdict of a run that was stopped: what has not happened yet could still have happened.
+    /// The verdict of a run that was stopped before everything was done: it cannot say what holds in the end.
     #[must_use]
     pub fn of_stopped_run(self, why: &str) -> Self {
-        match &self.violation {
-            Some(violation) if self.kind == Kind::Eventually => {
-                Self::undecided(self.name, self.kind, format!("{why}; until then, {}", violation.text))
-            }
-            Some(_) | None => self,
+        if self.kind != Kind::Eventually || self.holds.is_none() {
+            return self;
         }
+        let so_far = self.violation.map_or_else(|| "nothing is missing".into(), |violation| violation.text);
+        Self::undecided(self.name, self.kind, format!("{why}; until then, {so_far}"))
     }
 }
 

@@ -114,7 +114,7 @@ fn sweep<F: FamilyLab>(args: &SweepArgs) -> anyhow::Result<Verdict> {
     if let Some(again) = failure {
         again.pictures?;
     }
-    let is_open = is_interrupted(&sweep, &summary) || summary.holds() && summary.undecided > 0;
+    let is_open = is_interrupted(&sweep, &summary) || summary.failed == 0 && summary.undecided > 0;
     Ok(if is_open { Verdict::Unfinished } else { Verdict::of(summary.holds()) })
 }
 
@@ -230,7 +230,7 @@ fn print<F: FamilyLab>(
 fn in_words(tally: &Tally, seeds: u64) -> String {
     let Tally { kind, held, undecided, .. } = *tally;
     match (kind, tally.holds(seeds)) {
-        (_, None) => paint::warn(&format!("undecided in {undecided} of {seeds}, and holds in the others")),
+        (_, None) => paint::warn(&undecided_in(undecided, seeds)),
         (Kind::Sometimes, Some(true)) => paint::good(&format!("happened in {held} of {seeds}")),
         (Kind::Sometimes, Some(false)) => paint::bad("never happened"),
         (Kind::Always | Kind::Eventually, Some(true)) => paint::good("holds in every seed"),
@@ -238,6 +238,14 @@ fn in_words(tally: &Tally, seeds: u64) -> String {
             paint::bad(&format!("FAILS in {} of {seeds}", seeds - held - undecided))
         }
     }
+}
+
+/// That a property fails in no seed, but not all of them decide it.
+fn undecided_in(undecided: u64, seeds: u64) -> String {
+    if undecided >= seeds {
+        return "undecided in every seed".into();
+    }
+    format!("undecided in {undecided} of {seeds}, and holds in the others")
 }
 
 fn is_zero(number: &u64) -> bool {

@@ -73,12 +73,12 @@ fn a_sweep_counts_seeds_that_cannot_say() {
         assert_eq!((&row["holds"], &row["seeds"], &row["undecided"]), (&Value::Null, &json!(0), &json!(1)), "{line}");
     }
     let told = run("sweep central --workload all --until 1ms --seeds 5").ok(3);
-    assert!(told.contains("undecided in 5 of 5, and holds in the others"), "{told}");
+    assert!(told.contains("undecided in every seed"), "{told}");
     assert!(told.contains("Seed 1 leaves 'served' undecided: the run was stopped at 1ms (--until)"), "{told}");
 }
 
 #[test]
 fn what_is_undecided_cannot_be_made_small() {
     let complaint = run("shrink central --workload all --until 1ms").complaint();
-    assert!(complaint.contains("nothing to shrink"), "{complaint}");
+    assert!(complaint.contains("No property fails in this run, so there is nothing to shrink"), "{complaint}");
 }

@@ -237,9 +237,7 @@ fn print(report: &Report, args: &SweepArgs) -> anyhow::Result<()> {
     for row in rows {
         let outcome = match (&row.failure, row.flaw) {
             (None, None) if !row.complete => paint::dim("not finished"),
-            (None, None) if row.undecided > 0 => {
-                paint::warn(&format!("undecided in {}, and holds in the others", count(row.undecided, "seed")))
-            }
+            (None, None) if row.undecided > 0 => paint::warn(&super::undecided_in(row.undecided, row.seeds)),
             (None, None) => match row.never_happened() {
                 None => paint::good(&format!("holds: {}", names(row))),
                 Some(never) => paint::bad(&format!("'{}' never happened, so this proves little", never.name)),
