@@ -269,7 +269,7 @@ pub(crate) fn whole_story<F: FamilyLab>(spec: &Spec<F>, breach: &Verdict, out: &
 fn tell<F: FamilyLab>(spec: &Spec<F>, breach: &Verdict, is_whole: bool, out: &mut impl Write) -> anyhow::Result<()> {
     let Some(violation) = &breach.violation else { return Ok(()) };
     let mut story = Story { reliable: spec.is_reliable(), lines: Vec::new(), left_out: 0, is_whole };
-    let trace = Trace::<F, _>::new(spec.nodes, |line| story.add(line, violation));
+    let trace = Trace::<F>::new(spec.nodes, |line| story.add(line, violation));
     let (_, mut trace) = quorate_lab::experiment::run_with(spec, io::sink(), trace)?;
     trace.finish();
     drop(trace);

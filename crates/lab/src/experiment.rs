@@ -57,17 +57,28 @@ pub fn run<F: FamilyLab>(spec: &Spec<F>) -> Result<Outcome<F>, LabError> {
 }
 
 /// Runs an experiment, writes its journal and shows it to one more observer.
-pub fn run_with<F, O>(spec: &Spec<F>, journal: impl Write, observer: O) -> Result<(Outcome<F>, O), LabError>
+pub fn run_with<F, O>(spec: &Spec<F>, mut journal: impl Write, mut observer: O) -> Result<(Outcome<F>, O), LabError>
 where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
 {
+    let outcome = run_before(spec, &mut journal, &mut observer)?;
+    Ok((outcome, observer))
+}
+
+/// The same with a journal and an observer of any type, so that it is compiled once a family.
+fn run_before<F: FamilyLab>(
+    spec: &Spec<F>,
+    journal: &mut dyn Write,
+    observer: &mut dyn Observer<F::Command, F::Event>,
+) -> Result<Outcome<F>, LabError> {
     spec.validate()?;
     let header = header(spec)?;
-    let observers = ((Writer::new(journal, &header), observer), Judges::new(spec));
-    let Played { ending, events, observer: ((writer, observer), judges) } = play(spec, observers);
+    let mut observers = ((Writer::new(journal, &header), observer), Judges::new(spec));
+    let (ending, events) = play_before(spec, &mut observers);
+    let ((writer, _), judges) = observers;
     let (fingerprint, lines) = writer.finish_with(Some(ending)).map_err(LabError::Write)?;
-    let outcome = Outcome {
+    Ok(Outcome {
         ending,
         time: judges.end(),
         events,
@@ -76,8 +87,7 @@ where
         summary: judges.summary(),
         messages: judges.messages.summary(),
         verdicts: judges.verdicts(spec.cut_short(ending, events)),
-    };
-    Ok((outcome, observer))
+    })
 }
 
 /// Runs an experiment for its verdicts alone, as fast as it goes.

@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::experiment::Judges;
-use crate::family::FamilyLab;
+use crate::family::{FamilyLab, FamilyTypes};
 use crate::registry::Entry;
 use crate::spec::{Spec, entry};
 use quorate_journal::metrics::MessageSummary;
@@ -76,19 +76,16 @@ fn check_whole<R: BufRead>(journal: &Journal<R>) -> Result<(), LabError> {
 }
 
 /// Replays a journal and shows it to one more observer.
-pub fn replay<F, R, O>(journal: &mut Journal<R>, observer: O) -> Result<(Replayed<F>, O), LabError>
+pub fn replay<F, R, O>(journal: &mut Journal<R>, mut observer: O) -> Result<(Replayed<F>, O), LabError>
 where
     F: FamilyLab,
     R: BufRead,
     O: Observer<F::Command, F::Event>,
 {
-    check_whole(journal)?;
-    let spec = spec_of::<F, R>(journal)?;
-    spec.validate()?;
-    let mut observers = (observer, Judges::new(&spec));
-    let lines = quorate_journal::replay::replay(journal, F::maker(&spec), &mut observers)?;
-    let (observer, judges) = observers;
-    Ok((conclude(spec, &judges, journal, lines), observer))
+    let replayed = read_before(journal, &mut observer, |journal, spec, observers| {
+        Ok(quorate_journal::replay::replay(journal, F::maker(spec), observers)?)
+    })?;
+    Ok((replayed, observer))
 }
 
 /// Reads a journal for its figures and verdicts alone, whatever wrote it.
@@ -97,20 +94,36 @@ pub fn summarise<F: FamilyLab, R: BufRead>(journal: &mut Journal<R>) -> Result<R
 }
 
 /// Reads a journal for its figures and verdicts, and shows it to one more observer.
-pub fn summarise_with<F, R, O>(journal: &mut Journal<R>, observer: O) -> Result<(Replayed<F>, O), LabError>
+pub fn summarise_with<F, R, O>(journal: &mut Journal<R>, mut observer: O) -> Result<(Replayed<F>, O), LabError>
 where
     F: FamilyLab,
     R: BufRead,
     O: Observer<F::Command, F::Event>,
 {
+    let read = read_before(journal, &mut observer, |journal, _, observers| {
+        journal.show_all(observers)?;
+        Ok(journal.line())
+    })?;
+    Ok((read, observer))
+}
+
+/// An observer of any type, so that reading is compiled once a family, and those who judge.
+type Observers<'a, F> = (&'a mut dyn Observer<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>, Judges<F>);
+
+/// Shows a journal to observers, and returns how many lines it has.
+type Read<F, R> = fn(&mut Journal<R>, &Spec<F>, &mut Observers<'_, F>) -> Result<u64, LabError>;
+
+fn read_before<F: FamilyLab, R: BufRead>(
+    journal: &mut Journal<R>,
+    observer: &mut dyn Observer<F::Command, F::Event>,
+    read: Read<F, R>,
+) -> Result<Replayed<F>, LabError> {
     check_whole(journal)?;
     let spec = spec_of::<F, R>(journal)?;
     spec.validate()?;
     let mut observers = (observer, Judges::new(&spec));
-    journal.show_all(&mut observers)?;
-    let lines = journal.line();
-    let (observer, judges) = observers;
-    Ok((conclude(spec, &judges, journal, lines), observer))
+    let lines = read(journal, &spec, &mut observers)?;
+    Ok(conclude(spec, &observers.1, journal, lines))
 }
 
 /// Why the run of a journal, which was read to its end, cannot say what would have happened in the end; nothing if it can.

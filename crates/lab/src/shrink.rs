@@ -130,11 +130,9 @@ pub struct Shrunk<F: FamilyLab> {
 #[derive(Debug, Error)]
 pub enum ShrinkError {
     /// Nothing is wrong with the run.
-    #[error(
-        "{what} holds in this run, so there is nothing to shrink. '{sweep}' finds a seed that fails, if there is one."
-    )]
+    #[error("{what} in this run, so there is nothing to shrink. '{sweep}' finds a seed that fails, if there is one.")]
     Holds {
-        /// What was to fail.
+        /// What does not fail.
         what: String,
         /// A command that looks for a seed that fails.
         sweep: String,
@@ -148,9 +146,9 @@ pub enum ShrinkError {
         known: String,
     },
     /// Nothing is wrong with the run of a journal.
-    #[error("{what} holds in this journal, so there is nothing to shrink.")]
+    #[error("{what} in this journal, so there is nothing to shrink.")]
     JournalHolds {
-        /// What was to fail.
+        /// What does not fail.
         what: String,
     },
     /// It has no end.
@@ -188,13 +186,13 @@ pub enum ShrinkError {
 /// Makes a failing run small. `progress` hears of every try, and says whether to go on.
 pub fn run<F: FamilyLab>(
     request: &Request<F>,
-    progress: impl FnMut(&Progress) -> bool,
+    progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Shrunk<F>, ShrinkError> {
     let Request { spec, property, tries } = request;
     spec.validate()?;
     check_property(spec, property.as_deref())?;
     let Some(failure) = trial::fails(spec, property.as_deref()) else {
-        let what = property.as_ref().map_or_else(|| "Every property".into(), |name| format!("'{name}'"));
+        let what = nothing_fails(property.as_deref());
         let sweep = format!("{} --seeds 1000", Spec { seed: 1, ..spec.clone() }.command("sweep"));
         return Err(ShrinkError::Holds { what, sweep });
     };
@@ -233,7 +231,7 @@ pub fn run_journal<F, R>(
     mut open: impl FnMut() -> Result<Journal<R>, LabError>,
     property: Option<&str>,
     tries: u64,
-    progress: impl FnMut(&Progress) -> bool,
+    progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Shrunk<F>, ShrinkError>
 where
     F: FamilyLab,
@@ -246,8 +244,7 @@ where
     let header = journal.header().clone();
     let (read, tally) = summarise_with::<F, R, _>(&mut journal, Tally::<F>::new(spec.nodes))?;
     let Some(recorded) = trial::failure(tally, &read.verdicts, property, false) else {
-        let what = property.map_or_else(|| "Every property".into(), |name| format!("'{name}'"));
-        return Err(ShrinkError::JournalHolds { what });
+        return Err(ShrinkError::JournalHolds { what: nothing_fails(property) });
     };
     if header.found_by.is_none() && !header.recorded && trial::fails(&spec, Some(recorded.name)).is_some() {
         // A simulated run is repeated by its seed, which leaves more to choose from.
@@ -289,6 +286,11 @@ where
     (1..=OTHER_SEEDS).filter(|seed| search.consider(Spec { seed: *seed, ..spec.clone() })).take(MOST_SEEDS).count();
     search.refine();
     Ok(search.finish())
+}
+
+/// A run that was stopped too early may leave a property undecided, so this does not say that it holds.
+fn nothing_fails(property: Option<&str>) -> String {
+    property.map_or_else(|| "No property fails".into(), |name| format!("'{name}' does not fail"))
 }
 
 fn check_property<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Result<(), ShrinkError> {

@@ -46,9 +46,9 @@ pub struct Part {
 }
 
 /// Turns moments into lines, and hands each one on when it is complete.
-pub struct Trace<F: FamilyLab, S: FnMut(&Line)> {
+pub struct Trace<'a, F: FamilyLab> {
     family: PhantomData<F>,
-    sink: S,
+    sink: Box<dyn FnMut(&Line) + 'a>,
     origin: Time,
     /// Whether a node's clock is shown where it shows another time.
     clocks: bool,
@@ -98,13 +98,13 @@ impl Hush {
     }
 }
 
-impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
+impl<'a, F: FamilyLab> Trace<'a, F> {
     /// A trace of a group of this size.
-    pub fn new(nodes: usize, sink: S) -> Self {
+    pub fn new(nodes: usize, sink: impl FnMut(&Line) + 'a) -> Self {
         let columns = if nodes <= MOST_COLUMNS { nodes } else { 0 };
         Self {
             family: PhantomData,
-            sink,
+            sink: Box::new(sink),
             origin: Time::ZERO,
             clocks: true,
             roles: Roles::new(columns, F::stands),
@@ -116,7 +116,7 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
 
     /// A trace of a journal. Times are told from what its header calls their origin; and in a run of real nodes clocks
     /// that disagree are nothing special.
-    pub fn of(header: &Header, sink: S) -> Self {
+    pub fn of(header: &Header, sink: impl FnMut(&Line) + 'a) -> Self {
         let recorded = header.recorded || header.live.is_some();
         Self { origin: Time::from_nanos(header.origin), clocks: !recorded, ..Self::new(header.nodes, sink) }
     }
@@ -144,7 +144,7 @@ impl<F: FamilyLab, S: FnMut(&Line)> Trace<F, S> {
     }
 }
 
-impl<F: FamilyLab, S: FnMut(&Line)> Observer<F::Command, F::Event> for Trace<F, S> {
+impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         match moment {
             Moment::Input { time, now, node, input } => {
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn that_a_lease_goes_on_is_told_only_where_a_rule_follows_from_it() {
         let mut told = Vec::new();
-        let mut trace = Trace::<Mutex, _>::new(1, |line| told.push((line.number, line.parts.len())));
+        let mut trace = Trace::<Mutex>::new(1, |line| told.push((line.number, line.parts.len())));
         let (time, node) = (Time::ZERO, NodeId::from_index(0));
         for rule in [None, Some("VW-6")] {
             trace.observe(&Moment::Input { time, now: time, node, input: Taken::Lease(Time::NEVER) });
@@ -242,6 +242,7 @@ mod tests {
             trace.observe(&Moment::Effect { time, node, effect });
         }
         trace.finish();
+        drop(trace);
         assert_eq!(told, [(2, 3)], "the first one counts, and is not shown");
     }
 }

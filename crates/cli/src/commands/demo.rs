@@ -35,7 +35,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     let paced = io::stdout().is_terminal() && !args.fast;
     let mut failed = None;
-    let steps = Trace::<Mutex, _>::new(spec.nodes, |line| {
+    let steps = Trace::<Mutex>::new(spec.nodes, |line| {
         let told = writeln!(out, "{}", trace::render(line, paint::ink)).and_then(|()| out.flush());
         failed = failed.take().or(told.err());
         if paced && failed.is_none() {

@@ -232,7 +232,7 @@ fn steps<F: FamilyLab>(
     paint: impl Fn(trace::Ink, &str) -> String + Copy,
 ) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
-    let trace = Trace::<F, _>::new(spec.nodes, |line| {
+    let trace = Trace::<F>::new(spec.nodes, |line| {
         if !is_idle(line) {
             lines.push(trace::render(line, paint));
         }

@@ -82,20 +82,18 @@ fn replay<F: FamilyLab>(
     }
     let mut failed = None;
     let steps = args.steps.then(|| {
-        Trace::<F, _>::of(journal.header(), |line| {
+        Trace::<F>::of(journal.header(), |line| {
             let told = writeln!(out, "{}", trace::render(line, paint::ink));
             failed = failed.take().or(told.err());
         })
     });
-    let result = replay::replay::<F, _, _>(journal, (steps, easel));
+    let result = replay::replay::<F, _, _>(journal, (steps, easel)).map(|(replayed, (steps, _))| {
+        steps.into_iter().for_each(|mut steps| steps.finish());
+        replayed
+    });
     // Of a journal that does not replay, the steps that do are shown.
     let replayed = match result {
-        Ok((replayed, (steps, _))) => {
-            if let Some(mut steps) = steps {
-                steps.finish();
-            }
-            replayed
-        }
+        Ok(replayed) => replayed,
         Err(error) => {
             out.flush()?;
             return Err(wrong(&args.file, error));

@@ -77,7 +77,7 @@ impl Task for &ShrinkArgs {
         }
         let request = Request { spec, property: self.property.clone(), tries: self.most_tries };
         let begin = Instant::now();
-        let shrunk = shrink::run(&request, |progress| bar.show(progress)).map_err(told)?;
+        let shrunk = shrink::run(&request, &mut |progress| bar.show(progress)).map_err(told)?;
         bar.end();
         conclude(self, shrunk, &out, begin)
     }
@@ -104,7 +104,7 @@ impl Task for OfJournal<'_> {
             || reopened(journal),
             args.property.as_deref(),
             args.most_tries,
-            |progress| bar.show(progress),
+            &mut |progress| bar.show(progress),
         );
         let shrunk = shrunk.map_err(|error| wrong(journal, error))?;
         bar.end();

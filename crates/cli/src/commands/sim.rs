@@ -155,7 +155,7 @@ fn with_steps<F: FamilyLab>(
     let mut out = BufWriter::new(output());
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     let mut failed = None;
-    let steps = Trace::<F, _>::new(spec.nodes, |line| {
+    let steps = Trace::<F>::new(spec.nodes, |line| {
         if failed.is_none() {
             failed = writeln!(out, "{}", trace::render(line, paint::ink)).err();
         }

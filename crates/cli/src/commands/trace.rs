@@ -138,7 +138,7 @@ impl Step {
 fn each_step<F: FamilyLab>(journal: &mut Journal, mut tell: impl FnMut(Step) -> io::Result<()>) -> anyhow::Result<()> {
     let nodes = spec_of::<F, _>(journal)?.nodes;
     let shown = RefCell::new(None);
-    let lines = Trace::<F, _>::of(journal.header(), |line: &Line| *shown.borrow_mut() = Some(line.clone()));
+    let lines = Trace::<F>::of(journal.header(), |line: &Line| *shown.borrow_mut() = Some(line.clone()));
     let mut observer = (Watch::new(nodes), lines);
     while journal.show::<F::Command, F::Event>(&mut observer).map_err(LabError::from)? {
         observer.1.finish();

@@ -198,20 +198,38 @@ pub(crate) fn sketch<F: FamilyLab, T>(
     wants_diagram: bool,
     play: impl FnOnce(&mut Easel<'_, F>) -> anyhow::Result<T>,
 ) -> anyhow::Result<(T, anyhow::Result<Drawn>)> {
+    let (mut play, mut played) = (Some(play), None);
+    let drawn = sketch_of::<F>(args, header, wants_diagram, &mut |easel| {
+        played = play.take().map(|play| play(easel)).transpose()?;
+        Ok(())
+    });
+    match (played, drawn) {
+        (Some(played), drawn) => Ok((played, drawn)),
+        (None, Err(error)) => Err(error),
+        (None, Ok(_)) => Err(anyhow!("Nothing was run, so there is nothing to draw.")),
+    }
+}
+
+/// The same whatever the run returns, so that it is compiled once a family.
+fn sketch_of<F: FamilyLab>(
+    args: &PictureArgs,
+    header: &Header,
+    wants_diagram: bool,
+    play: &mut dyn FnMut(&mut Easel<'_, F>) -> anyhow::Result<()>,
+) -> anyhow::Result<Drawn> {
     let window = args.window(header)?;
     let nodes = if window.nodes.is_empty() { header.nodes } else { window.nodes.len() };
     let seen = window.clone();
     let options = Options { window, quiet: args.all, overview: args.overview, ..Options::default() };
     let heading = wants_diagram.then(|| heading::<F>(header)).transpose()?;
     let sketch = heading.map(|heading| Sketch::new(header, heading, F::stands, options));
-    let mut played = None;
     let work = |log: Option<&mut dyn Write>| -> anyhow::Result<Drawn> {
         let judge = sketch.as_ref().and_then(|_| Bench::new(header));
         let mut easel = Easel { sketch, judge, log: log.map(|out| Shiviz::new(out, header, seen)), nodes, span: None };
-        played = Some(play(&mut easel)?);
+        play(&mut easel)?;
         easel.finish(args, header)
     };
-    let drawn = match args.shiviz.as_deref() {
+    match args.shiviz.as_deref() {
         None => work(None),
         Some(path) if is_stdout(path) => {
             let mut out = BufWriter::new(output());
@@ -220,11 +238,6 @@ pub(crate) fn sketch<F: FamilyLab, T>(
             drawn
         }
         Some(path) => write_whole(path, |error| unwritten("log", path, error), |out| work(Some(out))),
-    };
-    match (played, drawn) {
-        (Some(played), drawn) => Ok((played, drawn)),
-        (None, Err(error)) => Err(error),
-        (None, Ok(_)) => Err(anyhow!("Nothing was run, so there is nothing to draw.")),
     }
 }
 

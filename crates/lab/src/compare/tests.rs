@@ -12,14 +12,12 @@ fn settings(entries: u64, workload: Pattern) -> Settings {
     Settings { entries, workload, ..Settings::default() }
 }
 
-/// Every figure, delays included, of every algorithm in every group of two to 49 nodes that it fits, whoever asks: the
-/// very figure where the book is exact, and within its bounds elsewhere.
-#[test]
-fn every_figure_of_the_book_comes_out() {
+/// Every figure, delays included, of every algorithm in every group of these sizes that it fits, whoever asks: the
+/// very figure where the book is exact, and within its bounds elsewhere. So many runs show something at least.
+fn figures_come_out(sizes: impl Iterator<Item = usize> + Clone, least: u64) {
     let (mut client_delays, mut sync_delays, mut exact) = (0, 0, 0);
     for entry in contenders(&[], Forms::All).unwrap() {
-        // Every size is `quorate compare mutex --nodes 2-49`.
-        for nodes in (2..=17).chain([25, 31, 36, 49]).filter(|nodes| (entry.facts.fits)(*nodes).is_ok()) {
+        for nodes in sizes.clone().filter(|nodes| (entry.facts.fits)(*nodes).is_ok()) {
             for workload in [Pattern::Single, Pattern::All, Pattern::Random] {
                 let spec = simulation(entry, nodes, nodes as u64 * 7, &settings(50, workload));
                 let (book, measured) = simulate(&spec).unwrap();
@@ -31,8 +29,20 @@ fn every_figure_of_the_book_comes_out() {
             }
         }
     }
-    assert!(client_delays > 500 && sync_delays > 250, "{client_delays} client delays, {sync_delays} handovers");
-    assert!(exact > 500, "the book is exact in {exact} runs only");
+    assert!(client_delays > least && sync_delays > least / 2, "{client_delays} client delays, {sync_delays} handovers");
+    assert!(exact > least, "the book is exact in {exact} runs only");
+}
+
+#[test]
+fn every_figure_of_the_book_comes_out() {
+    figures_come_out((2..=9).chain([13, 16]), 250);
+}
+
+/// Every size is `quorate compare mutex --nodes 2-49`.
+#[test]
+#[ignore = "long: ./check long"]
+fn every_figure_of_the_book_comes_out_in_large_groups() {
+    figures_come_out((2..=17).chain([25, 31, 36, 49]), 500);
 }
 
 /// The coordinator's own entries cost nothing, and would hide what those of the others cost.

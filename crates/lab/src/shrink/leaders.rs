@@ -1,6 +1,5 @@
 //! Leaders sooner: whoever comes to lead after a long wait may as well be told to stand.
 
-use super::Progress;
 use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_core::{Duration, NodeId, Time};
@@ -13,7 +12,7 @@ const LEADS: [u64; 6] = [0, 1, 2, 4, 8, 16];
 /// In milliseconds: how long after the last thing somebody may be told to stand.
 const WAITS: [u64; 5] = [0, 1, 10, 90, 100];
 
-impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
+impl<F: FamilyLab> Search<'_, F> {
     /// Tells those to stand who came to lead by themselves.
     pub(super) fn sooner_leaders(&mut self) {
         let (Some(word), true) = (F::STANDS, self.best.script.is_some()) else { return };

@@ -1,13 +1,12 @@
 //! Leaving out nodes: those who are left move up.
 
-use super::Progress;
 use super::search::Search;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::NodeId;
 use quorate_journal::settings::{Cut, Direction, Fault, Links, Script, Side, TimedFault};
 
-impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
+impl<F: FamilyLab> Search<'_, F> {
     /// Leaves out nodes, many at once first.
     pub(super) fn fewer_nodes(&mut self) {
         let mut chunk = self.best.nodes / 2;

@@ -1,6 +1,5 @@
 //! Leaving out parts: halves first, then single ones.
 
-use super::Progress;
 use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_journal::settings::Script;
@@ -35,7 +34,7 @@ impl Part {
     }
 }
 
-impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
+impl<F: FamilyLab> Search<'_, F> {
     /// Leaves out lines of the script.
     pub(super) fn fewer_lines(&mut self) {
         if self.best.script.is_none() {

@@ -2,8 +2,8 @@
 //!
 //! A line that does so is one more, but it may spare many events.
 
+use super::less;
 use super::search::Search;
-use super::{Progress, less};
 use crate::family::FamilyLab;
 use quorate_core::{Duration, NodeId};
 use quorate_journal::property::Kind;
@@ -13,7 +13,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Of more timers than this, the later ones are left as they are.
 const MOST_TIMERS: u64 = 60;
 
-impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
+impl<F: FamilyLab> Search<'_, F> {
     /// Puts timers off and takes nodes down, where that leaves less to look at. What must happen in the end would be put off
     /// with them.
     pub(super) fn quieter(&mut self) {

@@ -20,7 +20,7 @@ const MOST_OTHERS: usize = 4;
 const ROUGH_EVENTS: u64 = 3_000_000;
 
 /// The smallest run so far, and how many more may be tried.
-pub(super) struct Search<F: FamilyLab, P> {
+pub(super) struct Search<'a, F: FamilyLab> {
     pub(super) best: Spec<F>,
     pub(super) failure: Failure,
     pub(super) size: Size,
@@ -33,7 +33,7 @@ pub(super) struct Search<F: FamilyLab, P> {
     tries: u64,
     most: u64,
     end: Option<End>,
-    progress: P,
+    progress: &'a mut dyn FnMut(&Progress) -> bool,
     /// What was tried: nothing is run twice.
     tried: BTreeSet<u64>,
     /// Whether chance is left in candidates, and how many seeds they are given then.
@@ -47,8 +47,13 @@ pub(super) struct Search<F: FamilyLab, P> {
     others: Vec<(Size, Spec<F>, Failure)>,
 }
 
-impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
-    pub(super) fn new(spec: Spec<F>, failure: Failure, most: u64, progress: P) -> Self {
+impl<'a, F: FamilyLab> Search<'a, F> {
+    pub(super) fn new(
+        spec: Spec<F>,
+        failure: Failure,
+        most: u64,
+        progress: &'a mut dyn FnMut(&Progress) -> bool,
+    ) -> Self {
         Self {
             size: size(&spec, &failure),
             before: figures(&spec, &failure),

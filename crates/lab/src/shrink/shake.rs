@@ -1,6 +1,5 @@
 //! Shaking: what cannot be left out one thing at a time may be left out if everything else falls anew.
 
-use super::Progress;
 use super::nodes::Gone;
 use super::search::Search;
 use super::times::compressed;
@@ -18,7 +17,7 @@ const SEEDS: u64 = 20;
 /// How many of them a run is given in which somebody is late.
 const LATE_SEEDS: u64 = 4;
 
-impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
+impl<F: FamilyLab> Search<'_, F> {
     /// Leaves nodes or commands out and lets chance decide all else anew. Tells whether anything smaller came of it.
     pub(super) fn shake(&mut self) -> bool {
         if !self.best.is_scripted() {

@@ -3,7 +3,7 @@
 use super::nodes::Gone;
 use super::search::Search;
 use super::size::tidied;
-use super::{Progress, explicit, fast, fewer, is_explicit, note, scripted};
+use super::{explicit, fast, fewer, is_explicit, note, scripted};
 use crate::chaos::FaultMix;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
@@ -15,7 +15,7 @@ const SEEDS: [u64; 3] = [8, 40, 200];
 /// How many seeds the first script is given that says what users do.
 const FIRST_SEEDS: u64 = 20;
 
-impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
+impl<F: FamilyLab> Search<'_, F> {
     /// Fewer of everything, while chance is left: other seeds may fail where this one does not.
     pub(super) fn make_fewer(&mut self) {
         let tidy = tidied(&self.best, &self.failure);

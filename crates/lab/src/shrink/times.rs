@@ -1,7 +1,7 @@
 //! Less time: what is left is pulled together and rounded.
 
+use super::less;
 use super::search::Search;
-use super::{Progress, less};
 use crate::family::FamilyLab;
 use quorate_core::Duration;
 use quorate_journal::settings::{Destiny, Direction, Script};
@@ -12,7 +12,7 @@ const MOST_THOROUGH: usize = 24;
 /// Of more times than this, not every two are made shorter together.
 const MOST_PAIRED: usize = 12;
 
-impl<F: FamilyLab, P: FnMut(&Progress) -> bool> Search<F, P> {
+impl<F: FamilyLab> Search<'_, F> {
     /// Pulls what is left together, and rounds it.
     pub(super) fn less_time(&mut self) {
         if self.best.script.is_none() {

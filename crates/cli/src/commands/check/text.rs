@@ -210,7 +210,7 @@ fn story<F: CheckedFamily>(
     let title = if shortest { "The shortest way" } else { "A way" };
     let mut lines = Vec::new();
     let mut trace =
-        run.show(example, Trace::<F, _>::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::ink))))?;
+        run.show(example, Trace::<F>::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::ink))))?;
     trace.finish();
     drop(trace);
     steps::<F>(&format!("{title} to break '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
