@@ -1,6 +1,6 @@
 //! What every command does when all is well: seeds, workloads, scripts, help, pipes.
 
-use crate::run::{algorithms, quorate, run, run_in};
+use crate::run::{algorithms, brief, quorate, run, run_in};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -130,8 +130,8 @@ fn every_help_has_an_example() {
     assert!(run("--version").ok(0).starts_with("quorate "));
 }
 
-#[test]
-fn every_example_of_help_works() {
+/// Runs every example of every help, changed like this.
+fn examples_work(change: fn(&str) -> String) {
     let folder = tempfile::tempdir().unwrap();
     let cheap = |line: &str| !line.contains("bench") && !line.contains("1000000");
     for verb in VERBS {
@@ -139,11 +139,23 @@ fn every_example_of_help_works() {
         let examples = help.lines().skip_while(|line| !line.starts_with("Example")).skip(1);
         for example in examples.take_while(|line| line.starts_with("  quorate")).filter(|line| cheap(line)) {
             for line in example.split("&&") {
-                let ended = run_in(folder.path(), line.trim());
+                let line = change(line.trim());
+                let ended = run_in(folder.path(), &line);
                 assert!(matches!(ended.code, Some(0 | 1)) && ended.err.is_empty(), "{line}: {ended:?}");
             }
         }
     }
+}
+
+#[test]
+fn every_example_of_help_works_in_brief() {
+    examples_work(brief);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn every_example_of_help_works() {
+    examples_work(str::to_owned);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The documents say what the program does: pages are current, and every command of the README runs.
 
-use crate::run::{run, run_in};
+use crate::run::{brief, run, run_in};
 use expect_test::expect_file;
 use std::path::Path;
 
@@ -16,17 +16,27 @@ fn every_algorithm_has_a_current_page() {
     }
 }
 
-/// Every line of a `sh` block that begins with `quorate`, in order, in one folder.
-#[test]
-fn every_command_of_the_readme_runs() {
+/// Runs every line of a `sh` block that begins with `quorate`, in order, in one folder, changed like this.
+fn the_readme_runs(change: fn(&str) -> String) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut commands = 0;
     for line in shell_lines("README.md").filter(|line| line.starts_with("quorate ")) {
-        let done = run_in(folder.path(), &line);
+        let done = run_in(folder.path(), &change(&line));
         assert!(matches!(done.code, Some(0 | 1)), "'{line}' ended with {:?}: {}", done.code, done.err);
         commands += 1;
     }
     assert!(commands >= 13, "the README shows only {commands} commands");
+}
+
+#[test]
+fn every_command_of_the_readme_runs_in_brief() {
+    the_readme_runs(brief);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn every_command_of_the_readme_runs() {
+    the_readme_runs(str::to_owned);
 }
 
 /// Every command of the page on multicasts ends well: what nobody promises is no failure. Its scripts are named as from the root.

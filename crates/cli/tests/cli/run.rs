@@ -78,6 +78,30 @@ impl Run {
     }
 }
 
+/// What makes the commands of documents and help short: a part of the command, an option, and its value.
+const BRIEF: [(&str, &str, &str); 4] = [
+    ("quorate sweep", "--seeds", "10"),
+    ("quorate shrink", "--tries", "40"),
+    ("quorate compare mutex", "--nodes", "3"),
+    ("quorate sim detector", "--length", "1m"),
+];
+
+/// The same command with less to do. What it does as it stands is seen to by tests that take long.
+pub(crate) fn brief(line: &str) -> String {
+    let options = BRIEF.iter().filter(|(command, ..)| line.starts_with(command));
+    options.fold(line.to_owned(), |line, (_, option, value)| with(&line, option, value))
+}
+
+/// The line with this value of an option, and no other.
+fn with(line: &str, option: &str, value: &str) -> String {
+    let words: Vec<_> = line.split(' ').collect();
+    let rest = match words.iter().position(|word| *word == option) {
+        Some(place) => [&words[..place], &words[place + 2..]].concat().join(" "),
+        None => line.to_owned(),
+    };
+    format!("{rest} {option} {value}")
+}
+
 /// Splits a line as a shell does, by the quotes of both kinds and the backslash outside of them.
 pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -101,4 +125,11 @@ pub(crate) fn words(line: &str) -> Vec<String> {
 fn words_are_split_as_a_shell_splits_them() {
     let line = r#"  sim a --fault "crash 1 | 2"  --script 'it'\''s here' '' x"y"z "#;
     assert_eq!(words(line), ["sim", "a", "--fault", "crash 1 | 2", "--script", "it's here", "", "xyz"]);
+}
+
+#[test]
+fn a_brief_command_has_its_option_once() {
+    assert_eq!(brief("quorate sweep central --seeds 10000 --loss 0.1"), "quorate sweep central --loss 0.1 --seeds 10");
+    assert_eq!(brief("quorate compare mutex"), "quorate compare mutex --nodes 3");
+    assert_eq!(brief("quorate sim central --nodes 4"), "quorate sim central --nodes 4");
 }

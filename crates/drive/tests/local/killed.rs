@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
 
 const FOLDER: &str = "QUORATE_KILLED_FOLDER";
-const ROUNDS: u64 = 200;
 
 /// Not a test of its own: what the test below runs in a process that it kills.
 #[test]
@@ -112,13 +111,12 @@ impl Drop for Victim {
     }
 }
 
-#[test]
-fn what_was_acknowledged_survives_every_kill() {
+fn survives_kills(rounds: u64) {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("data");
     std::fs::create_dir(&path).unwrap();
     let mut acknowledged = 0;
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let mut victim = Victim::start(&path);
         let found = victim.next("found").unwrap_or_else(|| panic!("round {round}: nothing was found"));
         assert!(found >= acknowledged, "round {round}: {acknowledged} was acknowledged, and {found} is there");
@@ -129,4 +127,15 @@ fn what_was_acknowledged_survives_every_kill() {
         drop(victim);
     }
     assert!(acknowledged > 0);
+}
+
+#[test]
+fn what_was_acknowledged_survives_every_kill() {
+    survives_kills(41);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn what_was_acknowledged_survives_two_hundred_kills() {
+    survives_kills(200);
 }

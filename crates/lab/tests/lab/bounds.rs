@@ -59,7 +59,7 @@ fn what_breaks_a_flawed_wait_becomes_small_and_breaks_nothing_else() {
     let seed = (1..200).find(|seed| !swept(Spec { seed: *seed, ..spec(ONE_WAY, 4, "uniform:1ms..5ms") }, 1).holds());
     let spec = Spec { seed: seed.expect("the flaw shows"), ..spec(ONE_WAY, 4, "uniform:1ms..5ms") };
     let request = Request { spec, property: Some("exclusion".into()), tries: TRIES };
-    let small = shrink::run(&request, |_| true).unwrap_or_else(|error| panic!("{error}")).spec;
+    let small = shrink::run(&request, &mut |_| true).unwrap_or_else(|error| panic!("{error}")).spec;
     assert_eq!(small.bound, Some(Length(Duration::from_millis(5))), "{}", small.command("sim"));
     assert_eq!(small.nodes, 2, "{}", small.command("sim"));
     let right = Spec::<Mutex> { algorithm: Algorithm::named(IMPLICIT).unwrap(), ..small.clone() };

@@ -84,10 +84,9 @@ fn a_coordinator_alone_sends_nothing() {
 }
 
 /// Client delay with one requester; synchronization delay where everyone wants in and one is left waiting.
-#[test]
-fn delays_are_those_of_the_book_under_fixed_latency() {
+fn delays_are_those_of_the_book(sizes: impl Iterator<Item = usize> + Clone) {
     for (algorithm, client, sync) in [("ricart-agrawala", 2.0, 1.0), ("central", 2.0, 2.0)] {
-        for nodes in 3..=64 {
+        for nodes in sizes.clone() {
             for length in [Duration::from_micros(250), millis(1), millis(7)] {
                 let latency = Latency::Fixed(length);
                 let of = |workload| Spec {
@@ -105,6 +104,17 @@ fn delays_are_those_of_the_book_under_fixed_latency() {
             }
         }
     }
+}
+
+#[test]
+fn delays_are_those_of_the_book_under_fixed_latency() {
+    delays_are_those_of_the_book((3..=9).chain([16, 33]));
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn delays_are_those_of_the_book_in_every_size_under_fixed_latency() {
+    delays_are_those_of_the_book(3..=64);
 }
 
 #[test]

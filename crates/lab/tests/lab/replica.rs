@@ -34,31 +34,62 @@ fn breached(spec: &Spec<Replica>, seeds: u64) -> Vec<&'static str> {
     broken.map(|tally| tally.name).collect()
 }
 
-#[test]
-fn one_three_and_five_replicas_bear_chaos() {
+/// Groups of these sizes, so many seeds of each.
+fn replicas_bear_chaos(groups: [(usize, u64); 3]) {
     for reads in [Reads::Quorum, Reads::Lease] {
-        for (nodes, seeds) in [(1, 100), (3, 400), (5, 250)] {
+        for (nodes, seeds) in groups {
             all_hold(&chaos("replica", nodes, reads), seeds);
         }
     }
 }
 
 #[test]
-fn members_change_under_chaos() {
+fn one_three_and_five_replicas_bear_chaos() {
+    replicas_bear_chaos([(1, 20), (3, 80), (5, 50)]);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn one_three_and_five_replicas_bear_chaos_over_many_seeds() {
+    replicas_bear_chaos([(1, 100), (3, 400), (5, 250)]);
+}
+
+fn members_change(seeds: u64) {
     for (nodes, founders, reads) in
         [(5, 3, Reads::Quorum), (5, 3, Reads::Lease), (3, 3, Reads::Quorum), (4, 1, Reads::Lease)]
     {
         let mut spec = chaos("replica", nodes, reads);
         spec.settings.founders = Some(founders);
         spec.settings.changes = 4;
-        all_hold(&spec, 200);
+        all_hold(&spec, seeds);
     }
 }
 
 #[test]
-fn slow_links_that_reorder_everything_change_nothing() {
+fn members_change_under_chaos() {
+    members_change(40);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn members_change_under_chaos_over_many_seeds() {
+    members_change(200);
+}
+
+fn slow_links_change_nothing(seeds: u64) {
     let latency = "long-tail:10ms".parse().unwrap();
-    all_hold(&Spec { latency, ..chaos("replica", 5, Reads::Lease) }, 300);
+    all_hold(&Spec { latency, ..chaos("replica", 5, Reads::Lease) }, seeds);
+}
+
+#[test]
+fn slow_links_that_reorder_everything_change_nothing() {
+    slow_links_change_nothing(80);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn slow_links_that_reorder_everything_change_nothing_over_many_seeds() {
+    slow_links_change_nothing(300);
 }
 
 #[test]
@@ -69,18 +100,39 @@ fn who_acknowledges_before_its_disk_does_is_caught() {
     assert!(breached.contains(&"kept") && breached.contains(&"linearizable"), "{breached:?}");
 }
 
+fn local_reads_are_caught(seed: u64, seeds: u64) {
+    let spec = Spec { seed, ..chaos("replica-local-read", 3, Reads::Quorum) };
+    assert_eq!(breached(&spec, seeds), ["linearizable"]);
+}
+
 #[test]
 fn who_reads_without_a_quorum_is_caught() {
-    assert_eq!(breached(&chaos("replica-local-read", 3, Reads::Quorum), 500), ["linearizable"]);
+    local_reads_are_caught(261, 100);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn who_reads_without_a_quorum_is_caught_over_many_seeds() {
+    local_reads_are_caught(1, 500);
+}
+
+fn forgetting_is_caught(seed: u64, seeds: u64) {
+    let mut spec = Spec { seed, ..chaos("replica-forgotten-vote", 3, Reads::Quorum) };
+    (spec.latency, spec.disk) = ("long-tail:5ms".parse().unwrap(), "fixed:0ms".parse().unwrap());
+    spec.settings.operations = 20;
+    let breached = breached(&spec, seeds);
+    assert!(breached.contains(&"one-leader"), "{breached:?}");
 }
 
 #[test]
 fn who_forgets_its_vote_is_caught() {
-    let mut spec = chaos("replica-forgotten-vote", 3, Reads::Quorum);
-    (spec.latency, spec.disk) = ("long-tail:5ms".parse().unwrap(), "fixed:0ms".parse().unwrap());
-    spec.settings.operations = 20;
-    let breached = breached(&spec, 2_000);
-    assert!(breached.contains(&"one-leader"), "{breached:?}");
+    forgetting_is_caught(401, 50);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn who_forgets_its_vote_is_caught_over_many_seeds() {
+    forgetting_is_caught(1, 2_000);
 }
 
 #[test]

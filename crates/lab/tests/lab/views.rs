@@ -249,7 +249,9 @@ fn a_full_disk_stops_its_own_member_alone() {
 #[test]
 fn an_empty_disk_stops_its_own_member_alone() {
     for algorithm in ["central", "token-ring"] {
-        let mut spec = replicas(algorithm, "crash 2 at 600ms");
+        // Patience is told in message times, so that short ones make for a short wait.
+        let latency = Latency::Fixed(Duration::from_millis(1));
+        let mut spec = Spec { latency, ..replicas(algorithm, "crash 2 at 600ms") };
         spec.faults.push("restart 2 blank at 900ms".parse().unwrap());
         let report = run(&spec).unwrap();
         let served = report.verdicts.iter().find(|verdict| verdict.name == "served").unwrap();

@@ -443,11 +443,25 @@ fn two_nodes_that_dial_at_once_meet_without_any_fault() {
 }
 
 #[test]
+fn two_nodes_meet_again_however_a_connection_breaks() {
+    explore_and_tell(2, 1, 0);
+    explore_and_tell(0, 2, 0);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
 fn two_nodes_meet_again_however_their_connections_break() {
     explore_and_tell(2, 2, 0);
 }
 
 #[test]
 fn a_node_that_starts_again_is_met_again() {
+    explore_and_tell(1, 0, 1);
+    explore_and_tell(0, 1, 1);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn a_node_that_starts_again_is_met_again_however_a_connection_breaks() {
     explore_and_tell(1, 1, 1);
 }

@@ -88,11 +88,23 @@ fn crash_during_recovery(before: &FaultyFiles, operations: u64, story: &Story, s
 
 #[test]
 fn small_appends_survive_a_crash_at_every_operation() {
-    crash_everywhere(1, 240, 60, 2);
+    crash_everywhere(1, 100, 60, 1);
 }
 
 #[test]
 fn appends_of_many_sectors_survive_a_crash_at_every_operation() {
+    crash_everywhere(2, 45, 1_500, 1);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn many_small_appends_survive_a_crash_at_every_operation() {
+    crash_everywhere(1, 240, 60, 2);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn many_appends_of_many_sectors_survive_a_crash_at_every_operation() {
     crash_everywhere(2, 90, 1_500, 4);
 }
 

@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 
 const CHILD: &str = "QUORATE_STORE_CHILD_FOLDER";
 const SMALL: Settings = Settings { segment_bytes: 2_000, ahead_bytes: 4_096 };
-const KILLS: u64 = 300;
 
 fn number(entry: &[u8]) -> u64 {
     u64::from_le_bytes(*entry.first_chunk().expect("an entry begins with its number"))
@@ -70,14 +69,13 @@ fn saved(line: &str) -> Option<u64> {
     line.strip_prefix("saved ")?.strip_suffix('\n')?.parse().ok()
 }
 
-#[test]
-fn what_a_killed_process_said_was_saved_is_there() {
+fn survives_kills(kills: u64) {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("data");
     found::<Ledger>(&folder, owner()).unwrap();
     let mut dice = Dice::new(41);
     let mut before = 0;
-    for kill in 0..KILLS {
+    for kill in 0..kills {
         let printed = kill_one(&folder, &mut dice);
         let (_, ledger, _) = Store::<Ledger>::open(&folder, owner(), SMALL).unwrap();
         let last = ledger.last();
@@ -88,7 +86,18 @@ fn what_a_killed_process_said_was_saved_is_there() {
         before = last;
     }
     assert!(
-        before > KILLS,
-        "{KILLS} processes saved only {before} entries: they were killed too soon to tell anything"
+        before > kills,
+        "{kills} processes saved only {before} entries: they were killed too soon to tell anything"
     );
+}
+
+#[test]
+fn what_a_killed_process_said_was_saved_is_there() {
+    survives_kills(60);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn what_a_process_said_was_saved_is_there_after_three_hundred_kills() {
+    survives_kills(300);
 }

@@ -53,15 +53,26 @@ fn everything(run: &CheckRun) -> (Vec<Option<Counts>>, Vec<Told>) {
     (passes, verdicts.collect())
 }
 
-#[test]
-fn breadth_first_does_not_depend_on_its_threads() {
+/// Searches with one thread and with three, reduced or not.
+fn threads_change_nothing(ways: &[bool]) {
     for spec in specs() {
-        for reduce in [false, true] {
+        for &reduce in ways {
             let alone = everything(&with(&spec, Search::Breadth, 1, reduce));
             let together = everything(&with(&spec, Search::Breadth, 3, reduce));
             assert!(alone == together, "{} with three threads, reduced: {reduce}", spec.command());
         }
     }
+}
+
+#[test]
+fn breadth_first_does_not_depend_on_its_threads() {
+    threads_change_nothing(&[true]);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn breadth_first_does_not_depend_on_its_threads_with_reduction_or_without() {
+    threads_change_nothing(&[false, true]);
 }
 
 /// A level of this one is wide enough for all threads to have work.
@@ -97,11 +108,11 @@ fn reduction_changes_no_verdict_and_no_length() {
     assert!(left_out > 1_000, "reduction leaves something out: {left_out}");
 }
 
-#[test]
-fn depth_first_comes_to_the_same_verdicts_and_states() {
+/// Searches with so many threads each, reduced or not.
+fn depth_first_agrees(ways: &[(usize, bool)]) {
     for spec in specs() {
         let breadth = with(&spec, Search::Breadth, 1, false);
-        for (threads, reduce) in [(1, false), (1, true), (2, true), (3, false)] {
+        for &(threads, reduce) in ways {
             let depth = with(&spec, Search::Depth, threads, reduce);
             let what = format!("{} with {threads} threads, reduced: {reduce}", spec.command());
             for (one, other) in breadth.findings.verdicts.iter().zip(&depth.findings.verdicts) {
@@ -124,4 +135,15 @@ fn depth_first_comes_to_the_same_verdicts_and_states() {
             }
         }
     }
+}
+
+#[test]
+fn depth_first_comes_to_the_same_verdicts_and_states() {
+    depth_first_agrees(&[(1, false), (2, true)]);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn depth_first_comes_to_the_same_verdicts_and_states_in_every_way() {
+    depth_first_agrees(&[(1, false), (1, true), (2, true), (3, false)]);
 }

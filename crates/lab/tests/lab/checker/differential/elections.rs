@@ -1,10 +1,12 @@
 //! Elections.
 
 use quorate_check::differential;
-use quorate_check::{Checked, Deaths, Make, Setup, Timing};
+use quorate_check::{Deaths, Make, Setup, Timing};
 use quorate_core::election::{Bully, ChangRoberts, Command, Event, MajorityLease, Plan, Repair, RingList, Tenure};
 use quorate_core::fixtures::majority_lease::{Forgetful, Trusting};
-use quorate_core::{Bounds, Duration, NodeId, Span, Time};
+use quorate_core::{Bounds, Duration, NodeId, Span, Time, WriteOf};
+use quorate_erased::{Erasable, ErasableWrite, Erased};
+use quorate_lab::election::ElectionNode;
 use quorate_lab::election::check::Voters;
 use quorate_lab::election::run::Properties;
 use std::collections::BTreeSet;
@@ -18,14 +20,18 @@ fn broken_by_walks<P>(
     walks: u64,
 ) -> BTreeSet<&'static str>
 where
-    P: Checked<Command = Command, Event = Event>,
+    P: Erasable<Command = Command, Event = Event>,
+    WriteOf<P>: ErasableWrite,
 {
     let plan = Arc::new(plan);
-    let make: Make<P> = Arc::new(move |me| make(me, &plan));
+    judged_alike(&(Arc::new(move |me| Erased::new(make(me, &plan))) as Make<_>), setup, walks)
+}
+
+fn judged_alike(make: &Make<ElectionNode>, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
     let leases = setup.timing.is_some();
     let users = Voters { rounds: Some(3), recalls: 3, resignations: 1, leases, ..Voters::new(setup.nodes) };
     let observer = || Properties::new(setup.nodes, false).with_leases(leases);
-    differential::broken_by_walks(&make, &users, setup, walks, observer, |judges| judges.verdicts())
+    differential::broken_by_walks(make, &users, setup, walks, observer, |judges| judges.verdicts())
 }
 
 fn plan(nodes: usize) -> Plan {

@@ -4,6 +4,7 @@ use crate::checker::elections::setup;
 use quorate_check::{Checker, Deaths, Effort, Search, Setup};
 use quorate_core::election::{Command, Event, Refusal};
 use quorate_core::{Describe, Effects, Epoch, Fixed, Incarnation, Input, Never, NodeId, Protocol, Time};
+use quorate_erased::Erased;
 use quorate_journal::moment::{Happening, Moment, Observer, Taken};
 use quorate_lab::election::check::Voters;
 use serde::Serialize;
@@ -95,7 +96,8 @@ impl Observer<Command, Event> for Tale {
 /// The shortest way in which some node hears exactly this, if it ever does.
 fn way(setup: &Setup, heard: &[Word]) -> Option<Vec<String>> {
     let heard = heard.to_vec();
-    let make = Arc::new(move |me| Listener { wanted: Fixed::new((me, heard.clone())), heard: Vec::new() });
+    let listener = move |me| Listener { wanted: Fixed::new((me, heard.clone())), heard: Vec::new() };
+    let make = Arc::new(move |me| Erased::new(listener(me)));
     let nobody = Voters { rounds: Some(0), ..Voters::new(setup.nodes) };
     let mut checker = Checker::new(make, nobody, setup.clone()).unwrap();
     let properties = Some(vec!["epochs-grow".to_owned()]);

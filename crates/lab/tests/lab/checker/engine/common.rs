@@ -1,9 +1,12 @@
 //! What the tests share: checks of a group, and what came of each property.
 
-use crate::checker::engine::reference::{Bounds, Explored, Maker};
+use crate::checker::engine::reference::{Bounds, Maker};
 use quorate_check::{Checker, Effort, Findings, Search, Verdict};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
-use quorate_core::{Group, NodeId};
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{Durable, Group, NodeId};
+use quorate_erased::{Erasable, ErasableWrite, Erased};
+use quorate_lab::mutex::MutexNode;
 use quorate_lab::mutex::check::Contenders;
 use std::sync::Arc;
 
@@ -21,25 +24,30 @@ pub(crate) fn only(properties: &[&str]) -> Effort {
     Effort { properties: Some(properties.iter().map(|name| (*name).to_owned()).collect()), ..plain() }
 }
 
-pub(crate) fn maker<P>(make: impl Fn(NodeId) -> P + Send + Sync + 'static) -> Maker<P> {
-    Arc::new(make)
+/// A mutual exclusion that can be explored.
+pub(crate) trait Explored:
+    Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>>
+{
 }
+
+impl<P> Explored for P where P: Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>> {}
 
 /// A group whose nodes are made so.
-pub(crate) fn group_of<P>(nodes: usize, make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Maker<P> {
+pub(crate) fn group_of<P: Explored>(nodes: usize, make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Maker {
     let group = Group::of_size(nodes);
-    maker(move |me| make(me, group.clone()))
+    let name = std::any::type_name::<P>();
+    Maker { make: Arc::new(move |me| Erased::new(make(me, group.clone()))), name }
 }
 
-pub(crate) fn flawed(flaw: Flaw, nodes: usize) -> Maker<RicartAgrawala1981> {
+pub(crate) fn flawed(flaw: Flaw, nodes: usize) -> Maker {
     group_of(nodes, move |me, group| RicartAgrawala1981::new(me, group, flaw))
 }
 
-pub(crate) fn checker<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> Checker<P, Contenders> {
-    Checker::new(Arc::clone(make), bounds.users, bounds.setup.clone()).unwrap()
+pub(crate) fn checker(make: &Maker, bounds: &Bounds) -> Checker<MutexNode, Contenders> {
+    Checker::new(Arc::clone(&make.make), bounds.users, bounds.setup.clone()).unwrap()
 }
 
-pub(crate) fn check<P: Explored>(make: &Maker<P>, bounds: &Bounds, effort: &Effort) -> Findings {
+pub(crate) fn check(make: &Maker, bounds: &Bounds, effort: &Effort) -> Findings {
     checker(make, bounds).run(effort, &mut |_, _| true)
 }
 

@@ -1,7 +1,7 @@
 //! The checker and the plain explorer see the same: as many states and transitions, and breaches after as many steps.
 
-use crate::checker::engine::common::{breach, check, flawed, group_of, only, plain};
-use crate::checker::engine::reference::{Bounds, Explored, Maker, Seen, explore_within, starves};
+use crate::checker::engine::common::{Explored, breach, check, flawed, group_of, only, plain};
+use crate::checker::engine::reference::{Bounds, Maker, Seen, explore_within, starves};
 use quorate_check::Pass;
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
@@ -17,13 +17,13 @@ fn same_size(pass: Pass, seen: &Seen, what: &str) {
 }
 
 /// Explores a group both ways, and tells what there is to see.
-fn agree<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> Seen {
+fn agree(make: &Maker, bounds: &Bounds) -> Seen {
     agree_within(make, bounds, usize::MAX).unwrap()
 }
 
 /// Explores a group both ways, unless it has more than so many states.
-pub(crate) fn agree_within<P: Explored>(make: &Maker<P>, bounds: &Bounds, most: usize) -> Option<Seen> {
-    let what = format!("{} {bounds:?}", std::any::type_name::<P>());
+pub(crate) fn agree_within(make: &Maker, bounds: &Bounds, most: usize) -> Option<Seen> {
+    let what = format!("{} {bounds:?}", make.name);
     let (order, fences) = (bounds.users.order, bounds.users.fences);
     let mut without_past = bounds.clone();
     (without_past.users.order, without_past.users.fences) = (false, false);
@@ -159,7 +159,8 @@ fn losses_duplicates_crashes_and_restarts_are_all_tried() {
     agree_under_faults(|me, group| Care::Slip.node(me, group));
 }
 
-fn reliable<P: Explored>(nodes: usize, make: fn(NodeId, Group) -> P) -> Maker<Reliable<P>> {
+/// A group over links that send again what is lost.
+pub(crate) fn reliable<P: Explored>(nodes: usize, make: fn(NodeId, Group) -> P) -> Maker {
     group_of(nodes, move |me, group| Reliable::new(me, make(me, group), Retransmission::default()))
 }
 

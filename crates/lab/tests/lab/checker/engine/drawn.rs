@@ -13,7 +13,7 @@ use quorate_core::{
     Describe, Durable, Duration, Effect, Effects, Epoch, Fence, Fixed, Group, Incarnation, Input, NodeId, Order,
     Protocol, Span, Time,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Drawn {
@@ -43,7 +43,7 @@ impl Describe for Word {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 struct Alarm;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Mood(u8);
 
 impl Durable for Mood {
@@ -183,7 +183,7 @@ impl Protocol for Drawn {
     }
 }
 
-fn draw(seed: u64) -> (Maker<Drawn>, Bounds) {
+fn draw(seed: u64) -> (Maker, Bounds) {
     let mut dice = Dice(seed);
     let nodes = 2 + dice.draw(2) as usize;
     let (saves, fuel) = (dice.once_in(4), 1 + u8::from(dice.once_in(4)));

@@ -1,15 +1,15 @@
 //! Disks: a crash may lose whatever is not durable, and every such loss is tried.
 
 use crate::checker::engine::common::{breach, check, checker, group_of, plain};
-use crate::checker::engine::reference::{Bounds, Explored, Maker, explore};
+use crate::checker::engine::reference::{Bounds, Maker, explore};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{
     Describe, Durable, Effects, Epoch, Fence, Fixed, Group, Incarnation, Input, Never, NodeId, Order, Protocol, Time,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Compares a check with the plain explorer, and tells after how many steps two are inside and a fence goes back.
-fn breaches<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
+fn breaches(make: &Maker, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
     let mut checker = checker(make, bounds);
     let findings = checker.run(&plain(), &mut |_, _| true);
     for verdict in &findings.verdicts {
@@ -34,7 +34,7 @@ struct Counter {
     count: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Count(u64);
 
 impl Durable for Count {
@@ -88,7 +88,7 @@ impl Protocol for Counter {
     }
 }
 
-fn counter(shows: Order) -> Maker<Counter> {
+fn counter(shows: Order) -> Maker {
     group_of(1, move |_, _: Group| Counter { shows: Fixed::new(shows), count: 0 })
 }
 
@@ -114,7 +114,7 @@ struct Server {
     waiting: Vec<NodeId>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Granted(Option<NodeId>);
 
 impl Durable for Granted {
@@ -201,7 +201,7 @@ impl Server {
     }
 }
 
-fn server(answers: Order) -> Maker<Server> {
+fn server(answers: Order) -> Maker {
     group_of(3, move |me, _: Group| Server { place: Fixed::new((me, answers)), granted: None, waiting: Vec::new() })
 }
 

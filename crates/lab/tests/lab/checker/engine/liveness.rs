@@ -5,7 +5,7 @@ use crate::checker::engine::reference::{Bounds, Maker, explore, starves};
 use quorate_check::Effort;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Duration, Effects, Fence, Fixed, Group, Input, Never, NodeId, Protocol, Span, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a request fares while a ball goes to and fro between the two nodes for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +54,7 @@ impl Describe for Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 struct Later;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Kept;
 
 impl quorate_core::Durable for Kept {
@@ -146,7 +146,7 @@ impl Protocol for Tennis {
     }
 }
 
-fn tennis(habit: Habit) -> Maker<Tennis> {
+fn tennis(habit: Habit) -> Maker {
     group_of(2, move |me, _: Group| Tennis { place: Fixed::new((me, habit)), waits: false, even: false })
 }
 

@@ -1,12 +1,12 @@
 //! The checker against a second, plain explorer, and against protocols made to mislead it.
 
 mod bounds;
-mod common;
-mod compare;
+pub(crate) mod common;
+pub(crate) mod compare;
 mod counts;
 mod drawn;
 mod durable;
 mod liveness;
 mod reduction;
-mod reference;
+pub(crate) mod reference;
 mod views;

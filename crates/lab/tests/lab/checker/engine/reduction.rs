@@ -1,7 +1,7 @@
 //! Reduction lets one node go first where it makes no difference; here it would make one.
 
 use crate::checker::engine::common::{breach, check, group_of, plain};
-use crate::checker::engine::reference::{Bounds, Maker, Seen, explore};
+use crate::checker::engine::reference::{Bounds, Seen, explore};
 use quorate_check::{Effort, End, Search};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Effects, Fence, Group, Input, Never, NodeId, Protocol, Time};
@@ -83,7 +83,7 @@ impl Protocol for Squash {
 
 /// Holds every search to what the plain explorer sees first.
 fn is_found(game: Game, property: &str, seen: impl Fn(&Seen) -> Option<u64>, steps: u64) {
-    let make: Maker<Squash> = group_of(2, move |me, _: Group| Squash { me, game });
+    let make = group_of(2, move |me, _: Group| Squash { me, game });
     let bounds = Bounds::new(2, 1);
     assert_eq!(seen(&explore(&make, &bounds)), Some(steps));
     for search in [Search::Breadth, Search::Depth] {

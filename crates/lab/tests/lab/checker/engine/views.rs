@@ -2,25 +2,24 @@
 
 use crate::checker::engine::common::{breach, check, checker, group_of, only, plain, reduced, verdicts};
 use crate::checker::engine::compare::agree_within;
-use crate::checker::engine::reference::{Bounds, Explored, Maker};
+use crate::checker::engine::reference::{Bounds, Maker};
 use quorate_check::{CheckError, Checker, Effort, Search, Setup, Timing, Views, Walks};
+use quorate_core::Time;
 use quorate_core::fixtures::viewed::{Carefree, Unheard};
 use quorate_core::mutex::{Central, Lamport, TokenRequest};
 use quorate_core::wrap::Viewed;
-use quorate_core::{Group, NodeId, Time};
 use quorate_lab::mutex::run::{Expectations, Properties};
-use std::sync::Arc;
 
-fn central(nodes: usize) -> Maker<Viewed<Central>> {
+fn central(nodes: usize) -> Maker {
     group_of(nodes, |me, group| Viewed::new(me, Central::new(me, group)))
 }
 
-fn token_request(nodes: usize) -> Maker<Viewed<TokenRequest>> {
+fn token_request(nodes: usize) -> Maker {
     group_of(nodes, |me, group| Viewed::new(me, TokenRequest::new(me, group)))
 }
 
 /// Both explorers see the same, and nothing is broken.
-fn stands<P: Explored>(make: &Maker<P>, bounds: &Bounds) {
+fn stands(make: &Maker, bounds: &Bounds) {
     let seen = agree_within(make, bounds, usize::MAX).unwrap();
     let breaches = [seen.two_inside, seen.unasked, seen.fence_back, seen.deadlock, seen.end];
     assert_eq!(breaches, [None; 5], "{bounds:?}");
@@ -98,7 +97,7 @@ fn whoever_does_not_freeze_acts_for_a_group_that_went_on_without_it() {
 }
 
 /// A counterexample is played by real nodes, and the simulator's judges come to the same verdict.
-fn is_judged_alike<P: Explored>(make: &Maker<P>, bounds: &Bounds, name: &str) {
+fn is_judged_alike(make: &Maker, bounds: &Bounds, name: &str) {
     let mut checker = checker(make, bounds);
     let findings = checker.run(&plain(), &mut |_, _| true);
     let broken = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
@@ -136,7 +135,6 @@ fn over_links_that_must_keep_the_order_a_view_may_still_be_late() {
 fn views_are_checked_without_time() {
     let timing = Some(Timing::until(Time::from_nanos(1)));
     let setup = Setup { timing, views: Some(Views::default()), ..Setup::new(2) };
-    let make = |me: NodeId| Viewed::new(me, Central::new(me, Group::of_size(2)));
-    let refused = Checker::new(Arc::new(make), Bounds::new(2, 1).users, setup).err();
+    let refused = Checker::new(central(2).make, Bounds::new(2, 1).users, setup).err();
     assert_eq!(refused, Some(CheckError::TimedViews));
 }

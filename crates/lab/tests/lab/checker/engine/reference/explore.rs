@@ -1,6 +1,6 @@
 //! Breadth-first, one state after the other.
 
-use super::{Bounds, Explored, Maker, State, World, Wrong};
+use super::{Bounds, Maker, State, World, Wrong};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -23,17 +23,17 @@ pub(crate) struct Seen {
 }
 
 /// Goes through everything that can happen.
-pub(crate) fn explore<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> Seen {
+pub(crate) fn explore(make: &Maker, bounds: &Bounds) -> Seen {
     explore_within(make, bounds, usize::MAX).unwrap()
 }
 
 /// Goes through everything that can happen, unless that is more than so many states.
-pub(crate) fn explore_within<P: Explored>(make: &Maker<P>, bounds: &Bounds, most: usize) -> Option<Seen> {
+pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, most: usize) -> Option<Seen> {
     let mut world = World::new(make, bounds);
     let mut seen = Seen::default();
     let initial = world.initial();
-    let mut depths: HashMap<Rc<State<P>>, u64> = HashMap::new();
-    let mut level: Vec<Rc<State<P>>> = Vec::new();
+    let mut depths: HashMap<Rc<State>, u64> = HashMap::new();
+    let mut level: Vec<Rc<State>> = Vec::new();
     for state in initial {
         seen.generated += 1;
         let state = Rc::new(state);
@@ -80,7 +80,7 @@ pub(crate) fn explore_within<P: Explored>(make: &Maker<P>, bounds: &Bounds, most
 }
 
 impl Seen {
-    fn look<P: Explored>(&mut self, world: &World<P>, state: &State<P>, goes_on: bool, depth: u64) {
+    fn look(&mut self, world: &World, state: &State, goes_on: bool, depth: u64) {
         let waits = (0..state.nodes.len()).any(|node| state.waits(node));
         if state.inside() > 1 {
             self.two_inside.get_or_insert(depth);

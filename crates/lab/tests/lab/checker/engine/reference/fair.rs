@@ -1,27 +1,27 @@
 //! Whether a fair run starves somebody, by brute force on the graph of all states.
 
-use super::{Bounds, Debt, Explored, Maker, State, World};
+use super::{Bounds, Debt, Maker, State, World};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// The graph of all states.
-struct Chart<P: Explored> {
-    states: Vec<Rc<State<P>>>,
+struct Chart {
+    states: Vec<Rc<State>>,
     edges: Vec<Vec<(usize, Vec<Debt>)>>,
     due: Vec<Vec<Debt>>,
 }
 
 /// Whether a run can end, or go round for ever, while the same node waits and nothing is left undone for ever.
-pub(crate) fn starves<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> bool {
+pub(crate) fn starves(make: &Maker, bounds: &Bounds) -> bool {
     assert!(bounds.setup.timing.is_none(), "a run that is cut off tells nothing about what comes sooner or later");
     let chart = chart(make, bounds);
     (0..bounds.setup.nodes).any(|node| chart.starves(node))
 }
 
-fn chart<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> Chart<P> {
+fn chart(make: &Maker, bounds: &Bounds) -> Chart {
     let mut world = World::new(make, bounds);
     let mut chart = Chart { states: Vec::new(), edges: Vec::new(), due: Vec::new() };
-    let mut numbers: HashMap<Rc<State<P>>, usize> = HashMap::new();
+    let mut numbers: HashMap<Rc<State>, usize> = HashMap::new();
     for state in world.initial() {
         let state = Rc::new(state);
         numbers.insert(Rc::clone(&state), chart.states.len());
@@ -42,7 +42,7 @@ fn chart<P: Explored>(make: &Maker<P>, bounds: &Bounds) -> Chart<P> {
     chart
 }
 
-impl<P: Explored> Chart<P> {
+impl Chart {
     fn starves(&self, node: usize) -> bool {
         let waits: Vec<bool> = self.states.iter().map(|state| state.waits(node)).collect();
         let ends = (0..self.states.len()).any(|state| waits[state] && self.due[state].is_empty());

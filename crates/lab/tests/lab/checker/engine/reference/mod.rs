@@ -14,10 +14,11 @@ pub(crate) use explore::{Seen, explore, explore_within};
 pub(crate) use fair::starves;
 
 use past::{Knowledge, Past};
-use quorate_check::{Checked, Setup, Timing, Views};
-use quorate_core::mutex::{Command, Event};
-use quorate_core::{Duration, Incarnation, NodeId, Protocol, Span, Time};
+use quorate_check::{Make, Setup, Timing, Views};
+use quorate_core::{Duration, Incarnation, Span, Time};
+use quorate_erased::{AnyMessage, AnyTimer};
 use quorate_journal::disk::Disk;
+use quorate_lab::mutex::MutexNode;
 use quorate_lab::mutex::check::Contenders;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
@@ -109,12 +110,11 @@ impl Bounds {
     }
 }
 
-/// A protocol of the mutual-exclusion family that can be explored.
-pub(crate) trait Explored: Checked<Command = Command, Event = Event> + Send + Sync + 'static {}
-
-impl<P> Explored for P where P: Checked<Command = Command, Event = Event> + Send + Sync + 'static {}
-
-pub(crate) type Maker<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
+/// A group's nodes, whose types are erased so that both explorers are compiled once, and what they are.
+pub(crate) struct Maker {
+    pub(crate) make: Make<MutexNode>,
+    pub(crate) name: &'static str,
+}
 
 /// Where one user stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,13 +126,13 @@ enum Standing {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Node<P: Explored> {
+struct Node {
     /// None while it is down.
-    protocol: Option<P>,
+    protocol: Option<MutexNode>,
     life: Incarnation,
     /// Each by its number, and when it may and must fire by the node's own clock, where time counts.
     timers: BTreeMap<usize, (Time, Time)>,
-    disk: Disk<P>,
+    disk: Disk<MutexNode>,
     standing: Standing,
     left: Option<u8>,
     /// Its user asked to leave or gave up, and waits to hear of it.
@@ -163,8 +163,8 @@ struct Budgets {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct State<P: Explored> {
-    nodes: Vec<Node<P>>,
+struct State {
+    nodes: Vec<Node>,
     network: Network,
     budgets: Budgets,
     now: Time,
@@ -175,7 +175,7 @@ struct State<P: Explored> {
     club: Option<Club>,
 }
 
-impl<P: Explored> State<P> {
+impl State {
     fn is_quiet(&self) -> bool {
         self.club.as_ref().is_none_or(|club| club.news.is_empty()) && self.is_silent()
     }
@@ -196,7 +196,7 @@ impl<P: Explored> State<P> {
     }
 }
 
-impl<P: Explored> Node<P> {
+impl Node {
     /// Whoever has no lease is neither inside nor owed anything.
     fn acts(&self) -> bool {
         matches!(self.lease, Lease::None | Lease::Valid)
@@ -204,29 +204,29 @@ impl<P: Explored> Node<P> {
 }
 
 /// From whom to whom, what it says, and when it was sent where that makes a difference.
-type Post<P> = (usize, usize, <P as Protocol>::Message, Option<Time>);
+type Post = (usize, usize, AnyMessage, Option<Time>);
 
 /// Messages and timers by their numbers, and the bounds.
-struct World<P: Explored> {
+struct World {
     bounds: Bounds,
-    make: Maker<P>,
-    messages: Vec<Post<P>>,
-    numbers: HashMap<Post<P>, usize>,
-    timers: Vec<P::Timer>,
+    make: Make<MutexNode>,
+    messages: Vec<Post>,
+    numbers: HashMap<Post, usize>,
+    timers: Vec<AnyTimer>,
 }
 
-impl<P: Explored> World<P> {
-    fn new(make: &Maker<P>, bounds: &Bounds) -> Self {
+impl World {
+    fn new(make: &Maker, bounds: &Bounds) -> Self {
         Self {
             bounds: bounds.clone(),
-            make: Arc::clone(make),
+            make: Arc::clone(&make.make),
             messages: Vec::new(),
             numbers: HashMap::new(),
             timers: Vec::new(),
         }
     }
 
-    fn number_message(&mut self, from: usize, to: usize, message: P::Message, now: Time) -> usize {
+    fn number_message(&mut self, from: usize, to: usize, message: AnyMessage, now: Time) -> usize {
         let sent = self.delay().map(|_| now);
         *self.numbers.entry((from, to, message, sent)).or_insert_with_key(|post| {
             self.messages.push(post.clone());
@@ -234,7 +234,7 @@ impl<P: Explored> World<P> {
         })
     }
 
-    fn number_timer(&mut self, timer: &P::Timer) -> usize {
+    fn number_timer(&mut self, timer: &AnyTimer) -> usize {
         self.timers.iter().position(|known| known == timer).unwrap_or_else(|| {
             self.timers.push(timer.clone());
             self.timers.len() - 1
@@ -267,8 +267,8 @@ enum Wrong {
 }
 
 /// One transition.
-struct Edge<P: Explored> {
-    to: State<P>,
+struct Edge {
+    to: State,
     /// It is not a fault. A restart is none: it repairs one.
     regular: bool,
     /// What it does of all that must be done; to set a timer anew is as good as to let it fire.

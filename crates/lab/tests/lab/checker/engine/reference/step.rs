@@ -1,22 +1,24 @@
 //! Everything that can happen next in a state, and what comes of it.
 
 use super::views::{Club, Lease};
-use super::{Budgets, Carried, Debt, Edge, Explored, Network, Node, Past, Standing, State, World, Wrong};
+use super::{Budgets, Carried, Debt, Edge, Network, Node, Past, Standing, State, World, Wrong};
 use quorate_core::mutex::{Command, Event};
-use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Sink, Span, Time};
+use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Span, Time};
+use quorate_erased::{AnyDurable, AnyMessage};
 use quorate_journal::disk::Disk;
+use quorate_lab::mutex::MutexNode;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a step asks for, in order, with what wrappers say of it.
-enum Said<P: Explored> {
-    Effect(Effect<P>),
+enum Said {
+    Effect(Effect<MutexNode>),
     Handed { from: NodeId, parcel: quorate_core::Parcel },
 }
 
-struct Ears<P: Explored>(Vec<Said<P>>);
+struct Ears(Vec<Said>);
 
-impl<P: Explored> Sink<P> for Ears<P> {
-    fn effect(&mut self, effect: Effect<P>) {
+impl Sink<MutexNode> for Ears {
+    fn effect(&mut self, effect: Effect<MutexNode>) {
         self.0.push(Said::Effect(effect));
     }
 
@@ -42,9 +44,9 @@ fn reached(due: Time, rate: i32) -> Time {
     Time::from_nanos(i64::try_from(nanos).unwrap())
 }
 
-impl<P: Explored> World<P> {
+impl World {
     /// Every state in which it can begin: one for each choice of clocks that are fast or slow.
-    pub(super) fn initial(&mut self) -> Vec<State<P>> {
+    pub(super) fn initial(&mut self) -> Vec<State> {
         let setup = self.bounds.setup.clone();
         let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
         let mut choices = vec![Vec::new()];
@@ -58,7 +60,7 @@ impl<P: Explored> World<P> {
         choices.into_iter().map(|rates| self.begin(rates)).collect()
     }
 
-    fn begin(&mut self, rates: Vec<i32>) -> State<P> {
+    fn begin(&mut self, rates: Vec<i32>) -> State {
         let setup = self.bounds.setup.clone();
         let users = self.bounds.users;
         let node = |index| Node {
@@ -85,7 +87,7 @@ impl<P: Explored> World<P> {
         let mut state =
             State { nodes: (0..setup.nodes).map(node).collect(), network, budgets, now: Time::ZERO, rates, past, club };
         for index in 0..setup.nodes {
-            let durable = P::Durable::default();
+            let durable = AnyDurable::default();
             let mut doing = Doing::new(self, &mut state, index);
             doing.step(Input::Start { durable, incarnation: Incarnation::FIRST });
             if let Some(view) = doing.state.club.as_ref().map(Club::view) {
@@ -97,7 +99,7 @@ impl<P: Explored> World<P> {
     }
 
     /// Everything that can happen next.
-    pub(super) fn edges(&mut self, state: &State<P>) -> Vec<Edge<P>> {
+    pub(super) fn edges(&mut self, state: &State) -> Vec<Edge> {
         let mut edges = Vec::new();
         for node in 0..state.nodes.len() {
             self.own_edges(state, node, &mut edges);
@@ -109,7 +111,7 @@ impl<P: Explored> World<P> {
         edges
     }
 
-    fn own_edges(&mut self, state: &State<P>, node: usize, edges: &mut Vec<Edge<P>>) {
+    fn own_edges(&mut self, state: &State, node: usize, edges: &mut Vec<Edge>) {
         let at = &state.nodes[node];
         if at.protocol.is_none() {
             if state.budgets.restarts > 0 {
@@ -162,7 +164,7 @@ impl<P: Explored> World<P> {
         }
     }
 
-    fn offers(&self, node: &Node<P>) -> Vec<Command> {
+    fn offers(&self, node: &Node) -> Vec<Command> {
         let users = self.bounds.users;
         match node.standing {
             Standing::Waiting | Standing::Inside if node.spoke => vec![],
@@ -175,13 +177,7 @@ impl<P: Explored> World<P> {
         }
     }
 
-    pub(super) fn edge(
-        &mut self,
-        state: &State<P>,
-        node: usize,
-        regular: bool,
-        act: impl FnOnce(&mut Doing<'_, P>),
-    ) -> Edge<P> {
+    pub(super) fn edge(&mut self, state: &State, node: usize, regular: bool, act: impl FnOnce(&mut Doing<'_>)) -> Edge {
         let mut to = state.clone();
         let mut doing = Doing::new(self, &mut to, node);
         act(&mut doing);
@@ -189,7 +185,7 @@ impl<P: Explored> World<P> {
         Edge { to, regular, pays, wrong }
     }
 
-    fn deliveries(&mut self, state: &State<P>, edges: &mut Vec<Edge<P>>) {
+    fn deliveries(&mut self, state: &State, edges: &mut Vec<Edge>) {
         // Of a bag anything may come next, of a link only what was sent first.
         let next: Vec<Carried> = match &state.network {
             Network::Bag(bag) => bag.keys().cloned().collect(),
@@ -213,7 +209,7 @@ impl<P: Explored> World<P> {
         }
     }
 
-    fn faults(&mut self, state: &State<P>, edges: &mut Vec<Edge<P>>) {
+    fn faults(&mut self, state: &State, edges: &mut Vec<Edge>) {
         for (carried, place) in state.network.distinct() {
             let (from, to, ..) = self.messages[carried.0].clone();
             if state.budgets.losses > 0 {
@@ -243,7 +239,7 @@ impl<P: Explored> World<P> {
     }
 
     /// To the next instant at which a timer may fire or must have fired, unless one must fire now; the same for messages.
-    fn pass_time(&self, state: &State<P>) -> Option<Edge<P>> {
+    fn pass_time(&self, state: &State) -> Option<Edge> {
         let until = self.bounds.setup.timing?.until;
         let mut instants = Vec::new();
         for (node, rate) in state.nodes.iter().zip(&state.rates) {
@@ -267,7 +263,7 @@ impl<P: Explored> World<P> {
     }
 
     /// What a fair run must do of all that is under way in a state.
-    pub(super) fn due(&self, state: &State<P>) -> Vec<Debt> {
+    pub(super) fn due(&self, state: &State) -> Vec<Debt> {
         let mut due: Vec<Debt> =
             state.network.distinct().iter().map(|((message, _), _)| Debt::Deliver(*message)).collect();
         for (index, node) in state.nodes.iter().enumerate() {
@@ -328,20 +324,20 @@ impl Network {
 }
 
 /// A transition in the making.
-pub(super) struct Doing<'a, P: Explored> {
-    world: &'a mut World<P>,
-    pub(super) state: &'a mut State<P>,
+pub(super) struct Doing<'a> {
+    world: &'a mut World,
+    pub(super) state: &'a mut State,
     pub(super) node: usize,
     pub(super) pays: Vec<Debt>,
     wrong: Vec<Wrong>,
 }
 
-impl<'a, P: Explored> Doing<'a, P> {
-    fn new(world: &'a mut World<P>, state: &'a mut State<P>, node: usize) -> Self {
+impl<'a> Doing<'a> {
+    fn new(world: &'a mut World, state: &'a mut State, node: usize) -> Self {
         Self { world, state, node, pays: Vec::new(), wrong: Vec::new() }
     }
 
-    pub(super) fn at(&mut self) -> &mut Node<P> {
+    pub(super) fn at(&mut self) -> &mut Node {
         &mut self.state.nodes[self.node]
     }
 
@@ -398,7 +394,7 @@ impl<'a, P: Explored> Doing<'a, P> {
         self.step(Input::Start { durable, incarnation });
     }
 
-    pub(super) fn step(&mut self, input: Input<P>) {
+    pub(super) fn step(&mut self, input: Input<MutexNode>) {
         let now = shown(self.state.now, self.state.rates[self.node]);
         let mut protocol = self.at().protocol.take().unwrap();
         let mut ears = Ears(Vec::new());
@@ -416,7 +412,7 @@ impl<'a, P: Explored> Doing<'a, P> {
         }
     }
 
-    fn carry_out(&mut self, effect: Effect<P>) {
+    fn carry_out(&mut self, effect: Effect<MutexNode>) {
         match effect {
             Effect::Send { to, message, .. } => self.send(to, message),
             Effect::Multicast { to, message, .. } => {
@@ -445,7 +441,7 @@ impl<'a, P: Explored> Doing<'a, P> {
         }
     }
 
-    fn send(&mut self, to: NodeId, message: P::Message) {
+    fn send(&mut self, to: NodeId, message: AnyMessage) {
         if to.index() >= self.state.nodes.len() {
             return;
         }

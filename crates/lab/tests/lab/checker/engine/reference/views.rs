@@ -1,7 +1,7 @@
 //! Who is in: leases that end, views that are decided, and nodes that are told of them.
 
 use super::step::Doing;
-use super::{Debt, Edge, Explored, State, World};
+use super::{Debt, Edge, State, World};
 use quorate_core::{Epoch, Incarnation, Input, NodeId, Stay, Time, View};
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ fn view((epoch, members): &Named) -> View {
     View::new(Epoch(*epoch), members.iter().map(|node| (NodeId::from_index(*node), stay)))
 }
 
-impl<P: Explored> State<P> {
+impl State {
     /// Whether the group must go on without a node.
     fn is_lost(&self, node: usize) -> bool {
         let gone = self.nodes[node].protocol.is_none() || self.nodes[node].lease != Lease::Valid;
@@ -64,8 +64,8 @@ impl<P: Explored> State<P> {
     }
 }
 
-impl<P: Explored> World<P> {
-    pub(super) fn lease_edges(&mut self, state: &State<P>, node: usize, edges: &mut Vec<Edge<P>>) {
+impl World {
+    pub(super) fn lease_edges(&mut self, state: &State, node: usize, edges: &mut Vec<Edge>) {
         let is_in = state.club.as_ref().is_some_and(|club| club.has(node));
         let lease = state.nodes[node].lease;
         if is_in && lease == Lease::Valid && state.budgets.changes > 0 {
@@ -80,7 +80,7 @@ impl<P: Explored> World<P> {
     }
 
     /// Views are decided, and nodes are told of them.
-    pub(super) fn club_edges(&mut self, state: &State<P>, edges: &mut Vec<Edge<P>>) {
+    pub(super) fn club_edges(&mut self, state: &State, edges: &mut Vec<Edge>) {
         let (Some(club), Some(terms)) = (&state.club, self.bounds.setup.views) else { return };
         for node in club.latest.1.clone() {
             let lost = state.is_lost(node);
@@ -102,7 +102,7 @@ impl<P: Explored> World<P> {
     }
 }
 
-impl<P: Explored> Doing<'_, P> {
+impl Doing<'_> {
     fn lease(&mut self, lease: Lease, until: Time) {
         self.at().lease = lease;
         self.step(Input::Lease(until));
@@ -110,7 +110,7 @@ impl<P: Explored> Doing<'_, P> {
 
     fn decide(&mut self, without: usize) {
         let may_return = self.state.budgets.restarts > 0;
-        let there = |(_, node): &(usize, &super::Node<P>)| may_return || node.protocol.is_some();
+        let there = |(_, node): &(usize, &super::Node)| may_return || node.protocol.is_some();
         let there: Vec<usize> = self.state.nodes.iter().enumerate().filter(there).map(|(node, _)| node).collect();
         let club = self.state.club.as_mut().unwrap();
         club.latest.0 += 1;
