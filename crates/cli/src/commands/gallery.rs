@@ -72,8 +72,8 @@ impl Piece {
         command.args(&self.words).arg("--svg").arg(&picture).stdin(Stdio::null()).stdout(Stdio::null());
         let ended =
             command.output().map_err(|error| anyhow!("The picture {} could not be drawn: {error}.", name(&picture)))?;
-        // A scene may show what breaks a property.
-        if !matches!(ended.status.code(), Some(0 | 1)) {
+        // A scene may show what breaks a property, or end before all is decided.
+        if !matches!(ended.status.code(), Some(0 | 1 | 3)) {
             bail!("'{}' failed: {}", self.command(), String::from_utf8_lossy(&ended.stderr).trim_end());
         }
         ensure!(picture.exists(), "'{}' drew nothing.", self.command());
