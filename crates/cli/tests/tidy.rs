@@ -5,6 +5,8 @@
 
 #![allow(clippy::panic, reason = "a test speaks by panicking, and so do its helpers")]
 
+#[path = "tidy/documentation.rs"]
+mod documentation;
 #[path = "tidy/manifests.rs"]
 mod manifests;
 #[path = "tidy/map.rs"]

@@ -16,8 +16,6 @@
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
-#![allow(missing_docs, reason = "not published: errors say themselves what they are")]
-
 mod algorithm;
 mod chaos;
 pub mod check;
