@@ -29,7 +29,6 @@ pub struct AnyCodec {
 }
 
 impl AnyCodec {
-    /// The one for this protocol.
     pub fn of<P>() -> Self
     where
         P: Parts<Message: DeserializeOwned>,

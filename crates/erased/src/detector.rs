@@ -16,7 +16,6 @@ pub struct AnyDetector {
 }
 
 impl AnyDetector {
-    /// Erases the type of a detector.
     pub fn new<D: Detector + Erasable>(detector: D) -> Self {
         Self {
             detector: Erased::new(detector),

@@ -16,7 +16,6 @@ pub struct Erased<C, E> {
 }
 
 impl<C: 'static, E: 'static> Erased<C, E> {
-    /// Erases the type of a protocol.
     pub fn new<P>(node: P) -> Self
     where
         P: Erasable<Command = C, Event = E>,

@@ -24,7 +24,6 @@ pub trait ErasableInViews: Erasable<Durable = ()> + InViews<Report: ErasablePart
 impl<P: Erasable<Durable = ()> + InViews<Report: ErasablePart>> ErasableInViews for P {}
 
 impl<C: 'static, E: 'static> ErasedInViews<C, E> {
-    /// Erases the type of a protocol.
     pub fn new<P: ErasableInViews<Command = C, Event = E>>(node: P) -> Self {
         Self { node: Box::new(Typed::<P, Packed>::new(node)) }
     }

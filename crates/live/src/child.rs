@@ -27,7 +27,6 @@ pub(crate) struct Report {
 /// What comes from a process.
 pub(crate) enum Heard {
     Line(String),
-    /// Its standard output ended, and with it the process, or soon.
     Closed,
 }
 
@@ -91,7 +90,6 @@ impl Child {
         Ok(())
     }
 
-    /// Lets it go on.
     pub(crate) fn proceed(&self) -> io::Result<()> {
         self.signal(Signal::CONT)
     }
@@ -102,7 +100,6 @@ impl Child {
         Ok(kill_process(pid, signal)?)
     }
 
-    /// What it logged last.
     pub(crate) fn log(&self) -> Log {
         Log(tail(&self.log).unwrap_or_default())
     }

@@ -73,7 +73,6 @@ fn promises(gathered: &Gathered, saves: bool) -> impl Iterator<Item = Verdict> {
     [Some(links), saves.then_some(disks)].into_iter().flatten()
 }
 
-/// Counts what nodes took.
 struct Inputs(u64);
 
 impl<C, E> Observer<C, E> for Inputs {
@@ -141,7 +140,6 @@ mod tests {
         }
     }
 
-    /// A journal of a node's first life.
     fn life(folder: &Path, node: usize, steps: &[String]) -> PathBuf {
         let spec = crate::spec::<Mutex>(Algorithm::named("central").unwrap(), 2, 1, mutex::Settings::default());
         let id = NodeId::from_index(node);

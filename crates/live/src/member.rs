@@ -9,10 +9,8 @@ use std::time::Instant;
 /// A node and what has become of it.
 pub(crate) struct Member {
     pub(crate) node: NodeId,
-    /// How many lives were begun.
     pub(crate) lives: u64,
     pub(crate) state: State,
-    /// Where it listens, in all its lives.
     pub(crate) address: Option<String>,
     /// What is to be done to it, one after the other, each as soon as it can be.
     pub(crate) acts: VecDeque<Act>,
@@ -20,15 +18,17 @@ pub(crate) struct Member {
 
 /// What a node's process is doing.
 pub(crate) enum State {
-    /// There is none.
     Down,
-    /// It is getting ready.
-    Starting { child: Child, stage: Stage, since: Instant },
+    Starting {
+        child: Child,
+        stage: Stage,
+        since: Instant,
+    },
     /// Its address was still taken, and it is tried again in a moment.
-    Refused { since: Instant },
-    /// It runs.
+    Refused {
+        since: Instant,
+    },
     Up(Child),
-    /// It was stopped by a signal.
     Stopped(Child),
     /// It was killed, and what it said before is still to be heard.
     Dying(Child),
@@ -39,9 +39,7 @@ pub(crate) enum State {
 pub(crate) enum Stage {
     /// It does not listen yet.
     Silent,
-    /// It listens, and waits for the addresses of all.
     Listening,
-    /// It knows all addresses.
     Informed,
 }
 
@@ -65,7 +63,6 @@ impl Member {
         }
     }
 
-    /// Whether this is its present process.
     pub(crate) fn is(&mut self, serial: Serial) -> bool {
         self.child().is_some_and(|child| child.serial == serial)
     }

@@ -19,7 +19,6 @@ pub struct Options<'a> {
     pub until: Option<Duration>,
     /// Users who hear nothing for so long, with nothing to come, wait in vain.
     pub patience: Duration,
-    /// Whether somebody wants the run to end now.
     pub interrupted: &'a dyn Fn() -> bool,
 }
 

@@ -51,7 +51,6 @@ pub(crate) struct Stage<F: FamilyLab> {
     zero: Time,
     /// There from the moment when users begin.
     world: Option<WorldJournal>,
-    /// What the users are to hear.
     news: VecDeque<(NodeId, News<F::Event>)>,
     /// Processes that are tried again.
     retries: Agenda<NodeId>,
@@ -64,13 +63,9 @@ pub(crate) struct Stage<F: FamilyLab> {
 /// What was done to the processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// How many processes were started in all.
     pub processes: u64,
-    /// How many were killed.
     pub kills: u64,
-    /// How often one was stopped.
     pub stops: u64,
-    /// How often the network was cut.
     pub cuts: u64,
 }
 
@@ -130,12 +125,10 @@ impl<F: FamilyLab> Stage<F> {
         Ok(())
     }
 
-    /// The users' time.
     pub(crate) fn now(&self) -> Time {
         Time::from_nanos(self.clock.now().nanos().saturating_sub(self.zero.nanos()))
     }
 
-    /// What users hear next.
     pub(crate) fn next_news(&mut self) -> Option<(NodeId, News<F::Event>)> {
         self.news.pop_front()
     }
@@ -205,7 +198,6 @@ impl<F: FamilyLab> Stage<F> {
         self.members.iter().all(rests)
     }
 
-    /// Who is in trouble.
     pub(crate) fn troubles(&self) -> Vec<String> {
         self.members.iter().filter_map(Member::trouble).collect()
     }
@@ -247,7 +239,6 @@ impl<F: FamilyLab> Stage<F> {
         self.world.as_mut().map_or(Ok(()), |world| world.tell(what))
     }
 
-    /// Begins a node's next life.
     fn start(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         let life = member.lives;

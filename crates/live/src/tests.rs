@@ -62,7 +62,6 @@ impl Outcome {
         std::fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 
-    /// What the world's journal says, without times.
     fn world(&self) -> Vec<String> {
         let what = |line: &str| Some(line.split_once("\"world\":")?.1.trim_end_matches('}').to_owned());
         self.file("world.journal").lines().skip(1).filter_map(what).collect()

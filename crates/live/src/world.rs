@@ -45,12 +45,10 @@ impl WorldJournal {
         Ok(journal)
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Something happens now.
     pub(crate) fn tell(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
         let moment = Moment::World { time: self.clock.now(), what };
         Observer::<(), ()>::observe(&mut self.lines, &moment);

@@ -16,7 +16,6 @@ use tokio_rustls::TlsStream;
 /// A peer that has introduced itself, and waits for an answer.
 pub(crate) struct Guest {
     pub(crate) stream: Stream,
-    /// What it sent after its greeting.
     pub(crate) received: BytesMut,
     pub(crate) header: Header,
     pub(crate) hello: Hello,
@@ -25,7 +24,6 @@ pub(crate) struct Guest {
 /// A peer that has welcomed us.
 pub(crate) struct Host {
     pub(crate) stream: Stream,
-    /// What it sent after its welcome.
     pub(crate) received: BytesMut,
     pub(crate) header: Header,
     pub(crate) welcome: Welcome,
@@ -119,7 +117,6 @@ pub(crate) async fn receive(context: &Context, stream: TcpStream) -> Result<Gues
     Ok(Guest { stream, received, header, hello })
 }
 
-/// Welcomes a peer.
 pub(crate) async fn welcome(guest: &mut Guest, header: Header, welcome: Welcome) -> io::Result<()> {
     say(&mut guest.stream, &encode(&header, &Body::Welcome(welcome))).await
 }

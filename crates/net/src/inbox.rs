@@ -10,13 +10,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 pub(crate) enum Letter {
     Stop,
     View(View),
-    /// Whether a node is suspected.
     Suspect(NodeId, bool),
 }
 
 /// A batch from a peer.
 pub(crate) struct Parcel {
-    /// Whose acknowledgements follow from it.
     pub(crate) line: Arc<Line>,
     pub(crate) from: NodeId,
     pub(crate) incarnation: Incarnation,

@@ -66,7 +66,6 @@ fn careless_dialler(place: &Path, papers: Option<&Signed>) -> TlsConnector {
     }))
 }
 
-/// Somebody who answers with such papers, and believes anybody.
 fn careless_listener(papers: &Signed) -> TlsAcceptor {
     let provider = Arc::new(ring::default_provider());
     let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
@@ -107,7 +106,6 @@ struct Meeting {
 }
 
 impl Meeting {
-    /// Both ends believe each other.
     #[track_caller]
     fn succeeded(&self) {
         let ends = [&self.dialler, &self.listener];

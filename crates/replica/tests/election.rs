@@ -68,7 +68,6 @@ impl Election {
         }
     }
 
-    /// The one that everybody knows.
     fn leader(&self, live: usize) -> NodeId {
         assert_eq!(self.known.len(), live, "{:?}", self.known);
         let (leader, epoch) = *self.known.values().next().unwrap();

@@ -32,7 +32,6 @@ impl SegmentNumber {
         format!("{SEGMENT}{:08}", self.0)
     }
 
-    /// The segment that has exactly this name.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let number = Self(name.strip_prefix(SEGMENT)?.parse().ok()?);
         (number.name() == name).then_some(number)
@@ -44,9 +43,7 @@ impl SegmentNumber {
 pub(crate) enum Stage {
     /// It is no data folder, or the making of one was interrupted.
     Absent,
-    /// It has its identity.
     Present,
-    /// It has a log, but somebody removed the identity.
     Orphaned,
 }
 
@@ -121,7 +118,6 @@ impl<F: FileSystem> Folder<F> {
         Ok(file)
     }
 
-    /// Gives a prepared file its name, durably.
     pub(crate) fn publish(&self, name: &str) -> Result<(), StoreError> {
         let (from, to) = (self.at(&unfinished(name)), self.at(name));
         self.files.rename(&from, &to).map_err(|error| StoreError::of_write("rename", &from, error))?;
@@ -143,14 +139,12 @@ impl<F: FileSystem> Folder<F> {
         Ok(self.names()?.iter().any(|name| life_of(name).is_some()))
     }
 
-    /// From this one on lives are counted.
     pub(crate) fn begin_lives(&self, first: Incarnation) -> Result<(), StoreError> {
         let name = life_name(first);
         self.prepare(&name, b"")?;
         self.publish(&name)
     }
 
-    /// Takes a prepared file back.
     pub(crate) fn discard(&self, name: &str) -> Result<(), StoreError> {
         match self.remove(&unfinished(name)) {
             Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
@@ -182,7 +176,6 @@ fn life_name(life: Incarnation) -> String {
     format!("{LIFE}{:08}", life.0)
 }
 
-/// The life that has exactly this name.
 fn life_of(name: &str) -> Option<Incarnation> {
     let life = Incarnation(name.strip_prefix(LIFE)?.parse().ok()?);
     (life_name(life) == name).then_some(life)

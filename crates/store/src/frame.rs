@@ -69,7 +69,6 @@ pub(crate) fn encode(salt: Salt, offset: usize, number: FrameNumber, payload: &[
 pub(crate) struct Outline {
     pub(crate) offset: usize,
     pub(crate) number: FrameNumber,
-    /// Where the payload ends.
     payload_end: usize,
 }
 
@@ -86,7 +85,6 @@ impl Outline {
         Some(Self { offset, number: FrameNumber(long(&header[9..])?), payload_end })
     }
 
-    /// Where the next frame begins.
     pub(crate) fn end(&self) -> usize {
         self.payload_end + TRAILER
     }

@@ -25,7 +25,6 @@ pub(super) struct Commanders {
 pub(super) struct Commander {
     ordered: bool,
     leader: Option<NodeId>,
-    /// When its army attacked, in true time.
     attacked: Option<Time>,
 }
 

@@ -17,7 +17,6 @@ impl fmt::Display for Strength {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Command {
-    /// Attack, together.
     Attack,
 }
 
@@ -33,7 +32,6 @@ impl fmt::Display for Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message {
-    /// So strong is the army that sends it.
     Strength(Strength),
     /// The word: it leads, and the attack begins.
     Attack,
@@ -52,24 +50,14 @@ impl Describe for Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer {
-    /// That the word can have arrived.
     Word,
 }
 
-/// What an army shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
-    /// It knows who leads.
-    Leads {
-        /// Which army does.
-        army: NodeId,
-    },
-    /// It attacks.
-    Attacks {
-        /// When, by its own clock.
-        at: Time,
-    },
+    Leads { army: NodeId },
+    Attacks { at: Time },
 }
 
 impl fmt::Display for Event {

@@ -10,44 +10,24 @@ use std::fmt;
 /// What happened when, in true time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// All that happened, in order.
     pub entries: Vec<Entry>,
     sent: BTreeMap<MessageId, Time>,
 }
 
-/// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When.
     pub time: Time,
-    /// To which army.
     pub army: NodeId,
-    /// What.
     pub what: What,
 }
 
 /// What happened to an army.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Its commander told it to attack.
     Ordered,
-    /// A message arrived.
-    Heard {
-        /// What it is called.
-        kind: String,
-        /// When it was sent.
-        sent: Time,
-    },
-    /// It did something by a rule.
-    Did {
-        /// The rule's id.
-        rule: String,
-        /// What it did.
-        text: String,
-    },
-    /// It knows who leads.
+    Heard { kind: String, sent: Time },
+    Did { rule: String, text: String },
     Leads(NodeId),
-    /// It attacks.
     Attacks,
 }
 

@@ -80,12 +80,10 @@ impl Terms {
         self.tellers
     }
 
-    /// What each of them deposits.
     pub const fn deposit(&self) -> u64 {
         self.deposit
     }
 
-    /// What the account holds before.
     pub const fn opening(&self) -> u64 {
         self.opening
     }
@@ -134,21 +132,14 @@ pub fn spec(terms: &Terms, lock: Algorithm<Mutex>, nodes: usize, seed: u64, late
     Spec { nodes, seed, latency, settings, ..Spec::new(lock) }
 }
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statement {
-    /// What the account holds in the end.
     #[serde(rename = "final")]
     pub balance: u64,
-    /// What it must hold.
     pub expected: u64,
-    /// How many deposits were made.
     pub made: u64,
-    /// What was deposited and is not in the account.
     pub lost: u64,
-    /// How the run ended.
     pub ending: Ending,
-    /// Who read and wrote what, and when.
     pub history: Vec<Posting>,
 }
 
@@ -194,15 +185,10 @@ fn state(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
 /// What came of many seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// How many were run.
     pub seeds: u64,
-    /// In how many of them the balance was right in the end.
     pub right: u64,
-    /// In how many money was lost.
     pub losing: u64,
-    /// What was lost at most.
     pub most_lost: u64,
-    /// The first seed after which the balance was wrong.
     pub first_wrong: Option<u64>,
 }
 
@@ -233,18 +219,10 @@ pub fn count(
 /// Why a bank cannot open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BankError {
-    /// Nobody deposits.
     #[error("A bank without tellers takes no deposits: use --tellers 2.")]
     NoTellers,
-    /// The sum does not fit.
     #[error("So much money does not fit: the balance and all deposits together are at most {}.", u64::MAX)]
     TooMuchMoney,
-    /// A teller without a node.
     #[error("{tellers} tellers need a node each, and there are only {nodes}: use --nodes {tellers} or more.")]
-    TooFewNodes {
-        /// How many tellers there are.
-        tellers: usize,
-        /// How many nodes were to be.
-        nodes: usize,
-    },
+    TooFewNodes { tellers: usize, nodes: usize },
 }

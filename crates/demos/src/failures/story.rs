@@ -76,7 +76,6 @@ impl Story {
     }
 }
 
-/// Notes how everyone stands.
 struct Scenes {
     standings: Vec<Standing>,
     since: Time,

@@ -16,7 +16,6 @@ impl Likelihood {
     /// 1.
     pub const ALWAYS: Self = Self { ln: 0.0 };
 
-    /// The one of this value.
     pub fn of(value: f64) -> Self {
         Self::from_ln(value.ln())
     }

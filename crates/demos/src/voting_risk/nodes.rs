@@ -26,7 +26,6 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Nodes whose voters forget by this seed.
     pub fn new(ballot: Ballot, forgetting: Forgetting, seed: u64) -> Self {
         Self { ballot, forgetting, dice: Dice::new(seed, Stream::Faults) }
     }
@@ -78,11 +77,8 @@ const LIMITS: Limits =
 struct Rivalry {
     first: NodeId,
     rival: NodeId,
-    /// When the rival does.
     asks: Time,
-    /// Who is inside.
     inside: [bool; 2],
-    /// Whether the rival has its answer.
     over: bool,
 }
 

@@ -32,7 +32,6 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Draws by this seed.
     pub fn new(ballot: Ballot, forgetting: Forgetting, seed: u64) -> Self {
         Self { ballot, forgetting, dice: Dice::new(seed, Stream::Faults) }
     }

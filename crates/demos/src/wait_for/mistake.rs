@@ -10,72 +10,45 @@ pub struct Mistake {
     pub line: usize,
     /// The character in it, from 1 on.
     pub column: usize,
-    /// What is wrong.
     pub what: What,
 }
 
 /// What is wrong at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Something else is expected.
     Unexpected {
         /// What is there; nothing at the end of the line.
         found: Option<String>,
-        /// What could be.
         expected: &'static str,
-        /// What was probably meant.
         nearest: Option<&'static str>,
     },
-    /// All of several, and any of several, in one statement.
     Mixed,
-    /// A name has marks only, ends in one, or is one of the words between names.
     NoName(String),
-    /// A name that nobody would want to read.
     LongName {
-        /// How many characters it has.
         length: usize,
-        /// How many it may have.
         most: usize,
     },
-    /// A number that does not fit.
     LargeNumber(String),
-    /// Nobody could ever have any.
     NoPermits(Name),
-    /// What holds or waits cannot be held.
     NotAResource {
-        /// Its name.
         name: Name,
-        /// The line that says that it is a process.
         line: usize,
     },
-    /// What is held neither waits nor holds.
     NotAProcess {
-        /// Its name.
         name: Name,
-        /// The line that says that it is a resource.
         line: usize,
     },
-    /// Said before.
     Twice {
-        /// What.
         said: String,
-        /// The line that says it first.
         line: usize,
     },
-    /// More hold it than may.
     TooManyHolders {
-        /// The resource.
         name: Name,
-        /// How many may.
         permits: u32,
-        /// How many do.
         holders: usize,
     },
-    /// Not a text.
     NotText,
-    /// Too much of it.
     TooLong {
-        /// How many bytes may be.
         most: usize,
     },
 }

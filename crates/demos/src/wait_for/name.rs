@@ -10,12 +10,10 @@ use std::sync::Arc;
 pub struct Name(Arc<str>);
 
 impl Name {
-    /// A text as a name, whatever is in it.
     pub(super) fn new(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// As it was typed.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -51,11 +51,9 @@ impl Situation {
 struct Reader {
     situation: Situation,
     line: usize,
-    /// What each name stands for, and the line that says so.
     roles: BTreeMap<Name, (Role, usize)>,
     /// What may be said once only, and the line that says it.
     said: BTreeMap<String, usize>,
-    /// Where the permits of resources are given.
     permits: BTreeMap<Name, (usize, usize)>,
 }
 
@@ -70,7 +68,6 @@ enum Role {
 struct Rest<'a> {
     tokens: &'a [Token<'a>],
     line: usize,
-    /// The column behind the line.
     end: usize,
 }
 
@@ -97,7 +94,6 @@ impl<'a> Rest<'a> {
         self.mistake(column, What::Unexpected { found: token.map(|token| token.text.to_owned()), expected, nearest })
     }
 
-    /// A name, and where it stands.
     fn name(&mut self, expected: &'static str) -> Result<(Name, usize), Mistake> {
         let token = self.next();
         let Some(Token { kind: Kind::Word, text, column }) = token else {

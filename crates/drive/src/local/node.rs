@@ -24,11 +24,9 @@ pub struct Running<P: Protocol> {
 /// How a node ended.
 #[derive(Debug)]
 pub enum Ending {
-    /// It was asked to.
     Stopped,
     /// Its disk failed: it could not keep what it promises.
     DiskFailed(Option<StoreError>),
-    /// Its thread panicked, and said why on standard error.
     Panicked,
 }
 
@@ -61,15 +59,10 @@ impl<P: Protocol> Drop for Running<P> {
 
 /// What a node is started with.
 pub struct Start<P: Protocol> {
-    /// Who it is.
     pub me: NodeId,
-    /// What was durable.
     pub durable: P::Durable,
-    /// Which life this is.
     pub incarnation: Incarnation,
-    /// Where its saves go.
     pub disk: Disk<P::Durable>,
-    /// Where the others are.
     pub peers: BTreeMap<NodeId, Address<P>>,
 }
 
@@ -169,7 +162,6 @@ type Numbered<P> = Vec<(u64, <P as Protocol>::Message)>;
 struct Post<P: Protocol> {
     me: NodeId,
     incarnation: Incarnation,
-    /// The others, each with what waits to go there.
     peers: BTreeMap<NodeId, (Address<P>, Numbered<P>)>,
     events: Vec<P::Event>,
 }

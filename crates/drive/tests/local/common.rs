@@ -94,7 +94,6 @@ impl User {
         Self { sender, receiver, addresses: post.addresses.clone(), leader: None, ticket: 0 }
     }
 
-    /// What a node tells reaches this user.
     pub(crate) fn ear(&self, me: NodeId) -> impl FnMut(Vec<Told>) + Send + 'static {
         let sender = self.sender.clone();
         move |events| {
@@ -104,7 +103,6 @@ impl User {
         }
     }
 
-    /// The next thing told that is looked for.
     pub(crate) fn wait<T>(&mut self, what: &str, mut found: impl FnMut(NodeId, &Told) -> Option<T>) -> T {
         let deadline = Instant::now() + DEADLINE;
         loop {

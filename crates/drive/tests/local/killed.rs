@@ -95,7 +95,6 @@ impl Victim {
         Self { process, lines }
     }
 
-    /// The next line that begins so.
     fn next(&mut self, word: &str) -> Option<u64> {
         self.lines.by_ref().map_while(Result::ok).find_map(|line| {
             assert!(!line.starts_with("halted"), "{line}");

@@ -86,7 +86,6 @@ impl Desk {
         Erased::new(Keeper).step(Time::ZERO, input, &mut Effects::new(self));
     }
 
-    /// What a node says that starts with this disk.
     fn finds(&mut self) -> String {
         let durable = self.disk.clone();
         self.give(Input::Start { durable, incarnation: Incarnation::FIRST });

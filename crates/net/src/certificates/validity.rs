@@ -10,7 +10,6 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Days(u32);
 
-/// Why a number of days is none that a certificate can have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("'{}' is not how long a certificate can be valid: write 1 to {MOST_DAYS} days, such as 365.", .0.escape_debug())]
 pub struct NotDays(String);
@@ -18,9 +17,7 @@ pub struct NotDays(String);
 /// From when to when a certificate is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
-    /// From then on.
     pub from: SystemTime,
-    /// Up to then.
     pub until: SystemTime,
 }
 

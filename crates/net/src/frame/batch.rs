@@ -30,9 +30,7 @@ pub struct BatchReader<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Begin,
-    /// Before the message that has this number.
     First(u64),
-    /// After the message that has this number.
     After(u64),
 }
 

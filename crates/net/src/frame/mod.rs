@@ -58,13 +58,9 @@ pub const fn frame_limit(message: usize) -> usize {
 /// What every frame says first: whose it is, and how much of the other's has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The group that it belongs to.
     pub group: GroupNumber,
-    /// Who sent it.
     pub sender: NodeId,
-    /// In which of its lives.
     pub incarnation: Incarnation,
-    /// The view that the sender is in.
     pub epoch: Epoch,
     /// The last number that the sender has received from the present life of the receiver, 0 for none. Numbers count
     /// the transmissions of a node's life, from 1, over all receivers; on one link they grow.
@@ -74,11 +70,9 @@ pub struct Header {
 /// What a frame is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// The first frame of the node that dialled.
     Hello(Hello),
     /// The answer: we have met, and this connection is ours.
     Welcome(Welcome),
-    /// The other answer. The connection ends with it.
     Refuse(Refusal),
     /// Messages, for a [`BatchReader`].
     Batch(Bytes),
@@ -93,9 +87,7 @@ pub enum Body {
 /// One whole frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Whose it is.
     pub header: Header,
-    /// What it is for.
     pub body: Body,
 }
 

@@ -44,58 +44,42 @@ impl Default for Room {
 /// Why a link does not take a message. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PushError {
-    /// The peer has not taken what waits for it already.
     #[error(
         "A message of {length} bytes found no room: {held} bytes wait for the peer already, and {limit} are the most. \
          It was not taken, and everything before it still is; find out why the peer does not keep up."
     )]
     Overflow {
-        /// How long the message is.
         length: usize,
-        /// What is held.
         held: usize,
         /// What may be held.
         limit: usize,
     },
-    /// It is longer than any message may be.
     #[error("A message of {length} bytes is too long: {limit} are the most. It was not taken; send it in pieces.")]
     TooLong {
-        /// How long the message is.
         length: usize,
         /// How long it may be.
         limit: usize,
     },
-    /// Its number is not above the last.
     #[error(
         "Message {number} cannot follow message {last} on the same link. It was not taken; this is a mistake in \
          Quorate, please report it."
     )]
-    OutOfOrder {
-        /// The message's number.
-        number: u64,
-        /// The number before.
-        last: u64,
-    },
+    OutOfOrder { number: u64, last: u64 },
 }
 
 /// The outgoing half of a link.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     room: Room,
-    /// The number that was pushed last.
     last: u64,
-    /// The number that was taken last, for the peer's present life.
     sent: u64,
     /// The bytes of all that is below.
     held: usize,
-    /// Taken and not acknowledged.
     under_way: VecDeque<Framed>,
-    /// How many of these were taken on the present connection.
     retaken: usize,
     full: VecDeque<Draft>,
     /// The open batch, if it is not empty, and the room behind it.
     chunk: BytesMut,
-    /// How many messages it has.
     gathered: u64,
 }
 

@@ -47,9 +47,7 @@ impl Receipts {
 /// What a message's number says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
-    /// It is new.
     Fresh,
-    /// It came before, on another connection.
     Repeated,
 }
 

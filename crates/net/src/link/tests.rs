@@ -22,7 +22,6 @@ fn header_of(place: usize, life: u64, acknowledged: u64) -> Header {
     Header { group: GROUP, sender, incarnation, epoch: EPOCH, acknowledged }
 }
 
-/// Everything that a frame carries, by number.
 fn numbers(frame: &[u8]) -> Vec<u64> {
     let frame = Frame::next(&mut BytesMut::from(frame), FRAME_LIMIT).unwrap().unwrap();
     let Body::Batch(body) = frame.body else { panic!("a batch") };
@@ -198,12 +197,10 @@ enum Move {
         skipped: u64,
         length: usize,
     },
-    /// Frames are taken and go on the wire.
     Write {
         side: usize,
         frames: usize,
     },
-    /// Small frames, one after the other, go on the wire.
     Chat {
         side: usize,
         frames: usize,
@@ -260,7 +257,6 @@ struct Side {
     pushed: Vec<u64>,
     /// For each life of the peer that was met: how many had been pushed by then, and are not for it.
     before: BTreeMap<u64, usize>,
-    /// What was taken in, by life of the sender.
     taken_in: BTreeMap<u64, Vec<u64>>,
 }
 

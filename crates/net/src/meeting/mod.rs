@@ -26,7 +26,6 @@ use quorate_core::{Incarnation, NodeId};
 /// One life of a node, and the process that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Life {
-    /// Which of the node's lives it is.
     pub incarnation: Incarnation,
     /// Which process: two that claim the same life are told apart by it.
     pub birth: Birth,
@@ -35,33 +34,25 @@ pub struct Life {
 /// A connection, by who dialled it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Connection {
-    /// We did.
     Ours(Dial),
-    /// The peer did, in this life.
     Theirs(Incarnation, Dial),
 }
 
 /// What a Hello says that matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caller {
-    /// Who dialled.
     pub life: Life,
-    /// Its attempt.
     pub dial: Dial,
     /// The last dial that it welcomed of our life that it `knows`.
     pub welcomed: Dial,
-    /// Our life that it met last.
     pub knows: Option<Incarnation>,
 }
 
 /// What our own Hello has to say, at the moment when it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Greeting {
-    /// Our attempt.
     pub dial: Dial,
-    /// The last dial that we welcomed of the life that we know.
     pub welcomed: Dial,
-    /// The peer's life that we met last.
     pub knows: Option<Incarnation>,
 }
 
@@ -70,7 +61,6 @@ pub struct Greeting {
 pub enum Answer {
     /// The connection is ours from now on. Say so, and close what is given up for it.
     Welcome {
-        /// Its name.
         connection: Connection,
         /// What was there before: a connection, or a dial of our own that has not been welcomed yet.
         given_up: Option<Connection>,
@@ -82,9 +72,7 @@ pub enum Answer {
 /// What a Welcome means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The connection is ours from now on.
     Together(Connection),
-    /// The dial was given up in the meantime. Close it.
     GivenUp,
     /// We do not want to speak with this life of the peer. Close it.
     Refuse(Refusal),
@@ -95,7 +83,6 @@ pub enum Outcome {
 pub struct Meeting {
     is_lower: bool,
     life: Incarnation,
-    /// The number of our last dial.
     dialled: Dial,
     known: Option<Known>,
     state: State,
@@ -105,9 +92,7 @@ pub struct Meeting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Known {
     life: Life,
-    /// The last dial that we have judged.
     seen: Dial,
-    /// The last dial that we have welcomed.
     welcomed: Dial,
 }
 
@@ -116,9 +101,7 @@ enum State {
     Apart,
     /// We dial, and nobody knows of it yet.
     Connecting(Dial),
-    /// Our Hello is under way, or its answer is.
     Greeting(Dial),
-    /// The connection that we hold to be ours both.
     Together(Connection),
 }
 

@@ -23,7 +23,6 @@ const ACCEPTOR: usize = 1;
 struct World {
     nodes: [Node; 2],
     pipes: Vec<Pipe>,
-    /// Every Hello that was sent, and to whom.
     said: BTreeSet<(usize, Caller)>,
     cuts_left: u8,
     restarts_left: u8,
@@ -49,7 +48,6 @@ struct Pipe {
     dial: Dial,
     is_up: bool,
     is_cut: bool,
-    /// The dialler's and the acceptor's.
     ends: [End; 2],
 }
 
@@ -91,18 +89,13 @@ enum Action {
         pipe: usize,
         end: usize,
     },
-    /// All is at rest, and both pauses run out.
     Rest,
 }
 
-/// How a process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// What it has sent arrives, and then the end of the connection.
     Orderly,
-    /// What it has sent is lost.
     Lossy,
-    /// The machine is gone, and nobody is told.
     Silent,
 }
 
@@ -118,7 +111,6 @@ impl World {
         self.pipes.iter().all(|pipe| pipe.is_up && pipe.ends.iter().all(|end| end.inbox.is_empty()))
     }
 
-    /// The connection that both nodes hold and that works.
     fn shared(&self) -> Option<&Pipe> {
         let holds = |pipe: &Pipe, end: usize| {
             self.nodes[pipe.node(end)].meeting.connection() == Some(pipe.name(end)) && pipe.ends[end].is_open
@@ -305,7 +297,6 @@ impl World {
         }
     }
 
-    /// A node notices that a connection is over.
     fn end(&mut self, place: usize, end: usize) {
         let pipe = &mut self.pipes[place];
         let meeting = &mut self.nodes[pipe.node(end)].meeting;

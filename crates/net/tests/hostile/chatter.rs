@@ -8,18 +8,27 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct Chatter {
     life: u64,
-    /// The last number that each was sent.
     sent: BTreeMap<NodeId, u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub(crate) enum Command {
     /// Send so many numbered messages to a node, each with so many bytes of ballast.
-    Say { to: NodeId, count: u64, ballast: usize },
-    /// Ask a node a question.
-    Ask { to: NodeId, question: u64 },
+    Say {
+        to: NodeId,
+        count: u64,
+        ballast: usize,
+    },
+    Ask {
+        to: NodeId,
+        question: u64,
+    },
     /// Ask a node to send a message of so many bytes to another.
-    Favour { of: NodeId, to: NodeId, ballast: usize },
+    Favour {
+        of: NodeId,
+        to: NodeId,
+        ballast: usize,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,18 +41,9 @@ pub(crate) enum Message {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Event {
-    Heard {
-        from: NodeId,
-        life: u64,
-        number: u64,
-    },
-    Answered {
-        from: NodeId,
-        question: u64,
-    },
-    /// A peer's process is gone.
+    Heard { from: NodeId, life: u64, number: u64 },
+    Answered { from: NodeId, question: u64 },
     Gone(NodeId),
-    /// It is there again.
     Back(NodeId),
 }
 

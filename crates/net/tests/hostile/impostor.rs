@@ -11,7 +11,6 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// What an impostor says first.
 pub(crate) fn greeting(me: u32, to: u32) -> (Header, Hello) {
     let header = Header {
         group: GROUP.parse::<GroupName>().unwrap().number(),
@@ -87,7 +86,6 @@ impl Impostor {
     }
 }
 
-/// The body of a batch with these messages.
 pub(crate) fn batch(messages: &[(u64, Message)]) -> Bytes {
     let encoded: Vec<_> =
         messages.iter().map(|(number, message)| (*number, postcard::to_stdvec(message).unwrap())).collect();

@@ -124,7 +124,6 @@ async fn what_is_no_tls_is_told_so_at_an_encrypted_port() {
     party.stop().await;
 }
 
-/// A node that was started without certificates, by mistake.
 #[tokio::test]
 async fn a_plain_node_and_an_encrypted_one_both_say_what_is_wrong() {
     let log = Log::new();

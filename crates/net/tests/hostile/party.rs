@@ -62,7 +62,6 @@ impl Default for Style {
     }
 }
 
-/// A node that runs.
 pub(crate) struct Member {
     pub(crate) me: NodeId,
     pub(crate) handle: Handle<Command>,
@@ -74,7 +73,6 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts a node. Its peers are at these addresses.
     pub(crate) fn start(
         me: NodeId,
         life: u64,
@@ -122,7 +120,6 @@ impl Member {
         self.command(Command::Say { to, count, ballast: 3 }).await;
     }
 
-    /// Asks a peer something and waits for the answer.
     pub(crate) async fn ask(&mut self, to: NodeId) {
         self.asked += 1;
         let question = self.asked;
@@ -205,7 +202,6 @@ pub(crate) struct Party {
 }
 
 impl Party {
-    /// A group of three.
     pub(crate) async fn of_three(style: &Style, security: impl Fn(NodeId) -> Security) -> Self {
         Self::with_guests(3, 3, style, security).await
     }

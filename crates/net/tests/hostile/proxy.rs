@@ -20,7 +20,6 @@ pub(crate) enum Harm {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// From who dialled.
     There,
     Back,
 }
@@ -65,17 +64,14 @@ impl Proxy {
         self.harmed.recv().await.unwrap()
     }
 
-    /// Ends every connection that there is.
     pub(crate) fn cut_all(&self) {
         self.cut.notify_waiters();
     }
 
-    /// How many connections there are.
     pub(crate) fn open(&self) -> watch::Receiver<usize> {
         self.open.clone()
     }
 
-    /// What was said on each connection by who dialled.
     pub(crate) fn said(&self) -> Vec<Vec<u8>> {
         self.there.lock().unwrap().clone()
     }
@@ -192,7 +188,6 @@ pub(crate) async fn connections(proxies: &[&Proxy], count: usize) {
     .await;
 }
 
-/// Waits for whichever comes first.
 async fn first_of<F: Future + Unpin>(mut waiting: Vec<F>) {
     std::future::poll_fn(|context| {
         let is_done = waiting.iter_mut().any(|one| std::pin::Pin::new(one).poll(context).is_ready());

@@ -28,12 +28,10 @@ impl<P> Algorithm for P where
 pub(crate) struct Weather {
     pub(crate) seed: u64,
     pub(crate) nodes: usize,
-    /// How many messages of a hundred are lost.
     pub(crate) loss_percent: u32,
     /// How much each clock is too fast, in millionths.
     pub(crate) drift: Vec<i32>,
     pub(crate) faults: Vec<String>,
-    /// Who learns when that whose process is gone?
     pub(crate) gone: Vec<(Duration, NodeId, NodeId)>,
 }
 
@@ -47,7 +45,6 @@ impl Weather {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Out,
-    /// Inside, and in the right up to this true instant.
     In(Time),
 }
 
@@ -131,7 +128,6 @@ impl<P: Algorithm> Fleet<P> {
         self.until(deadline, |_| None::<()>);
     }
 
-    /// Who leads the replicas.
     pub(crate) fn leader(&self) -> Option<NodeId> {
         let leads = |node: &NodeId| self.world.is_up(*node) && self.world.node(*node).unwrap().0.replica().leads();
         (0..self.weather.nodes).map(NodeId::from_index).find(leads)

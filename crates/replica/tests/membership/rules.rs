@@ -12,14 +12,12 @@ impl Stage {
         self.notes.iter().filter(|(_, _, noted)| *noted == rule).count()
     }
 
-    /// One who follows, and another one.
     fn followers(&self) -> [NodeId; 2] {
         let leader = self.leader().unwrap();
         let others: Vec<_> = everyone().filter(|node| *node != leader).collect();
         [others[0], others[1]]
     }
 
-    /// What this node asks gets lost from now on.
     fn mute(&mut self, mute: NodeId) {
         self.loses = Box::new(move |from, _, letter| from == mute && letter.kind() == "ask");
     }

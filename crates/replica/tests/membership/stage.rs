@@ -18,12 +18,10 @@ pub(crate) const NODES: usize = 3;
 pub(crate) type Loses = Box<dyn Fn(NodeId, NodeId, &Letter) -> bool>;
 
 struct Actor {
-    /// Nobody is there while its process is gone.
     node: Option<Node>,
     life: Incarnation,
     durable: Durable,
     barrier: Barrier<Node>,
-    /// How many saves of this life are confirmed.
     saved: u64,
     timers: Vec<(Time, Alarm)>,
 }
@@ -37,11 +35,9 @@ pub(crate) struct Stage {
     pub(crate) disks_wait: bool,
     pub(crate) notes: Vec<(Time, NodeId, &'static str)>,
     pub(crate) events: Vec<(Time, NodeId, Event)>,
-    /// When each node last asked the leader something that was not lost.
     pub(crate) asked: [Option<Time>; NODES],
 }
 
-/// What one step did.
 #[derive(Default)]
 struct Heap {
     effects: Vec<Effect<Node>>,
@@ -70,7 +66,6 @@ pub(crate) fn everyone() -> impl Iterator<Item = NodeId> {
 }
 
 impl Stage {
-    /// Three members who have just started.
     pub(crate) fn new() -> Self {
         let actor = |_| Actor {
             node: None,
@@ -130,7 +125,6 @@ impl Stage {
         actor.life = actor.life.next();
     }
 
-    /// The node's disk is empty.
     pub(crate) fn wipe(&mut self, node: NodeId) {
         self.actors[node.index()].durable = Durable { wiped: true, ..Durable::default() };
     }

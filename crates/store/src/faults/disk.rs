@@ -66,7 +66,6 @@ pub(super) struct Disk {
 /// What happens to the operation that was asked for.
 enum Turn {
     Goes,
-    /// The power goes while it is under way.
     Last,
     Fails,
 }
@@ -81,7 +80,6 @@ fn no_power() -> io::Error {
 }
 
 impl Disk {
-    /// Counts an operation and says what becomes of it.
     fn turn(&mut self) -> io::Result<Turn> {
         self.check_power()?;
         self.operations += 1;
@@ -322,7 +320,6 @@ impl Disk {
         }
     }
 
-    /// The durable names, with those changes that are kept.
     fn keep_names(&mut self, mut is_kept: impl FnMut(usize, &Change) -> bool) {
         for (place, change) in std::mem::take(&mut self.changes).into_iter().enumerate() {
             if is_kept(place, &change) {

@@ -51,7 +51,6 @@ impl Scene {
     }
 }
 
-/// In lines that fit on a page.
 fn wrapped(text: &str) -> String {
     let mut lines = String::new();
     let mut length = 0;
@@ -293,7 +292,6 @@ fn damage_is_told_with_its_place() {
     assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
-/// A whole log that another program wrote.
 #[test]
 fn writes_of_another_protocol_are_refused() {
     #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]

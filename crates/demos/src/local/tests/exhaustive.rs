@@ -39,7 +39,6 @@ impl Wanderer {
     }
 }
 
-/// How long schedules are which the explorer calls shortest.
 fn length(schedule: &Option<Schedule>) -> Option<usize> {
     schedule.as_ref().map(|schedule| schedule.0.len())
 }

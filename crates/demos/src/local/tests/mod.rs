@@ -47,7 +47,6 @@ fn lo_1_a_change_of_the_counter_is_three_instructions() {
     );
 }
 
-/// The interleaving of the decks.
 #[test]
 fn lo_2_any_thread_may_be_next_and_so_a_store_is_lost() {
     check(
@@ -102,7 +101,6 @@ fn lo_3_whoever_finds_the_flag_set_tries_again() {
     );
 }
 
-/// Both find the flag clear before either sets it.
 #[test]
 fn lo_3_a_flag_that_is_tested_and_set_by_two_instructions_is_no_lock() {
     check(

@@ -67,38 +67,28 @@ pub(crate) fn erase<D: Kept>(write: D::Write) -> AnyWrite {
     hear::<D>(Input::Command(write)).saved.remove(0)
 }
 
-/// What a node finds that starts with this disk.
 pub(crate) fn found<D: Kept>(durable: AnyDurable) -> D {
     hear::<D>(Input::Start { durable, incarnation: Incarnation::FIRST }).found.remove(0)
 }
 
-/// The codec of the protocol that keeps these.
 pub(crate) fn codec<D: Kept>() -> AnyCodec {
     AnyCodec::of::<Keeper<D>>()
 }
 
-/// The disk as another process reads it.
 pub(crate) fn read_back(durable: &AnyDurable) -> AnyDurable {
     postcard::from_bytes(&postcard::to_allocvec(durable).unwrap()).unwrap()
 }
 
-/// The write as another process reads it.
 pub(crate) fn sealed(write: &AnyWrite) -> AnyWrite {
     postcard::from_bytes(&postcard::to_allocvec(write).unwrap()).unwrap()
 }
 
-/// What befalls a disk.
 #[derive(Clone, Debug)]
 pub(crate) enum Step<W> {
-    /// A node saves this.
     Write(W),
-    /// It is read from a log that has this.
     ReadWrite(W),
-    /// It is checkpointed, and read back.
     ReadBack,
-    /// Its type is found out.
     Unseal,
-    /// It goes on as a copy.
     Copy,
 }
 
