@@ -16,21 +16,14 @@ pub(crate) struct Member {
     pub(crate) acts: VecDeque<Act>,
 }
 
-/// What a node's process is doing.
+/// What a node's process is doing. One that is `Refused` found its address still taken, and is started again in a moment.
+/// One that is `Dying` was killed, and what it said before is still to be heard.
 pub(crate) enum State {
     Down,
-    Starting {
-        child: Child,
-        stage: Stage,
-        since: Instant,
-    },
-    /// Its address was still taken, and it is tried again in a moment.
-    Refused {
-        since: Instant,
-    },
+    Starting { child: Child, stage: Stage, since: Instant },
+    Refused { since: Instant },
     Up(Child),
     Stopped(Child),
-    /// It was killed, and what it said before is still to be heard.
     Dying(Child),
 }
 

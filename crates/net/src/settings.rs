@@ -53,6 +53,7 @@ pub struct Limits {
     pub commands: usize,
     /// So many connections may be in the middle of introducing themselves; the oldest makes way for the next.
     pub strangers: usize,
+    /// A connection that has not introduced itself by then is closed.
     pub introduction: Duration,
     /// How long a silent connection waits until it says that it is alive.
     pub ping_every: Duration,

@@ -41,17 +41,12 @@ pub enum Command<S: StateMachine> {
     /// Put these into the log, in this order, as one entry. Only a leader does; others refuse and say who leads.
     Propose(Vec<Proposal<S::Command>>),
     /// Answer this from a state no older than now. Any replica does, with the leader's help.
-    Query {
-        ticket: Ticket,
-        query: S::Query,
-    },
+    Query { ticket: Ticket, query: S::Query },
     /// Let these be the members. Only a leader does.
-    Change {
-        ticket: Ticket,
-        members: Members,
-    },
+    Change { ticket: Ticket, members: Members },
     /// Hand the leadership to this member. Only a leader does.
     Transfer(NodeId),
+    /// Stand for election now.
     Campaign,
 }
 
@@ -66,40 +61,25 @@ pub struct Proposal<C> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", bound = "")]
 pub enum Event<S: StateMachine> {
-    Answered {
-        ticket: Ticket,
-        index: u64,
-        answer: S::Answer,
-    },
+    /// It was applied, or the query was answered.
+    Answered { ticket: Ticket, index: u64, answer: S::Answer },
     /// It was not done and never will be.
-    Refused {
-        ticket: Ticket,
-        why: Refusal,
-    },
+    Refused { ticket: Ticket, why: Refusal },
     /// It may be done, or not: the leadership moved. Ask again under the same identity.
-    Unknown {
-        ticket: Ticket,
-    },
-    Changed {
-        ticket: Ticket,
-        members: Members,
-    },
-    Leads {
-        term: u64,
-    },
-    Follows {
-        leader: Option<NodeId>,
-        term: u64,
-    },
+    Unknown { ticket: Ticket },
+    /// The members are now as asked.
+    Changed { ticket: Ticket, members: Members },
+    /// This replica leads.
+    Leads { term: u64 },
+    /// This replica follows, as far as it knows this leader.
+    Follows { leader: Option<NodeId>, term: u64 },
     /// An entry was applied; told only where the settings ask for an audit.
     Applied(Audit),
     /// The state was taken from a checkpoint: at the start, or from a leader's snapshot. Told only where the settings ask for
     /// an audit.
     Restored(Restoration),
     /// This replica takes no further part, because something that it was given cannot be read.
-    Halted {
-        reason: String,
-    },
+    Halted { reason: String },
 }
 
 /// What came of an entry, so that an auditor can hold replicas against each other.

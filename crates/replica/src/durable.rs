@@ -55,15 +55,14 @@ pub struct Cut {
 pub enum Write {
     /// The name by which a replica that holds nothing waits to be let in.
     Born(Incarnation),
+    /// A vote.
     Ballot(Ballot),
     /// Entries, in place of all that was kept from the first of them on.
     Entries(Vec<Entry>),
+    /// A leader's snapshot, in place of everything.
     Install(Checkpoint),
     /// The state at an index; entries up to the cut are let go.
-    Checkpoint {
-        checkpoint: Checkpoint,
-        cut: Cut,
-    },
+    Checkpoint { checkpoint: Checkpoint, cut: Cut },
 }
 
 impl quorate_core::Durable for Durable {

@@ -39,10 +39,8 @@ struct Founded {
 #[serde(rename_all = "lowercase")]
 pub enum Change {
     /// The group begins with these members, on these terms. A group that has begun does not begin again.
-    Found {
-        members: Group,
-        terms: Terms,
-    },
+    Found { members: Group, terms: Terms },
+    /// A node asks for a change.
     Ask(Ask),
 }
 

@@ -38,76 +38,31 @@ pub struct Round {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// Would you vote, or: vote for me.
-    Vote {
-        /// The term that the sender stands in, or would.
-        term: u64,
-        /// Whether it only asks first, so that a hopeless candidate disturbs nobody.
-        pre: bool,
-        /// Whether the leader itself asked the sender to stand.
-        forced: bool,
-        log_term: u64,
-        index: u64,
-        commit: Commit,
-    },
-    /// Yes or no.
-    VoteReply {
-        /// The term of the vote, or that of a sender who knows better.
-        term: u64,
-        pre: bool,
-        granted: bool,
-        commit: Commit,
-    },
+    /// Asks for a vote in a term. With `pre` it only asks whether the receiver would vote, so that a hopeless candidate disturbs
+    /// nobody. `forced` says that the leader itself asked the sender to stand.
+    Vote { term: u64, pre: bool, forced: bool, log_term: u64, index: u64, commit: Commit },
+    /// Yes or no, in the term of the vote, or in the later term of a sender that knows better.
+    VoteReply { term: u64, pre: bool, granted: bool, commit: Commit },
     /// Entries that follow on one that the receiver should have.
-    Append {
-        term: u64,
-        log_term: u64,
-        index: u64,
-        entries: Vec<Entry>,
-        commit: u64,
-    },
-    /// Where the receiver's log now agrees, or does not.
-    AppendReply {
-        term: u64,
-        /// The last index that agrees, or the one that does not.
-        index: u64,
-        commit: u64,
-        /// Where to try next, if it does not agree.
-        rejected: Option<Hint>,
-    },
-    Heartbeat {
-        term: u64,
-        commit: u64,
-        round: Option<Round>,
-    },
-    HeartbeatReply {
-        term: u64,
-        commit: u64,
-        round: Option<Round>,
-    },
+    Append { term: u64, log_term: u64, index: u64, entries: Vec<Entry>, commit: u64 },
+    /// Up to which index the logs agree; or, with a hint where to try next, at which they do not.
+    AppendReply { term: u64, index: u64, commit: u64, rejected: Option<Hint> },
+    /// The leader leads.
+    Heartbeat { term: u64, commit: u64, round: Option<Round> },
+    /// The sender follows.
+    HeartbeatReply { term: u64, commit: u64, round: Option<Round> },
     /// Stand for election at once.
-    TimeoutNow {
-        term: u64,
-    },
+    TimeoutNow { term: u64 },
     /// From which index on may these queries be answered?
-    ReadIndex {
-        round: Round,
-    },
-    ReadIndexReply {
-        term: u64,
-        index: u64,
-        round: Round,
-    },
+    ReadIndex { round: Round },
+    /// From this one on.
+    ReadIndexReply { term: u64, index: u64, round: Round },
     /// The sender holds nothing, and waits to be let in by this name.
-    Knock {
-        born: Incarnation,
-    },
+    Knock { born: Incarnation },
+    /// A piece of a snapshot.
     Piece(Piece),
-    PieceReply {
-        snapshot: SnapshotId,
-        /// How many bytes, from its beginning.
-        held: u64,
-    },
+    /// How many bytes of a snapshot have come, from its beginning.
+    PieceReply { snapshot: SnapshotId, held: u64 },
 }
 
 /// How far the log is committed, and the term of the last entry that is.

@@ -25,16 +25,10 @@ struct Register {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    Write {
-        key: u64,
-        value: u64,
-    },
+    /// Set it.
+    Write { key: u64, value: u64 },
     /// Set it if it has this value; nothing is the value of one that was never written.
-    CompareAndSet {
-        key: u64,
-        expect: Option<u64>,
-        value: u64,
-    },
+    CompareAndSet { key: u64, expect: Option<u64>, value: u64 },
 }
 
 /// Reads a register.

@@ -90,17 +90,12 @@ pub enum Timer<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
+    /// What the election tells.
     Election(election::Event),
-    Adjusted {
-        by: Shift,
-    },
-    Averaged {
-        round: Round,
-        counted: Group,
-        /// Whose were too far from the others. They are told how to move their clocks all the same.
-        far: Group,
-        silent: Group,
-    },
+    /// The node has moved its clock.
+    Adjusted { by: Shift },
+    /// The leader has averaged the clocks. It tells nodes whose clocks are too `far` off to move them all the same.
+    Averaged { round: Round, counted: Group, far: Group, silent: Group },
 }
 
 impl fmt::Display for Event {

@@ -83,16 +83,12 @@ struct Place {
     terms: Terms,
 }
 
-/// What a node has to do.
+/// What a node has to do: nothing while it knows of no leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Duty {
-    /// Nothing: it knows of no leader.
     None,
     Follow,
-    Lead {
-        round: Round,
-        poll: Option<Poll>,
-    },
+    Lead { round: Round, poll: Option<Poll> },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -40,7 +40,9 @@ pub struct Milestone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum What {
+    /// All clocks are as they are by themselves.
     Begins,
+    /// There is a leader.
     Elected {
         leader: NodeId,
         epoch: Epoch,
@@ -49,17 +51,12 @@ pub enum What {
         without: Option<Duration>,
     },
     /// The first round of a leader is over, and everyone has been told.
-    FirstRound {
-        leader: NodeId,
-        epoch: Epoch,
-    },
-    Crashes {
-        node: NodeId,
-        led: bool,
-    },
-    Returns {
-        node: NodeId,
-    },
+    FirstRound { leader: NodeId, epoch: Epoch },
+    /// The clock of a node that crashed does not count.
+    Crashes { node: NodeId, led: bool },
+    /// The clock of a node that returns is as it is by itself.
+    Returns { node: NodeId },
+    /// Nothing is watched any more.
     Ends,
 }
 

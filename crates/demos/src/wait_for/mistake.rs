@@ -13,44 +13,21 @@ pub struct Mistake {
     pub what: What,
 }
 
-/// What is wrong at a place.
+/// What is wrong at a place. At the end of a line nothing is `found`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    Unexpected {
-        /// What is there; nothing at the end of the line.
-        found: Option<String>,
-        expected: &'static str,
-        nearest: Option<&'static str>,
-    },
+    Unexpected { found: Option<String>, expected: &'static str, nearest: Option<&'static str> },
     Mixed,
     NoName(String),
-    LongName {
-        length: usize,
-        most: usize,
-    },
+    LongName { length: usize, most: usize },
     LargeNumber(String),
     NoPermits(Name),
-    NotAResource {
-        name: Name,
-        line: usize,
-    },
-    NotAProcess {
-        name: Name,
-        line: usize,
-    },
-    Twice {
-        said: String,
-        line: usize,
-    },
-    TooManyHolders {
-        name: Name,
-        permits: u32,
-        holders: usize,
-    },
+    NotAResource { name: Name, line: usize },
+    NotAProcess { name: Name, line: usize },
+    Twice { said: String, line: usize },
+    TooManyHolders { name: Name, permits: u32, holders: usize },
     NotText,
-    TooLong {
-        most: usize,
-    },
+    TooLong { most: usize },
 }
 
 impl std::error::Error for Mistake {}

@@ -71,15 +71,20 @@ pub enum PushError {
 #[derive(Debug)]
 pub(super) struct Outgoing {
     room: Room,
+    /// The number that was pushed last.
     last: u64,
+    /// The number that was taken last, for the peer's present life.
     sent: u64,
     /// The bytes of all that is below.
     held: usize,
+    /// Taken and not acknowledged.
     under_way: VecDeque<Framed>,
+    /// How many of these were taken on the present connection.
     retaken: usize,
     full: VecDeque<Draft>,
     /// The open batch, if it is not empty, and the room behind it.
     chunk: BytesMut,
+    /// How many messages the open batch has.
     gathered: u64,
 }
 

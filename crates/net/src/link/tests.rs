@@ -189,40 +189,18 @@ fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
 
 // ---------------------------------------------------------------------------------------------- properties
 
-/// What the adversary does next. `side` is 0 or 1.
+/// What the adversary does next. `side` is 0 or 1. Bytes that are read late come from a connection before the present one. Half
+/// a connection breaks before the dialler knows that it was welcomed. Chat is small frames, one after the other.
 #[derive(Clone, Debug)]
 enum Move {
-    Push {
-        side: usize,
-        skipped: u64,
-        length: usize,
-    },
-    Write {
-        side: usize,
-        frames: usize,
-    },
-    Chat {
-        side: usize,
-        frames: usize,
-    },
-    /// Bytes arrive at that side, on the present connection or, late, on one before.
-    Read {
-        side: usize,
-        bytes: usize,
-        is_late: bool,
-    },
-    Acknowledge {
-        side: usize,
-    },
+    Push { side: usize, skipped: u64, length: usize },
+    Write { side: usize, frames: usize },
+    Chat { side: usize, frames: usize },
+    Read { side: usize, bytes: usize, is_late: bool },
+    Acknowledge { side: usize },
     Cut,
-    /// A new connection, dialled by that side. It may break before the dialler knows that it was welcomed.
-    Connect {
-        side: usize,
-        is_half: bool,
-    },
-    Restart {
-        side: usize,
-    },
+    Connect { side: usize, is_half: bool },
+    Restart { side: usize },
 }
 
 fn moves() -> impl Strategy<Value = Move> {

@@ -34,7 +34,9 @@ pub struct Life {
 /// A connection, by who dialled it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Connection {
+    /// We did.
     Ours(Dial),
+    /// The peer did, in this life.
     Theirs(Incarnation, Dial),
 }
 
@@ -45,6 +47,7 @@ pub struct Caller {
     pub dial: Dial,
     /// The last dial that it welcomed of our life that it `knows`.
     pub welcomed: Dial,
+    /// Our life that it met last.
     pub knows: Option<Incarnation>,
 }
 
@@ -52,7 +55,9 @@ pub struct Caller {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Greeting {
     pub dial: Dial,
+    /// The last dial that we welcomed of the life that we know.
     pub welcomed: Dial,
+    /// The peer's life that we met last.
     pub knows: Option<Incarnation>,
 }
 
@@ -72,7 +77,9 @@ pub enum Answer {
 /// What a Welcome means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// The connection is ours from now on.
     Together(Connection),
+    /// The dial was given up in the meantime. Close it.
     GivenUp,
     /// We do not want to speak with this life of the peer. Close it.
     Refuse(Refusal),
@@ -92,7 +99,9 @@ pub struct Meeting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Known {
     life: Life,
+    /// The last dial that we have judged.
     seen: Dial,
+    /// The last dial that we have welcomed.
     welcomed: Dial,
 }
 
@@ -101,7 +110,9 @@ enum State {
     Apart,
     /// We dial, and nobody knows of it yet.
     Connecting(Dial),
+    /// Our Hello is under way, or its answer is.
     Greeting(Dial),
+    /// The connection that we hold to be ours both.
     Together(Connection),
 }
 

@@ -48,6 +48,7 @@ struct Pipe {
     dial: Dial,
     is_up: bool,
     is_cut: bool,
+    /// The dialler's and the acceptor's.
     ends: [End; 2],
 }
 
@@ -65,37 +66,26 @@ enum Packet {
     Closed,
 }
 
+/// After a cut so many packets still reach each end, and one end may never hear of it. At a rest both pauses run out.
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Dial(usize),
     Connect(usize),
     Unreachable(usize),
-    Deliver {
-        pipe: usize,
-        end: usize,
-    },
-    /// The pipe breaks; so many packets still reach each end, and one end may never hear of it.
-    Cut {
-        pipe: usize,
-        kept: [usize; 2],
-        deaf: Option<usize>,
-    },
-    Restart {
-        node: usize,
-        manner: Manner,
-    },
-    /// Nothing came for too long.
-    TimeOut {
-        pipe: usize,
-        end: usize,
-    },
+    Deliver { pipe: usize, end: usize },
+    Cut { pipe: usize, kept: [usize; 2], deaf: Option<usize> },
+    Restart { node: usize, manner: Manner },
+    TimeOut { pipe: usize, end: usize },
     Rest,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
+    /// What it has sent arrives, and then the end of the connection.
     Orderly,
+    /// What it has sent is lost.
     Lossy,
+    /// The machine is gone, and nobody is told.
     Silent,
 }
 

@@ -14,21 +14,11 @@ pub(crate) struct Chatter {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) enum Command {
     /// Send so many numbered messages to a node, each with so many bytes of ballast.
-    Say {
-        to: NodeId,
-        count: u64,
-        ballast: usize,
-    },
-    Ask {
-        to: NodeId,
-        question: u64,
-    },
+    Say { to: NodeId, count: u64, ballast: usize },
+    /// Ask a node a question.
+    Ask { to: NodeId, question: u64 },
     /// Ask a node to send a message of so many bytes to another.
-    Favour {
-        of: NodeId,
-        to: NodeId,
-        ballast: usize,
-    },
+    Favour { of: NodeId, to: NodeId, ballast: usize },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

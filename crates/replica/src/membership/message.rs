@@ -12,12 +12,11 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message<M, R> {
-    Replica {
-        life: Incarnation,
-        message: ReplicaMessage,
-    },
+    /// Between the replicas that keep the membership.
+    Replica { life: Incarnation, message: ReplicaMessage },
     /// To the one that leads them: put this into the log.
     Ask(Ask),
+    /// Between the members, on reliable links.
     Inner(Frame<Envelope<M, R>>),
 }
 

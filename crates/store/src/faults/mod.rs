@@ -15,15 +15,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What becomes of everything that was not synced when the power goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
+    /// All of it is lost.
     Everything,
     /// Any sectors of 512 bytes, and any changes of names, are there, whatever their order was.
-    Sectors {
-        seed: u64,
-    },
+    Sectors { seed: u64 },
     /// Everything up to some point is there, and the write that was under way then up to some byte.
-    Prefix {
-        seed: u64,
-    },
+    Prefix { seed: u64 },
 }
 
 /// What goes wrong at an operation.
