@@ -65,5 +65,4 @@ where
     }
 }
 
-/// The disk takes nothing more.
 pub(crate) struct DiskEnded;

@@ -296,7 +296,6 @@ where
     }
 }
 
-/// One step of the node.
 struct Stepper<'a, P: Protocol, D: Durable, O, U> {
     host: &'a mut Host<P, D, O>,
     out: &'a mut U,

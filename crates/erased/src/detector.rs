@@ -8,7 +8,6 @@ use quorate_core::{Effects, Input, Protocol, Time};
 use std::any::Any;
 use std::hash::{Hash, Hasher};
 
-/// A site's part of any detector.
 #[derive(Clone)]
 pub struct AnyDetector {
     detector: Erased<Fact, Finding>,

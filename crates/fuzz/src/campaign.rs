@@ -19,14 +19,12 @@ pub struct Campaign {
     tried: u64,
 }
 
-/// An input that a target cannot take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub input: Vec<u8>,
     pub said: String,
 }
 
-/// How far a campaign has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
     pub tried: u64,

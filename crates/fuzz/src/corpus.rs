@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// An input with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     pub name: String,
     pub bytes: Vec<u8>,
 }
 
-/// The examples of one target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Corpus(pub Vec<Example>);
 

@@ -7,7 +7,6 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Cut, Fault, NodeSet, Side, TimedFault, Unsynced};
 
-/// What the faults are drawn for.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     pub nodes: usize,

@@ -17,14 +17,12 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Serial(pub(crate) u64);
 
-/// What the thread that reads a process has to tell.
 pub(crate) struct Report {
     pub(crate) node: NodeId,
     pub(crate) serial: Serial,
     pub(crate) what: Heard,
 }
 
-/// What comes from a process.
 pub(crate) enum Heard {
     Line(String),
     Closed,
@@ -136,7 +134,6 @@ fn read_lines(stdout: ChildStdout, tell: impl Fn(Heard) -> bool) {
     tell(Heard::Closed);
 }
 
-/// Whether every thread of a process stands still by a signal.
 fn is_stopped(pid: u32) -> io::Result<bool> {
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
         let stat = match fs::read_to_string(task?.path().join("stat")) {
@@ -205,7 +202,6 @@ mod tests {
         assert_eq!(child.log().to_string(), " It logged:\n  oops");
     }
 
-    /// What a killed process said before is heard before its end.
     #[test]
     fn a_killed_process_is_heard_to_the_end() {
         let (mut child, reports, _folder) = start("printf 'one\\ntwo\\n'; exec cat");

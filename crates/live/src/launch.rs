@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::Sender;
 
-/// What all processes of a run have in common.
 pub(crate) struct Launch {
     program: PathBuf,
     words: Vec<String>,
@@ -22,9 +21,7 @@ pub(crate) struct Launch {
     networks: Option<Namespaces>,
 }
 
-/// Where a run's processes come from and where they live.
 pub(crate) struct Home<'a> {
-    /// The program, `quorate` itself.
     pub(crate) program: &'a Path,
     pub(crate) folder: &'a Path,
     pub(crate) group: String,

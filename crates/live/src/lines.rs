@@ -11,7 +11,6 @@ pub(crate) enum Said<E> {
     Started(Incarnation),
     Event(E),
     Refused(String),
-    /// It is about to end in good order.
     Stopped,
     Aside,
 }

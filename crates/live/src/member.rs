@@ -6,7 +6,6 @@ use quorate_core::NodeId;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// A node and what has become of it.
 pub(crate) struct Member {
     pub(crate) node: NodeId,
     pub(crate) lives: u64,
@@ -27,7 +26,6 @@ pub(crate) enum State {
     Dying(Child),
 }
 
-/// How far a process is that is getting ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// It does not listen yet.
@@ -46,7 +44,6 @@ impl Member {
         self.lives.saturating_sub(1)
     }
 
-    /// Its process, if there is one.
     pub(crate) fn child(&mut self) -> Option<&mut Child> {
         match &mut self.state {
             State::Starting { child, .. } | State::Up(child) | State::Stopped(child) | State::Dying(child) => {

@@ -142,7 +142,6 @@ impl Drop for Namespaces {
     }
 }
 
-/// What the names of all namespaces of all runs begin with.
 const MARK: &str = "quorate-";
 
 fn address(node: NodeId) -> String {
@@ -173,7 +172,6 @@ fn ip() -> Command {
     command
 }
 
-/// Lets `ip` carry out many lines at once.
 fn batch(options: &[&str], lines: &str, what: &str) -> Result<(), LiveError> {
     match feed(options, lines) {
         Ok(reason) if reason.is_empty() => Ok(()),
@@ -182,7 +180,6 @@ fn batch(options: &[&str], lines: &str, what: &str) -> Result<(), LiveError> {
     }
 }
 
-/// What `ip` complains about, if anything.
 fn feed(options: &[&str], lines: &str) -> std::io::Result<String> {
     let mut command = ip();
     command.args(options).args(["-batch", "-"]);

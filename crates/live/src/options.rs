@@ -3,9 +3,7 @@
 use quorate_core::Duration;
 use std::path::PathBuf;
 
-/// How processes are started, watched and stopped.
 pub struct Options<'a> {
-    /// The program that understands `quorate node`.
     pub program: PathBuf,
     /// Whether nodes show each other certificates, made for this run, and hide what they say.
     pub tls: bool,

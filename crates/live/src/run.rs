@@ -22,7 +22,6 @@ use quorate_net::certificates::{self, Days};
 use quorate_net::group::GroupName;
 use std::path::{Path, PathBuf};
 
-/// What came of a live run.
 #[derive(Debug)]
 pub struct Recorded<F: FamilyLab> {
     pub ending: Ending,
@@ -189,7 +188,6 @@ pub(crate) struct Play<'a, F: FamilyLab> {
     watch: &'a mut dyn FnMut(Time, NodeId, &F::Event),
 }
 
-/// What a user does at some time.
 enum Due<C> {
     Command {
         node: NodeId,
@@ -200,7 +198,6 @@ enum Due<C> {
     Alarm(NodeId),
 }
 
-/// How often it is looked whether somebody interrupts.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// How long a group is watched after everything was done. Nobody sees when a real network is quiet: textbook nodes have

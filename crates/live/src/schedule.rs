@@ -45,7 +45,6 @@ pub enum ScheduleError {
     NoNetworks(String),
 }
 
-/// When something happens, and for how long.
 struct When {
     at: Duration,
     lasts: Option<Duration>,
@@ -131,11 +130,9 @@ impl fmt::Display for Timing<'_> {
     }
 }
 
-/// Something that is done at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Kill(NodeId),
-    /// It is started again.
     Start(NodeId),
     Stop(NodeId),
     Continue(NodeId),
@@ -145,7 +142,6 @@ pub(crate) enum Act {
     Mend(Cut),
 }
 
-/// Whether processes have networks of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Networks {
     Shared,

@@ -39,7 +39,6 @@ pub(crate) fn lead(nodes: usize) -> quorate_core::Duration {
 /// How long until a process is tried again whose address was still taken.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// The processes of a group.
 pub(crate) struct Stage<F: FamilyLab> {
     launch: Launch,
     members: Vec<Member>,
@@ -52,7 +51,6 @@ pub(crate) struct Stage<F: FamilyLab> {
     /// There from the moment when users begin.
     world: Option<WorldJournal>,
     news: VecDeque<(NodeId, News<F::Event>)>,
-    /// Processes that are tried again.
     retries: Agenda<NodeId>,
     journals: Vec<PathBuf>,
     /// Whether everybody who gets ready is stopped at once.
@@ -60,7 +58,6 @@ pub(crate) struct Stage<F: FamilyLab> {
     pub(crate) counts: Counts,
 }
 
-/// What was done to the processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     pub processes: u64,
@@ -362,7 +359,6 @@ impl<F: FamilyLab> Stage<F> {
         }
     }
 
-    /// Does to a node what can be done to it now.
     fn act_on(&mut self, node: NodeId) -> Result<(), LiveError> {
         while let Some(act) = self.members.get_mut(node.index()).and_then(Member::next_act) {
             match act {

@@ -16,7 +16,6 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What came of a run.
 struct Outcome {
     ending: Ending,
     told: u64,

@@ -12,7 +12,6 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Writes down acts of the world.
 pub(crate) struct WorldJournal {
     path: PathBuf,
     file: File,

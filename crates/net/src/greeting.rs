@@ -21,7 +21,6 @@ pub(crate) struct Guest {
     pub(crate) hello: Hello,
 }
 
-/// A peer that has welcomed us.
 pub(crate) struct Host {
     pub(crate) stream: Stream,
     pub(crate) received: BytesMut,
@@ -29,7 +28,6 @@ pub(crate) struct Host {
     pub(crate) welcome: Welcome,
 }
 
-/// Why nothing came of a connection.
 #[derive(Debug, Error)]
 pub(crate) enum GreetingError {
     #[error("it cannot be reached: {0}")]
@@ -157,7 +155,6 @@ async fn first_frame(stream: &mut Stream, received: &mut BytesMut) -> Result<Fra
     }
 }
 
-/// A line for the log about a connection from an address.
 pub(crate) fn complaint(from: SocketAddr, error: &GreetingError) -> String {
     match error {
         GreetingError::Refused(refusal) => {

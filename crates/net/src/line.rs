@@ -38,9 +38,7 @@ struct State {
 pub struct LinkStats {
     pub is_connected: bool,
     pub connections: u64,
-    /// The bytes that wait to be written or acknowledged.
     pub held_bytes: usize,
-    /// How many messages found no place and were dropped.
     pub overflowed: u64,
     /// How many messages were dropped because their receiver came back as another life.
     pub outlived: u64,
@@ -132,7 +130,6 @@ impl Line {
         self.closed.notify_waiters();
     }
 
-    /// Waits until the node ends.
     pub(crate) async fn closing(&self) {
         let closed = self.closed.notified();
         if !self.is_closing() {
@@ -208,7 +205,6 @@ impl Line {
         self.state().listened = None;
     }
 
-    /// For how long nothing came from the peer.
     pub(crate) fn silence(&self) -> Duration {
         self.state().listened.map_or(Duration::ZERO, |listened| listened.elapsed())
     }

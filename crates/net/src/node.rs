@@ -264,7 +264,6 @@ where
     }
 }
 
-/// Wakes the node when a timer is due.
 struct Alarm {
     due: Option<Time>,
     sleep: Pin<Box<Sleep>>,

@@ -33,7 +33,6 @@ pub(crate) struct Peer {
     pub(crate) fame: Fame,
 }
 
-/// What the node was told of a peer's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fame {
     /// It never met us.
@@ -50,7 +49,6 @@ struct Established {
     received: BytesMut,
 }
 
-/// A guest that is to be welcomed.
 struct Welcomed {
     connection: Connection,
     guest: Guest,
@@ -63,7 +61,6 @@ enum Either<T> {
 }
 
 impl Peer {
-    /// Keeps in touch until the node ends.
     pub(crate) async fn run(mut self) {
         let mut pause = Duration::ZERO;
         let mut waiting: Option<Box<Welcomed>> = None;

@@ -7,7 +7,6 @@ use quorate_drive::Outlet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What leaves a node in a turn.
 pub(crate) struct Post<P: Protocol, C> {
     pub(crate) me: NodeId,
     pub(crate) codec: C,
@@ -90,7 +89,6 @@ impl<P: Protocol, C: Codec<P>> Post<P, C> {
     }
 }
 
-/// The links to all peers.
 pub(crate) type Lines = BTreeMap<NodeId, Arc<Line>>;
 
 impl<P: Protocol, C: Codec<P>> Outlet<P> for Post<P, C> {

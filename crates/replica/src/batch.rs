@@ -17,7 +17,6 @@ const IMAGE: Format = Format { what: "snapshot", version: 1 };
 pub struct Batch<C> {
     pub time: LogTime,
     pub admitted: Vec<(NodeId, Incarnation)>,
-    /// What, in order.
     pub commands: Vec<C>,
 }
 
@@ -49,7 +48,6 @@ impl<C: serde::de::DeserializeOwned> Batch<C> {
     }
 }
 
-/// The bytes of a change of members.
 pub(crate) fn write_change(time: LogTime, change: &Change) -> Bytes {
     CHANGE.write(&(time, change)).into()
 }

@@ -195,7 +195,6 @@ impl Engine {
         log.persisted >= log.last_index()
     }
 
-    /// Whether the disk knows for whom this replica voted last.
     pub(crate) fn has_saved_vote(&self) -> bool {
         self.saved >= self.voted
     }

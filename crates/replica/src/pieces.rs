@@ -9,7 +9,6 @@ use quorate_core::NodeId;
 /// How often a piece is repeated before the snapshot is given up.
 const TRIES: u32 = 5;
 
-/// A snapshot on its way to one peer.
 pub(crate) struct Sending {
     snapshot: SnapshotId,
     members: Configuration,
@@ -23,9 +22,7 @@ pub(crate) struct Sending {
 pub(crate) enum Progress {
     Next(Piece),
     Arrived,
-    /// It will never arrive.
     GivenUp,
-    /// Nothing new.
     Nothing,
 }
 

@@ -132,7 +132,6 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// One replica and its disk.
 struct Stage {
     node: Node,
     settings: Settings,

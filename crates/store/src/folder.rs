@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const IDENTITY: &str = "identity";
 const LOCK: &str = "lock";
-/// What a file is called until it is whole.
 const UNFINISHED: &str = ".new";
 const SEGMENT: &str = "log-";
-/// Where the log of a node goes that is re-seeded.
 pub(crate) const SET_ASIDE: &str = "set-aside-";
 /// The one file of this kind has the node's next life in its name, which can change where there is no room for content.
 const LIFE: &str = "life-";
@@ -47,7 +45,6 @@ pub(crate) enum Stage {
     Orphaned,
 }
 
-/// A folder and the file system that it is in.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder<F> {
     pub(crate) files: F,
@@ -63,7 +60,6 @@ impl<F: FileSystem> Folder<F> {
         self.path.join(name)
     }
 
-    /// The names in it, in order.
     pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
         let mut names = self.files.list(&self.path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => StoreError::NotThere { folder: self.path.clone() },

@@ -12,9 +12,7 @@
 
 /// The unit that a disk writes whole or not at all.
 pub(crate) const SECTOR: usize = 512;
-/// Everything before the payload.
 pub(crate) const HEADER: usize = 21;
-/// Everything after it.
 const TRAILER: usize = 5;
 /// How many bytes of payload stand between two marks: short enough that a sector has two of them.
 const RUN: usize = 255;

@@ -28,7 +28,6 @@ pub struct Recovery {
     pub removed: Vec<String>,
 }
 
-/// Everything a store needs to go on.
 pub(crate) struct Recovered<D, F: FileSystem> {
     pub(crate) identity: Identity,
     pub(crate) segment: Segment<F::File>,

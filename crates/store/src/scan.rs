@@ -11,7 +11,6 @@
 
 use crate::frame::{FrameNumber, HEADER, Outline, SECTOR, Salt, has_empty_sector, is_empty};
 
-/// The whole frames of a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Scan {
     /// The checkpoint first.

@@ -27,7 +27,6 @@ pub enum Report {
     },
     /// The disk is full. The scribe tries again by itself; until it says `Free`, nothing more becomes durable.
     Full(StoreError),
-    /// The disk has room again.
     Free,
     /// The disk failed, and the scribe has ended. The node must end too: it cannot keep what it promises.
     Failed(StoreError),

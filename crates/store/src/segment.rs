@@ -69,7 +69,6 @@ fn part<const N: usize>(header: &[u8], begin: usize) -> [u8; N] {
     header.get(begin..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
 }
 
-/// A segment that frames are added to.
 pub(crate) struct Segment<File> {
     pub(crate) file: File,
     pub(crate) path: PathBuf,

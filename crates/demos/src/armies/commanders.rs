@@ -20,7 +20,6 @@ pub(super) struct Commanders {
     pub(super) within: Option<Duration>,
 }
 
-/// What one commander has said and heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Commander {
     ordered: bool,

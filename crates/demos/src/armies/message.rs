@@ -3,7 +3,6 @@
 use quorate_core::{Describe, NodeId, Time};
 use std::fmt;
 
-/// How strong an army is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Strength(pub u32);
 
@@ -28,7 +27,6 @@ impl fmt::Display for Command {
     }
 }
 
-/// What armies tell each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message {
@@ -46,7 +44,6 @@ impl Describe for Message {
     }
 }
 
-/// What an army waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer {

@@ -48,7 +48,6 @@ pub const PROFILE: Profile = Profile {
     checkable: true,
 };
 
-/// The two armies.
 pub const ARMIES: [NodeId; 2] = [NodeId::from_index(0), NodeId::from_index(1)];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,7 +68,6 @@ struct Place {
     least: Duration,
 }
 
-/// How far the attack has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stance {
     Encamped,

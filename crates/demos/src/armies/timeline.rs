@@ -21,7 +21,6 @@ pub struct Entry {
     pub what: What,
 }
 
-/// What happened to an army.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     Ordered,
@@ -44,7 +43,6 @@ impl fmt::Display for Entry {
 }
 
 impl Timeline {
-    /// When each of the armies attacked, if it did.
     pub fn attacks(&self) -> [Option<Time>; 2] {
         let attack = |army: NodeId| {
             let mut attacks = self.entries.iter().filter(|entry| entry.what == What::Attacks && entry.army == army);
@@ -59,7 +57,6 @@ impl Timeline {
         Some(one.max(other).since(one.min(other)))
     }
 
-    /// Who leads, by each of the armies, if it knows.
     pub fn leaders(&self) -> [Option<NodeId>; 2] {
         let told = |army: NodeId| {
             self.entries.iter().find_map(|entry| match entry.what {

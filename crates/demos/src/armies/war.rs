@@ -42,7 +42,6 @@ pub struct War {
     pub fifo: bool,
 }
 
-/// Why a war cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArmiesError {
     #[error("A time of more than ten years is more than armies wait for.")]
@@ -101,7 +100,6 @@ impl War {
     }
 }
 
-/// What became of a check.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Each property by its name, and whether it holds, if that is known.
@@ -113,11 +111,9 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub name: &'static str,
-    /// A run that breaks it, a shortest one, if there is one.
     pub breach: Option<Breach>,
 }
 
-/// A run that breaks a property.
 #[derive(Clone, Debug)]
 pub struct Breach {
     pub timeline: Timeline,

@@ -8,7 +8,6 @@ use quorate_lab::mutex::run::{Change, change};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// One access to the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Posting {
     #[serde(rename = "time_ns", serialize_with = "nanos")]
@@ -18,7 +17,6 @@ pub struct Posting {
     pub act: Act,
 }
 
-/// What tellers do with the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "act", rename_all = "lowercase")]
 pub enum Act {

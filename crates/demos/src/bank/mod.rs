@@ -53,7 +53,6 @@ pub const USUAL_NODES: usize = 3;
 /// No algorithm leaves larger gaps between the sizes of its groups than this.
 const WIDEST_GAP: usize = 100;
 
-/// How many tellers deposit how much into what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Terms {
     tellers: usize,
@@ -63,7 +62,6 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// So many tellers deposit so much each into an account that holds so much.
     pub fn new(tellers: usize, deposit: u64, opening: u64) -> Result<Self, BankError> {
         if tellers == 0 {
             return Err(BankError::NoTellers);
@@ -94,7 +92,6 @@ impl Terms {
     }
 }
 
-/// Every lock: all algorithms of the mutex family.
 pub fn locks() -> impl Iterator<Item = &'static MutexEntry> {
     all().iter().filter_map(Mutex::entry)
 }
@@ -157,7 +154,6 @@ impl Statement {
     }
 }
 
-/// Runs it once.
 pub fn run(spec: &Spec<Mutex>, terms: &Terms) -> Result<Statement, LabError> {
     spec.validate()?;
     Ok(state(spec, terms))
@@ -182,7 +178,6 @@ fn state(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
     Statement::of(terms, played.ending, played.observer)
 }
 
-/// What came of many seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Count {
     pub seeds: u64,
@@ -216,7 +211,6 @@ pub fn count(
     Ok(count)
 }
 
-/// Why a bank cannot open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BankError {
     #[error("A bank without tellers takes no deposits: use --tellers 2.")]

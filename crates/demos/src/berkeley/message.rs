@@ -5,7 +5,6 @@ use quorate_core::election;
 use quorate_core::{Class, Describe, Epoch, Group, NodeId, Parcel, Time};
 use std::fmt;
 
-/// A round of one leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Round {
     pub epoch: Epoch,
@@ -86,7 +85,6 @@ pub enum Timer<T> {
     Leader,
 }
 
-/// What a node tells its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {

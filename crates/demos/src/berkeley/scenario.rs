@@ -6,7 +6,6 @@ use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Fault, Latency, Length, Offset, Ppm, SettingError, TimedFault};
 use serde::Serialize;
 
-/// A group whose clocks are off.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scenario {
     pub nodes: usize,
@@ -48,7 +47,6 @@ impl Default for Scenario {
     }
 }
 
-/// How long messages take, unless somebody says otherwise.
 const LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(2) };
 
 /// In message times: a round, from its first message to its last.
@@ -68,7 +66,6 @@ const MOST_SKEW: Duration = Duration::from_secs(100 * 365 * 24 * 3_600);
 
 const MILLION: u128 = 1_000_000;
 
-/// How a node's clock is off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ClockOf {
     pub node: NodeId,
@@ -187,7 +184,6 @@ fn part(length: Duration, millionths: u128) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
-/// Why clocks cannot be kept together like that.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BerkeleyError {
     #[error("A group of {nodes} has no clocks to compare: use --nodes 2 or more.")]

@@ -8,7 +8,6 @@ use std::fmt;
 pub struct Shift(i64);
 
 impl Shift {
-    /// Not at all.
     pub const ZERO: Self = Self(0);
 
     /// So many nanoseconds forward, or back if negative.
@@ -21,7 +20,6 @@ impl Shift {
         Self(nanos.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     }
 
-    /// Nanoseconds forward, negative if back.
     pub const fn nanos(self) -> i64 {
         self.0
     }

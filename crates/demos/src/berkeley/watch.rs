@@ -14,7 +14,6 @@ const LOOKS: u64 = 10;
 /// How often it is looked at in all, at most.
 const MOST_LOOKS: u64 = 400;
 
-/// How far clocks were apart at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sample {
     /// True time.
@@ -25,7 +24,6 @@ pub struct Sample {
     pub spread: Duration,
 }
 
-/// How far clocks were apart when something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Milestone {
     #[serde(rename = "at_ns")]
@@ -36,7 +34,6 @@ pub struct Milestone {
     pub what: What,
 }
 
-/// What is worth a look at the clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum What {
@@ -60,7 +57,6 @@ pub enum What {
     Ends,
 }
 
-/// One average that a leader took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RoundSeen {
     #[serde(rename = "at_ns")]
@@ -77,7 +73,6 @@ pub struct RoundSeen {
     pub silent: Group,
 }
 
-/// How many messages were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Messages {
     pub rounds: u64,

@@ -48,7 +48,6 @@ const DOWN: u64 = 40;
 /// In heartbeats: from a node's return to the next crash at the earliest, so that its pace is known again.
 const REST: u64 = 20;
 
-/// In what world detectors are measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conditions {
     pub nodes: usize,
@@ -160,7 +159,6 @@ pub fn usual_thresholds() -> Vec<Threshold> {
     thousandths.into_iter().filter_map(Threshold::from_thousandths).collect()
 }
 
-/// Users who ask nothing.
 struct Nobody;
 
 impl Workload<quorate_core::Never, Heard> for Nobody {
@@ -173,7 +171,6 @@ impl Workload<quorate_core::Never, Heard> for Nobody {
     }
 }
 
-/// Why there is nothing to measure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DetectorError {
     #[error("{nodes} node has nobody to watch: detectors need at least --nodes 2.")]

@@ -31,7 +31,6 @@ fn nanos<S: Serializer>(length: &Duration, serializer: S) -> Result<S::Ok, S::Er
 const HOUR: f64 = 3.6e12;
 
 impl Quality {
-    /// The mean time from a crash to when another node noticed it.
     pub fn detection_mean(&self) -> Option<Duration> {
         mean(self.detection_sum, self.detections)
     }

@@ -13,7 +13,6 @@ pub(super) struct Watcher {
     quality: Quality,
 }
 
-/// Whether a node is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
     Unborn,
@@ -21,7 +20,6 @@ enum Life {
     Down(Time),
 }
 
-/// What one node thinks of another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Opinion {
     suspects: Option<Time>,

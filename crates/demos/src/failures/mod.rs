@@ -44,7 +44,6 @@ pub enum Victim {
 }
 
 impl Victim {
-    /// In the order in which tables show them.
     pub const ALL: [Self; 4] = [Self::Coordinator, Self::Holder, Self::Waiter, Self::Idle];
 
     pub const fn name(self) -> &'static str {
@@ -66,7 +65,6 @@ pub enum Harm {
 }
 
 impl Harm {
-    /// In the order in which tables show them.
     pub const ALL: [Self; 2] = [Self::Dies, Self::Restarts];
 }
 
@@ -123,7 +121,6 @@ impl Inquiry {
     }
 }
 
-/// A message takes this long at most.
 const MESSAGE: Duration = Duration::from_millis(1);
 /// So many requests there are in a run for each node: enough for everyone to ask after the fault too.
 const REQUESTS_A_NODE: u64 = 8;
@@ -132,7 +129,6 @@ const LONGEST: u64 = 4_000;
 /// So many seeds are tried for each run that is wanted: not in all of them somebody stands as the victim should.
 const SEEDS_A_RUN: u64 = 4;
 
-/// What came of one kind of failure.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub victim: Victim,
@@ -140,7 +136,6 @@ pub struct Finding {
     pub tally: Tally,
 }
 
-/// How often what became of the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     pub goes_on: u64,
@@ -151,7 +146,6 @@ pub struct Tally {
     pub example: Option<Example>,
 }
 
-/// A run that can be looked at again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
     pub spec: Spec<Mutex>,

@@ -3,7 +3,6 @@
 use super::machine::{Race, Schedule, State, Thread};
 use std::collections::BTreeMap;
 
-/// All that can become of a race.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcomes {
     pub endings: BTreeMap<i64, Ending>,
@@ -16,7 +15,6 @@ pub struct Outcomes {
     pub transitions: usize,
 }
 
-/// One value of the counter when every thread has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
     /// How many interleavings lead to it. Steps that change nothing are left out.

@@ -15,12 +15,10 @@ impl Thread {
         Self(index)
     }
 
-    /// Its place in the list of all, from 0.
     pub const fn index(self) -> usize {
         self.0
     }
 
-    /// Its number, from 1.
     pub const fn number(self) -> usize {
         self.0 + 1
     }
@@ -32,7 +30,6 @@ impl fmt::Display for Thread {
     }
 }
 
-/// Which thread takes each step, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule(pub Vec<Thread>);
 
@@ -75,7 +72,6 @@ pub struct Memory {
     pub sleepers: VecDeque<Thread>,
 }
 
-/// What a thread has for itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Standing {
     place: usize,
@@ -165,7 +161,6 @@ impl Race {
         (0..self.programs.len()).map(Thread)
     }
 
-    /// Nobody has done anything yet.
     pub fn begin(&self) -> State {
         let memory = Memory {
             counter: self.start,
@@ -323,7 +318,6 @@ impl Memory {
     }
 }
 
-/// A run from the beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub schedule: Schedule,

@@ -56,9 +56,7 @@ pub enum Locking {
     None,
     /// A flag that one instruction tests and sets.
     TestAndSet,
-    /// A semaphore with one permit.
     Semaphore,
-    /// A monitor with a condition variable.
     ConditionVariable,
     /// A flag that one instruction tests and another one sets: a planted bug.
     TestThenSet,

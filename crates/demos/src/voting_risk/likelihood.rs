@@ -11,9 +11,7 @@ pub struct Likelihood {
 }
 
 impl Likelihood {
-    /// 0.
     pub const NEVER: Self = Self { ln: f64::NEG_INFINITY };
-    /// 1.
     pub const ALWAYS: Self = Self { ln: 0.0 };
 
     pub fn of(value: f64) -> Self {

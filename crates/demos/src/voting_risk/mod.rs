@@ -43,7 +43,6 @@ use quorate_journal::settings::Length;
 /// More replicas than anybody has, and as many as are summed up in a moment.
 pub const MOST_REPLICAS: u64 = 1_000_000;
 
-/// How many voters there are, and how many let a node in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ballot {
     replicas: u64,
@@ -90,7 +89,6 @@ pub struct Forgetting {
 }
 
 impl Forgetting {
-    /// Votes are needed for this interval, and voters live so long on average.
     pub fn new(interval: Duration, lifetime: Duration) -> Result<Self, RiskError> {
         if lifetime == Duration::ZERO {
             return Err(RiskError::NoLifetime);
@@ -137,7 +135,6 @@ pub fn ln_as_printed(ballot: Ballot, forgetting: Forgetting) -> f64 {
     heads.ln() + ballot.majority as f64 * (2.0 * forgetting.chance()).ln()
 }
 
-/// Why there is no such risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RiskError {
     #[error("A resource needs at least one replica: --replicas 32 is the deck's example.")]

@@ -39,7 +39,6 @@ impl Trial for Nodes {
     }
 }
 
-/// Whether both are inside if these voters forget.
 pub(super) fn let_in_two(ballot: Ballot, forgetful: &[NodeId]) -> bool {
     let Ballot { replicas, majority } = ballot;
     let (voters, needed) = (replicas as usize, majority as usize);

@@ -8,7 +8,6 @@ pub const LEVEL: f64 = 0.99;
 /// So many standard deviations to either side hold 99 % of a normal distribution.
 const DEVIATIONS: f64 = 2.575_829_303_548_900_4;
 
-/// So many violations in so many trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub trials: u64,

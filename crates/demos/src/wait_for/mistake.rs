@@ -6,7 +6,6 @@ use std::fmt;
 /// The first thing in a text that makes no sense. It prints as a sentence that says what could stand there instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// The line, from 1 on.
     pub line: usize,
     /// The character in it, from 1 on.
     pub column: usize,

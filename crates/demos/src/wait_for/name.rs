@@ -31,7 +31,6 @@ impl Name {
 /// What joins names is no name.
 pub(super) const RESERVED: [&str; 2] = ["and", "or"];
 
-/// Whether a name may have it.
 pub(super) fn is_of_name(character: char) -> bool {
     character.is_alphanumeric() || "-_.:;/".contains(character)
 }

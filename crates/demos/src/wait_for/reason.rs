@@ -7,7 +7,6 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a wait is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Held<'a> = BTreeMap<&'a Name, Vec<&'a Name>>;
 
-/// All that a search tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub deadlocks: Vec<Found>,
@@ -26,7 +25,6 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// A deadlock with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
     pub shape: Shape,
@@ -59,7 +57,6 @@ pub struct Round {
 pub struct Victim {
     pub who: Name,
     pub of: Vec<Name>,
-    /// Why it and no other.
     pub why: String,
     pub lets_go: Vec<Name>,
 }

@@ -13,10 +13,8 @@ use quorate_core::deadlock::{Graph, Need, Policy};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
-/// How many waits for single processes a graph has at most.
 const MOST_WAITS: usize = 1_000_000;
 
-/// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum Unanswerable {
     #[error(
@@ -27,7 +25,6 @@ pub enum Unanswerable {
     Unknown { policy: Policy, who: Name },
 }
 
-/// What somebody must say, and how.
 fn missing(policy: Policy, who: &Name) -> String {
     match policy {
         Policy::Youngest => format!("when {who} began. Add a line such as '{who} began 12'"),
@@ -36,7 +33,6 @@ fn missing(policy: Policy, who: &Name) -> String {
     }
 }
 
-/// Who waits for whom, and why.
 pub(super) struct Search {
     pub(super) graph: Graph<Name>,
     /// The needs of each in the order in which the graph has them.

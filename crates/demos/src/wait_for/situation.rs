@@ -14,16 +14,13 @@ pub struct Situation {
     pub waits: Vec<(Name, Need<Name>)>,
 }
 
-/// What is known of a process beside its waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Process {
-    /// When it began, if anybody says.
     pub born: Option<u32>,
     /// How much it matters, if anybody says; more is more.
     pub priority: Option<u32>,
 }
 
-/// Something that is held and wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resource {
     /// Who holds it, in the order of the lines.

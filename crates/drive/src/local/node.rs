@@ -91,7 +91,6 @@ where
     thread.map(|thread| Running { address, thread: Some(thread) })
 }
 
-/// A node with everything around it.
 struct Worker<P: Protocol, H> {
     engine: Engine<P, P::Durable, ()>,
     mailbox: Mailbox<P>,
@@ -158,7 +157,6 @@ where
 /// Messages with their numbers among all that this life sent.
 type Numbered<P> = Vec<(u64, <P as Protocol>::Message)>;
 
-/// What leaves the node at the end of a turn.
 struct Post<P: Protocol> {
     me: NodeId,
     incarnation: Incarnation,

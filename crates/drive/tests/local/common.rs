@@ -42,7 +42,6 @@ pub(crate) fn settings(founders: usize) -> Settings {
     }
 }
 
-/// The mailboxes of a group, and where each is reached.
 pub(crate) struct Post {
     pub(crate) addresses: BTreeMap<NodeId, Address<Node>>,
     mailboxes: BTreeMap<NodeId, (Address<Node>, Mailbox<Node>)>,
@@ -79,7 +78,6 @@ impl Post {
     }
 }
 
-/// Someone who hears what all nodes tell.
 pub(crate) struct User {
     sender: Sender<(NodeId, Told)>,
     receiver: Receiver<(NodeId, Told)>,
@@ -149,7 +147,6 @@ impl User {
         self.ask(at, |ticket| Command::Propose(vec![Proposal { ticket, command }]))
     }
 
-    /// Writes until it is done, whoever leads.
     pub(crate) fn insist(&mut self, key: u64, value: u64) {
         let deadline = Instant::now() + DEADLINE;
         while Instant::now() < deadline {
@@ -168,7 +165,6 @@ impl User {
         }
     }
 
-    /// Changes the members, however often that must be asked.
     pub(crate) fn change(&mut self, voters: &[u32], learners: &[u32]) {
         let set = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
         let members = Members { voters: set(voters), learners: set(learners) };
@@ -196,7 +192,6 @@ impl User {
         }
     }
 
-    /// Waits until commands are taken again.
     pub(crate) fn wait_for_room(&mut self, at: NodeId) {
         let deadline = Instant::now() + DEADLINE;
         while Instant::now() < deadline {

@@ -9,7 +9,6 @@ use std::cell::RefCell;
 use std::fs;
 use tempfile::TempDir;
 
-/// The files that a node reads.
 const FILES: [&str; 3] = ["ca.pem", "node-1.pem", "node-1.key"];
 
 struct Papers {

@@ -27,7 +27,6 @@ pub struct Authority {
 /// A node's certificate and the key that belongs to it, both in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signed {
-    /// The certificate, which anybody may see.
     pub certificate: String,
     /// The private key, which only the node may see.
     pub key: String,

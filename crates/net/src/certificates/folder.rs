@@ -73,14 +73,12 @@ pub const MOST_NODES: usize = 1_000;
 /// No file of keys or certificates is nearly as long.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Who may read a file.
 #[derive(Clone, Copy)]
 enum Reader {
     Owner,
     Everyone,
 }
 
-/// A file to be written.
 struct Plan {
     file: PathBuf,
     content: String,
@@ -147,7 +145,6 @@ impl Folder {
         Ok(Made { authority: from, authority_until: authority.until(), until: validity.until, files })
     }
 
-    /// The CA that is there, or else a new one.
     fn authority(&self, group: &GroupName, now: SystemTime) -> Result<(Authority, AuthorityFrom), FolderError> {
         let (certificate, key) = (self.authority_certificate(), self.authority_key());
         let (authority, from) = match (is_there(&certificate), is_there(&key)) {

@@ -50,7 +50,6 @@ impl Days {
     }
 }
 
-/// A year.
 impl Default for Days {
     fn default() -> Self {
         Self(365)

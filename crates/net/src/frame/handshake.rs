@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
-/// How long a name in a greeting may be, in bytes.
 const MOST_NAME: usize = 128;
 
 /// Which attempt of a node's life to reach a certain other it is, from 1.

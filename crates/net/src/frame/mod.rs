@@ -38,12 +38,10 @@ pub const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
 pub const FRAME_LIMIT: usize = frame_limit(MESSAGE_LIMIT);
 
 const WORD: usize = 4;
-/// The length and its complement.
 const LENGTH: usize = 2 * WORD;
 /// From the version to the acknowledgement.
 const HEADER: usize = 38;
 const CHECK: usize = 4;
-/// Everything before the body.
 pub(crate) const HEAD: usize = LENGTH + HEADER;
 /// How much room is made at once for a frame that is still arriving: a length is only a promise.
 const STRETCH: usize = 64 * 1024;

@@ -48,18 +48,9 @@ pub enum PushError {
         "A message of {length} bytes found no room: {held} bytes wait for the peer already, and {limit} are the most. \
          It was not taken, and everything before it still is; find out why the peer does not keep up."
     )]
-    Overflow {
-        length: usize,
-        held: usize,
-        /// What may be held.
-        limit: usize,
-    },
+    Overflow { length: usize, held: usize, limit: usize },
     #[error("A message of {length} bytes is too long: {limit} are the most. It was not taken; send it in pieces.")]
-    TooLong {
-        length: usize,
-        /// How long it may be.
-        limit: usize,
-    },
+    TooLong { length: usize, limit: usize },
     #[error(
         "Message {number} cannot follow message {last} on the same link. It was not taken; this is a mistake in \
          Quorate, please report it."
@@ -67,7 +58,6 @@ pub enum PushError {
     OutOfOrder { number: u64, last: u64 },
 }
 
-/// The outgoing half of a link.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     room: Room,
@@ -178,7 +168,6 @@ impl Outgoing {
         self.held += HEAD + BATCH_HEAD;
     }
 
-    /// Closes the open batch, if there is one.
     fn close(&mut self) {
         if self.gathered > 0 {
             self.chunk.extend_from_slice(&BATCH_TAIL);

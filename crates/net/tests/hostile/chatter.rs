@@ -4,7 +4,6 @@ use quorate_core::{Describe, Effects, Incarnation, Input, Never, NodeId, Protoco
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A node that says what it is told to, and tells what it hears.
 #[derive(Debug, Default)]
 pub(crate) struct Chatter {
     life: u64,

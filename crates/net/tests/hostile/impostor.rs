@@ -33,7 +33,6 @@ pub(crate) fn greeting(me: u32, to: u32) -> (Header, Hello) {
     (header, hello)
 }
 
-/// A connection of an impostor.
 pub(crate) struct Impostor {
     pub(crate) stream: TcpStream,
     received: BytesMut,
@@ -80,7 +79,6 @@ impl Impostor {
         .await
     }
 
-    /// Reads until the other side closes the connection.
     pub(crate) async fn is_closed(&mut self) {
         while self.hear().await.is_some() {}
     }

@@ -15,7 +15,6 @@ use tokio::task::JoinHandle;
 pub(crate) const ALGORITHM: &str = "chatter";
 pub(crate) const FORMAT: u32 = 1;
 pub(crate) const GROUP: &str = "demo";
-/// An address where nobody listens.
 const NOBODY: &str = "127.0.0.1:1";
 
 pub(crate) fn node(number: u32) -> NodeId {
@@ -41,7 +40,6 @@ impl Place {
     }
 }
 
-/// How the nodes of a test are set up.
 #[derive(Clone)]
 pub(crate) struct Style {
     pub(crate) overflow: Overflow,
@@ -147,12 +145,10 @@ impl Member {
         assert_eq!(self.last(from, life), number, "node {me} heard more than node {from} said");
     }
 
-    /// The last number that it has heard of a peer's life.
     pub(crate) fn last(&self, from: NodeId, life: u64) -> u64 {
         self.heard.get(&(from, life)).map_or(0, |(_, last)| *last)
     }
 
-    /// The first number that it has heard of a peer's life.
     pub(crate) fn first(&self, from: NodeId, life: u64) -> Option<u64> {
         self.heard.get(&(from, life)).map(|(first, _)| *first)
     }
@@ -170,7 +166,6 @@ impl Member {
         event
     }
 
-    /// The next thing that it tells of a peer's process.
     pub(crate) async fn news(&mut self) -> Event {
         loop {
             if let event @ (Event::Gone(_) | Event::Back(_)) = self.next().await {
@@ -183,7 +178,6 @@ impl Member {
         self.handle.links()[&peer]
     }
 
-    /// Ends it at once, as a crash would.
     pub(crate) async fn crash(self) {
         self.running.abort();
         let _ = within("the end of a node", self.running).await;
@@ -195,7 +189,6 @@ impl Member {
     }
 }
 
-/// A group of nodes with plain or encrypted connections.
 pub(crate) struct Party {
     pub(crate) members: Vec<Member>,
     pub(crate) places: Vec<Place>,

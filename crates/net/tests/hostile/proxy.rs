@@ -9,7 +9,6 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, watch};
 
-/// What happens to one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Harm {
     /// It ends when so many bytes have gone this way.
@@ -24,7 +23,6 @@ pub(crate) enum Way {
     Back,
 }
 
-/// A network between one address and another.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     plans: Plans,
@@ -34,7 +32,6 @@ pub(crate) struct Proxy {
     cut: Arc<Notify>,
 }
 
-/// What the next connections have to expect.
 type Plans = Arc<Mutex<VecDeque<Harm>>>;
 
 impl Proxy {
@@ -59,7 +56,6 @@ impl Proxy {
         self.plans.lock().unwrap().extend(harms);
     }
 
-    /// Waits until a connection that was harmed is over.
     pub(crate) async fn harmed(&mut self) -> Harm {
         self.harmed.recv().await.unwrap()
     }
@@ -122,7 +118,6 @@ async fn carry(near: TcpStream, far: TcpStream, desk: Arc<Desk>) {
     desk.open.send_modify(|open| *open -= 1);
 }
 
-/// One direction of a connection.
 struct Pump<'a> {
     plan: Option<Harm>,
     way: Way,
@@ -147,7 +142,6 @@ impl Pump<'_> {
         }
     }
 
-    /// Tells how many of these bytes pass.
     fn harm(&self, bytes: &mut [u8], passed: usize) -> usize {
         let end = passed + bytes.len();
         match self.plan {
@@ -173,7 +167,6 @@ pub(crate) async fn hole() -> SocketAddr {
     address
 }
 
-/// Waits until several proxies together have so many connections.
 pub(crate) async fn connections(proxies: &[&Proxy], count: usize) {
     let mut open: Vec<_> = proxies.iter().map(|proxy| proxy.open()).collect();
     within(&format!("the moment with {count} connections"), async {

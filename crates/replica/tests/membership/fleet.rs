@@ -11,7 +11,6 @@ use quorate_replica::membership::{Member, Plan};
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;
 
-/// An algorithm that can be put into a fleet.
 pub(crate) trait Algorithm:
     InViews<Command = Command, Event = Event, Message: Describe + Serialize, Timer: Serialize, Report: Serialize> + 'static
 {
@@ -23,7 +22,6 @@ impl<P> Algorithm for P where
 {
 }
 
-/// What a fleet is like.
 #[derive(Clone, Debug)]
 pub(crate) struct Weather {
     pub(crate) seed: u64,
@@ -41,7 +39,6 @@ impl Weather {
     }
 }
 
-/// Where a node's user stands, as the judge knows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Out,
@@ -137,7 +134,6 @@ impl<P: Algorithm> Fleet<P> {
         &self.world.node(node).unwrap().0
     }
 
-    /// Whether a node has been inside since.
     pub(crate) fn was_served(&self, node: NodeId, since: Time) -> bool {
         self.entries.iter().rev().take_while(|(at, _)| *at >= since).any(|(_, who)| *who == node)
     }

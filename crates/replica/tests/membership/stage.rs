@@ -14,7 +14,6 @@ type Alarm = <Node as Protocol>::Timer;
 
 pub(crate) const NODES: usize = 3;
 
-/// Whether a letter from one to another gets lost.
 pub(crate) type Loses = Box<dyn Fn(NodeId, NodeId, &Letter) -> bool>;
 
 struct Actor {
@@ -105,7 +104,6 @@ impl Stage {
         up.into_iter().find(|node| self.node(*node).replica().leads())
     }
 
-    /// The number and the members of the latest view that a node knows.
     pub(crate) fn view(&self, node: NodeId) -> (u64, Vec<u32>) {
         let view = self.node(node).viewed().view().unwrap();
         (view.epoch().0, view.members().iter().map(NodeId::number).collect())

@@ -63,7 +63,6 @@ pub(super) struct Disk {
     pub(super) life: u64,
 }
 
-/// What happens to the operation that was asked for.
 enum Turn {
     Goes,
     Last,

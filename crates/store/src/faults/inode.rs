@@ -21,7 +21,6 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `most`.
     pub(super) fn up_to(&mut self, most: usize) -> usize {
         (self.next() % (most as u64 + 1)) as usize
     }

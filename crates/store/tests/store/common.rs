@@ -72,7 +72,6 @@ pub(crate) fn put(after: u64, entry: Vec<u8>) -> Write {
     Write::Put { after, entry: entry.into() }
 }
 
-/// Numbers that look like chance.
 pub(crate) struct Dice(u64);
 
 impl Dice {

@@ -86,7 +86,6 @@ fn the_schedule_to_two_inside_leads_there() {
 }
 
 proptest! {
-    /// Whatever chance decides, a run ends as the explorer says it can.
     #[test]
     fn a_run_by_chance_ends_as_the_explorer_says(
         locking in prop::sample::select(&LOCKINGS[..]),

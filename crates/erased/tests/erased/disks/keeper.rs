@@ -10,7 +10,6 @@ use std::marker::PhantomData;
 /// Saves what it is told to, and tells what it finds when it starts.
 struct Keeper<D>(PhantomData<D>);
 
-/// What can be kept by a [`Keeper`].
 pub(crate) trait Kept: Durable<Write: ErasableWrite> + ErasableDurable {}
 
 impl<D: Durable<Write: ErasableWrite> + ErasableDurable> Kept for D {}
