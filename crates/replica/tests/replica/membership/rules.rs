@@ -1,7 +1,8 @@
 //! One test a rule of the member.
 
-use crate::fleet::{millis, node};
-use crate::stage::{Loses, Stage, everyone};
+use super::fleet::millis;
+use super::stage::{Loses, Stage, everyone};
+use crate::node;
 use quorate_core::membership::{Request, Terms};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Incarnation, Input, NodeId, Time};

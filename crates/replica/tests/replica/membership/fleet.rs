@@ -1,14 +1,15 @@
 //! Members in the simulator, each with a user who wants in again and again, and a judge who watches them.
 
-use crate::informed::{Informed, Told};
+use super::informed::{Informed, Told};
+use crate::setup;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::wrap::InViews;
 use quorate_core::{Describe, Duration, Fence, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
-use quorate_journal::settings::{Latency, TimedFault};
+use quorate_journal::settings::TimedFault;
 use quorate_journal::workload::News;
 use quorate_replica::membership::{Member, Plan};
-use quorate_sim::{Setup, Wire, World};
+use quorate_sim::World;
 use serde::Serialize;
 
 pub(crate) trait Algorithm:
@@ -55,10 +56,6 @@ pub(crate) struct Fleet<P: Algorithm> {
     pub(crate) entries: Vec<(Time, NodeId)>,
 }
 
-pub(crate) fn node(number: u32) -> NodeId {
-    NodeId::new(number).unwrap()
-}
-
 pub(crate) fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
@@ -69,18 +66,9 @@ pub(crate) fn instant(count: u64) -> Time {
 
 impl<P: Algorithm> Fleet<P> {
     pub(crate) fn new(weather: Weather, plan: Plan, make: impl Fn(NodeId, Group) -> P + 'static) -> Self {
-        let setup = Setup {
-            nodes: weather.nodes,
-            seed: weather.seed,
-            wire: Wire {
-                latency: Latency::Uniform { least: millis(1), most: millis(5) },
-                loss: format!("{}%", weather.loss_percent).parse().unwrap(),
-                duplicate: format!("{}%", weather.loss_percent / 2).parse().unwrap(),
-                fifo: false,
-            },
-            processing: Latency::Fixed(Duration::ZERO),
-            sync: Latency::Uniform { least: millis(1), most: millis(8) },
-        };
+        let chances = [weather.loss_percent, weather.loss_percent / 2].map(|percent| format!("{percent}%"));
+        let chances = [&*chances[0], &*chances[1]];
+        let setup = setup(weather.nodes, weather.seed, "uniform:1ms..5ms", chances, "uniform:1ms..8ms");
         let group = Group::of_size(weather.nodes);
         let make = move |me| Informed(Member::new(me, make(me, group.clone()), plan.clone()));
         let mut world = World::new(&setup, make, ());
