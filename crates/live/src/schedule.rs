@@ -185,17 +185,9 @@ fn both_ends(timed: &TimedFault, networks: Networks) -> Result<[Act; 2], Schedul
 
 /// What becomes of a process that is killed while it is stopped is nothing that a plan should leave open.
 fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
-    let victim = |timed: &TimedFault| match &timed.fault {
-        Fault::Crash { node, .. } | Fault::Pause { node } => Some(*node),
-        Fault::Restart { .. }
-        | Fault::Resume { .. }
-        | Fault::Cut(_)
-        | Fault::Close { .. }
-        | Fault::Heal
-        | Fault::Disk { .. }
-        | Fault::Skew { .. }
-        | Fault::Drift { .. }
-        | Fault::Link { .. } => None,
+    let victim = |timed: &TimedFault| match timed.fault {
+        Fault::Crash { node, .. } | Fault::Pause { node } => Some(node),
+        _ => None,
     };
     let mut victims: Vec<_> = faults.iter().filter_map(|timed| Some((victim(timed)?, timed))).collect();
     victims.sort_by_key(|(node, timed)| (*node, timed.at));

@@ -60,14 +60,6 @@ impl Program {
         self.instructions.get(place).copied()
     }
 
-    pub fn len(&self) -> usize {
-        self.instructions.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.instructions.is_empty()
-    }
-
     /// Whether a thread whose next instruction is at this place has loaded the counter, and not stored it yet.
     pub fn is_inside(&self, place: usize) -> bool {
         self.critical.start < place && place < self.critical.end
