@@ -148,14 +148,20 @@ impl User {
     }
 
     pub(crate) fn insist(&mut self, key: u64, value: u64) {
+        self.keep_trying("never written", |user| {
+            let leader = user.leader();
+            matches!(user.write(leader, key, value), Event::Answered { .. })
+        });
+    }
+
+    fn keep_trying(&mut self, in_vain: &str, mut attempt: impl FnMut(&mut Self) -> bool) {
         let deadline = Instant::now() + DEADLINE;
         while Instant::now() < deadline {
-            let leader = self.leader();
-            if matches!(self.write(leader, key, value), Event::Answered { .. }) {
+            if attempt(self) {
                 return;
             }
         }
-        panic!("never written");
+        panic!("{in_vain}");
     }
 
     pub(crate) fn read(&mut self, at: NodeId, key: u64) -> Option<u64> {
@@ -168,15 +174,10 @@ impl User {
     pub(crate) fn change(&mut self, voters: &[u32], learners: &[u32]) {
         let set = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
         let members = Members { voters: set(voters), learners: set(learners) };
-        let deadline = Instant::now() + DEADLINE;
-        while Instant::now() < deadline {
-            let leader = self.leader();
-            let members = members.clone();
-            if matches!(self.ask(leader, |ticket| Command::Change { ticket, members }), Event::Changed { .. }) {
-                return;
-            }
-        }
-        panic!("never changed");
+        self.keep_trying("never changed", |user| {
+            let (leader, members) = (user.leader(), members.clone());
+            matches!(user.ask(leader, |ticket| Command::Change { ticket, members }), Event::Changed { .. })
+        });
     }
 
     /// Writes, and waits for an answer or for word that the disk is full: what was proposed just before waits for room.
@@ -193,12 +194,6 @@ impl User {
     }
 
     pub(crate) fn wait_for_room(&mut self, at: NodeId) {
-        let deadline = Instant::now() + DEADLINE;
-        while Instant::now() < deadline {
-            if matches!(self.write(at, 0, 0), Event::Answered { .. }) {
-                return;
-            }
-        }
-        panic!("there is never room");
+        self.keep_trying("there is never room", |user| matches!(user.write(at, 0, 0), Event::Answered { .. }));
     }
 }
