@@ -61,7 +61,7 @@ impl Timeline {
         let told = |army: NodeId| {
             self.entries.iter().find_map(|entry| match entry.what {
                 What::Leads(leader) if entry.army == army => Some(leader),
-                What::Leads(_) | What::Ordered | What::Heard { .. } | What::Did { .. } | What::Attacks => None,
+                _ => None,
             })
         };
         ARMIES.map(told)
@@ -81,15 +81,7 @@ impl Observer<Command, Event> for Timeline {
                     let sent = self.sent.remove(id).unwrap_or(*time);
                     self.add(*time, *node, What::Heard { kind: (*kind).to_owned(), sent });
                 }
-                Taken::Start { .. }
-                | Taken::Timer(_)
-                | Taken::Saved(_)
-                | Taken::Suspect(_)
-                | Taken::Trust(_)
-                | Taken::DiskFull
-                | Taken::DiskFree
-                | Taken::View(_)
-                | Taken::Lease(_) => {}
+                _ => {}
             },
             Moment::Effect { time, node, effect } => match effect {
                 Done::Send { sent, .. } => {
@@ -101,13 +93,7 @@ impl Observer<Command, Event> for Timeline {
                 }
                 Done::Emit(Event::Leads { army }) => self.add(*time, *node, What::Leads(*army)),
                 Done::Emit(Event::Attacks { .. }) => self.add(*time, *node, What::Attacks),
-                Done::Multicast { .. }
-                | Done::Save(_)
-                | Done::SetTimer { .. }
-                | Done::CancelTimer(_)
-                | Done::Handed { .. }
-                | Done::Told(_)
-                | Done::HoldBack { .. } => {}
+                _ => {}
             },
             Moment::World { .. } => {}
         }

@@ -141,7 +141,7 @@ pub struct Tally {
     pub goes_on: u64,
     pub stops: u64,
     pub breaks: u64,
-    /// In so many a fence was not larger than one before it: whoever checks fences would have refused an entry.
+    /// Runs in which a fence was not larger than one before it: a service that checks fences would have refused an entry.
     pub fences_back: u64,
     pub example: Option<Example>,
 }

@@ -11,7 +11,7 @@ pub struct Outcomes {
     /// A shortest schedule after which nobody can go on though some have not ended, if there is one.
     pub stuck: Option<Schedule>,
     pub states: usize,
-    /// How many steps lead from one of them to another one. One that changes nothing leads nowhere.
+    /// How many steps lead from one state to another. A step that changes nothing leads nowhere.
     pub transitions: usize,
 }
 

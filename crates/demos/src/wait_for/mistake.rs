@@ -6,8 +6,9 @@ use std::fmt;
 /// The first thing in a text that makes no sense. It prints as a sentence that says what could stand there instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
+    /// From 1 on.
     pub line: usize,
-    /// The character in it, from 1 on.
+    /// In characters, from 1 on.
     pub column: usize,
     pub what: What,
 }

@@ -15,7 +15,7 @@ type Held<'a> = BTreeMap<&'a Name, Vec<&'a Name>>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub deadlocks: Vec<Found>,
-    /// Those who are in none, and will wait for ever all the same.
+    /// Those who are in no deadlock, and will wait for ever all the same.
     pub stuck_behind: Vec<Wait>,
     pub waiting: Vec<Wait>,
     pub free: Vec<Name>,

@@ -57,12 +57,7 @@ fn user(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) + Send + 's
                     }
                 }
                 Event::Halted { reason } => println!("\nhalted: {reason}"),
-                Event::Refused { .. }
-                | Event::Unknown { .. }
-                | Event::Changed { .. }
-                | Event::Follows { .. }
-                | Event::Applied(_)
-                | Event::Restored(_) => {}
+                _ => {}
             }
         }
     }
