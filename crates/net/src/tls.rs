@@ -44,6 +44,7 @@ pub enum PeerError {
     OfAnother { claimed: NodeId, wanted: String, found: String },
 }
 
+/// Why plain TCP is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{0} is not a loopback address, and plain TCP protects nothing on a network. Give each node its certificate with \

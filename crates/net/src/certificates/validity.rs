@@ -10,6 +10,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Days(u32);
 
+/// Why a number of days is none that a certificate can have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("'{}' is not how long a certificate can be valid: write 1 to {MOST_DAYS} days, such as 365.", .0.escape_debug())]
 pub struct NotDays(String);
