@@ -35,9 +35,7 @@ pub struct Contender {
 /// What a user may do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wish {
-    /// To ask.
     Ask,
-    /// To leave.
     Leave,
 }
 

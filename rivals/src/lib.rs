@@ -43,22 +43,16 @@ pub enum Search {
 /// One run of stateright on Ricart–Agrawala.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
-    /// Which model.
     pub variant: Variant,
-    /// Which search.
     pub search: Search,
-    /// How many threads search.
     pub threads: usize,
-    /// How many nodes contend.
     pub nodes: u8,
-    /// How often each node enters.
     pub rounds: u8,
 }
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
-    /// The distinct states, the initial one among them.
     pub states: usize,
     /// The states that the search came to, counted as often as it came to them.
     pub generated: usize,
@@ -71,17 +65,14 @@ pub struct Outcome {
 /// Why there is no outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Trouble {
-    /// The models are built for small groups only.
     #[error("{0} nodes cannot be checked; write a number from 2 to 5.")]
     Nodes(u8),
     /// A clock of the packed model is one byte. An ask may advance the largest by one, and so may each of its arrivals: with five nodes
     /// that is 25 a round, 250 in all.
     #[error("{0} rounds cannot be checked; write a number from 1 to 10.")]
     Rounds(u8),
-    /// Nobody would search.
     #[error("A search needs at least one thread.")]
     Threads,
-    /// A search that finds a breach stops there, so that its figures compare with nothing.
     #[error("The search ended early with '{0}' broken: the model is wrong, and its figures mean nothing.")]
     Broken(&'static str),
 }

@@ -30,11 +30,9 @@ impl Durable for Records {
     }
 }
 
-/// The store of Quorate.
 pub struct Ours(Store<Records>);
 
 impl Ours {
-    /// Begins an empty one in a new folder.
     pub fn begin(folder: &Path) -> anyhow::Result<Self> {
         let owner = Owner { cluster: ClusterId(1), node: NodeId::from_index(0) };
         found::<Records>(folder, owner)?;
@@ -71,7 +69,6 @@ pub struct RaftEngine {
 }
 
 impl RaftEngine {
-    /// Opens the one in this folder, or begins one.
     pub fn open(folder: &Path, mode: RecoveryMode) -> anyhow::Result<Self> {
         let dir = folder.to_str().context("The folder's name is not text")?.to_owned();
         let engine = Engine::open(Config { dir, recovery_mode: mode, ..Config::default() })?;
@@ -79,12 +76,10 @@ impl RaftEngine {
         Ok(Self { engine, last })
     }
 
-    /// How many records it says it has.
     pub fn len(&self) -> u64 {
         self.last
     }
 
-    /// Has it none?
     pub fn is_empty(&self) -> bool {
         self.last == 0
     }

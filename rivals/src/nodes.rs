@@ -21,58 +21,40 @@ pub struct RicartAgrawala<const NODES: usize> {
 /// All that can differ from moment to moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State<const NODES: usize> {
-    /// The members in order.
     pub members: [Arc<Member>; NODES],
-    /// The messages under way, sorted.
     pub messages: Vec<Envelope>,
 }
 
 /// One node with its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Member {
-    /// The node.
     pub node: RicartAgrawala1981,
-    /// Where its user stands.
     pub standing: Standing,
-    /// How often its user will still ask.
     pub rounds: u8,
 }
 
-/// Where a user stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// It wants nothing.
     Outside,
-    /// It has asked.
     Waiting,
-    /// Its node has entered.
     Inside,
 }
 
-/// A message under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope {
-    /// Who gets it.
     pub to: NodeId,
-    /// Who sent it.
     pub from: NodeId,
-    /// What it says.
     pub message: Message,
 }
 
-/// What can happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The user of the node at this place asks.
     Ask(usize),
-    /// The user of the node at this place leaves.
     Leave(usize),
-    /// The message at this place arrives.
     Deliver(usize),
 }
 
 impl<const NODES: usize> RicartAgrawala<NODES> {
-    /// Every node enters this often.
     pub const fn new(rounds: u8) -> Self {
         Self { rounds }
     }

@@ -22,7 +22,6 @@ pub struct RicartAgrawala<const NODES: usize> {
 /// All that can differ from moment to moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State<const NODES: usize> {
-    /// The nodes in order.
     pub nodes: [Node; NODES],
     /// The clock of the request on its way to a node, from a node; zero for none, since no request has clock zero.
     pub requests: [[u8; NODES]; NODES],
@@ -30,63 +29,38 @@ pub struct State<const NODES: usize> {
     pub replies: [u8; NODES],
 }
 
-/// One node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Lamport's clock.
     pub clock: u8,
-    /// What it is about.
     pub phase: Phase,
     /// Whose requests it has yet to answer, one bit each.
     pub deferred: u8,
-    /// How often it will still ask.
     pub rounds: u8,
 }
 
 /// What a node is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing.
     Idle,
-    /// It has asked.
     Waiting {
-        /// The clock of its request.
         stamp: u8,
         /// Who has yet to reply, one bit each.
         missing: u8,
     },
-    /// It has entered.
     Inside {
-        /// The clock of its request.
         stamp: u8,
     },
 }
 
-/// What can happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// This node asks.
     Ask(u8),
-    /// This node leaves.
     Leave(u8),
-    /// A request arrives.
-    Request {
-        /// Who asks.
-        from: u8,
-        /// Who hears of it.
-        to: u8,
-    },
-    /// A reply arrives.
-    Reply {
-        /// Who lets pass.
-        from: u8,
-        /// Who may pass.
-        to: u8,
-    },
+    Request { from: u8, to: u8 },
+    Reply { from: u8, to: u8 },
 }
 
 impl<const NODES: usize> RicartAgrawala<NODES> {
-    /// Every node enters this often.
     pub const fn new(rounds: u8) -> Self {
         Self { rounds }
     }

@@ -16,15 +16,12 @@ const RECORDS: u64 = 30;
 /// What a log shows of its acknowledged records when it is opened again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
-    /// It is not opened.
     Refused,
     /// It is opened without a word, and records that were acknowledged are gone.
     Lost,
     /// It is opened without a word, and says that it has a record which it then cannot read.
     Unreadable,
-    /// It is opened without a word, and a record has another content.
     Wrong,
-    /// All is there.
     Whole,
 }
 

@@ -20,5 +20,7 @@ pub mod berkeley;
 pub mod detector;
 pub mod failures;
 pub mod local;
+#[cfg(test)]
+mod rules;
 pub mod voting_risk;
 pub mod wait_for;

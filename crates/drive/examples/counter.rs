@@ -14,7 +14,6 @@ use std::error::Error;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// The state machine: a number.
 #[derive(Default)]
 struct Counter(u64);
 

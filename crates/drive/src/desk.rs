@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 pub enum Disk<D: quorate_core::Durable> {
     /// Nowhere: whatever is saved counts as durable, and is lost when the process ends.
     None,
-    /// To a real disk.
     Scribe(Scribe<D>),
 }
 
@@ -35,7 +34,6 @@ where
         }
     }
 
-    /// Hands over what the disk has a place for.
     pub(crate) fn hand_over(&mut self) -> Result<(), DiskEnded> {
         let Disk::Scribe(scribe) = &self.disk else { return Ok(()) };
         while let Some((ticket, write)) = self.waiting.pop_front() {
@@ -67,5 +65,4 @@ where
     }
 }
 
-/// The disk takes nothing more.
 pub(crate) struct DiskEnded;

@@ -27,11 +27,8 @@ pub trait Outlet<P: Protocol> {
 /// Where a message comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sender {
-    /// Who sent it.
     pub node: NodeId,
-    /// In which life.
     pub incarnation: Incarnation,
-    /// Its number among all transmissions of that life.
     pub number: u64,
 }
 
@@ -40,14 +37,12 @@ pub struct Sender {
 pub enum Failure {
     /// Its disk failed: it could not keep what it promises. The store says why, unless the thread that writes died.
     Disk(Option<StoreError>),
-    /// Its journal could not be written.
     Journal(io::Error),
 }
 
 /// What a node finds when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found<D> {
-    /// What was durable.
     pub durable: D,
     /// Which life this is. No two starts of a node may have the same.
     pub incarnation: Incarnation,
@@ -57,15 +52,10 @@ pub struct Found<D> {
 
 /// What an engine is made of.
 pub struct Parts<D: Durable, O> {
-    /// Who the node is.
     pub me: NodeId,
-    /// What the time is.
     pub clock: Clock,
-    /// What its timers draw from.
     pub seed: u64,
-    /// Where its saves go.
     pub disk: Disk<D>,
-    /// Who records what happens.
     pub record: O,
 }
 
@@ -75,18 +65,15 @@ pub struct Engine<P: Protocol, D: Durable, O> {
     host: Host<P, D, O>,
 }
 
-/// Everything around the node.
 struct Host<P: Protocol, D: Durable, O> {
     me: NodeId,
     clock: Clock,
-    /// What the clock showed when the turn began.
     now: Time,
     timers: Timers<P::Timer>,
     barrier: Barrier<P>,
     desk: Desk<P, D>,
     /// How many saves are durable, as far as the node is to know.
     durable: u64,
-    /// How many transmissions this life has begun.
     transmissions: u64,
     record: O,
     failure: Option<Failure>,
@@ -309,7 +296,6 @@ where
     }
 }
 
-/// One step of the node.
 struct Stepper<'a, P: Protocol, D: Durable, O, U> {
     host: &'a mut Host<P, D, O>,
     out: &'a mut U,

@@ -25,12 +25,10 @@ impl<T: Eq> Timers<T> {
         place.map(|place| self.set.swap_remove(place)).is_some()
     }
 
-    /// When the next one fires.
     pub(crate) fn next(&self) -> Option<Time> {
         self.set.iter().map(|(due, _)| *due).min()
     }
 
-    /// The next one that is due.
     pub(crate) fn fire(&mut self, now: Time) -> Option<T> {
         let due = self.set.iter().enumerate().filter(|(_, (due, _))| *due <= now);
         let (place, _) = due.min_by_key(|(_, (due, _))| *due)?;

@@ -29,7 +29,6 @@ pub struct AnyCodec {
 }
 
 impl AnyCodec {
-    /// The one for this protocol.
     pub fn of<P>() -> Self
     where
         P: Parts<Message: DeserializeOwned>,
@@ -38,7 +37,6 @@ impl AnyCodec {
         Self::new::<P::Durable>(Bare::of::<P::Message>())
     }
 
-    /// The one for this protocol, which can go from view to view.
     pub fn in_views<P>() -> Self
     where
         P: ErasableInViews + InViews<Message: DeserializeOwned, Report: DeserializeOwned>,
@@ -125,7 +123,6 @@ impl<C: 'static, E: 'static> Codec<Erased<C, E>> for AnyCodec {
     }
 }
 
-/// Knows the type behind erased disks.
 #[derive(Clone, Copy)]
 struct Disk {
     unseal: fn(AnyDurable) -> Result<AnyDurable, Unreadable>,

@@ -8,7 +8,6 @@ use quorate_core::{Effects, Input, Protocol, Time};
 use std::any::Any;
 use std::hash::{Hash, Hasher};
 
-/// A site's part of any detector.
 #[derive(Clone)]
 pub struct AnyDetector {
     detector: Erased<Fact, Finding>,
@@ -16,7 +15,6 @@ pub struct AnyDetector {
 }
 
 impl AnyDetector {
-    /// Erases the type of a detector.
     pub fn new<D: Detector + Erasable>(detector: D) -> Self {
         Self {
             detector: Erased::new(detector),

@@ -18,18 +18,11 @@ use std::sync::Arc;
 /// Why what is on a disk is of no use to an algorithm. Each prints as a sentence that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// A newer release wrote it.
     #[error(
         "What this algorithm keeps on the disk has format version {found}, and this release reads versions up to \
          {known}. Nothing was changed; run a release that knows version {found}."
     )]
-    Newer {
-        /// Its version.
-        found: u32,
-        /// The newest that is read.
-        known: u32,
-    },
-    /// It is not what this algorithm writes.
+    Newer { found: u32, known: u32 },
     #[error(
         "What is on the disk is not of this algorithm: {0}. Nothing was changed; run the algorithm that wrote it, or \
          give this one a folder of its own."
@@ -312,7 +305,6 @@ impl Content {
         Self::Written(durable)
     }
 
-    /// This with a write of an unknown type.
     fn with_sealed(self, write: Sealed) -> Self {
         let mut pile = match self {
             Self::Piled(pile) => pile,

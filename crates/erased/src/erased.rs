@@ -16,7 +16,6 @@ pub struct Erased<C, E> {
 }
 
 impl<C: 'static, E: 'static> Erased<C, E> {
-    /// Erases the type of a protocol.
     pub fn new<P>(node: P) -> Self
     where
         P: Erasable<Command = C, Event = E>,
@@ -61,7 +60,6 @@ pub trait ErasableDurable: Clone + Eq + Hash + Serialize + DeserializeOwned + Se
 
 impl<D: Clone + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static> ErasableDurable for D {}
 
-/// A write that can be erased.
 pub trait ErasableWrite: Serialize + DeserializeOwned + Clone + Eq + Hash + Send + Sync + 'static {}
 
 impl<W: Serialize + DeserializeOwned + Clone + Eq + Hash + Send + Sync + 'static> ErasableWrite for W {}
@@ -78,7 +76,6 @@ impl<C: 'static, E: 'static> Protocol for Erased<C, E> {
     }
 }
 
-/// A node of any type.
 pub(crate) trait Node<C: 'static, E: 'static>: Send + Sync {
     fn step(&mut self, now: Time, input: Input<Erased<C, E>>, out: &mut Effects<'_, Erased<C, E>>);
     fn duplicate(&self) -> Box<dyn Node<C, E>>;

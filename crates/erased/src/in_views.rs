@@ -24,7 +24,6 @@ pub trait ErasableInViews: Erasable<Durable = ()> + InViews<Report: ErasablePart
 impl<P: Erasable<Durable = ()> + InViews<Report: ErasablePart>> ErasableInViews for P {}
 
 impl<C: 'static, E: 'static> ErasedInViews<C, E> {
-    /// Erases the type of a protocol.
     pub fn new<P: ErasableInViews<Command = C, Event = E>>(node: P) -> Self {
         Self { node: Box::new(Typed::<P, Packed>::new(node)) }
     }
@@ -72,6 +71,30 @@ trait NodeInViews<C: 'static, E: 'static>: Node<C, E> {
     fn refused(&mut self, command: &C) -> Option<E>;
 }
 
+/// Passes on to the node inside what has no type to erase.
+macro_rules! pass_on {
+    ($node:tt, $command:ty, $event:ty) => {
+        fn holds(&self) -> bool {
+            self.$node.holds()
+        }
+        fn forget(&mut self, me: NodeId, ends: bool) {
+            self.$node.forget(me, ends);
+        }
+        fn lost(&self) -> $event {
+            self.$node.lost()
+        }
+        fn departs(&self) -> bool {
+            self.$node.departs()
+        }
+        fn keeps(&self) -> usize {
+            self.$node.keeps()
+        }
+        fn refused(&mut self, command: &$command) -> Option<$event> {
+            self.$node.refused(command)
+        }
+    };
+}
+
 impl<P> NodeInViews<P::Command, P::Event> for Typed<P, Packed>
 where
     P: ErasableInViews<Command: 'static, Event: 'static>,
@@ -100,32 +123,10 @@ where
         self.0.resume(now, me, view, &known, &mut Effects::new(&mut Eraser::<_, _, Packed>::new(out)));
     }
 
-    fn holds(&self) -> bool {
-        self.0.holds()
-    }
-
-    fn forget(&mut self, me: NodeId, ends: bool) {
-        self.0.forget(me, ends);
-    }
-
-    fn lost(&self) -> P::Event {
-        self.0.lost()
-    }
-
-    fn departs(&self) -> bool {
-        self.0.departs()
-    }
+    pass_on!(0, P::Command, P::Event);
 
     fn thaw(&mut self, now: Time, out: &mut Effects<'_, Erased<P::Command, P::Event>>) {
         self.0.thaw(now, &mut Effects::new(&mut Eraser::<_, _, Packed>::new(out)));
-    }
-
-    fn keeps(&self) -> usize {
-        self.0.keeps()
-    }
-
-    fn refused(&mut self, command: &P::Command) -> Option<P::Event> {
-        self.0.refused(command)
     }
 }
 
@@ -179,31 +180,9 @@ impl<C: 'static, E: Leased<C> + 'static> InViews for ErasedInViews<C, E> {
         self.node.resume(now, me, view, reports, &mut Effects::new(&mut Passage(out)));
     }
 
-    fn holds(&self) -> bool {
-        self.node.holds()
-    }
-
-    fn forget(&mut self, me: NodeId, ends: bool) {
-        self.node.forget(me, ends);
-    }
-
-    fn lost(&self) -> E {
-        self.node.lost()
-    }
-
-    fn departs(&self) -> bool {
-        self.node.departs()
-    }
+    pass_on!(node, C, E);
 
     fn thaw(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         self.node.thaw(now, &mut Effects::new(&mut Passage(out)));
-    }
-
-    fn keeps(&self) -> usize {
-        self.node.keeps()
-    }
-
-    fn refused(&mut self, command: &C) -> Option<E> {
-        self.node.refused(command)
     }
 }

@@ -19,26 +19,19 @@ pub struct Campaign {
     tried: u64,
 }
 
-/// An input that a target cannot take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What it is, as short as it could be made.
     pub input: Vec<u8>,
-    /// What the target said.
     pub said: String,
 }
 
-/// How far a campaign has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
-    /// How many inputs were tried.
     pub tried: u64,
-    /// How many ways they went.
     pub trails: usize,
 }
 
 impl Campaign {
-    /// A campaign that begins with this corpus.
     pub fn new(target: Target, corpus: &Corpus, seed: u64) -> Self {
         let kept = corpus.0.iter().map(|example| example.bytes.clone()).chain([Vec::new()]).collect();
         // Each target has its own stream.
@@ -46,7 +39,6 @@ impl Campaign {
         Self { target, chance: Chance::new(stream), kept, trails: BTreeSet::new(), tried: 0 }
     }
 
-    /// Tries the corpus itself.
     pub fn rehearse(&mut self) -> Result<(), Failure> {
         for input in self.kept.clone() {
             self.attempt(&input)?;
@@ -54,7 +46,6 @@ impl Campaign {
         Ok(())
     }
 
-    /// Tries so many inputs.
     pub fn run(&mut self, inputs: u64) -> Result<(), Failure> {
         for _ in 0..inputs {
             let mut input = self.chance.pick(&self.kept).cloned().unwrap_or_default();
@@ -67,7 +58,6 @@ impl Campaign {
         Ok(())
     }
 
-    /// How far it has come.
     pub fn figures(&self) -> Figures {
         Figures { tried: self.tried, trails: self.trails.len() }
     }

@@ -5,12 +5,10 @@
 pub struct Chance(u64);
 
 impl Chance {
-    /// The stream of this seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
     pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,7 +23,6 @@ impl Chance {
         self.draw().checked_rem(end).unwrap_or_default() as usize
     }
 
-    /// One of several.
     pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> Option<&'a T> {
         choices.get(self.below(choices.len()))
     }

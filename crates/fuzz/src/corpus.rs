@@ -3,20 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// An input with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// The name of its file.
     pub name: String,
-    /// What a target reads.
     pub bytes: Vec<u8>,
 }
 
-/// The examples of one target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Corpus(pub Vec<Example>);
 
-/// Where the corpus is that comes with the source.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
@@ -38,7 +33,6 @@ impl Corpus {
         Ok(Self(examples))
     }
 
-    /// Writes every example into a folder.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
         self.0.iter().try_for_each(|example| fs::write(folder.join(&example.name), &example.bytes))

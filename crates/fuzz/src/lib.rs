@@ -25,7 +25,6 @@ pub use trail::Trail;
 pub struct Target {
     /// What it is called: the name of its folder in the corpus.
     pub name: &'static str,
-    /// What it reads.
     pub what: &'static str,
     /// Reads the input. It panics if something is wrong with how it was read, and never because of what it says.
     pub run: fn(&[u8]) -> Trail,
@@ -45,7 +44,6 @@ pub const TARGETS: [Target; 10] = [
     Target { name: "papers", what: "certificates and keys in PEM", run: targets::papers::load },
 ];
 
-/// The target with this name.
 pub fn find(name: &str) -> Option<Target> {
     TARGETS.into_iter().find(|target| target.name == name)
 }

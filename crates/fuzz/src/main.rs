@@ -17,7 +17,6 @@ quorate-fuzz remake                                               makes the corp
 /// So many inputs are tried between two looks at the clock.
 const STRIDE: u64 = 64;
 
-/// What was asked.
 struct Request {
     name: String,
     seconds: f64,

@@ -82,7 +82,6 @@ fn whole_conversation() -> Example {
     example("one-frame-of-each-kind", &bytes)
 }
 
-/// The kind and the body of each frame.
 fn greetings() -> Vec<Example> {
     let stripped = |(name, body): &(&str, Body)| {
         let frame = encode(&frames::header(), body);

@@ -11,7 +11,6 @@ impl Default for Trail {
 }
 
 impl Trail {
-    /// One more step of the way.
     pub fn step(&mut self, step: u64) {
         for byte in step.to_le_bytes() {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);

@@ -19,13 +19,11 @@ impl<T> Agenda<T> {
         self.items.insert((at, self.number), item);
     }
 
-    /// The next item that is due.
     pub(crate) fn due(&mut self, now: Time) -> Option<T> {
         let first = self.items.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())
     }
 
-    /// When the next item is due.
     pub(crate) fn next(&self) -> Option<Time> {
         self.items.first_key_value().map(|((at, _), _)| *at)
     }

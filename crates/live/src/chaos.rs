@@ -7,14 +7,10 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Cut, Fault, NodeSet, Side, TimedFault, Unsynced};
 
-/// What the faults are drawn for.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
-    /// How many nodes there are.
     pub nodes: usize,
-    /// In which time faults begin and end.
     pub window: Duration,
-    /// Whether nodes can be cut off from each other.
     pub cuts: bool,
 }
 
@@ -24,7 +20,6 @@ const SALT: u64 = 0x0011_FEFA_0175;
 /// A process that was just started again is left alone for so long.
 const REST: Duration = Duration::from_millis(200);
 
-/// The faults of a seed, by time.
 pub fn draw(seed: u64, stage: Stage) -> Vec<TimedFault> {
     let dice = Dice::new(seed ^ SALT, Stream::Faults);
     let mut chaos =

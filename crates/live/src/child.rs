@@ -17,17 +17,14 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Serial(pub(crate) u64);
 
-/// What the thread that reads a process has to tell.
 pub(crate) struct Report {
     pub(crate) node: NodeId,
     pub(crate) serial: Serial,
     pub(crate) what: Heard,
 }
 
-/// What comes from a process.
 pub(crate) enum Heard {
     Line(String),
-    /// Its standard output ended, and with it the process, or soon.
     Closed,
 }
 
@@ -91,7 +88,6 @@ impl Child {
         Ok(())
     }
 
-    /// Lets it go on.
     pub(crate) fn proceed(&self) -> io::Result<()> {
         self.signal(Signal::CONT)
     }
@@ -102,7 +98,6 @@ impl Child {
         Ok(kill_process(pid, signal)?)
     }
 
-    /// What it logged last.
     pub(crate) fn log(&self) -> Log {
         Log(tail(&self.log).unwrap_or_default())
     }
@@ -139,7 +134,6 @@ fn read_lines(stdout: ChildStdout, tell: impl Fn(Heard) -> bool) {
     tell(Heard::Closed);
 }
 
-/// Whether every thread of a process stands still by a signal.
 fn is_stopped(pid: u32) -> io::Result<bool> {
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
         let stat = match fs::read_to_string(task?.path().join("stat")) {
@@ -208,7 +202,6 @@ mod tests {
         assert_eq!(child.log().to_string(), " It logged:\n  oops");
     }
 
-    /// What a killed process said before is heard before its end.
     #[test]
     fn a_killed_process_is_heard_to_the_end() {
         let (mut child, reports, _folder) = start("printf 'one\\ntwo\\n'; exec cat");

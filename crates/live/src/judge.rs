@@ -11,7 +11,6 @@ use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-/// What the journals of all processes came to.
 pub(crate) struct Judgement<F: FamilyLab> {
     pub(crate) gathered: Gathered,
     pub(crate) read: Replayed<F>,
@@ -30,7 +29,6 @@ pub(crate) enum JudgeError {
     Write { path: PathBuf, reason: io::Error },
 }
 
-/// Gathers the parts into `journal`, and reads it.
 pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<Judgement<F>, JudgeError> {
     let (gathered, trace_hash) = write_whole(journal, failed(journal), |out| {
         let mut hashed = Hashed { out, fingerprint: Fingerprint::default() };
@@ -46,7 +44,6 @@ pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<J
     Ok(Judgement { gathered, read, trace_hash, events })
 }
 
-/// Puts a copy of a journal where somebody wants it.
 pub(crate) fn copy(journal: &Path, to: &Path) -> Result<(), JudgeError> {
     let mut input = File::open(journal).map_err(failed(journal))?;
     write_whole(to, failed(to), |out| io::copy(&mut input, out).map(|_| ()).map_err(failed(to)))
@@ -73,7 +70,6 @@ fn promises(gathered: &Gathered, saves: bool) -> impl Iterator<Item = Verdict> {
     [Some(links), saves.then_some(disks)].into_iter().flatten()
 }
 
-/// Counts what nodes took.
 struct Inputs(u64);
 
 impl<C, E> Observer<C, E> for Inputs {
@@ -141,7 +137,6 @@ mod tests {
         }
     }
 
-    /// A journal of a node's first life.
     fn life(folder: &Path, node: usize, steps: &[String]) -> PathBuf {
         let spec = crate::spec::<Mutex>(Algorithm::named("central").unwrap(), 2, 1, mutex::Settings::default());
         let id = NodeId::from_index(node);

@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::Sender;
 
-/// What all processes of a run have in common.
 pub(crate) struct Launch {
     program: PathBuf,
-    /// The algorithm and the options that say what the nodes are.
     words: Vec<String>,
     folder: PathBuf,
     group: String,
@@ -23,13 +21,9 @@ pub(crate) struct Launch {
     networks: Option<Namespaces>,
 }
 
-/// Where a run's processes come from and where they live.
 pub(crate) struct Home<'a> {
-    /// The program, `quorate` itself.
     pub(crate) program: &'a Path,
-    /// Where journals, logs and disks are.
     pub(crate) folder: &'a Path,
-    /// The name that they meet under.
     pub(crate) group: String,
     /// What they show each other, if they do.
     pub(crate) certificates: Option<PathBuf>,
@@ -63,12 +57,10 @@ impl Launch {
         self.networks.as_mut()
     }
 
-    /// The name that the processes meet under.
     pub(crate) fn group(&self) -> &str {
         &self.group
     }
 
-    /// Where the journal of one life is.
     pub(crate) fn journal(&self, node: NodeId, life: u64) -> PathBuf {
         self.folder.join(format!("node-{node}-life-{life}.journal"))
     }

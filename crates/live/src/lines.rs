@@ -4,20 +4,14 @@ use quorate_core::Incarnation;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// What a process says.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Said<E> {
     /// It takes connections at this address, and wants to know those of all others.
     Listening(String),
-    /// Its node has begun this life.
     Started(Incarnation),
-    /// Its node told its user something.
     Event(E),
-    /// It did not understand what its user asked.
     Refused(String),
-    /// It is about to end in good order.
     Stopped,
-    /// Something about itself that nobody here needs.
     Aside,
 }
 

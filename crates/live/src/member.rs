@@ -6,42 +6,31 @@ use quorate_core::NodeId;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// A node and what has become of it.
 pub(crate) struct Member {
     pub(crate) node: NodeId,
-    /// How many lives were begun.
     pub(crate) lives: u64,
     pub(crate) state: State,
-    /// Where it listens, in all its lives.
     pub(crate) address: Option<String>,
     /// What is to be done to it, one after the other, each as soon as it can be.
     pub(crate) acts: VecDeque<Act>,
 }
 
-/// What a node's process is doing.
+/// What a node's process is doing. One that is `Refused` found its address still taken, and is started again in a moment.
+/// One that is `Dying` was killed, and what it said before is still to be heard.
 pub(crate) enum State {
-    /// There is none.
     Down,
-    /// It is getting ready.
     Starting { child: Child, stage: Stage, since: Instant },
-    /// Its address was still taken, and it is tried again in a moment.
     Refused { since: Instant },
-    /// It runs.
     Up(Child),
-    /// It was stopped by a signal.
     Stopped(Child),
-    /// It was killed, and what it said before is still to be heard.
     Dying(Child),
 }
 
-/// How far a process is that is getting ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// It does not listen yet.
     Silent,
-    /// It listens, and waits for the addresses of all.
     Listening,
-    /// It knows all addresses.
     Informed,
 }
 
@@ -55,7 +44,6 @@ impl Member {
         self.lives.saturating_sub(1)
     }
 
-    /// Its process, if there is one.
     pub(crate) fn child(&mut self) -> Option<&mut Child> {
         match &mut self.state {
             State::Starting { child, .. } | State::Up(child) | State::Stopped(child) | State::Dying(child) => {
@@ -65,7 +53,6 @@ impl Member {
         }
     }
 
-    /// Whether this is its present process.
     pub(crate) fn is(&mut self, serial: Serial) -> bool {
         self.child().is_some_and(|child| child.serial == serial)
     }

@@ -16,12 +16,9 @@ use std::process::{Command, Stdio};
 
 /// The namespaces of one run. They are removed when this is dropped.
 pub(crate) struct Namespaces {
-    /// What their names begin with.
     prefix: String,
     nodes: usize,
-    /// Cuts that are in force.
     cuts: Vec<Cut>,
-    /// Who cannot send to whom.
     severed: BTreeSet<(NodeId, NodeId)>,
 }
 
@@ -61,7 +58,6 @@ impl Namespaces {
         format!("{}{node}", self.prefix)
     }
 
-    /// The namespace of the bridge.
     fn hub(&self) -> String {
         format!("{}0", self.prefix)
     }
@@ -98,12 +94,10 @@ impl Namespaces {
         command
     }
 
-    /// Where a node listens.
     pub(crate) fn listen(&self, node: NodeId) -> String {
         format!("{}:{PORT}", address(node))
     }
 
-    /// One more cut is in force.
     pub(crate) fn sever(&mut self, cut: &Cut) -> Result<(), LiveError> {
         self.cuts.push(cut.clone());
         self.apply()
@@ -148,7 +142,6 @@ impl Drop for Namespaces {
     }
 }
 
-/// What the names of all namespaces of all runs begin with.
 const MARK: &str = "quorate-";
 
 fn address(node: NodeId) -> String {
@@ -179,7 +172,6 @@ fn ip() -> Command {
     command
 }
 
-/// Lets `ip` carry out many lines at once.
 fn batch(options: &[&str], lines: &str, what: &str) -> Result<(), LiveError> {
     match feed(options, lines) {
         Ok(reason) if reason.is_empty() => Ok(()),
@@ -188,7 +180,6 @@ fn batch(options: &[&str], lines: &str, what: &str) -> Result<(), LiveError> {
     }
 }
 
-/// What `ip` complains about, if anything.
 fn feed(options: &[&str], lines: &str) -> std::io::Result<String> {
     let mut command = ip();
     command.args(options).args(["-batch", "-"]);
@@ -206,7 +197,6 @@ fn feed(options: &[&str], lines: &str) -> std::io::Result<String> {
     Ok(told)
 }
 
-/// Removes what runs left behind whose processes are gone.
 fn remove_leftovers() -> Result<(), LiveError> {
     let failed = |reason: String| LiveError::Network { what: "all nodes".into(), reason };
     let listed = ip().args(["netns", "list"]).output();

@@ -3,9 +3,7 @@
 use quorate_core::Duration;
 use std::path::PathBuf;
 
-/// How processes are started, watched and stopped.
 pub struct Options<'a> {
-    /// The program that understands `quorate node`.
     pub program: PathBuf,
     /// Whether nodes show each other certificates, made for this run, and hide what they say.
     pub tls: bool,
@@ -19,7 +17,6 @@ pub struct Options<'a> {
     pub until: Option<Duration>,
     /// Users who hear nothing for so long, with nothing to come, wait in vain.
     pub patience: Duration,
-    /// Whether somebody wants the run to end now.
     pub interrupted: &'a dyn Fn() -> bool,
 }
 

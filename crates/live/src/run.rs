@@ -22,32 +22,24 @@ use quorate_net::certificates::{self, Days};
 use quorate_net::group::GroupName;
 use std::path::{Path, PathBuf};
 
-/// What came of a live run.
 #[derive(Debug)]
 pub struct Recorded<F: FamilyLab> {
-    /// How it ended.
     pub ending: Ending,
-    /// Whether somebody interrupted it.
     pub is_interrupted: bool,
     /// How long users were at work, from the first wish to the last.
     pub time: Duration,
     /// How long everything took, from the first process to the last.
     pub wall: Duration,
-    /// What was done to the processes.
     pub counts: Counts,
     /// How many of the planned faults were still to come when everything was done.
     pub spared: usize,
-    /// Who was in trouble when the run ended, in words.
     pub troubles: Vec<String>,
     /// Where the run's journal is, if it was wanted or a property fails in it.
     pub journal: Option<PathBuf>,
-    /// What was found in the journals of the processes.
     pub gathered: Gathered,
     /// The figures and verdicts of the whole journal, and whether links and disks kept their promises.
     pub read: Replayed<F>,
-    /// How many inputs nodes took.
     pub events: u64,
-    /// The fingerprint of the whole journal.
     pub trace_hash: String,
 }
 
@@ -196,7 +188,6 @@ pub(crate) struct Play<'a, F: FamilyLab> {
     watch: &'a mut dyn FnMut(Time, NodeId, &F::Event),
 }
 
-/// What a user does at some time.
 enum Due<C> {
     Command {
         node: NodeId,
@@ -207,7 +198,6 @@ enum Due<C> {
     Alarm(NodeId),
 }
 
-/// How often it is looked whether somebody interrupts.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// How long a group is watched after everything was done. Nobody sees when a real network is quiet: textbook nodes have

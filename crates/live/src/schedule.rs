@@ -23,50 +23,21 @@ pub struct Severance(pub TimedFault);
 /// Why a text says nothing about what is to be done and when. Each prints as a sentence that says what to write.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScheduleError {
-    /// There is no time.
     #[error("'{}' does not say when; write for example {example}.", text.escape_debug())]
-    NoTime {
-        /// The text.
-        text: String,
-        /// What could stand there.
-        example: &'static str,
-    },
-    /// What stands before the time is no node.
+    NoTime { text: String, example: &'static str },
     #[error("'{}' is not the number of a node; write for example {example}.", text.escape_debug())]
-    NoNode {
-        /// The text.
-        text: String,
-        /// What could stand there.
-        example: &'static str,
-    },
-    /// It ends before it begins.
+    NoNode { text: String, example: &'static str },
     #[error("'{}' ends before it begins; the later time stands behind the dots, as in {example}.", text.escape_debug())]
-    Backwards {
-        /// The text.
-        text: String,
-        /// What could stand there.
-        example: &'static str,
-    },
-    /// A time or a cut that makes no sense.
+    Backwards { text: String, example: &'static str },
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// Two things are done to one process at once.
     #[error("Two things are to happen to node {node} at once: '{one}' and '{other}'. Let one end before the other.")]
-    Overlap {
-        /// Whose process.
-        node: NodeId,
-        /// The one that begins first.
-        one: String,
-        /// The one that begins before the first has ended.
-        other: String,
-    },
-    /// A fault that nobody can bring about in real processes.
+    Overlap { node: NodeId, one: String, other: String },
     #[error(
         "'{0}' cannot be done to real processes: they can be killed, stopped and, with --namespaces, cut off from each \
          other."
     )]
     Unreal(String),
-    /// A cut where all processes share one network.
     #[error(
         "'{0}' needs a network of its own for every node: add --namespaces, which takes root and the program ip. Nothing \
          was started."
@@ -74,7 +45,6 @@ pub enum ScheduleError {
     NoNetworks(String),
 }
 
-/// When something happens, and for how long.
 struct When {
     at: Duration,
     lasts: Option<Duration>,
@@ -139,14 +109,7 @@ pub fn option(timed: &TimedFault) -> Option<String> {
         Fault::Crash { node, .. } => Some(format!("--kill {node}@{when}")),
         Fault::Pause { node } => Some(format!("--stop {node}@{when}")),
         Fault::Cut(cut) => Some(format!("--cut \"{cut} @ {when}\"")),
-        Fault::Restart { .. }
-        | Fault::Resume { .. }
-        | Fault::Close { .. }
-        | Fault::Heal
-        | Fault::Disk { .. }
-        | Fault::Skew { .. }
-        | Fault::Drift { .. }
-        | Fault::Link { .. } => None,
+        _ => None,
     }
 }
 
@@ -160,16 +123,11 @@ impl fmt::Display for Timing<'_> {
     }
 }
 
-/// Something that is done at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// A process is killed.
     Kill(NodeId),
-    /// It is started again.
     Start(NodeId),
-    /// A process is stopped.
     Stop(NodeId),
-    /// It goes on.
     Continue(NodeId),
     /// Nothing passes between the sides of this cut any more.
     Sever(Cut),
@@ -177,7 +135,6 @@ pub(crate) enum Act {
     Mend(Cut),
 }
 
-/// Whether processes have networks of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Networks {
     Shared,
@@ -221,17 +178,9 @@ fn both_ends(timed: &TimedFault, networks: Networks) -> Result<[Act; 2], Schedul
 
 /// What becomes of a process that is killed while it is stopped is nothing that a plan should leave open.
 fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
-    let victim = |timed: &TimedFault| match &timed.fault {
-        Fault::Crash { node, .. } | Fault::Pause { node } => Some(*node),
-        Fault::Restart { .. }
-        | Fault::Resume { .. }
-        | Fault::Cut(_)
-        | Fault::Close { .. }
-        | Fault::Heal
-        | Fault::Disk { .. }
-        | Fault::Skew { .. }
-        | Fault::Drift { .. }
-        | Fault::Link { .. } => None,
+    let victim = |timed: &TimedFault| match timed.fault {
+        Fault::Crash { node, .. } | Fault::Pause { node } => Some(node),
+        _ => None,
     };
     let mut victims: Vec<_> = faults.iter().filter_map(|timed| Some((victim(timed)?, timed))).collect();
     victims.sort_by_key(|(node, timed)| (*node, timed.at));

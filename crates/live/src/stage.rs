@@ -39,7 +39,6 @@ pub(crate) fn lead(nodes: usize) -> quorate_core::Duration {
 /// How long until a process is tried again whose address was still taken.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// The processes of a group.
 pub(crate) struct Stage<F: FamilyLab> {
     launch: Launch,
     members: Vec<Member>,
@@ -51,9 +50,7 @@ pub(crate) struct Stage<F: FamilyLab> {
     zero: Time,
     /// There from the moment when users begin.
     world: Option<WorldJournal>,
-    /// What the users are to hear.
     news: VecDeque<(NodeId, News<F::Event>)>,
-    /// Processes that are tried again.
     retries: Agenda<NodeId>,
     journals: Vec<PathBuf>,
     /// Whether everybody who gets ready is stopped at once.
@@ -61,16 +58,11 @@ pub(crate) struct Stage<F: FamilyLab> {
     pub(crate) counts: Counts,
 }
 
-/// What was done to the processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// How many processes were started in all.
     pub processes: u64,
-    /// How many were killed.
     pub kills: u64,
-    /// How often one was stopped.
     pub stops: u64,
-    /// How often the network was cut.
     pub cuts: u64,
 }
 
@@ -130,12 +122,10 @@ impl<F: FamilyLab> Stage<F> {
         Ok(())
     }
 
-    /// The users' time.
     pub(crate) fn now(&self) -> Time {
         Time::from_nanos(self.clock.now().nanos().saturating_sub(self.zero.nanos()))
     }
 
-    /// What users hear next.
     pub(crate) fn next_news(&mut self) -> Option<(NodeId, News<F::Event>)> {
         self.news.pop_front()
     }
@@ -205,7 +195,6 @@ impl<F: FamilyLab> Stage<F> {
         self.members.iter().all(rests)
     }
 
-    /// Who is in trouble.
     pub(crate) fn troubles(&self) -> Vec<String> {
         self.members.iter().filter_map(Member::trouble).collect()
     }
@@ -247,7 +236,6 @@ impl<F: FamilyLab> Stage<F> {
         self.world.as_mut().map_or(Ok(()), |world| world.tell(what))
     }
 
-    /// Begins a node's next life.
     fn start(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         let life = member.lives;
@@ -371,7 +359,6 @@ impl<F: FamilyLab> Stage<F> {
         }
     }
 
-    /// Does to a node what can be done to it now.
     fn act_on(&mut self, node: NodeId) -> Result<(), LiveError> {
         while let Some(act) = self.members.get_mut(node.index()).and_then(Member::next_act) {
             match act {

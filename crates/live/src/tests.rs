@@ -16,7 +16,6 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What came of a run.
 struct Outcome {
     ending: Ending,
     told: u64,
@@ -62,7 +61,6 @@ impl Outcome {
         std::fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 
-    /// What the world's journal says, without times.
     fn world(&self) -> Vec<String> {
         let what = |line: &str| Some(line.split_once("\"world\":")?.1.trim_end_matches('}').to_owned());
         self.file("world.journal").lines().skip(1).filter_map(what).collect()

@@ -100,7 +100,6 @@ mod tests {
         write_whole(path, |error| error, |out| out.write_all(text.as_bytes()))
     }
 
-    /// Writes much, and then fails.
     fn stumble(path: &Path) -> io::Result<()> {
         let failure = || io::Error::other("enough");
         write_whole(path, |error| error, |out| out.write_all(&[b'x'; 100_000]).and_then(|()| Err(failure())))

@@ -12,7 +12,6 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Writes down acts of the world.
 pub(crate) struct WorldJournal {
     path: PathBuf,
     file: File,
@@ -45,12 +44,10 @@ impl WorldJournal {
         Ok(journal)
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Something happens now.
     pub(crate) fn tell(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
         let moment = Moment::World { time: self.clock.now(), what };
         Observer::<(), ()>::observe(&mut self.lines, &moment);

@@ -6,7 +6,6 @@ use crate::settings::Limits;
 use crate::tls::Security;
 use quorate_core::Incarnation;
 
-/// What all tasks of a node know.
 pub(crate) struct Context {
     pub(crate) terms: Terms,
     pub(crate) incarnation: Incarnation,

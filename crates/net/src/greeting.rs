@@ -16,22 +16,18 @@ use tokio_rustls::TlsStream;
 /// A peer that has introduced itself, and waits for an answer.
 pub(crate) struct Guest {
     pub(crate) stream: Stream,
-    /// What it sent after its greeting.
     pub(crate) received: BytesMut,
     pub(crate) header: Header,
     pub(crate) hello: Hello,
 }
 
-/// A peer that has welcomed us.
 pub(crate) struct Host {
     pub(crate) stream: Stream,
-    /// What it sent after its welcome.
     pub(crate) received: BytesMut,
     pub(crate) header: Header,
     pub(crate) welcome: Welcome,
 }
 
-/// Why nothing came of a connection.
 #[derive(Debug, Error)]
 pub(crate) enum GreetingError {
     #[error("it cannot be reached: {0}")]
@@ -119,7 +115,6 @@ pub(crate) async fn receive(context: &Context, stream: TcpStream) -> Result<Gues
     Ok(Guest { stream, received, header, hello })
 }
 
-/// Welcomes a peer.
 pub(crate) async fn welcome(guest: &mut Guest, header: Header, welcome: Welcome) -> io::Result<()> {
     say(&mut guest.stream, &encode(&header, &Body::Welcome(welcome))).await
 }
@@ -160,7 +155,6 @@ async fn first_frame(stream: &mut Stream, received: &mut BytesMut) -> Result<Fra
     }
 }
 
-/// A line for the log about a connection from an address.
 pub(crate) fn complaint(from: SocketAddr, error: &GreetingError) -> String {
     match error {
         GreetingError::Refused(refusal) => {

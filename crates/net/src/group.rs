@@ -13,7 +13,7 @@ pub struct GroupName(String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupNumber(pub u64);
 
-/// Why a text is no group's name.
+/// Why a text is no name of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "'{}' is not a name for a group: use 1 to {MOST} lower-case letters, digits and hyphens, such as orders-east, with \

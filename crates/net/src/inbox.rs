@@ -6,17 +6,13 @@ use quorate_core::{Incarnation, NodeId, View};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// What the process around a node tells it.
 pub(crate) enum Letter {
     Stop,
     View(View),
-    /// Whether a node is suspected.
     Suspect(NodeId, bool),
 }
 
-/// A batch from a peer.
 pub(crate) struct Parcel {
-    /// Whose acknowledgements follow from it.
     pub(crate) line: Arc<Line>,
     pub(crate) from: NodeId,
     pub(crate) incarnation: Incarnation,
@@ -34,7 +30,6 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// An inbox with room for so many batches and so many bytes.
     pub(crate) fn new(batches: usize, bytes: usize) -> (Self, mpsc::Receiver<Parcel>) {
         let (parcels, receiver) = mpsc::channel(batches.max(1));
         let most = u32::try_from(bytes).unwrap_or(u32::MAX).max(1);

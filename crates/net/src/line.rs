@@ -18,7 +18,6 @@ pub(crate) struct Line {
     closed: Notify,
     /// Rings when a link that was crowded is no longer.
     drained: Arc<Notify>,
-    /// The view that the node is in.
     epoch: Arc<AtomicU64>,
 }
 
@@ -37,13 +36,9 @@ struct State {
 /// What a link has seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkStats {
-    /// Whether there is a connection now.
     pub is_connected: bool,
-    /// How many connections there were.
     pub connections: u64,
-    /// The bytes that wait to be written or acknowledged.
     pub held_bytes: usize,
-    /// How many messages found no place and were dropped.
     pub overflowed: u64,
     /// How many messages were dropped because their receiver came back as another life.
     pub outlived: u64,
@@ -57,7 +52,6 @@ pub(crate) enum Work {
     /// Nothing to write, but something to acknowledge before long.
     Owing,
     Nothing,
-    /// Everything is written, and the node ends.
     Close(Bytes),
 }
 
@@ -136,7 +130,6 @@ impl Line {
         self.closed.notify_waiters();
     }
 
-    /// Waits until the node ends.
     pub(crate) async fn closing(&self) {
         let closed = self.closed.notified();
         if !self.is_closing() {
@@ -155,7 +148,6 @@ impl Line {
 
     // The connection's side.
 
-    /// What a frame written now says first.
     pub(crate) fn header(&self) -> Header {
         self.state().link.header(self.epoch())
     }
@@ -167,7 +159,6 @@ impl Line {
         if state.link.life() == life { header } else { Header { acknowledged: 0, ..header } }
     }
 
-    /// A connection begins.
     pub(crate) fn meet(&self, header: &Header, knows: Option<Incarnation>) -> Result<Met, LinkError> {
         let mut state = self.state();
         let met = state.link.meet(header, knows)?;
@@ -180,7 +171,6 @@ impl Line {
         Ok(met)
     }
 
-    /// The connection is over.
     pub(crate) fn part(&self) {
         self.state().stats.is_connected = false;
     }
@@ -206,7 +196,6 @@ impl Line {
         }
     }
 
-    /// Something came from the peer.
     pub(crate) fn listened(&self) {
         self.state().listened = Some(Instant::now());
     }
@@ -216,12 +205,10 @@ impl Line {
         self.state().listened = None;
     }
 
-    /// For how long nothing came from the peer.
     pub(crate) fn silence(&self) -> Duration {
         self.state().listened.map_or(Duration::ZERO, |listened| listened.elapsed())
     }
 
-    /// What there is to write.
     pub(crate) fn work(&self) -> Work {
         let epoch = self.epoch();
         let mut state = self.state();

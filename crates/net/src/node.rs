@@ -39,15 +39,12 @@ pub(crate) struct Worker<P: Protocol, D: quorate_core::Durable, O, C, H> {
     /// Rings when a link that was crowded is no longer.
     pub(crate) drained: Arc<Notify>,
     pub(crate) hear: H,
-    /// Messages that the node sent to itself.
     pub(crate) own: VecDeque<(u64, P::Message)>,
-    /// What has come from each peer.
     pub(crate) receptions: BTreeMap<NodeId, Reception>,
     pub(crate) incarnation: Incarnation,
     pub(crate) context: Arc<Context>,
 }
 
-/// Why a node ended.
 #[derive(Debug)]
 pub(crate) enum End {
     Stopped,
@@ -59,7 +56,6 @@ enum Next<P: Protocol> {
     Letter(Letter),
     Parcel(Parcel),
     Command(P::Command),
-    /// A message of the node to itself.
     Own(u64, P::Message),
     Report(Report),
     Timer,
@@ -268,7 +264,6 @@ where
     }
 }
 
-/// Wakes the node when a timer is due.
 struct Alarm {
     due: Option<Time>,
     sleep: Pin<Box<Sleep>>,

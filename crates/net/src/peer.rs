@@ -24,7 +24,6 @@ pub(crate) struct Peer {
     pub(crate) address: String,
     pub(crate) line: Arc<Line>,
     pub(crate) meeting: Meeting,
-    /// Peers that dialled us and said that they are this one.
     pub(crate) guests: mpsc::Receiver<Guest>,
     pub(crate) inbox: Inbox,
     /// Why the last dial failed: the log says each thing once.
@@ -34,14 +33,11 @@ pub(crate) struct Peer {
     pub(crate) fame: Fame,
 }
 
-/// What the node was told of a peer's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fame {
     /// It never met us.
     Unknown,
-    /// It is there, as far as anybody knows.
     Alive,
-    /// Nobody listens where it did.
     Gone,
 }
 
@@ -53,7 +49,6 @@ struct Established {
     received: BytesMut,
 }
 
-/// A guest that is to be welcomed.
 struct Welcomed {
     connection: Connection,
     guest: Guest,
@@ -66,7 +61,6 @@ enum Either<T> {
 }
 
 impl Peer {
-    /// Keeps in touch until the node ends.
     pub(crate) async fn run(mut self) {
         let mut pause = Duration::ZERO;
         let mut waiting: Option<Box<Welcomed>> = None;
@@ -198,7 +192,6 @@ impl Peer {
         }
     }
 
-    /// Our dial was welcomed.
     fn welcomed(&mut self, dial: Dial, host: Host) -> Option<Established> {
         let Host { stream, received, header, welcome } = host;
         if header.sender != self.node || welcome.dial != dial {
@@ -218,7 +211,6 @@ impl Peer {
         Some(Established { connection, life: header.incarnation, stream, received })
     }
 
-    /// Welcomes a guest that the rules accepted.
     async fn admit(&mut self, welcomed: Welcomed) -> Option<Established> {
         let Welcomed { connection, mut guest } = welcomed;
         let (dial, life) = (guest.hello.dial, guest.header.incarnation);

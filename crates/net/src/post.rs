@@ -7,18 +7,14 @@ use quorate_drive::Outlet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What leaves a node in a turn.
 pub(crate) struct Post<P: Protocol, C> {
     pub(crate) me: NodeId,
     pub(crate) codec: C,
     pub(crate) overflow: Overflow,
-    /// No message is longer.
     pub(crate) message_bytes: usize,
     pub(crate) stages: BTreeMap<NodeId, Stage>,
     pub(crate) events: Vec<P::Event>,
-    /// A message to several, encoded.
     scratch: Vec<u8>,
-    /// Messages to the node itself come back to it.
     pub(crate) own: Vec<(u64, P::Message)>,
     pub(crate) trouble: Option<Trouble>,
 }
@@ -27,7 +23,6 @@ pub(crate) struct Post<P: Protocol, C> {
 pub(crate) struct Stage {
     line: Arc<Line>,
     bytes: Vec<u8>,
-    /// The number of each message, and where it ends.
     ends: Vec<(u64, usize)>,
 }
 
@@ -71,7 +66,6 @@ impl<P: Protocol, C: Codec<P>> Post<P, C> {
         self.overflow == Overflow::End && self.stages.values().any(|stage| stage.line.is_crowded())
     }
 
-    /// Encodes a message into the scratch space.
     fn encode(&mut self, message: &P::Message) -> bool {
         self.scratch.clear();
         let reason = match self.codec.encode(message, &mut self.scratch) {
@@ -95,7 +89,6 @@ impl<P: Protocol, C: Codec<P>> Post<P, C> {
     }
 }
 
-/// The links to all peers.
 pub(crate) type Lines = BTreeMap<NodeId, Arc<Line>>;
 
 impl<P: Protocol, C: Codec<P>> Outlet<P> for Post<P, C> {

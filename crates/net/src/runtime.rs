@@ -38,7 +38,6 @@ const GUESTS: usize = 8;
 /// How a node ended.
 #[derive(Debug)]
 pub enum Ending {
-    /// It was asked to.
     Stopped,
     /// Its disk or its journal failed: it could not keep what it promises.
     Failed(Failure),
@@ -50,19 +49,13 @@ pub enum Ending {
 
 /// A node with everything that it runs on, before it runs.
 pub struct Runtime<P: Recordable, D: Durable, O, C> {
-    /// Who it is, and where the others are.
     pub settings: Settings,
-    /// Where it listens.
     pub listener: std::net::TcpListener,
-    /// The node itself.
     pub node: P,
-    /// What was durable, and which life this is.
     pub found: Found<P::Durable>,
-    /// Its clock, its disk and who records.
     pub parts: Parts<D, O>,
     /// What its disk tells: the other end is with the [`Scribe`](quorate_store::Scribe).
     pub reports: Reports,
-    /// How its messages are written.
     pub codec: C,
 }
 
@@ -84,7 +77,6 @@ pub fn reports() -> (impl FnMut(Report) + Send + 'static, Reports) {
 pub enum NotTaken<C> {
     /// Too many wait already, perhaps because a peer does not keep up.
     Crowded(C),
-    /// The node has ended.
     Ended(C),
 }
 

@@ -10,9 +10,7 @@ use std::time::Duration;
 /// Who a node is, where the others are, and what it puts up with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Who it is.
     pub me: NodeId,
-    /// The group that it belongs to.
     pub group: GroupName,
     /// What it runs, by name: nodes of another algorithm are refused.
     pub algorithm: String,
@@ -20,14 +18,11 @@ pub struct Settings {
     pub format: u32,
     /// The others, each with the address that it listens at, `host:port`.
     pub peers: BTreeMap<NodeId, String>,
-    /// Whether connections are encrypted, and who is believed.
     pub security: Security,
-    /// What happens when more waits for a peer than a link holds.
     pub overflow: Overflow,
     /// Whether the node is told that a peer's process is gone (`Input::Suspect`) once the peer's kernel refuses connections where it
     /// listened, and that it is back (`Input::Trust`). Silence is never told.
     pub tells_deaths: bool,
-    /// How long and how much.
     pub limits: Limits,
 }
 
@@ -49,7 +44,6 @@ pub struct Limits {
     pub crowded_bytes: usize,
     /// So many bytes wait for one peer at most.
     pub held_bytes: usize,
-    /// No message is longer.
     pub message_bytes: usize,
     /// So many batches wait for the node at most; peers whose batches find no place are not read from.
     pub inbox_batches: usize,
@@ -67,7 +61,6 @@ pub struct Limits {
     pub silence: Duration,
     /// The first pause after a dial in vain; each further one is twice as long.
     pub first_pause: Duration,
-    /// The longest pause between dials.
     pub longest_pause: Duration,
     /// How long a receipt may go without an acknowledgement, so that it can travel with something else.
     pub acknowledge_within: Duration,

@@ -43,7 +43,6 @@ pub(crate) enum Parting {
     Stopping,
 }
 
-/// Where what is read goes.
 pub(crate) struct Reader {
     pub(crate) peer: NodeId,
     pub(crate) life: Incarnation,

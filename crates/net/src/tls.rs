@@ -25,44 +25,23 @@ use thiserror::Error;
 pub enum Security {
     /// Not at all: for one machine, or a network that protects itself.
     Plain,
-    /// By mutual TLS, as this node.
     Tls(Identity),
 }
 
 /// Why a peer is not who it says it is.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PeerError {
-    /// TLS cannot ask for it.
     #[error("Node {claimed} has no name that TLS could ask for, so it was not dialled.")]
-    NoName {
-        /// Which node.
-        claimed: NodeId,
-    },
-    /// It showed none.
+    NoName { claimed: NodeId },
     #[error("A peer says that it is node {claimed}, but showed no certificate. It was not let in.")]
-    NoCertificate {
-        /// Who it says it is.
-        claimed: NodeId,
-    },
-    /// What it showed is no certificate.
+    NoCertificate { claimed: NodeId },
     #[error("A peer says that it is node {claimed}, but its certificate cannot be understood. It was not let in.")]
-    NotACertificate {
-        /// Who it says it is.
-        claimed: NodeId,
-    },
-    /// It is somebody else's.
+    NotACertificate { claimed: NodeId },
     #[error(
         "A peer says that it is node {claimed}, but its certificate is that of {found} and not of {wanted}. It was not \
          let in; give it its own certificate with --certs, or check its --id."
     )]
-    OfAnother {
-        /// Who it says it is.
-        claimed: NodeId,
-        /// The name it would need.
-        wanted: String,
-        /// The names it has.
-        found: String,
-    },
+    OfAnother { claimed: NodeId, wanted: String, found: String },
 }
 
 /// Why plain TCP is not used.

@@ -15,11 +15,8 @@ const IMAGE: Format = Format { what: "snapshot", version: 1 };
 /// Commands that share an entry, and the entry's log time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch<C> {
-    /// When.
     pub time: LogTime,
-    /// Learners that are let in, each by the name of its life.
     pub admitted: Vec<(NodeId, Incarnation)>,
-    /// What, in order.
     pub commands: Vec<C>,
 }
 
@@ -51,12 +48,10 @@ impl<C: serde::de::DeserializeOwned> Batch<C> {
     }
 }
 
-/// The bytes of a change of members.
 pub(crate) fn write_change(time: LogTime, change: &Change) -> Bytes {
     CHANGE.write(&(time, change)).into()
 }
 
-/// What a change of members says.
 pub(crate) fn read_change(bytes: &[u8]) -> Result<(LogTime, Change), FormatError> {
     CHANGE.read(bytes)
 }
@@ -73,11 +68,9 @@ pub type Admitted = BTreeMap<NodeId, Incarnation>;
 /// A state machine and its log time.
 #[derive(Clone, Debug, Default)]
 pub struct Image<S> {
-    /// When.
     pub time: LogTime,
     /// Those who were let in as learners and are members still, each by the name of its life then.
     pub admitted: Admitted,
-    /// The state.
     pub machine: S,
 }
 

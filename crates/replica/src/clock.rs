@@ -13,7 +13,6 @@ pub(crate) struct LogClock {
 }
 
 impl LogClock {
-    /// A clock that goes on where the log ends.
     pub(crate) fn start(now: Time, largest: LogTime, tick: Duration) -> Self {
         Self { time: largest, seen: now, most: tick.times(2) }
     }

@@ -41,19 +41,9 @@ pub enum Command<S: StateMachine> {
     /// Put these into the log, in this order, as one entry. Only a leader does; others refuse and say who leads.
     Propose(Vec<Proposal<S::Command>>),
     /// Answer this from a state no older than now. Any replica does, with the leader's help.
-    Query {
-        /// The user's name for it.
-        ticket: Ticket,
-        /// What is asked.
-        query: S::Query,
-    },
+    Query { ticket: Ticket, query: S::Query },
     /// Let these be the members. Only a leader does.
-    Change {
-        /// The user's name for it.
-        ticket: Ticket,
-        /// Who they are to be.
-        members: Members,
-    },
+    Change { ticket: Ticket, members: Members },
     /// Hand the leadership to this member. Only a leader does.
     Transfer(NodeId),
     /// Stand for election now.
@@ -63,9 +53,7 @@ pub enum Command<S: StateMachine> {
 /// One command for the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal<C> {
-    /// The user's name for it.
     pub ticket: Ticket,
-    /// What is to be applied.
     pub command: C,
 }
 
@@ -74,80 +62,41 @@ pub struct Proposal<C> {
 #[serde(rename_all = "kebab-case", bound = "")]
 pub enum Event<S: StateMachine> {
     /// It was applied, or the query was answered.
-    Answered {
-        /// Which request.
-        ticket: Ticket,
-        /// The index at which it was.
-        index: u64,
-        /// What came of it.
-        answer: S::Answer,
-    },
+    Answered { ticket: Ticket, index: u64, answer: S::Answer },
     /// It was not done and never will be.
-    Refused {
-        /// Which request.
-        ticket: Ticket,
-        /// Why.
-        why: Refusal,
-    },
+    Refused { ticket: Ticket, why: Refusal },
     /// It may be done, or not: the leadership moved. Ask again under the same identity.
-    Unknown {
-        /// Which request.
-        ticket: Ticket,
-    },
+    Unknown { ticket: Ticket },
     /// The members are now as asked.
-    Changed {
-        /// Which request.
-        ticket: Ticket,
-        /// Who they are.
-        members: Members,
-    },
+    Changed { ticket: Ticket, members: Members },
     /// This replica leads.
-    Leads {
-        /// In which term.
-        term: u64,
-    },
-    /// This replica follows.
-    Follows {
-        /// Whom, if it knows.
-        leader: Option<NodeId>,
-        /// In which term.
-        term: u64,
-    },
+    Leads { term: u64 },
+    /// This replica follows, as far as it knows this leader.
+    Follows { leader: Option<NodeId>, term: u64 },
     /// An entry was applied; told only where the settings ask for an audit.
     Applied(Audit),
     /// The state was taken from a checkpoint: at the start, or from a leader's snapshot. Told only where the settings ask for
     /// an audit.
     Restored(Restoration),
     /// This replica takes no further part, because something that it was given cannot be read.
-    Halted {
-        /// What, in a sentence.
-        reason: String,
-    },
+    Halted { reason: String },
 }
 
 /// What came of an entry, so that an auditor can hold replicas against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Audit {
-    /// The entry's index.
     pub index: u64,
-    /// The entry's term.
     pub term: u64,
-    /// The log time after it.
     pub time: LogTime,
-    /// A fingerprint of what the entry says.
     pub entry: u64,
-    /// A fingerprint of the state after it.
     pub state: u64,
 }
 
 /// A state that was not reached entry by entry, so that an auditor can hold it against those that were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Restoration {
-    /// The index of the last entry in it.
     pub index: u64,
-    /// The log time there.
     pub time: LogTime,
-    /// A fingerprint of the state.
     pub state: u64,
 }
 
@@ -155,18 +104,13 @@ pub struct Restoration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
-    /// This replica does not lead.
     NotLeader {
-        /// Who does, if it knows.
         leader: Option<NodeId>,
     },
-    /// More is under way than is allowed.
     Busy,
     /// The disk is full. Queries go on.
     DiskFull,
-    /// The leadership is being handed on.
     HandingOver,
-    /// A change of the members is under way.
     ChangeUnderWay,
     /// The new members make no sense: there must be a voter, and nobody may be voter and learner.
     NoSuchMembers,

@@ -168,7 +168,6 @@ fn round_entry(round: Round) -> RaftEntry {
     RaftEntry { data: round.to_bytes().into(), ..RaftEntry::default() }
 }
 
-/// A snapshot as raft wants it.
 pub(crate) fn snapshot(index: u64, term: u64, members: &Configuration, data: Bytes) -> Snapshot {
     let mut snapshot = Snapshot { data, ..Snapshot::default() };
     let metadata = snapshot.mut_metadata();

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 /// What a replica finds on its disk when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
-    /// How it voted.
     pub ballot: Ballot,
     /// The state at some index, if any was kept; before that there is the founding state.
     pub checkpoint: Option<Checkpoint>,
@@ -27,22 +26,17 @@ pub struct Durable {
 /// A vote, and how far the log is known to be committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ballot {
-    /// The term.
     pub term: u64,
     /// For whom in that term; 0 is nobody.
     pub vote: u64,
-    /// Up to which index.
     pub commit: u64,
 }
 
 /// The whole state at some index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// The index of the last entry in it.
     pub index: u64,
-    /// The term of that entry.
     pub term: u64,
-    /// The members there.
     pub members: Configuration,
     /// The log time there, and the state machine, as [`Image`](crate::batch::Image) writes them.
     pub image: Bytes,
@@ -51,9 +45,7 @@ pub struct Checkpoint {
 /// Where a log begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Cut {
-    /// The last index that is gone.
     pub index: u64,
-    /// The term there.
     pub term: u64,
 }
 
@@ -70,12 +62,7 @@ pub enum Write {
     /// A leader's snapshot, in place of everything.
     Install(Checkpoint),
     /// The state at an index; entries up to the cut are let go.
-    Checkpoint {
-        /// The state.
-        checkpoint: Checkpoint,
-        /// The last entry that is let go.
-        cut: Cut,
-    },
+    Checkpoint { checkpoint: Checkpoint, cut: Cut },
 }
 
 impl quorate_core::Durable for Durable {

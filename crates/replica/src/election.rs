@@ -72,7 +72,6 @@ pub struct RaftElection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer {
-    /// The next beat.
     Tick,
 }
 

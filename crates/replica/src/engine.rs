@@ -24,7 +24,6 @@ pub(crate) struct Engine {
     node: RawNode<Log>,
     me: NodeId,
     seed: u64,
-    /// How often this life has stood for election.
     attempts: u64,
     /// How far the log is committed, where that alone changed: it goes to the disk with the next save.
     unsaved: Option<Ballot>,
@@ -51,11 +50,8 @@ pub(crate) struct News {
     pub(crate) role: bool,
     /// Rounds that succeeded, each with the index from which on its queries may be answered.
     pub(crate) rounds: Vec<(Round, u64)>,
-    /// A snapshot that takes the place of everything.
     pub(crate) installed: Option<Checkpoint>,
-    /// Entries to apply.
     pub(crate) committed: Vec<Entry>,
-    /// Snapshots to send.
     pub(crate) snapshots: Vec<(NodeId, Snapshot)>,
 }
 
@@ -158,19 +154,16 @@ impl Engine {
         self.node.mut_store().outdate();
     }
 
-    /// Asks for a save beside those that raft wants.
     pub(crate) fn ask<P: Raft>(&mut self, write: Write, out: &mut Effects<'_, P>) {
         self.asked += 1;
         out.save(write);
     }
 
-    /// The first so many saves are durable.
     pub(crate) fn saved(&mut self, count: u64) {
         self.saved = self.saved.max(count);
         self.confirm();
     }
 
-    /// Tells raft what is durable.
     fn confirm(&mut self) {
         let mut last = None;
         while self.awaiting.front().is_some_and(|awaiting| awaiting.saves <= self.saved)
@@ -188,12 +181,10 @@ impl Engine {
         }
     }
 
-    /// Whether all that raft wanted saved is durable.
     pub(crate) fn is_saved(&self) -> bool {
         self.awaiting.is_empty()
     }
 
-    /// The last entry that is durable.
     pub(crate) fn persisted(&self) -> u64 {
         self.node.raft.raft_log.persisted
     }
@@ -204,18 +195,15 @@ impl Engine {
         log.persisted >= log.last_index()
     }
 
-    /// Whether the disk knows for whom this replica voted last.
     pub(crate) fn has_saved_vote(&self) -> bool {
         self.saved >= self.voted
     }
 
-    /// Entries up to this one were applied.
     pub(crate) fn applied(&mut self, index: u64) {
         self.node.advance_apply_to(index);
         self.redraw();
     }
 
-    /// The beat.
     pub(crate) fn tick(&mut self) {
         let stood = self.node.tick() && !self.leads();
         self.attempts += u64::from(stood);
@@ -230,7 +218,6 @@ impl Engine {
         }
     }
 
-    /// A whole snapshot of a leader.
     pub(crate) fn step_snapshot(&mut self, from: NodeId, term: u64, checkpoint: Checkpoint) {
         let Checkpoint { index, term: log_term, members, image } = checkpoint;
         let mut message = RaftMessage { from: id(from), to: id(self.me), term, ..RaftMessage::default() };
@@ -278,7 +265,6 @@ impl Engine {
         configuration
     }
 
-    /// Stands for election.
     pub(crate) fn campaign(&mut self) {
         self.attempts += 1;
         let _ = self.node.campaign();
@@ -294,13 +280,11 @@ impl Engine {
         self.redraw();
     }
 
-    /// Hands the leadership on.
     pub(crate) fn transfer(&mut self, to: NodeId) {
         self.node.transfer_leader(id(to));
         self.redraw();
     }
 
-    /// Begins a round for queries.
     pub(crate) fn begin_round(&mut self, round: Round) {
         self.node.read_index(round.to_bytes());
         self.redraw();
@@ -327,7 +311,6 @@ impl Engine {
         self.node.raft.state == StateRole::Leader
     }
 
-    /// Whether it stands for election.
     pub(crate) fn stands(&self) -> bool {
         matches!(self.node.raft.state, StateRole::Candidate | StateRole::PreCandidate)
     }

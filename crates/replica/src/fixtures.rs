@@ -17,7 +17,6 @@ pub enum Flaw {
     EarlyAck,
     /// It answers queries by itself whenever it takes itself for the leader.
     LocalRead,
-    /// It saves its term and forgets for whom it voted.
     ForgottenVote,
     /// It never notices that a snapshot was lost on the way.
     NoReport,

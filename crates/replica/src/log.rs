@@ -66,7 +66,6 @@ impl Log {
         self.entries.extend(entries.iter().cloned());
     }
 
-    /// Takes a leader's snapshot in place of everything.
     pub(crate) fn install(&mut self, checkpoint: Checkpoint) {
         self.cut = Cut { index: checkpoint.index, term: checkpoint.term };
         self.entries.clear();
@@ -74,7 +73,6 @@ impl Log {
         self.checkpoint = Some(checkpoint);
     }
 
-    /// The members have changed, or somebody was let in.
     pub(crate) fn outdate(&mut self) {
         self.is_current = false;
     }

@@ -50,9 +50,7 @@ pub trait StateMachine: Default {
 /// Where in the log, and when by the log's own time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct At {
-    /// The index of the entry.
     pub index: u64,
-    /// The entry's log time.
     pub time: LogTime,
 }
 

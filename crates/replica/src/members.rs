@@ -9,7 +9,6 @@ use std::fmt;
 /// The members as users name them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Members {
-    /// They vote, and a majority of them decides.
     pub voters: BTreeSet<NodeId>,
     /// They hear everything and decide nothing.
     pub learners: BTreeSet<NodeId>,
@@ -40,13 +39,11 @@ impl fmt::Display for Members {
 /// The members as the log knows them: two sets of voters while one is exchanged for the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Configuration {
-    /// Those who are members now, or will be.
     pub incoming: Members,
     /// The voters who leave. A majority of them must agree too, until the exchange is over.
     pub outgoing: BTreeSet<NodeId>,
     /// Voters who leave and will be learners.
     pub demoted: BTreeSet<NodeId>,
-    /// Whether the leader ends the exchange by itself.
     pub auto_leave: bool,
 }
 
@@ -116,7 +113,6 @@ enum Step {
 }
 
 impl Change {
-    /// What leads from the one to the other.
     pub(crate) fn between(now: &Members, wanted: &Members) -> Self {
         let voters = wanted.voters.difference(&now.voters).copied().map(Step::Voter);
         let learners = wanted.learners.difference(&now.learners).copied().map(Step::Learner);
@@ -145,7 +141,6 @@ impl Change {
     }
 }
 
-/// A node as raft numbers it.
 pub(crate) fn id(node: NodeId) -> u64 {
     u64::from(node.number())
 }

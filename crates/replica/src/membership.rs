@@ -28,7 +28,6 @@ pub struct GroupMembership(Option<Founded>);
 struct Founded {
     /// When, in log time. The membership counts from here.
     founded: LogTime,
-    /// The log time of the last change.
     latest: LogTime,
     membership: Membership,
     /// When members asked for the leases they have, each on its own clock.
@@ -40,20 +39,14 @@ struct Founded {
 #[serde(rename_all = "lowercase")]
 pub enum Change {
     /// The group begins with these members, on these terms. A group that has begun does not begin again.
-    Found {
-        /// Who, each in its first life.
-        members: Group,
-        /// On which terms.
-        terms: Terms,
-    },
-    /// Somebody asks something.
+    Found { members: Group, terms: Terms },
+    /// A node asks for a change.
     Ask(Ask),
 }
 
 /// A request, and when it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ask {
-    /// What is asked.
     pub request: Request,
     /// When, on the clock of the node that asks. A lease that comes of it counts from here.
     pub asked: Time,

@@ -8,11 +8,8 @@ use serde::{Deserialize, Serialize};
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its place.
     pub index: u64,
-    /// The term of the leader that made it.
     pub term: u64,
-    /// What it says.
     pub body: Body,
 }
 
@@ -26,18 +23,14 @@ pub enum Body {
     Batch(Bytes),
     /// A change of the members with its log time, as [`Batch`](crate::batch::Batch) writes it.
     Change(Bytes),
-    /// The end of an exchange of voters.
     Leave,
 }
 
 /// A round by which a leader makes sure that it still leads, for all queries that wait at one replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Round {
-    /// Where the queries wait.
     pub node: NodeId,
-    /// In which of its lives.
     pub incarnation: Incarnation,
-    /// Its number in that life.
     pub number: u64,
 }
 
@@ -45,150 +38,62 @@ pub struct Round {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// Would you vote, or: vote for me.
-    Vote {
-        /// The term that the sender stands in, or would.
-        term: u64,
-        /// Whether it only asks first, so that a hopeless candidate disturbs nobody.
-        pre: bool,
-        /// Whether the leader itself asked the sender to stand.
-        forced: bool,
-        /// The term of its last entry.
-        log_term: u64,
-        /// The index of its last entry.
-        index: u64,
-        /// How far it knows the log to be committed.
-        commit: Commit,
-    },
-    /// Yes or no.
-    VoteReply {
-        /// The term of the vote, or that of a sender who knows better.
-        term: u64,
-        /// Whether it answers the question or the vote.
-        pre: bool,
-        /// Yes.
-        granted: bool,
-        /// How far the sender knows the log to be committed.
-        commit: Commit,
-    },
+    /// Asks for a vote in a term. With `pre` it only asks whether the receiver would vote, so that a hopeless candidate disturbs
+    /// nobody. `forced` says that the leader itself asked the sender to stand.
+    Vote { term: u64, pre: bool, forced: bool, log_term: u64, index: u64, commit: Commit },
+    /// Yes or no, in the term of the vote, or in the later term of a sender that knows better.
+    VoteReply { term: u64, pre: bool, granted: bool, commit: Commit },
     /// Entries that follow on one that the receiver should have.
-    Append {
-        /// The leader's term.
-        term: u64,
-        /// The term of the entry before these.
-        log_term: u64,
-        /// The index of the entry before these.
-        index: u64,
-        /// The entries.
-        entries: Vec<Entry>,
-        /// How far the log is committed.
-        commit: u64,
-    },
-    /// Where the receiver's log now agrees, or does not.
-    AppendReply {
-        /// The sender's term.
-        term: u64,
-        /// The last index that agrees, or the one that does not.
-        index: u64,
-        /// How far the sender knows the log to be committed.
-        commit: u64,
-        /// Where to try next, if it does not agree.
-        rejected: Option<Hint>,
-    },
+    Append { term: u64, log_term: u64, index: u64, entries: Vec<Entry>, commit: u64 },
+    /// Up to which index the logs agree; or, with a hint where to try next, at which they do not.
+    AppendReply { term: u64, index: u64, commit: u64, rejected: Option<Hint> },
     /// The leader leads.
-    Heartbeat {
-        /// The leader's term.
-        term: u64,
-        /// How far the receiver's log is known to be committed.
-        commit: u64,
-        /// The round that it is for.
-        round: Option<Round>,
-    },
+    Heartbeat { term: u64, commit: u64, round: Option<Round> },
     /// The sender follows.
-    HeartbeatReply {
-        /// The sender's term.
-        term: u64,
-        /// How far the sender knows the log to be committed.
-        commit: u64,
-        /// The round that it is for.
-        round: Option<Round>,
-    },
+    HeartbeatReply { term: u64, commit: u64, round: Option<Round> },
     /// Stand for election at once.
-    TimeoutNow {
-        /// The leader's term.
-        term: u64,
-    },
+    TimeoutNow { term: u64 },
     /// From which index on may these queries be answered?
-    ReadIndex {
-        /// Which queries.
-        round: Round,
-    },
+    ReadIndex { round: Round },
     /// From this one on.
-    ReadIndexReply {
-        /// The leader's term.
-        term: u64,
-        /// The index.
-        index: u64,
-        /// Which queries.
-        round: Round,
-    },
+    ReadIndexReply { term: u64, index: u64, round: Round },
     /// The sender holds nothing, and waits to be let in by this name.
-    Knock {
-        /// The life in which it began to wait.
-        born: Incarnation,
-    },
+    Knock { born: Incarnation },
     /// A piece of a snapshot.
     Piece(Piece),
-    /// How much of a snapshot has come.
-    PieceReply {
-        /// Which snapshot.
-        snapshot: SnapshotId,
-        /// How many bytes, from its beginning.
-        held: u64,
-    },
+    /// How many bytes of a snapshot have come, from its beginning.
+    PieceReply { snapshot: SnapshotId, held: u64 },
 }
 
 /// How far the log is committed, and the term of the last entry that is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Commit {
-    /// The index.
     pub index: u64,
-    /// The term there.
     pub term: u64,
 }
 
 /// Where a log that does not agree might.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hint {
-    /// The index.
     pub index: u64,
-    /// The term there.
     pub log_term: u64,
 }
 
 /// Which snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SnapshotId {
-    /// The term of the leader that sends it.
     pub term: u64,
-    /// The index of the last entry in it.
     pub index: u64,
-    /// The term of that entry.
     pub log_term: u64,
 }
 
 /// A piece of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Piece {
-    /// Which snapshot.
     pub snapshot: SnapshotId,
-    /// The members at its index.
     pub members: Configuration,
-    /// How long it is in all.
     pub length: u64,
-    /// Where this piece begins.
     pub offset: u64,
-    /// The piece.
     pub bytes: Bytes,
 }
 

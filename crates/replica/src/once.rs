@@ -16,7 +16,6 @@ pub struct Once<S: StateMachine> {
     machine: S,
     /// For each client, its last request and what came of it.
     answered: BTreeMap<u64, (u64, S::Answer)>,
-    /// How many requests came, repeated ones too.
     requests: u64,
 }
 
@@ -30,11 +29,9 @@ impl<S: StateMachine> Default for Once<S> {
 /// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request<C> {
-    /// Who asks.
     pub client: u64,
     /// Its number among that client's requests; they only grow.
     pub number: u64,
-    /// What is asked.
     pub command: C,
 }
 

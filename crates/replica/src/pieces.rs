@@ -9,7 +9,6 @@ use quorate_core::NodeId;
 /// How often a piece is repeated before the snapshot is given up.
 const TRIES: u32 = 5;
 
-/// A snapshot on its way to one peer.
 pub(crate) struct Sending {
     snapshot: SnapshotId,
     members: Configuration,
@@ -21,13 +20,9 @@ pub(crate) struct Sending {
 
 /// What comes of an acknowledgement or a wait.
 pub(crate) enum Progress {
-    /// This piece is next.
     Next(Piece),
-    /// Everything has arrived.
     Arrived,
-    /// It will never arrive.
     GivenUp,
-    /// Nothing new.
     Nothing,
 }
 
@@ -38,7 +33,6 @@ impl Sending {
         Self { snapshot, members, image, piece_bytes: piece_bytes.max(1), held: 0, tries: 0 }
     }
 
-    /// The piece that the peer lacks.
     pub(crate) fn piece(&self) -> Piece {
         let start = usize::try_from(self.held).unwrap_or(usize::MAX).min(self.image.len());
         let end = start.saturating_add(self.piece_bytes).min(self.image.len());
@@ -51,7 +45,6 @@ impl Sending {
         }
     }
 
-    /// The peer holds so much.
     pub(crate) fn acknowledged(&mut self, snapshot: SnapshotId, held: u64) -> Progress {
         let restarted = held == 0 && self.held > 0;
         if snapshot != self.snapshot || (held <= self.held && !restarted) {
@@ -73,7 +66,6 @@ impl Sending {
     }
 }
 
-/// A snapshot that arrives.
 #[derive(Default)]
 pub(crate) struct Receiving {
     under_way: Option<Arriving>,

@@ -14,7 +14,6 @@ pub(crate) struct Queries<Q> {
     confirmed: Vec<Confirmed<Q>>,
 }
 
-/// A round under way.
 struct Open<Q> {
     round: Round,
     began: Time,
@@ -39,7 +38,6 @@ impl<Q> Queries<Q> {
         self.waiting.len() + open + confirmed
     }
 
-    /// A query that needs a round.
     pub(crate) fn wait(&mut self, ticket: Ticket, query: Q) {
         self.waiting.push((ticket, query));
     }

@@ -26,27 +26,14 @@ struct Register {
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// Set it.
-    Write {
-        /// Which.
-        key: u64,
-        /// To what.
-        value: u64,
-    },
+    Write { key: u64, value: u64 },
     /// Set it if it has this value; nothing is the value of one that was never written.
-    CompareAndSet {
-        /// Which.
-        key: u64,
-        /// What it must be.
-        expect: Option<u64>,
-        /// To what.
-        value: u64,
-    },
+    CompareAndSet { key: u64, expect: Option<u64>, value: u64 },
 }
 
 /// Reads a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Read {
-    /// Which.
     pub key: u64,
 }
 
@@ -54,11 +41,8 @@ pub struct Read {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// It was set.
     Written,
-    /// It had another value, and was not set.
     Differs(Option<u64>),
-    /// Its value.
     Value(Option<u64>),
 }
 
@@ -90,7 +74,6 @@ impl Registers {
     }
 }
 
-/// What is in a register.
 fn content(value: Option<u64>) -> String {
     value.map_or_else(|| "empty".into(), |value| value.to_string())
 }

@@ -48,9 +48,7 @@ pub struct Replica<S: StateMachine> {
 }
 
 enum State<S: StateMachine> {
-    /// Before it starts.
     Off,
-    /// It takes part, or waits to be let in.
     Running(Box<Running<S>>),
     /// It was given something that it cannot read, and takes no part any more.
     Halted,
@@ -60,9 +58,7 @@ enum State<S: StateMachine> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer {
-    /// The next beat.
     Tick,
-    /// An acknowledgement of a piece of a snapshot.
     Piece(NodeId),
 }
 

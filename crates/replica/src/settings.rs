@@ -16,9 +16,7 @@ pub struct Settings {
     /// After how many ticks without a leader somebody stands for election, at the earliest; at the latest after twice
     /// as many.
     pub election_ticks: usize,
-    /// Every how many ticks a leader is heard of.
     pub heartbeat_ticks: usize,
-    /// How queries are answered.
     pub reads: Reads,
     /// By how many millionths clocks run too fast or too slow at most.
     pub drift_ppm: u32,
@@ -26,15 +24,12 @@ pub struct Settings {
     pub checkpoint_every: u64,
     /// How many entries before the checkpoint stay, for peers that lag behind.
     pub keep_entries: u64,
-    /// How long a piece of a snapshot is.
     pub piece_bytes: usize,
     /// The most that one message of entries carries, but for one entry that is larger.
     pub message_bytes: u64,
     /// The most that may be proposed and not yet committed.
     pub uncommitted_bytes: u64,
-    /// The most requests that wait for an answer.
     pub requests: usize,
-    /// Whether every applied entry is told, for auditors.
     pub audit: bool,
 }
 

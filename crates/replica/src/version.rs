@@ -7,35 +7,19 @@ use thiserror::Error;
 /// Why bytes could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormatError {
-    /// They were written by a newer release.
     #[error(
         "This {what} has format version {found}, and this release reads versions up to {known}. Nothing was changed; \
          run a release that knows version {found}."
     )]
-    Newer {
-        /// What was read.
-        what: &'static str,
-        /// Its version.
-        found: u8,
-        /// The newest that we read.
-        known: u8,
-    },
-    /// They make no sense.
+    Newer { what: &'static str, found: u8, known: u8 },
     #[error("This {what} cannot be read: {reason}. Nothing was changed.")]
-    Malformed {
-        /// What was read.
-        what: &'static str,
-        /// Why not.
-        reason: String,
-    },
+    Malformed { what: &'static str, reason: String },
 }
 
 /// Something that is written with its version in front.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// What it is called in errors.
     pub what: &'static str,
-    /// The version that is written, and the newest that is read.
     pub version: u8,
 }
 

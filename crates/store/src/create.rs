@@ -100,7 +100,6 @@ pub fn reseed_in<D: Storable, F: FileSystem>(
     Ok(aside)
 }
 
-/// Is there a data folder already, or the log of one?
 fn refuse_if_there<F: FileSystem>(folder: &Folder<F>) -> Result<(), StoreError> {
     match folder.stage()? {
         Stage::Absent => Ok(()),

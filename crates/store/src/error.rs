@@ -10,166 +10,87 @@ const RESEED: &str = "Re-seed the node from its peers: that sets the log aside a
 /// Why a store could not do what it was asked.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// Nobody made this folder a data folder.
     #[error(
         "{} is not a data folder: it has no file 'identity'. Found a cluster or join one to create it, or correct the \
          path.",
         .folder.display()
     )]
-    NotThere {
-        /// The folder that was asked for.
-        folder: PathBuf,
-    },
-    /// A data folder is created once.
+    NotThere { folder: PathBuf },
     #[error("{} is a data folder already. It was left as it is; open it, or choose another folder.", .folder.display())]
-    AlreadyThere {
-        /// The folder that was asked for.
-        folder: PathBuf,
-    },
-    /// Something else has that name.
+    AlreadyThere { folder: PathBuf },
     #[error("{} is a file, and the data of a node needs a folder. Correct the path.", .folder.display())]
-    NotAFolder {
-        /// The path that was asked for.
-        folder: PathBuf,
-    },
-    /// One folder, one store.
+    NotAFolder { folder: PathBuf },
     #[error(
         "{} is in use by a running node. Stop that one first; two writers would destroy the log.",
         .folder.display()
     )]
-    Locked {
-        /// The folder that was asked for.
-        folder: PathBuf,
-    },
-    /// The folder belongs to another node, or to another cluster.
+    Locked { folder: PathBuf },
     #[error(
         "{} belongs to {found}, but this is {expected}. Nothing was changed; start the node with its own data folder.",
         .path.display()
     )]
-    Foreign {
-        /// The file that says so.
-        path: PathBuf,
-        /// Whose it is.
-        found: Owner,
-        /// Who asked.
-        expected: Owner,
-    },
-    /// A newer version wrote it.
+    Foreign { path: PathBuf, found: Owner, expected: Owner },
     #[error(
         "{} has format {found}, and this version knows formats up to {FORMAT}. Nothing was changed; start a version of \
          Quorate that knows it.",
         .path.display()
     )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: u32,
-    },
-    /// A newer version kept it.
+    Newer { path: PathBuf, found: u32 },
     #[error(
         "{} holds contents of version {found}, and this version reads them up to {known}. Nothing was changed; start a \
          version of Quorate that knows them.",
         .path.display()
     )]
-    NewerContents {
-        /// The file.
-        path: PathBuf,
-        /// The version of its contents.
-        found: u32,
-        /// The newest that is read.
-        known: u32,
-    },
-    /// The file `identity` is not what was written, or somebody removed it.
+    NewerContents { path: PathBuf, found: u32, known: u32 },
     #[error(
         "{} is missing or damaged, so that nobody knows whose log this is. Nothing was changed. Put its text back if you \
          have it. {RESEED}, with a new identity.",
         .path.display()
     )]
-    BadIdentity {
-        /// The file.
-        path: PathBuf,
-    },
-    /// There should be a log.
+    BadIdentity { path: PathBuf },
     #[error(
         "{} has an identity, but no log: what this node promised its peers is gone, and it must not start as if it had \
          promised nothing. {RESEED}.",
         .folder.display()
     )]
-    NoLog {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// The log is not what was written, and no crash explains it.
+    NoLog { folder: PathBuf },
     #[error(
         "{} is damaged at byte {offset}{}: {what}. The node does not start, because something it promised its peers \
          may be missing; nothing was changed on the disk. {RESEED}.",
         .path.display(), frame_words(.frame)
     )]
     Damaged {
-        /// The segment.
         path: PathBuf,
-        /// Where in it.
         offset: u64,
         /// The number of the frame that should stand there, if it is known.
         frame: Option<u64>,
-        /// What is wrong.
         what: &'static str,
     },
-    /// The bytes are as written, but they mean nothing to this program.
     #[error(
         "{} is whole, but frame {frame} at byte {offset} means nothing to this program ({reason}): another protocol or \
          another version of it wrote the log. Nothing was changed; start the version that wrote it.",
         .path.display()
     )]
-    Unreadable {
-        /// The segment.
-        path: PathBuf,
-        /// Where in it.
-        offset: u64,
-        /// The number of the frame.
-        frame: u64,
-        /// What the decoder said.
-        reason: postcard::Error,
-    },
-    /// What should be saved cannot be turned into bytes.
+    Unreadable { path: PathBuf, offset: u64, frame: u64, reason: postcard::Error },
     #[error("A write cannot be turned into bytes ({0}). Nothing was written; this is an error in the program.")]
     Unwritable(postcard::Error),
-    /// The disk, or the quota, is full.
     #[error(
         "The disk is full: {} could not be written ({source}). Nothing that was acknowledged is lost, and nothing of \
          this write remains. Make room; the same write can then be tried again.",
         .path.display()
     )]
-    Full {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The disk failed.
+    Full { path: PathBuf, source: io::Error },
     #[error(
         "Cannot {action} {}: {source}. What was acknowledged before is not touched; repair the cause, then start the \
          node again.",
         .path.display()
     )]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The disk failed earlier.
+    Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error(
         "The store takes nothing more, because the disk failed earlier ({reason}). After a failed sync nothing is \
          known; restart the node, which then reads what is really there."
     )]
-    Poisoned {
-        /// What failed.
-        reason: String,
-    },
+    Poisoned { reason: String },
 }
 
 fn frame_words(frame: &Option<u64>) -> String {
@@ -182,7 +103,6 @@ impl StoreError {
         matches!(self, Self::Full { .. })
     }
 
-    /// What failed, in few words.
     pub(crate) fn cause(&self) -> String {
         match self {
             Self::Io { action, path, source } => format!("cannot {action} {}: {source}", path.display()),

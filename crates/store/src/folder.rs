@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const IDENTITY: &str = "identity";
 const LOCK: &str = "lock";
-/// What a file is called until it is whole.
 const UNFINISHED: &str = ".new";
 const SEGMENT: &str = "log-";
-/// Where the log of a node goes that is re-seeded.
 pub(crate) const SET_ASIDE: &str = "set-aside-";
 /// The one file of this kind has the node's next life in its name, which can change where there is no room for content.
 const LIFE: &str = "life-";
@@ -32,7 +30,6 @@ impl SegmentNumber {
         format!("{SEGMENT}{:08}", self.0)
     }
 
-    /// The segment that has exactly this name.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let number = Self(name.strip_prefix(SEGMENT)?.parse().ok()?);
         (number.name() == name).then_some(number)
@@ -44,13 +41,10 @@ impl SegmentNumber {
 pub(crate) enum Stage {
     /// It is no data folder, or the making of one was interrupted.
     Absent,
-    /// It has its identity.
     Present,
-    /// It has a log, but somebody removed the identity.
     Orphaned,
 }
 
-/// A folder and the file system that it is in.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder<F> {
     pub(crate) files: F,
@@ -66,7 +60,6 @@ impl<F: FileSystem> Folder<F> {
         self.path.join(name)
     }
 
-    /// The names in it, in order.
     pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
         let mut names = self.files.list(&self.path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => StoreError::NotThere { folder: self.path.clone() },
@@ -121,7 +114,6 @@ impl<F: FileSystem> Folder<F> {
         Ok(file)
     }
 
-    /// Gives a prepared file its name, durably.
     pub(crate) fn publish(&self, name: &str) -> Result<(), StoreError> {
         let (from, to) = (self.at(&unfinished(name)), self.at(name));
         self.files.rename(&from, &to).map_err(|error| StoreError::of_write("rename", &from, error))?;
@@ -143,14 +135,12 @@ impl<F: FileSystem> Folder<F> {
         Ok(self.names()?.iter().any(|name| life_of(name).is_some()))
     }
 
-    /// From this one on lives are counted.
     pub(crate) fn begin_lives(&self, first: Incarnation) -> Result<(), StoreError> {
         let name = life_name(first);
         self.prepare(&name, b"")?;
         self.publish(&name)
     }
 
-    /// Takes a prepared file back.
     pub(crate) fn discard(&self, name: &str) -> Result<(), StoreError> {
         match self.remove(&unfinished(name)) {
             Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
@@ -182,7 +172,6 @@ fn life_name(life: Incarnation) -> String {
     format!("{LIFE}{:08}", life.0)
 }
 
-/// The life that has exactly this name.
 fn life_of(name: &str) -> Option<Incarnation> {
     let life = Incarnation(name.strip_prefix(LIFE)?.parse().ok()?);
     (life_name(life) == name).then_some(life)

@@ -12,9 +12,7 @@
 
 /// The unit that a disk writes whole or not at all.
 pub(crate) const SECTOR: usize = 512;
-/// Everything before the payload.
 pub(crate) const HEADER: usize = 21;
-/// Everything after it.
 const TRAILER: usize = 5;
 /// How many bytes of payload stand between two marks: short enough that a sector has two of them.
 const RUN: usize = 255;
@@ -69,7 +67,6 @@ pub(crate) fn encode(salt: Salt, offset: usize, number: FrameNumber, payload: &[
 pub(crate) struct Outline {
     pub(crate) offset: usize,
     pub(crate) number: FrameNumber,
-    /// Where the payload ends.
     payload_end: usize,
 }
 
@@ -86,7 +83,6 @@ impl Outline {
         Some(Self { offset, number: FrameNumber(long(&header[9..])?), payload_end })
     }
 
-    /// Where the next frame begins.
     pub(crate) fn end(&self) -> usize {
         self.payload_end + TRAILER
     }

@@ -23,9 +23,7 @@ impl fmt::Display for ClusterId {
 /// Which node of which cluster owns a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner {
-    /// The cluster.
     pub cluster: ClusterId,
-    /// The node in it.
     pub node: NodeId,
 }
 
@@ -38,9 +36,7 @@ impl fmt::Display for Owner {
 /// How a folder came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// With the cluster itself.
     Founded,
-    /// Later, by a node that joined.
     Joined,
     /// Anew, after what the node had promised was lost.
     Reseeded,
@@ -63,9 +59,7 @@ impl fmt::Display for Origin {
 /// What the file `identity` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// Whose folder it is.
     pub owner: Owner,
-    /// How it came to be.
     pub origin: Origin,
 }
 

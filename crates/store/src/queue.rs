@@ -87,7 +87,6 @@ impl<T> Queue<T> {
         true
     }
 
-    /// Takes nothing more in.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_all();

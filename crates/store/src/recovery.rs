@@ -19,11 +19,8 @@ use std::path::Path;
 pub struct Recovery {
     /// Which life of the node begins with this. No other start of it ever has the same.
     pub incarnation: Incarnation,
-    /// The file that the log goes on in.
     pub segment: String,
-    /// How many appends stood in it after its checkpoint.
     pub appends: u64,
-    /// How many writes these were.
     pub writes: u64,
     /// How many bytes of an append that was never acknowledged were cut off.
     pub torn_bytes: u64,
@@ -31,7 +28,6 @@ pub struct Recovery {
     pub removed: Vec<String>,
 }
 
-/// Everything a store needs to go on.
 pub(crate) struct Recovered<D, F: FileSystem> {
     pub(crate) identity: Identity,
     pub(crate) segment: Segment<F::File>,

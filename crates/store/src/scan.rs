@@ -11,7 +11,6 @@
 
 use crate::frame::{FrameNumber, HEADER, Outline, SECTOR, Salt, has_empty_sector, is_empty};
 
-/// The whole frames of a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Scan {
     /// The checkpoint first.
@@ -21,7 +20,6 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Where the last whole frame ends.
     pub(crate) fn end(&self) -> usize {
         self.frames.last().map_or(0, Outline::end)
     }
@@ -83,7 +81,6 @@ fn judge(salt: Salt, bytes: &[u8], offset: usize, expected: FrameNumber) -> Resu
     }
 }
 
-/// Does a whole frame begin anywhere after this place?
 fn is_followed(salt: Salt, bytes: &[u8], offset: usize) -> bool {
     (offset + 1..bytes.len())
         .any(|place| Outline::read(salt, bytes, place).is_some_and(|outline| outline.is_whole(salt, bytes)))

@@ -20,16 +20,13 @@ pub struct Ticket(pub u64);
 /// What the scribe tells the node.
 #[derive(Debug)]
 pub enum Report {
-    /// More is durable now.
     Saved {
         /// How many writes are, since the scribe started: what `Input::Saved` wants.
         count: u64,
-        /// The ticket of the last of them.
         last: Ticket,
     },
     /// The disk is full. The scribe tries again by itself; until it says `Free`, nothing more becomes durable.
     Full(StoreError),
-    /// The disk has room again.
     Free,
     /// The disk failed, and the scribe has ended. The node must end too: it cannot keep what it promises.
     Failed(StoreError),
@@ -38,10 +35,8 @@ pub enum Report {
 /// Why a save was not taken. The write is given back.
 #[derive(Debug, Error)]
 pub enum Refusal<W> {
-    /// As many wait as may.
     #[error("Too many saves wait for the disk. Nothing was lost; save again when some of them are durable.")]
     Crowded(W),
-    /// The scribe has ended.
     #[error("The thread that writes has ended, and this was not saved. Its last report says why; restart the node.")]
     Ended(W),
 }
@@ -49,9 +44,7 @@ pub enum Refusal<W> {
 /// How often a full disk is tried again: after `first`, then after twice that, and so on up to `longest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// The first pause.
     pub first: Duration,
-    /// The longest one.
     pub longest: Duration,
 }
 
@@ -138,13 +131,11 @@ impl<T> Drop for Closing<T> {
     }
 }
 
-/// Where the thread sits.
 struct Desk<D: Storable, F: FileSystem, T> {
     store: Store<D, F>,
     queue: Arc<Queue<Waiting<D>>>,
     patience: Patience,
     tell: T,
-    /// How many writes are durable.
     count: u64,
 }
 

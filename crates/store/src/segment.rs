@@ -15,7 +15,6 @@ const MAGIC: &[u8; 8] = b"quorate\n";
 /// magic 8 │ format 4 │ cluster 16 │ node 4 │ segment 8 │ version of the contents 4 │ check 4.
 pub(crate) const SEGMENT_HEADER: usize = 48;
 
-/// The header of a segment.
 pub(crate) fn encode_header(owner: Owner, number: SegmentNumber, contents: u32) -> (Vec<u8>, Salt) {
     let mut bytes = Vec::with_capacity(SEGMENT_HEADER);
     bytes.extend_from_slice(MAGIC);
@@ -70,15 +69,12 @@ fn part<const N: usize>(header: &[u8], begin: usize) -> [u8; N] {
     header.get(begin..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
 }
 
-/// A segment that frames are added to.
 pub(crate) struct Segment<File> {
     pub(crate) file: File,
     pub(crate) path: PathBuf,
     pub(crate) number: SegmentNumber,
     pub(crate) salt: Salt,
-    /// The number of its last frame.
     pub(crate) last: FrameNumber,
-    /// Where that frame ends.
     pub(crate) end: u64,
     /// How long the file is: from `end` to here it has zeros.
     pub(crate) room: u64,

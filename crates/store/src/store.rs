@@ -32,7 +32,6 @@ impl<D> Storable for D where
 pub struct Settings {
     /// A new segment is begun when one has grown past this, and past twice its checkpoint.
     pub segment_bytes: u64,
-    /// How many zeros are written ahead of the frames at a time.
     pub ahead_bytes: u64,
 }
 
@@ -73,7 +72,6 @@ pub struct Store<D, F: FileSystem = Files> {
     identity: Identity,
     settings: Settings,
     segment: Segment<F::File>,
-    /// Where the segment's checkpoint ends.
     checkpoint_bytes: u64,
     /// When the segment has grown so long, the next one is begun.
     roll_at: u64,
@@ -87,7 +85,6 @@ pub struct Store<D, F: FileSystem = Files> {
 
 enum Health {
     Sound,
-    /// What failed.
     Poisoned(String),
 }
 

@@ -20,12 +20,10 @@ pub(super) struct Commanders {
     pub(super) within: Option<Duration>,
 }
 
-/// What one commander has said and heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Commander {
     ordered: bool,
     leader: Option<NodeId>,
-    /// When its army attacked, in true time.
     attacked: Option<Time>,
 }
 

@@ -3,7 +3,6 @@
 use quorate_core::{Describe, NodeId, Time};
 use std::fmt;
 
-/// How strong an army is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Strength(pub u32);
 
@@ -17,7 +16,6 @@ impl fmt::Display for Strength {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Command {
-    /// Attack, together.
     Attack,
 }
 
@@ -29,11 +27,9 @@ impl fmt::Display for Command {
     }
 }
 
-/// What armies tell each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message {
-    /// So strong is the army that sends it.
     Strength(Strength),
     /// The word: it leads, and the attack begins.
     Attack,
@@ -48,28 +44,17 @@ impl Describe for Message {
     }
 }
 
-/// What an army waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer {
-    /// That the word can have arrived.
     Word,
 }
 
-/// What an army shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
-    /// It knows who leads.
-    Leads {
-        /// Which army does.
-        army: NodeId,
-    },
-    /// It attacks.
-    Attacks {
-        /// When, by its own clock.
-        at: Time,
-    },
+    Leads { army: NodeId },
+    Attacks { at: Time },
 }
 
 impl fmt::Display for Event {

@@ -48,16 +48,13 @@ pub const PROFILE: Profile = Profile {
     checkable: true,
 };
 
-/// The two armies.
 pub const ARMIES: [NodeId; 2] = [NodeId::from_index(0), NodeId::from_index(1)];
 
-/// One army.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Army {
     place: Fixed<Place>,
     /// Who leads, once that is known.
     leader: Option<NodeId>,
-    /// Whether it was told to attack.
     ordered: bool,
     stance: Stance,
 }
@@ -71,14 +68,10 @@ struct Place {
     least: Duration,
 }
 
-/// How far the attack has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stance {
-    /// It has not begun.
     Encamped,
-    /// This army leads and has sent the word.
     Poised,
-    /// It attacks.
     Fighting,
 }
 

@@ -10,44 +10,23 @@ use std::fmt;
 /// What happened when, in true time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// All that happened, in order.
     pub entries: Vec<Entry>,
     sent: BTreeMap<MessageId, Time>,
 }
 
-/// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When.
     pub time: Time,
-    /// To which army.
     pub army: NodeId,
-    /// What.
     pub what: What,
 }
 
-/// What happened to an army.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Its commander told it to attack.
     Ordered,
-    /// A message arrived.
-    Heard {
-        /// What it is called.
-        kind: String,
-        /// When it was sent.
-        sent: Time,
-    },
-    /// It did something by a rule.
-    Did {
-        /// The rule's id.
-        rule: String,
-        /// What it did.
-        text: String,
-    },
-    /// It knows who leads.
+    Heard { kind: String, sent: Time },
+    Did { rule: String, text: String },
     Leads(NodeId),
-    /// It attacks.
     Attacks,
 }
 
@@ -64,7 +43,6 @@ impl fmt::Display for Entry {
 }
 
 impl Timeline {
-    /// When each of the armies attacked, if it did.
     pub fn attacks(&self) -> [Option<Time>; 2] {
         let attack = |army: NodeId| {
             let mut attacks = self.entries.iter().filter(|entry| entry.what == What::Attacks && entry.army == army);
@@ -79,12 +57,11 @@ impl Timeline {
         Some(one.max(other).since(one.min(other)))
     }
 
-    /// Who leads, by each of the armies, if it knows.
     pub fn leaders(&self) -> [Option<NodeId>; 2] {
         let told = |army: NodeId| {
             self.entries.iter().find_map(|entry| match entry.what {
                 What::Leads(leader) if entry.army == army => Some(leader),
-                What::Leads(_) | What::Ordered | What::Heard { .. } | What::Did { .. } | What::Attacks => None,
+                _ => None,
             })
         };
         ARMIES.map(told)
@@ -104,15 +81,7 @@ impl Observer<Command, Event> for Timeline {
                     let sent = self.sent.remove(id).unwrap_or(*time);
                     self.add(*time, *node, What::Heard { kind: (*kind).to_owned(), sent });
                 }
-                Taken::Start { .. }
-                | Taken::Timer(_)
-                | Taken::Saved(_)
-                | Taken::Suspect(_)
-                | Taken::Trust(_)
-                | Taken::DiskFull
-                | Taken::DiskFree
-                | Taken::View(_)
-                | Taken::Lease(_) => {}
+                _ => {}
             },
             Moment::Effect { time, node, effect } => match effect {
                 Done::Send { sent, .. } => {
@@ -124,13 +93,7 @@ impl Observer<Command, Event> for Timeline {
                 }
                 Done::Emit(Event::Leads { army }) => self.add(*time, *node, What::Leads(*army)),
                 Done::Emit(Event::Attacks { .. }) => self.add(*time, *node, What::Attacks),
-                Done::Multicast { .. }
-                | Done::Save(_)
-                | Done::SetTimer { .. }
-                | Done::CancelTimer(_)
-                | Done::Handed { .. }
-                | Done::Told(_)
-                | Done::HoldBack { .. } => {}
+                _ => {}
             },
             Moment::World { .. } => {}
         }

@@ -33,7 +33,6 @@ use std::sync::Arc;
 /// The armies, and how long their messengers take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct War {
-    /// How strong they are.
     pub strengths: [Strength; 2],
     /// How long a message takes, at least and at most. Unless given, that is any time.
     pub delay: Option<Span>,
@@ -43,19 +42,14 @@ pub struct War {
     pub fifo: bool,
 }
 
-/// Why a war cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArmiesError {
-    /// A length is too long to add up.
     #[error("A time of more than ten years is more than armies wait for.")]
     TooLong,
-    /// The clock would run backwards.
     #[error("Clocks that are off by {0}ppm stand still or run backwards; at most 999999ppm make sense.")]
     NoClock(u32),
-    /// The checker refused.
     #[error(transparent)]
     Check(#[from] CheckError),
-    /// A counterexample could not be shown.
     #[error("The run that was found cannot be shown: {0}.")]
     Play(String),
 }
@@ -68,7 +62,6 @@ const NOTICEABLE: Duration = Duration::from_millis(1);
 const MILLION: u128 = 1_000_000;
 
 impl War {
-    /// Armies of these strengths, whose messages take any time.
     pub const fn new(strengths: [Strength; 2]) -> Self {
         Self { strengths, delay: None, drift_ppm: 0, fifo: false }
     }
@@ -107,32 +100,23 @@ impl War {
     }
 }
 
-/// What became of a check.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Each property by its name, and whether it holds, if that is known.
     pub verdicts: Vec<Judged>,
-    /// How many states were seen.
     pub states: u64,
-    /// Whether that is all there are.
     pub complete: bool,
 }
 
-/// One property.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// Its name.
     pub name: &'static str,
-    /// A run that breaks it, a shortest one, if there is one.
     pub breach: Option<Breach>,
 }
 
-/// A run that breaks a property.
 #[derive(Clone, Debug)]
 pub struct Breach {
-    /// What happened when.
     pub timeline: Timeline,
-    /// How many steps it takes.
     pub steps: usize,
 }
 
@@ -142,7 +126,6 @@ impl Outcome {
         self.complete && self.breach().is_none()
     }
 
-    /// The first breach.
     pub fn breach(&self) -> Option<&Breach> {
         self.verdicts.iter().find_map(|judged| judged.breach.as_ref())
     }

@@ -8,31 +8,22 @@ use quorate_lab::mutex::run::{Change, change};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// One access to the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Posting {
-    /// When.
     #[serde(rename = "time_ns", serialize_with = "nanos")]
     pub time: Time,
-    /// By the teller at this node.
     pub node: NodeId,
-    /// What it did.
     #[serde(flatten)]
     pub act: Act,
 }
 
-/// What tellers do with the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "act", rename_all = "lowercase")]
 pub enum Act {
-    /// Reads the balance.
     Reads {
-        /// What it is.
         balance: u64,
     },
-    /// Writes what it read, and the deposit.
     Writes {
-        /// The sum.
         balance: u64,
         /// What stood there meanwhile, if that is not what it read.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +40,6 @@ fn nanos<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
 pub struct Ledger {
     deposit: u64,
     balance: u64,
-    /// How often the account was written.
     version: u64,
     /// What tellers read who have not written yet, and how often the account had been written then.
     open: BTreeMap<NodeId, (u64, u64)>,
@@ -57,22 +47,18 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The account before anybody comes.
     pub const fn new(terms: &Terms) -> Self {
         Self { deposit: terms.deposit, balance: terms.opening, version: 0, open: BTreeMap::new(), history: Vec::new() }
     }
 
-    /// What the account holds.
     pub const fn balance(&self) -> u64 {
         self.balance
     }
 
-    /// How many deposits were made.
     pub const fn made(&self) -> u64 {
         self.version
     }
 
-    /// Who read and wrote what, and when.
     pub fn into_history(self) -> Vec<Posting> {
         self.history
     }

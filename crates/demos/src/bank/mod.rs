@@ -53,7 +53,6 @@ pub const USUAL_NODES: usize = 3;
 /// No algorithm leaves larger gaps between the sizes of its groups than this.
 const WIDEST_GAP: usize = 100;
 
-/// How many tellers deposit how much into what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Terms {
     tellers: usize,
@@ -63,7 +62,6 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// So many tellers deposit so much each into an account that holds so much.
     pub fn new(tellers: usize, deposit: u64, opening: u64) -> Result<Self, BankError> {
         if tellers == 0 {
             return Err(BankError::NoTellers);
@@ -80,12 +78,10 @@ impl Terms {
         self.tellers
     }
 
-    /// What each of them deposits.
     pub const fn deposit(&self) -> u64 {
         self.deposit
     }
 
-    /// What the account holds before.
     pub const fn opening(&self) -> u64 {
         self.opening
     }
@@ -96,7 +92,6 @@ impl Terms {
     }
 }
 
-/// Every lock: all algorithms of the mutex family.
 pub fn locks() -> impl Iterator<Item = &'static MutexEntry> {
     all().iter().filter_map(Mutex::entry)
 }
@@ -134,21 +129,14 @@ pub fn spec(terms: &Terms, lock: Algorithm<Mutex>, nodes: usize, seed: u64, late
     Spec { nodes, seed, latency, settings, ..Spec::new(lock) }
 }
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statement {
-    /// What the account holds in the end.
     #[serde(rename = "final")]
     pub balance: u64,
-    /// What it must hold.
     pub expected: u64,
-    /// How many deposits were made.
     pub made: u64,
-    /// What was deposited and is not in the account.
     pub lost: u64,
-    /// How the run ended.
     pub ending: Ending,
-    /// Who read and wrote what, and when.
     pub history: Vec<Posting>,
 }
 
@@ -166,7 +154,6 @@ impl Statement {
     }
 }
 
-/// Runs it once.
 pub fn run(spec: &Spec<Mutex>, terms: &Terms) -> Result<Statement, LabError> {
     spec.validate()?;
     Ok(state(spec, terms))
@@ -191,18 +178,12 @@ fn state(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
     Statement::of(terms, played.ending, played.observer)
 }
 
-/// What came of many seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// How many were run.
     pub seeds: u64,
-    /// In how many of them the balance was right in the end.
     pub right: u64,
-    /// In how many money was lost.
     pub losing: u64,
-    /// What was lost at most.
     pub most_lost: u64,
-    /// The first seed after which the balance was wrong.
     pub first_wrong: Option<u64>,
 }
 
@@ -230,21 +211,12 @@ pub fn count(
     Ok(count)
 }
 
-/// Why a bank cannot open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BankError {
-    /// Nobody deposits.
     #[error("A bank without tellers takes no deposits: use --tellers 2.")]
     NoTellers,
-    /// The sum does not fit.
     #[error("So much money does not fit: the balance and all deposits together are at most {}.", u64::MAX)]
     TooMuchMoney,
-    /// A teller without a node.
     #[error("{tellers} tellers need a node each, and there are only {nodes}: use --nodes {tellers} or more.")]
-    TooFewNodes {
-        /// How many tellers there are.
-        tellers: usize,
-        /// How many nodes were to be.
-        nodes: usize,
-    },
+    TooFewNodes { tellers: usize, nodes: usize },
 }

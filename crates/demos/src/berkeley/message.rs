@@ -5,10 +5,8 @@ use quorate_core::election;
 use quorate_core::{Class, Describe, Epoch, Group, NodeId, Parcel, Time};
 use std::fmt;
 
-/// A round of one leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Round {
-    /// The epoch in which the leader was elected.
     pub epoch: Epoch,
     /// Which of its rounds it is, from 1.
     pub number: u64,
@@ -24,24 +22,10 @@ impl fmt::Display for Round {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message<M> {
-    /// The election's own.
     Election(M),
-    /// What does your clock show?
     Poll(Round),
-    /// This.
-    Clock {
-        /// The round in which that was asked.
-        round: Round,
-        /// What it shows, as it is set.
-        shows: Time,
-    },
-    /// Move your clock.
-    Adjust {
-        /// The round in which it was read.
-        round: Round,
-        /// By how much.
-        by: Shift,
-    },
+    Clock { round: Round, shows: Time },
+    Adjust { round: Round, by: Shift },
 }
 
 impl<M: Describe> Describe for Message<M> {
@@ -95,38 +79,21 @@ impl<M> Message<M> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer<T> {
-    /// The election's own.
     Election(T),
-    /// The next round.
     Round,
-    /// Answers to a poll.
     Answers,
-    /// A poll of the leader.
     Leader,
 }
 
-/// What a node tells its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
-    /// What its election tells.
+    /// What the election tells.
     Election(election::Event),
-    /// This node's clock was moved.
-    Adjusted {
-        /// By how much.
-        by: Shift,
-    },
-    /// This node leads, and has averaged the clocks.
-    Averaged {
-        /// In which round.
-        round: Round,
-        /// Whose clocks counted.
-        counted: Group,
-        /// Whose were too far from the others. They are told how to move their clocks all the same.
-        far: Group,
-        /// Who did not answer in time.
-        silent: Group,
-    },
+    /// The node has moved its clock.
+    Adjusted { by: Shift },
+    /// The leader has averaged the clocks. It tells nodes whose clocks are too `far` off to move them all the same.
+    Averaged { round: Round, counted: Group, far: Group, silent: Group },
 }
 
 impl fmt::Display for Event {

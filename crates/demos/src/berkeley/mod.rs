@@ -54,9 +54,7 @@ use std::collections::BTreeMap;
 /// How the clocks of a group are kept together. Every node of it is told the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
-    /// From one round to the next.
     pub every: Duration,
-    /// For how long answers to a poll are waited for.
     pub wait: Duration,
     /// How far a clock may be from the middle one to count.
     pub tolerance: Duration,
@@ -70,7 +68,6 @@ pub struct Berkeley<E> {
     place: Fixed<Place>,
     election: E,
     duty: Duty,
-    /// The largest epoch in which a leader is known.
     epoch: Epoch,
     /// By how much the clock was moved in all, in this life.
     shift: Shift,
@@ -86,22 +83,17 @@ struct Place {
     terms: Terms,
 }
 
-/// What a node has to do.
+/// What a node has to do: nothing while it knows of no leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Duty {
-    /// Nothing: it knows of no leader.
     None,
-    /// To move its clock as it is told.
     Follow,
-    /// To keep all clocks together.
     Lead { round: Round, poll: Option<Poll> },
 }
 
-/// A round under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Poll {
     sent: Time,
-    /// By how much clocks are ahead of this node's.
     ahead: BTreeMap<NodeId, Shift>,
 }
 
@@ -149,12 +141,10 @@ impl<E> Berkeley<E> {
         Self { place, election, duty: Duty::None, epoch: Epoch::default(), shift: Shift::ZERO, answered: None }
     }
 
-    /// The election inside.
     pub fn election(&self) -> &E {
         &self.election
     }
 
-    /// By how much the clock was moved in all.
     pub fn shift(&self) -> Shift {
         self.shift
     }

@@ -6,12 +6,9 @@ use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Fault, Latency, Length, Offset, Ppm, SettingError, TimedFault};
 use serde::Serialize;
 
-/// A group whose clocks are off.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scenario {
-    /// How many nodes there are.
     pub nodes: usize,
-    /// What all chance follows from.
     pub seed: u64,
     /// How long a message takes. It has a longest time, which the election needs.
     pub latency: Latency,
@@ -20,10 +17,8 @@ pub struct Scenario {
     pub skew: Duration,
     /// By how much each clock runs too fast or too slow, at most.
     pub drift: Ppm,
-    /// From one round of the leader to the next.
     #[serde(rename = "every_ns")]
     pub every: Duration,
-    /// For how long to watch.
     #[serde(rename = "length_ns")]
     pub length: Duration,
     /// How far a clock may be from the middle one to count; as far as clocks can be apart at the beginning unless given.
@@ -32,7 +27,6 @@ pub struct Scenario {
     /// How long followers go without a poll before they miss the leader; three rounds unless given.
     #[serde(rename = "patience_ns")]
     pub patience: Option<Duration>,
-    /// What else goes wrong.
     pub faults: Vec<TimedFault>,
 }
 
@@ -53,7 +47,6 @@ impl Default for Scenario {
     }
 }
 
-/// How long messages take, unless somebody says otherwise.
 const LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(2) };
 
 /// In message times: a round, from its first message to its last.
@@ -73,20 +66,15 @@ const MOST_SKEW: Duration = Duration::from_secs(100 * 365 * 24 * 3_600);
 
 const MILLION: u128 = 1_000_000;
 
-/// How a node's clock is off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ClockOf {
-    /// Whose clock it is.
     pub node: NodeId,
-    /// By how much it is ahead at the beginning.
     #[serde(rename = "ahead_ns")]
     pub ahead: Shift,
-    /// By how much it runs too fast.
     pub drift: Ppm,
 }
 
 impl ClockOf {
-    /// The same in the language of faults.
     pub(super) fn faults(&self) -> [TimedFault; 2] {
         let Self { node, ahead, drift } = *self;
         let skew = Fault::Skew { node, by: Offset::from_nanos(ahead.nanos()) };
@@ -95,7 +83,6 @@ impl ClockOf {
 }
 
 impl Scenario {
-    /// Whether it makes sense.
     pub fn validate(&self) -> Result<(), BerkeleyError> {
         self.validate_size()?;
         if self.latency.bound().is_none() {
@@ -140,7 +127,6 @@ impl Scenario {
         }
     }
 
-    /// How the clock of each node is off.
     pub fn clocks(&self) -> Vec<ClockOf> {
         let mut dice = Dice::new(self.seed, Stream::Faults);
         let mut either_way = |most: u64| dice.below(2 * most + 1) as i64 - most as i64;
@@ -159,7 +145,6 @@ impl Scenario {
         Bounds { message: message + gained, processing: Duration::ZERO }
     }
 
-    /// What the nodes are told.
     pub fn terms(&self) -> Terms {
         let bounds = self.bounds();
         Terms {
@@ -199,76 +184,33 @@ fn part(length: Duration, millionths: u128) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
-/// Why clocks cannot be kept together like that.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BerkeleyError {
-    /// There is nothing to average.
     #[error("A group of {nodes} has no clocks to compare: use --nodes 2 or more.")]
-    TooFew {
-        /// How many nodes there were to be.
-        nodes: usize,
-    },
-    /// The group is too large.
+    TooFew { nodes: usize },
     #[error("{nodes} nodes are too many here: at most {most} fit.")]
-    TooMany {
-        /// How many nodes there were to be.
-        nodes: usize,
-        /// How many fit.
-        most: usize,
-    },
-    /// Nobody knows when an answer is late.
+    TooMany { nodes: usize, most: usize },
     #[error(
         "With --latency {latency} a message can take as long as it likes, but the election must know when an answer is late: use for \
          example --latency uniform:1ms..2ms."
     )]
-    NoBound {
-        /// How long messages were to take.
-        latency: Latency,
-    },
-    /// There is no round trip to measure.
+    NoBound { latency: Latency },
     #[error("A latency of zero leaves no round trip to measure: give messages some time, such as --latency fixed:1ms.")]
     NoLatency,
-    /// A drift with a direction.
     #[error("--drift {drift} has a direction, but clocks are off either way: give {}ppm instead.", drift.parts().unsigned_abs())]
-    NegativeDrift {
-        /// The drift.
-        drift: Ppm,
-    },
-    /// Clocks that are off by more than anybody would believe.
+    NegativeDrift { drift: Ppm },
     #[error("--skew {skew} does not fit: at most {most}.")]
-    TooFarOff {
-        /// The skew.
-        skew: Length,
-        /// The largest that fits.
-        most: Length,
-    },
-    /// A round begins before the last one is over.
+    TooFarOff { skew: Length, most: Length },
     #[error(
         "A round takes {least}, so there cannot be one every {every}: use --every {least} or more, or a shorter --latency."
     )]
-    Hasty {
-        /// From one round to the next.
-        every: Length,
-        /// How long a round takes.
-        least: Length,
-    },
-    /// More rounds than can be watched.
+    Hasty { every: Length, least: Length },
     #[error("That is more than can be watched: use --for {most} or less, or a longer --every.")]
-    TooLong {
-        /// The longest time with rounds at that distance.
-        most: Length,
-    },
-    /// Followers who miss a leader that is at work.
+    TooLong { most: Length },
     #[error(
         "A follower that waits {patience} for a poll misses leaders that are there: use --patience {least} or more."
     )]
-    Impatient {
-        /// How long they wait.
-        patience: Length,
-        /// How long they must.
-        least: Length,
-    },
-    /// A fault that makes no sense.
+    Impatient { patience: Length, least: Length },
     #[error(transparent)]
     Setting(#[from] SettingError),
 }

@@ -8,7 +8,6 @@ use std::fmt;
 pub struct Shift(i64);
 
 impl Shift {
-    /// Not at all.
     pub const ZERO: Self = Self(0);
 
     /// So many nanoseconds forward, or back if negative.
@@ -21,12 +20,10 @@ impl Shift {
         Self(nanos.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     }
 
-    /// Nanoseconds forward, negative if back.
     pub const fn nanos(self) -> i64 {
         self.0
     }
 
-    /// How long it is, either way.
     pub const fn length(self) -> Duration {
         Duration::from_nanos(self.0.unsigned_abs())
     }
@@ -36,19 +33,16 @@ impl Shift {
         Self::saturated(i128::from(one.nanos()) - i128::from(other.nanos()))
     }
 
-    /// Both, one after the other.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// This without the other.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// What a clock shows that is moved by this.
     pub const fn applied_to(self, shown: Time) -> Time {
         Time::from_nanos(shown.nanos().saturating_add(self.0))
     }

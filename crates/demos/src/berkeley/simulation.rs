@@ -24,7 +24,6 @@ use quorate_journal::settings::{Chance, Fault, Latency};
 use quorate_sim::{Setup, Wire, World};
 use std::sync::Arc;
 
-/// Runs it, and tells how far clocks were apart.
 pub fn run(scenario: &Scenario) -> Result<Report, BerkeleyError> {
     scenario.validate()?;
     let plan = Arc::new(Plan { absent: absent(scenario), ..Plan::new(scenario.nodes, scenario.bounds()) });
@@ -54,7 +53,6 @@ fn setup(scenario: &Scenario) -> Setup {
     Setup { nodes: scenario.nodes, seed: scenario.seed, wire, processing: instant, sync: instant }
 }
 
-/// Who is down before anything happens.
 fn absent(scenario: &Scenario) -> Group {
     let at_once = scenario.faults.iter().filter(|timed| timed.at == Duration::ZERO);
     at_once.filter_map(|timed| crashed(&timed.fault)).collect()

@@ -14,7 +14,6 @@ const LOOKS: u64 = 10;
 /// How often it is looked at in all, at most.
 const MOST_LOOKS: u64 = 400;
 
-/// How far clocks were apart at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sample {
     /// True time.
@@ -25,21 +24,16 @@ pub struct Sample {
     pub spread: Duration,
 }
 
-/// How far clocks were apart when something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Milestone {
-    /// True time.
     #[serde(rename = "at_ns")]
     pub at: Time,
-    /// The largest difference between the clocks of two nodes that are up.
     #[serde(rename = "spread_ns")]
     pub spread: Duration,
-    /// What happened.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// What is worth a look at the clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum What {
@@ -47,82 +41,50 @@ pub enum What {
     Begins,
     /// There is a leader.
     Elected {
-        /// Who.
         leader: NodeId,
-        /// In which epoch.
         epoch: Epoch,
         /// How long there was none, if the last one crashed.
         #[serde(rename = "without_leader_ns")]
         without: Option<Duration>,
     },
     /// The first round of a leader is over, and everyone has been told.
-    FirstRound {
-        /// Who leads.
-        leader: NodeId,
-        /// In which epoch.
-        epoch: Epoch,
-    },
-    /// A node crashes. Its clock does not count from then on.
-    Crashes {
-        /// Who.
-        node: NodeId,
-        /// Whether it led.
-        led: bool,
-    },
-    /// A node is back. Its clock is as it is by itself.
-    Returns {
-        /// Who.
-        node: NodeId,
-    },
+    FirstRound { leader: NodeId, epoch: Epoch },
+    /// The clock of a node that crashed does not count.
+    Crashes { node: NodeId, led: bool },
+    /// The clock of a node that returns is as it is by itself.
+    Returns { node: NodeId },
     /// Nothing is watched any more.
     Ends,
 }
 
-/// One average that a leader took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RoundSeen {
-    /// True time.
     #[serde(rename = "at_ns")]
     pub at: Time,
-    /// Who took it.
     pub leader: NodeId,
-    /// Which of its rounds that was.
     pub round: Round,
-    /// The spread when it was taken.
     #[serde(rename = "before_ns")]
     pub before: Duration,
     /// The spread when everyone must have heard of it, unless the run was over by then.
     #[serde(rename = "after_ns")]
     pub after: Option<Duration>,
-    /// Whose clocks counted.
     pub counted: Group,
-    /// Whose were too far from the others.
     pub far: Group,
-    /// Who did not answer in time.
     pub silent: Group,
 }
 
-/// How many messages were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Messages {
-    /// To poll, to answer and to adjust.
     pub rounds: u64,
-    /// To elect.
     pub elections: u64,
 }
 
-/// All that was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// How clocks were off at the beginning.
     pub clocks: Vec<ClockOf>,
-    /// The spread whenever something happened.
     pub milestones: Vec<Milestone>,
-    /// Every average.
     pub rounds: Vec<RoundSeen>,
-    /// How many messages that took.
     pub messages: Messages,
-    /// The spread at equal distances.
     pub samples: Vec<Sample>,
 }
 
@@ -171,7 +133,6 @@ impl Watch {
         }
     }
 
-    /// What was seen up to the end.
     pub(super) fn report(mut self, end: Time, clocks: Vec<ClockOf>) -> Report {
         self.look_until(end + Duration::from_nanos(1));
         self.reach(end, What::Ends);

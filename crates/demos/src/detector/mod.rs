@@ -48,28 +48,18 @@ const DOWN: u64 = 40;
 /// In heartbeats: from a node's return to the next crash at the earliest, so that its pace is known again.
 const REST: u64 = 20;
 
-/// In what world detectors are measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conditions {
-    /// How many nodes watch each other.
     pub nodes: usize,
-    /// What all chance follows from.
     pub seed: u64,
-    /// How long a message takes.
     pub latency: Latency,
-    /// How long a node is busy with each input.
     pub processing: Latency,
-    /// How likely a message is lost.
     pub loss: Chance,
-    /// How likely a message arrives twice.
     pub duplicate: Chance,
     /// From one heartbeat to the next; ten message times unless given.
     pub heartbeat: Option<Length>,
-    /// How often a node crashes, all nodes together.
     pub crashes: u64,
-    /// What else goes wrong.
     pub faults: Vec<TimedFault>,
-    /// For how long it is simulated.
     pub length: Duration,
 }
 
@@ -91,12 +81,10 @@ impl Conditions {
         }
     }
 
-    /// From one heartbeat to the next.
     pub fn period(&self) -> Duration {
         self.heartbeat.map_or_else(|| self.latency.typical().times(PERIOD), |Length(period)| period)
     }
 
-    /// Whether they make sense.
     pub fn validate(&self) -> Result<(), DetectorError> {
         let Self { nodes, crashes, length, .. } = *self;
         match nodes {
@@ -116,7 +104,6 @@ impl Conditions {
         Ok(())
     }
 
-    /// From one crash to the next at the least.
     fn turn(&self) -> Duration {
         self.period().times(DOWN + 2 * REST)
     }
@@ -172,7 +159,6 @@ pub fn usual_thresholds() -> Vec<Threshold> {
     thousandths.into_iter().filter_map(Threshold::from_thousandths).collect()
 }
 
-/// Users who ask nothing.
 struct Nobody;
 
 impl Workload<quorate_core::Never, Heard> for Nobody {
@@ -185,37 +171,18 @@ impl Workload<quorate_core::Never, Heard> for Nobody {
     }
 }
 
-/// Why there is nothing to measure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DetectorError {
-    /// Nobody to watch.
     #[error("{nodes} node has nobody to watch: detectors need at least --nodes 2.")]
-    TooFew {
-        /// How many there were to be.
-        nodes: usize,
-    },
-    /// Each would watch every other.
+    TooFew { nodes: usize },
     #[error("{nodes} nodes are too many to watch each other, each every other: at most {MOST_NODES}.")]
-    TooMany {
-        /// How many there were to be.
-        nodes: usize,
-    },
-    /// Heartbeats without a pause.
+    TooMany { nodes: usize },
     #[error("A heartbeat every 0ms leaves no time for anything else: give it some, such as --heartbeat 50ms.")]
     NoHeartbeat,
-    /// No room for the crashes.
     #[error(
         "{length} are too short for {crashes} crashes that are to be noticed: simulate at least --length {least}, or let fewer nodes crash."
     )]
-    TooShort {
-        /// For how long it was to be simulated.
-        length: Length,
-        /// How many crashes there were to be.
-        crashes: u64,
-        /// How long would do.
-        least: Length,
-    },
-    /// A fault that makes no sense.
+    TooShort { length: Length, crashes: u64, least: Length },
     #[error(transparent)]
     Setting(#[from] SettingError),
 }

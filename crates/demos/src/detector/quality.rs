@@ -8,12 +8,9 @@ use serde::{Serialize, Serializer};
 pub struct Quality {
     /// How many times a node noticed the crash of another, for good, before that one was back.
     pub detections: u64,
-    /// How many times it did not.
     pub missed: u64,
-    /// The longest time from a crash to when somebody noticed.
     #[serde(rename = "detection_most_ns", serialize_with = "nanos")]
     pub detection_most: Duration,
-    /// How many times a node suspected another that was up.
     pub mistakes: u64,
     /// The time that all nodes were up, added up.
     #[serde(rename = "watched_ns")]
@@ -21,10 +18,8 @@ pub struct Quality {
     /// The time that pairs of nodes, the one and the other, were both up, added up.
     #[serde(skip)]
     pub(super) pairs: u128,
-    /// From crash to detection, added up.
     #[serde(skip)]
     pub(super) detection_sum: u128,
-    /// How long mistakes lasted, added up.
     #[serde(skip)]
     pub(super) mistake_sum: u128,
 }
@@ -36,7 +31,6 @@ fn nanos<S: Serializer>(length: &Duration, serializer: S) -> Result<S::Ok, S::Er
 const HOUR: f64 = 3.6e12;
 
 impl Quality {
-    /// The mean time from a crash to when another node noticed it.
     pub fn detection_mean(&self) -> Option<Duration> {
         mean(self.detection_sum, self.detections)
     }

@@ -8,13 +8,10 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sentry;
 
-/// What a detector tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Heard {
-    /// This node is taken for dead.
     Suspect(NodeId),
-    /// It is taken back.
     Trust(NodeId),
 }
 

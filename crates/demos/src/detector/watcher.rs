@@ -13,21 +13,15 @@ pub(super) struct Watcher {
     quality: Quality,
 }
 
-/// Whether a node is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
-    /// It has never been.
     Unborn,
-    /// Since then.
     Up(Time),
-    /// Since then.
     Down(Time),
 }
 
-/// What one node thinks of another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Opinion {
-    /// Since when it takes the other for dead.
     suspects: Option<Time>,
     /// It has heard nothing of the other since that one is back: what it thinks is about the life before.
     is_outdated: bool,

@@ -37,19 +37,15 @@ use story::{Aftermath, Story};
 pub enum Victim {
     /// The node that keeps the lock for all, while another is inside and a third one waits.
     Coordinator,
-    /// The one who is inside, while another waits.
     Holder,
-    /// One who waits.
     Waiter,
     /// One who wants nothing, while another is inside.
     Idle,
 }
 
 impl Victim {
-    /// In the order in which tables show them.
     pub const ALL: [Self; 4] = [Self::Coordinator, Self::Holder, Self::Waiter, Self::Idle];
 
-    /// As users read it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Coordinator => "coordinator",
@@ -60,18 +56,15 @@ impl Victim {
     }
 }
 
-/// What happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Harm {
-    /// It goes down and stays there.
     Dies,
     /// It goes down, and comes back soon with nothing that it knew.
     Restarts,
 }
 
 impl Harm {
-    /// In the order in which tables show them.
     pub const ALL: [Self; 2] = [Self::Dies, Self::Restarts];
 }
 
@@ -79,16 +72,12 @@ impl Harm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
-    /// Everyone who asks is served.
     GoesOn,
-    /// Somebody waits for ever.
     Stops,
-    /// Two are inside.
     Unsafe,
 }
 
 impl Fate {
-    /// As users read it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::GoesOn => "goes on",
@@ -98,21 +87,15 @@ impl Fate {
     }
 }
 
-/// What is tried.
 #[derive(Clone, Copy)]
 pub struct Inquiry {
-    /// Which algorithm.
     pub algorithm: &'static MutexEntry,
-    /// How many nodes there are.
     pub nodes: usize,
-    /// How many runs there are for each victim and harm.
     pub runs: u64,
-    /// The first seed.
     pub seed: u64,
 }
 
 impl Inquiry {
-    /// As much as a table needs.
     pub fn of(algorithm: &'static MutexEntry, nodes: usize) -> Self {
         Self { algorithm, nodes, runs: 200, seed: 1 }
     }
@@ -121,7 +104,6 @@ impl Inquiry {
         (self.algorithm.facts.keeper)(&quorate_core::Group::of_size(self.nodes))
     }
 
-    /// The run of this seed before anything fails.
     fn spec(&self, seed: u64) -> Spec<Mutex> {
         let latency = Latency::Uniform { least: Duration::from_micros(200), most: MESSAGE };
         // Some stay inside for so long that one who was struck is back before they leave.
@@ -139,7 +121,6 @@ impl Inquiry {
     }
 }
 
-/// A message takes this long at most.
 const MESSAGE: Duration = Duration::from_millis(1);
 /// So many requests there are in a run for each node: enough for everyone to ask after the fault too.
 const REQUESTS_A_NODE: u64 = 8;
@@ -148,50 +129,35 @@ const LONGEST: u64 = 4_000;
 /// So many seeds are tried for each run that is wanted: not in all of them somebody stands as the victim should.
 const SEEDS_A_RUN: u64 = 4;
 
-/// What came of one kind of failure.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Whom it hits.
     pub victim: Victim,
-    /// What happens to it.
     pub harm: Harm,
-    /// How often what became of the others.
     pub tally: Tally,
 }
 
-/// How often what became of the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// In so many runs everyone was served.
     pub goes_on: u64,
-    /// In so many somebody waited for ever.
     pub stops: u64,
-    /// In so many two were inside.
     pub breaks: u64,
-    /// In so many a fence was not larger than one before it: whoever checks fences would have refused an entry.
+    /// Runs in which a fence was not larger than one before it: a service that checks fences would have refused an entry.
     pub fences_back: u64,
-    /// One of the worst runs.
     pub example: Option<Example>,
 }
 
-/// A run that can be looked at again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
-    /// The run.
     pub spec: Spec<Mutex>,
-    /// What became of the others in it.
     pub fate: Fate,
-    /// What went wrong, if anything did.
     pub why: Option<String>,
 }
 
 impl Tally {
-    /// How many runs there were.
     pub const fn runs(&self) -> u64 {
         self.goes_on + self.stops + self.breaks
     }
 
-    /// How often this became of the others.
     pub const fn count(&self, fate: Fate) -> u64 {
         match fate {
             Fate::GoesOn => self.goes_on,

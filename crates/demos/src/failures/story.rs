@@ -17,7 +17,6 @@ pub(super) struct Story {
     scenes: Vec<Scene>,
 }
 
-/// From one change to the next.
 struct Scene {
     from: Time,
     to: Time,
@@ -76,7 +75,6 @@ impl Story {
     }
 }
 
-/// Notes how everyone stands.
 struct Scenes {
     standings: Vec<Standing>,
     since: Time,

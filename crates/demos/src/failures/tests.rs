@@ -44,7 +44,6 @@ fn who_asks_everyone_needs_everyone() {
     assert_eq!(fates("ricart-agrawala", Harm::Restarts).last(), Some(&(Victim::Idle, Some(Fate::Unsafe))));
 }
 
-/// Notes how everyone stood when the fault came.
 struct Struck {
     standings: Vec<Standing>,
     found: Option<(NodeId, Vec<Standing>)>,

@@ -3,27 +3,22 @@
 use super::machine::{Race, Schedule, State, Thread};
 use std::collections::BTreeMap;
 
-/// All that can become of a race.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcomes {
-    /// What the counter can be when every thread has ended.
     pub endings: BTreeMap<i64, Ending>,
     /// A shortest schedule after which two are between loading and storing, if there is one.
     pub two_inside: Option<Schedule>,
     /// A shortest schedule after which nobody can go on though some have not ended, if there is one.
     pub stuck: Option<Schedule>,
-    /// How many states there are, the first one included.
     pub states: usize,
-    /// How many steps lead from one of them to another one. One that changes nothing leads nowhere.
+    /// How many steps lead from one state to another. A step that changes nothing leads nowhere.
     pub transitions: usize,
 }
 
-/// One value of the counter when every thread has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
     /// How many interleavings lead to it. Steps that change nothing are left out.
     pub interleavings: u64,
-    /// A shortest schedule that leads to it.
     pub schedule: Schedule,
 }
 
@@ -62,11 +57,8 @@ struct Map {
 
 struct Found {
     state: State,
-    /// From where it was first reached, and by whose step.
     parent: Option<(usize, Thread)>,
-    /// Where steps lead from here.
     next: Vec<usize>,
-    /// How many steps lead here.
     arrivals: usize,
 }
 

@@ -15,12 +15,10 @@ impl Thread {
         Self(index)
     }
 
-    /// Its place in the list of all, from 0.
     pub const fn index(self) -> usize {
         self.0
     }
 
-    /// Its number, from 1.
     pub const fn number(self) -> usize {
         self.0 + 1
     }
@@ -32,7 +30,6 @@ impl fmt::Display for Thread {
     }
 }
 
-/// Which thread takes each step, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule(pub Vec<Thread>);
 
@@ -63,16 +60,11 @@ pub struct State {
     threads: Vec<Standing>,
 }
 
-/// What threads share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Memory {
-    /// What it is all about.
     pub counter: i64,
-    /// The flag of a lock that spins.
     pub flag: bool,
-    /// Whether the semaphore's permit is there.
     pub permit: bool,
-    /// Who is in the monitor.
     pub monitor: Option<Thread>,
     /// What the monitor protects: whether somebody is busy with the counter.
     pub busy: bool,
@@ -80,59 +72,39 @@ pub struct Memory {
     pub sleepers: VecDeque<Thread>,
 }
 
-/// What a thread has for itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Standing {
-    /// Where its next instruction is.
     place: usize,
     register: i64,
 }
 
-/// What a thread did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which thread.
     pub thread: Thread,
-    /// What.
     pub act: Act,
 }
 
-/// What one instruction did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Loaded this value.
     Loads(i64),
     /// Changed the register by so much, to so much.
     Adds(i64, i64),
-    /// Stored this value.
     Stores(i64),
-    /// Found the flag clear, and set it at once.
     TestsAndSets,
-    /// Found the flag clear, and left it so.
     FindsClear,
-    /// Found the flag set, and tries again.
     Spins,
-    /// Set the flag.
     Sets,
-    /// Cleared the flag.
     Clears,
-    /// Took the permit.
     TakesPermit,
-    /// Put the permit back.
     SignalsSemaphore,
-    /// Entered the monitor.
     Enters,
-    /// Saw that nobody is busy.
     FindsFree,
     /// Saw that somebody is busy, left the monitor and fell asleep.
     Sleeps,
-    /// Is busy from now on.
     Occupies,
-    /// Is busy no longer.
     Vacates,
     /// Woke this one, if anyone slept.
     Wakes(Option<Thread>),
-    /// Left the monitor.
     Exits,
 }
 
@@ -185,12 +157,10 @@ impl Race {
         self.right
     }
 
-    /// Every thread.
     pub fn threads(&self) -> impl Iterator<Item = Thread> + use<> {
         (0..self.programs.len()).map(Thread)
     }
 
-    /// Nobody has done anything yet.
     pub fn begin(&self) -> State {
         let memory = Memory {
             counter: self.start,
@@ -203,12 +173,10 @@ impl Race {
         State { memory, threads: vec![Standing::default(); self.programs.len()] }
     }
 
-    /// Whether every thread has ended.
     pub fn is_over(&self, state: &State) -> bool {
         self.threads().all(|thread| self.next(state, thread).is_none())
     }
 
-    /// How many threads are between loading and storing.
     pub fn inside(&self, state: &State) -> usize {
         let standings = self.programs.iter().zip(&state.threads);
         standings.filter(|(program, standing)| program.is_inside(standing.place)).count()
@@ -280,7 +248,6 @@ impl Race {
 }
 
 impl State {
-    /// What is in the memory.
     pub const fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -351,26 +318,17 @@ impl Memory {
     }
 }
 
-/// A run from the beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Who took each step.
     pub schedule: Schedule,
-    /// What each step did.
     pub steps: Vec<Step>,
-    /// How it ended.
     pub end: End,
-    /// What the counter was then.
     pub counter: i64,
 }
 
-/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Every thread has ended.
     Over,
-    /// Some have not, and nobody can go on.
     Stuck,
-    /// It was not followed to its end.
     Open,
 }

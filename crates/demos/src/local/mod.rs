@@ -51,16 +51,12 @@ pub const PROFILE: Profile = Profile {
     checkable: true,
 };
 
-/// What protects the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Locking {
-    /// Nothing.
     None,
     /// A flag that one instruction tests and sets.
     TestAndSet,
-    /// A semaphore with one permit.
     Semaphore,
-    /// A monitor with a condition variable.
     ConditionVariable,
     /// A flag that one instruction tests and another one sets: a planted bug.
     TestThenSet,
@@ -70,7 +66,6 @@ pub enum Locking {
 pub const LOCKINGS: [Locking; 4] = [Locking::None, Locking::TestAndSet, Locking::Semaphore, Locking::ConditionVariable];
 
 impl Locking {
-    /// Its name as users type it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -81,7 +76,6 @@ impl Locking {
         }
     }
 
-    /// Whether it keeps two threads apart.
     pub const fn protects(self) -> bool {
         match self {
             Self::None | Self::TestThenSet => false,

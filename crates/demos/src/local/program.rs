@@ -16,25 +16,19 @@ pub enum Instruction {
     TestAndSet,
     /// Goes on if the flag is clear; else the same again.
     Test,
-    /// Sets the flag.
     Set,
-    /// Clears the flag.
     Clear,
     /// Takes the semaphore's permit; blocks while there is none.
     Wait,
-    /// Puts the permit back.
     Signal,
     /// Enters the monitor; blocks while another thread is in it.
     Enter,
     /// Goes on if nobody is busy; else leaves the monitor, sleeps, and when it wakes begins with the instruction before.
     AwaitFree,
-    /// Is busy from now on.
     Occupy,
-    /// Is busy no longer.
     Vacate,
     /// Wakes the one that has slept longest, if any sleeps.
     Wake,
-    /// Leaves the monitor.
     Exit,
 }
 
@@ -64,16 +58,6 @@ impl Program {
     /// The instruction at this place; nothing if that is the end.
     pub fn at(&self, place: usize) -> Option<Instruction> {
         self.instructions.get(place).copied()
-    }
-
-    /// How many instructions it has.
-    pub fn len(&self) -> usize {
-        self.instructions.len()
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.instructions.is_empty()
     }
 
     /// Whether a thread whose next instruction is at this place has loaded the counter, and not stored it yet.

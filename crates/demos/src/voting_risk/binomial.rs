@@ -10,13 +10,11 @@ pub(super) struct Odds {
 }
 
 impl Odds {
-    /// It happens in so many of all cases.
     pub(super) fn new(cases: u64, all: u64) -> Self {
         let share = |part: u64| part as f64 / all as f64;
         Self { happens: share(cases), fails: share(all - cases) }
     }
 
-    /// How likely it happens.
     pub(super) const fn happens(self) -> f64 {
         self.happens
     }

@@ -11,12 +11,9 @@ pub struct Likelihood {
 }
 
 impl Likelihood {
-    /// 0.
     pub const NEVER: Self = Self { ln: f64::NEG_INFINITY };
-    /// 1.
     pub const ALWAYS: Self = Self { ln: 0.0 };
 
-    /// The one of this value.
     pub fn of(value: f64) -> Self {
         Self::from_ln(value.ln())
     }

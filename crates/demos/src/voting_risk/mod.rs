@@ -43,7 +43,6 @@ use quorate_journal::settings::Length;
 /// More replicas than anybody has, and as many as are summed up in a moment.
 pub const MOST_REPLICAS: u64 = 1_000_000;
 
-/// How many voters there are, and how many let a node in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ballot {
     replicas: u64,
@@ -68,12 +67,10 @@ impl Ballot {
         Ok(Self { replicas, majority })
     }
 
-    /// How many voters there are.
     pub const fn replicas(self) -> u64 {
         self.replicas
     }
 
-    /// How many votes let a node in.
     pub const fn majority(self) -> u64 {
         self.majority
     }
@@ -92,7 +89,6 @@ pub struct Forgetting {
 }
 
 impl Forgetting {
-    /// Votes are needed for this interval, and voters live so long on average.
     pub fn new(interval: Duration, lifetime: Duration) -> Result<Self, RiskError> {
         if lifetime == Duration::ZERO {
             return Err(RiskError::NoLifetime);
@@ -103,12 +99,10 @@ impl Forgetting {
         Ok(Self { interval, lifetime })
     }
 
-    /// How long the vote is needed.
     pub const fn interval(self) -> Duration {
         self.interval
     }
 
-    /// How long a voter lives on average.
     pub const fn lifetime(self) -> Duration {
         self.lifetime
     }
@@ -141,49 +135,24 @@ pub fn ln_as_printed(ballot: Ballot, forgetting: Forgetting) -> f64 {
     heads.ln() + ballot.majority as f64 * (2.0 * forgetting.chance()).ln()
 }
 
-/// Why there is no such risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RiskError {
-    /// Nobody votes.
     #[error("A resource needs at least one replica: --replicas 32 is the deck's example.")]
     NoReplicas,
-    /// More voters than are summed up in a moment.
     #[error("{replicas} replicas are too many: at most {MOST_REPLICAS} are summed up.")]
-    TooManyReplicas {
-        /// How many there were to be.
-        replicas: u64,
-    },
-    /// Two such sets of voters may have nobody in common.
+    TooManyReplicas { replicas: u64 },
     #[error(
         "{majority} of {replicas} votes are no majority: two nodes could have as many at the same time, with nobody forgetting \
          anything. It takes at least --majority {}.", replicas / 2 + 1
     )]
-    NoMajority {
-        /// How many voters there are.
-        replicas: u64,
-        /// How many votes were to let a node in.
-        majority: u64,
-    },
-    /// Nobody can ever get in.
+    NoMajority { replicas: u64, majority: u64 },
     #[error("{majority} votes of {replicas} replicas cannot be had: --majority is at most {replicas}.")]
-    MoreVotesThanVoters {
-        /// How many voters there are.
-        replicas: u64,
-        /// How many votes were to let a node in.
-        majority: u64,
-    },
-    /// Voters that do not live.
+    MoreVotesThanVoters { replicas: u64, majority: u64 },
     #[error("Voters that live for no time never vote: give them some, such as --lifetime 3h.")]
     NoLifetime,
-    /// The chance to forget would be more than 1.
     #[error(
         "An interval of {interval} is longer than voters live, which is {lifetime}: p = interval / lifetime would be more than 1. \
          Use --interval {lifetime} for voters that always forget."
     )]
-    IntervalTooLong {
-        /// How long votes were to be needed.
-        interval: Length,
-        /// How long voters live.
-        lifetime: Length,
-    },
+    IntervalTooLong { interval: Length, lifetime: Length },
 }

@@ -26,7 +26,6 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Nodes whose voters forget by this seed.
     pub fn new(ballot: Ballot, forgetting: Forgetting, seed: u64) -> Self {
         Self { ballot, forgetting, dice: Dice::new(seed, Stream::Faults) }
     }
@@ -40,7 +39,6 @@ impl Trial for Nodes {
     }
 }
 
-/// Whether both are inside if these voters forget.
 pub(super) fn let_in_two(ballot: Ballot, forgetful: &[NodeId]) -> bool {
     let Ballot { replicas, majority } = ballot;
     let (voters, needed) = (replicas as usize, majority as usize);
@@ -78,11 +76,8 @@ const LIMITS: Limits =
 struct Rivalry {
     first: NodeId,
     rival: NodeId,
-    /// When the rival does.
     asks: Time,
-    /// Who is inside.
     inside: [bool; 2],
-    /// Whether the rival has its answer.
     over: bool,
 }
 

@@ -8,26 +8,19 @@ pub const LEVEL: f64 = 0.99;
 /// So many standard deviations to either side hold 99 % of a normal distribution.
 const DEVIATIONS: f64 = 2.575_829_303_548_900_4;
 
-/// So many violations in so many trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How often it was tried.
     pub trials: u64,
-    /// How often two were inside.
     pub violations: u64,
 }
 
-/// From here to there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 
 impl Tally {
-    /// Counts one more trial.
     pub fn count(&mut self, is_violation: bool) {
         self.trials += 1;
         self.violations += u64::from(is_violation);
@@ -57,7 +50,6 @@ impl Tally {
 }
 
 impl Interval {
-    /// Whether this value lies in it.
     pub fn holds(self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
@@ -67,7 +59,6 @@ impl Interval {
 mod tests {
     use super::Tally;
 
-    /// From Wilson's formula in thirty places.
     #[test]
     fn the_interval_is_wilsons() {
         for (violations, trials, low, high) in [

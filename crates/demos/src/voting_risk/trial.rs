@@ -3,7 +3,6 @@
 use super::{Ballot, Forgetting, Tally};
 use quorate_journal::dice::{Dice, Stream};
 
-/// One way to play it through.
 pub trait Trial {
     /// A node enters, voters forget as they do, and a rival asks everyone: whether both are inside.
     fn violates(&mut self) -> bool;
@@ -32,7 +31,6 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Draws by this seed.
     pub fn new(ballot: Ballot, forgetting: Forgetting, seed: u64) -> Self {
         Self { ballot, forgetting, dice: Dice::new(seed, Stream::Faults) }
     }

@@ -21,11 +21,9 @@ pub(super) enum Kind {
     Comma,
     /// `|`
     Bar,
-    /// Anything else.
     Stranger,
 }
 
-/// The pieces of a line, without its comment.
 pub(super) fn tokens(line: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = line;

@@ -6,78 +6,56 @@ use std::fmt;
 /// The first thing in a text that makes no sense. It prints as a sentence that says what could stand there instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// The line, from 1 on.
+    /// From 1 on.
     pub line: usize,
-    /// The character in it, from 1 on.
+    /// In characters, from 1 on.
     pub column: usize,
-    /// What is wrong.
     pub what: What,
 }
 
-/// What is wrong at a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is wrong at a place. At the end of a line nothing is `found`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum What {
-    /// Something else is expected.
-    Unexpected {
-        /// What is there; nothing at the end of the line.
-        found: Option<String>,
-        /// What could be.
-        expected: &'static str,
-        /// What was probably meant.
-        nearest: Option<&'static str>,
-    },
-    /// All of several, and any of several, in one statement.
+    #[error("{}, expected {expected}.{}", named(.found), suggested(.nearest))]
+    Unexpected { found: Option<String>, expected: &'static str, nearest: Option<&'static str> },
+    #[error(
+        "this mixes 'and' with 'or'. Write a line for each: somebody with several lines waits until all of them are met."
+    )]
     Mixed,
-    /// A name has marks only, ends in one, or is one of the words between names.
+    #[error(
+        "'{}' is no name: a name has letters, digits and -_.:;/, does not begin or end with one of .:; and is not 'and' \
+         or 'or'.", .0.escape_debug()
+    )]
     NoName(String),
-    /// A name that nobody would want to read.
-    LongName {
-        /// How many characters it has.
-        length: usize,
-        /// How many it may have.
-        most: usize,
-    },
-    /// A number that does not fit.
+    #[error("a name of {length} characters is too long; at most {most} fit.")]
+    LongName { length: usize, most: usize },
+    #[error("{0} is too large; at most {max} fits.", max = u32::MAX)]
     LargeNumber(String),
-    /// Nobody could ever have any.
+    #[error("with no permits nobody could ever have {0}; give it 1 or more.")]
     NoPermits(Name),
-    /// What holds or waits cannot be held.
-    NotAResource {
-        /// Its name.
-        name: Name,
-        /// The line that says that it is a process.
-        line: usize,
-    },
-    /// What is held neither waits nor holds.
-    NotAProcess {
-        /// Its name.
-        name: Name,
-        /// The line that says that it is a resource.
-        line: usize,
-    },
-    /// Said before.
-    Twice {
-        /// What.
-        said: String,
-        /// The line that says it first.
-        line: usize,
-    },
-    /// More hold it than may.
-    TooManyHolders {
-        /// The resource.
-        name: Name,
-        /// How many may.
-        permits: u32,
-        /// How many do.
-        holders: usize,
-    },
-    /// Not a text.
+    #[error("{name} is a process (line {line}), and nobody holds or wants a process; write 'waits for {name}'.")]
+    NotAResource { name: Name, line: usize },
+    #[error(
+        "{name} is a resource (line {line}), which waits for nobody and holds nothing; who needs it is said with 'wants \
+         {name}'."
+    )]
+    NotAProcess { name: Name, line: usize },
+    #[error("line {line} says already {said}.")]
+    Twice { said: String, line: usize },
+    #[error("{name} has {permits} permit{}, and {holders} hold it.", if *.permits == 1 { "" } else { "s" })]
+    TooManyHolders { name: Name, permits: u32, holders: usize },
+    #[error("this is not text in UTF-8.")]
     NotText,
-    /// Too much of it.
-    TooLong {
-        /// How many bytes may be.
-        most: usize,
-    },
+    #[error("this is too long to be read: at most {most} bytes are.")]
+    TooLong { most: usize },
+}
+
+fn named(found: &Option<String>) -> String {
+    found.as_ref().map_or("the line ends".into(), |found| format!("found '{}'", found.escape_debug()))
+}
+
+fn suggested(nearest: &Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!(" Did you mean '{nearest}'?"))
 }
 
 impl std::error::Error for Mistake {}
@@ -88,62 +66,7 @@ impl fmt::Display for Mistake {
         match what {
             What::TooLong { .. } => write!(f, "{what}"),
             What::NotText => write!(f, "line {line}: {what}"),
-            What::Unexpected { .. }
-            | What::Mixed
-            | What::NoName(_)
-            | What::LongName { .. }
-            | What::LargeNumber(_)
-            | What::NoPermits(_)
-            | What::NotAResource { .. }
-            | What::NotAProcess { .. }
-            | What::Twice { .. }
-            | What::TooManyHolders { .. } => write!(f, "line {line}, column {column}: {what}"),
-        }
-    }
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unexpected { found, expected, nearest } => {
-                match found {
-                    Some(found) => write!(f, "found '{}', expected {expected}.", found.escape_debug())?,
-                    None => write!(f, "the line ends, expected {expected}.")?,
-                }
-                nearest.map_or(Ok(()), |nearest| write!(f, " Did you mean '{nearest}'?"))
-            }
-            Self::Mixed => f.write_str(
-                "this mixes 'and' with 'or'. Write a line for each: somebody with several lines waits until all of them are met.",
-            ),
-            Self::NoName(text) => write!(
-                f,
-                "'{}' is no name: a name has letters, digits and -_.:;/, does not begin or end with one of .:; and is not \
-                 'and' or 'or'.",
-                text.escape_debug()
-            ),
-            Self::LongName { length, most } => {
-                write!(f, "a name of {length} characters is too long; at most {most} fit.")
-            }
-            Self::LargeNumber(digits) => write!(f, "{digits} is too large; at most {} fits.", u32::MAX),
-            Self::NoPermits(name) => {
-                write!(f, "with no permits nobody could ever have {name}; give it 1 or more.")
-            }
-            Self::NotAResource { name, line } => write!(
-                f,
-                "{name} is a process (line {line}), and nobody holds or wants a process; write 'waits for {name}'."
-            ),
-            Self::NotAProcess { name, line } => write!(
-                f,
-                "{name} is a resource (line {line}), which waits for nobody and holds nothing; who needs it is said with 'wants \
-                 {name}'."
-            ),
-            Self::Twice { said, line } => write!(f, "line {line} says already {said}."),
-            Self::TooManyHolders { name, permits, holders } => {
-                let s = if *permits == 1 { "" } else { "s" };
-                write!(f, "{name} has {permits} permit{s}, and {holders} hold it.")
-            }
-            Self::NotText => f.write_str("this is not text in UTF-8."),
-            Self::TooLong { most } => write!(f, "this is too long to be read: at most {most} bytes are."),
+            _ => write!(f, "line {line}, column {column}: {what}"),
         }
     }
 }

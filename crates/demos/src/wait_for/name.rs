@@ -10,12 +10,10 @@ use std::sync::Arc;
 pub struct Name(Arc<str>);
 
 impl Name {
-    /// A text as a name, whatever is in it.
     pub(super) fn new(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// As it was typed.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -33,7 +31,6 @@ impl Name {
 /// What joins names is no name.
 pub(super) const RESERVED: [&str; 2] = ["and", "or"];
 
-/// Whether a name may have it.
 pub(super) fn is_of_name(character: char) -> bool {
     character.is_alphanumeric() || "-_.:;/".contains(character)
 }

@@ -8,10 +8,8 @@ use quorate_core::deadlock::Need;
 use quorate_journal::settings::nearest;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How much text is read at most.
 pub const MOST_BYTES: usize = 1 << 20;
 
-/// How long a name may be.
 const MOST_LETTERS: usize = 100;
 
 const VERBS: &str = "'->', 'waits for', 'holds', 'wants', 'has' or 'began'";
@@ -21,7 +19,6 @@ const ALL_JOINTS: &str = "',', 'and' or the end of the line";
 const END: &str = "the end of the line";
 
 impl Situation {
-    /// Reads it from a file's bytes.
     pub fn read(bytes: &[u8]) -> Result<Self, Mistake> {
         if bytes.len() > MOST_BYTES {
             return Err(Mistake { line: 1, column: 1, what: What::TooLong { most: MOST_BYTES } });
@@ -46,16 +43,13 @@ impl Situation {
     }
 }
 
-/// What is known so far.
 #[derive(Default)]
 struct Reader {
     situation: Situation,
     line: usize,
-    /// What each name stands for, and the line that says so.
     roles: BTreeMap<Name, (Role, usize)>,
     /// What may be said once only, and the line that says it.
     said: BTreeMap<String, usize>,
-    /// Where the permits of resources are given.
     permits: BTreeMap<Name, (usize, usize)>,
 }
 
@@ -65,12 +59,10 @@ enum Role {
     Resource,
 }
 
-/// What is left of a line.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     tokens: &'a [Token<'a>],
     line: usize,
-    /// The column behind the line.
     end: usize,
 }
 
@@ -89,7 +81,6 @@ impl<'a> Rest<'a> {
         Mistake { line: self.line, column, what }
     }
 
-    /// Something else stands here.
     fn unexpected(&self, token: Option<Token<'_>>, expected: &'static str, known: &[&'static str]) -> Mistake {
         let word = token.filter(|token| token.kind == Kind::Word);
         let nearest = word.and_then(|token| nearest(token.text, known.iter().copied()));
@@ -97,7 +88,6 @@ impl<'a> Rest<'a> {
         self.mistake(column, What::Unexpected { found: token.map(|token| token.text.to_owned()), expected, nearest })
     }
 
-    /// A name, and where it stands.
     fn name(&mut self, expected: &'static str) -> Result<(Name, usize), Mistake> {
         let token = self.next();
         let Some(Token { kind: Kind::Word, text, column }) = token else {
@@ -111,7 +101,6 @@ impl<'a> Rest<'a> {
         Ok((name, column))
     }
 
-    /// This word and no other.
     fn word(&mut self, word: &'static str, expected: &'static str) -> Result<(), Mistake> {
         match self.next() {
             Some(token) if token.kind == Kind::Word && token.text == word => Ok(()),
@@ -129,7 +118,6 @@ impl<'a> Rest<'a> {
         text.parse().map_err(|_| self.mistake(column, What::LargeNumber(text.to_owned())))
     }
 
-    /// Nothing but the end.
     fn end(mut self) -> Result<(), Mistake> {
         match self.next() {
             None => Ok(()),
@@ -138,7 +126,6 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// What stands between two names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joint {
     Comma,

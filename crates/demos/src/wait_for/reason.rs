@@ -7,34 +7,25 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a wait is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
-    /// The others themselves.
     Process,
-    /// Something that they hold, or get before.
     Resource(Name),
 }
 
-/// Somebody waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Wait {
-    /// Who.
     pub who: Name,
-    /// For whom.
     #[serde(rename = "for")]
     pub need: Need<Name>,
     /// What for, if it is about a resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<Name>,
-    /// Those of them who hold it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_by: Vec<Name>,
-    /// Those of them who do not hold it, but wanted it before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Name>,
-    /// Whether one permit of several is wanted.
     #[serde(skip)]
     is_permit: bool,
 }

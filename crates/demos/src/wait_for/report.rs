@@ -10,32 +10,23 @@ use quorate_journal::settings::nearest;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What everyone holds.
 type Held<'a> = BTreeMap<&'a Name, Vec<&'a Name>>;
 
-/// All that a search tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The deadlocks, each with those alone who bring it about.
     pub deadlocks: Vec<Found>,
-    /// Those who are in none, and will wait for ever all the same.
+    /// Those who are in no deadlock, and will wait for ever all the same.
     pub stuck_behind: Vec<Wait>,
-    /// Those who wait, and will go on.
     pub waiting: Vec<Wait>,
-    /// Those who wait for nobody.
     pub free: Vec<Name>,
-    /// How victims are chosen.
     pub policy: Policy,
     /// Who gives up, so that all go on: those of the first search, those of what a second one still finds, and so on.
     pub rounds: Vec<Round>,
-    /// What looks like a slip.
     pub notes: Vec<String>,
 }
 
-/// A deadlock with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// What keeps it together.
     pub shape: Shape,
     /// Who is in it, and why; a cycle in its order.
     pub waits: Vec<Wait>,
@@ -56,24 +47,17 @@ impl Found {
 /// One search, and what it took to break the deadlocks that it found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Round {
-    /// One of each deadlock.
     pub victims: Vec<Victim>,
     /// Who can go on after it, the victims aside: a new search says so.
     pub freed: Vec<Name>,
-    /// How many deadlocks that new search finds.
     pub left: usize,
 }
 
-/// Somebody who gives up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Victim {
-    /// Who.
     pub who: Name,
-    /// The members of its deadlock.
     pub of: Vec<Name>,
-    /// Why it and no other.
     pub why: String,
-    /// What it lets go of.
     pub lets_go: Vec<Name>,
 }
 
@@ -190,7 +174,6 @@ impl Situation {
     }
 }
 
-/// What a policy looks at.
 fn worth(policy: Policy, stake: &Stake) -> i64 {
     match policy {
         Policy::Youngest => stake.born.nanos(),
@@ -217,14 +200,12 @@ fn why(policy: Policy, own: &Stake, ties: usize, members: usize) -> String {
 }
 
 impl Report {
-    /// Whether nobody is stuck.
     pub fn is_free(&self) -> bool {
         self.deadlocks.is_empty()
     }
 }
 
 impl Victim {
-    /// What it lets go of, as people list it.
     pub fn lets_go(&self) -> String {
         match &self.lets_go[..] {
             [] => "all that others wait for".to_owned(),

@@ -13,31 +13,18 @@ use quorate_core::deadlock::{Graph, Need, Policy};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
-/// How many waits for single processes a graph has at most.
 const MOST_WAITS: usize = 1_000_000;
 
-/// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum Unanswerable {
-    /// The queues are too long.
     #[error(
         "The queue for {resource} is too long: who waits for whom in it comes to more than {MOST_WAITS} single waits."
     )]
-    TooLarge {
-        /// Whose queue it is.
-        resource: Name,
-    },
-    /// A victim cannot be chosen.
+    TooLarge { resource: Name },
     #[error("The victim cannot be chosen by '{policy}': nobody says {}.", missing(*policy, who))]
-    Unknown {
-        /// How it is to be chosen.
-        policy: Policy,
-        /// Of whom something is missing.
-        who: Name,
-    },
+    Unknown { policy: Policy, who: Name },
 }
 
-/// What somebody must say, and how.
 fn missing(policy: Policy, who: &Name) -> String {
     match policy {
         Policy::Youngest => format!("when {who} began. Add a line such as '{who} began 12'"),
@@ -46,7 +33,6 @@ fn missing(policy: Policy, who: &Name) -> String {
     }
 }
 
-/// Who waits for whom, and why.
 pub(super) struct Search {
     pub(super) graph: Graph<Name>,
     /// The needs of each in the order in which the graph has them.
@@ -81,7 +67,6 @@ impl Search {
         }
     }
 
-    /// Why somebody waits for these.
     pub(super) fn reason(&self, who: &Name, need: &Need<Name>) -> Reason {
         let reasons = self.reasons.get(who).map_or(&[][..], Vec::as_slice);
         let is_it = |own: &Need<Name>| match need.on() {
@@ -141,7 +126,6 @@ fn binomial(of: usize, chosen: usize, most: usize) -> Option<usize> {
     Some(ways)
 }
 
-/// Every way to choose so many of these.
 fn choices<'a>(of: &[&'a Name], chosen: usize) -> Vec<Vec<&'a Name>> {
     let mut ways: Vec<Vec<&Name>> = Vec::new();
     // Places in ascending order, counted on like the digits of a number.

@@ -8,36 +8,29 @@ use std::fmt;
 /// All that a text says. It prints as a text that says the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Situation {
-    /// Everyone who waits, holds, wants, or is waited for.
     pub processes: BTreeMap<Name, Process>,
-    /// What they hold and want.
     pub resources: BTreeMap<Name, Resource>,
     /// Who waits for whom, resources aside, in the order of the lines.
     pub waits: Vec<(Name, Need<Name>)>,
 }
 
-/// What is known of a process beside its waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Process {
-    /// When it began, if anybody says.
     pub born: Option<u32>,
     /// How much it matters, if anybody says; more is more.
     pub priority: Option<u32>,
 }
 
-/// Something that is held and wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resource {
     /// Who holds it, in the order of the lines.
     pub holders: Vec<Name>,
-    /// Who wants it, first come, first served.
     pub queue: Vec<Name>,
     /// How many may hold it at once, if it is a semaphore. Otherwise it is a lock: several may share it, and who wants it wants it alone.
     pub permits: Option<u32>,
 }
 
 impl Situation {
-    /// What everyone holds who holds anything.
     pub fn held(&self) -> BTreeMap<&Name, Vec<&Name>> {
         let mut held: BTreeMap<&Name, Vec<&Name>> = BTreeMap::new();
         for (name, resource) in &self.resources {

@@ -4,15 +4,10 @@ use quorate_core::{Incarnation, NodeId, Protocol};
 use quorate_store::Report;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What reaches a node from outside.
+/// What reaches a node from outside: messages with their numbers among all that this life of the sender sent.
 pub(crate) enum Letter<P: Protocol> {
     Commands(Vec<P::Command>),
-    /// Messages with their numbers among all that this life of the sender sent.
-    Messages {
-        from: NodeId,
-        incarnation: Incarnation,
-        messages: Vec<(u64, P::Message)>,
-    },
+    Messages { from: NodeId, incarnation: Incarnation, messages: Vec<(u64, P::Message)> },
     Disk(Report),
     Stop,
 }

@@ -24,11 +24,9 @@ pub struct Running<P: Protocol> {
 /// How a node ended.
 #[derive(Debug)]
 pub enum Ending {
-    /// It was asked to.
     Stopped,
     /// Its disk failed: it could not keep what it promises.
     DiskFailed(Option<StoreError>),
-    /// Its thread panicked, and said why on standard error.
     Panicked,
 }
 
@@ -61,15 +59,10 @@ impl<P: Protocol> Drop for Running<P> {
 
 /// What a node is started with.
 pub struct Start<P: Protocol> {
-    /// Who it is.
     pub me: NodeId,
-    /// What was durable.
     pub durable: P::Durable,
-    /// Which life this is.
     pub incarnation: Incarnation,
-    /// Where its saves go.
     pub disk: Disk<P::Durable>,
-    /// Where the others are.
     pub peers: BTreeMap<NodeId, Address<P>>,
 }
 
@@ -98,7 +91,6 @@ where
     thread.map(|thread| Running { address, thread: Some(thread) })
 }
 
-/// A node with everything around it.
 struct Worker<P: Protocol, H> {
     engine: Engine<P, P::Durable, ()>,
     mailbox: Mailbox<P>,
@@ -165,11 +157,9 @@ where
 /// Messages with their numbers among all that this life sent.
 type Numbered<P> = Vec<(u64, <P as Protocol>::Message)>;
 
-/// What leaves the node at the end of a turn.
 struct Post<P: Protocol> {
     me: NodeId,
     incarnation: Incarnation,
-    /// The others, each with what waits to go there.
     peers: BTreeMap<NodeId, (Address<P>, Numbered<P>)>,
     events: Vec<P::Event>,
 }

@@ -42,7 +42,6 @@ pub(crate) fn settings(founders: usize) -> Settings {
     }
 }
 
-/// The mailboxes of a group, and where each is reached.
 pub(crate) struct Post {
     pub(crate) addresses: BTreeMap<NodeId, Address<Node>>,
     mailboxes: BTreeMap<NodeId, (Address<Node>, Mailbox<Node>)>,
@@ -79,7 +78,6 @@ impl Post {
     }
 }
 
-/// Someone who hears what all nodes tell.
 pub(crate) struct User {
     sender: Sender<(NodeId, Told)>,
     receiver: Receiver<(NodeId, Told)>,
@@ -94,7 +92,6 @@ impl User {
         Self { sender, receiver, addresses: post.addresses.clone(), leader: None, ticket: 0 }
     }
 
-    /// What a node tells reaches this user.
     pub(crate) fn ear(&self, me: NodeId) -> impl FnMut(Vec<Told>) + Send + 'static {
         let sender = self.sender.clone();
         move |events| {
@@ -104,7 +101,6 @@ impl User {
         }
     }
 
-    /// The next thing told that is looked for.
     pub(crate) fn wait<T>(&mut self, what: &str, mut found: impl FnMut(NodeId, &Told) -> Option<T>) -> T {
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -151,16 +147,21 @@ impl User {
         self.ask(at, |ticket| Command::Propose(vec![Proposal { ticket, command }]))
     }
 
-    /// Writes until it is done, whoever leads.
     pub(crate) fn insist(&mut self, key: u64, value: u64) {
+        self.keep_trying("never written", |user| {
+            let leader = user.leader();
+            matches!(user.write(leader, key, value), Event::Answered { .. })
+        });
+    }
+
+    fn keep_trying(&mut self, in_vain: &str, mut attempt: impl FnMut(&mut Self) -> bool) {
         let deadline = Instant::now() + DEADLINE;
         while Instant::now() < deadline {
-            let leader = self.leader();
-            if matches!(self.write(leader, key, value), Event::Answered { .. }) {
+            if attempt(self) {
                 return;
             }
         }
-        panic!("never written");
+        panic!("{in_vain}");
     }
 
     pub(crate) fn read(&mut self, at: NodeId, key: u64) -> Option<u64> {
@@ -170,19 +171,13 @@ impl User {
         }
     }
 
-    /// Changes the members, however often that must be asked.
     pub(crate) fn change(&mut self, voters: &[u32], learners: &[u32]) {
         let set = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
         let members = Members { voters: set(voters), learners: set(learners) };
-        let deadline = Instant::now() + DEADLINE;
-        while Instant::now() < deadline {
-            let leader = self.leader();
-            let members = members.clone();
-            if matches!(self.ask(leader, |ticket| Command::Change { ticket, members }), Event::Changed { .. }) {
-                return;
-            }
-        }
-        panic!("never changed");
+        self.keep_trying("never changed", |user| {
+            let (leader, members) = (user.leader(), members.clone());
+            matches!(user.ask(leader, |ticket| Command::Change { ticket, members }), Event::Changed { .. })
+        });
     }
 
     /// Writes, and waits for an answer or for word that the disk is full: what was proposed just before waits for room.
@@ -198,14 +193,7 @@ impl User {
         }
     }
 
-    /// Waits until commands are taken again.
     pub(crate) fn wait_for_room(&mut self, at: NodeId) {
-        let deadline = Instant::now() + DEADLINE;
-        while Instant::now() < deadline {
-            if matches!(self.write(at, 0, 0), Event::Answered { .. }) {
-                return;
-            }
-        }
-        panic!("there is never room");
+        self.keep_trying("there is never room", |user| matches!(user.write(at, 0, 0), Event::Answered { .. }));
     }
 }

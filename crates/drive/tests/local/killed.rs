@@ -57,12 +57,7 @@ fn user(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) + Send + 's
                     }
                 }
                 Event::Halted { reason } => println!("\nhalted: {reason}"),
-                Event::Refused { .. }
-                | Event::Unknown { .. }
-                | Event::Changed { .. }
-                | Event::Follows { .. }
-                | Event::Applied(_)
-                | Event::Restored(_) => {}
+                _ => {}
             }
         }
     }
@@ -95,7 +90,6 @@ impl Victim {
         Self { process, lines }
     }
 
-    /// The next line that begins so.
     fn next(&mut self, word: &str) -> Option<u64> {
         self.lines.by_ref().map_while(Result::ok).find_map(|line| {
             assert!(!line.starts_with("halted"), "{line}");

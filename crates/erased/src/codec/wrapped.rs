@@ -16,7 +16,6 @@ use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A wrapper's message.
 pub(super) trait Wrapper: Describe + ErasablePart + Sized {
     /// The same with nothing inside: nothing has no bytes.
     type Head: Serialize + DeserializeOwned;
@@ -28,7 +27,6 @@ pub(super) trait Wrapper: Describe + ErasablePart + Sized {
     fn join(head: Self::Head, rest: &Rest<'_>) -> Result<Self, Malformed>;
 }
 
-/// What a wrapper's message has inside.
 pub(super) enum Inside<'a> {
     Message(&'a AnyMessage),
     Report(&'a AnyReport),

@@ -17,7 +17,7 @@ impl Protocol for Secret {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(Command::Campaign) => {
+            Input::Command(Command::Campaign) | Input::DiskFull | Input::DiskFree => {
                 self.1 = (self.0)(self.1);
                 out.emit(Event::elected(NodeId::from_index(0), Epoch(self.1)));
             }
@@ -28,8 +28,6 @@ impl Protocol for Secret {
             | Input::Saved(_)
             | Input::Suspect(_)
             | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
             | Input::View(_)
             | Input::Lease(_) => {}
         }
@@ -74,6 +72,15 @@ fn the_original_works() {
     let epochs: Vec<_> = (0..3).map(|_| campaign(&mut node).events).collect();
     let elected = |epoch| vec![Event::elected(NodeId::from_index(0), Epoch(epoch))];
     assert_eq!(epochs, [elected(1), elected(2), elected(3)]);
+}
+
+#[test]
+fn news_of_the_disk_reaches_the_node() {
+    let (mut node, mut heard) = (secret(), Heard::default());
+    for news in [Input::DiskFull, Input::DiskFree] {
+        node.step(Time::ZERO, news, &mut Effects::new(&mut heard));
+    }
+    assert_eq!(heard.events.len(), 2);
 }
 
 #[test]

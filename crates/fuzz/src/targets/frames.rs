@@ -45,7 +45,6 @@ pub fn sealed(input: &[u8]) -> Trail {
     trail
 }
 
-/// The body of a batch.
 pub fn batch(input: &[u8]) -> Trail {
     let mut trail = Trail::default();
     let (mut last, mut bytes, mut messages) = (0, 0, 0_usize);

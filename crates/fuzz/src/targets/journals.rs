@@ -11,7 +11,6 @@ use std::io::{self, BufRead};
 /// A line of this alone stands between two journals.
 const SEAM: &[u8] = b"----\n";
 
-/// The journal of a run, of each family.
 pub fn read(input: &[u8]) -> Trail {
     let mut trail = Trail::default();
     show::<mutex::Command, mutex::Event>(input, &mut trail);

@@ -117,7 +117,6 @@ impl Pair {
         }
     }
 
-    /// The receiver comes back as another life.
     fn restart(&mut self) {
         let was_met = self.sender.life().is_some();
         self.wire.clear();
@@ -151,7 +150,6 @@ impl Pair {
         assert_eq!(before, (self.sender.held_bytes(), self.sender.has_frames()), "a lie changed something");
     }
 
-    /// In the end everything arrives that was not dropped.
     fn finish(&mut self) {
         self.connect();
         while self.sender.has_frames() || !self.wire.is_empty() {

@@ -9,13 +9,10 @@ use std::cell::RefCell;
 use std::fs;
 use tempfile::TempDir;
 
-/// The files that a node reads.
 const FILES: [&str; 3] = ["ca.pem", "node-1.pem", "node-1.key"];
 
-/// Good papers.
 struct Papers {
     folder: TempDir,
-    /// Those of the node, and then those of the CA.
     texts: [Vec<u8>; 5],
 }
 

@@ -27,7 +27,6 @@ pub struct Authority {
 /// A node's certificate and the key that belongs to it, both in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signed {
-    /// The certificate, which anybody may see.
     pub certificate: String,
     /// The private key, which only the node may see.
     pub key: String,
@@ -36,45 +35,27 @@ pub struct Signed {
 /// Why nothing was signed.
 #[derive(Debug, Error)]
 pub enum SigningError {
-    /// The certificate is not PEM, or no certificate.
     #[error("The CA's certificate cannot be understood; it is not what 'quorate certs' wrote. Nothing was made.")]
     NotACertificate,
-    /// The key is not PEM, or no key.
     #[error("The CA's key cannot be understood; it is not what 'quorate certs' wrote. Nothing was made.")]
     NotAKey,
-    /// They do not belong together.
     #[error("The CA's key is not the key of its certificate; put the two back that belong together. Nothing was made.")]
     NotItsKey,
-    /// It signs for another group.
     #[error(
         "This is the CA of group {found}, which cannot sign for group {wanted}. Use --group {found}, or another \
          folder. Nothing was made."
     )]
-    OfAnotherGroup {
-        /// Whose it is.
-        found: GroupName,
-        /// Whose it should be.
-        wanted: GroupName,
-    },
-    /// It was made by something else.
+    OfAnotherGroup { found: GroupName, wanted: GroupName },
     #[error(
         "This CA was not made by 'quorate certs': it does not call itself '{wanted}'. Sign the nodes with what made \
          the CA, or use another folder. Nothing was made."
     )]
-    OfAnotherMaker {
-        /// What a CA of the group calls itself.
-        wanted: String,
-    },
-    /// The certificate would be valid for longer than the CA.
+    OfAnotherMaker { wanted: String },
     #[error(
         "The CA ends in {left} days, and no certificate may outlive it. Use --days with fewer days, or make a new CA \
          in another folder. Nothing was made."
     )]
-    OutlivesAuthority {
-        /// How many whole days the CA has left.
-        left: u64,
-    },
-    /// Cryptography failed.
+    OutlivesAuthority { left: u64 },
     #[error("No certificate could be made: {0}. Nothing was made.")]
     Failed(#[from] rcgen::Error),
 }

@@ -17,11 +17,9 @@ pub struct Folder(PathBuf);
 /// What was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// Whether the CA is new.
     pub authority: AuthorityFrom,
     /// Until when the CA is valid, if its certificate tells.
     pub authority_until: Option<SystemTime>,
-    /// Until when the nodes' certificates are valid.
     pub until: SystemTime,
     /// The files, in the order in which they were written.
     pub files: Vec<PathBuf>,
@@ -30,79 +28,43 @@ pub struct Made {
 /// Where the CA came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthorityFrom {
-    /// It was made along with the nodes' certificates.
     New,
-    /// It was in the folder.
     Folder,
 }
 
 /// Why certificates were not made, or not all of them.
 #[derive(Debug, Error)]
 pub enum FolderError {
-    /// No node was named.
     #[error("No node is named: say which nodes need a certificate, such as 1-5.")]
     NoNodes,
-    /// Too many nodes were named.
     #[error("{0} nodes are more than one group has: at most {MOST_NODES} certificates are made at once.")]
     TooManyNodes(usize),
-    /// A file is in the way.
     #[error(
         "{} is there already, and a file that exists is never overwritten. Nothing was made. To renew it, move the \
          node's two files away first.", shown(.0)
     )]
     Exists(PathBuf),
-    /// A file came into the way meanwhile.
     #[error(
         "{} appeared while certificates were being made, and was left as it is. What was made before it is complete; \
          run the command again for the rest.", shown(.0)
     )]
     Appeared(PathBuf),
-    /// Half of a CA is there.
     #[error(
         "{} is there, but {} is not: a CA has both. Put the missing file back, or use another folder. Nothing was \
          made.", shown(.found), shown(.missing)
     )]
-    HalfAnAuthority {
-        /// The file that is there.
-        found: PathBuf,
-        /// The file that is not.
-        missing: PathBuf,
-    },
-    /// The CA cannot sign.
+    HalfAnAuthority { found: PathBuf, missing: PathBuf },
     #[error("In {}: {error}", shown(.folder))]
-    Signing {
-        /// Where the CA is.
-        folder: PathBuf,
-        /// Why.
-        error: SigningError,
-    },
-    /// A file cannot be read.
+    Signing { folder: PathBuf, error: SigningError },
     #[error("{} could not be read: {error}. Nothing was made.", shown(.file))]
-    Unreadable {
-        /// Which.
-        file: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// There is no folder to write to.
+    Unreadable { file: PathBuf, error: io::Error },
     #[error("The folder {} could not be made: {error}. Nothing was made.", shown(.folder))]
-    NoFolder {
-        /// Which.
-        folder: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// A file cannot be written.
+    NoFolder { folder: PathBuf, error: io::Error },
     #[error(
         "{} could not be written: {error}. Files that were made before it are complete, and it is not there in part.",
         shown(.file)
     )]
-    Unwritable {
-        /// Which.
-        file: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+    Unwritable { file: PathBuf, error: io::Error },
 }
 
 /// How many certificates are made at once.
@@ -111,14 +73,12 @@ pub const MOST_NODES: usize = 1_000;
 /// No file of keys or certificates is nearly as long.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Who may read a file.
 #[derive(Clone, Copy)]
 enum Reader {
     Owner,
     Everyone,
 }
 
-/// A file to be written.
 struct Plan {
     file: PathBuf,
     content: String,
@@ -185,7 +145,6 @@ impl Folder {
         Ok(Made { authority: from, authority_until: authority.until(), until: validity.until, files })
     }
 
-    /// The CA that is there, or else a new one.
     fn authority(&self, group: &GroupName, now: SystemTime) -> Result<(Authority, AuthorityFrom), FolderError> {
         let (certificate, key) = (self.authority_certificate(), self.authority_key());
         let (authority, from) = match (is_there(&certificate), is_there(&key)) {
@@ -230,7 +189,6 @@ impl Folder {
     }
 }
 
-/// A path, fit for a terminal.
 pub(crate) fn shown(path: impl AsRef<Path>) -> String {
     path.as_ref().to_string_lossy().escape_debug().to_string()
 }

@@ -16,7 +16,6 @@ fn nodes(numbers: &[u32]) -> Vec<NodeId> {
     numbers.iter().map(|number| NodeId::new(*number).unwrap()).collect()
 }
 
-/// All files by name, with their content.
 fn content(place: &Path) -> BTreeMap<String, String> {
     let entries = fs::read_dir(place).unwrap().map(|entry| entry.unwrap());
     let name = |entry: &fs::DirEntry| entry.file_name().into_string().unwrap();

@@ -18,9 +18,7 @@ pub struct NotDays(String);
 /// From when to when a certificate is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
-    /// From then on.
     pub from: SystemTime,
-    /// Up to then.
     pub until: SystemTime,
 }
 
@@ -53,7 +51,6 @@ impl Days {
     }
 }
 
-/// A year.
 impl Default for Days {
     fn default() -> Self {
         Self(365)

@@ -11,7 +11,6 @@ use super::{FrameError, HEAD};
 use bytes::{BufMut, BytesMut};
 use std::iter::FusedIterator;
 
-/// What stands in a batch's body before its messages.
 pub(crate) const BATCH_HEAD: usize = 8;
 /// The most that stands before a message: two numbers of 64 bits.
 pub(crate) const MESSAGE_HEAD_MOST: usize = 2 * VARINT_MOST;
@@ -30,9 +29,7 @@ pub struct BatchReader<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Begin,
-    /// Before the message that has this number.
     First(u64),
-    /// After the message that has this number.
     After(u64),
 }
 

@@ -6,73 +6,43 @@ use thiserror::Error;
 /// Why what arrived is no frame. Nothing of that frame was used, and nothing behind it can be understood.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
-    /// It says that it is longer than is allowed.
     #[error(
         "A frame of {length} bytes was announced, and at most {limit} are allowed here. None of it was read, and the \
          connection is closed; what was not acknowledged is sent again. Either the other end is no node of Quorate, \
          or it allows longer messages than this one does."
     )]
-    TooLong {
-        /// How long it says that it is.
-        length: usize,
-        /// How long it may be.
-        limit: usize,
-    },
-    /// The bytes are those with which TLS begins.
+    TooLong { length: usize, limit: usize },
     #[error(
         "The other end begins with TLS, and this connection is plain TCP. Nothing was exchanged; start both nodes \
          with certificates, or both without."
     )]
     SpeaksTls,
-    /// It says that it is shorter than its own header.
     #[error(
         "A frame of {length} bytes was announced, which is too short for any. Nothing of it was used, and the \
          connection is closed; what was not acknowledged is sent again. The other end may be no node of Quorate."
     )]
-    TooShort {
-        /// How long it says that it is.
-        length: usize,
-    },
-    /// A newer release wrote it.
+    TooShort { length: usize },
     #[error(
         "This frame has format version {found}, and this release reads versions up to {known}. Nothing of it was \
          used; run a release that knows version {found} on both nodes."
     )]
-    Newer {
-        /// Its version.
-        found: u8,
-        /// The newest that we read.
-        known: u8,
-    },
-    /// It is of a kind that this version does not have.
+    Newer { found: u8, known: u8 },
     #[error(
         "A frame of the unknown kind {0} arrived. Nothing of it was used, and the connection is closed; what was not \
          acknowledged is sent again. Run the same release on both nodes."
     )]
     UnknownKind(u8),
-    /// Its checksum is wrong.
     #[error(
         "A frame arrived damaged: its checksum is {found:08x} and should be {expected:08x}. Nothing of it was used, \
          and the connection is closed; what was not acknowledged is sent again. If it happens more than once, look \
          at the network between the two nodes."
     )]
-    Damaged {
-        /// The checksum that it has.
-        found: u32,
-        /// The checksum of what arrived.
-        expected: u32,
-    },
-    /// It is whole, and makes no sense.
+    Damaged { found: u32, expected: u32 },
     #[error(
         "This {what} cannot be read: {reason}. The connection is closed; what was not acknowledged is sent again. Run \
          the same release on both nodes."
     )]
-    Malformed {
-        /// What was read.
-        what: &'static str,
-        /// Why not.
-        reason: String,
-    },
+    Malformed { what: &'static str, reason: String },
 }
 
 impl FrameError {

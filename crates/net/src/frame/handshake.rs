@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
-/// How long a name in a greeting may be, in bytes.
 const MOST_NAME: usize = 128;
 
 /// Which attempt of a node's life to reach a certain other it is, from 1.
@@ -45,135 +44,83 @@ pub struct Birth(pub u64);
 pub struct Hello {
     /// The name of its group: the header's number could be that of another name, too.
     pub group: String,
-    /// What it runs.
     pub algorithm: String,
-    /// The version in which it writes messages.
     pub format: u32,
-    /// Whom it wants to reach.
     pub to: NodeId,
-    /// How many nodes its group has.
     pub members: u32,
-    /// Which attempt this is.
     pub dial: Dial,
     /// The last attempt that it welcomed of the life that it `knows` of us.
     pub welcomed: Dial,
     /// Our life that it met last, to which the header's acknowledgement refers.
     pub knows: Option<Incarnation>,
-    /// Which process it is.
     pub birth: Birth,
 }
 
 /// The answer to a [`Hello`] that is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
-    /// The attempt that it answers.
     pub dial: Dial,
     /// Our life, to which the header's acknowledgement refers.
     pub knows: Incarnation,
-    /// Which process it is.
     pub birth: Birth,
 }
 
 /// Why a node does not want a connection. The words are for whoever reads the log of the node that dialled.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum Refusal {
-    /// It is of another group.
     #[error(
         "The other node belongs to the group '{}'. Nothing was exchanged; start both with the same --group, or \
          correct its address.", .group.escape_debug()
     )]
-    OtherGroup {
-        /// The name of its group.
-        group: String,
-    },
-    /// It runs something else.
+    OtherGroup { group: String },
     #[error(
         "The other node runs {}. Nothing was exchanged; start every node of the group with the same algorithm.",
         .algorithm.escape_debug()
     )]
-    OtherAlgorithm {
-        /// What it runs.
-        algorithm: String,
-    },
-    /// It writes messages in another version.
+    OtherAlgorithm { algorithm: String },
     #[error(
         "The other node writes messages in version {format}. Nothing was exchanged; run releases on both nodes that \
          agree about the version."
     )]
-    OtherFormat {
-        /// Its version.
-        format: u32,
-    },
-    /// Its group has another size.
+    OtherFormat { format: u32 },
     #[error(
         "The other node knows a group of {members} nodes. Nothing was exchanged; start every node with the same \
          nodes in --peers."
     )]
-    OtherSize {
-        /// How many nodes its group has.
-        members: u32,
-    },
-    /// It is not the node that was asked for.
+    OtherSize { members: u32 },
     #[error("Node {me} is at this address. Nothing was exchanged; correct the addresses in --peers.")]
-    NotMe {
-        /// Who it is.
-        me: NodeId,
-    },
-    /// It has the number of the node that asked.
+    NotMe { me: NodeId },
     #[error(
         "The node at this address is node {me} as well, or this very process. Nothing was exchanged; give every node \
          a number and an address of its own."
     )]
-    Myself {
-        /// Who both say that they are.
-        me: NodeId,
-    },
-    /// The node that asked is none of its group.
+    Myself { me: NodeId },
     #[error(
         "The other node knows a group of {members} nodes, and this one has a higher number. Nothing was exchanged; \
          start every node with the same nodes in --peers."
     )]
-    NotAMember {
-        /// How many nodes its group has.
-        members: u32,
-    },
-    /// It dials us at the same moment, and its attempt goes first.
+    NotAMember { members: u32 },
     #[error("The other node dials this one at the same moment, and its attempt goes first. Nothing was lost.")]
     Crossed,
-    /// It has seen this attempt, or a later one.
     #[error("The other node has seen this attempt or a later one. Nothing was lost; the next attempt counts.")]
     Stale,
-    /// It knows a later life of the node that asked.
     #[error(
         "The other node has met life {known} of this node, which is later than this one. Nothing was exchanged; stop \
          this process, or start it as a later life."
     )]
-    OldLife {
-        /// The life that it knows.
-        known: Incarnation,
-    },
-    /// Another process was the same life of the node that asked.
+    OldLife { known: Incarnation },
     #[error(
         "The other node has met another process that said that it was life {known} of this node. Nothing was \
          exchanged; stop one of the two, and start this one as a later life (--life, or a data folder of its own)."
     )]
-    TwinLife {
-        /// The life that both say that they are.
-        known: Incarnation,
-    },
-    /// The node that asked knows a later life of it.
+    TwinLife { known: Incarnation },
     #[error(
         "The node at this address is life {mine} of itself, and this node has met a later one. Nothing was exchanged; \
          stop the older process."
     )]
-    Outlived {
-        /// The life that it is.
-        mine: Incarnation,
-    },
-    /// It has too many connections that are not done with their greetings.
+    Outlived { mine: Incarnation },
     #[error("The other node is busy with too many greetings. Nothing was lost; this one tries again.")]
     Crowded,
-    /// It is about to end.
     #[error("The other node is stopping. Nothing was lost; this one tries again.")]
     Stopping,
 }
@@ -222,15 +169,10 @@ fn bound(what: &'static str, name: &str) -> Result<(), FrameError> {
 /// What a node must have in common with every node that it meets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Its group.
     pub group: GroupName,
-    /// What it runs.
     pub algorithm: String,
-    /// The version in which it writes messages.
     pub format: u32,
-    /// Who it is.
     pub me: NodeId,
-    /// How many nodes its group has.
     pub members: u32,
 }
 

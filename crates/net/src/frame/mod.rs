@@ -38,12 +38,10 @@ pub const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
 pub const FRAME_LIMIT: usize = frame_limit(MESSAGE_LIMIT);
 
 const WORD: usize = 4;
-/// The length and its complement.
 const LENGTH: usize = 2 * WORD;
 /// From the version to the acknowledgement.
 const HEADER: usize = 38;
 const CHECK: usize = 4;
-/// Everything before the body.
 pub(crate) const HEAD: usize = LENGTH + HEADER;
 /// How much room is made at once for a frame that is still arriving: a length is only a promise.
 const STRETCH: usize = 64 * 1024;
@@ -58,13 +56,9 @@ pub const fn frame_limit(message: usize) -> usize {
 /// What every frame says first: whose it is, and how much of the other's has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The group that it belongs to.
     pub group: GroupNumber,
-    /// Who sent it.
     pub sender: NodeId,
-    /// In which of its lives.
     pub incarnation: Incarnation,
-    /// The view that the sender is in.
     pub epoch: Epoch,
     /// The last number that the sender has received from the present life of the receiver, 0 for none. Numbers count
     /// the transmissions of a node's life, from 1, over all receivers; on one link they grow.
@@ -74,11 +68,9 @@ pub struct Header {
 /// What a frame is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// The first frame of the node that dialled.
     Hello(Hello),
     /// The answer: we have met, and this connection is ours.
     Welcome(Welcome),
-    /// The other answer. The connection ends with it.
     Refuse(Refusal),
     /// Messages, for a [`BatchReader`].
     Batch(Bytes),
@@ -93,9 +85,7 @@ pub enum Body {
 /// One whole frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Whose it is.
     pub header: Header,
-    /// What it is for.
     pub body: Body,
 }
 

@@ -26,11 +26,8 @@ use thiserror::Error;
 /// Whose frames they are that a link writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The group.
     pub group: GroupNumber,
-    /// The node.
     pub node: NodeId,
-    /// Its life.
     pub incarnation: Incarnation,
 }
 
@@ -39,7 +36,6 @@ pub struct Origin {
 pub struct Link {
     origin: Origin,
     peer: NodeId,
-    /// The peer's life that was met last.
     life: Option<Incarnation>,
     outgoing: Outgoing,
     receipts: Receipts,
@@ -53,72 +49,37 @@ pub enum Met {
     /// The life that was met before: everything that is not acknowledged will be taken again.
     Again,
     /// Another life: what was meant for the one before, and not acknowledged, is dropped.
-    Reborn {
-        /// How many messages were dropped.
-        dropped: u64,
-    },
+    Reborn { dropped: u64 },
 }
 
 /// Why a frame does not belong to this link. Nothing of it was used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LinkError {
-    /// It is of another group.
     #[error(
         "A frame of another group arrived from node {peer}. It was not used, and the connection is closed; what was \
          not acknowledged is sent again."
     )]
-    OtherGroup {
-        /// Who is at the other end.
-        peer: NodeId,
-    },
-    /// It is of another node.
+    OtherGroup { peer: NodeId },
     #[error(
         "A frame of node {sender} arrived on the connection to node {peer}. It was not used, and the connection is \
          closed; what was not acknowledged is sent again."
     )]
-    OtherSender {
-        /// Who is at the other end.
-        peer: NodeId,
-        /// Whom the frame names.
-        sender: NodeId,
-    },
-    /// It is of another life of the peer than the one that was met.
+    OtherSender { peer: NodeId, sender: NodeId },
     #[error(
         "A frame of life {found} of node {peer} arrived, and another life was met. It was not used, and its \
          connection is closed; what this life sends is not affected."
     )]
-    OtherLife {
-        /// Who is at the other end.
-        peer: NodeId,
-        /// The life that the frame names.
-        found: Incarnation,
-    },
-    /// It is of an older life than one that was met already.
+    OtherLife { peer: NodeId, found: Incarnation },
     #[error(
         "Life {found} of node {peer} wants to meet, and life {known} was met already. Nothing was changed; stop the \
          older process."
     )]
-    OlderLife {
-        /// Who is at the other end.
-        peer: NodeId,
-        /// The life that wants to meet.
-        found: Incarnation,
-        /// The life that was met.
-        known: Incarnation,
-    },
-    /// It acknowledges what was never sent to that life.
+    OlderLife { peer: NodeId, found: Incarnation, known: Incarnation },
     #[error(
         "Node {peer} acknowledges message {acknowledged}, and {sent} is the last that it was sent. Nothing was \
          released, and the connection is closed; run the same release on both nodes."
     )]
-    NeverSent {
-        /// Who is at the other end.
-        peer: NodeId,
-        /// The number that it acknowledges.
-        acknowledged: u64,
-        /// The last number that it was sent.
-        sent: u64,
-    },
+    NeverSent { peer: NodeId, acknowledged: u64, sent: u64 },
 }
 
 impl Link {

@@ -44,41 +44,20 @@ impl Default for Room {
 /// Why a link does not take a message. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PushError {
-    /// The peer has not taken what waits for it already.
     #[error(
         "A message of {length} bytes found no room: {held} bytes wait for the peer already, and {limit} are the most. \
          It was not taken, and everything before it still is; find out why the peer does not keep up."
     )]
-    Overflow {
-        /// How long the message is.
-        length: usize,
-        /// What is held.
-        held: usize,
-        /// What may be held.
-        limit: usize,
-    },
-    /// It is longer than any message may be.
+    Overflow { length: usize, held: usize, limit: usize },
     #[error("A message of {length} bytes is too long: {limit} are the most. It was not taken; send it in pieces.")]
-    TooLong {
-        /// How long the message is.
-        length: usize,
-        /// How long it may be.
-        limit: usize,
-    },
-    /// Its number is not above the last.
+    TooLong { length: usize, limit: usize },
     #[error(
         "Message {number} cannot follow message {last} on the same link. It was not taken; this is a mistake in \
          Quorate, please report it."
     )]
-    OutOfOrder {
-        /// The message's number.
-        number: u64,
-        /// The number before.
-        last: u64,
-    },
+    OutOfOrder { number: u64, last: u64 },
 }
 
-/// The outgoing half of a link.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     room: Room,
@@ -95,7 +74,7 @@ pub(super) struct Outgoing {
     full: VecDeque<Draft>,
     /// The open batch, if it is not empty, and the room behind it.
     chunk: BytesMut,
-    /// How many messages it has.
+    /// How many messages the open batch has.
     gathered: u64,
 }
 
@@ -189,7 +168,6 @@ impl Outgoing {
         self.held += HEAD + BATCH_HEAD;
     }
 
-    /// Closes the open batch, if there is one.
     fn close(&mut self) {
         if self.gathered > 0 {
             self.chunk.extend_from_slice(&BATCH_TAIL);

@@ -5,7 +5,6 @@ use quorate_core::Incarnation;
 /// After so many bytes an acknowledgement waits for nothing. It is far below what a sender may hold.
 const DUE_BYTES: usize = 64 * 1024;
 
-/// What is to be acknowledged.
 #[derive(Debug, Default)]
 pub(super) struct Receipts {
     last: u64,
@@ -47,9 +46,7 @@ impl Receipts {
 /// What a message's number says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
-    /// It is new.
     Fresh,
-    /// It came before, on another connection.
     Repeated,
 }
 

@@ -22,7 +22,6 @@ fn header_of(place: usize, life: u64, acknowledged: u64) -> Header {
     Header { group: GROUP, sender, incarnation, epoch: EPOCH, acknowledged }
 }
 
-/// Everything that a frame carries, by number.
 fn numbers(frame: &[u8]) -> Vec<u64> {
     let frame = Frame::next(&mut BytesMut::from(frame), FRAME_LIMIT).unwrap().unwrap();
     let Body::Batch(body) = frame.body else { panic!("a batch") };
@@ -190,42 +189,18 @@ fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
 
 // ---------------------------------------------------------------------------------------------- properties
 
-/// What the adversary does next. `side` is 0 or 1.
+/// What the adversary does next. `side` is 0 or 1. Bytes that are read late come from a connection before the present one. Half
+/// a connection breaks before the dialler knows that it was welcomed. Chat is small frames, one after the other.
 #[derive(Clone, Debug)]
 enum Move {
-    Push {
-        side: usize,
-        skipped: u64,
-        length: usize,
-    },
-    /// Frames are taken and go on the wire.
-    Write {
-        side: usize,
-        frames: usize,
-    },
-    /// Small frames, one after the other, go on the wire.
-    Chat {
-        side: usize,
-        frames: usize,
-    },
-    /// Bytes arrive at that side, on the present connection or, late, on one before.
-    Read {
-        side: usize,
-        bytes: usize,
-        is_late: bool,
-    },
-    Acknowledge {
-        side: usize,
-    },
+    Push { side: usize, skipped: u64, length: usize },
+    Write { side: usize, frames: usize },
+    Chat { side: usize, frames: usize },
+    Read { side: usize, bytes: usize, is_late: bool },
+    Acknowledge { side: usize },
     Cut,
-    /// A new connection, dialled by that side. It may break before the dialler knows that it was welcomed.
-    Connect {
-        side: usize,
-        is_half: bool,
-    },
-    Restart {
-        side: usize,
-    },
+    Connect { side: usize, is_half: bool },
+    Restart { side: usize },
 }
 
 fn moves() -> impl Strategy<Value = Move> {
@@ -260,7 +235,6 @@ struct Side {
     pushed: Vec<u64>,
     /// For each life of the peer that was met: how many had been pushed by then, and are not for it.
     before: BTreeMap<u64, usize>,
-    /// What was taken in, by life of the sender.
     taken_in: BTreeMap<u64, Vec<u64>>,
 }
 

@@ -26,7 +26,6 @@ use quorate_core::{Incarnation, NodeId};
 /// One life of a node, and the process that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Life {
-    /// Which of the node's lives it is.
     pub incarnation: Incarnation,
     /// Which process: two that claim the same life are told apart by it.
     pub birth: Birth,
@@ -44,9 +43,7 @@ pub enum Connection {
 /// What a Hello says that matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caller {
-    /// Who dialled.
     pub life: Life,
-    /// Its attempt.
     pub dial: Dial,
     /// The last dial that it welcomed of our life that it `knows`.
     pub welcomed: Dial,
@@ -57,7 +54,6 @@ pub struct Caller {
 /// What our own Hello has to say, at the moment when it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Greeting {
-    /// Our attempt.
     pub dial: Dial,
     /// The last dial that we welcomed of the life that we know.
     pub welcomed: Dial,
@@ -70,7 +66,6 @@ pub struct Greeting {
 pub enum Answer {
     /// The connection is ours from now on. Say so, and close what is given up for it.
     Welcome {
-        /// Its name.
         connection: Connection,
         /// What was there before: a connection, or a dial of our own that has not been welcomed yet.
         given_up: Option<Connection>,
@@ -95,7 +90,6 @@ pub enum Outcome {
 pub struct Meeting {
     is_lower: bool,
     life: Incarnation,
-    /// The number of our last dial.
     dialled: Dial,
     known: Option<Known>,
     state: State,

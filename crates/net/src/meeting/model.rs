@@ -23,7 +23,6 @@ const ACCEPTOR: usize = 1;
 struct World {
     nodes: [Node; 2],
     pipes: Vec<Pipe>,
-    /// Every Hello that was sent, and to whom.
     said: BTreeSet<(usize, Caller)>,
     cuts_left: u8,
     restarts_left: u8,
@@ -67,35 +66,19 @@ enum Packet {
     Closed,
 }
 
+/// After a cut so many packets still reach each end, and one end may never hear of it. At a rest both pauses run out.
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Dial(usize),
     Connect(usize),
     Unreachable(usize),
-    Deliver {
-        pipe: usize,
-        end: usize,
-    },
-    /// The pipe breaks; so many packets still reach each end, and one end may never hear of it.
-    Cut {
-        pipe: usize,
-        kept: [usize; 2],
-        deaf: Option<usize>,
-    },
-    Restart {
-        node: usize,
-        manner: Manner,
-    },
-    /// Nothing came for too long.
-    TimeOut {
-        pipe: usize,
-        end: usize,
-    },
-    /// All is at rest, and both pauses run out.
+    Deliver { pipe: usize, end: usize },
+    Cut { pipe: usize, kept: [usize; 2], deaf: Option<usize> },
+    Restart { node: usize, manner: Manner },
+    TimeOut { pipe: usize, end: usize },
     Rest,
 }
 
-/// How a process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     /// What it has sent arrives, and then the end of the connection.
@@ -118,7 +101,6 @@ impl World {
         self.pipes.iter().all(|pipe| pipe.is_up && pipe.ends.iter().all(|end| end.inbox.is_empty()))
     }
 
-    /// The connection that both nodes hold and that works.
     fn shared(&self) -> Option<&Pipe> {
         let holds = |pipe: &Pipe, end: usize| {
             self.nodes[pipe.node(end)].meeting.connection() == Some(pipe.name(end)) && pipe.ends[end].is_open
@@ -305,7 +287,6 @@ impl World {
         }
     }
 
-    /// A node notices that a connection is over.
     fn end(&mut self, place: usize, end: usize) {
         let pipe = &mut self.pipes[place];
         let meeting = &mut self.nodes[pipe.node(end)].meeting;

@@ -25,7 +25,6 @@ fn theirs(dial: u64) -> Connection {
     Connection::Theirs(Incarnation::FIRST, Dial(dial))
 }
 
-/// Dials and gets as far as sending a Hello.
 fn greet(meeting: &mut Meeting) -> Greeting {
     let dial = meeting.dial().unwrap();
     meeting.connected(dial).unwrap()

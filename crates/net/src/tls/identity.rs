@@ -32,98 +32,34 @@ pub struct Identity {
 /// Why a node has no identity. Nothing was started and nothing was changed.
 #[derive(Debug, Error)]
 pub enum IdentityError {
-    /// A file is not there.
     #[error(
         "{} is not there. On the machine with the CA's key, make it: quorate certs --group {group} --nodes {node} \
          --folder {}", shown(.file), folder_of(.file)
     )]
-    Missing {
-        /// Which.
-        file: PathBuf,
-        /// Of which group.
-        group: GroupName,
-        /// Of which node.
-        node: NodeId,
-    },
-    /// A file cannot be read.
+    Missing { file: PathBuf, group: GroupName, node: NodeId },
     #[error("{} could not be read: {error}. The node needs to read it to be believed by its peers.", shown(.file))]
-    Unreadable {
-        /// Which.
-        file: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// A file does not hold what it should.
+    Unreadable { file: PathBuf, error: io::Error },
     #[error("{} holds no {what} in PEM that could be understood; it is not what 'quorate certs' wrote.", shown(.file))]
-    NotPem {
-        /// Which.
-        file: PathBuf,
-        /// What it should hold.
-        what: &'static str,
-    },
-    /// Key and certificate are of different nodes.
+    NotPem { file: PathBuf, what: &'static str },
     #[error("{} is not the key of {}; put the two back that belong together.", shown(.key), shown(.certificate))]
-    NotItsKey {
-        /// The file of the key.
-        key: PathBuf,
-        /// The file of the certificate.
-        certificate: PathBuf,
-    },
-    /// A certificate's time is over.
+    NotItsKey { key: PathBuf, certificate: PathBuf },
     #[error("{} ran out on {on}. {}", shown(.file), renewal(.file))]
-    Expired {
-        /// Which.
-        file: PathBuf,
-        /// When.
-        on: Date,
-    },
-    /// A certificate's time is yet to come.
+    Expired { file: PathBuf, on: Date },
     #[error("{} is valid only from {from} on; check this machine's clock.", shown(.file))]
-    NotYetValid {
-        /// Which.
-        file: PathBuf,
-        /// From when.
-        from: Date,
-    },
-    /// It is the certificate of another node or another group.
+    NotYetValid { file: PathBuf, from: Date },
     #[error(
         "{} is the certificate of {found}, but this node is {wanted}; check --id, --group and --certs.", shown(.file)
     )]
-    OfAnother {
-        /// Which.
-        file: PathBuf,
-        /// The name it would need.
-        wanted: String,
-        /// The names it has.
-        found: String,
-    },
-    /// Another CA signed it.
+    OfAnother { file: PathBuf, wanted: String, found: String },
     #[error(
         "{} was not signed by the CA in {}, so no peer would believe it; put the files back that belong together.",
         shown(.file), shown(.authority)
     )]
-    OfAnotherAuthority {
-        /// The file of the certificate.
-        file: PathBuf,
-        /// The file of the CA.
-        authority: PathBuf,
-    },
-    /// It is wrong in another way.
+    OfAnotherAuthority { file: PathBuf, authority: PathBuf },
     #[error("{} cannot be used between nodes: {error}. 'quorate certs' makes one that can.", shown(.file))]
-    Unfit {
-        /// Which.
-        file: PathBuf,
-        /// Why.
-        error: webpki::Error,
-    },
-    /// TLS refuses it.
+    Unfit { file: PathBuf, error: webpki::Error },
     #[error("The certificate and key in {} cannot be used: {error}.", shown(.folder))]
-    Refused {
-        /// Where they are.
-        folder: PathBuf,
-        /// Why.
-        error: rustls::Error,
-    },
+    Refused { folder: PathBuf, error: rustls::Error },
 }
 
 /// The three files of a node, read.
@@ -317,7 +253,6 @@ fn folder_of(file: &Path) -> String {
     shown(file.parent().unwrap_or(file))
 }
 
-/// What to do about a certificate that ran out.
 fn renewal(file: &Path) -> &'static str {
     if file.ends_with("ca.pem") {
         "Make a new CA and new certificates in another folder: docs/security.md tells how to change over."

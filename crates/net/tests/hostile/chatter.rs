@@ -4,11 +4,9 @@ use quorate_core::{Describe, Effects, Incarnation, Input, Never, NodeId, Protoco
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A node that says what it is told to, and tells what it hears.
 #[derive(Debug, Default)]
 pub(crate) struct Chatter {
     life: u64,
-    /// The last number that each was sent.
     sent: BTreeMap<NodeId, u64>,
 }
 
@@ -32,18 +30,9 @@ pub(crate) enum Message {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Event {
-    Heard {
-        from: NodeId,
-        life: u64,
-        number: u64,
-    },
-    Answered {
-        from: NodeId,
-        question: u64,
-    },
-    /// A peer's process is gone.
+    Heard { from: NodeId, life: u64, number: u64 },
+    Answered { from: NodeId, question: u64 },
     Gone(NodeId),
-    /// It is there again.
     Back(NodeId),
 }
 

@@ -12,7 +12,6 @@ use tokio::net::TcpStream;
 
 /// How many connections one process may try here: each costs a file descriptor on either side until it is closed.
 const CROWD: usize = 1_000;
-/// So many are heard at a time.
 const STRANGERS: usize = 32;
 /// What each of them would like to have kept for it.
 const BAGGAGE: usize = 1 << 20;

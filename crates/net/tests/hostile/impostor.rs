@@ -11,7 +11,6 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// What an impostor says first.
 pub(crate) fn greeting(me: u32, to: u32) -> (Header, Hello) {
     let header = Header {
         group: GROUP.parse::<GroupName>().unwrap().number(),
@@ -34,7 +33,6 @@ pub(crate) fn greeting(me: u32, to: u32) -> (Header, Hello) {
     (header, hello)
 }
 
-/// A connection of an impostor.
 pub(crate) struct Impostor {
     pub(crate) stream: TcpStream,
     received: BytesMut,
@@ -81,13 +79,11 @@ impl Impostor {
         .await
     }
 
-    /// Reads until the other side closes the connection.
     pub(crate) async fn is_closed(&mut self) {
         while self.hear().await.is_some() {}
     }
 }
 
-/// The body of a batch with these messages.
 pub(crate) fn batch(messages: &[(u64, Message)]) -> Bytes {
     let encoded: Vec<_> =
         messages.iter().map(|(number, message)| (*number, postcard::to_stdvec(message).unwrap())).collect();

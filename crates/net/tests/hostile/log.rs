@@ -30,7 +30,6 @@ impl Log {
         Self { lines, _guard: guard }
     }
 
-    /// Waits for a line that has all these parts.
     pub(crate) async fn line(&self, parts: &[&str]) -> String {
         let waiting = async {
             loop {

@@ -19,6 +19,7 @@ mod party;
 mod pressure;
 mod proxy;
 mod strangers;
+mod tls;
 mod words;
 
 use std::time::Duration;
@@ -26,7 +27,6 @@ use std::time::Duration;
 /// Whatever is waited for has come by then, even on a machine that is busy with something else.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Waits for something that must come.
 async fn within<T>(what: &str, waiting: impl Future<Output = T>) -> T {
     match tokio::time::timeout(DEADLINE, waiting).await {
         Ok(done) => done,

@@ -7,7 +7,6 @@ pub(crate) fn peak() -> u64 {
     field("VmHWM:")
 }
 
-/// What this process has in memory now, in bytes.
 pub(crate) fn now() -> u64 {
     field("VmRSS:")
 }

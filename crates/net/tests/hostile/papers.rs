@@ -11,7 +11,6 @@ use quorate_net::frame::{Body, encode};
 use quorate_net::tls::{Identity, Security};
 use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
@@ -23,7 +22,6 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// The certificates of a group of three.
 pub(crate) struct Papers(TempDir);
 
 impl Papers {
@@ -35,41 +33,48 @@ impl Papers {
     }
 
     pub(crate) fn security(&self, me: NodeId) -> Security {
-        Security::Tls(Identity::load(self.0.path(), me, &GROUP.parse().unwrap()).unwrap())
+        Security::Tls(self.identity(me.number()))
     }
 
-    fn path(&self) -> &Path {
-        self.0.path()
+    pub(crate) fn identity(&self, number: u32) -> Identity {
+        Identity::load(self.0.path(), node(number), &GROUP.parse().unwrap()).unwrap()
     }
 
-    fn of(&self, number: u32) -> Signed {
-        let read = |kind| fs::read_to_string(self.path().join(format!("node-{number}.{kind}"))).unwrap();
-        Signed { certificate: read("pem"), key: read("key") }
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.path().join(name)).unwrap()
     }
 
-    fn expired(&self, number: u32) -> Signed {
-        let read = |name| fs::read_to_string(self.path().join(name)).unwrap();
-        let authority = Authority::read(&read("ca.pem"), &read("ca.key"), &GROUP.parse().unwrap()).unwrap();
+    pub(crate) fn of(&self, number: u32) -> Signed {
+        let [certificate, key] = ["pem", "key"].map(|kind| self.read(&format!("node-{number}.{kind}")));
+        Signed { certificate, key }
+    }
+
+    pub(crate) fn expired(&self, number: u32) -> Signed {
+        let authority = Authority::read(&self.read("ca.pem"), &self.read("ca.key"), &GROUP.parse().unwrap()).unwrap();
         let hours = |count: u64| SystemTime::now() - Duration::from_secs(3_600 * count);
         authority.sign(node(number), Validity { from: hours(48), until: hours(24) }).unwrap()
     }
 
     /// Somebody who believes this group's CA and shows whatever papers it has.
-    fn dialler(&self, papers: Option<&Signed>) -> TlsConnector {
+    pub(crate) fn dialler(&self, papers: Option<&Signed>) -> TlsConnector {
         let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_file(self.path().join("ca.pem")).unwrap()).unwrap();
+        roots.add(CertificateDer::from_pem_slice(self.read("ca.pem").as_bytes()).unwrap()).unwrap();
         let provider = Arc::new(ring::default_provider());
         let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
         let trusting = versions.with_root_certificates(roots);
         let configuration = match papers {
             Some(papers) => {
-                let chain = CertificateDer::pem_slice_iter(papers.certificate.as_bytes());
-                let key = PrivateKeyDer::from_pem_slice(papers.key.as_bytes()).unwrap();
-                trusting.with_client_auth_cert(chain.collect::<Result<_, _>>().unwrap(), key).unwrap()
+                let (chain, key) = Self::parsed(papers);
+                trusting.with_client_auth_cert(chain, key).unwrap()
             }
             None => trusting.with_no_client_auth(),
         };
         TlsConnector::from(Arc::new(configuration))
+    }
+
+    pub(crate) fn parsed(papers: &Signed) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+        let chain = CertificateDer::pem_slice_iter(papers.certificate.as_bytes()).collect::<Result<_, _>>().unwrap();
+        (chain, PrivateKeyDer::from_pem_slice(papers.key.as_bytes()).unwrap())
     }
 }
 
@@ -124,7 +129,6 @@ async fn what_is_no_tls_is_told_so_at_an_encrypted_port() {
     party.stop().await;
 }
 
-/// A node that was started without certificates, by mistake.
 #[tokio::test]
 async fn a_plain_node_and_an_encrypted_one_both_say_what_is_wrong() {
     let log = Log::new();

@@ -15,7 +15,6 @@ use tokio::task::JoinHandle;
 pub(crate) const ALGORITHM: &str = "chatter";
 pub(crate) const FORMAT: u32 = 1;
 pub(crate) const GROUP: &str = "demo";
-/// An address where nobody listens.
 const NOBODY: &str = "127.0.0.1:1";
 
 pub(crate) fn node(number: u32) -> NodeId {
@@ -41,7 +40,6 @@ impl Place {
     }
 }
 
-/// How the nodes of a test are set up.
 #[derive(Clone)]
 pub(crate) struct Style {
     pub(crate) overflow: Overflow,
@@ -62,7 +60,6 @@ impl Default for Style {
     }
 }
 
-/// A node that runs.
 pub(crate) struct Member {
     pub(crate) me: NodeId,
     pub(crate) handle: Handle<Command>,
@@ -74,7 +71,6 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts a node. Its peers are at these addresses.
     pub(crate) fn start(
         me: NodeId,
         life: u64,
@@ -122,7 +118,6 @@ impl Member {
         self.command(Command::Say { to, count, ballast: 3 }).await;
     }
 
-    /// Asks a peer something and waits for the answer.
     pub(crate) async fn ask(&mut self, to: NodeId) {
         self.asked += 1;
         let question = self.asked;
@@ -150,12 +145,10 @@ impl Member {
         assert_eq!(self.last(from, life), number, "node {me} heard more than node {from} said");
     }
 
-    /// The last number that it has heard of a peer's life.
     pub(crate) fn last(&self, from: NodeId, life: u64) -> u64 {
         self.heard.get(&(from, life)).map_or(0, |(_, last)| *last)
     }
 
-    /// The first number that it has heard of a peer's life.
     pub(crate) fn first(&self, from: NodeId, life: u64) -> Option<u64> {
         self.heard.get(&(from, life)).map(|(first, _)| *first)
     }
@@ -173,7 +166,6 @@ impl Member {
         event
     }
 
-    /// The next thing that it tells of a peer's process.
     pub(crate) async fn news(&mut self) -> Event {
         loop {
             if let event @ (Event::Gone(_) | Event::Back(_)) = self.next().await {
@@ -186,7 +178,6 @@ impl Member {
         self.handle.links()[&peer]
     }
 
-    /// Ends it at once, as a crash would.
     pub(crate) async fn crash(self) {
         self.running.abort();
         let _ = within("the end of a node", self.running).await;
@@ -198,14 +189,12 @@ impl Member {
     }
 }
 
-/// A group of nodes with plain or encrypted connections.
 pub(crate) struct Party {
     pub(crate) members: Vec<Member>,
     pub(crate) places: Vec<Place>,
 }
 
 impl Party {
-    /// A group of three.
     pub(crate) async fn of_three(style: &Style, security: impl Fn(NodeId) -> Security) -> Self {
         Self::with_guests(3, 3, style, security).await
     }

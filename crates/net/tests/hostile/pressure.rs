@@ -36,6 +36,15 @@ async fn sign_of_life(mut stream: OwnedWriteHalf, every: Duration) {
     }
 }
 
+async fn crowded(party: &mut Party, style: &Style) {
+    let crowding = async {
+        while party.members[0].link(node(3)).held_bytes < style.limits.crowded_bytes {
+            party.members[1].ask(node(1)).await;
+        }
+    };
+    within("a crowded link", crowding).await;
+}
+
 #[tokio::test]
 async fn what_a_deaf_peer_does_not_take_is_dropped_with_a_line() {
     let log = Log::new();
@@ -91,12 +100,7 @@ async fn users_wait_for_a_deaf_peer_before_a_node_gives_up() {
             }
         }
     });
-    within("a crowded link", async {
-        while party.members[0].link(node(3)).held_bytes < style.limits.crowded_bytes {
-            party.members[1].ask(node(1)).await;
-        }
-    })
-    .await;
+    crowded(&mut party, &style).await;
     // What is under way from the link to the system's own buffers has come to rest when nothing changes any more.
     let mut before = 0;
     for _ in 0..200 {
@@ -131,12 +135,7 @@ async fn users_go_on_when_the_peer_reads_again() {
             handle.command(Command::Say { to: node(3), count: 1, ballast: 32 * KIB }).await.unwrap();
         }
     });
-    within("a crowded link", async {
-        while party.members[0].link(node(3)).held_bytes < style.limits.crowded_bytes {
-            party.members[1].ask(node(1)).await;
-        }
-    })
-    .await;
+    crowded(&mut party, &style).await;
     // Another life of node 3, and this one listens and acknowledges.
     drop(impostor);
     let peers = crate::party::addresses(node(3), &party.places);

@@ -9,7 +9,6 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, watch};
 
-/// What happens to one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Harm {
     /// It ends when so many bytes have gone this way.
@@ -20,12 +19,10 @@ pub(crate) enum Harm {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// From who dialled.
     There,
     Back,
 }
 
-/// A network between one address and another.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     plans: Plans,
@@ -35,7 +32,6 @@ pub(crate) struct Proxy {
     cut: Arc<Notify>,
 }
 
-/// What the next connections have to expect.
 type Plans = Arc<Mutex<VecDeque<Harm>>>;
 
 impl Proxy {
@@ -60,22 +56,18 @@ impl Proxy {
         self.plans.lock().unwrap().extend(harms);
     }
 
-    /// Waits until a connection that was harmed is over.
     pub(crate) async fn harmed(&mut self) -> Harm {
         self.harmed.recv().await.unwrap()
     }
 
-    /// Ends every connection that there is.
     pub(crate) fn cut_all(&self) {
         self.cut.notify_waiters();
     }
 
-    /// How many connections there are.
     pub(crate) fn open(&self) -> watch::Receiver<usize> {
         self.open.clone()
     }
 
-    /// What was said on each connection by who dialled.
     pub(crate) fn said(&self) -> Vec<Vec<u8>> {
         self.there.lock().unwrap().clone()
     }
@@ -126,7 +118,6 @@ async fn carry(near: TcpStream, far: TcpStream, desk: Arc<Desk>) {
     desk.open.send_modify(|open| *open -= 1);
 }
 
-/// One direction of a connection.
 struct Pump<'a> {
     plan: Option<Harm>,
     way: Way,
@@ -151,7 +142,6 @@ impl Pump<'_> {
         }
     }
 
-    /// Tells how many of these bytes pass.
     fn harm(&self, bytes: &mut [u8], passed: usize) -> usize {
         let end = passed + bytes.len();
         match self.plan {
@@ -177,7 +167,6 @@ pub(crate) async fn hole() -> SocketAddr {
     address
 }
 
-/// Waits until several proxies together have so many connections.
 pub(crate) async fn connections(proxies: &[&Proxy], count: usize) {
     let mut open: Vec<_> = proxies.iter().map(|proxy| proxy.open()).collect();
     within(&format!("the moment with {count} connections"), async {
@@ -192,7 +181,6 @@ pub(crate) async fn connections(proxies: &[&Proxy], count: usize) {
     .await;
 }
 
-/// Waits for whichever comes first.
 async fn first_of<F: Future + Unpin>(mut waiting: Vec<F>) {
     std::future::poll_fn(|context| {
         let is_done = waiting.iter_mut().any(|one| std::pin::Pin::new(one).poll(context).is_ready());

@@ -95,7 +95,6 @@ async fn who_introduces_itself_byte_by_byte_is_given_up() {
     party.stop().await;
 }
 
-/// A greeting that ends before it is whole.
 #[tokio::test]
 async fn a_greeting_cut_at_any_byte_is_survived() {
     let log = Log::new();

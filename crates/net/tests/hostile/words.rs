@@ -22,7 +22,6 @@ impl Stage {
         Self { log, party, dials: 0 }
     }
 
-    /// Node 3 connects to node 1 again.
     async fn enter(&mut self) -> Impostor {
         self.dials += 1;
         let (header, mut hello) = greeting(3, 1);

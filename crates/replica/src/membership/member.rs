@@ -57,15 +57,11 @@ pub fn about() -> About {
 pub struct Member<P: InViews> {
     me: NodeId,
     plan: Plan,
-    /// Which life of the node this is.
     life: Incarnation,
     replica: Replica<GroupMembership>,
     inner: Reliable<Viewed<P>>,
-    /// Who leads the replicas, as far as ours knows.
     leader: Option<NodeId>,
-    /// What we have under way while we lead.
     desk: Desk,
-    /// The latest view that our replica has applied.
     view: Option<View>,
     /// The request that gave us our lease, as our replica has applied it.
     lease: Option<(Stay, Time)>,
@@ -160,7 +156,6 @@ impl<P: InViews> Member<P> {
         self.ask(now, request, out);
     }
 
-    /// The stay of this life in the latest view.
     fn stay(&self) -> Option<Stay> {
         let stay = self.view.as_ref()?.stay(self.me)?;
         (stay.incarnation == self.life).then_some(stay)
@@ -227,7 +222,6 @@ impl<P: InViews> Member<P> {
         self.pass(now, Input::View(view), out);
     }
 
-    /// Looks after what is overdue.
     fn look_around(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         out.set_timer(Timer::Round, Span::exactly(self.round()));
         self.found(now, out);

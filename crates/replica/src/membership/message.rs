@@ -13,12 +13,7 @@ use std::fmt;
 #[serde(rename_all = "lowercase")]
 pub enum Message<M, R> {
     /// Between the replicas that keep the membership.
-    Replica {
-        /// Which life of the sender says it.
-        life: Incarnation,
-        /// What it says.
-        message: ReplicaMessage,
-    },
+    Replica { life: Incarnation, message: ReplicaMessage },
     /// To the one that leads them: put this into the log.
     Ask(Ask),
     /// Between the members, on reliable links.
@@ -81,11 +76,8 @@ impl<M: Describe, R> Describe for Message<M, R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer<T> {
-    /// A timer of its replica.
     Replica(ReplicaTimer),
-    /// The next time it asks for its lease.
     Keepalive,
-    /// The next time it looks after what is overdue.
     Round,
     /// Its turn to stand for election, after the leader's process was seen to be gone.
     Stand,

@@ -9,9 +9,7 @@ use quorate_core::{Duration, Group};
 /// How a member is set up. All members of a group share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// How the replicas are set up that keep the membership.
     pub replica: Settings,
-    /// On what terms members hold their leases.
     pub terms: Terms,
     /// How long to wait for a member's acknowledgement before sending again.
     pub retransmission: Retransmission,

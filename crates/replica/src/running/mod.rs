@@ -29,14 +29,11 @@ pub(crate) struct Running<S: StateMachine> {
     role: Role,
     machine: S,
     at: At,
-    /// The term of the last entry that was applied.
     applied_term: u64,
     /// What was proposed here and is not applied yet: the entry's index, its term, and who waits for it.
     proposals: BTreeMap<u64, (u64, Vec<Ticket>)>,
     queries: Queries<S::Query>,
-    /// The change of members that was asked for here.
     change: Option<Changing>,
-    /// Who was let in as a learner, and by which name.
     admitted: Admitted,
     /// Who is being let in: the entry is in the log and not applied yet.
     admitting: Admitted,
@@ -48,7 +45,6 @@ pub(crate) struct Running<S: StateMachine> {
     learners: BTreeMap<NodeId, u64>,
     clock: LogClock,
     lease: Lease,
-    /// Whether the next step begins a round for a longer lease.
     lease_is_due: bool,
     /// Until when this replica votes for nobody, because a leader may rely on that.
     promised_until: Time,

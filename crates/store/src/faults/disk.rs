@@ -63,10 +63,8 @@ pub(super) struct Disk {
     pub(super) life: u64,
 }
 
-/// What happens to the operation that was asked for.
 enum Turn {
     Goes,
-    /// The power goes while it is under way.
     Last,
     Fails,
 }
@@ -81,7 +79,6 @@ fn no_power() -> io::Error {
 }
 
 impl Disk {
-    /// Counts an operation and says what becomes of it.
     fn turn(&mut self) -> io::Result<Turn> {
         self.check_power()?;
         self.operations += 1;
@@ -322,7 +319,6 @@ impl Disk {
         }
     }
 
-    /// The durable names, with those changes that are kept.
     fn keep_names(&mut self, mut is_kept: impl FnMut(usize, &Change) -> bool) {
         for (place, change) in std::mem::take(&mut self.changes).into_iter().enumerate() {
             if is_kept(place, &change) {

@@ -21,7 +21,6 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `most`.
     pub(super) fn up_to(&mut self, most: usize) -> usize {
         (self.next() % (most as u64 + 1)) as usize
     }
@@ -62,15 +61,12 @@ impl Change {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inode {
-    /// What is on the disk.
     durable: Vec<u8>,
-    /// What reading yields.
     current: Vec<u8>,
     /// What was done since the last sync, in that order.
     changes: Vec<Change>,
     /// What the first of these changes met. It differs from what is durable after a sync that failed.
     before: Vec<u8>,
-    /// The sectors that the next sync will write.
     dirty: BTreeSet<usize>,
 }
 
@@ -105,7 +101,6 @@ impl Inode {
         self.changes.push(change);
     }
 
-    /// All dirty sectors reach the disk.
     pub(super) fn sync(&mut self) {
         let dirty = std::mem::take(&mut self.dirty);
         self.durable.resize(self.current.len(), 0);
@@ -157,7 +152,6 @@ impl Inode {
         self.replace(content);
     }
 
-    /// The content after each of the changes.
     fn versions(&self) -> Vec<Vec<u8>> {
         let mut content = self.before.clone();
         let after = |change: &Change| {

@@ -18,15 +18,9 @@ pub enum Loss {
     /// All of it is lost.
     Everything,
     /// Any sectors of 512 bytes, and any changes of names, are there, whatever their order was.
-    Sectors {
-        /// Decides which.
-        seed: u64,
-    },
+    Sectors { seed: u64 },
     /// Everything up to some point is there, and the write that was under way then up to some byte.
-    Prefix {
-        /// Decides which point.
-        seed: u64,
-    },
+    Prefix { seed: u64 },
 }
 
 /// What goes wrong at an operation.
@@ -180,7 +174,6 @@ impl FileSystem for FaultyFiles {
 pub struct FaultyFile {
     files: FaultyFiles,
     inode: usize,
-    /// In which life of the process it was opened.
     life: u64,
 }
 

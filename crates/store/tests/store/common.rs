@@ -26,7 +26,6 @@ pub(crate) struct Ledger {
     /// How many writes were ever applied; no two states of a story have the same.
     pub(crate) writes: u64,
     pub(crate) vote: u64,
-    /// The number of the entry before the first.
     pub(crate) compacted: u64,
     pub(crate) entries: Vec<Arc<[u8]>>,
     pub(crate) was_wiped: bool,
@@ -35,12 +34,7 @@ pub(crate) struct Ledger {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Write {
     Vote(u64),
-    /// Puts an entry after the one with this number.
-    Put {
-        after: u64,
-        entry: Arc<[u8]>,
-    },
-    /// Forgets the entries up to this number.
+    Put { after: u64, entry: Arc<[u8]> },
     Compact(u64),
 }
 
@@ -69,7 +63,6 @@ impl Durable for Ledger {
 }
 
 impl Ledger {
-    /// The number of the last entry.
     pub(crate) fn last(&self) -> u64 {
         self.compacted + self.entries.len() as u64
     }
@@ -79,7 +72,6 @@ pub(crate) fn put(after: u64, entry: Vec<u8>) -> Write {
     Write::Put { after, entry: entry.into() }
 }
 
-/// Numbers that look like chance.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -151,7 +143,6 @@ fn draw(dice: &mut Dice, state: &Ledger, entry_bytes: u64) -> Write {
     }
 }
 
-/// Where a story stopped.
 #[derive(Debug)]
 pub(crate) struct Stop {
     pub(crate) created: bool,
@@ -170,7 +161,6 @@ pub(crate) fn open(files: &FaultyFiles, settings: Settings) -> Result<Opened, St
     Store::open_in(files.clone(), folder(), owner(), settings)
 }
 
-/// Opens, and says what is there.
 pub(crate) fn contents(files: &FaultyFiles) -> Result<Ledger, StoreError> {
     let (store, contents, _) = open(files, SMALL)?;
     assert_eq!(store.contents(), &contents);

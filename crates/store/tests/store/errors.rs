@@ -2,8 +2,10 @@
 
 use crate::common::{Ledger, SMALL, owner, put};
 use expect_test::{Expect, expect};
-use quorate_core::NodeId;
-use quorate_store::{ClusterId, FileSystem, Files, Owner, Store, StoreError, found, join, reseed};
+use quorate_core::{Incarnation, NodeId};
+use quorate_store::{
+    ClusterId, FileSystem, Files, Identity, Origin, Owner, Settings, Store, StoreError, create_in, found, join, reseed,
+};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -42,16 +44,24 @@ impl Scene {
     }
 
     fn refuses(&self, expected: Expect) {
-        self.says(self.open_as(owner()).err().expect("it must be refused"), expected);
+        self.words(self.open_as(owner())).are(expected);
     }
 
-    fn says(&self, error: StoreError, expected: Expect) {
+    /// The words of an error, without the temporary folder's path.
+    fn words<T>(&self, refused: Result<T, StoreError>) -> Words {
         let path = self.temporary.path().display().to_string();
-        expected.assert_eq(&wrapped(&error.to_string().replace(&path, "SOME")));
+        Words(wrapped(&refused.err().expect("it must be refused").to_string().replace(&path, "SOME")))
     }
 }
 
-/// In lines that fit on a page.
+struct Words(String);
+
+impl Words {
+    fn are(self, expected: Expect) {
+        expected.assert_eq(&self.0);
+    }
+}
+
 fn wrapped(text: &str) -> String {
     let mut lines = String::new();
     let mut length = 0;
@@ -86,18 +96,12 @@ fn the_identity_can_be_read_by_people() {
 fn two_cannot_open_it() {
     let scene = Scene::new();
     let first = scene.open_as(owner()).unwrap();
-    scene.refuses(expect![[r#"
-        SOME/data is in use by a running node. Stop that one first; two writers would destroy the
-        log.
-    "#]]);
-    let error = reseed::<Ledger>(&scene.folder, owner()).unwrap_err();
-    scene.says(
-        error,
-        expect![[r#"
-        SOME/data is in use by a running node. Stop that one first; two writers would destroy the
-        log.
-    "#]],
-    );
+    for refused in [scene.open_as(owner()).map(|_| ()), reseed::<Ledger>(&scene.folder, owner()).map(|_| ())] {
+        scene.words(refused).are(expect![[r#"
+            SOME/data is in use by a running node. Stop that one first; two writers would destroy the
+            log.
+        "#]]);
+    }
     drop(first);
     assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
 }
@@ -106,14 +110,11 @@ fn two_cannot_open_it() {
 fn another_node_is_refused() {
     let scene = Scene::new();
     let other = Owner { node: NodeId::from_index(4), ..owner() };
-    scene.says(
-        scene.open_as(other).err().unwrap(),
-        expect![[r#"
+    scene.words(scene.open_as(other)).are(expect![[r#"
         SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
         is node 5 of cluster 00000000000000000000000000c0ffee. Nothing was changed; start the node
         with its own data folder.
-    "#]],
-    );
+    "#]]);
     let error = reseed::<Ledger>(&scene.folder, other).unwrap_err();
     assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
 }
@@ -122,14 +123,11 @@ fn another_node_is_refused() {
 fn another_cluster_is_refused() {
     let scene = Scene::new();
     let other = Owner { cluster: ClusterId(1), ..owner() };
-    scene.says(
-        scene.open_as(other).err().unwrap(),
-        expect![[r#"
+    scene.words(scene.open_as(other)).are(expect![[r#"
         SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
         is node 3 of cluster 00000000000000000000000000000001. Nothing was changed; start the node
         with its own data folder.
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
@@ -222,34 +220,22 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
     let scene = Scene::new();
     fs::remove_dir_all(&scene.folder).unwrap();
     fs::write(&scene.folder, b"notes").unwrap();
-    scene.refuses(expect![[r#"
-        SOME/data is a file, and the data of a node needs a folder. Correct the path.
-    "#]]);
-    scene.says(
-        found::<Ledger>(&scene.folder, owner()).unwrap_err(),
-        expect![[r#"
-        SOME/data is a file, and the data of a node needs a folder. Correct the path.
-    "#]],
-    );
+    for refused in [scene.open_as(owner()).map(|_| ()), found::<Ledger>(&scene.folder, owner())] {
+        scene.words(refused).are(expect![[r#"
+            SOME/data is a file, and the data of a node needs a folder. Correct the path.
+        "#]]);
+    }
 }
 
 #[test]
 fn a_folder_is_created_once() {
     let scene = Scene::new();
-    scene.says(
-        found::<Ledger>(&scene.folder, owner()).unwrap_err(),
-        expect![[r#"
-        SOME/data is a data folder already. It was left as it is; open it, or choose another
-        folder.
-    "#]],
-    );
-    scene.says(
-        join::<Ledger>(&scene.folder, owner()).unwrap_err(),
-        expect![[r#"
-        SOME/data is a data folder already. It was left as it is; open it, or choose another
-        folder.
-    "#]],
-    );
+    for created in [found::<Ledger>(&scene.folder, owner()), join::<Ledger>(&scene.folder, owner())] {
+        scene.words(created).are(expect![[r#"
+            SOME/data is a data folder already. It was left as it is; open it, or choose another
+            folder.
+        "#]]);
+    }
     assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
@@ -293,7 +279,6 @@ fn damage_is_told_with_its_place() {
     assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
-/// A whole log that another program wrote.
 #[test]
 fn writes_of_another_protocol_are_refused() {
     #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
@@ -305,15 +290,11 @@ fn writes_of_another_protocol_are_refused() {
         }
     }
     let scene = Scene::new();
-    let error = Store::<Words>::open(&scene.folder, owner(), SMALL).err().unwrap();
-    scene.says(
-        error,
-        expect![[r#"
+    scene.words(Store::<Words>::open(&scene.folder, owner(), SMALL)).are(expect![[r#"
             SOME/data/log-00000001 is whole, but frame 0 at byte 48 means nothing to this program (The
             original data was not well encoded): another protocol or another version of it wrote the
             log. Nothing was changed; start the version that wrote it.
-        "#]],
-    );
+    "#]]);
     assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
@@ -357,25 +338,16 @@ impl FileSystem for Forbidden {
 #[test]
 fn a_forbidden_folder_is_told() {
     let scene = Scene::new();
-    let error = Store::<Ledger, _>::open_in(Forbidden, &scene.folder, owner(), SMALL).err().unwrap();
-    scene.says(
-        error,
-        expect![[r#"
+    scene.words(Store::<Ledger, _>::open_in(Forbidden, &scene.folder, owner(), SMALL)).are(expect![[r#"
         Cannot list SOME/data: permission denied. What was acknowledged before is not touched;
         repair the cause, then start the node again.
-    "#]],
-    );
-    let identity = quorate_store::Identity { owner: owner(), origin: quorate_store::Origin::Joined };
-    let error =
-        quorate_store::create_in::<Ledger, _>(Forbidden, &scene.folder, identity, quorate_core::Incarnation::FIRST)
-            .unwrap_err();
-    scene.says(
-        error,
-        expect![[r#"
+    "#]]);
+    let identity = Identity { owner: owner(), origin: Origin::Joined };
+    let created = create_in::<Ledger, _>(Forbidden, &scene.folder, identity, Incarnation::FIRST);
+    scene.words(created).are(expect![[r#"
         Cannot create SOME/data: permission denied. What was acknowledged before is not touched;
         repair the cause, then start the node again.
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
@@ -387,31 +359,22 @@ fn full_and_failed_disks_are_told() {
     create(&files).unwrap();
     let (mut store, ..) = open(&files, SMALL).unwrap();
     files.limit(files.used());
-    scene.says(
-        store.append(&[put(0, vec![1])]).unwrap_err(),
-        expect![[r#"
+    scene.words(store.append(&[put(0, vec![1])])).are(expect![[r#"
         The disk is full: /data/node/log-00000001 could not be written (no storage space). Nothing
         that was acknowledged is lost, and nothing of this write remains. Make room; the same
         write can then be tried again.
-    "#]],
-    );
+    "#]]);
     files.heal();
     files.fail_at(files.operations() + 2, Fault::Error);
-    scene.says(
-        store.append(&[put(0, vec![1])]).unwrap_err(),
-        expect![[r#"
+    scene.words(store.append(&[put(0, vec![1])])).are(expect![[r#"
         Cannot write /data/node/log-00000001: Input/output error (os error 5). What was
         acknowledged before is not touched; repair the cause, then start the node again.
-    "#]],
-    );
-    scene.says(
-        store.append(&[put(0, vec![1])]).unwrap_err(),
-        expect![[r#"
+    "#]]);
+    scene.words(store.append(&[put(0, vec![1])])).are(expect![[r#"
         The store takes nothing more, because the disk failed earlier (cannot write
         /data/node/log-00000001: Input/output error (os error 5)). After a failed sync nothing is
         known; restart the node, which then reads what is really there.
-    "#]],
-    );
+    "#]]);
 }
 
 /// A ledger of a later release.
@@ -431,10 +394,10 @@ fn newer_contents_are_refused_and_older_ones_read() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("later");
     found::<Later>(&folder, owner()).unwrap();
-    let error = Store::<Ledger>::open(&folder, owner(), quorate_store::Settings::default()).err().unwrap();
+    let error = Store::<Ledger>::open(&folder, owner(), Settings::default()).err().unwrap();
     assert!(matches!(error, StoreError::NewerContents { found: 5, known: 1, .. }), "{error}");
     assert!(error.to_string().contains("contents of version 5"), "{error}");
     let folder = temporary.path().join("earlier");
     found::<Ledger>(&folder, owner()).unwrap();
-    assert!(Store::<Later>::open(&folder, owner(), quorate_store::Settings::default()).is_ok());
+    assert!(Store::<Later>::open(&folder, owner(), Settings::default()).is_ok());
 }

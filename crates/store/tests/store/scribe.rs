@@ -9,7 +9,6 @@ use std::time::Duration;
 const DEADLINE: Duration = Duration::from_secs(60);
 const SOON: Patience = Patience { first: Duration::from_millis(1), longest: Duration::from_millis(4) };
 
-/// A scribe whose reports arrive in a channel.
 fn start(files: &FaultyFiles, capacity: usize) -> (Scribe<Ledger>, Receiver<Report>) {
     let (scribe, reports, gate) = start_gated(files, capacity);
     drop(gate);

@@ -1,6 +1,7 @@
 //! The rules of the armies, one script each, and every order in which their messages can arrive.
 
 use crate::armies::{ARMIES, Army, Command, Event, Message, Strength, Timer};
+use crate::rules::rules;
 use expect_test::{Expect, expect};
 use quorate_core::testing::{ScriptCommand, ScriptGroup, run_script};
 use quorate_core::{Duration, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Span, Time};
@@ -46,28 +47,50 @@ fn ar_1_an_army_that_boots_tells_how_strong_it_is() {
     assert_eq!((stage.in_flight(), stage.timers()), (2, 0));
 }
 
-#[test]
-fn ar_2_the_stronger_one_leads() {
-    check(
-        [3, 5],
-        "2 > 1\n1 > 2",
-        expect![[r#"
+rules! { check;
+    ar_2_the_stronger_one_leads([3, 5], "2 > 1\n1 > 2", expect![[r#"
         1 hears strength from 2: AR-2 compares 3 here with 5 there; army 2 leads
         2 hears strength from 1: AR-2 compares 5 here with 3 there; army 2 leads
-    "#]],
-    );
-}
+    "#]]);
 
-#[test]
-fn ar_2_the_first_one_leads_if_both_are_equally_strong() {
-    check(
-        [4, 4],
-        "1 > 2\n2 > 1",
-        expect![[r#"
+    ar_2_the_first_one_leads_if_both_are_equally_strong([4, 4], "1 > 2\n2 > 1", expect![[r#"
         2 hears strength from 1: AR-2 compares 4 here with 4 there; army 1 leads
         1 hears strength from 2: AR-2 compares 4 here with 4 there; army 1 leads
-    "#]],
-    );
+    "#]]);
+
+    ar_3_the_leader_sends_the_word_when_it_is_told_and_knows([5, 3], "1 attack\n2 attack\n2 > 1", expect![[r#"
+        1 attack: nothing
+        2 attack: nothing
+        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads; AR-3 sends the word and waits for 3ms; attack → 2
+    "#]]);
+
+    ar_3_the_leader_sends_the_word_once([5, 3], "2 > 1\n1 attack\n1 attack", expect![[r#"
+        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
+        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
+        1 attack: nothing
+    "#]]);
+
+    ar_4_the_leader_attacks_when_it_has_waited([5, 3], "2 > 1\n1 attack\n1 fires", expect![[r#"
+        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
+        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
+        1 timer: AR-4 has waited and attacks; attacks
+    "#]]);
+
+    ar_5_the_other_one_attacks_when_the_word_arrives([5, 3], "rest\n1 attack\nrest\n1 fires", expect![[r#"
+        2 hears strength from 1: AR-2 compares 3 here with 5 there; army 1 leads
+        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
+        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
+        2 hears attack from 1: AR-5 has the word and attacks; attacks
+        1 timer: AR-4 has waited and attacks; attacks
+    "#]]);
+
+    ar_5_a_word_that_overtakes_the_strength_is_heard_all_the_same(
+        [5, 3], "2 > 1\n1 attack\n1 > 2 overtakes 1\n1 > 2", expect![[r#"
+        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
+        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
+        2 hears attack from 1: AR-5 has the word and attacks; attacks
+        2 hears strength from 1: AR-2 compares 3 here with 5 there; army 1 leads
+    "#]]);
 }
 
 #[test]
@@ -81,28 +104,6 @@ fn ar_2_a_strength_that_is_told_twice_changes_nothing() {
 }
 
 #[test]
-fn ar_3_the_leader_sends_the_word_when_it_is_told_and_knows() {
-    check(
-        [5, 3],
-        "1 attack\n2 attack\n2 > 1",
-        expect![[r#"
-        1 attack: nothing
-        2 attack: nothing
-        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads; AR-3 sends the word and waits for 3ms; attack → 2
-    "#]],
-    );
-    check(
-        [5, 3],
-        "2 > 1\n1 attack\n1 attack",
-        expect![[r#"
-        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
-        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
-        1 attack: nothing
-    "#]],
-    );
-}
-
-#[test]
 fn ar_3_the_leader_waits_as_long_as_a_message_takes_at_least() {
     let mut army = boot(5);
     let theirs = Input::Message { from: ARMIES[1], message: Message::Strength(Strength(3)) };
@@ -113,48 +114,6 @@ fn ar_3_the_leader_waits_as_long_as_a_message_takes_at_least() {
         _ => None,
     });
     assert_eq!(timers.collect::<Vec<_>>(), [(Timer::Word, Span::exactly(LEAST))]);
-}
-
-#[test]
-fn ar_4_the_leader_attacks_when_it_has_waited() {
-    check(
-        [5, 3],
-        "2 > 1\n1 attack\n1 fires",
-        expect![[r#"
-        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
-        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
-        1 timer: AR-4 has waited and attacks; attacks
-    "#]],
-    );
-}
-
-#[test]
-fn ar_5_the_other_one_attacks_when_the_word_arrives() {
-    check(
-        [5, 3],
-        "rest\n1 attack\nrest\n1 fires",
-        expect![[r#"
-        2 hears strength from 1: AR-2 compares 3 here with 5 there; army 1 leads
-        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
-        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
-        2 hears attack from 1: AR-5 has the word and attacks; attacks
-        1 timer: AR-4 has waited and attacks; attacks
-    "#]],
-    );
-}
-
-#[test]
-fn ar_5_a_word_that_overtakes_the_strength_is_heard_all_the_same() {
-    check(
-        [5, 3],
-        "2 > 1\n1 attack\n1 > 2 overtakes 1\n1 > 2",
-        expect![[r#"
-        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
-        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
-        2 hears attack from 1: AR-5 has the word and attacks; attacks
-        2 hears strength from 1: AR-2 compares 3 here with 5 there; army 1 leads
-    "#]],
-    );
 }
 
 #[test]

@@ -17,7 +17,6 @@ const TERMS: Terms = Terms {
     patience: Duration::from_secs(3),
 };
 
-/// One node of three, which has booted.
 struct Solo {
     node: Node,
     said: String,
@@ -51,7 +50,6 @@ impl Sink<Node> for Ear {
     }
 }
 
-/// A group in which a message takes one millisecond.
 fn plan(nodes: usize) -> Plan {
     Plan::new(nodes, Bounds { message: Duration::from_millis(1), processing: Duration::ZERO })
 }

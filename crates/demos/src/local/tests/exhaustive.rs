@@ -39,7 +39,6 @@ impl Wanderer {
     }
 }
 
-/// How long schedules are which the explorer calls shortest.
 fn length(schedule: &Option<Schedule>) -> Option<usize> {
     schedule.as_ref().map(|schedule| schedule.0.len())
 }
@@ -87,7 +86,6 @@ fn the_schedule_to_two_inside_leads_there() {
 }
 
 proptest! {
-    /// Whatever chance decides, a run ends as the explorer says it can.
     #[test]
     fn a_run_by_chance_ends_as_the_explorer_says(
         locking in prop::sample::select(&LOCKINGS[..]),

@@ -3,6 +3,7 @@
 mod exhaustive;
 
 use super::{End, LOCKINGS, Locking, Outcomes, Race, Schedule, Thread, explore};
+use crate::rules::rules;
 use expect_test::{Expect, expect};
 
 /// Plays a schedule such as `1 1 2`, and tells each step in words.
@@ -30,12 +31,8 @@ fn values(outcomes: &Outcomes) -> Vec<(i64, u64)> {
     outcomes.endings.iter().map(|(value, ending)| (*value, ending.interleavings)).collect()
 }
 
-#[test]
-fn lo_1_a_change_of_the_counter_is_three_instructions() {
-    check(
-        Locking::None,
-        "1 1 1 2 2 2",
-        expect![[r#"
+rules! { check;
+    lo_1_a_change_of_the_counter_is_three_instructions(Locking::None, "1 1 1 2 2 2", expect![[r#"
         thread 1 loads 5
         thread 1 adds 1 and has 6
         thread 1 stores 6
@@ -43,17 +40,9 @@ fn lo_1_a_change_of_the_counter_is_three_instructions() {
         thread 2 subtracts 1 and has 5
         thread 2 stores 5
         the counter is 5
-    "#]],
-    );
-}
+    "#]]);
 
-/// The interleaving of the decks.
-#[test]
-fn lo_2_any_thread_may_be_next_and_so_a_store_is_lost() {
-    check(
-        Locking::None,
-        "1 1 2 2 1 2",
-        expect![[r#"
+    lo_2_any_thread_may_be_next_and_so_a_store_is_lost(Locking::None, "1 1 2 2 1 2", expect![[r#"
         thread 1 loads 5
         thread 1 adds 1 and has 6
         thread 2 loads 5
@@ -61,30 +50,16 @@ fn lo_2_any_thread_may_be_next_and_so_a_store_is_lost() {
         thread 1 stores 6
         thread 2 stores 4
         the counter is 4
-    "#]],
-    );
-}
+    "#]]);
 
-#[test]
-fn lo_2_a_thread_that_has_ended_cannot_go_on() {
-    check(
-        Locking::None,
-        "1 1 1 1",
-        expect![[r#"
+    lo_2_a_thread_that_has_ended_cannot_go_on(Locking::None, "1 1 1 1", expect![[r#"
         thread 1 loads 5
         thread 1 adds 1 and has 6
         thread 1 stores 6
         thread 1 cannot go on
-    "#]],
-    );
-}
+    "#]]);
 
-#[test]
-fn lo_3_whoever_finds_the_flag_set_tries_again() {
-    check(
-        Locking::TestAndSet,
-        "1 2 1 1 2 1 1 2 2 2 2 2",
-        expect![[r#"
+    lo_3_whoever_finds_the_flag_set_tries_again(Locking::TestAndSet, "1 2 1 1 2 1 1 2 2 2 2 2", expect![[r#"
         thread 1 finds the flag clear and sets it at once
         thread 2 finds the flag set and tries again
         thread 1 loads 5
@@ -98,17 +73,10 @@ fn lo_3_whoever_finds_the_flag_set_tries_again() {
         thread 2 stores 5
         thread 2 clears the flag
         the counter is 5
-    "#]],
-    );
-}
+    "#]]);
 
-/// Both find the flag clear before either sets it.
-#[test]
-fn lo_3_a_flag_that_is_tested_and_set_by_two_instructions_is_no_lock() {
-    check(
-        Locking::TestThenSet,
-        "1 2 1 2 1 2 1 2 1 2 1 2",
-        expect![[r#"
+    lo_3_a_flag_that_is_tested_and_set_by_two_instructions_is_no_lock(
+        Locking::TestThenSet, "1 2 1 2 1 2 1 2 1 2 1 2", expect![[r#"
         thread 1 finds the flag clear
         thread 2 finds the flag clear
         thread 1 sets the flag
@@ -122,25 +90,15 @@ fn lo_3_a_flag_that_is_tested_and_set_by_two_instructions_is_no_lock() {
         thread 1 clears the flag
         thread 2 clears the flag
         the counter is 4
-    "#]],
-    );
-}
+    "#]]);
 
-#[test]
-fn lo_4_a_thread_is_blocked_until_the_permit_is_back() {
-    check(
-        Locking::Semaphore,
-        "1 1 2",
-        expect![[r#"
+    lo_4_a_thread_is_blocked_while_the_permit_is_taken(Locking::Semaphore, "1 1 2", expect![[r#"
         thread 1 waits on the semaphore and has its permit
         thread 1 loads 5
         thread 2 cannot go on
-    "#]],
-    );
-    check(
-        Locking::Semaphore,
-        "1 1 1 1 1 2 2 2 2 2",
-        expect![[r#"
+    "#]]);
+
+    lo_4_a_thread_goes_on_when_the_permit_is_back(Locking::Semaphore, "1 1 1 1 1 2 2 2 2 2", expect![[r#"
         thread 1 waits on the semaphore and has its permit
         thread 1 loads 5
         thread 1 adds 1 and has 6
@@ -152,16 +110,10 @@ fn lo_4_a_thread_is_blocked_until_the_permit_is_back() {
         thread 2 stores 5
         thread 2 signals the semaphore, whose permit is back
         the counter is 5
-    "#]],
-    );
-}
+    "#]]);
 
-#[test]
-fn lo_5_whoever_sees_somebody_busy_sleeps_until_the_signal_and_looks_again() {
-    check(
-        Locking::ConditionVariable,
-        "1 1 1 1 2 2 1 1 1 1 1 1 1 2 2 2 2 2 2 2 2 2 2 2",
-        expect![[r#"
+    lo_5_whoever_sees_somebody_busy_sleeps_until_the_signal_and_looks_again(
+        Locking::ConditionVariable, "1 1 1 1 2 2 1 1 1 1 1 1 1 2 2 2 2 2 2 2 2 2 2 2", expect![[r#"
         thread 1 enters the monitor
         thread 1 sees that nobody is busy
         thread 1 is busy
@@ -187,28 +139,14 @@ fn lo_5_whoever_sees_somebody_busy_sleeps_until_the_signal_and_looks_again() {
         thread 2 signals, and nobody sleeps
         thread 2 leaves the monitor
         the counter is 5
-    "#]],
-    );
-}
+    "#]]);
 
-#[test]
-fn lo_5_a_monitor_lets_one_in_at_a_time() {
-    check(
-        Locking::ConditionVariable,
-        "1 2",
-        expect![[r#"
+    lo_5_a_monitor_lets_one_in_at_a_time(Locking::ConditionVariable, "1 2", expect![[r#"
         thread 1 enters the monitor
         thread 2 cannot go on
-    "#]],
-    );
-}
+    "#]]);
 
-#[test]
-fn lo_5_a_sleeper_cannot_go_on() {
-    check(
-        Locking::ConditionVariable,
-        "1 1 1 1 2 2 2",
-        expect![[r#"
+    lo_5_a_sleeper_cannot_go_on(Locking::ConditionVariable, "1 1 1 1 2 2 2", expect![[r#"
         thread 1 enters the monitor
         thread 1 sees that nobody is busy
         thread 1 is busy
@@ -216,8 +154,7 @@ fn lo_5_a_sleeper_cannot_go_on() {
         thread 2 enters the monitor
         thread 2 sees that somebody is busy, leaves the monitor and sleeps
         thread 2 cannot go on
-    "#]],
-    );
+    "#]]);
 }
 
 /// Thread 2 is woken, but thread 3 is quicker. Without a second look, two would be inside.

@@ -8,9 +8,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// Saves what it is told to, and tells what it finds when it starts.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Keeper<D>(PhantomData<D>);
 
-/// What can be kept by a [`Keeper`].
 pub(crate) trait Kept: Durable<Write: ErasableWrite> + ErasableDurable {}
 
 impl<D: Durable<Write: ErasableWrite> + ErasableDurable> Kept for D {}
@@ -38,6 +38,7 @@ impl<D: Kept> Protocol for Keeper<D> {
     }
 }
 
+#[derive(PartialEq)]
 struct Heard<D> {
     saved: Vec<AnyWrite>,
     found: Vec<D>,
@@ -55,50 +56,45 @@ impl<D: Kept> Sink<Erased<D::Write, D>> for Heard<D> {
     fn note(&mut self, _note: Note<'_>) {}
 }
 
-fn hear<D: Kept>(input: Input<Erased<D::Write, D>>) -> Heard<D> {
-    let mut heard = Heard { saved: Vec::new(), found: Vec::new() };
-    let mut node: Erased<D::Write, D> = Erased::opaque(Keeper::<D>(PhantomData));
-    node.step(Time::ZERO, input, &mut Effects::new(&mut heard));
+/// Whether a node can be copied or not, its disk is the same.
+fn hear<D: Kept>(input: impl Fn() -> Input<Erased<D::Write, D>>) -> Heard<D> {
+    let keeper = Keeper::<D>(PhantomData);
+    let [heard, other] = [Erased::new(keeper.clone()), Erased::opaque(keeper)].map(|mut node| {
+        let mut heard = Heard { saved: Vec::new(), found: Vec::new() };
+        node.step(Time::ZERO, input(), &mut Effects::new(&mut heard));
+        heard
+    });
+    assert!(heard == other);
     heard
 }
 
 /// The write as a node of the family saves it.
 pub(crate) fn erase<D: Kept>(write: D::Write) -> AnyWrite {
-    hear::<D>(Input::Command(write)).saved.remove(0)
+    hear::<D>(|| Input::Command(write.clone())).saved.remove(0)
 }
 
-/// What a node finds that starts with this disk.
 pub(crate) fn found<D: Kept>(durable: AnyDurable) -> D {
-    hear::<D>(Input::Start { durable, incarnation: Incarnation::FIRST }).found.remove(0)
+    hear::<D>(|| Input::Start { durable: durable.clone(), incarnation: Incarnation::FIRST }).found.remove(0)
 }
 
-/// The codec of the protocol that keeps these.
 pub(crate) fn codec<D: Kept>() -> AnyCodec {
     AnyCodec::of::<Keeper<D>>()
 }
 
-/// The disk as another process reads it.
 pub(crate) fn read_back(durable: &AnyDurable) -> AnyDurable {
     postcard::from_bytes(&postcard::to_allocvec(durable).unwrap()).unwrap()
 }
 
-/// The write as another process reads it.
 pub(crate) fn sealed(write: &AnyWrite) -> AnyWrite {
     postcard::from_bytes(&postcard::to_allocvec(write).unwrap()).unwrap()
 }
 
-/// What befalls a disk.
 #[derive(Clone, Debug)]
 pub(crate) enum Step<W> {
-    /// A node saves this.
     Write(W),
-    /// It is read from a log that has this.
     ReadWrite(W),
-    /// It is checkpointed, and read back.
     ReadBack,
-    /// Its type is found out.
     Unseal,
-    /// It goes on as a copy.
     Copy,
 }
 

@@ -1,7 +1,7 @@
 //! Disks of any algorithm through bytes and back: what a node finds is what was written, or it is told that it is not.
 
-mod keeper;
+pub(crate) mod keeper;
 mod refusals;
 mod replicas;
-mod shelves;
+pub(crate) mod shelves;
 mod stores;

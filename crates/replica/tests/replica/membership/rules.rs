@@ -1,7 +1,8 @@
 //! One test a rule of the member.
 
-use crate::fleet::{millis, node};
-use crate::stage::{Loses, Stage, everyone};
+use super::fleet::millis;
+use super::stage::{Loses, Stage, everyone};
+use crate::node;
 use quorate_core::membership::{Request, Terms};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Incarnation, Input, NodeId, Time};
@@ -12,14 +13,12 @@ impl Stage {
         self.notes.iter().filter(|(_, _, noted)| *noted == rule).count()
     }
 
-    /// One who follows, and another one.
     fn followers(&self) -> [NodeId; 2] {
         let leader = self.leader().unwrap();
         let others: Vec<_> = everyone().filter(|node| *node != leader).collect();
         [others[0], others[1]]
     }
 
-    /// What this node asks gets lost from now on.
     fn mute(&mut self, mute: NodeId) {
         self.loses = Box::new(move |from, _, letter| from == mute && letter.kind() == "ask");
     }

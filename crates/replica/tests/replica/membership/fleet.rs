@@ -1,17 +1,17 @@
 //! Members in the simulator, each with a user who wants in again and again, and a judge who watches them.
 
-use crate::informed::{Informed, Told};
+use super::informed::{Informed, Told};
+use crate::setup;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::wrap::InViews;
 use quorate_core::{Describe, Duration, Fence, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
-use quorate_journal::settings::{Latency, TimedFault};
+use quorate_journal::settings::TimedFault;
 use quorate_journal::workload::News;
 use quorate_replica::membership::{Member, Plan};
-use quorate_sim::{Setup, Wire, World};
+use quorate_sim::World;
 use serde::Serialize;
 
-/// An algorithm that can be put into a fleet.
 pub(crate) trait Algorithm:
     InViews<Command = Command, Event = Event, Message: Describe + Serialize, Timer: Serialize, Report: Serialize> + 'static
 {
@@ -23,17 +23,14 @@ impl<P> Algorithm for P where
 {
 }
 
-/// What a fleet is like.
 #[derive(Clone, Debug)]
 pub(crate) struct Weather {
     pub(crate) seed: u64,
     pub(crate) nodes: usize,
-    /// How many messages of a hundred are lost.
     pub(crate) loss_percent: u32,
     /// How much each clock is too fast, in millionths.
     pub(crate) drift: Vec<i32>,
     pub(crate) faults: Vec<String>,
-    /// Who learns when that whose process is gone?
     pub(crate) gone: Vec<(Duration, NodeId, NodeId)>,
 }
 
@@ -43,11 +40,9 @@ impl Weather {
     }
 }
 
-/// Where a node's user stands, as the judge knows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Out,
-    /// Inside, and in the right up to this true instant.
     In(Time),
 }
 
@@ -61,10 +56,6 @@ pub(crate) struct Fleet<P: Algorithm> {
     pub(crate) entries: Vec<(Time, NodeId)>,
 }
 
-pub(crate) fn node(number: u32) -> NodeId {
-    NodeId::new(number).unwrap()
-}
-
 pub(crate) fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
@@ -75,18 +66,9 @@ pub(crate) fn instant(count: u64) -> Time {
 
 impl<P: Algorithm> Fleet<P> {
     pub(crate) fn new(weather: Weather, plan: Plan, make: impl Fn(NodeId, Group) -> P + 'static) -> Self {
-        let setup = Setup {
-            nodes: weather.nodes,
-            seed: weather.seed,
-            wire: Wire {
-                latency: Latency::Uniform { least: millis(1), most: millis(5) },
-                loss: format!("{}%", weather.loss_percent).parse().unwrap(),
-                duplicate: format!("{}%", weather.loss_percent / 2).parse().unwrap(),
-                fifo: false,
-            },
-            processing: Latency::Fixed(Duration::ZERO),
-            sync: Latency::Uniform { least: millis(1), most: millis(8) },
-        };
+        let chances = [weather.loss_percent, weather.loss_percent / 2].map(|percent| format!("{percent}%"));
+        let chances = [&*chances[0], &*chances[1]];
+        let setup = setup(weather.nodes, weather.seed, "uniform:1ms..5ms", chances, "uniform:1ms..8ms");
         let group = Group::of_size(weather.nodes);
         let make = move |me| Informed(Member::new(me, make(me, group.clone()), plan.clone()));
         let mut world = World::new(&setup, make, ());
@@ -131,7 +113,6 @@ impl<P: Algorithm> Fleet<P> {
         self.until(deadline, |_| None::<()>);
     }
 
-    /// Who leads the replicas.
     pub(crate) fn leader(&self) -> Option<NodeId> {
         let leads = |node: &NodeId| self.world.is_up(*node) && self.world.node(*node).unwrap().0.replica().leads();
         (0..self.weather.nodes).map(NodeId::from_index).find(leads)
@@ -141,7 +122,6 @@ impl<P: Algorithm> Fleet<P> {
         &self.world.node(node).unwrap().0
     }
 
-    /// Whether a node has been inside since.
     pub(crate) fn was_served(&self, node: NodeId, since: Time) -> bool {
         self.entries.iter().rev().take_while(|(at, _)| *at >= since).any(|(_, who)| *who == node)
     }

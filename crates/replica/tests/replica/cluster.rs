@@ -1,12 +1,12 @@
 //! Small clusters in the simulator: what a replica promises, one scenario a promise.
-#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::{members, node, settled, setup};
 use quorate_core::{Duration, Group, NodeId, Time};
-use quorate_journal::settings::{Latency, TimedFault};
+use quorate_journal::settings::TimedFault;
 use quorate_journal::workload::News;
 use quorate_replica::registers::{Answer, Change, Read, Registers};
 use quorate_replica::{Command, Event, Members, Proposal, Reads, Refusal, Replica, Settings, Ticket};
-use quorate_sim::{Setup, Wire, World};
+use quorate_sim::World;
 
 type Node = Replica<Registers>;
 
@@ -15,15 +15,6 @@ struct Cluster {
     nodes: usize,
     ticket: u64,
     told: Vec<(Time, NodeId, Event<Registers>)>,
-}
-
-fn node(number: u32) -> NodeId {
-    NodeId::new(number).unwrap()
-}
-
-fn members(voters: &[u32], learners: &[u32]) -> Members {
-    let set = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
-    Members { voters: set(voters), learners: set(learners) }
 }
 
 fn settings(voters: usize) -> Settings {
@@ -39,15 +30,7 @@ fn settings(voters: usize) -> Settings {
 
 impl Cluster {
     fn new(seed: u64, nodes: usize, settings: Settings, faults: &[&str]) -> Self {
-        let millis = Duration::from_millis;
-        let latency = Latency::Uniform { least: millis(1), most: millis(3) };
-        let setup = Setup {
-            nodes,
-            seed,
-            wire: Wire { latency, loss: Default::default(), duplicate: Default::default(), fifo: false },
-            processing: Latency::Fixed(Duration::ZERO),
-            sync: Latency::Uniform { least: Duration::ZERO, most: millis(2) },
-        };
+        let setup = setup(nodes, seed, "uniform:1ms..3ms", ["0", "0"], "uniform:0ms..2ms");
         let settings = Settings { seed, ..settings };
         let mut world = World::new(&setup, move |me| Replica::new(me, settings.clone()), ());
         for fault in faults {
@@ -94,19 +77,8 @@ impl Cluster {
     }
 
     fn outcome(&mut self, wanted: Ticket) -> Event<Registers> {
-        self.until("outcome", |cluster| {
-            cluster.told.iter().find_map(|(_, _, event)| match event {
-                Event::Answered { ticket, .. }
-                | Event::Refused { ticket, .. }
-                | Event::Unknown { ticket }
-                | Event::Changed { ticket, .. }
-                    if *ticket == wanted =>
-                {
-                    Some(event.clone())
-                }
-                _ => None,
-            })
-        })
+        let is_outcome = |event: &&Event<Registers>| settled(event) == Some(wanted);
+        self.until("outcome", |cluster| cluster.told.iter().map(|(_, _, event)| event).find(is_outcome).cloned())
     }
 
     fn write(&mut self, at: NodeId, key: u64, value: u64) -> Event<Registers> {

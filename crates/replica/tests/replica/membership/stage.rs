@@ -14,16 +14,13 @@ type Alarm = <Node as Protocol>::Timer;
 
 pub(crate) const NODES: usize = 3;
 
-/// Whether a letter from one to another gets lost.
 pub(crate) type Loses = Box<dyn Fn(NodeId, NodeId, &Letter) -> bool>;
 
 struct Actor {
-    /// Nobody is there while its process is gone.
     node: Option<Node>,
     life: Incarnation,
     durable: Durable,
     barrier: Barrier<Node>,
-    /// How many saves of this life are confirmed.
     saved: u64,
     timers: Vec<(Time, Alarm)>,
 }
@@ -37,11 +34,9 @@ pub(crate) struct Stage {
     pub(crate) disks_wait: bool,
     pub(crate) notes: Vec<(Time, NodeId, &'static str)>,
     pub(crate) events: Vec<(Time, NodeId, Event)>,
-    /// When each node last asked the leader something that was not lost.
     pub(crate) asked: [Option<Time>; NODES],
 }
 
-/// What one step did.
 #[derive(Default)]
 struct Heap {
     effects: Vec<Effect<Node>>,
@@ -70,7 +65,6 @@ pub(crate) fn everyone() -> impl Iterator<Item = NodeId> {
 }
 
 impl Stage {
-    /// Three members who have just started.
     pub(crate) fn new() -> Self {
         let actor = |_| Actor {
             node: None,
@@ -110,7 +104,6 @@ impl Stage {
         up.into_iter().find(|node| self.node(*node).replica().leads())
     }
 
-    /// The number and the members of the latest view that a node knows.
     pub(crate) fn view(&self, node: NodeId) -> (u64, Vec<u32>) {
         let view = self.node(node).viewed().view().unwrap();
         (view.epoch().0, view.members().iter().map(NodeId::number).collect())
@@ -130,7 +123,6 @@ impl Stage {
         actor.life = actor.life.next();
     }
 
-    /// The node's disk is empty.
     pub(crate) fn wipe(&mut self, node: NodeId) {
         self.actors[node.index()].durable = Durable { wiped: true, ..Durable::default() };
     }

@@ -1,90 +1,33 @@
 //! Two ends of a connection on loopback: those who should believe each other do, and nobody else is let in.
 
-#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
-
-use quorate_core::NodeId;
-use quorate_net::certificates::{Authority, Days, Folder, Signed, Validity};
-use quorate_net::group::GroupName;
+use crate::papers::Papers;
+use crate::party::{GROUP, node};
+use crate::within;
+use quorate_net::certificates::{Days, Folder, Signed};
 use quorate_net::tls::{Identity, reason};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair};
-use std::fs;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
-use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::{ClientConfig, HandshakeKind, RootCertStore, ServerConfig};
+use tokio_rustls::rustls::{HandshakeKind, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-const DEADLINE: Duration = Duration::from_secs(30);
-
-fn group() -> GroupName {
-    "demo".parse().unwrap()
-}
-
-fn node(number: u32) -> NodeId {
-    NodeId::new(number).unwrap()
-}
-
-/// A folder with the certificates of nodes 1 to 3 of group demo.
-fn folder() -> TempDir {
-    let place = tempfile::tempdir().unwrap();
-    Folder::new(place.path()).make(&group(), &[1, 2, 3].map(node), Days::default()).unwrap();
-    place
-}
-
-fn identity(place: &TempDir, number: u32) -> Identity {
-    Identity::load(place.path(), node(number), &group()).unwrap()
-}
-
-fn read(place: &Path, name: &str) -> String {
-    fs::read_to_string(place.join(name)).unwrap()
-}
-
-fn roots(place: &Path) -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(place.join("ca.pem")).unwrap()).unwrap();
-    roots
-}
-
-/// Somebody who dials with papers that no careful node would start with.
-fn careless_dialler(place: &Path, papers: Option<&Signed>) -> TlsConnector {
-    let provider = Arc::new(ring::default_provider());
-    let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let trusting = versions.with_root_certificates(roots(place));
-    TlsConnector::from(Arc::new(match papers {
-        Some(papers) => {
-            let (chain, key) = parsed(papers);
-            trusting.with_client_auth_cert(chain, key).unwrap()
-        }
-        None => trusting.with_no_client_auth(),
-    }))
-}
-
-/// Somebody who answers with such papers, and believes anybody.
+/// Somebody who answers with papers that no careful node would start with, and believes anybody.
 fn careless_listener(papers: &Signed) -> TlsAcceptor {
     let provider = Arc::new(ring::default_provider());
     let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let (chain, key) = parsed(papers);
+    let (chain, key) = Papers::parsed(papers);
     TlsAcceptor::from(Arc::new(versions.with_no_client_auth().with_single_cert(chain, key).unwrap()))
 }
 
-fn parsed(papers: &Signed) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
-    let chain = CertificateDer::pem_slice_iter(papers.certificate.as_bytes()).collect::<Result<_, _>>().unwrap();
-    (chain, PrivateKeyDer::from_pem_slice(papers.key.as_bytes()).unwrap())
-}
-
 /// Papers for a name of one's choice, signed with the key of the folder's own CA.
-fn forged(place: &Path, name: &str) -> Signed {
+fn forged(papers: &Papers, name: &str) -> Signed {
     let mut authority = CertificateParams::default();
     authority.distinguished_name = rcgen::DistinguishedName::new();
     authority.distinguished_name.push(DnType::CommonName, "Quorate CA of demo");
-    let issuer = Issuer::new(authority, KeyPair::from_pem(&read(place, "ca.key")).unwrap());
+    let issuer = Issuer::new(authority, KeyPair::from_pem(&papers.read("ca.key")).unwrap());
     let key = KeyPair::generate().unwrap();
     let mut parameters = CertificateParams::new([name.to_owned()]).unwrap();
     parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
@@ -92,14 +35,6 @@ fn forged(place: &Path, name: &str) -> Signed {
     Signed { certificate, key: key.serialize_pem() }
 }
 
-/// Papers of node 3 that ran out.
-fn expired(place: &Path) -> Signed {
-    let authority = Authority::read(&read(place, "ca.pem"), &read(place, "ca.key"), &group()).unwrap();
-    let hours = |count: u64| SystemTime::now() - Duration::from_secs(3_600 * count);
-    authority.sign(node(3), Validity { from: hours(48), until: hours(24) }).unwrap()
-}
-
-/// What became of the two ends of a connection.
 #[derive(Debug)]
 struct Meeting {
     dialler: Result<HandshakeKind, String>,
@@ -107,7 +42,6 @@ struct Meeting {
 }
 
 impl Meeting {
-    /// Both ends believe each other.
     #[track_caller]
     fn succeeded(&self) {
         let ends = [&self.dialler, &self.listener];
@@ -157,7 +91,7 @@ async fn meet(dialler: &TlsConnector, listener: &TlsAcceptor, judge: &Identity) 
         Ok(stream.get_ref().1.handshake_kind().unwrap())
     };
     let both = async { tokio::join!(dial, listen) };
-    let (dialler, listener) = tokio::time::timeout(DEADLINE, both).await.expect("the two ends came to no end");
+    let (dialler, listener) = within("the end of both", both).await;
     Meeting { dialler, listener }
 }
 
@@ -167,8 +101,8 @@ fn told(error: io::Error) -> String {
 
 #[tokio::test]
 async fn nodes_of_a_group_believe_each_other_and_shake_hands_in_full_each_time() {
-    let place = folder();
-    let (two, three) = (identity(&place, 2), identity(&place, 3));
+    let papers = Papers::new();
+    let (two, three) = (papers.identity(2), papers.identity(3));
     for _ in 0..3 {
         meet(three.connector(), two.acceptor(), &two).await.succeeded();
     }
@@ -177,41 +111,40 @@ async fn nodes_of_a_group_believe_each_other_and_shake_hands_in_full_each_time()
 #[tokio::test]
 async fn a_node_that_was_added_later_is_believed() {
     let place = tempfile::tempdir().unwrap();
-    for number in [2, 3] {
-        Folder::new(place.path()).make(&group(), &[node(number)], Days::default()).unwrap();
-    }
-    let (two, three) = (identity(&place, 2), identity(&place, 3));
+    let group = GROUP.parse().unwrap();
+    let [two, three] = [2, 3].map(|number| {
+        Folder::new(place.path()).make(&group, &[node(number)], Days::default()).unwrap();
+        Identity::load(place.path(), node(number), &group).unwrap()
+    });
     meet(three.connector(), two.acceptor(), &two).await.succeeded();
 }
 
 #[tokio::test]
 async fn the_papers_of_another_ca_are_refused_by_either_end() {
-    let (place, other) = (folder(), folder());
-    let (two, three) = (identity(&place, 2), identity(&other, 3));
+    let (papers, other) = (Papers::new(), Papers::new());
+    let (two, three) = (papers.identity(2), other.identity(3));
     // The end that dialled looks first, and so it is the one that refuses.
     meet(three.connector(), two.acceptor(), &two).await.dialler_refused("signed by another CA than ours");
     // Here it believes the listener, which is then the one that refuses.
-    let papers = Signed { certificate: read(other.path(), "node-3.pem"), key: read(other.path(), "node-3.key") };
-    let stranger = careless_dialler(place.path(), Some(&papers));
+    let stranger = papers.dialler(Some(&other.of(3)));
     meet(&stranger, two.acceptor(), &two).await.listener_refused("signed by another CA than ours");
 }
 
 #[tokio::test]
 async fn the_folders_own_ca_cannot_speak_for_another_group() {
-    let place = folder();
-    let two = identity(&place, 2);
-    let papers = forged(place.path(), "node-3.other.quorate");
-    let stranger = careless_dialler(place.path(), Some(&papers));
+    let papers = Papers::new();
+    let two = papers.identity(2);
+    let stranger = papers.dialler(Some(&forged(&papers, "node-3.other.quorate")));
     meet(&stranger, two.acceptor(), &two).await.listener_refused("its certificate is one of another group");
-    let three = identity(&place, 3);
-    let imposter = careless_listener(&forged(place.path(), "node-2.other.quorate"));
+    let three = papers.identity(3);
+    let imposter = careless_listener(&forged(&papers, "node-2.other.quorate"));
     meet(three.connector(), &imposter, &three).await.dialler_refused("The peer was not believed");
 }
 
 #[tokio::test]
 async fn node_2_does_not_pass_for_node_3() {
-    let place = folder();
-    let two = identity(&place, 2);
+    let papers = Papers::new();
+    let two = papers.identity(2);
     meet(two.connector(), two.acceptor(), &two)
         .await
         .listener_refused("says that it is node 3, but its certificate is that of node-2.demo.quorate");
@@ -219,8 +152,8 @@ async fn node_2_does_not_pass_for_node_3() {
 
 #[tokio::test]
 async fn node_3_does_not_answer_for_node_2() {
-    let place = folder();
-    let three = identity(&place, 3);
+    let papers = Papers::new();
+    let three = papers.identity(3);
     meet(three.connector(), three.acceptor(), &three)
         .await
         .dialler_refused("is that of node-3.demo.quorate, and we dialled node-2.demo.quorate");
@@ -228,48 +161,49 @@ async fn node_3_does_not_answer_for_node_2() {
 
 #[tokio::test]
 async fn papers_for_everyone_are_papers_for_no_one() {
-    let place = folder();
-    let (two, three) = (identity(&place, 2), identity(&place, 3));
-    let papers = forged(place.path(), "*.demo.quorate");
-    let everyone = careless_dialler(place.path(), Some(&papers));
+    let papers = Papers::new();
+    let (two, three) = (papers.identity(2), papers.identity(3));
+    let wildcard = forged(&papers, "*.demo.quorate");
+    let everyone = papers.dialler(Some(&wildcard));
     meet(&everyone, two.acceptor(), &two).await.listener_refused("certificate is that of *.demo.quorate and not of");
-    meet(three.connector(), &careless_listener(&papers), &three)
+    meet(three.connector(), &careless_listener(&wildcard), &three)
         .await
         .dialler_refused("certificate is that of *.demo.quorate and not of");
 }
 
 #[tokio::test]
 async fn papers_that_ran_out_are_refused_by_either_end() {
-    let place = folder();
-    let (two, three) = (identity(&place, 2), identity(&place, 3));
-    let late = careless_dialler(place.path(), Some(&expired(place.path())));
+    let papers = Papers::new();
+    let (two, three) = (papers.identity(2), papers.identity(3));
+    let late = papers.dialler(Some(&papers.expired(3)));
     meet(&late, two.acceptor(), &two).await.listener_refused("its certificate ran out");
-    meet(three.connector(), &careless_listener(&expired(place.path())), &three)
+    meet(three.connector(), &careless_listener(&papers.expired(3)), &three)
         .await
         .dialler_refused("its certificate ran out");
 }
 
 #[tokio::test]
 async fn nobody_is_let_in_without_papers() {
-    let place = folder();
-    let two = identity(&place, 2);
-    let nobody = careless_dialler(place.path(), None);
+    let papers = Papers::new();
+    let two = papers.identity(2);
+    let nobody = papers.dialler(None);
     meet(&nobody, two.acceptor(), &two).await.listener_refused("it showed no certificate; start it with --certs");
 }
 
 #[tokio::test]
 async fn a_listener_that_asks_for_no_papers_is_not_taken_in_by_a_claim() {
-    let place = folder();
-    let three = identity(&place, 3);
-    let papers = Signed { certificate: read(place.path(), "node-2.pem"), key: read(place.path(), "node-2.key") };
+    let papers = Papers::new();
+    let three = papers.identity(3);
     // A driver that forgot to ask for certificates still has none to show for the claim.
-    meet(three.connector(), &careless_listener(&papers), &three).await.listener_refused("but showed no certificate");
+    meet(three.connector(), &careless_listener(&papers.of(2)), &three)
+        .await
+        .listener_refused("but showed no certificate");
 }
 
 #[tokio::test]
 async fn plain_text_at_a_tls_port_is_refused() {
-    let place = folder();
-    let two = identity(&place, 2);
+    let papers = Papers::new();
+    let two = papers.identity(2);
     let garbage: [&[u8]; 6] = [
         b"GET / HTTP/1.1\r\nHost: node-2\r\n\r\n",
         &[0; 64],
@@ -291,15 +225,15 @@ async fn plain_text_at_a_tls_port_is_refused() {
             stream
         };
         let both = async { tokio::join!(listen, dial) };
-        let (error, _) = tokio::time::timeout(DEADLINE, both).await.expect("the listener waits for more");
+        let (error, _) = within("the listener's refusal", both).await;
         assert!(reason(&error).starts_with("The peer does not speak TLS"), "{bytes:?}: {}", reason(&error));
     }
 }
 
 #[tokio::test]
 async fn tls_at_a_plain_port_is_refused() {
-    let place = folder();
-    let three = identity(&place, 3);
+    let papers = Papers::new();
+    let three = papers.identity(3);
     let answers: [(&[u8], &str); 3] = [
         (b"what do you mean by that?", "The peer does not speak TLS"),
         (&[0, 0, 0, 9, 1, 2, 3], "The peer does not speak TLS"),
@@ -321,7 +255,7 @@ async fn tls_at_a_plain_port_is_refused() {
             three.connector().connect(three.server_name(node(2)).unwrap(), stream).await.map(|_| ()).unwrap_err()
         };
         let both = async { tokio::join!(dial, listen) };
-        let (error, _) = tokio::time::timeout(DEADLINE, both).await.expect("the dialler waits for more");
+        let (error, _) = within("the dialler's refusal", both).await;
         assert!(reason(&error).contains(because), "{answer:?}: {}", reason(&error));
     }
 }

@@ -1,13 +1,13 @@
 //! Raft's election: its rules, and its cost for every size of group.
-#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::{node, setup};
 use quorate_core::election::{Book, Bounds, Case, Command, Counts, Event, Plan, Refusal, Starting};
 use quorate_core::{Duration, Epoch, NodeId, Time};
 use quorate_journal::metrics::Messages;
-use quorate_journal::settings::{Latency, TimedFault};
+use quorate_journal::settings::TimedFault;
 use quorate_journal::workload::News;
 use quorate_replica::election::{FACTS, RaftElection};
-use quorate_sim::{Setup, Wire, World};
+use quorate_sim::World;
 use std::collections::BTreeMap;
 
 struct Election {
@@ -16,25 +16,10 @@ struct Election {
     refused: Vec<(NodeId, Refusal)>,
 }
 
-fn node(number: u32) -> NodeId {
-    NodeId::new(number).unwrap()
-}
-
 impl Election {
     fn new(nodes: usize, seed: u64, loss: &str, faults: &[&str]) -> Self {
         let message = Duration::from_millis(1);
-        let setup = Setup {
-            nodes,
-            seed,
-            wire: Wire {
-                latency: Latency::Fixed(message),
-                loss: loss.parse().unwrap(),
-                duplicate: Default::default(),
-                fifo: false,
-            },
-            processing: Latency::Fixed(Duration::ZERO),
-            sync: Latency::Fixed(Duration::from_micros(100)),
-        };
+        let setup = setup(nodes, seed, "fixed:1ms", [loss, "0"], "fixed:100us");
         let bounds = Bounds { message, processing: Duration::ZERO };
         let make = move |me| RaftElection::new(me, &Plan { seed, ..Plan::new(nodes, bounds) });
         let mut world = World::new(&setup, make, Messages::new(nodes));
@@ -68,7 +53,6 @@ impl Election {
         }
     }
 
-    /// The one that everybody knows.
     fn leader(&self, live: usize) -> NodeId {
         assert_eq!(self.known.len(), live, "{:?}", self.known);
         let (leader, epoch) = *self.known.values().next().unwrap();

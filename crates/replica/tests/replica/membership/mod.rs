@@ -1,12 +1,12 @@
 //! Groups that keep their own membership, under faults: who is inside is alone, and whoever can be served is.
-#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fleet;
 mod informed;
 mod rules;
 mod stage;
 
-use fleet::{Algorithm, Fleet, Weather, instant, millis, node};
+use crate::node;
+use fleet::{Algorithm, Fleet, Weather, instant, millis};
 use quorate_core::mutex::{Central, RicartAgrawala, TokenRequest};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};

@@ -1,24 +1,13 @@
 //! Mishaps told step by step: lost disks, late copies, leaders of old, full disks, edited settings.
-#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use quorate_core::{Durable as _, Effect, Effects, Incarnation, Input, NodeId, Protocol, Time};
+use crate::{members, node, settled};
+use quorate_core::{Durable as _, Effect, Effects, Incarnation, Input, Protocol, Time};
 use quorate_replica::registers::{Answer, Change, Read, Registers};
-use quorate_replica::{
-    Command, Durable, Event, Members, Message, Proposal, Reads, Refusal, Replica, Settings, Ticket, Timer,
-};
+use quorate_replica::{Command, Durable, Event, Message, Proposal, Reads, Refusal, Replica, Settings, Ticket, Timer};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 type Node = Replica<Registers>;
 type Told = Event<Registers>;
-
-fn node(number: u32) -> NodeId {
-    NodeId::new(number).unwrap()
-}
-
-fn members(voters: &[u32], learners: &[u32]) -> Members {
-    let set = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
-    Members { voters: set(voters), learners: set(learners) }
-}
 
 struct Actor {
     node: Node,
@@ -126,18 +115,7 @@ impl Stage {
         self.take(at, Input::Command(command(wanted)));
         self.deliver();
         self.ticks(ticks);
-        let is_outcome = |event: &&Told| match event {
-            Event::Answered { ticket, .. }
-            | Event::Refused { ticket, .. }
-            | Event::Unknown { ticket }
-            | Event::Changed { ticket, .. } => *ticket == wanted,
-            Event::Leads { .. }
-            | Event::Follows { .. }
-            | Event::Applied(_)
-            | Event::Restored(_)
-            | Event::Halted { .. } => false,
-        };
-        self.told.iter().find(is_outcome).cloned()
+        self.told.iter().find(|event| settled(event) == Some(wanted)).cloned()
     }
 
     fn write(&mut self, at: u32, value: u64) -> bool {

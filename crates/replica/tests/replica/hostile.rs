@@ -1,11 +1,11 @@
 //! Nothing that a peer sends stops a replica: any message, in any order, to a replica in any state.
-#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::node;
 use bytes::Bytes;
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use proptest::test_runner::TestCaseError;
-use quorate_core::{Durable as _, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time};
+use quorate_core::{Durable as _, Effect, Effects, Group, Incarnation, Input, Protocol, Time};
 use quorate_replica::batch::{Admitted, Image};
 use quorate_replica::members::{Configuration, Members};
 use quorate_replica::message::{Body, Commit, Entry, Hint, Message, Piece, Round, SnapshotId};
@@ -13,10 +13,6 @@ use quorate_replica::registers::{Change, Read, Registers};
 use quorate_replica::{Command, Durable, LogTime, Proposal, Reads, Replica, Settings, Ticket, Timer};
 
 type Node = Replica<Registers>;
-
-fn node(number: u32) -> NodeId {
-    NodeId::new(number).unwrap()
-}
 
 /// Mostly numbers that matter, now and then any.
 fn number() -> impl Strategy<Value = u64> {
@@ -132,7 +128,6 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// One replica and its disk.
 struct Stage {
     node: Node,
     settings: Settings,

@@ -1,0 +1,43 @@
+//! What replicas promise: one of them against any message, small groups step by step and in the simulator, elections, memberships.
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod cluster;
+mod election;
+mod hostile;
+mod membership;
+mod mishaps;
+
+use quorate_core::{Duration, NodeId};
+use quorate_journal::settings::Latency;
+use quorate_replica::registers::Registers;
+use quorate_replica::{Event, Members, Ticket};
+use quorate_sim::{Setup, Wire};
+
+fn node(number: u32) -> NodeId {
+    NodeId::new(number).unwrap()
+}
+
+fn members(voters: &[u32], learners: &[u32]) -> Members {
+    let set = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
+    Members { voters: set(voters), learners: set(learners) }
+}
+
+/// A network whose messages take so long, where some are lost and some arrive twice, and disks that take so long.
+fn setup(nodes: usize, seed: u64, latency: &str, [loss, duplicate]: [&str; 2], sync: &str) -> Setup {
+    let [loss, duplicate] = [loss, duplicate].map(|chance| chance.parse().unwrap());
+    let wire = Wire { latency: latency.parse().unwrap(), loss, duplicate, fifo: false };
+    Setup { nodes, seed, wire, processing: Latency::Fixed(Duration::ZERO), sync: sync.parse().unwrap() }
+}
+
+/// The request that an event settles, if it settles one.
+fn settled(event: &Event<Registers>) -> Option<Ticket> {
+    match event {
+        Event::Answered { ticket, .. }
+        | Event::Refused { ticket, .. }
+        | Event::Unknown { ticket }
+        | Event::Changed { ticket, .. } => Some(*ticket),
+        Event::Leads { .. } | Event::Follows { .. } | Event::Applied(_) | Event::Restored(_) | Event::Halted { .. } => {
+            None
+        }
+    }
+}
