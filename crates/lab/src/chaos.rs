@@ -17,17 +17,13 @@ pub struct FaultMix(Vec<(Trouble, u32)>);
 pub enum Trouble {
     /// A node goes down and comes back.
     Crash,
-    /// A node stands still for a while.
     Pause,
-    /// The group is split in two for a while.
     Cut,
     /// One node does not hear another for a while.
     Deaf,
-    /// A clock jumps.
     Skew,
     /// A clock runs wrong from then on.
     Drift,
-    /// A disk is full for a while.
     Full,
     /// A disk fails, and its node is down for a while.
     Disk,
@@ -51,17 +47,14 @@ impl Trouble {
 }
 
 impl FaultMix {
-    /// Whether nothing strikes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether messages can be lost by it.
     pub fn can_lose(&self) -> bool {
         self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Cut | Trouble::Deaf))
     }
 
-    /// Whether nodes may die.
     pub(crate) fn can_stop(&self) -> bool {
         self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Crash | Trouble::Disk))
     }

@@ -43,7 +43,6 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     /// What the family adds to the run that a counterexample is one of.
     fn run_settings(check: &CheckSpec<Self>) -> Self::Settings;
 
-    /// The users of a check.
     fn crowd(check: &CheckSpec<Self>) -> Result<Self::Crowd, LabError>;
 
     /// Whom a check tells of deaths.
@@ -51,7 +50,6 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
         Deaths::Untold
     }
 
-    /// What users of this many nodes may do, by the family's options.
     fn habits(args: &HabitArgs, nodes: usize) -> Result<Self::Habits, LabError>;
 
     /// The options of the command line that bring these habits about.
@@ -63,26 +61,19 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
 
 /// Something to do with a family whose algorithms can be checked.
 pub trait CheckTask {
-    /// What comes of it.
     type Output;
-    /// Does it.
     fn perform<F: CheckedFamily>(self) -> Self::Output;
 }
 
 /// What to check, in the words of the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckSpec<F: CheckedFamily = Mutex> {
-    /// What is checked.
     pub algorithm: Algorithm<F>,
     /// How often each node's user asks, or starts; without end if not given.
     pub rounds: Option<u8>,
-    /// What users may do besides.
     pub habits: F::Habits,
-    /// Whether a reliable-link layer is put under the algorithm.
     pub links: LinkChoice,
-    /// The group, and what may happen to it.
     pub setup: Setup,
-    /// How to search.
     pub effort: Effort,
 }
 
@@ -109,12 +100,10 @@ impl<F: CheckedFamily> CheckSpec<F> {
         }
     }
 
-    /// The same for the algorithm of this name.
     pub fn named(algorithm: &str) -> Result<Self, LabError> {
         Algorithm::named(algorithm).map(Self::new)
     }
 
-    /// Whether the reliable-link layer is in.
     pub fn is_reliable(&self) -> bool {
         match self.links {
             LinkChoice::Bare => false,
@@ -205,26 +194,21 @@ pub(crate) fn view_settings(views: Option<Views>) -> Option<ViewSettings> {
     views.map(|views| ViewSettings { membership: membership(views), ..ViewSettings::default() })
 }
 
-/// The command that shows a counterexample in this file again, step by step.
 pub fn replay_command(file: &str) -> String {
     format!("quorate replay {} --steps", shell_word(file))
 }
 
-/// The command that draws the run whose journal is in this file.
 pub fn draw_command(file: &str) -> String {
     format!("quorate draw {}", shell_word(file))
 }
 
-/// A check that was run.
 pub struct CheckRun<F: CheckedFamily = Mutex> {
-    /// What it found.
     pub findings: Findings,
     checker: Checker<NodeOf<F>, F::Crowd>,
     spec: Spec<F>,
     command: String,
 }
 
-/// Runs a check.
 pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result<CheckRun<F>, LabError> {
     if !F::profile(&check.algorithm).checkable {
         return Err(uncheckable(entry(check.algorithm.name())?));
@@ -246,13 +230,11 @@ pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result
     Ok(CheckRun { findings, checker, spec, command: check.command() })
 }
 
-/// The complaint that an algorithm cannot be checked.
 pub fn uncheckable(entry: &Entry) -> LabError {
     let why = if entry.profile().checkable { Unchecked::Family(entry.family()) } else { Unchecked::Opaque };
     LabError::CheckSpec(CheckSpecError::NotCheckable { name: entry.name().to_owned(), why })
 }
 
-/// Why an algorithm cannot be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchecked {
     /// Its nodes cannot be copied, compared and hashed.
@@ -276,7 +258,6 @@ impl<F: CheckedFamily> CheckRun<F> {
         &self.spec
     }
 
-    /// Shows a counterexample to an observer.
     pub fn show<O: Observer<F::Command, F::Event>>(
         &self,
         example: &Counterexample,
@@ -314,7 +295,6 @@ impl From<CheckError> for LabError {
     }
 }
 
-/// Why a check cannot be run, or its counterexample not be shown. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckSpecError {
     #[error(

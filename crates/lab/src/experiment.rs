@@ -13,24 +13,17 @@ use quorate_sim::World;
 use quorate_sim::run;
 use std::io::{self, Write};
 
-/// What came of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome<F: FamilyLab> {
-    /// How it ended.
     pub ending: Ending,
-    /// When.
     pub time: Time,
     /// How many inputs nodes took.
     pub events: u64,
     /// The fingerprint of the whole journal, byte for byte.
     pub trace_hash: String,
-    /// How many lines the journal has.
     pub lines: u64,
-    /// Message counts.
     pub messages: MessageSummary,
-    /// What the family measures.
     pub summary: F::Summary,
-    /// What held and what did not.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -51,7 +44,6 @@ impl<F: FamilyLab> Outcome<F> {
     }
 }
 
-/// Runs an experiment.
 pub fn run<F: FamilyLab>(spec: &Spec<F>) -> Result<Outcome<F>, LabError> {
     run_with(spec, io::sink(), ()).map(|(outcome, ())| outcome)
 }
@@ -104,13 +96,9 @@ pub(crate) fn decided(verdicts: Vec<Verdict>, cut_short: Option<String>) -> Vec<
     }
 }
 
-/// A run that somebody watched.
 pub struct Played<O> {
-    /// How it ended.
     pub ending: Ending,
-    /// How many inputs nodes took.
     pub events: u64,
-    /// What the observer knows now.
     pub observer: O,
 }
 
@@ -150,13 +138,11 @@ pub(crate) struct Judges<F: FamilyLab> {
     pub(crate) messages: Messages,
     measures: F::Measures,
     properties: F::Properties,
-    /// How many inputs nodes took.
     events: u64,
     /// How it stood before the first node was stopped in good order, if none started since.
     stopped: Option<Stand<F>>,
 }
 
-/// What a run came to so far.
 struct Stand<F: FamilyLab> {
     summary: F::Summary,
     verdicts: Vec<Verdict>,
@@ -174,7 +160,6 @@ impl<F: FamilyLab> Judges<F> {
         }
     }
 
-    /// The figures at the end of the run.
     pub(crate) fn summary(&self) -> F::Summary {
         self.stopped.as_ref().map_or_else(|| self.present_summary(), |stand| stand.summary.clone())
     }
@@ -193,12 +178,10 @@ impl<F: FamilyLab> Judges<F> {
         decided(verdicts, cut_short)
     }
 
-    /// How many inputs nodes took.
     pub(crate) fn events(&self) -> u64 {
         self.events
     }
 
-    /// When the last thing happened.
     pub(crate) fn end(&self) -> Time {
         self.properties.end()
     }

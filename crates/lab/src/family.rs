@@ -50,16 +50,13 @@ use std::fmt;
 
 /// A family of algorithms: its types, and how the registry knows it.
 pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
-    /// Which one it is.
     const FAMILY: Family;
     /// Whether algorithms of this family can run in views.
     const HAS_VIEWS: bool = false;
 
     /// What the registry knows of one of its algorithms.
     type Entry: Send + Sync + 'static;
-    /// What users ask.
     type Command: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
-    /// What users are told.
     type Event: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
     /// What it adds to a [`Spec`].
     type Settings: Clone + fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync;
@@ -89,7 +86,6 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         &[]
     }
 
-    /// Whether the algorithm can run in views.
     fn runs_in_views(_entry: &Self::Entry) -> bool {
         Self::HAS_VIEWS
     }
@@ -97,7 +93,6 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
 
 /// How a family runs: its nodes, its clients, and what may go wrong around them.
 pub trait RunFamily: FamilyTypes {
-    /// The users of a run.
     type Users: Workload<Self::Command, Self::Event>;
 
     /// How the messages and disks of the algorithm's nodes become bytes, as this experiment makes them.
@@ -230,9 +225,7 @@ pub trait ScriptFamily: FamilyTypes {
 
 /// What a family measures and judges.
 pub trait JudgeFamily: FamilyTypes {
-    /// What measures a run.
     type Measures: Observer<Self::Command, Self::Event>;
-    /// What judges a run.
     type Properties: Judge<Self::Command, Self::Event>;
     /// The figures of a run, as `--json` prints them under the family's name.
     type Summary: Clone + fmt::Debug + PartialEq + Serialize;
@@ -242,13 +235,10 @@ pub trait JudgeFamily: FamilyTypes {
         Vec::new()
     }
 
-    /// What measures a run.
     fn measures(spec: &Spec<Self>) -> Self::Measures;
 
-    /// What judges a run.
     fn properties(spec: &Spec<Self>, care: Care) -> Self::Properties;
 
-    /// The figures of a run.
     fn summary(
         spec: &Spec<Self>,
         messages: &Messages,
@@ -328,13 +318,11 @@ pub trait PresentFamily: JudgeFamily {
     /// How often a progress bar moves until all is done.
     fn goal(spec: &Spec<Self>) -> u64;
 
-    /// Whether a progress bar moves on.
     fn is_progress(moment: &Moment<'_, Self::Command, Self::Event>) -> bool;
 }
 
 /// What is around several algorithms, with rules of its own.
 pub struct Around {
-    /// What its rules are called.
     pub title: &'static str,
     pub about: About,
 }
@@ -349,7 +337,6 @@ pub type NodeOf<F> = Erased<<F as FamilyTypes>::Command, <F as FamilyTypes>::Eve
 
 /// Watches a run for breaches.
 pub trait Judge<C, E>: Observer<C, E> {
-    /// The verdicts at the end of a run.
     fn verdicts(&self) -> Vec<Verdict>;
 
     /// When the last thing happened.

@@ -7,7 +7,6 @@ use quorate_journal::property::{Kind, Verdict};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// What a run came to.
 pub struct Figures<'a, F: JudgeFamily> {
     pub spec: &'a Spec<F>,
     pub messages: &'a MessageSummary,
@@ -25,12 +24,10 @@ pub struct Row {
 }
 
 impl Row {
-    /// A figure with what is expected of it.
     pub fn new(name: &'static str, measured: impl fmt::Display, expected: impl Into<String>) -> Self {
         Self { name, measured: measured.to_string(), expected: expected.into() }
     }
 
-    /// A figure of which nothing is expected.
     pub fn measured(name: &'static str, measured: impl fmt::Display) -> Self {
         Self::new(name, measured, "")
     }

@@ -7,7 +7,6 @@ use crate::registry::{Family, FamilyArgs};
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
-/// What is wrong with the options beside each other. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
     #[error(
@@ -24,7 +23,6 @@ pub enum OptionsError {
 }
 
 impl OptionsError {
-    /// The complaint about an option of another family.
     pub fn means_nothing(option: &str, of: Family, algorithm: &str, own: Family) -> Self {
         Self::MeansNothing { option: option.to_owned(), of, algorithm: algorithm.to_owned(), own }
     }
@@ -38,14 +36,12 @@ impl OptionsError {
 /// What a family's settings depend on beside its own options.
 #[derive(Clone, Copy)]
 pub struct Basics {
-    /// How many nodes there are.
     pub nodes: usize,
     /// Whether the simulator lets everything go wrong that the family must bear.
     pub chaos: bool,
 }
 
 impl FamilyArgs {
-    /// Whether algorithms are to run in views.
     pub fn wants_views(&self) -> bool {
         self.views.settings().is_some()
     }
@@ -84,7 +80,6 @@ impl FamilyArgs {
     }
 }
 
-/// Refuses views where algorithms cannot run in them.
 pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Result<(), OptionsError> {
     if are_wanted && !own.has_views() {
         return Err(OptionsError::NoViews { algorithm: algorithm.to_owned(), own });
@@ -92,7 +87,6 @@ pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Re
     Ok(())
 }
 
-/// The families whose algorithms can run in views, as a list in words.
 fn with_views() -> String {
     let families: Vec<_> = Family::ALL.into_iter().filter(|family| family.has_views()).map(Family::name).collect();
     families.join(" and ")

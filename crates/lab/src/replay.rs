@@ -12,10 +12,8 @@ use quorate_journal::record::Journal;
 use quorate_journal::workload::Ending;
 use std::io::BufRead;
 
-/// What a replay shows.
 #[derive(Clone, Debug)]
 pub struct Replayed<F: FamilyLab> {
-    /// What was run.
     pub spec: Spec<F>,
     /// The command of the checker that found it, if it is a counterexample.
     pub found_by: Option<String>,
@@ -23,11 +21,8 @@ pub struct Replayed<F: FamilyLab> {
     pub recorded: bool,
     /// How many lines were replayed, all of them as recorded.
     pub lines: u64,
-    /// Message counts.
     pub messages: MessageSummary,
-    /// What the family measures.
     pub summary: F::Summary,
-    /// What holds and what does not.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -51,7 +46,6 @@ pub fn entry_of<R: BufRead>(journal: &Journal<R>) -> Result<&'static Entry, LabE
     entry(named)
 }
 
-/// What a journal's header says was run.
 pub fn spec_of<F: FamilyLab, R: BufRead>(journal: &Journal<R>) -> Result<Spec<F>, LabError> {
     let header = journal.header();
     let spec = Spec::<F>::from_header(&header.run)?;

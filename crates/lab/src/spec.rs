@@ -22,13 +22,9 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Spec<F: FamilyTypes = Mutex> {
-    /// What is run.
     pub algorithm: Algorithm<F>,
-    /// How many nodes there are.
     pub nodes: usize,
-    /// What all chance follows from.
     pub seed: u64,
-    /// How long a message takes.
     pub latency: Latency,
     /// How long nodes are told that a message takes at most, if not as long as it does. Journals of earlier versions do
     /// not say.
@@ -38,15 +34,11 @@ pub struct Spec<F: FamilyTypes = Mutex> {
     pub processing: Latency,
     /// How long a sync of the disk takes.
     pub disk: Latency,
-    /// How likely a message is lost.
     pub loss: Chance,
-    /// How likely a message arrives twice.
     pub duplicate: Chance,
     /// Whether links keep the order of messages.
     pub fifo: bool,
-    /// Whether a reliable-link layer is put under the algorithm.
     pub links: LinkChoice,
-    /// What goes wrong.
     pub faults: Vec<TimedFault>,
     /// What a script file adds: faults, and commands in place of the workload.
     pub script: Option<Script>,
@@ -104,7 +96,6 @@ impl<F: RunFamily> Spec<F> {
         }
     }
 
-    /// The same for the algorithm of this name.
     pub fn named(algorithm: &str) -> Result<Self, LabError> {
         Algorithm::named(algorithm).map(Self::new)
     }
@@ -128,7 +119,6 @@ impl<F: RunFamily> Spec<F> {
 }
 
 impl<F: FamilyLab> Spec<F> {
-    /// Whether the whole experiment makes sense.
     pub fn validate(&self) -> Result<(), LabError> {
         match self.nodes {
             0 => return Err(SpecError::NoNodes.into()),
@@ -163,12 +153,10 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// The experiment as a journal's header holds it.
     pub(crate) fn to_header(&self) -> Result<Value, LabError> {
         serde_json::to_value(self).map_err(|error| LabError::Header(error.to_string()))
     }
 
-    /// In what delays are measured.
     pub fn delay_unit(&self) -> (Duration, &'static str) {
         match self.latency {
             Latency::Fixed(length) => (length, "T"),
@@ -176,7 +164,6 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// Whether the reliable-link layer is in.
     pub fn is_reliable(&self) -> bool {
         match self.links {
             LinkChoice::Bare => false,
@@ -190,12 +177,10 @@ impl<F: FamilyLab> Spec<F> {
         self.fifo || F::needs_fifo(&self.algorithm)
     }
 
-    /// Whether the algorithm is right only if nothing takes longer than its nodes are told.
     pub fn needs_bounds(&self) -> bool {
         F::needs_bounds(&self.algorithm)
     }
 
-    /// Where the algorithm runs, as far as its nodes are told.
     pub fn surroundings(&self) -> Surroundings {
         let bounds = Bounds { message: self.bound(), processing: most(self.processing) };
         Surroundings { group: self.group(), seed: self.seed, bounds }
@@ -216,7 +201,6 @@ impl<F: FamilyLab> Spec<F> {
         Some(bounded(self.latency)?.times(2) + busy)
     }
 
-    /// Whether messages can be lost or repeated.
     fn can_lose(&self) -> bool {
         !self.loss.is_zero()
             || !self.duplicate.is_zero()
@@ -230,7 +214,6 @@ impl<F: FamilyLab> Spec<F> {
         !self.is_reliable() && (self.can_lose() || faults.iter().any(|timed| loses_messages(&timed.fault)))
     }
 
-    /// What the algorithm assumes and this experiment breaks.
     pub fn broken_assumptions(&self) -> Vec<&'static str> {
         F::broken_assumptions(self)
     }
@@ -245,7 +228,6 @@ impl<F: FamilyLab> Spec<F> {
         self.random_faults.can_stop() || !self.all_faults().all(ends)
     }
 
-    /// Whether nothing goes wrong.
     pub(crate) fn is_calm(&self) -> bool {
         !self.can_lose() && self.random_faults.is_empty() && self.all_faults().next().is_none()
     }
@@ -260,7 +242,6 @@ impl<F: FamilyLab> Spec<F> {
         self.script.as_ref().map_or(&[], |script| &script.directions)
     }
 
-    /// All nodes.
     pub fn group(&self) -> Group {
         Group::of_size(self.nodes)
     }
@@ -280,7 +261,6 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// Puts the reliable-link layer under nodes, if the experiment wants it.
     pub(crate) fn linked<C: 'static, E: 'static, M>(
         &self,
         make: M,
@@ -320,7 +300,6 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// The limit at which a run was stopped, in words.
     pub fn limit_reached(&self, events: u64) -> String {
         match (self.until, F::limits(self).until) {
             (Some(given), _) if events < MOST_EVENTS => format!("at {given}, its limit"),
@@ -390,7 +369,6 @@ fn most(latency: Latency) -> Duration {
     }
 }
 
-/// What is wrong with an experiment, whatever its family. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     #[error("A group needs at least one node; --nodes 3 is a good start.")]

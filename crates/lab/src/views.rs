@@ -20,9 +20,7 @@ const LEAST_KEEPALIVE: Duration = Duration::from_micros(10);
 /// That an algorithm runs in views, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewSettings {
-    /// Who says who is in.
     pub membership: Keeper,
-    /// How long a lease is.
     pub lease: Length,
     /// How long after a renewal the next one is asked for.
     pub keepalive: Length,
@@ -32,7 +30,6 @@ pub struct ViewSettings {
     pub on_close: OnClose,
 }
 
-/// Who says who is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keeper {
@@ -60,13 +57,11 @@ impl Default for ViewSettings {
 }
 
 impl ViewSettings {
-    /// On what terms members hold their leases.
     pub fn terms(&self) -> Terms {
         let Self { lease: Length(lease), keepalive: Length(keepalive), drift_bound, on_close, .. } = *self;
         Terms { lease, keepalive, drift_ppm: drift_bound.parts().unsigned_abs(), on_close }
     }
 
-    /// What the simulator must know.
     pub(crate) fn in_world(&self) -> Option<Views> {
         let views = |waits| Some(Views { terms: self.terms(), waits });
         match self.membership {
@@ -84,7 +79,6 @@ impl ViewSettings {
         renewed && spec.is_calm() && self.membership != Keeper::Replica
     }
 
-    /// Whether members can hold leases like this.
     pub(crate) fn validate(&self) -> Result<(), LabError> {
         if self.drift_bound.parts() < 0 {
             return Err(ViewError::NegativeDriftBound { bound: self.drift_bound }.into());
@@ -99,7 +93,6 @@ impl ViewSettings {
         Ok(())
     }
 
-    /// Adds the options of the command line that say this.
     pub(crate) fn flags(&self, flags: &mut Flags) {
         let usual = Self::default();
         flags.switch(true, Place::Front, "views");
@@ -111,7 +104,6 @@ impl ViewSettings {
     }
 }
 
-/// What is wrong with views. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     #[error(

@@ -10,7 +10,6 @@ use quorate_erased::{AnyCodec, AnyDetector, Erasable};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<DeadlockEntry> {
     vec![
         detector(&edge_chasing::FACTS, EdgeChasing::new),
@@ -19,7 +18,6 @@ pub(super) fn algorithms() -> Vec<DeadlockEntry> {
     ]
 }
 
-/// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<DeadlockEntry> {
     vec![
         detector(&wrong::AND_SELFISH, Selfish::new),
@@ -28,7 +26,6 @@ pub(super) fn fixtures() -> Vec<DeadlockEntry> {
     ]
 }
 
-/// The line of a detector whose parts are made like this.
 fn detector<D>(facts: &'static Facts, make: impl Fn(NodeId, &Plan) -> D + Send + Sync + 'static) -> DeadlockEntry
 where
     D: Detector + Erasable<Message: DeserializeOwned>,

@@ -6,16 +6,11 @@ use quorate_core::deadlock::{Command, Event, Facts, Locks, Plan, Requests};
 use quorate_erased::{AnyCodec, AnyDetector, Erased};
 use std::sync::Arc;
 
-/// A node of any detector of deadlocks, with the processes that it watches.
 pub type DeadlockNode = Erased<Command, Event>;
 
-/// A detector of deadlocks.
 pub struct DeadlockEntry {
-    /// What the book says of it.
     pub facts: &'static Facts,
-    /// Makes a site's part of the detector.
     pub make: Maker<Plan, AnyDetector>,
-    /// How the detector's own messages become bytes.
     pub codec: AnyCodec,
 }
 

@@ -36,7 +36,6 @@ use quorate_sim::run::Limits;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Who waits for ever is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadlock {}
 

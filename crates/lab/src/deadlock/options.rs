@@ -87,14 +87,12 @@ impl From<TakingArg> for Taking {
     }
 }
 
-/// Every policy by its name.
 fn policy() -> impl TypedValueParser<Value = Policy> {
     let named = |name: String| Policy::named(&name).unwrap_or_default();
     PossibleValuesParser::new(Policy::ALL.map(Policy::name)).map(named)
 }
 
 impl DeadlockArgs {
-    /// These settings, changed as the options say.
     pub(crate) fn changed(&self, usual: Settings) -> Settings {
         Settings {
             processes: self.processes.or(usual.processes),

@@ -20,25 +20,19 @@ pub struct Settings {
     pub processes: Option<usize>,
     /// How many resources there are, each with a coordinator of its own as far as there are sites; with none, processes ask each other.
     pub resources: usize,
-    /// How often each process asks, or takes all it needs.
     pub rounds: u64,
-    /// How many others a process asks at most, or how many resources it takes.
     pub fan_out: usize,
     /// For whom it waits; as its detector understands it unless given.
     pub asking: Option<Asking>,
-    /// In which order it takes resources.
     pub taking: Taking,
     /// Out of a hundred times, how often it asks when it could.
     pub share: u64,
-    /// How long it runs before it asks.
     pub think: Option<Latency>,
-    /// How long it keeps what others wait for.
     pub hold: Option<Latency>,
     /// Who gives up where there is a deadlock; nobody unless given.
     pub victim: Option<Policy>,
     /// How much each process matters; those that are missing matter least.
     pub priorities: Vec<u32>,
-    /// How long a process waits before it has a look.
     pub patience: Option<Length>,
 }
 
@@ -61,10 +55,8 @@ impl Default for Settings {
     }
 }
 
-/// How many processes there may be on all sites.
 pub const MOST_PROCESSES: usize = 4_096;
 
-/// What the sites of an experiment are told.
 pub fn plan(spec: &Spec<Deadlock>) -> Plan {
     let settings = &spec.settings;
     let coordinator = |resource: usize| NodeId::from_index(resource % spec.nodes.max(1));

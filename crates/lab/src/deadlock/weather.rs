@@ -8,7 +8,6 @@ use quorate_core::Duration;
 use quorate_core::deadlock::{Policy, Waiting};
 use quorate_journal::settings::Latency;
 
-/// The experiments that together are bad weather for this detector.
 pub(super) fn weather(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>> {
     let millis = Duration::from_millis;
     let tail = Latency::LongTail { median: millis(2) };

@@ -18,7 +18,6 @@ use quorate_erased::{AnyCodec, Erased};
 use quorate_replica::election::{self as raft, RaftElection};
 use std::sync::Arc;
 
-/// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<ElectionEntry> {
     vec![
         election(&chang_roberts::FACTS, |me, plan| ChangRoberts::new(me, Arc::clone(plan))),
@@ -44,7 +43,6 @@ pub(super) fn algorithms() -> Vec<ElectionEntry> {
     ]
 }
 
-/// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<ElectionEntry> {
     vec![
         election(const { &PassesAll::facts() }, PassesAll::node),

@@ -22,12 +22,10 @@ pub enum Detector {
     Heartbeat,
     /// Heartbeats, and what a node's own pace makes unlikely.
     Accrual,
-    /// Nobody.
     None,
 }
 
 impl Detector {
-    /// Whether nodes send heartbeats.
     pub const fn beats(self) -> bool {
         matches!(self, Self::Heartbeat | Self::Accrual)
     }
@@ -36,7 +34,6 @@ impl Detector {
 /// In message times: from one heartbeat to the next, unless given.
 const PERIOD: u64 = 10;
 
-/// What watches each node's peers, if anything does.
 pub(super) fn watch(spec: &Spec<Election>) -> Option<wrap::Detector> {
     let Settings { detector, silence, threshold, .. } = &spec.settings;
     let period = period(spec);

@@ -7,20 +7,14 @@ use quorate_erased::{AnyCodec, Erasable, ErasableWrite, Erased};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// A node of any election algorithm.
 pub type ElectionNode = Erased<Command, Event>;
 
-/// An election.
 pub struct ElectionEntry {
-    /// What the book says of it.
     pub facts: &'static Facts,
-    /// Makes a node.
     pub make: Maker<Arc<Plan>, ElectionNode>,
-    /// How its messages and its disk become bytes.
     pub codec: AnyCodec,
 }
 
-/// The line of an election.
 pub(super) fn election<P>(
     facts: &'static Facts,
     make: impl Fn(NodeId, &Arc<Plan>) -> P + Send + Sync + 'static,

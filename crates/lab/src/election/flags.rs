@@ -4,7 +4,6 @@ use super::{Election, Settings};
 use crate::flag::{Flags, Place};
 use crate::spec::{Spec, word};
 
-/// Those that are not usual, and who starts.
 pub(super) fn flags(spec: &Spec<Election>) -> Flags {
     let own = &spec.settings;
     let usual = Settings::default();

@@ -46,14 +46,12 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// One node is chosen, and everyone learns which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Election {}
 
 /// Who starts, and how the group elects. Journals of earlier versions say no more than who starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Who starts, at the very beginning.
     pub starters: Starters,
     /// How nodes sit round the ring.
     #[serde(default)]
@@ -61,10 +59,8 @@ pub struct Settings {
     /// What is compared.
     #[serde(default)]
     pub attribute: Attribute,
-    /// Which end of the order wins.
     #[serde(default)]
     pub prefer: Prefer,
-    /// How a winner on a ring is made known.
     #[serde(default)]
     pub announce: Announce,
     /// How an election on a ring gets over a crash.
@@ -85,7 +81,6 @@ pub struct Settings {
     /// How many nodes crash and come back, at most, while more than half of the group stays up.
     #[serde(default)]
     pub upheaval: u64,
-    /// Who tells nodes that another one is dead.
     #[serde(default)]
     pub detector: Detector,
     /// From one heartbeat to the next; ten message times unless given.
@@ -380,7 +375,6 @@ fn own_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabErro
     })
 }
 
-/// What the nodes of an experiment are told.
 pub fn plan(spec: &Spec<Election>) -> Plan {
     let Settings { order, attribute, prefer, announce, repair, tell_lower, broadcast, lease, drift_ppm, .. } =
         &spec.settings;
@@ -403,7 +397,6 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
     }
 }
 
-/// What a group that elects like this comes to.
 pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
     match entry.facts.splits {
         Splits::Never | Splits::WhileCut => Expectation::OneForAll,

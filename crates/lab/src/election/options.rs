@@ -171,7 +171,6 @@ impl Options for ElectionArgs {
 }
 
 impl ElectionArgs {
-    /// These settings, changed as the options say: who starts and how the group elects.
     pub(crate) fn changed(&self, usual: Settings) -> Result<Settings, LabError> {
         let detector = self.detector.map_or(usual.detector, Detector::from);
         self.check_detector(detector)?;

@@ -109,7 +109,6 @@ impl PresentFamily for Election {
     }
 }
 
-/// The figures where each region has its own leader.
 fn about(super_peers: &SuperPeers) -> Vec<Row> {
     let SuperPeers { id_bits, reserved_bits, count, expected, ratio, largest_load, mean_load, moved, must_move } =
         super_peers;
@@ -144,7 +143,6 @@ fn case(spec: &Spec<Election>) -> Option<Case> {
     (calm && live > 1 && !spec.is_scripted()).then_some(Case { live, dead, starting })
 }
 
-/// What a book says, in a few words.
 fn expected(book: &Book) -> String {
     let figure = |value: Option<f64>| number(value);
     match *book {

@@ -8,7 +8,6 @@ use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_journal::settings::{Chance, Latency, Length, TimedFault};
 
-/// One kind of weather.
 #[derive(Clone)]
 struct Weather {
     nodes: usize,
@@ -16,7 +15,6 @@ struct Weather {
     /// How long nodes are told that a message takes. The shorter, the sooner they stand; nothing but that depends on it.
     bound: Duration,
     disk: Latency,
-    /// How long a promise lasts.
     lease: Duration,
     starters: Starters,
     /// What goes wrong, in the words of `--random-faults`.
@@ -32,7 +30,6 @@ const DRIFT: u32 = 200_000;
 /// What clocks show does not matter, as long as they do not jump while something is promised.
 const SKEWS: [&str; 2] = ["skew 1 by -5s", "skew 2 by 700ms"];
 
-/// The experiments that together are bad weather for an election by leases.
 pub(super) fn weather(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
     weathers().into_iter().map(|weather| weather.over(entry)).collect()
 }

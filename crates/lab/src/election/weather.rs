@@ -9,7 +9,6 @@ use quorate_core::Duration;
 use quorate_core::election::{Model, Prefer, Repair, Shape};
 use quorate_journal::settings::Latency;
 
-/// One kind of weather.
 #[derive(Clone)]
 struct Weather {
     nodes: usize,
@@ -20,11 +19,9 @@ struct Weather {
     is_mixed: bool,
     /// How long a node is busy with an input at most.
     busy: Duration,
-    /// How many crashes and recoveries there are.
     upheaval: u64,
 }
 
-/// The experiments that together are bad weather for this election.
 pub(super) fn weather(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
     let repairs: &[Repair] = match entry.facts.shape {
         Shape::Ring => &[Repair::Detector, Repair::Timeout],

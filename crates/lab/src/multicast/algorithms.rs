@@ -10,7 +10,6 @@ use quorate_core::multicast::{
 use quorate_erased::{AnyCodec, ErasedInViews};
 use std::sync::Arc;
 
-/// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<MulticastEntry> {
     vec![
         planned(const { &unordered::FACTS }, Unordered::boxed),
@@ -26,7 +25,6 @@ pub(super) fn algorithms() -> Vec<MulticastEntry> {
     ]
 }
 
-/// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<MulticastEntry> {
     vec![
         planned(&wrong::BASIC_DEAF, BasicDeaf::boxed),
@@ -39,12 +37,10 @@ pub(super) fn fixtures() -> Vec<MulticastEntry> {
     ]
 }
 
-/// The line of a multicast in this order, whose members are set up as their group is.
 fn planned(facts: &'static Facts, begin: Begin) -> MulticastEntry {
     multicast(facts, move |me, plan| Member::new(me, Arc::clone(plan), begin))
 }
 
-/// The line of a multicast whose members, in groups with a bulletin board, are made like this.
 fn multicast(
     facts: &'static Facts,
     make: impl Fn(NodeId, &Arc<Plan>) -> Member<Board> + Send + Sync + 'static,

@@ -7,19 +7,14 @@ use quorate_core::wrap::Viewed;
 use quorate_erased::{AnyCodec, Erasable, Erased, ErasedInViews};
 use std::sync::Arc;
 
-/// A node of any ordered multicast.
 pub type MulticastNode = Erased<Command, Event>;
 
 /// A node of any ordered multicast, before anything is put around it.
 pub type MulticastInViews = ErasedInViews<Command, Event>;
 
-/// An ordered multicast.
 pub struct MulticastEntry {
-    /// What the book says of it.
     pub facts: &'static Facts,
-    /// Makes a node of a group.
     pub make: Maker<Arc<Plan>, MulticastInViews>,
-    /// How its messages become bytes.
     pub codec: AnyCodec,
 }
 

@@ -43,16 +43,13 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What one says reaches all, in an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multicast {}
 
 /// Who says how much, and how it gets to all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many multicasts there are in all.
     pub messages: u64,
-    /// When nodes send.
     pub traffic: Pattern,
     /// Who sends; everyone if empty.
     pub senders: Vec<NodeId>,
@@ -60,25 +57,19 @@ pub struct Settings {
     pub payload: usize,
     /// How long a sender is silent before it sends the next; chosen to suit the traffic unless given.
     pub interval: Option<Latency>,
-    /// When a message may be delivered.
     pub delivery: Delivery,
     /// Whether whoever receives a message passes it on, whatever the algorithm does by itself.
     pub relay: bool,
-    /// The way of a message to all, for orders with a sequencer.
     pub sequencing: Sequencing,
-    /// How many messages a member may have under way.
     pub window: u64,
-    /// What carries messages to all.
     pub medium: Carrier,
     /// Several groups, each with these members; one of everyone if empty.
     pub groups: Vec<Group>,
-    /// How many members leave.
     pub leaves: usize,
     /// How many bytes of the state a newcomer is sent at a time.
     pub piece: usize,
     /// What is judged although the algorithm does not promise it.
     pub judge: Vec<Property>,
-    /// That the group has views, and how, if it does.
     pub views: Option<ViewSettings>,
 }
 
@@ -393,16 +384,11 @@ fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
     spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
 }
 
-/// What nodes of an experiment are made as.
 #[derive(Clone, Copy)]
 enum Form {
-    /// In one group that never changes.
     Fixed,
-    /// In views that they are told.
     Viewed,
-    /// In several groups that never change.
     Several,
-    /// In several groups, in views that they are told.
     SeveralViewed,
     /// With a membership that the nodes keep themselves, on these terms.
     Member(Terms),
@@ -418,7 +404,6 @@ fn form(spec: &Spec<Multicast>) -> Form {
     }
 }
 
-/// The groups and who is in them.
 fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.groups.is_empty() {
         return vec![(GroupId::ONLY, spec.group())];
@@ -432,12 +417,10 @@ fn static_groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.views.is_some() { Vec::new() } else { groups(spec) }
 }
 
-/// How each group is set up.
 pub(crate) fn plans(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Vec<Arc<Plan>> {
     groups(spec).into_iter().map(|(id, members)| Arc::new(plan(spec, entry, id, members))).collect()
 }
 
-/// How a group of these members is set up.
 fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Group) -> Plan {
     let settings = &spec.settings;
     let usual = Plan::new(members);
@@ -452,7 +435,6 @@ fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Gr
     }
 }
 
-/// What is promised in this experiment.
 fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
     promises_of(spec, entry, !spec.can_stop())
 }

@@ -130,7 +130,6 @@ impl PresentFamily for Multicast {
     }
 }
 
-/// What a multicast costs, as the book has it.
 fn in_words(cost: &Cost) -> String {
     let Cost { formula, formula_of_sequencer, book } = cost;
     let figure = |messages: u64, formula: &str| {
@@ -155,7 +154,6 @@ fn slowest(spec: &Spec<Multicast>, cost: &Cost) -> String {
     }
 }
 
-/// How slow a receiver is, and whether others had to wait for it.
 fn about(receiver: &Receiver, unit: &str) -> String {
     let delay = format!("{} {unit} on average", number(Some(receiver.delay.mean)));
     match receiver.waited_for {

@@ -8,7 +8,6 @@ use quorate_journal::workload::News;
 use quorate_journal::workload::{Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The users of a run.
 pub struct Users(Part);
 
 enum Part {
@@ -17,12 +16,10 @@ enum Part {
 }
 
 impl Users {
-    /// Those of a workload.
     pub(super) fn of_workload(senders: Senders) -> Self {
         Self(Part::Workload(Box::new(senders)))
     }
 
-    /// Those of a script.
     pub(super) fn of_script(commands: Vec<TimedCommand>) -> Self {
         Self(Part::Script(Script::new(commands)))
     }

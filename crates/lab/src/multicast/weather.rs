@@ -16,7 +16,6 @@ use quorate_journal::settings::{Chance, Latency, Length, Ppm};
 const LEASE: Duration = Duration::from_millis(100);
 const KEEPALIVE: Duration = Duration::from_millis(20);
 
-/// One kind of bad weather.
 #[derive(Clone, Copy)]
 struct Weather {
     nodes: usize,

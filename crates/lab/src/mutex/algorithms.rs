@@ -36,7 +36,6 @@ type Acknowledged = TokenRingAcknowledged;
 type First = RicartAgrawala1981;
 type ByElection = MutexByElection<ChangRoberts>;
 
-/// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<MutexEntry> {
     vec![
         in_views(&central::FACTS, |me, around| Central::new(me, around.group.clone())),
@@ -68,7 +67,6 @@ pub(super) fn algorithms() -> Vec<MutexEntry> {
     ]
 }
 
-/// Those that are wrong on purpose, and correct twins of some of them.
 pub(super) fn fixtures() -> Vec<MutexEntry> {
     vec![
         mutex(&no_lock::FACTS, |_, _| NoLock::new()),

@@ -7,19 +7,14 @@ use quorate_erased::{AnyCodec, Erasable, ErasableInViews, ErasableWrite, Erased,
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// A node of any mutual-exclusion algorithm.
 pub type MutexNode = Erased<Command, Event>;
 
 /// A node of any mutual-exclusion algorithm that can go from one view to the next.
 pub type MutexInViews = ErasedInViews<Command, Event>;
 
-/// A mutual exclusion.
 pub struct MutexEntry {
-    /// What the book says of it.
     pub facts: &'static Facts,
-    /// Makes its nodes.
     pub make: MutexMaker,
-    /// How its messages and its disk become bytes.
     pub codec: AnyCodec,
 }
 
@@ -40,13 +35,11 @@ impl MutexEntry {
         }
     }
 
-    /// Whether the algorithm can go from one view to the next.
     pub const fn runs_in_views(&self) -> bool {
         matches!(self.make, MutexMaker::InViews(_))
     }
 }
 
-/// Makes nodes of a mutual exclusion.
 #[derive(Clone)]
 pub enum MutexMaker {
     /// For a group that never changes.
@@ -55,7 +48,6 @@ pub enum MutexMaker {
     InViews(Maker<Surroundings, MutexInViews>),
 }
 
-/// The line of a mutual exclusion whose group never changes.
 pub(super) fn mutex<P>(
     facts: &'static Facts,
     make: impl Fn(NodeId, &Surroundings) -> P + Send + Sync + 'static,
@@ -68,7 +60,6 @@ where
     MutexEntry { facts, make, codec: AnyCodec::of::<P>() }
 }
 
-/// The line of a mutual exclusion that can also go from one view to the next.
 pub(super) fn in_views<P>(
     facts: &'static Facts,
     make: impl Fn(NodeId, &Surroundings) -> P + Send + Sync + 'static,

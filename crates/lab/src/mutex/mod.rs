@@ -43,16 +43,13 @@ use quorate_sim::run::Limits;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// At most one node inside at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutex {}
 
 /// Who asks, how often and for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many requests there are in all.
     pub entries: u64,
-    /// When nodes ask.
     pub workload: Pattern,
     /// Who asks; everyone if empty.
     pub requesters: Vec<NodeId>,
@@ -60,14 +57,11 @@ pub struct Settings {
     pub hold: Option<Latency>,
     /// How long a node is content outside; chosen to suit the workload unless given.
     pub think: Option<Latency>,
-    /// How likely a request is a try.
     pub tries: Chance,
-    /// How likely a request is given up after a while.
     pub cancels: Chance,
     /// How likely a request that waits its turn only reads. Journals of earlier versions do not say.
     #[serde(default)]
     pub readers: Chance,
-    /// That the algorithm runs in views, and how, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<ViewSettings>,
 }

@@ -105,7 +105,6 @@ impl PresentFamily for Mutex {
     }
 }
 
-/// What an entry costs in messages and in time.
 fn costs(spec: &Spec<Mutex>, mutex: &MutexSummary) -> Vec<Row> {
     let (facts, book) = (spec.algorithm.facts, Book::of(spec.algorithm.entry(), spec));
     let counted = mutex.others.map_or(mutex.entries, |others| others.entries);

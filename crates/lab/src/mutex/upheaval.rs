@@ -10,7 +10,6 @@ use quorate_core::Duration;
 use quorate_core::membership::OnClose;
 use quorate_journal::settings::{Chance, Latency, Length, Ppm};
 
-/// One kind of upheaval.
 struct Upheaval {
     nodes: usize,
     latency: Latency,
@@ -31,7 +30,6 @@ struct Upheaval {
 const LEASE: Duration = Duration::from_millis(100);
 const KEEPALIVE: Duration = Duration::from_millis(20);
 
-/// The experiments that together are all that this algorithm must bear in views.
 pub(super) fn upheaval(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
     upheavals().into_iter().map(|upheaval| upheaval.over(entry)).collect()
 }

@@ -9,7 +9,6 @@ use quorate_core::Duration;
 use quorate_core::mutex::Model;
 use quorate_journal::settings::{Chance, Latency};
 
-/// One kind of weather.
 struct Weather {
     nodes: usize,
     latency: Latency,
@@ -22,7 +21,6 @@ struct Weather {
     think: Option<Latency>,
 }
 
-/// The experiments that together are bad weather for this algorithm.
 pub(super) fn weather(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
     weathers().into_iter().map(|weather| weather.over(entry)).collect()
 }

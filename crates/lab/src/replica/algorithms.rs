@@ -9,12 +9,10 @@ use quorate_replica::{Replica, Settings, profile};
 type Log = Replica<ReplicaMachine>;
 type WrongLog = Flawed<ReplicaMachine>;
 
-/// The algorithms, in the order in which lists show them.
 pub(super) fn algorithms() -> Vec<ReplicaEntry> {
     vec![replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings)))]
 }
 
-/// Those that are wrong on purpose.
 pub(super) fn fixtures() -> Vec<ReplicaEntry> {
     vec![
         replica::<WrongLog>(const { &Flaw::EarlyAck.profile() }, |me, settings| spoilt(me, settings, Flaw::EarlyAck)),

@@ -5,7 +5,6 @@ use quorate_journal::settings::{Fault, Ppm};
 use quorate_replica::{Audit, LogTime, Restoration};
 use std::collections::BTreeMap;
 
-/// What is known of the logs.
 #[derive(Default)]
 pub(super) struct Ledger {
     /// Each index with what the first replica to reach it told.
@@ -30,7 +29,6 @@ struct Acknowledged {
     term: u64,
 }
 
-/// What a replica's report contradicts.
 pub(super) enum Contradiction {
     /// Something that was acknowledged or applied is not what it was.
     Kept(String),
@@ -74,7 +72,6 @@ impl Ledger {
         self.entries.last_key_value().map_or(LogTime::ZERO, |(_, entry)| entry.time)
     }
 
-    /// The highest index at which something was acknowledged.
     pub(super) fn last_acknowledged(&self) -> u64 {
         self.acknowledged.last_key_value().map_or(0, |(index, _)| *index)
     }
@@ -84,7 +81,6 @@ impl Ledger {
         self.pace.begin.get_or_insert(now);
     }
 
-    /// A clock may run otherwise from now on.
     pub(super) fn clock_changes(&mut self, text: &str) {
         match text.parse::<Fault>() {
             Ok(Fault::Drift { by, .. }) => self.pace.fastest = self.pace.fastest.max(too_fast(by)),
@@ -93,14 +89,12 @@ impl Ledger {
         }
     }
 
-    /// A replica told its client that a command is done, while it led in this term.
     pub(super) fn acknowledges(&mut self, node: NodeId, term: u64, index: u64) -> Option<Contradiction> {
         self.acknowledged.entry(index).or_insert(Acknowledged { by: node, term });
         let (was, _) = self.entries.get(&index)?.said?;
         (was != term).then(|| differs(index, was, Acknowledged { by: node, term }))
     }
 
-    /// A replica applied an entry.
     pub(super) fn applies(&mut self, now: Time, node: NodeId, audit: &Audit) -> Vec<Contradiction> {
         let said = Some((audit.term, audit.entry));
         let entry = Entry { told_by: node, said, state: audit.state, time: audit.time };
@@ -111,7 +105,6 @@ impl Ledger {
         found
     }
 
-    /// A replica took a whole state over.
     pub(super) fn restores(&mut self, now: Time, node: NodeId, restored: &Restoration) -> Vec<Contradiction> {
         let entry = Entry { told_by: node, said: None, state: restored.state, time: restored.time };
         self.reaches(now, restored.index, entry)
@@ -175,7 +168,6 @@ impl Ledger {
 }
 
 impl Pace {
-    /// The most that log time can be at a true instant.
     fn most_at(&self, now: Time) -> LogTime {
         let elapsed = u128::from(now.since(self.begin.unwrap_or(Time::ZERO)).nanos());
         let nanos = elapsed * (1_000_000 + u128::from(self.fastest)) / 1_000_000;

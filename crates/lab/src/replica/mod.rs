@@ -41,12 +41,10 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// A map of registers whose clients may ask again without harm.
 type Machine = ReplicaMachine;
 type Command = quorate_replica::Command<Machine>;
 type Event = quorate_replica::Event<Machine>;
 
-/// One log on many nodes, and a state machine on top of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replica {}
 
@@ -55,15 +53,11 @@ pub enum Replica {}
 pub struct Settings {
     /// How many nodes the group begins with; all of them unless given.
     pub founders: Option<usize>,
-    /// How many clients there are.
     pub clients: u64,
-    /// How many operations they do in all.
     pub operations: u64,
-    /// On how many registers.
     pub keys: u64,
     /// How many times an operator changes the members or hands the leadership over.
     pub changes: u32,
-    /// How reads are answered.
     pub reads: Reads,
     /// The beat that all waiting is counted in.
     pub tick: Length,
@@ -71,7 +65,6 @@ pub struct Settings {
     pub checkpoint_every: u64,
     /// How many entries before the checkpoint stay.
     pub keep_entries: u64,
-    /// How long a piece of a snapshot is.
     pub piece_bytes: usize,
     /// Whether the seed lets everything go wrong that a replica must bear.
     pub chaos: bool,
@@ -95,18 +88,14 @@ impl Default for Settings {
     }
 }
 
-/// What a run of replicas came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many operations clients asked for.
     pub operations: u64,
-    /// How many were answered.
     pub answered: u64,
     /// How often somebody became the leader.
     pub leaders: u64,
     /// The highest term in which anybody led.
     pub term: u64,
-    /// How many entries the log has.
     pub entries: u64,
     /// How long anybody led by the log's own time, in nanoseconds.
     pub log_time_ns: u64,
@@ -116,32 +105,20 @@ pub struct Summary {
     pub leased: u64,
     /// How often a proposal's fate was unknown to the replica that took it.
     pub unknown: u64,
-    /// How often the members changed.
     pub changes: u64,
-    /// Who they are in the end.
     pub members: Members,
     /// Messages, control messages left out, for each answered operation.
     pub messages_per_operation: Option<f64>,
 }
 
-/// Why a group of replicas cannot be run. Each prints as a sentence that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// The group cannot begin with so many.
     #[error("A group of {nodes} nodes cannot have {founders} founders; --founders takes a number from 1 to {nodes}.")]
-    Founders {
-        /// As many as were asked for.
-        founders: usize,
-        /// As many as there are.
-        nodes: usize,
-    },
-    /// Nothing can be counted in beats that take no time.
+    Founders { founders: usize, nodes: usize },
     #[error("A tick of no length leaves nothing to count in; --tick 10ms is a good start.")]
     NoTick,
-    /// Nothing can be read or written.
     #[error("Clients need a register to read and write; --keys 3 is a good start.")]
     NoKeys,
-    /// More than tickets can number.
     #[error("That is too much for one run: at most {MOST_CLIENTS} clients do at most {MOST_OPERATIONS} operations.")]
     TooMuch,
 }
@@ -184,7 +161,6 @@ fn replica_settings(spec: &Spec<Replica>) -> quorate_replica::Settings {
     }
 }
 
-/// Everything that will go wrong.
 fn faults(spec: &Spec<Replica>) -> Vec<TimedFault> {
     let random = spec.random_faults.draw(spec.seed, spec.nodes, Replica::fault_window(spec));
     spec.all_faults().cloned().chain(random).chain(Replica::own_faults(spec)).collect()

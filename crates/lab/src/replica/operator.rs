@@ -7,7 +7,6 @@ use quorate_journal::dice::Dice;
 use quorate_replica::{Members, Refusal};
 use std::collections::BTreeSet;
 
-/// What an operator knows beforehand.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub(super) nodes: usize,
@@ -17,16 +16,12 @@ pub(super) struct Site {
     /// In which time it makes them.
     pub(super) window: Duration,
     pub(super) tick: Duration,
-    /// Which nodes find their disks lost, and when.
     pub(super) wipes: Vec<(Time, NodeId)>,
-    /// When the last fault is over.
     pub(super) calm: Time,
 }
 
-/// Something that the operator does at some time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Errand {
-    /// Change something.
     Change,
     /// One disk less is to be lost.
     WipeOver,
@@ -34,11 +29,9 @@ pub(super) enum Errand {
     Calm,
     /// Ask again, unless that came about meanwhile.
     Ask(Asking),
-    /// It has waited long enough.
     Impatience(Asking),
 }
 
-/// Who changes the members.
 pub(super) struct Operator {
     site: Site,
     /// The members as it last knew them.
@@ -49,7 +42,6 @@ pub(super) struct Operator {
     wanted: usize,
     /// Who lost its disk and was not let go yet.
     wiped: BTreeSet<NodeId>,
-    /// How many disks are still to be lost.
     wipes_to_come: usize,
     /// Changes that are due.
     backlog: u32,
@@ -75,7 +67,6 @@ struct Goal {
     refusals: u32,
 }
 
-/// What the operator wants done.
 pub(super) struct Wishes {
     /// Now, by these replicas.
     pub(super) commands: Vec<(NodeId, Command)>,
@@ -83,14 +74,11 @@ pub(super) struct Wishes {
     pub(super) errands: Vec<(Time, Errand)>,
 }
 
-/// How long something can wait.
 #[derive(Clone, Copy)]
 enum Pause {
     /// Up to so many ticks.
     Ticks(u64),
-    /// As long as a patient operator waits.
     Patience,
-    /// Until this instant.
     Until(Time),
 }
 
@@ -136,7 +124,6 @@ impl Operator {
         self.errands.push((Pause::Until(calm), Errand::Calm));
     }
 
-    /// Whether it has nothing more to do.
     pub(super) fn is_done(&self) -> bool {
         self.is_calm && self.goal.is_none() && self.backlog == 0 && self.next_goal().is_none()
     }
@@ -256,7 +243,6 @@ impl Operator {
         self.doubts.extend(self.goal.take().map(|goal| goal.members));
     }
 
-    /// What it wants done now, and later.
     pub(super) fn wishes(&mut self, now: Time, dice: &mut Dice) -> Wishes {
         if self.goal.is_none() {
             if let Some(members) = self.next_goal() {

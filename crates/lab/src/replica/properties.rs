@@ -13,7 +13,6 @@ use quorate_replica::{Members, Proposal, Ticket};
 use quorate_sim::linear::{self, Client, History, OperationId};
 use std::collections::BTreeMap;
 
-/// What is expected of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Expectations {
     pub(super) nodes: usize,
@@ -23,7 +22,6 @@ pub(super) struct Expectations {
     pub(super) tick: Duration,
     /// Whether every fault ends, so that everything must be applied by a majority in the end.
     pub(super) ends_calm: bool,
-    /// What should happen sometimes.
     pub(super) sometimes: Sometimes,
 }
 
@@ -36,7 +34,6 @@ pub(super) struct Sometimes {
     pub(super) lease: bool,
 }
 
-/// Watches a run for breaches.
 pub struct Properties {
     expects: Expectations,
     history: History<Cell>,
@@ -88,7 +85,6 @@ impl Operating {
 
 #[derive(Clone, Debug, Default)]
 struct Node {
-    /// The term that it leads in.
     leads: Option<u64>,
     /// The last index that it is known to have applied, in any life since it last lost its disk.
     applied: u64,
@@ -96,13 +92,11 @@ struct Node {
     is_starting: bool,
     /// Whether the step under way is about a message.
     hears: bool,
-    /// How many saves it asked for in this life.
     saves: u64,
     /// The term that it leads in by its own vote alone, until so many saves are durable.
     alone: Option<(u64, u64)>,
 }
 
-/// How often something happened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) leaders: u64,
@@ -152,13 +146,11 @@ impl Properties {
         &self.members
     }
 
-    /// How many operations were asked, and how many of them answered.
     pub(super) fn operations(&self) -> (u64, u64) {
         let answered = self.operations.values().filter(|operating| operating.is_answered).count();
         (self.operations.len() as u64, answered as u64)
     }
 
-    /// The highest term in which anybody led.
     pub(super) fn term(&self) -> u64 {
         self.leaders.last_key_value().map_or(0, |(term, _)| *term)
     }

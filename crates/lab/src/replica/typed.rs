@@ -10,7 +10,6 @@ use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Members, Proposal, Ticket};
 use std::collections::BTreeSet;
 
-/// The first words.
 const WORDS: [&str; 6] = ["read", "write", "compare-and-set", "members", "transfer", "campaign"];
 
 const FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD is a number or 'nothing'), members 1-3 or \
@@ -19,7 +18,6 @@ const FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD
 /// More members than anybody types are a slip.
 const MOST_MEMBERS: usize = 1_000;
 
-/// What these words ask. See [`FamilyLab::command`](crate::FamilyLab::command).
 pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
     // Nobody whom a workload or a script speaks for.
     let client = MOST_CLIENTS + u64::from(node.number());

@@ -11,7 +11,6 @@ use quorate_replica::once::Request;
 use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Proposal, Ticket};
 
-/// The users of a run.
 pub struct Users(Kind);
 
 enum Kind {

@@ -33,7 +33,6 @@ pub(super) struct Gone {
 }
 
 impl Gone {
-    /// The same experiment without them.
     pub(super) fn without<F: FamilyLab>(&self, spec: &Spec<F>) -> Spec<F> {
         let nodes = spec.nodes - (self.until - self.from);
         let script = spec.script.as_ref().map(|script| self.script(script));

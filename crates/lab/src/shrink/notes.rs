@@ -16,17 +16,12 @@ use quorate_journal::settings::{
 };
 use std::collections::BTreeMap;
 
-/// What was noted of a run.
 pub(super) struct Noted {
-    /// All that a script can say of it.
     pub(super) script: Script,
     /// Faults that show in all that came late or got lost, and need not be told where that is told.
     pub(super) shown: Vec<TimedFault>,
-    /// How long things took in it.
     pub(super) pace: Pace,
-    /// When its last noted thing happened.
     pub(super) end: Duration,
-    /// Why the simulator cannot do it, if it cannot.
     pub(super) obstacle: Option<Obstacle>,
 }
 
@@ -39,12 +34,10 @@ pub enum Obstacle {
     Foreign,
 }
 
-/// Watches a run up to a line.
 pub(super) struct Notes<F: FamilyLab> {
     /// Lines after this one do not count.
     limit: u64,
     lines: u64,
-    /// The time that the run began at.
     origin: Option<Time>,
     clock: Clock,
     /// How many things were put into the queue so far.
@@ -57,9 +50,7 @@ pub(super) struct Notes<F: FamilyLab> {
     open: Vec<(String, usize)>,
     /// Those of them that show in all that comes late or gets lost.
     open_shown: Vec<(String, usize)>,
-    /// Who is down, and by which fault.
     down: BTreeMap<NodeId, Absence>,
-    /// Who stands still, and since when.
     paused: BTreeMap<NodeId, Duration>,
     script: Script,
     shown: Vec<TimedFault>,
@@ -68,15 +59,15 @@ pub(super) struct Notes<F: FamilyLab> {
     family: std::marker::PhantomData<F>,
 }
 
-/// How a node came to be down.
 enum Absence {
-    /// By this fault.
     Crash(usize),
     /// In good order; a script has a crash for it only if it comes back.
-    Ended { at: Duration, kept: u64 },
+    Ended {
+        at: Duration,
+        kept: u64,
+    },
 }
 
-/// A message under way.
 struct Flight {
     link: (NodeId, NodeId),
     number: u64,
@@ -121,7 +112,6 @@ impl Clock {
 }
 
 impl<F: FamilyLab> Notes<F> {
-    /// Notes all up to and including this line.
     pub(super) fn up_to(limit: u64) -> Self {
         Self {
             limit,
@@ -416,7 +406,6 @@ fn pause(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
 }
 
 impl Flight {
-    /// What is to be told of the copy that arrives next.
     fn told(&self, length: Duration) -> Direction {
         let (from, to) = self.link;
         let fate = if self.arrived == 0 { Destiny::Takes(length) } else { Destiny::Again(length) };

@@ -94,17 +94,14 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// Whether to try no more.
     pub(super) fn is_over(&self) -> bool {
         self.end.is_some()
     }
 
-    /// The script of the best run.
     pub(super) fn script(&self) -> Script {
         self.best.script.clone().unwrap_or_default()
     }
 
-    /// Tries the best run with another script.
     pub(super) fn try_script(&mut self, script: Script) -> bool {
         let candidate = Spec { script: Some(script), ..self.best.clone() };
         self.try_spec(candidate)

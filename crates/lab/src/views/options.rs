@@ -45,12 +45,10 @@ enum OnCloseArg {
 }
 
 impl ViewArgs {
-    /// The settings that these options describe, if they ask for views.
     pub(crate) fn settings(&self) -> Option<ViewSettings> {
         self.changed(None)
     }
 
-    /// These settings, changed as the options say.
     pub(crate) fn changed(&self, before: Option<ViewSettings>) -> Option<ViewSettings> {
         let usual = before.unwrap_or_default();
         if !self.views {
@@ -67,7 +65,6 @@ impl ViewArgs {
 }
 
 impl ViewArgs {
-    /// The first option given that says how views are kept.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let given = [
             (self.membership.is_some(), "membership"),

@@ -18,7 +18,6 @@ pub struct Askers {
     sites: usize,
     /// What there is to be taken; nothing where processes ask each other.
     resources: Vec<Agent>,
-    /// How often each one asks.
     rounds: u8,
     asking: Asking,
     /// How many others one asks at once, at most.
@@ -52,7 +51,6 @@ impl Askers {
         }
     }
 
-    /// Whom a process can ask.
     fn others(&self, user: &Asker) -> Vec<Agent> {
         if self.resources.is_empty() {
             let all = (0..self.sites).map(|site| Agent::process(NodeId::from_index(site), 0));
@@ -63,7 +61,6 @@ impl Askers {
         free.filter(is_next).collect()
     }
 
-    /// All that it can ask at once.
     fn needs(&self, user: &Asker) -> Vec<Need<Agent>> {
         let others = self.others(user);
         let mut needs = Vec::new();
@@ -89,7 +86,6 @@ impl Askers {
     }
 }
 
-/// Where one user stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Asker {
     node: NodeId,

@@ -3,17 +3,14 @@
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Graph, Need, Spell};
 
-/// How many sites there can be.
 pub(super) const MOST_SITES: usize = 4;
 /// How many resources there can be, each at a site of its own.
 pub(super) const MOST_RESOURCES: usize = 3;
-/// How often somebody can wait.
 pub(super) const MOST_SPELLS: u8 = 15;
 
 /// What a user shows. Times of waiting are counted modulo nothing: there are few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shown {
-    /// How many resources there are.
     resources: u8,
     /// Whom the process waits for: sites, or resources by their numbers.
     on: u8,
@@ -105,7 +102,6 @@ impl Shown {
         self.told |= (members & 0xf) as u8;
     }
 
-    /// In one word.
     pub(super) fn packed(&self) -> u64 {
         let mut word = Word::default();
         word.put(u64::from(self.resources), 2);
@@ -147,7 +143,6 @@ impl Shown {
     }
 }
 
-/// Fields in a word, one after the other.
 #[derive(Default)]
 struct Word {
     bits: u64,

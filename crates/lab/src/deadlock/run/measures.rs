@@ -8,7 +8,6 @@ use quorate_journal::moment::{Done, Moment, Observer};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Deadlocks, messages and the time it takes to find them, so far.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     truth: Truth,
@@ -20,7 +19,6 @@ pub struct Measures {
     victims: u64,
     detector: u64,
     rulings: u64,
-    /// Since when each one has been stuck.
     stuck_since: BTreeMap<Agent, Time>,
     /// From being stuck to being told of it.
     delays: Vec<Duration>,
@@ -28,12 +26,10 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// Measures of a run that begins.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The measures as a report, with times in this unit.
     pub fn summary(&self, unit: Duration, unit_name: &'static str) -> DeadlockSummary {
         let in_units = |length: &Duration| length.nanos() as f64 / unit.nanos().max(1) as f64;
         let slowest = self.delays.iter().max().map(in_units);
@@ -97,7 +93,6 @@ impl Measures {
     }
 }
 
-/// How many reports are printed.
 const MOST_REPORTS: usize = 20;
 
 impl Observer<Command, Event> for Measures {
@@ -120,25 +115,17 @@ impl Observer<Command, Event> for Measures {
 /// Deadlocks and what it took to find them, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeadlockSummary {
-    /// How many waits of one for another there were.
     pub waits: u64,
-    /// How many of them were between two sites.
     pub waits_between_sites: u64,
-    /// How many deadlocks were told.
     pub deadlocks_told: u64,
     /// How many of them were none at that instant.
     pub phantoms_told: u64,
-    /// How many processes gave up.
     pub gave_up: u64,
-    /// Which processes wait for ever at the end.
     pub stuck_at_end: Vec<String>,
-    /// Messages that find deadlocks.
     pub detector_messages: u64,
-    /// Messages that decide who gives up.
     pub resolution_messages: u64,
     /// From the instant at which the last one of a deadlock was stuck until it was told, on average.
     pub delay_mean: Option<f64>,
-    /// The longest of these.
     pub delay_most: Option<f64>,
     /// What these times are measured in: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,

@@ -21,12 +21,10 @@ pub struct Bound {
 #[derive(Clone, Debug)]
 pub struct Properties {
     truth: Truth,
-    /// Whether somebody gives up where there is a deadlock.
     resolves: bool,
     bound: Option<Bound>,
     /// Who was told to give up and has not.
     doomed: BTreeMap<Agent, Report>,
-    /// Whose waits were told to be part of a deadlock.
     told: BTreeSet<(Agent, Spell)>,
     toll: Toll,
     no_phantom: Option<Violation>,
@@ -37,11 +35,9 @@ pub struct Properties {
     lines: u64,
 }
 
-/// What is done because of a report.
 #[derive(Clone, Copy)]
 enum Act {
     Tells,
-    /// This one is to give up.
     Dooms(Agent),
 }
 
@@ -50,9 +46,7 @@ enum Act {
 struct Toll {
     /// For each one who waits, how many waits between two sites it has.
     open: BTreeMap<Agent, u64>,
-    /// How many there are.
     alive: u64,
-    /// How many there ever were.
     ever: u64,
     /// For each one, how many looks it began, and how many waits there were by then less all there had ever been.
     looks: BTreeMap<Agent, (u64, i128)>,
@@ -82,7 +76,6 @@ impl Toll {
 }
 
 impl Properties {
-    /// For a run in which somebody gives up where there is a deadlock, or nobody does.
     pub fn new(resolves: bool, bound: Option<Bound>) -> Self {
         Self {
             truth: Truth::new(),
@@ -100,12 +93,10 @@ impl Properties {
         }
     }
 
-    /// When the last thing happened.
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// The verdicts at the end of a run.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let missed = self.missed();
         let happened = self.found_any || missed.is_some();

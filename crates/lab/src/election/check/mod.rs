@@ -18,9 +18,7 @@ use quorate_core::election::Plan;
 /// Who starts, how the group elects, and whether leaders hand over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ballots {
-    /// Who may start, and how the group elects.
     pub settings: Settings,
-    /// How often each leader may be asked to resign.
     pub resignations: u8,
 }
 

@@ -4,20 +4,14 @@ use super::Change;
 use quorate_core::{Epoch, NodeId};
 use std::collections::BTreeMap;
 
-/// What one node knows of the leader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Belief {
-    /// It is up, and knows of no leader.
     #[default]
     Unaware,
-    /// It is up, and knows who leads.
     Knows {
-        /// Who.
         leader: NodeId,
-        /// In which run.
         epoch: Epoch,
     },
-    /// It is down.
     Down,
 }
 
@@ -37,7 +31,6 @@ pub struct Agreement {
     expectation: Expectation,
     beliefs: Vec<Belief>,
     live: usize,
-    /// How many live nodes know of each leader.
     followers: BTreeMap<(Epoch, NodeId), usize>,
     /// How many live nodes know of each leader, whatever the run.
     flocks: Vec<usize>,
@@ -58,13 +51,11 @@ impl Agreement {
         }
     }
 
-    /// The same group, which is to come to this.
     #[must_use]
     pub fn expecting(self, expectation: Expectation) -> Self {
         Self { expectation, ..self }
     }
 
-    /// Takes a change into account.
     pub fn change(&mut self, node: NodeId, change: Change) {
         let Some(before) = self.beliefs.get(node.index()).copied() else { return };
         let after = match (before, change) {
@@ -130,7 +121,6 @@ impl Agreement {
         }
     }
 
-    /// Whether a node is up and takes itself for a leader.
     pub fn leads(&self, node: NodeId) -> bool {
         matches!(self.belief(node), Belief::Knows { leader, .. } if leader == node) && node.index() < self.beliefs.len()
     }
@@ -141,22 +131,18 @@ impl Agreement {
         flocks.filter(|(node, _)| self.leads(*node)).map(|(node, flock)| (node, flock.saturating_sub(1)))
     }
 
-    /// What a node knows.
     pub fn belief(&self, node: NodeId) -> Belief {
         self.beliefs.get(node.index()).copied().unwrap_or_default()
     }
 
-    /// Whether a node is up.
     pub fn is_live(&self, node: NodeId) -> bool {
         self.beliefs.get(node.index()).is_some_and(|belief| *belief != Belief::Down)
     }
 
-    /// Whether any live node takes this one for the leader.
     pub fn is_followed(&self, leader: NodeId) -> bool {
         self.followers.keys().any(|(_, known)| *known == leader)
     }
 
-    /// The nodes that are up, in the order of their numbers.
     pub fn live(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
         let up = |(index, belief): (usize, &Belief)| (*belief != Belief::Down).then(|| NodeId::from_index(index));
         self.beliefs.iter().enumerate().filter_map(up)

@@ -7,7 +7,6 @@ use quorate_journal::moment::{Done, Moment, Observer, Sent};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Messages, runs and the time they take, so far.
 #[derive(Clone, Debug)]
 pub struct Measures {
     agreement: Agreement,
@@ -23,7 +22,6 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// Measures for a group of this size.
     pub fn new(nodes: usize) -> Self {
         Self {
             agreement: Agreement::new(nodes),
@@ -36,7 +34,6 @@ impl Measures {
         }
     }
 
-    /// What the group is to come to, if that is not one leader for all.
     #[must_use]
     pub fn expecting(self, expectation: Expectation) -> Self {
         Self { agreement: self.agreement.expecting(expectation), ..self }
@@ -48,7 +45,6 @@ impl Measures {
         Self { crowd: Some(Crowd::new(overlay)), ..self }
     }
 
-    /// The measures as a report, with times in this unit.
     pub fn summary(&self, unit: Duration, unit_name: &'static str) -> ElectionSummary {
         let leader = self.agreement.leader();
         let agreed = self.agreed.filter(|_| self.agreement.is_reached());
@@ -106,11 +102,8 @@ impl Observer<Command, Event> for Measures {
 pub struct ElectionSummary {
     /// Whom every live node knows at the end.
     pub leader: Option<NodeId>,
-    /// The run that elected it.
     pub epoch: Option<Epoch>,
-    /// Messages that find a winner.
     pub election_messages: u64,
-    /// Messages that tell who it is.
     pub announcement_messages: u64,
     /// How many runs there were: epochs that any node heard of.
     pub rounds: u64,

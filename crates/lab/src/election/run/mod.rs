@@ -28,20 +28,15 @@ use quorate_journal::moment::{Done, Happening, Moment, Taken};
 /// A change in what a node knows of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Its user starts a run.
     Campaigns,
     /// It takes part in a run, and knows of no leader.
     Begins(Epoch),
-    /// It has learnt who leads.
     Learns {
-        /// Who.
         leader: NodeId,
-        /// In which run.
         epoch: Epoch,
         /// Up to when that one may act as leader, on its own clock, if it is this node.
         until: Time,
     },
-    /// It may lead for longer.
     Extends {
         /// Up to when, on its own clock.
         until: Time,
@@ -50,11 +45,9 @@ pub enum Change {
     Ends,
     /// It went down, with whatever it knew.
     Dies,
-    /// It boots, for the first time or again.
     Boots,
 }
 
-/// What a moment means to the family, if anything.
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
         Moment::Input { time, node, input, .. } => match input {
@@ -79,7 +72,6 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
     }
 }
 
-/// What an event means, if anything changes by it.
 fn told(event: &Event) -> Option<Change> {
     match *event {
         Event::Began { epoch } => Some(Change::Begins(epoch)),

@@ -8,7 +8,6 @@ use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use std::collections::BTreeMap;
 
-/// Watches a run for breaches.
 pub struct Properties {
     /// Several may start, so a contest should be seen.
     contest: bool,
@@ -19,9 +18,7 @@ pub struct Properties {
     /// Whose user started a run that is not over yet.
     starter: Option<NodeId>,
     contested: bool,
-    /// Whether anybody has asked for a leader or taken part in a run.
     has_begun: bool,
-    /// When the last thing happened.
     end: Time,
     /// How many steps and acts of the world there were.
     lines: u64,
@@ -37,21 +34,17 @@ struct Node {
     epoch: Option<Epoch>,
     /// The latest run whose winner it knew, in any life: a result that went back would mislead whoever relies on it.
     known: Option<Epoch>,
-    /// When its latest run began.
     since: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Winner {
     leader: NodeId,
-    /// Who said so first.
     by: NodeId,
-    /// When that one's run began.
     since: Time,
 }
 
 impl Properties {
-    /// Watches a group of this size. If `contest`, several may start at once.
     pub fn new(nodes: usize, contest: bool) -> Self {
         Self {
             contest,
@@ -69,24 +62,20 @@ impl Properties {
         }
     }
 
-    /// Whether leaders lead by leases: then no two may at any instant.
     #[must_use]
     pub fn with_leases(self, leases: bool) -> Self {
         Self { reigns: leases.then(|| Reigns::new(self.nodes.len())), ..self }
     }
 
-    /// What the group is to come to, if that is not one leader for all.
     #[must_use]
     pub fn expecting(self, expectation: Expectation) -> Self {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
-    /// When the last thing happened.
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// The verdicts at the end of a run.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let always = |name, breach: &Option<Violation>| Verdict::judged(name, Kind::Always, breach.clone());
         let mut verdicts =

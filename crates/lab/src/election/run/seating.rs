@@ -12,12 +12,9 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Seating {
-    /// In the order of their numbers.
     #[default]
     Numbers,
-    /// As the seed has it.
     Random,
-    /// Like this.
     Given(Vec<NodeId>),
 }
 
@@ -25,7 +22,6 @@ pub enum Seating {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Attribute {
-    /// The nodes' numbers.
     #[default]
     Id,
     /// Numbers that the seed draws, some of them alike.
@@ -45,7 +41,6 @@ impl Seating {
     }
 }
 
-/// All nodes of a group in an order that follows from the seed, each equally likely.
 fn shuffled(nodes: usize, seed: u64) -> Vec<NodeId> {
     let mut dice = Dice::new(seed, Stream::Seating);
     let mut order: Vec<_> = Group::of_size(nodes).iter().collect();
@@ -56,7 +51,6 @@ fn shuffled(nodes: usize, seed: u64) -> Vec<NodeId> {
 }
 
 impl Attribute {
-    /// How the nodes of a group of this size rank.
     pub fn ranking(&self, nodes: usize, seed: u64, prefer: Prefer) -> Ranking {
         match self {
             Self::Id => Ranking::by_number(prefer),

@@ -13,18 +13,14 @@ use std::str::FromStr;
 pub enum Starters {
     /// The one that ranks lowest: by its number, unless there is an attribute.
     Lowest,
-    /// The one that ranks highest.
     Highest,
-    /// Everyone, all at once.
     #[default]
     All,
     /// The one that comes after the highest on the ring, from where a message has the longest way to it.
     SuccessorOfHighest,
-    /// These, all at once.
     Named(NodeSet),
 }
 
-/// The words, as users type them.
 const WORDS: [(&str, Starters); 4] = [
     ("lowest", Starters::Lowest),
     ("highest", Starters::Highest),
@@ -33,7 +29,6 @@ const WORDS: [(&str, Starters); 4] = [
 ];
 
 impl Starters {
-    /// Those who start, of these nodes that are up, in the order of their numbers.
     pub fn among(&self, live: impl Iterator<Item = NodeId>, ring: &Ring, ranking: &Ranking) -> Vec<NodeId> {
         match self {
             Self::Lowest => live.min_by_key(|node| ranking.of(*node)).into_iter().collect(),
@@ -55,7 +50,6 @@ impl Starters {
         }
     }
 
-    /// Whether more than one may start in a group of this size.
     pub fn may_be_several(&self, nodes: usize) -> bool {
         match self {
             Self::Lowest | Self::Highest | Self::SuccessorOfHighest => false,

@@ -44,7 +44,6 @@ impl Campaigns {
         }
     }
 
-    /// Users who do what a script says, and nothing else.
     pub fn scripted(nodes: usize, commands: Vec<TimedCommand>) -> Self {
         Self {
             calls: Calls::Script(commands),
@@ -63,13 +62,11 @@ impl Campaigns {
         self
     }
 
-    /// What the group is to come to, if that is not one leader for all.
     #[must_use]
     pub fn expecting(self, expectation: Expectation) -> Self {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
-    /// Nobody is content before this instant.
     #[must_use]
     pub fn not_before(self, instant: Option<Time>) -> Self {
         Self { not_before: instant, ..self }
@@ -77,7 +74,6 @@ impl Campaigns {
 }
 
 impl Campaigns {
-    /// Whoever has to do with a dead leader notices it after a while.
     fn notice(&mut self, now: Time, node: NodeId, change: Change, plan: &mut Plan<Command>) {
         let Calls::Starters { who, ring, ranking, notice: Some(notice) } = &self.calls else { return };
         let callers = match change {

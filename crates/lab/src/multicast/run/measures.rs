@@ -46,7 +46,6 @@ struct Node {
 }
 
 impl Measures {
-    /// Measures for a group of this size.
     pub fn new(nodes: usize) -> Self {
         Self {
             nodes: vec![Node::default(); nodes],
@@ -74,22 +73,18 @@ impl Measures {
         self
     }
 
-    /// How many multicasts there were.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// How many deliveries there were.
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// How many multicasts are remembered.
     pub fn under_way(&self) -> usize {
         self.transit.len()
     }
 
-    /// So many messages wait in a node's hold-back queue now.
     pub fn held_back(&mut self, node: NodeId, count: u64) {
         self.held_back_max = self.held_back_max.max(count);
         if let Some(node) = self.nodes.get_mut(node.index()) {
@@ -97,7 +92,6 @@ impl Measures {
         }
     }
 
-    /// The measures as a report, with delays in this unit.
     pub fn summary(&self, messages: &Messages, unit: Duration, unit_name: &'static str) -> MulticastSummary {
         MulticastSummary {
             sent: self.sent,
@@ -214,7 +208,6 @@ impl Observer<Command, Event> for Measures {
 /// Multicasts and their cost, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MulticastSummary {
-    /// How many multicasts there were.
     pub sent: u64,
     /// How many deliveries, all nodes together.
     pub delivered: u64,
@@ -224,17 +217,13 @@ pub struct MulticastSummary {
     pub delay: Option<Delay>,
     /// What delays are measured in: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,
-    /// The longest hold-back queue of any node.
     pub held_back_max: u64,
-    /// How many messages were sent again.
     pub retransmitted: u64,
     /// How often a sender was told to wait, because too much of its was under way.
     pub waits: u64,
-    /// How often a request was refused.
     pub refused: u64,
     /// Those for whom others had to wait, or who waited longest themselves, the slowest first.
     pub slowest: Vec<Receiver>,
-    /// What views did to the group, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub views: Option<ViewSummary>,
     /// What was judged although nobody promises it.
@@ -242,20 +231,14 @@ pub struct MulticastSummary {
     pub not_promised: Vec<Verdict>,
 }
 
-/// How fast one node is as a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Receiver {
-    /// Who.
     pub node: NodeId,
-    /// From a sending to its delivery here.
     pub delay: Delay,
-    /// Its longest hold-back queue.
     pub held_back_max: u64,
-    /// How often a sender was told to wait for it.
     pub waited_for: u64,
 }
 
-/// What views did to a group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ViewSummary {
     /// The number of the last view that anybody began.
@@ -264,7 +247,6 @@ pub struct ViewSummary {
     pub begun: u64,
     /// How often the group went on without a node.
     pub outs: u64,
-    /// How many left as they had asked.
     pub left: u64,
     /// The longest time from a crash to the next delivery, in nanoseconds, if somebody crashed and something was delivered after that.
     pub recovery_ns: Option<u64>,

@@ -14,7 +14,6 @@ use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
 use quorate_journal::property::Verdict;
 use std::collections::BTreeMap;
 
-/// Watches a run for breaches.
 pub struct Properties {
     promised: Promises,
     watched: Promises,
@@ -33,7 +32,6 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// Watches a group of this size for what is promised.
     pub fn new(nodes: usize, promised: Promises) -> Self {
         Self {
             promised,
@@ -69,7 +67,6 @@ impl Properties {
         Self { watched, breaches: Breaches::new(self.promised, watched), ..self }
     }
 
-    /// Views may begin late in the run: whoever is in the last one has so long to begin it after the first one did.
     #[must_use]
     pub fn patient(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -83,7 +80,6 @@ impl Properties {
         self
     }
 
-    /// When the last thing happened.
     pub fn end(&self) -> Time {
         self.now.time
     }
@@ -93,7 +89,6 @@ impl Properties {
         self.rooms.values().map(Room::held).sum()
     }
 
-    /// What was promised and what came of it, if the run ends here.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let found = self.found();
         let promised = Property::ALL.into_iter().filter(|property| self.promised.has(*property));
@@ -149,7 +144,6 @@ impl Properties {
         }
     }
 
-    /// The room of a group, which is made when it is first heard of.
     fn room(&mut self, group: GroupId) -> &mut Room {
         let (watched, nodes, members) = (self.watched, &self.nodes, &self.members);
         self.rooms.entry(group).or_insert_with(|| Room::new(group, watched, nodes, members.get(&group)))
@@ -313,7 +307,6 @@ impl Observer<Command, Event> for Properties {
 
 #[cfg(test)]
 impl Properties {
-    /// How many causes of messages to come are remembered.
     pub(super) fn causes(&self) -> usize {
         self.rooms.values().map(Room::causes).sum()
     }

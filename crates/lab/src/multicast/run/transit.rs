@@ -6,13 +6,11 @@ use quorate_core::multicast::{Event, GroupId, MessageId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time, View};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything under way in all groups.
 #[derive(Clone, Debug)]
 pub(super) struct Transit {
     nodes: usize,
     /// Those who have been down. Where there are no views they are no members any more.
     dead: BTreeSet<NodeId>,
-    /// Those who are down.
     down: BTreeSet<NodeId>,
     /// Those who have left, though views may still have them.
     left: BTreeSet<(GroupId, NodeId)>,
@@ -23,11 +21,9 @@ pub(super) struct Transit {
     told: BTreeMap<(GroupId, Epoch, NodeId), u64>,
 }
 
-/// A message under way.
 #[derive(Clone, Debug)]
 struct Letter {
     sent: Time,
-    /// Its sender has told that it is sent.
     is_told: bool,
     /// Its sender is there, or left in good order: then everyone gets it.
     is_safe: bool,
@@ -35,7 +31,6 @@ struct Letter {
 }
 
 impl Transit {
-    /// Nothing is under way among so many nodes.
     pub(super) fn new(nodes: usize) -> Self {
         let (members, messages) = (BTreeMap::new(), BTreeMap::new());
         Self {
@@ -49,12 +44,10 @@ impl Transit {
         }
     }
 
-    /// Only these are in a group that has no views.
     pub(super) fn among(&mut self, group: GroupId, members: &Group) {
         self.members.insert((group, View::FIRST), members.iter().collect());
     }
 
-    /// How many messages are remembered.
     pub(super) fn len(&self) -> usize {
         self.messages.len()
     }
@@ -98,7 +91,6 @@ impl Transit {
         }
     }
 
-    /// A node is down.
     pub(super) fn dies(&mut self, node: NodeId) {
         self.dead.insert(node);
         self.down.insert(node);
@@ -106,7 +98,6 @@ impl Transit {
         self.quits(node, None);
     }
 
-    /// A node is up again.
     pub(super) fn boots(&mut self, node: NodeId) {
         self.down.remove(&node);
         self.left.retain(|(_, left)| *left != node);

@@ -6,7 +6,6 @@ use crate::options::Options;
 use clap::{Args, ValueEnum};
 use quorate_check::Views;
 
-/// What options of views are listed under.
 const VIEWS: &str = "Options of groups with views";
 
 /// Options of a check that only mutual exclusion understands, and those of views.
@@ -33,7 +32,6 @@ pub(crate) struct RequestArgs {
     membership: Option<KeeperArg>,
 }
 
-/// Who says who is in.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum KeeperArg {
     Oracle,
@@ -41,12 +39,10 @@ enum KeeperArg {
 }
 
 impl RequestArgs {
-    /// What may become of requests.
     pub(crate) fn requests(&self) -> Requests {
         Requests { tries: self.tries, cancels: self.cancels, readers: self.readers }
     }
 
-    /// How views change, if there are views.
     pub(crate) fn views(&self) -> Option<Views> {
         let usual = Views::default();
         let changes = self.changes.unwrap_or(usual.changes);

@@ -14,9 +14,7 @@ use quorate_journal::property::{Kind, Verdict, Violation};
 pub struct Expectations {
     /// Every entry has a larger fence than all before it.
     pub fences: bool,
-    /// What is made of the happened-before order of requests.
     pub order: OrderWatch,
-    /// How many may go ahead of a request, where the algorithm promises that.
     pub overtaking: Option<Promise>,
     /// Everyone who asks gets in.
     pub service: bool,
@@ -48,13 +46,11 @@ impl Default for Expectations {
 pub enum OrderWatch {
     /// Nothing: vector clocks cost time and memory with the square of the group.
     Ignored,
-    /// Entries out of order are counted.
     Counted,
     /// The algorithm promises it, so an entry out of order is a breach.
     Promised,
 }
 
-/// Watches a run for breaches.
 pub struct Properties {
     expects: Expectations,
     nodes: Vec<Node>,
@@ -69,7 +65,6 @@ pub struct Properties {
     clocks: Option<Clocks>,
     out_of_order: u64,
     contended: bool,
-    /// When the last thing happened.
     end: Time,
     /// How many steps and acts of the world there were.
     lines: u64,
@@ -83,9 +78,7 @@ pub struct Properties {
 #[derive(Clone, Debug)]
 struct Node {
     standing: Standing,
-    /// Whom the request under way lets in beside it.
     access: Access,
-    /// When the request under way was made.
     asked: Time,
     /// Up to when the entry holds, on the node's own clock.
     until: Time,
@@ -109,7 +102,6 @@ impl Default for Node {
 }
 
 impl Properties {
-    /// Watches a group of this size.
     pub fn new(nodes: usize, expects: Expectations) -> Self {
         Self {
             expects,
@@ -138,12 +130,10 @@ impl Properties {
         self.causality.as_ref().map(|_| self.out_of_order)
     }
 
-    /// When the last thing happened.
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// The verdicts at the end of a run.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let always = |name, breach: &Option<Violation>| Verdict::judged(name, Kind::Always, breach.clone());
         let mut verdicts = vec![always("exclusion", &self.exclusion), always("asked-first", &self.asked_first)];
@@ -214,7 +204,6 @@ impl Properties {
         self.check_overtaking(time, node);
     }
 
-    /// Whom the request of a node lets in beside it.
     fn access(&self, node: NodeId) -> Access {
         self.nodes.get(node.index()).map_or(Access::Exclusive, |state| state.access)
     }

@@ -35,7 +35,6 @@ impl Slow {
         matches!(self.0.get(who.index()), Some(Belief::Knows { leader, .. }) if *leader == who)
     }
 
-    /// Those who lead, and how many others know each of them.
     fn leaders(&self) -> Vec<(NodeId, usize)> {
         let knows = |belief: &&Belief, who: NodeId| matches!(belief, Belief::Knows { leader, .. } if *leader == who);
         let followers = |who: NodeId| self.0.iter().filter(|belief| knows(belief, who)).count();
@@ -43,7 +42,6 @@ impl Slow {
         all.filter(|who| self.leads(*who)).map(|who| (who, followers(who) - 1)).collect()
     }
 
-    /// Whether everyone who lives knows somebody who leads.
     fn all_are_led(&self) -> bool {
         self.0.iter().all(|belief| match belief {
             Belief::Unaware => false,

@@ -22,11 +22,9 @@ struct Toy {
 enum Flaw {
     /// The lowest number leads, or the next one if the starter has not heard of it: there is nothing wrong.
     None,
-    /// Everyone leads.
     Vain,
     /// It keeps the result to itself.
     Mute,
-    /// It counts backwards.
     Backwards,
 }
 

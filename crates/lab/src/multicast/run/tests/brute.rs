@@ -6,7 +6,6 @@ use quorate_core::multicast::MessageId;
 use quorate_core::{Epoch, Incarnation, NodeId, View};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a node's time in a view ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     StillIn,
@@ -22,7 +21,6 @@ struct Visit {
     view: Epoch,
     is_member: bool,
     ending: Ending,
-    /// What it sent and delivered, in order.
     story: Vec<Event>,
 }
 
@@ -54,7 +52,6 @@ impl Visit {
     }
 }
 
-/// A whole history.
 pub(super) struct Whole {
     visits: Vec<Visit>,
     sent: BTreeMap<MessageId, &'static str>,
@@ -67,7 +64,6 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// Reads a history of so many nodes.
     pub(super) fn read(nodes: usize, has_views: bool, acts: &[Act]) -> Self {
         let mut whole = Self {
             visits: Vec::new(),
@@ -196,7 +192,6 @@ impl Whole {
         })
     }
 
-    /// Whether a property holds.
     pub(super) fn holds(&self, property: Property, promises: Promises) -> bool {
         match property {
             Property::Integrity => self.is_sound,

@@ -23,24 +23,18 @@ const WITHOUT_VIEWS: Promises = Promises { views: false, ..Promises::EVERYTHING 
 /// The same, and those who die are excused.
 const NON_UNIFORM: Promises = Promises { uniform: false, ..WITHOUT_VIEWS };
 
-/// One thing that happens in a history.
 #[derive(Clone, Debug, PartialEq)]
 enum Act {
     /// A node is asked to send this, and does, under that name.
     Sends(NodeId, MessageId, &'static str),
     /// The same, and it delivers it to itself before it says so.
     SendsAndDelivers(NodeId, MessageId, &'static str),
-    /// A node delivers.
     Delivers(NodeId, MessageId, &'static str),
-    /// A node begins a view, with this state.
     Begins(NodeId, View, u64),
     /// The group went on without a node.
     IsOut(NodeId),
-    /// A node leaves as it had asked.
     Leaves(NodeId),
-    /// A node is down.
     Crashes(NodeId),
-    /// A node boots again.
     Boots(NodeId, Incarnation),
 }
 
@@ -134,7 +128,6 @@ fn wrongs(nodes: usize, promises: Promises, acts: &[Act]) -> Vec<(Property, Stri
         .collect()
 }
 
-/// The names of what is breached.
 fn breached(nodes: usize, promises: Promises, acts: &[Act]) -> Vec<Property> {
     wrongs(nodes, promises, acts).into_iter().map(|(property, _)| property).collect()
 }

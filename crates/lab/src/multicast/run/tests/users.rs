@@ -38,7 +38,6 @@ impl Stage {
         stage
     }
 
-    /// What node 1 is asked for when its user hears this.
     fn hears(&mut self, news: News<Event>) -> Vec<String> {
         self.node_hears(1, news)
     }
