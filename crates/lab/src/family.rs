@@ -8,7 +8,7 @@
 //! 1. A folder in `core`: its algorithms, and its commands and events, which have `Display` (a trace prints them) and serde
 //!    (a journal holds them).
 //! 2. A folder here, with a file for each concern:
-//!    - `entry.rs` and `algorithms.rs`: what the registry knows of an algorithm, and one line for each of them.
+//!    - `algorithms.rs`: what the registry knows of an algorithm, and one line for each of them.
 //!    - What it adds to a [`Spec`] as [`Settings`](FamilyTypes::Settings). They stand in the same JSON object of a journal's
 //!      header as the fields that all families share, so their names must differ from those. Every field must be written
 //!      even if it is empty (no `skip_serializing_if`): a header with a field that nobody writes is refused.

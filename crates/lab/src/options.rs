@@ -4,6 +4,7 @@
 //! family that understands it.
 
 use crate::registry::{Family, FamilyArgs};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
@@ -101,6 +102,53 @@ pub trait Options {
     fn workload(&self) -> Option<&'static str> {
         None
     }
+}
+
+/// Whether an option was given.
+pub(crate) trait IsGiven {
+    fn is_given(&self) -> bool;
+}
+
+impl<T> IsGiven for Option<T> {
+    fn is_given(&self) -> bool {
+        self.is_some()
+    }
+}
+
+impl<T> IsGiven for Vec<T> {
+    fn is_given(&self) -> bool {
+        !self.is_empty()
+    }
+}
+
+impl IsGiven for bool {
+    fn is_given(&self) -> bool {
+        *self
+    }
+}
+
+/// The name of the first of these options that was given. An option is called like its field, unless a name stands beside it.
+macro_rules! first_given {
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $name:literal) => { $name };
+    ($args:expr; $($field:ident $(= $name:literal)?),*) => {{
+        use crate::options::IsGiven;
+        let all = [$(($args.$field.is_given(), first_given!(@name $field $($name)?))),*];
+        all.into_iter().find_map(|(given, name)| given.then_some(name))
+    }};
+}
+
+pub(crate) use first_given;
+
+/// Reads one of these choices by its word.
+pub(crate) fn one_of<T, const N: usize>(choices: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(choices.map(|(word, _)| word)).try_map(move |word| {
+        let found = choices.iter().find(|(known, _)| *known == word);
+        found.map(|(_, choice)| *choice).ok_or("there is no such choice")
+    })
 }
 
 /// A whole number that is not negative, or what to write instead.

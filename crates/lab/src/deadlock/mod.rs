@@ -2,7 +2,6 @@
 
 mod algorithms;
 pub mod check;
-mod entry;
 mod error;
 mod flags;
 mod options;
@@ -11,7 +10,7 @@ pub mod run;
 mod settings;
 mod weather;
 
-pub use entry::{DeadlockEntry, DeadlockNode};
+pub use algorithms::{DeadlockEntry, DeadlockNode};
 pub use error::DeadlockError;
 pub use options::DeadlockArgs;
 pub use settings::{MOST_PROCESSES, Settings, plan};
@@ -19,13 +18,11 @@ pub use settings::{MOST_PROCESSES, Settings, plan};
 use crate::check::CheckTask;
 use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::Flags;
-use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::Spec;
 use crate::typed::unheard;
-use quorate_core::about::Profile;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_erased::AnyCodec;
@@ -43,36 +40,6 @@ pub enum Deadlock {}
 const FAULT_WINDOW: u64 = 100;
 
 const WORDS: &[&str] = &["ask", "answer", "give-up", "look"];
-
-impl FamilyTypes for Deadlock {
-    const FAMILY: Family = Family::Deadlock;
-
-    type Entry = DeadlockEntry;
-    type Command = Command;
-    type Event = Event;
-    type Settings = Settings;
-
-    fn entry(entry: &'static Entry) -> Option<&'static DeadlockEntry> {
-        let Entry::Deadlock(entry) = entry else { return None };
-        Some(entry)
-    }
-
-    fn algorithms() -> Vec<DeadlockEntry> {
-        algorithms::algorithms()
-    }
-
-    fn fixtures() -> Vec<DeadlockEntry> {
-        algorithms::fixtures()
-    }
-
-    fn profile(entry: &DeadlockEntry) -> &'static Profile {
-        &entry.facts.profile
-    }
-
-    fn codec_of(entry: &DeadlockEntry) -> AnyCodec {
-        entry.codec.clone().asking()
-    }
-}
 
 impl RunFamily for Deadlock {
     type Users = Processes;

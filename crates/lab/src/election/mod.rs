@@ -4,7 +4,6 @@ mod algorithms;
 mod assumptions;
 pub mod check;
 mod detector;
-mod entry;
 mod error;
 mod flags;
 mod options;
@@ -16,8 +15,8 @@ pub mod survey;
 mod upheaval;
 mod weather;
 
+pub use algorithms::{ElectionEntry, ElectionNode};
 pub use detector::Detector;
-pub use entry::{ElectionEntry, ElectionNode};
 pub use error::ElectionError;
 pub use options::ElectionArgs;
 pub use regions::overlay;
@@ -27,12 +26,10 @@ use crate::election::run::{
     Attribute, Campaigns, ElectionSummary, Expectation, Measures, Properties, Seating, Starters,
 };
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::Flags;
-use crate::registry::{Entry, Family};
 use crate::spec::Spec;
 use crate::typed::unheard;
-use quorate_core::about::Profile;
 use quorate_core::election::{
     Announce, COMMANDS, Command, Courtesy, Event, Links, Model, Plan, Prefer, Repair, Ring, Shape, Splits, Tenure,
 };
@@ -118,36 +115,6 @@ const SETTLE: u64 = 20;
 
 /// In heartbeats: for how much longer it is watched whether anybody is suspected all the same.
 const BEATS: u64 = 5;
-
-impl FamilyTypes for Election {
-    const FAMILY: Family = Family::Election;
-
-    type Entry = ElectionEntry;
-    type Command = Command;
-    type Event = Event;
-    type Settings = Settings;
-
-    fn entry(entry: &'static Entry) -> Option<&'static ElectionEntry> {
-        let Entry::Election(entry) = entry else { return None };
-        Some(entry)
-    }
-
-    fn algorithms() -> Vec<ElectionEntry> {
-        algorithms::algorithms()
-    }
-
-    fn fixtures() -> Vec<ElectionEntry> {
-        algorithms::fixtures()
-    }
-
-    fn profile(entry: &ElectionEntry) -> &'static Profile {
-        &entry.facts.profile
-    }
-
-    fn codec_of(entry: &ElectionEntry) -> AnyCodec {
-        entry.codec.clone()
-    }
-}
 
 impl RunFamily for Election {
     type Users = Campaigns;

@@ -9,7 +9,7 @@ use quorate_core::multicast::{Book, Facts, Plan, Sequencing};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     pub formula: &'static str,
-    /// The same for the sequencer's own, where they are cheaper.
+    /// The formula for messages of the sequencer itself, where they are cheaper.
     pub formula_of_sequencer: Option<&'static str>,
     pub book: Book,
 }

@@ -3,7 +3,6 @@
 mod algorithms;
 mod book;
 pub mod check;
-mod entry;
 mod error;
 mod options;
 mod present;
@@ -13,8 +12,8 @@ mod users;
 mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
+pub use algorithms::{MulticastEntry, MulticastInViews, MulticastNode};
 pub use book::{Cost, sequencer};
-pub use entry::{MulticastEntry, MulticastInViews, MulticastNode};
 pub use error::MulticastError;
 pub use options::MediumArg;
 pub use options::MulticastArgs;
@@ -22,14 +21,12 @@ pub use users::Users;
 
 use crate::check::CheckTask;
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
-use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
-use quorate_core::about::Profile;
 use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
@@ -106,37 +103,6 @@ impl Default for Settings {
             judge: Vec::new(),
             views: None,
         }
-    }
-}
-
-impl FamilyTypes for Multicast {
-    const FAMILY: Family = Family::Multicast;
-    const HAS_VIEWS: bool = true;
-
-    type Entry = MulticastEntry;
-    type Command = Command;
-    type Event = Event;
-    type Settings = Settings;
-
-    fn entry(entry: &'static Entry) -> Option<&'static MulticastEntry> {
-        let Entry::Multicast(entry) = entry else { return None };
-        Some(entry)
-    }
-
-    fn algorithms() -> Vec<MulticastEntry> {
-        algorithms::algorithms()
-    }
-
-    fn fixtures() -> Vec<MulticastEntry> {
-        algorithms::fixtures()
-    }
-
-    fn profile(entry: &MulticastEntry) -> &'static Profile {
-        &entry.facts.profile
-    }
-
-    fn codec_of(entry: &MulticastEntry) -> AnyCodec {
-        entry.codec.clone()
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod algorithms;
 pub mod check;
-mod entry;
 mod error;
 mod options;
 mod present;
@@ -12,27 +11,23 @@ mod users;
 mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
-pub use entry::{MutexEntry, MutexInViews, MutexMaker, MutexNode};
+pub use algorithms::{MutexEntry, MutexInViews, MutexMaker, MutexNode};
 pub use error::MutexError;
 pub use options::MutexArgs;
 pub use users::Users;
 
 use crate::check::CheckTask;
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::mutex::run::{
     Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests,
 };
-use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use crate::views::ViewError;
-use quorate_core::about::Profile;
-use quorate_core::mutex::{
-    COMMANDS, Case, Choice, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder,
-};
+use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
@@ -84,49 +79,6 @@ impl Default for Settings {
 
 /// The largest group whose order is watched: the vector clocks of all that is under way must fit in memory.
 const MOST_ORDERED: usize = 256;
-
-impl FamilyTypes for Mutex {
-    const FAMILY: Family = Family::Mutex;
-    const HAS_VIEWS: bool = true;
-
-    type Entry = MutexEntry;
-    type Command = Command;
-    type Event = Event;
-    type Settings = Settings;
-
-    fn entry(entry: &'static Entry) -> Option<&'static MutexEntry> {
-        let Entry::Mutex(entry) = entry else { return None };
-        Some(entry)
-    }
-
-    fn algorithms() -> Vec<MutexEntry> {
-        algorithms::algorithms()
-    }
-
-    fn fixtures() -> Vec<MutexEntry> {
-        algorithms::fixtures()
-    }
-
-    fn profile(entry: &MutexEntry) -> &'static Profile {
-        &entry.facts.profile
-    }
-
-    fn codec_of(entry: &MutexEntry) -> AnyCodec {
-        entry.codec.clone()
-    }
-
-    fn algorithm_of(entry: &MutexEntry) -> &'static str {
-        entry.facts.algorithm()
-    }
-
-    fn form(entry: &MutexEntry) -> &'static [Choice] {
-        entry.facts.form
-    }
-
-    fn runs_in_views(entry: &MutexEntry) -> bool {
-        entry.runs_in_views()
-    }
-}
 
 impl RunFamily for Mutex {
     type Users = Users;

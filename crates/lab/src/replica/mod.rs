@@ -7,7 +7,6 @@ mod cell;
 mod chaos;
 mod client;
 mod clients;
-mod entry;
 mod operator;
 mod options;
 mod present;
@@ -17,20 +16,18 @@ mod ticket;
 mod typed;
 mod users;
 
-pub use entry::{ReplicaEntry, ReplicaMachine, ReplicaNode};
+pub use algorithms::{ReplicaEntry, ReplicaMachine, ReplicaNode};
 pub use options::ReplicaArgs;
 pub use properties::Properties;
 pub use users::Users;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
-use crate::registry::{Entry, Family};
 use crate::spec::{Spec, word};
 use clients::{Clients, Demand};
 use operator::Site;
 use properties::{Expectations, Sometimes};
-use quorate_core::about::Profile;
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
@@ -207,36 +204,6 @@ fn ends_calm(spec: &Spec<Replica>) -> bool {
     spec.loss.is_zero() && faults.iter().all(ends)
 }
 
-impl FamilyTypes for Replica {
-    const FAMILY: Family = Family::Replica;
-
-    type Entry = ReplicaEntry;
-    type Command = Command;
-    type Event = Event;
-    type Settings = Settings;
-
-    fn entry(entry: &'static Entry) -> Option<&'static ReplicaEntry> {
-        let Entry::Replica(entry) = entry else { return None };
-        Some(entry)
-    }
-
-    fn algorithms() -> Vec<ReplicaEntry> {
-        algorithms::algorithms()
-    }
-
-    fn fixtures() -> Vec<ReplicaEntry> {
-        algorithms::fixtures()
-    }
-
-    fn profile(entry: &ReplicaEntry) -> &'static Profile {
-        entry.profile
-    }
-
-    fn codec_of(entry: &ReplicaEntry) -> AnyCodec {
-        entry.codec.clone()
-    }
-}
-
 impl RunFamily for Replica {
     type Users = Users;
 
@@ -266,8 +233,8 @@ impl RunFamily for Replica {
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
-        let (settings, make) = (replica_settings(spec), spec.algorithm.make);
-        spec.linked(move |me| make(me, settings.clone()))
+        let (settings, algorithm) = (replica_settings(spec), spec.algorithm);
+        spec.linked(move |me| (algorithm.make)(me, settings.clone()))
     }
 
     fn calm(settings: &Settings) -> Settings {

@@ -2,8 +2,9 @@
 
 use super::Requests;
 use crate::check::few;
-use crate::options::Options;
-use clap::{Args, ValueEnum};
+use crate::options::{Options, first_given, one_of};
+use crate::views::Keeper;
+use clap::Args;
 use quorate_check::Views;
 
 const VIEWS: &str = "Options of groups with views";
@@ -28,15 +29,11 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "NUMBER", requires = "views", value_parser = few, help_heading = VIEWS)]
     changes: Option<u8>,
     /// Who says who is in: one who waits for leases to end, or one who does not and is wrong on purpose; oracle unless given.
-    #[arg(long, value_enum, value_name = "WHO", requires = "views", help_heading = VIEWS)]
-    membership: Option<KeeperArg>,
+    #[arg(long, value_name = "WHO", requires = "views", help_heading = VIEWS, value_parser = one_of(KEEPERS))]
+    membership: Option<Keeper>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum KeeperArg {
-    Oracle,
-    Impatient,
-}
+const KEEPERS: [(&str, Keeper); 2] = [("oracle", Keeper::Oracle), ("impatient", Keeper::Impatient)];
 
 impl RequestArgs {
     pub(crate) fn requests(&self) -> Requests {
@@ -46,14 +43,12 @@ impl RequestArgs {
     pub(crate) fn views(&self) -> Option<Views> {
         let usual = Views::default();
         let changes = self.changes.unwrap_or(usual.changes);
-        self.views.then_some(Views { changes, waits: self.membership != Some(KeeperArg::Impatient) })
+        self.views.then_some(Views { changes, waits: self.membership != Some(Keeper::Impatient) })
     }
 }
 
 impl Options for RequestArgs {
     fn given(&self) -> Option<&'static str> {
-        let Self { tries, cancels, readers, views: _, changes: _, membership: _ } = self;
-        let given = [(*tries, "try"), (*cancels, "cancel"), (*readers, "readers")];
-        given.into_iter().find_map(|(given, name)| given.then_some(name))
+        first_given!(self; tries = "try", cancels = "cancel", readers)
     }
 }
