@@ -16,8 +16,7 @@ use crate::registry::{Entry, Family};
 use crate::spec::{LinkChoice, Spec, entry, shell_word, word};
 use crate::views::{Keeper, ViewSettings};
 use quorate_check::{
-    CheckError, Checker, Counterexample, Deaths, Effort, Findings, Report, Search, Setup, Timing, Users, Verdict,
-    Views, Walks,
+    Checker, Counterexample, Deaths, Effort, Findings, Report, Search, Setup, Timing, Users, Verdict, Views, Walks,
 };
 use quorate_core::{Duration, Time};
 use quorate_journal::moment::Observer;
@@ -286,12 +285,6 @@ impl<F: CheckedFamily> CheckRun<F> {
     /// Whether every reachable state was seen, and every property judged that can be.
     pub fn is_complete(&self) -> bool {
         self.findings.is_complete()
-    }
-}
-
-impl From<CheckError> for LabError {
-    fn from(error: CheckError) -> Self {
-        Self::Check(error)
     }
 }
 

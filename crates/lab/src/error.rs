@@ -52,7 +52,7 @@ pub enum LabError {
     #[error("The journal could not be written: {0}. The run itself went on to its end.")]
     Write(std::io::Error),
     #[error(transparent)]
-    Check(quorate_check::CheckError),
+    Check(#[from] quorate_check::CheckError),
     #[error("A sweep with {threads} threads could not be started: {reason}. Use fewer, such as --threads 2.")]
     Threads { threads: usize, reason: std::io::Error },
 }

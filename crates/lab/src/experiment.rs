@@ -115,10 +115,7 @@ where
 /// The same before an observer of any type, so that a world is compiled once a family.
 fn play_before<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
     let mut world = World::new(&spec.setup(), F::maker(spec), observer);
-    let random = spec.random_faults.draw(spec.seed, spec.nodes, F::fault_window(spec));
-    for fault in spec.all_faults().cloned().chain(random).chain(F::own_faults(spec)) {
-        world.schedule(fault);
-    }
+    spec.every_fault().into_iter().for_each(|fault| world.schedule(fault));
     world.direct(spec.directions());
     if let Some(views) = F::views(spec) {
         world.keep_views(&views, spec.seed);

@@ -216,8 +216,8 @@ pub trait ScriptFamily: FamilyTypes {
         false
     }
 
-    /// The same experiment with less of something that the family's settings ask for, the least first.
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>>;
+    /// The settings with less of something that they ask for, the least first. Some may be these very settings.
+    fn smaller(settings: &Self::Settings) -> Vec<Self::Settings>;
 
     /// The options of the command line that bring these settings about; those that are usual can be left out.
     fn flags(spec: &Spec<Self>) -> Flags;

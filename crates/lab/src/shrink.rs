@@ -322,6 +322,12 @@ pub(crate) fn fewer(count: u64) -> impl Iterator<Item = u64> {
     all.into_iter()
 }
 
+/// The same experiment with less of something that the family's settings ask for, the least first.
+fn smaller<F: FamilyLab>(spec: &Spec<F>) -> Vec<Spec<F>> {
+    let others = F::smaller(&spec.settings).into_iter().filter(|settings| *settings != spec.settings);
+    others.map(|settings| Spec { settings, ..spec.clone() }).collect()
+}
+
 /// How much later the one is than the other, if it is.
 fn less(later: Duration, earlier: Duration) -> Duration {
     Duration::from_nanos(later.nanos().saturating_sub(earlier.nanos()))

@@ -237,6 +237,12 @@ impl<F: FamilyLab> Spec<F> {
         self.faults.iter().chain(self.script.iter().flat_map(|script| &script.faults))
     }
 
+    /// Everything that goes wrong, whoever chose it: the command line, the script, the seed or the family.
+    pub(crate) fn every_fault(&self) -> Vec<TimedFault> {
+        let random = self.random_faults.draw(self.seed, self.nodes, F::fault_window(self));
+        self.all_faults().cloned().chain(random).chain(F::own_faults(self)).collect()
+    }
+
     /// What the script takes from chance.
     pub(crate) fn directions(&self) -> &[Direction] {
         self.script.as_ref().map_or(&[], |script| &script.directions)
@@ -283,10 +289,8 @@ impl<F: FamilyLab> Spec<F> {
 
     /// When the last fault is over, those that the seed chooses included.
     pub fn faults_end(&self) -> Option<Time> {
-        let random = self.random_faults.draw(self.seed, self.nodes, F::fault_window(self));
         let end = |timed: &TimedFault| Time::ZERO + timed.at + timed.lasts.unwrap_or(Duration::ZERO);
-        let own = F::own_faults(self);
-        self.all_faults().chain(&random).chain(&own).map(end).max()
+        self.every_fault().iter().map(end).max()
     }
 
     /// Why a run that ended like this cannot say what would have happened in the end; nothing if it can.

@@ -3,7 +3,6 @@
 mod algorithms;
 pub mod check;
 mod error;
-mod flags;
 mod options;
 mod present;
 pub mod run;
@@ -16,12 +15,12 @@ pub use options::DeadlockArgs;
 pub use settings::{MOST_PROCESSES, Settings, plan};
 
 use crate::check::CheckTask;
-use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
+use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties, Taking};
 use crate::error::LabError;
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::Flags;
+use crate::flag::{Flags, Place};
 use crate::shrink::fewer;
-use crate::spec::Spec;
+use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId, Time};
@@ -146,17 +145,33 @@ impl ScriptFamily for Deadlock {
         Settings { rounds: usual.rounds, fan_out: usual.fan_out, share: usual.share, ..settings.clone() }
     }
 
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        let own = &spec.settings;
+    fn smaller(own: &Settings) -> Vec<Settings> {
         let less = fewer(own.rounds).map(|rounds| Settings { rounds, ..own.clone() });
         let narrow = Settings { fan_out: 1, ..own.clone() };
         let one_each = Settings { processes: None, ..own.clone() };
-        let all = less.chain([narrow, one_each]).filter(|settings| settings != own);
-        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+        less.chain([narrow, one_each]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
-        flags::flags(spec)
+        let usual = Settings::default();
+        let settings = &spec.settings;
+        let priorities: Vec<_> = settings.priorities.iter().map(ToString::to_string).collect();
+        // A script says itself who asks and when.
+        let is_scripted = spec.is_scripted();
+        let mut flags = Flags::default();
+        flags.given(Place::Front, "processes", settings.processes);
+        flags.unless(settings.resources == usual.resources, Place::Front, "resources", settings.resources);
+        flags.unless(is_scripted || settings.rounds == usual.rounds, Place::Front, "asks", settings.rounds);
+        flags.unless(settings.fan_out == usual.fan_out, Place::Front, "fan-out", settings.fan_out);
+        flags.given(Place::Front, "waits-for", settings.asking.map(|asking| word(&asking)));
+        flags.unless(settings.taking == Taking::AnyOrder, Place::Front, "taking", word(&settings.taking));
+        flags.unless(is_scripted || settings.share == usual.share, Place::Front, "share", settings.share);
+        flags.given(Place::Front, "victim", settings.victim);
+        flags.unless(priorities.is_empty(), Place::Front, "priorities", priorities.join(","));
+        flags.given(Place::Times, "asks-after", settings.think.filter(|_| !is_scripted));
+        flags.given(Place::Times, "lets-go-after", settings.hold.filter(|_| !is_scripted));
+        flags.given(Place::Times, "looks-after", settings.patience);
+        flags
     }
 }
 
@@ -185,11 +200,7 @@ impl JudgeFamily for Deadlock {
     }
 
     fn broken_assumptions(spec: &Spec<Self>) -> Vec<&'static str> {
-        let faults: Vec<TimedFault> = spec
-            .all_faults()
-            .cloned()
-            .chain(spec.random_faults.draw(spec.seed, spec.nodes, Self::fault_window(spec)))
-            .collect();
+        let faults = spec.every_fault();
         let dies = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. });
         let judged = [
             (faults.iter().any(dies), "no node dies"),

@@ -5,7 +5,6 @@ mod assumptions;
 pub mod check;
 mod detector;
 mod error;
-mod flags;
 mod options;
 mod present;
 mod regions;
@@ -27,8 +26,8 @@ use crate::election::run::{
 };
 use crate::error::LabError;
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::Flags;
-use crate::spec::Spec;
+use crate::flag::{Flags, Place};
+use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use quorate_core::election::{
     Announce, COMMANDS, Command, Courtesy, Event, Links, Model, Plan, Prefer, Repair, Ring, Shape, Splits, Tenure,
@@ -253,17 +252,36 @@ impl ScriptFamily for Election {
         Settings { starters: Starters::default(), ..settings.clone() }
     }
 
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        let own = &spec.settings;
+    fn smaller(own: &Settings) -> Vec<Settings> {
         let alone = Settings { starters: Starters::Lowest, ..own.clone() };
         let in_order = Settings { order: Seating::Numbers, attribute: Attribute::Id, ..own.clone() };
         let calmer = Settings { upheaval: own.upheaval.saturating_sub(1), ..own.clone() };
-        let all = [alone, in_order, calmer].into_iter().filter(|settings| settings != own);
-        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+        vec![alone, in_order, calmer]
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
-        flags::flags(spec)
+        let own = &spec.settings;
+        let usual = Settings::default();
+        let mut flags = Flags::default();
+        flags.unless(spec.is_scripted(), Place::Front, "starters", &own.starters);
+        flags.unless(own.order == usual.order, Place::Front, "order", &own.order);
+        flags.unless(own.attribute == usual.attribute, Place::Front, "attribute", &own.attribute);
+        flags.unless(own.prefer == usual.prefer, Place::Front, "prefer", word(&own.prefer));
+        flags.unless(own.announce == usual.announce, Place::Front, "announce", word(&own.announce));
+        flags.unless(own.repair == usual.repair, Place::Front, "repair", word(&own.repair));
+        flags.switch(own.tell_lower, Place::Front, "tell-lower");
+        flags.switch(own.broadcast, Place::Front, "broadcast");
+        flags.unless(own.detector == usual.detector, Place::Front, "detector", word(&own.detector));
+        flags.given(Place::Times, "heartbeat", own.heartbeat);
+        flags.given(Place::Times, "silence", own.silence);
+        flags.given(Place::Times, "threshold", own.threshold);
+        flags.given(Place::Times, "master-lease", own.lease);
+        flags.given(Place::Front, "id-bits", own.id_bits);
+        flags.given(Place::Front, "reserved-bits", own.reserved_bits);
+        flags.given(Place::Front, "load-bound", own.load_bound);
+        flags.given(Place::Times, "master-drift-bound", own.drift_ppm.map(|parts| format!("{parts}ppm")));
+        flags.unless(own.upheaval == 0, Place::Links, "upheaval", own.upheaval);
+        flags
     }
 }
 

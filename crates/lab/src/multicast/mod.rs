@@ -7,8 +7,8 @@ mod error;
 mod options;
 mod present;
 pub mod run;
+mod script;
 pub mod survey;
-mod users;
 mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
@@ -17,7 +17,6 @@ pub use book::{Cost, sequencer};
 pub use error::MulticastError;
 pub use options::MediumArg;
 pub use options::MulticastArgs;
-pub use users::Users;
 
 use crate::check::CheckTask;
 use crate::error::LabError;
@@ -27,6 +26,7 @@ use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promise
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
+use crate::users;
 use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
@@ -36,6 +36,7 @@ use quorate_journal::property::Verdict;
 use quorate_journal::settings::Latency;
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
+use script::Script;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -107,7 +108,7 @@ impl Default for Settings {
 }
 
 impl RunFamily for Multicast {
-    type Users = Users;
+    type Users = users::Users<Senders, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
@@ -195,10 +196,10 @@ impl RunFamily for Multicast {
         })
     }
 
-    fn users(spec: &Spec<Self>) -> Users {
+    fn users(spec: &Spec<Self>) -> Self::Users {
         match &spec.script {
-            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
-            Some(_) | None => Users::of_workload(Senders::new(spec.nodes, spec.seed, demand(spec))),
+            Some(script) if !script.commands.is_empty() => users::Users::Script(Script::new(script.commands.clone())),
+            Some(_) | None => users::Users::Workload(Box::new(Senders::new(spec.nodes, spec.seed, demand(spec)))),
         }
     }
 
@@ -265,12 +266,11 @@ impl ScriptFamily for Multicast {
     }
 
     /// Fewer messages, by everyone who is left.
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        let less = fewer(spec.settings.messages).map(|messages| Settings { messages, ..spec.settings.clone() });
-        let everyone = Settings { senders: Vec::new(), ..spec.settings.clone() };
-        let loyal = Settings { leaves: 0, ..spec.settings.clone() };
-        let all = less.chain([everyone, loyal]).filter(|settings| *settings != spec.settings);
-        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+    fn smaller(settings: &Settings) -> Vec<Settings> {
+        let less = fewer(settings.messages).map(|messages| Settings { messages, ..settings.clone() });
+        let everyone = Settings { senders: Vec::new(), ..settings.clone() };
+        let loyal = Settings { leaves: 0, ..settings.clone() };
+        less.chain([everyone, loyal]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {

@@ -6,15 +6,14 @@ mod error;
 mod options;
 mod present;
 pub mod run;
+mod script;
 mod upheaval;
-mod users;
 mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
 pub use algorithms::{MutexEntry, MutexInViews, MutexMaker, MutexNode};
 pub use error::MutexError;
 pub use options::MutexArgs;
-pub use users::Users;
 
 use crate::check::CheckTask;
 use crate::error::LabError;
@@ -26,6 +25,7 @@ use crate::mutex::run::{
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
+use crate::users;
 use crate::views::ViewError;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId, Time};
@@ -35,6 +35,7 @@ use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Chance, Latency};
 use quorate_sim::Views;
 use quorate_sim::run::Limits;
+use script::Script;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -81,7 +82,7 @@ impl Default for Settings {
 const MOST_ORDERED: usize = 256;
 
 impl RunFamily for Mutex {
-    type Users = Users;
+    type Users = users::Users<Requests, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
@@ -145,10 +146,10 @@ impl RunFamily for Mutex {
         })
     }
 
-    fn users(spec: &Spec<Self>) -> Users {
+    fn users(spec: &Spec<Self>) -> Self::Users {
         match &spec.script {
-            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
-            Some(_) | None => Users::of_workload(Requests::new(spec.nodes, spec.seed, demand(spec))),
+            Some(script) if !script.commands.is_empty() => users::Users::Script(Script::new(script.commands.clone())),
+            Some(_) | None => users::Users::Workload(Box::new(Requests::new(spec.nodes, spec.seed, demand(spec)))),
         }
     }
 
@@ -206,14 +207,12 @@ impl ScriptFamily for Mutex {
     }
 
     /// Fewer requests, by those who are left.
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        let entries = spec.settings.entries;
-        let asks = fewer(entries).map(|entries| Settings { entries, ..spec.settings.clone() });
-        let everyone = Settings { requesters: Vec::new(), ..spec.settings.clone() };
-        let patient =
-            Settings { tries: Chance::NEVER, cancels: Chance::NEVER, readers: Chance::NEVER, ..spec.settings.clone() };
-        let all = asks.chain([everyone, patient]).filter(|settings| *settings != spec.settings);
-        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+    fn smaller(settings: &Settings) -> Vec<Settings> {
+        let now = || settings.clone();
+        let asks = fewer(settings.entries).map(|entries| Settings { entries, ..now() });
+        let everyone = Settings { requesters: Vec::new(), ..now() };
+        let patient = Settings { tries: Chance::NEVER, cancels: Chance::NEVER, readers: Chance::NEVER, ..now() };
+        asks.chain([everyone, patient]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {

@@ -28,7 +28,7 @@ pub(super) struct Demand {
     pub(super) calm: Time,
 }
 
-pub(super) struct Clients {
+pub struct Clients {
     demand: Demand,
     dice: Dice,
     agenda: Agenda<Item>,

@@ -11,20 +11,20 @@ mod operator;
 mod options;
 mod present;
 mod properties;
-mod smaller;
+mod script;
 mod ticket;
 mod typed;
-mod users;
 
 pub use algorithms::{ReplicaEntry, ReplicaMachine, ReplicaNode};
 pub use options::ReplicaArgs;
 pub use properties::Properties;
-pub use users::Users;
 
 use crate::error::LabError;
 use crate::family::{Care, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
+use crate::shrink::fewer;
 use crate::spec::{Spec, word};
+use crate::users;
 use clients::{Clients, Demand};
 use operator::Site;
 use properties::{Expectations, Sometimes};
@@ -34,6 +34,7 @@ use quorate_journal::metrics::Messages;
 use quorate_journal::settings::{Disk, Fault, Latency, Length, TimedFault};
 use quorate_replica::{Members, Reads};
 use quorate_sim::run::Limits;
+use script::Script;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -158,11 +159,6 @@ fn replica_settings(spec: &Spec<Replica>) -> quorate_replica::Settings {
     }
 }
 
-fn faults(spec: &Spec<Replica>) -> Vec<TimedFault> {
-    let random = spec.random_faults.draw(spec.seed, spec.nodes, Replica::fault_window(spec));
-    spec.all_faults().cloned().chain(random).chain(Replica::own_faults(spec)).collect()
-}
-
 fn site(spec: &Spec<Replica>) -> Site {
     let wipe = |timed: TimedFault| match timed.fault {
         Fault::Restart { node, disk: Disk::Blank } => Some((Time::ZERO + timed.at, node)),
@@ -174,14 +170,14 @@ fn site(spec: &Spec<Replica>) -> Site {
         changes: spec.settings.changes,
         window: Replica::fault_window(spec),
         tick: spec.settings.tick(),
-        wipes: faults(spec).into_iter().filter_map(wipe).collect(),
+        wipes: spec.every_fault().into_iter().filter_map(wipe).collect(),
         calm: spec.faults_end().unwrap_or(Time::ZERO),
     }
 }
 
 /// Whether all that goes wrong is put right again.
 fn ends_calm(spec: &Spec<Replica>) -> bool {
-    let faults = faults(spec);
+    let faults = spec.every_fault();
     let followed = |timed: &TimedFault, cures: &dyn Fn(&Fault) -> bool| {
         timed.lasts.is_some() || faults.iter().any(|later| later.at > timed.at && cures(&later.fault))
     };
@@ -205,7 +201,7 @@ fn ends_calm(spec: &Spec<Replica>) -> bool {
 }
 
 impl RunFamily for Replica {
-    type Users = Users;
+    type Users = users::Users<Clients, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         spec.algorithm.codec.clone()
@@ -241,17 +237,17 @@ impl RunFamily for Replica {
         Settings { chaos: false, ..settings.clone() }
     }
 
-    fn users(spec: &Spec<Self>) -> Users {
+    fn users(spec: &Spec<Self>) -> Self::Users {
         let Settings { clients, operations, keys, .. } = spec.settings;
         match &spec.script {
             Some(script) if !script.commands.is_empty() => {
-                Users::of_script(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO))
+                users::Users::Script(Script::new(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO)))
             }
             Some(_) | None => {
                 let (tick, site) = (spec.settings.tick(), site(spec));
                 let (nodes, seed, calm) = (spec.nodes, spec.seed, site.calm);
                 let demand = Demand { nodes, seed, clients, operations, keys, tick, calm };
-                Users::of_clients(Clients::new(demand, site))
+                users::Users::Workload(Box::new(Clients::new(demand, site)))
             }
         }
     }
@@ -294,7 +290,7 @@ impl RunFamily for Replica {
 }
 
 impl ScriptFamily for Replica {
-    const COMMANDS: &'static [&'static str] = &users::WORDS;
+    const COMMANDS: &'static [&'static str] = &script::WORDS;
     const STANDS: Option<&'static str> = Some("campaign");
 
     fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
@@ -321,8 +317,30 @@ impl ScriptFamily for Replica {
     }
 
     /// Fewer clients and operations; a log that is kept sooner.
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        smaller::settings(&spec.settings).into_iter().map(|settings| Spec { settings, ..spec.clone() }).collect()
+    fn smaller(settings: &Settings) -> Vec<Settings> {
+        let now = || settings.clone();
+        let usual = Settings::default();
+        let mut all: Vec<Settings> = Vec::new();
+        if settings.clients > 0 {
+            all.push(Settings { clients: 0, ..now() });
+            all.extend(fewer(settings.operations).map(|operations| Settings { operations, ..now() }));
+            all.extend(fewer(settings.clients).map(|clients| Settings { clients, ..now() }));
+            all.extend(fewer(settings.keys).filter(|keys| *keys > 0).map(|keys| Settings { keys, ..now() }));
+        }
+        all.extend(fewer(u64::from(settings.changes)).map(|changes| {
+            let changes = u32::try_from(changes).unwrap_or(settings.changes);
+            Settings { changes, ..now() }
+        }));
+        all.push(Settings { founders: None, ..now() });
+        all.push(Settings { reads: usual.reads, ..now() });
+        all.extend([1, 2].map(|checkpoint_every| Settings { checkpoint_every, ..now() }));
+        all.extend([0, 1].map(|keep_entries| Settings { keep_entries, ..now() }));
+        all.push(Settings { checkpoint_every: usual.checkpoint_every, ..now() });
+        all.push(Settings { keep_entries: usual.keep_entries, ..now() });
+        all.push(Settings { piece_bytes: usual.piece_bytes, ..now() });
+        all.push(Settings { piece_bytes: 1 << 20, ..now() });
+        all.push(Settings { tick: usual.tick, ..now() });
+        all
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {

@@ -3,7 +3,7 @@
 use super::pace::Pace;
 use super::size::{Size, figures, size, tidied};
 use super::trial::{self, Excuses, Failure};
-use super::{End, Figures, Progress, Shrunk, is_explicit, note};
+use super::{End, Figures, Progress, Shrunk, is_explicit, note, smaller};
 use crate::family::FamilyLab;
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
@@ -296,7 +296,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             change(&mut candidate, millisecond, still);
             self.try_simpler(candidate);
         }
-        while F::smaller(&self.best).into_iter().any(|candidate| self.try_simpler(candidate)) {}
+        while smaller(&self.best).into_iter().any(|candidate| self.try_simpler(candidate)) {}
     }
 }
 

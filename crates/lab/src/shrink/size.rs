@@ -60,12 +60,10 @@ pub(super) fn tidied<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F>
 }
 
 pub(super) fn figures<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Figures {
-    let random = spec.random_faults.draw(spec.seed, spec.nodes, F::fault_window(spec)).len();
-    let faults = spec.all_faults().count() + random + F::own_faults(spec).len();
     Figures {
         nodes: spec.nodes,
         commands: failure.commands,
-        faults: faults as u64,
+        faults: spec.every_fault().len() as u64,
         directions: spec.directions().len() as u64,
         events: failure.events,
     }
