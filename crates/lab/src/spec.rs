@@ -1,7 +1,6 @@
 //! What to run, in the words of the command line.
 
-use crate::algorithm::Algorithm;
-use crate::algorithm::AlgorithmError;
+use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::chaos::FaultMix;
 use crate::error::LabError;
 use crate::family::{FamilyLab, FamilyTypes, RunFamily};

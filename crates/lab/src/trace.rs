@@ -69,16 +69,7 @@ impl Hush {
         match input {
             Taken::Start { incarnation: Incarnation::FIRST, blank: false } => Self::Boot,
             Taken::Lease(_) => Self::Renewal,
-            Taken::Start { .. }
-            | Taken::Command(_)
-            | Taken::Message { .. }
-            | Taken::Timer(_)
-            | Taken::Saved(_)
-            | Taken::Suspect(_)
-            | Taken::Trust(_)
-            | Taken::DiskFull
-            | Taken::DiskFree
-            | Taken::View(_) => Self::No,
+            _ => Self::No,
         }
     }
 

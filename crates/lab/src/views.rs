@@ -57,6 +57,23 @@ impl Default for ViewSettings {
 }
 
 impl ViewSettings {
+    /// Leases that faults outlast, though they are long beside messages of a few milliseconds; clocks may drift as far as a seed lets
+    /// them.
+    pub(crate) fn short(on_close: OnClose) -> Self {
+        Self {
+            membership: Keeper::default(),
+            lease: Length(Duration::from_millis(100)),
+            keepalive: Length(Duration::from_millis(20)),
+            drift_bound: Ppm::new(200_000).unwrap_or_default(),
+            on_close,
+        }
+    }
+
+    /// Whether the members keep their membership themselves, in a replicated log.
+    pub(crate) fn is_replicated(&self) -> bool {
+        self.membership == Keeper::Replica
+    }
+
     pub fn terms(&self) -> Terms {
         let Self { lease: Length(lease), keepalive: Length(keepalive), drift_bound, on_close, .. } = *self;
         Terms { lease, keepalive, drift_ppm: drift_bound.parts().unsigned_abs(), on_close }
@@ -76,7 +93,7 @@ impl ViewSettings {
     pub(crate) fn is_steady<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let terms = self.terms();
         let renewed = spec.round_trip().is_some_and(|answer| terms.keepalive + answer < terms.trusted());
-        renewed && spec.is_calm() && self.membership != Keeper::Replica
+        renewed && spec.is_calm() && !self.is_replicated()
     }
 
     pub(crate) fn validate(&self) -> Result<(), LabError> {

@@ -1,9 +1,8 @@
 //! Detectors of deadlocks as people see them.
 
 use super::run::DeadlockSummary;
-use super::{Deadlock, Settings};
+use super::{Deadlock, DeadlockEntry, Settings};
 use crate::algorithm::Algorithm;
-use crate::deadlock::DeadlockEntry;
 use crate::family::{Around, PresentFamily};
 use crate::figures::{Figures, Price, PriceFigure, Row, count, number};
 use crate::spec::Spec;

@@ -1,8 +1,6 @@
 //! What the deadlock family adds to an experiment, and what of it makes no sense.
 
-use super::{Deadlock, asking};
-use crate::deadlock::DeadlockEntry;
-use crate::deadlock::DeadlockError;
+use super::{Deadlock, DeadlockEntry, DeadlockError, asking};
 use crate::deadlock::run::{Asking, Taking};
 use crate::election::ElectionError;
 use crate::error::LabError;

@@ -1,7 +1,6 @@
 //! Bad weather for detectors: messages take as long as they like, and processes ask and let go all the time, so that much of what is heard is out of date.
 
-use super::{Deadlock, Settings};
-use crate::deadlock::DeadlockEntry;
+use super::{Deadlock, DeadlockEntry, Settings};
 use crate::deadlock::run::{Asking, Taking};
 use crate::spec::Spec;
 use quorate_core::Duration;

@@ -1,8 +1,6 @@
 //! Who tells the nodes of an election that another one is dead.
 
-use super::{Election, Settings};
-use crate::election::ElectionError;
-use crate::election::ElectionNode;
+use super::{Election, ElectionError, ElectionNode, Settings};
 use crate::error::LabError;
 use crate::spec::Spec;
 use quorate_core::wrap::{self, Watched};

@@ -1,9 +1,8 @@
 //! Elections as people see them.
 
 use super::run::{Change, ElectionSummary, Starters, SuperPeers, change};
-use super::{Election, Settings, absent};
+use super::{Election, ElectionEntry, Settings, absent};
 use crate::algorithm::Algorithm;
-use crate::election::ElectionEntry;
 use crate::family::{Around, PresentFamily};
 use crate::figures::{Figures, Price, PriceFigure, Row, number};
 use crate::spec::Spec;

@@ -1,7 +1,6 @@
 //! The overlay of an experiment, where each region has its own leader.
 
-use super::{Election, Settings};
-use crate::election::ElectionError;
+use super::{Election, ElectionError, Settings};
 use crate::error::LabError;
 use crate::spec::Spec;
 use quorate_core::election::{MOST_BITS, Overlay, USUAL_BITS};

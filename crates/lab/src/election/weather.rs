@@ -1,8 +1,7 @@
 //! What elections must bear: messages that take as long as they like and overtake each other, any number of starters, any seats and ranks,
 //! and crashes and recoveries of anyone at any moment.
 
-use super::{Detector, Election, Settings};
-use crate::election::ElectionEntry;
+use super::{Detector, Election, ElectionEntry, Settings};
 use crate::election::run::{Attribute, Seating, Starters};
 use crate::spec::Spec;
 use quorate_core::Duration;

@@ -1,7 +1,6 @@
 //! What the book says of a multicast in an experiment: as a formula and as numbers.
 
-use super::{Carrier, Multicast, groups, plans};
-use crate::multicast::MulticastEntry;
+use super::{Carrier, Multicast, MulticastEntry, groups, plans};
 use crate::spec::Spec;
 use quorate_core::multicast::{Book, Facts, Plan, Sequencing};
 

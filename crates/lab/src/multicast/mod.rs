@@ -123,11 +123,11 @@ impl RunFamily for Multicast {
 
     /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
     fn copes_with_loss(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
+        spec.settings.views.is_some_and(|views| views.is_replicated())
     }
 
     fn hears_of_deaths(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
+        spec.settings.views.is_some_and(|views| views.is_replicated())
     }
 
     fn medium(spec: &Spec<Self>) -> Medium {
@@ -140,13 +140,13 @@ impl RunFamily for Multicast {
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         let Settings { views, groups, senders, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
-        let is_kept = views.is_some_and(|views| views.membership == Keeper::Replica);
+        let is_kept = views.is_some_and(|views| views.is_replicated());
         if spec.algorithm.facts.profile.flaw.is_some() && (is_kept || !groups.is_empty()) {
             return Err(MulticastError::FewForms { name: spec.algorithm.to_string() }.into());
         }
         if let Some(views) = views {
             views.validate()?;
-            if views.membership == Keeper::Replica && !groups.is_empty() {
+            if is_kept && !groups.is_empty() {
                 return Err(MulticastError::SeveralGroupsOfReplicas.into());
             }
         }
@@ -362,7 +362,7 @@ enum Form {
 
 fn form(spec: &Spec<Multicast>) -> Form {
     match (spec.settings.views, spec.settings.groups.is_empty()) {
-        (Some(views), _) if views.membership == Keeper::Replica => Form::Member(views.terms()),
+        (Some(views), _) if views.is_replicated() => Form::Member(views.terms()),
         (Some(_), true) => Form::Viewed,
         (Some(_), false) => Form::SeveralViewed,
         (None, true) => Form::Fixed,

@@ -1,11 +1,10 @@
 //! Ordered multicast as people see it.
 
 use super::run::{MulticastSummary, Pattern, Receiver};
-use super::{Cost, Multicast, Settings};
+use super::{Cost, Multicast, MulticastEntry, Settings};
 use crate::algorithm::Algorithm;
 use crate::family::{Around, PresentFamily};
 use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, number};
-use crate::multicast::MulticastEntry;
 use crate::spec::Spec;
 use quorate_core::multicast::{Command, Event, member};
 use quorate_core::{Duration, NodeId};

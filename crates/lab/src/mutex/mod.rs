@@ -96,11 +96,11 @@ impl RunFamily for Mutex {
 
     /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
     fn copes_with_loss(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
+        spec.settings.views.is_some_and(|views| views.is_replicated())
     }
 
     fn hears_of_deaths(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
+        spec.settings.views.is_some_and(|views| views.is_replicated())
     }
 
     fn needs_fifo(entry: &MutexEntry) -> bool {

@@ -263,16 +263,15 @@ impl Properties {
                 _ => {}
             }
         }
-        match input {
-            Taken::Command(Command::Propose(proposals)) => {
+        let Taken::Command(command) = input else { return };
+        match command {
+            Command::Propose(proposals) => {
                 for Proposal { ticket, command } in proposals {
                     self.asks(node, *ticket, Operation::Change(command.command));
                 }
             }
-            Taken::Command(Command::Query { ticket, query }) => {
-                self.asks(node, *ticket, Operation::Read { key: query.key });
-            }
-            Taken::Command(Command::Change { ticket, members }) => {
+            Command::Query { ticket, query } => self.asks(node, *ticket, Operation::Read { key: query.key }),
+            Command::Change { ticket, members } => {
                 let number = Asking::of(*ticket).number;
                 // A paused replica takes questions that were answered elsewhere long ago.
                 if number > self.last_change {
@@ -280,17 +279,7 @@ impl Properties {
                     self.changing = Some((self.end, number, members.clone()));
                 }
             }
-            Taken::Command(Command::Transfer(_) | Command::Campaign)
-            | Taken::Start { .. }
-            | Taken::Message { .. }
-            | Taken::Timer(_)
-            | Taken::Saved(_)
-            | Taken::Suspect(_)
-            | Taken::Trust(_)
-            | Taken::DiskFull
-            | Taken::DiskFree
-            | Taken::View(_)
-            | Taken::Lease(_) => {}
+            Command::Transfer(_) | Command::Campaign => {}
         }
     }
 

@@ -170,12 +170,7 @@ impl<F: FamilyLab> Tally<F> {
             }
             Done::SetTimer { .. } => self.counts.timers.entry(node).or_default().push(time),
             Done::Save(_) => *self.counts.saves.entry(node).or_default() += 1,
-            Done::CancelTimer(_)
-            | Done::Emit(_)
-            | Done::Rule { .. }
-            | Done::Handed { .. }
-            | Done::Told(_)
-            | Done::HoldBack { .. } => {}
+            _ => {}
         }
     }
 

@@ -6,8 +6,7 @@
 
 use super::shown::{self, MOST_RESOURCES, MOST_SITES, MOST_SPELLS, Shown};
 use crate::deadlock::run::Asking;
-use quorate_check::CheckError;
-use quorate_check::{Judge, Judged, News, Offer, Property, Story, Users};
+use quorate_check::{CheckError, Judge, Judged, News, Offer, Property, Story, Users};
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Spell};
 use std::collections::BTreeSet;

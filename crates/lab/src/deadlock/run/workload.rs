@@ -5,8 +5,7 @@ use super::truth::Truth;
 use quorate_core::deadlock::{Agent, Command, Event, Need};
 use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, Workload};
+use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Reads a command of a script: its name and what it says.

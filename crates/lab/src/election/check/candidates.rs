@@ -4,8 +4,7 @@
 //! nobody. What goes wrong while a run is under way is for the algorithm to notice.
 
 use crate::election::run::Expectation;
-use quorate_check::Past;
-use quorate_check::{Judge, Judged, News, Offer, Property, Story, Users};
+use quorate_check::{Judge, Judged, News, Offer, Past, Property, Story, Users};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, Group, NodeId, Time};
 

@@ -10,8 +10,7 @@ use crate::check::{CheckSpec, CheckedFamily, HabitArgs};
 use crate::election::run::Starters;
 use crate::election::{Election, Settings, expected_of, plan};
 use crate::error::LabError;
-use crate::family::RunFamily;
-use crate::family::ScriptFamily;
+use crate::family::{RunFamily, ScriptFamily};
 use quorate_check::Deaths;
 use quorate_core::election::Plan;
 

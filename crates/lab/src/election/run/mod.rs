@@ -50,25 +50,15 @@ pub enum Change {
 
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
-        Moment::Input { time, node, input, .. } => match input {
-            Taken::Command(Command::Campaign) => Some((*time, *node, Change::Campaigns)),
-            Taken::Start { .. } => Some((*time, *node, Change::Boots)),
-            Taken::Command(Command::Resign)
-            | Taken::Message { .. }
-            | Taken::Timer(_)
-            | Taken::Saved(_)
-            | Taken::Suspect(_)
-            | Taken::Trust(_)
-            | Taken::DiskFull
-            | Taken::DiskFree
-            | Taken::View(_)
-            | Taken::Lease(_) => None,
-        },
+        Moment::Input { time, node, input: Taken::Command(Command::Campaign), .. } => {
+            Some((*time, *node, Change::Campaigns))
+        }
+        Moment::Input { time, node, input: Taken::Start { .. }, .. } => Some((*time, *node, Change::Boots)),
         Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, told(event)?)),
         Moment::World { time, what: Happening::Crashed { node, .. } | Happening::Ended { node } } => {
             Some((*time, *node, Change::Dies))
         }
-        Moment::Effect { .. } | Moment::World { .. } => None,
+        Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! How nodes sit and rank in a simulated election, in the words of the command line.
 
+use crate::chaos::stored_as_text;
 use quorate_core::election::{Prefer, Ranking, Ring};
 use quorate_core::{Group, NodeId};
 use quorate_journal::dice::{Dice, Stream};
@@ -126,31 +127,7 @@ impl FromStr for Attribute {
     }
 }
 
-impl TryFrom<String> for Seating {
-    type Error = SettingError;
-    fn try_from(text: String) -> Result<Self, SettingError> {
-        text.parse()
-    }
-}
-
-impl From<Seating> for String {
-    fn from(seating: Seating) -> Self {
-        seating.to_string()
-    }
-}
-
-impl TryFrom<String> for Attribute {
-    type Error = SettingError;
-    fn try_from(text: String) -> Result<Self, SettingError> {
-        text.parse()
-    }
-}
-
-impl From<Attribute> for String {
-    fn from(attribute: Attribute) -> Self {
-        attribute.to_string()
-    }
-}
+stored_as_text!(Seating, Attribute);
 
 #[cfg(test)]
 mod tests {

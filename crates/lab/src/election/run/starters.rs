@@ -1,5 +1,6 @@
 //! Who starts an election.
 
+use crate::chaos::stored_as_text;
 use quorate_core::NodeId;
 use quorate_core::election::{Ranking, Ring};
 use quorate_journal::settings::{NodeSet, SettingError};
@@ -40,10 +41,8 @@ impl Starters {
                     let places = ring.place_of(node) + ring.len() - ring.place_of(from);
                     (places + ring.len() - 1) % ring.len().max(1)
                 };
-                highest
-                    .and_then(|highest| live.into_iter().min_by_key(|node| distance(*node, highest)))
-                    .into_iter()
-                    .collect()
+                let next = highest.and_then(|highest| live.into_iter().min_by_key(|node| distance(*node, highest)));
+                next.into_iter().collect()
             }
             Self::All => live.collect(),
             Self::Named(nodes) => live.filter(|node| nodes.contains(*node)).collect(),
@@ -61,12 +60,9 @@ impl Starters {
 
 impl fmt::Display for Starters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lowest => f.write_str("lowest"),
-            Self::Highest => f.write_str("highest"),
-            Self::All => f.write_str("all"),
-            Self::SuccessorOfHighest => f.write_str("successor-of-highest"),
-            Self::Named(nodes) => nodes.fmt(f),
+        match (self, WORDS.iter().find(|(_, starters)| starters == self)) {
+            (Self::Named(nodes), _) => nodes.fmt(f),
+            (_, known) => f.write_str(known.map_or("", |(word, _)| word)),
         }
     }
 }
@@ -91,18 +87,7 @@ impl FromStr for Starters {
     }
 }
 
-impl TryFrom<String> for Starters {
-    type Error = SettingError;
-    fn try_from(text: String) -> Result<Self, SettingError> {
-        text.parse()
-    }
-}
-
-impl From<Starters> for String {
-    fn from(starters: Starters) -> Self {
-        starters.to_string()
-    }
-}
+stored_as_text!(Starters);
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,7 @@ use super::{Agreement, Belief, Change, Expectation, Starters, told};
 use quorate_core::election::{COMMANDS, Command, Event, Ranking, Ring};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::settings::TimedCommand;
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, Workload};
+use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::BTreeSet;
 
 /// The users of all nodes. They are content when all live nodes know one live leader.

@@ -6,8 +6,7 @@
 use super::judges;
 use super::memoir::{self, MOST_MESSAGES, MOST_ROOM, Memoir, Said};
 use crate::multicast::run::{Promises, Property as Promised};
-use quorate_check::CheckError;
-use quorate_check::{Judge, Judged, News, Offer, Property, Story, Users};
+use quorate_check::{CheckError, Judge, Judged, News, Offer, Property, Story, Users};
 use quorate_core::multicast::{Board, Command, Event, MessageId, Payload, State};
 use quorate_core::{Epoch, Group, NodeId, View};
 

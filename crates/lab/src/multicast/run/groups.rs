@@ -259,16 +259,8 @@ impl Room {
         }
     }
 
-    pub(super) fn is_out(&mut self, now: Moment, node: NodeId, breaches: &mut Breaches) -> bool {
-        self.quits(now, node, Standing::Gone, breaches)
-    }
-
-    pub(super) fn leaves(&mut self, now: Moment, node: NodeId, breaches: &mut Breaches) -> bool {
-        self.quits(now, node, Standing::Left, breaches)
-    }
-
     /// A stay ends. Later views may name a new stay already.
-    fn quits(&mut self, now: Moment, node: NodeId, how: Standing, breaches: &mut Breaches) -> bool {
+    pub(super) fn quits(&mut self, now: Moment, node: NodeId, how: Standing, breaches: &mut Breaches) -> bool {
         let Some(place) = self.places.get_mut(node.index()) else { return false };
         let Some(view) = place.view.take() else { return false };
         for (chapter, _) in self.chapters.range_mut(..=view).map(|(_, chapter)| chapter) {

@@ -182,25 +182,19 @@ impl Measures {
 impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Effect { time, node, effect } => match effect {
-                Done::Emit(event) => self.told(*time, *node, event),
-                Done::Send { to, sent } => self.is_sent(*node, std::iter::once(*to), sent),
-                Done::Multicast { to, sent } => self.is_sent(*node, to.iter(), sent),
-                Done::HoldBack { count, .. } => self.held_back(*node, *count as u64),
-                Done::Save(_)
-                | Done::SetTimer { .. }
-                | Done::CancelTimer(_)
-                | Done::Rule { .. }
-                | Done::Handed { .. }
-                | Done::Told(_) => {}
-            },
+            Moment::Effect { time, node, effect: Done::Emit(event) } => self.told(*time, *node, event),
+            Moment::Effect { node, effect: Done::Send { to, sent }, .. } => {
+                self.is_sent(*node, std::iter::once(*to), sent);
+            }
+            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => self.is_sent(*node, to.iter(), sent),
+            Moment::Effect { node, effect: Done::HoldBack { count, .. }, .. } => self.held_back(*node, *count as u64),
             Moment::World { time, what: Happening::Crashed { node, .. } } => {
                 self.crashed = self.crashed.or(Some(*time));
                 self.transit.dies(*node);
             }
             Moment::World { what: Happening::Ended { node }, .. } => self.transit.dies(*node),
             Moment::Input { node, input: Taken::Start { .. }, .. } => self.transit.boots(*node),
-            Moment::Input { .. } | Moment::World { .. } => {}
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }
 }

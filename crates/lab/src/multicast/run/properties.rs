@@ -5,6 +5,7 @@
 
 use super::asked::Asked;
 use super::breaches::{self, Breaches};
+use super::chapter::Standing;
 use super::groups::{Node, Room};
 use super::message::Key;
 use super::promises::{Promises, Property};
@@ -51,19 +52,8 @@ impl Properties {
     /// Watches for these too, though nobody promises them: see [`Properties::verdict`] and [`Properties::breaches`].
     #[must_use]
     pub fn watching(self, also: Promises) -> Self {
-        let both = |property| self.promised.has(property) || also.has(property);
-        let watched = Promises {
-            integrity: both(Property::Integrity),
-            agreement: both(Property::Agreement),
-            validity: both(Property::Validity),
-            fifo: both(Property::Fifo),
-            causal: both(Property::Causal),
-            total: both(Property::Total),
-            uniform: both(Property::Uniform),
-            views: both(Property::ViewSynchrony),
-            delivered: both(Property::Delivered),
-            contention: self.promised.contention,
-        };
+        let both: Vec<_> = Property::ALL.into_iter().filter(|one| self.promised.has(*one) || also.has(*one)).collect();
+        let watched = Promises { contention: self.promised.contention, ..Promises::of(&both) };
         Self { watched, breaches: Breaches::new(self.promised, watched), ..self }
     }
 
@@ -195,9 +185,8 @@ impl Properties {
             self.sends(node, id, Some(payload.clone()));
             self.unconfirmed.push(id);
         }
-        let (watched, nodes, members) = (self.watched, &self.nodes, &self.members);
-        let room = self.rooms.entry(id.group);
-        let room = room.or_insert_with(|| Room::new(id.group, watched, nodes, members.get(&id.group)));
+        self.room(id.group);
+        let Some(room) = self.rooms.get_mut(&id.group) else { return };
         room.delivers(now, node, (Key::of(id), id.view), payload, &mut self.breaches);
     }
 
@@ -222,15 +211,11 @@ impl Properties {
                 let Some(room) = self.rooms.get_mut(group) else { return };
                 self.contended |= room.begins(now, node, (view, *state), &self.nodes, &mut self.breaches);
             }
-            Event::Out { group } => {
+            Event::Out { group } | Event::Left { group } => {
+                let how = if let Event::Left { .. } = event { Standing::Left } else { Standing::Gone };
                 self.room(*group);
                 let Some(room) = self.rooms.get_mut(group) else { return };
-                self.contended |= room.is_out(now, node, &mut self.breaches);
-            }
-            Event::Left { group } => {
-                self.room(*group);
-                let Some(room) = self.rooms.get_mut(group) else { return };
-                self.contended |= room.leaves(now, node, &mut self.breaches);
+                self.contended |= room.quits(now, node, how, &mut self.breaches);
             }
         }
     }
@@ -266,18 +251,9 @@ impl Observer<Command, Event> for Properties {
                 self.now.line += 1;
                 self.step_begins();
                 if let Some(asked) = self.asked.get_mut(node.index()) {
-                    match input {
-                        Taken::Command(command) => asked.asks(command),
-                        Taken::Start { .. }
-                        | Taken::Message { .. }
-                        | Taken::Timer(_)
-                        | Taken::Saved(_)
-                        | Taken::Suspect(_)
-                        | Taken::Trust(_)
-                        | Taken::DiskFull
-                        | Taken::DiskFree
-                        | Taken::View(_)
-                        | Taken::Lease(_) => asked.step(),
+                    asked.step();
+                    if let Taken::Command(command) = input {
+                        asked.asks(command);
                     }
                 }
                 if let Taken::Start { incarnation, .. } = input {
@@ -287,14 +263,8 @@ impl Observer<Command, Event> for Properties {
             Moment::World { what, .. } => {
                 self.now.line += 1;
                 self.step_begins();
-                match what {
-                    Happening::Crashed { node, .. } => self.ends(*node, false),
-                    Happening::Ended { node } => self.ends(*node, true),
-                    Happening::Lost { .. }
-                    | Happening::Duplicated { .. }
-                    | Happening::Paused { .. }
-                    | Happening::Resumed { .. }
-                    | Happening::Changed { .. } => {}
+                if let Happening::Crashed { node, .. } | Happening::Ended { node } = what {
+                    self.ends(*node, matches!(what, Happening::Ended { .. }));
                 }
             }
             Moment::Effect { node, effect: Done::Emit(event), .. } if node.index() < self.nodes.len() => {

@@ -5,8 +5,7 @@ use quorate_core::multicast::{Command, Event, GroupId, Payload, Refusal};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::Latency;
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, Workload};
+use quorate_journal::workload::{News, Plan, Workload};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

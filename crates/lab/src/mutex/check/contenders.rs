@@ -24,8 +24,7 @@
 //! # Ok::<(), quorate_check::CheckError>(())
 //! ```
 
-use quorate_check::Past;
-use quorate_check::{Judged, News, Offer, Property, Story, Users};
+use quorate_check::{Judged, News, Offer, Past, Property, Story, Users};
 use quorate_core::mutex::{Access, Command, Event, Service};
 use quorate_core::{Fence, NodeId};
 

@@ -92,20 +92,12 @@ impl Overtaking {
                     request.spreading = request.spreading.saturating_sub(1);
                 }
             }
-            Moment::Effect { node, effect, .. } if self.asking == Some(*node) => match effect {
-                Done::Send { sent, .. } => self.spreads(*node, std::iter::once(sent.id)),
-                Done::Multicast { to, sent } => {
-                    self.spreads(*node, receivers(to, sent.id).map(|(_, id)| id));
-                }
-                Done::Save(_)
-                | Done::SetTimer { .. }
-                | Done::CancelTimer(_)
-                | Done::Emit(_)
-                | Done::Rule { .. }
-                | Done::Handed { .. }
-                | Done::Told(_)
-                | Done::HoldBack { .. } => {}
-            },
+            Moment::Effect { node, effect: Done::Send { sent, .. }, .. } if self.asking == Some(*node) => {
+                self.spreads(*node, std::iter::once(sent.id));
+            }
+            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } if self.asking == Some(*node) => {
+                self.spreads(*node, receivers(to, sent.id).map(|(_, id)| id));
+            }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }

@@ -4,8 +4,7 @@ use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Chance, Latency};
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, Workload};
+use quorate_journal::workload::{News, Plan, Workload};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,7 @@ use crate::multicast::run::{Demand, Pattern, Senders};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload, Refusal};
 use quorate_core::{Duration, Group, Time};
 use quorate_journal::settings::Latency;
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, What, Workload};
+use quorate_journal::workload::{News, Plan, What, Workload};
 
 /// A user of node 1, in a group of two that has views.
 struct Stage {
