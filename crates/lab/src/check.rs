@@ -58,7 +58,6 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     fn in_rounds(check: &CheckSpec<Self>) -> String;
 }
 
-/// Something to do with a family whose algorithms can be checked.
 pub trait CheckTask {
     type Output;
     fn perform<F: CheckedFamily>(self) -> Self::Output;
@@ -236,9 +235,7 @@ pub fn uncheckable(entry: &Entry) -> LabError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchecked {
-    /// Its nodes cannot be copied, compared and hashed.
     Opaque,
-    /// The checker does not know what to ask of this family.
     Family(Family),
 }
 

@@ -72,7 +72,7 @@ fn run_before<F: FamilyLab>(
     let (fingerprint, lines) = writer.finish_with(Some(ending)).map_err(LabError::Write)?;
     Ok(Outcome {
         ending,
-        time: judges.end(),
+        time: judges.end,
         events,
         trace_hash: fingerprint.to_string(),
         lines,
@@ -136,6 +136,7 @@ pub(crate) struct Judges<F: FamilyLab> {
     measures: F::Measures,
     properties: F::Properties,
     events: u64,
+    end: Time,
     /// How it stood before the first node was stopped in good order, if none started since.
     stopped: Option<Stand<F>>,
 }
@@ -153,6 +154,7 @@ impl<F: FamilyLab> Judges<F> {
             measures: F::measures(spec),
             properties: F::properties(spec, Care::Figures),
             events: 0,
+            end: Time::ZERO,
             stopped: None,
         }
     }
@@ -177,10 +179,6 @@ impl<F: FamilyLab> Judges<F> {
 
     pub(crate) fn events(&self) -> u64 {
         self.events
-    }
-
-    pub(crate) fn end(&self) -> Time {
-        self.properties.end()
     }
 
     fn present_summary(&self) -> F::Summary {
@@ -212,6 +210,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Judges<F> {
 
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         self.note_stops(moment);
+        self.end = moment.time();
         self.events += u64::from(matches!(moment, Moment::Input { .. }));
         Observer::<F::Command, F::Event>::observe(&mut self.messages, moment);
         self.measures.observe(moment);

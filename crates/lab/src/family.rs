@@ -33,7 +33,7 @@ use crate::registry::{Entry, Family, FamilyArgs};
 use crate::spec::Spec;
 use quorate_core::about::{About, Profile};
 use quorate_core::mutex::Choice;
-use quorate_core::{Duration, Medium, NodeId, Time};
+use quorate_core::{Duration, Medium, NodeId};
 use quorate_erased::{AnyCodec, Erased};
 use quorate_journal::metrics::Messages;
 use quorate_journal::moment::{Moment, Observer};
@@ -51,7 +51,6 @@ use std::fmt;
 /// A family of algorithms: its types, and how the registry knows it.
 pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     const FAMILY: Family;
-    /// Whether algorithms of this family can run in views.
     const HAS_VIEWS: bool = false;
 
     /// What the registry knows of one of its algorithms.
@@ -332,15 +331,11 @@ pub trait FamilyLab: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + Pr
 
 impl<F: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + PresentFamily> FamilyLab for F {}
 
-/// A node of any algorithm of a family.
 pub type NodeOf<F> = Erased<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>;
 
 /// Watches a run for breaches.
 pub trait Judge<C, E>: Observer<C, E> {
     fn verdicts(&self) -> Vec<Verdict>;
-
-    /// When the last thing happened.
-    fn end(&self) -> Time;
 }
 
 /// How closely a run is watched.

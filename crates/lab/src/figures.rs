@@ -33,7 +33,6 @@ impl Row {
     }
 }
 
-/// A property that no verdict is about, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotJudged {
     pub kind: Kind,
@@ -45,7 +44,6 @@ pub struct NotJudged {
 pub struct Price {
     /// What the first figure is the price of, such as "an entry".
     pub of: &'static str,
-    /// Each with its name.
     pub figures: Vec<(&'static str, PriceFigure)>,
 }
 

@@ -34,7 +34,6 @@ impl Flag {
     }
 }
 
-/// As a shell takes it.
 impl Display for Flag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--{}", self.name)?;

@@ -60,7 +60,6 @@ pub enum LinkChoice {
     /// Reliable where messages can be lost or repeated, bare elsewhere.
     #[default]
     Auto,
-    /// The algorithm alone.
     Bare,
     /// With the layer that repeats, orders and acknowledges.
     Reliable,

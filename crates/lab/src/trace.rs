@@ -50,7 +50,6 @@ pub struct Trace<'a, F: FamilyLab> {
     roles: Roles<F::Command, F::Event>,
     open: Option<Line>,
     lines: u64,
-    /// Whether the line in hand is shown only if something comes of it.
     hush: Hush,
 }
 
@@ -167,7 +166,6 @@ pub fn legend(roles: &[(Role, &str)]) -> String {
     signs.chain(others).collect::<Vec<_>>().join("   ")
 }
 
-/// What a piece of a line is, for those who colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     Column(Role),

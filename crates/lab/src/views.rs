@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 /// With shorter ones a run takes for ever.
 const LEAST_KEEPALIVE: Duration = Duration::from_micros(10);
 
-/// That an algorithm runs in views, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewSettings {
     pub membership: Keeper,
@@ -33,7 +32,6 @@ pub struct ViewSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keeper {
-    /// Somebody who never fails.
     #[default]
     Oracle,
     /// Somebody who does not wait for leases to run out: wrong on purpose.

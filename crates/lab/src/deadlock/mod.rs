@@ -23,7 +23,7 @@ use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
-use quorate_core::{Duration, NodeId, Time};
+use quorate_core::{Duration, NodeId};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
@@ -213,10 +213,6 @@ impl JudgeFamily for Deadlock {
 impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         self.verdicts()
-    }
-
-    fn end(&self) -> Time {
-        self.end()
     }
 }
 

@@ -11,25 +11,19 @@ use quorate_core::deadlock::{Agent, Command, Plan, Policy, Waiting};
 use quorate_journal::settings::{Latency, Length, TimedCommand};
 use serde::{Deserialize, Serialize};
 
-/// Who asks whom for how much, and who gives up.
+/// Who asks whom for how much, and who gives up. [`DeadlockArgs`](super::DeadlockArgs) says what each setting means, and what is usual.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many processes there are on all sites; one a site unless given.
     pub processes: Option<usize>,
-    /// How many resources there are, each with a coordinator of its own as far as there are sites; with none, processes ask each other.
     pub resources: usize,
     pub rounds: u64,
     pub fan_out: usize,
-    /// For whom it waits; as its detector understands it unless given.
     pub asking: Option<Asking>,
     pub taking: Taking,
-    /// Out of a hundred times, how often it asks when it could.
     pub share: u64,
     pub think: Option<Latency>,
     pub hold: Option<Latency>,
-    /// Who gives up where there is a deadlock; nobody unless given.
     pub victim: Option<Policy>,
-    /// How much each process matters; those that are missing matter least.
     pub priorities: Vec<u32>,
     pub patience: Option<Length>,
 }

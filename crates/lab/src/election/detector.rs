@@ -9,14 +9,12 @@ use quorate_erased::Erased;
 use quorate_journal::settings::{Length, Level};
 use serde::{Deserialize, Serialize};
 
-/// Who tells nodes that another one is dead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Detector {
     /// Somebody who knows: the simulator, or the kernel of a machine on which a process is gone.
     #[default]
     Oracle,
-    /// Heartbeats with a fixed bound.
     Heartbeat,
     /// Heartbeats, and what a node's own pace makes unlikely.
     Accrual,

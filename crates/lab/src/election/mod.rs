@@ -45,56 +45,43 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Election {}
 
-/// Who starts, and how the group elects. Journals of earlier versions say no more than who starts.
+/// Who starts, and how the group elects. [`ElectionArgs`] says what each setting means, and what is usual. Journals of earlier
+/// versions say no more than who starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub starters: Starters,
-    /// How nodes sit round the ring.
     #[serde(default)]
     pub order: Seating,
-    /// What is compared.
     #[serde(default)]
     pub attribute: Attribute,
     #[serde(default)]
     pub prefer: Prefer,
     #[serde(default)]
     pub announce: Announce,
-    /// How an election on a ring gets over a crash.
     #[serde(default)]
     pub repair: Repair,
-    /// Whether a bully tells lower nodes that an election is under way.
     #[serde(default)]
     pub tell_lower: bool,
-    /// Whether a bully that has won tells everyone.
     #[serde(default)]
     pub broadcast: bool,
-    /// For how long a vote binds, where leaders lead by leases; some twenty round trips unless given.
     #[serde(default)]
     pub lease: Option<Length>,
-    /// By how much clocks are off at most, in millionths, as far as nodes are told; one in a thousand unless given.
     #[serde(default)]
     pub drift_ppm: Option<u32>,
-    /// How many nodes crash and come back, at most, while more than half of the group stays up.
     #[serde(default)]
     pub upheaval: u64,
     #[serde(default)]
     pub detector: Detector,
-    /// From one heartbeat to the next; ten message times unless given.
     #[serde(default)]
     pub heartbeat: Option<Length>,
-    /// For how long a node may be silent by a fixed bound; a heartbeat and what may delay it unless given.
     #[serde(default)]
     pub silence: Option<Length>,
-    /// At which level of suspicion an accrual detector takes a node for dead; 8 unless given.
     #[serde(default)]
     pub threshold: Option<Level>,
-    /// How many bits ids have, in an overlay; 32 unless given.
     #[serde(default)]
     pub id_bits: Option<u32>,
-    /// How many of them name a region that has its own leader; 3 unless given.
     #[serde(default)]
     pub reserved_bits: Option<u32>,
-    /// How many others a leader of a region may have to serve: as few bits name a region as keep that bound.
     #[serde(default)]
     pub load_bound: Option<usize>,
 }
@@ -323,10 +310,6 @@ impl JudgeFamily for Election {
 impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         self.verdicts()
-    }
-
-    fn end(&self) -> Time {
-        self.end()
     }
 }
 

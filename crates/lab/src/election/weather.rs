@@ -14,7 +14,6 @@ struct Weather {
     latency: Latency,
     starters: Starters,
     prefer: Prefer,
-    /// Whether seats and attributes are random.
     is_mixed: bool,
     /// How long a node is busy with an input at most.
     busy: Duration,

@@ -66,7 +66,6 @@ impl FamilyTypes for Multicast {
 
 pub type MulticastNode = Erased<Command, Event>;
 
-/// A node of any ordered multicast, before anything is put around it.
 pub type MulticastInViews = ErasedInViews<Command, Event>;
 
 pub struct MulticastEntry {

@@ -29,7 +29,7 @@ use crate::typed::unheard;
 use crate::users;
 use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
-use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_core::{Duration, Group, Medium, NodeId};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
@@ -44,29 +44,22 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multicast {}
 
-/// Who says how much, and how it gets to all.
+/// Who says how much, and how it gets to all. [`MulticastArgs`] says what each setting means, and what is usual.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub messages: u64,
     pub traffic: Pattern,
-    /// Who sends; everyone if empty.
     pub senders: Vec<NodeId>,
-    /// How many bytes a message says at least.
     pub payload: usize,
-    /// How long a sender is silent before it sends the next; chosen to suit the traffic unless given.
     pub interval: Option<Latency>,
     pub delivery: Delivery,
-    /// Whether whoever receives a message passes it on, whatever the algorithm does by itself.
     pub relay: bool,
     pub sequencing: Sequencing,
     pub window: u64,
     pub medium: Carrier,
-    /// Several groups, each with these members; one of everyone if empty.
     pub groups: Vec<Group>,
     pub leaves: usize,
-    /// How many bytes of the state a newcomer is sent at a time.
     pub piece: usize,
-    /// What is judged although the algorithm does not promise it.
     pub judge: Vec<Property>,
     pub views: Option<ViewSettings>,
 }
@@ -339,10 +332,6 @@ impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         self.verdicts()
     }
-
-    fn end(&self) -> Time {
-        self.end()
-    }
 }
 
 /// How long a view may take to begin everywhere, the state of newcomers included.
@@ -356,7 +345,6 @@ enum Form {
     Viewed,
     Several,
     SeveralViewed,
-    /// With a membership that the nodes keep themselves, on these terms.
     Member(Terms),
 }
 

@@ -148,7 +148,6 @@ impl FamilyTypes for Mutex {
 
 pub type MutexNode = Erased<Command, Event>;
 
-/// A node of any mutual-exclusion algorithm that can go from one view to the next.
 pub type MutexInViews = ErasedInViews<Command, Event>;
 
 pub struct MutexEntry {
@@ -181,9 +180,7 @@ impl MutexEntry {
 
 #[derive(Clone)]
 pub enum MutexMaker {
-    /// For a group that never changes.
     Fixed(Maker<Surroundings, MutexNode>),
-    /// For one that may change as well.
     InViews(Maker<Surroundings, MutexInViews>),
 }
 

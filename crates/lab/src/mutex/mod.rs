@@ -28,7 +28,7 @@ use crate::typed::unheard;
 use crate::users;
 use crate::views::ViewError;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
-use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_core::{Duration, Group, Medium, NodeId};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
@@ -42,16 +42,13 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutex {}
 
-/// Who asks, how often and for how long.
+/// Who asks, how often and for how long. [`MutexArgs`] says what each setting means, and what is usual.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub entries: u64,
     pub workload: Pattern,
-    /// Who asks; everyone if empty.
     pub requesters: Vec<NodeId>,
-    /// How long a node stays inside; one message time unless given.
     pub hold: Option<Latency>,
-    /// How long a node is content outside; chosen to suit the workload unless given.
     pub think: Option<Latency>,
     pub tries: Chance,
     pub cancels: Chance,
@@ -206,7 +203,6 @@ impl ScriptFamily for Mutex {
         Settings { views: settings.views, ..Settings::default() }
     }
 
-    /// Fewer requests, by those who are left.
     fn smaller(settings: &Settings) -> Vec<Settings> {
         let now = || settings.clone();
         let asks = fewer(settings.entries).map(|entries| Settings { entries, ..now() });
@@ -291,10 +287,6 @@ impl JudgeFamily for Mutex {
 impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         self.verdicts()
-    }
-
-    fn end(&self) -> Time {
-        self.end()
     }
 }
 

@@ -39,6 +39,7 @@ pub(super) enum Contradiction {
 }
 
 /// How fast the fastest clock may have run so far.
+#[derive(Default)]
 struct Pace {
     /// When the first replica began; in a run of real processes that may be long after zero, or before it.
     begin: Option<Time>,
@@ -48,12 +49,6 @@ struct Pace {
     jumps: Duration,
     /// The most that a leader adds at once.
     most: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self { begin: None, fastest: 0, jumps: Duration::ZERO, most: Duration::ZERO }
-    }
 }
 
 impl Ledger {

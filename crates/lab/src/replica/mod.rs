@@ -46,25 +46,19 @@ type Event = quorate_replica::Event<Machine>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replica {}
 
-/// Who asks for what, and what the replicas are like.
+/// Who asks for what, and what the replicas are like. [`ReplicaArgs`] says what each setting means, and what is usual.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many nodes the group begins with; all of them unless given.
     pub founders: Option<usize>,
     pub clients: u64,
     pub operations: u64,
     pub keys: u64,
-    /// How many times an operator changes the members or hands the leadership over.
     pub changes: u32,
     pub reads: Reads,
-    /// The beat that all waiting is counted in.
     pub tick: Length,
-    /// After how many entries the state is kept and the log before it let go.
     pub checkpoint_every: u64,
-    /// How many entries before the checkpoint stay.
     pub keep_entries: u64,
     pub piece_bytes: usize,
-    /// Whether the seed lets everything go wrong that a replica must bear.
     pub chaos: bool,
 }
 
@@ -92,14 +86,12 @@ pub struct Summary {
     pub answered: u64,
     /// How often somebody became the leader.
     pub leaders: u64,
-    /// The highest term in which anybody led.
     pub term: u64,
     pub entries: u64,
     /// How long anybody led by the log's own time, in nanoseconds.
     pub log_time_ns: u64,
     /// How many snapshots replicas took over from their leaders.
     pub snapshots: u64,
-    /// How many reads were answered under a lease.
     pub leased: u64,
     /// How often a proposal's fate was unknown to the replica that took it.
     pub unknown: u64,
@@ -316,7 +308,6 @@ impl ScriptFamily for Replica {
         settings.clients == 0
     }
 
-    /// Fewer clients and operations; a log that is kept sooner.
     fn smaller(settings: &Settings) -> Vec<Settings> {
         let now = || settings.clone();
         let usual = Settings::default();

@@ -7,7 +7,7 @@ use quorate_journal::dice::Dice;
 use quorate_replica::{Members, Refusal};
 use std::collections::BTreeSet;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Site {
     pub(super) nodes: usize,
     pub(super) founders: usize,
@@ -32,6 +32,7 @@ pub(super) enum Errand {
     Impatience(Asking),
 }
 
+#[derive(Default)]
 pub(super) struct Operator {
     site: Site,
     /// The members as it last knew them.
@@ -90,21 +91,13 @@ impl Operator {
         let founders: BTreeSet<_> = (0..site.founders).map(NodeId::from_index).collect();
         Self {
             members: Members { voters: founders, learners: BTreeSet::new() },
-            doubts: Vec::new(),
             wanted: site.founders,
-            wiped: BTreeSet::new(),
             wipes_to_come: site.wipes.len(),
-            backlog: 0,
             to_come: site.changes,
             is_calm: site.changes == 0 && site.wipes.is_empty(),
-            goal: None,
-            number: 0,
-            term: 0,
-            leader: None,
             is_up: vec![true; site.nodes],
-            commands: Vec::new(),
-            errands: Vec::new(),
             site,
+            ..Self::default()
         }
     }
 

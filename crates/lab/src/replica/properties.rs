@@ -25,7 +25,6 @@ pub(super) struct Expectations {
     pub(super) sometimes: Sometimes,
 }
 
-/// What should happen sometimes, over many seeds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sometimes {
     pub(super) faults: bool,
@@ -68,7 +67,6 @@ struct Asked {
 
 #[derive(Clone, Copy)]
 struct Operating {
-    /// Who was asked first.
     node: NodeId,
     since: Time,
     operation: Operation,
@@ -449,10 +447,6 @@ impl Judge<Command, Event> for Properties {
         ];
         verdicts.extend(self.sometimes());
         verdicts
-    }
-
-    fn end(&self) -> Time {
-        self.end
     }
 }
 

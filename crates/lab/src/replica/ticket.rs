@@ -10,7 +10,6 @@ pub(super) struct Asking {
     pub(super) attempt: u64,
 }
 
-/// The client that changes members.
 pub(super) const OPERATOR: u64 = 0;
 
 impl Asking {

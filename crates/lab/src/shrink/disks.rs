@@ -21,7 +21,6 @@ struct Disk {
     syncs: u64,
     /// When the sync under way began, and its place among all.
     syncing: Option<(Duration, u64)>,
-    /// How many faults keep it full.
     full: u32,
 }
 

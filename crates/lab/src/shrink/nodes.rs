@@ -26,7 +26,6 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// The nodes that are left out, by their indices.
 pub(super) struct Gone {
     pub(super) from: usize,
     pub(super) until: usize,

@@ -167,14 +167,19 @@ impl<F: FamilyLab> Notes<F> {
         self.position
     }
 
+    /// The instant of something that takes the next place in the queue.
+    fn reach(&mut self, at: Duration, rank: Rank) -> Duration {
+        let position = self.next_position();
+        self.clock.reach(at, rank, position)
+    }
+
     fn takes(&mut self, time: Time, now: Time, node: NodeId, input: &Taken<'_, F::Command>) {
         self.disks.settle(self.clock.now);
         let at = self.elapsed(time);
         match input {
             Taken::Start { incarnation, blank } => self.starts(at, node, *incarnation, *blank),
             Taken::Command(command) => {
-                let position = self.next_position();
-                let at = self.clock.reach(at, Rank::Command, position);
+                let at = self.reach(at, Rank::Command);
                 if let Some(word) = F::in_script(command) {
                     self.script.commands.push(TimedCommand { at, node, word: word.into_owned() });
                 }
@@ -206,8 +211,7 @@ impl<F: FamilyLab> Notes<F> {
         if incarnation == Incarnation::FIRST && absence.is_none() {
             return;
         }
-        let position = self.next_position();
-        let at = self.clock.reach(at, Rank::Fault, position);
+        let at = self.reach(at, Rank::Fault);
         let crash = match absence {
             Some(Absence::Crash(place)) => Some(place),
             Some(Absence::Ended { at, kept }) => Some(self.crash(at, node, kept)),
@@ -286,8 +290,7 @@ impl<F: FamilyLab> Notes<F> {
                 }
             }
             Happening::Crashed { node, lost_writes } => {
-                let position = self.next_position();
-                let at = self.clock.reach(at, Rank::Fault, position);
+                let at = self.reach(at, Rank::Fault);
                 let kept = self.disks.crashes(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
                 self.timers.crash(*node, at, &mut self.script.directions);
                 self.resumes(at, *node);
@@ -300,8 +303,7 @@ impl<F: FamilyLab> Notes<F> {
                 self.down.insert(*node, Absence::Ended { at: at.max(self.clock.now), kept });
             }
             Happening::Paused { node } => {
-                let position = self.next_position();
-                let at = self.clock.reach(at, Rank::Fault, position);
+                let at = self.reach(at, Rank::Fault);
                 self.paused.insert(*node, at);
             }
             // A node that stood still takes everything later, and that is noted.
@@ -371,8 +373,7 @@ impl<F: FamilyLab> Notes<F> {
             Fault::Crash { .. } | Fault::Restart { .. } | Fault::Pause { .. } | Fault::Resume { .. } => false,
         };
         if is_told {
-            let position = self.next_position();
-            let at = self.clock.reach(at, Rank::Fault, position);
+            let at = self.reach(at, Rank::Fault);
             if fault.kind().can_last() {
                 self.open.push((text.to_owned(), self.script.faults.len()));
             }
@@ -390,8 +391,7 @@ impl<F: FamilyLab> Notes<F> {
         }
         let Some(place) = self.open.iter().position(|(open, _)| open == text) else { return };
         let (_, fault) = self.open.remove(place);
-        let position = self.next_position();
-        let at = self.clock.reach(at, Rank::Fault, position);
+        let at = self.reach(at, Rank::Fault);
         if let Some(timed) = self.script.faults.get_mut(fault) {
             timed.lasts = Some(less(at, timed.at));
             if let Fault::Disk { node, .. } = timed.fault {

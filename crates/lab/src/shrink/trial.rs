@@ -11,7 +11,6 @@ use quorate_journal::settings::Direction;
 use quorate_journal::workload::Ending;
 use std::collections::BTreeMap;
 
-/// A run in which the property fails.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) name: &'static str,

@@ -11,7 +11,6 @@ use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Spell};
 use std::collections::BTreeSet;
 
-/// What the processes of a group do, and what is asked of their detector.
 #[derive(Clone, Debug)]
 pub struct Askers {
     sites: usize,
@@ -23,7 +22,6 @@ pub struct Askers {
     fan_out: usize,
     /// Whether all take resources in the same order.
     in_order: bool,
-    /// Whether somebody gives up where there is a deadlock.
     resolves: bool,
 }
 
@@ -89,7 +87,6 @@ impl Askers {
 pub struct Asker {
     node: NodeId,
     left: u8,
-    /// It asked for something, and was told nothing since.
     spoke: bool,
     waits: bool,
     /// Who waits for its process, or what that has.

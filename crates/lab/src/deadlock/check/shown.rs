@@ -9,7 +9,7 @@ pub(super) const MOST_RESOURCES: usize = 3;
 pub(super) const MOST_SPELLS: u8 = 15;
 
 /// What a user shows. Times of waiting are counted modulo nothing: there are few.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Shown {
     resources: u8,
     /// Whom the process waits for: sites, or resources by their numbers.
@@ -27,7 +27,6 @@ pub(super) struct Shown {
     /// The last wait that the process has given up.
     given_up: u8,
     doomed: bool,
-    /// Whose deadlock was told here.
     told: u8,
 }
 
@@ -37,20 +36,7 @@ fn small(number: u64) -> u8 {
 
 impl Shown {
     pub(super) fn new(resources: usize) -> Self {
-        Self {
-            resources: small(resources as u64),
-            on: 0,
-            any: false,
-            spell: 0,
-            settled: [0; MOST_SITES],
-            holder: None,
-            fence: 0,
-            received: [0; MOST_RESOURCES],
-            returned: [0; MOST_RESOURCES],
-            given_up: 0,
-            doomed: false,
-            told: 0,
-        }
+        Self { resources: small(resources as u64), ..Self::default() }
     }
 
     pub(super) fn waits(&mut self, spell: Spell, on: u64, any: bool) {
@@ -162,7 +148,6 @@ impl Word {
     }
 }
 
-/// Who waits for whom in truth.
 struct Truth {
     graph: Graph<Agent>,
     all: Vec<Shown>,

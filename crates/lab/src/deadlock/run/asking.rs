@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub processes: Vec<Agent>,
-    /// What there is to be taken; nothing where processes ask each other.
     pub resources: Vec<Agent>,
     pub rounds: u64,
     pub fan_out: usize,
@@ -22,7 +21,6 @@ pub struct Demand {
     pub resolves: bool,
 }
 
-/// For whom a process waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Asking {
@@ -33,7 +31,6 @@ pub enum Asking {
     Mixed,
 }
 
-/// In which order a process takes the resources that it needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Taking {

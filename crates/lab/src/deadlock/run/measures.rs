@@ -20,7 +20,6 @@ pub struct Measures {
     detector: u64,
     rulings: u64,
     stuck_since: BTreeMap<Agent, Time>,
-    /// From being stuck to being told of it.
     delays: Vec<Duration>,
     sites: BTreeSet<NodeId>,
 }

@@ -8,7 +8,6 @@ use quorate_journal::moment::{Done, Moment, Observer, Sent};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one look may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     /// The kinds of messages that count.
@@ -18,7 +17,7 @@ pub struct Bound {
 }
 
 /// Judges a run against the truth, which no detector sees.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Properties {
     truth: Truth,
     resolves: bool,
@@ -41,7 +40,6 @@ enum Act {
     Dooms(Agent),
 }
 
-/// What looks cost, and what they may cost.
 #[derive(Clone, Debug, Default)]
 struct Toll {
     /// For each one who waits, how many waits between two sites it has.
@@ -77,24 +75,7 @@ impl Toll {
 
 impl Properties {
     pub fn new(resolves: bool, bound: Option<Bound>) -> Self {
-        Self {
-            truth: Truth::new(),
-            resolves,
-            bound,
-            doomed: BTreeMap::new(),
-            told: BTreeSet::new(),
-            toll: Toll::default(),
-            no_phantom: None,
-            bounded: None,
-            found_any: false,
-            begun: BTreeMap::new(),
-            end: Time::ZERO,
-            lines: 0,
-        }
-    }
-
-    pub fn end(&self) -> Time {
-        self.end
+        Self { resolves, bound, ..Self::default() }
     }
 
     pub fn verdicts(&self) -> Vec<Verdict> {

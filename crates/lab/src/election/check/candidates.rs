@@ -8,7 +8,6 @@ use quorate_check::{Judge, Judged, News, Offer, Past, Property, Story, Users};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, Group, NodeId, Time};
 
-/// What the users of an election do, and what is asked of it.
 #[derive(Clone, Debug)]
 pub struct Voters {
     pub starters: Group,

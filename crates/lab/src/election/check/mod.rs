@@ -14,7 +14,6 @@ use crate::family::{RunFamily, ScriptFamily};
 use quorate_check::Deaths;
 use quorate_core::election::Plan;
 
-/// Who starts, how the group elects, and whether leaders hand over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ballots {
     pub settings: Settings,

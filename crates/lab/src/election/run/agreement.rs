@@ -15,7 +15,6 @@ pub enum Belief {
     Down,
 }
 
-/// What a group comes to in the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expectation {
     /// Everyone knows the same leader, of the same run.
@@ -26,7 +25,7 @@ pub enum Expectation {
 }
 
 /// What every node knows. A change costs no more in a large group than in a small one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Agreement {
     expectation: Expectation,
     beliefs: Vec<Belief>,
@@ -41,14 +40,7 @@ pub struct Agreement {
 impl Agreement {
     /// A group of this size in which everyone is up and nobody knows anything, and which is to agree on one leader.
     pub fn new(nodes: usize) -> Self {
-        Self {
-            expectation: Expectation::OneForAll,
-            beliefs: vec![Belief::Unaware; nodes],
-            live: nodes,
-            followers: BTreeMap::new(),
-            flocks: vec![0; nodes],
-            led: 0,
-        }
+        Self { beliefs: vec![Belief::Unaware; nodes], live: nodes, flocks: vec![0; nodes], ..Self::default() }
     }
 
     #[must_use]

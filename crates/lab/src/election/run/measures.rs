@@ -7,7 +7,7 @@ use quorate_journal::moment::{Done, Moment, Observer, Sent};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measures {
     agreement: Agreement,
     /// When somebody first campaigned or took part in a run.
@@ -17,21 +17,12 @@ pub struct Measures {
     epochs: BTreeSet<Epoch>,
     election: u64,
     announcement: u64,
-    /// Who moves from one leader to another, where peers sit in an overlay.
     crowd: Option<Crowd>,
 }
 
 impl Measures {
     pub fn new(nodes: usize) -> Self {
-        Self {
-            agreement: Agreement::new(nodes),
-            begin: None,
-            agreed: None,
-            epochs: BTreeSet::new(),
-            election: 0,
-            announcement: 0,
-            crowd: None,
-        }
+        Self { agreement: Agreement::new(nodes), ..Self::default() }
     }
 
     #[must_use]
@@ -111,7 +102,6 @@ pub struct ElectionSummary {
     pub time: Option<f64>,
     /// What the time is measured in: `T`, one message time, under fixed latency; else `ms`.
     pub time_unit: &'static str,
-    /// The leaders of an overlay, where there are several on purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub super_peers: Option<SuperPeers>,
 }

@@ -29,7 +29,6 @@ use quorate_journal::moment::{Done, Happening, Moment, Taken};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Campaigns,
-    /// It takes part in a run, and knows of no leader.
     Begins(Epoch),
     Learns {
         leader: NodeId,
@@ -41,9 +40,7 @@ pub enum Change {
         /// Up to when, on its own clock.
         until: Time,
     },
-    /// It knows of no leader any more.
     Ends,
-    /// It went down, with whatever it knew.
     Dies,
     Boots,
 }

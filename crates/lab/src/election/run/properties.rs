@@ -8,6 +8,7 @@ use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use std::collections::BTreeMap;
 
+#[derive(Default)]
 pub struct Properties {
     /// Several may start, so a contest should be seen.
     contest: bool,
@@ -15,7 +16,6 @@ pub struct Properties {
     agreement: Agreement,
     /// For each run, whom the first who knew took for its winner.
     winners: BTreeMap<Epoch, Winner>,
-    /// Whose user started a run that is not over yet.
     starter: Option<NodeId>,
     contested: bool,
     has_begun: bool,
@@ -24,7 +24,6 @@ pub struct Properties {
     lines: u64,
     one_leader: Option<Violation>,
     epochs_grow: Option<Violation>,
-    /// Who leads by a lease, where the algorithm promises that no two do.
     reigns: Option<Reigns>,
 }
 
@@ -46,20 +45,7 @@ struct Winner {
 
 impl Properties {
     pub fn new(nodes: usize, contest: bool) -> Self {
-        Self {
-            contest,
-            nodes: vec![Node::default(); nodes],
-            agreement: Agreement::new(nodes),
-            winners: BTreeMap::new(),
-            starter: None,
-            contested: false,
-            has_begun: false,
-            end: Time::ZERO,
-            lines: 0,
-            one_leader: None,
-            epochs_grow: None,
-            reigns: None,
-        }
+        Self { contest, nodes: vec![Node::default(); nodes], agreement: Agreement::new(nodes), ..Self::default() }
     }
 
     #[must_use]

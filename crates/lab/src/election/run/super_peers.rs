@@ -12,7 +12,6 @@ pub struct Crowd {
     /// The leader whom each live node knew last, in its present life.
     leaders: Vec<Option<NodeId>>,
     moved: u64,
-    /// How often one had to, by a look at everybody.
     must_move: u64,
 }
 
@@ -92,7 +91,6 @@ pub struct SuperPeers {
     pub count: u64,
     /// How many there would be on average, with ids drawn at random.
     pub expected: f64,
-    /// How many of the live nodes are super-peers.
     pub ratio: Option<f64>,
     pub largest_load: u64,
     pub mean_load: Option<f64>,

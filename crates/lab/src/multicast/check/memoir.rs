@@ -20,7 +20,6 @@ const PLACES: usize = 14;
 const FOREIGN: u64 = 11;
 const ASTRAY: u64 = 12;
 const SENDS: u64 = 13;
-/// Those after the first one.
 const VIEWS: [u64; 2] = [14, 15];
 
 pub(super) const GONE: u64 = 1;

@@ -70,7 +70,6 @@ enum Standing {
     Asked,
     Waiting,
     Silent,
-    /// Its node went down, or the group went on without it.
     Gone,
 }
 

@@ -43,9 +43,7 @@ struct Member {
     standing: Standing,
     /// For each sender, what it has delivered.
     delivered: Vec<Numbers>,
-    /// What it has delivered since it last sent.
     recent: Vec<Key>,
-    /// The number of what it last sent.
     sent: Option<u64>,
 }
 
@@ -55,12 +53,9 @@ pub(super) struct Chapter {
     view: Epoch,
     watched: Promises,
     members: Vec<Member>,
-    /// For each sender, what it has sent.
     sent: Vec<Numbers>,
-    /// What somebody may still have to deliver.
     messages: BTreeMap<Key, Message>,
     order: Order,
-    /// Two senders' messages were under way at once.
     pub(super) contended: bool,
 }
 

@@ -32,10 +32,8 @@ pub(super) struct Room {
     /// The views that somebody may still deliver something in.
     chapters: BTreeMap<Epoch, (Chapter, Option<Begun>)>,
     places: Vec<Place>,
-    /// The latest view that anybody has begun.
     latest: Option<View>,
     since: Time,
-    /// The views that are over for everyone.
     over: Numbers,
 }
 
@@ -46,7 +44,6 @@ struct Place {
     latest: Option<Epoch>,
 }
 
-/// How a view began for the first who began it.
 #[derive(Clone, Debug)]
 struct Begun {
     by: NodeId,

@@ -9,14 +9,13 @@ use quorate_journal::property::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// So many nodes are named as the slowest.
 const NAMED: usize = 3;
 
 /// Multicasts, deliveries and delays so far.
 ///
 /// A delay is from the sending of a message to one delivery of it; the sender's own counts as well. What is remembered of a message is
 /// forgotten when everyone in its view has delivered it, or can no more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measures {
     nodes: Vec<Node>,
     transit: Transit,
@@ -41,29 +40,12 @@ pub struct Measures {
 struct Node {
     delay: Samples,
     held_back_max: u64,
-    /// How often a sender was told to wait for it.
     waited_for: u64,
 }
 
 impl Measures {
     pub fn new(nodes: usize) -> Self {
-        Self {
-            nodes: vec![Node::default(); nodes],
-            transit: Transit::new(nodes),
-            sent: 0,
-            delivered: 0,
-            delay: Samples::default(),
-            waits: 0,
-            refused: 0,
-            retransmitted: 0,
-            held_back_max: 0,
-            latest: BTreeMap::new(),
-            begun: 0,
-            outs: 0,
-            left: 0,
-            crashed: None,
-            recovery: None,
-        }
+        Self { nodes: vec![Node::default(); nodes], transit: Transit::new(nodes), ..Self::default() }
     }
 
     /// Only these are in a group that has no views. Else everyone is in every group.
@@ -203,11 +185,9 @@ impl Observer<Command, Event> for Measures {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MulticastSummary {
     pub sent: u64,
-    /// How many deliveries, all nodes together.
     pub delivered: u64,
     /// Messages over multicasts, all nodes together.
     pub messages_per_multicast: Option<f64>,
-    /// From a sending to a delivery.
     pub delay: Option<Delay>,
     /// What delays are measured in: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,
@@ -237,9 +217,7 @@ pub struct Receiver {
 pub struct ViewSummary {
     /// The number of the last view that anybody began.
     pub epoch: u64,
-    /// How many were begun, by whoever was first.
     pub begun: u64,
-    /// How often the group went on without a node.
     pub outs: u64,
     pub left: u64,
     /// The longest time from a crash to the next delivery, in nanoseconds, if somebody crashed and something was delivered after that.

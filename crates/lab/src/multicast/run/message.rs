@@ -3,7 +3,6 @@
 use quorate_core::multicast::{GroupId, MessageId, Payload};
 use quorate_core::{Epoch, NodeId, Time};
 
-/// Its name within its view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) sender: NodeId,
@@ -20,7 +19,6 @@ impl Key {
     }
 }
 
-/// A multicast that somebody may still have to deliver.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     /// What it says, unless nobody asked for it to be sent.

@@ -21,18 +21,15 @@ pub(super) struct Order {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// The rank of what it delivered last.
     rank: u64,
     /// The latest of its deliveries of what everyone has delivered.
     settled: Option<At>,
 }
 
-/// A delivery: its position, and of what.
 type At = (u64, Key);
 
 #[derive(Clone, Debug)]
 enum Phase {
-    /// All deliver in the order of ranks.
     InStep,
     /// For each two nodes, by the place of the first and then of the second: the latest delivery of the first of what
     /// both have delivered.

@@ -110,7 +110,6 @@ impl Promises {
     /// What every reliable multicast keeps, in no particular order.
     pub const RELIABLE: Self = Self { agreement: true, delivered: true, ..Self::BASIC };
 
-    /// Everything, in views.
     pub const EVERYTHING: Self =
         Self { fifo: true, causal: true, total: true, uniform: true, views: true, ..Self::RELIABLE };
 

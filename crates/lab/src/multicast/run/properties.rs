@@ -70,10 +70,6 @@ impl Properties {
         self
     }
 
-    pub fn end(&self) -> Time {
-        self.now.time
-    }
-
     /// How many multicasts are remembered, because somebody may still have to deliver them.
     pub fn held(&self) -> usize {
         self.rooms.values().map(Room::held).sum()

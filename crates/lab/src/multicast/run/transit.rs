@@ -6,7 +6,7 @@ use quorate_core::multicast::{Event, GroupId, MessageId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time, View};
 use std::collections::{BTreeMap, BTreeSet};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Transit {
     nodes: usize,
     /// Those who have been down. Where there are no views they are no members any more.
@@ -14,7 +14,6 @@ pub(super) struct Transit {
     down: BTreeSet<NodeId>,
     /// Those who have left, though views may still have them.
     left: BTreeSet<(GroupId, NodeId)>,
-    /// Who may still deliver something in a view.
     members: BTreeMap<(GroupId, Epoch), BTreeSet<NodeId>>,
     messages: BTreeMap<MessageId, Letter>,
     /// The last message of each sender in each view that was told to be sent.
@@ -32,16 +31,7 @@ struct Letter {
 
 impl Transit {
     pub(super) fn new(nodes: usize) -> Self {
-        let (members, messages) = (BTreeMap::new(), BTreeMap::new());
-        Self {
-            nodes,
-            dead: BTreeSet::new(),
-            down: BTreeSet::new(),
-            left: BTreeSet::new(),
-            members,
-            messages,
-            told: BTreeMap::new(),
-        }
+        Self { nodes, ..Self::default() }
     }
 
     pub(super) fn among(&mut self, group: GroupId, members: &Group) {

@@ -14,7 +14,6 @@ pub enum Pattern {
     /// One after another, and only when everyone has delivered what was sent before.
     Single,
     Random,
-    /// Everyone as fast as they may.
     Flood,
 }
 
@@ -25,7 +24,6 @@ pub struct Demand {
     pub senders: Vec<NodeId>,
     /// How many bytes each says at least. Each says something else, such as `2:17`.
     pub payload: usize,
-    /// How long a node is silent before it sends the next.
     pub think: Latency,
     /// The groups and who is in them; if none is named, there is only one, with everyone in it.
     pub groups: Vec<(GroupId, Group)>,
@@ -40,10 +38,8 @@ pub struct Demand {
 pub struct Senders {
     demand: Demand,
     dice: Dice,
-    /// How many messages are still to be thought of.
     left: u64,
     users: Vec<User>,
-    /// Whose turn is next, where one sends after another.
     turn: usize,
     transit: Transit,
 }
@@ -54,7 +50,6 @@ struct User {
     sends: bool,
     thought: u64,
     sent: u64,
-    /// It leaves when it has sent so many.
     leaves_after: Option<u64>,
 }
 
@@ -77,7 +72,6 @@ enum State {
     /// Is in no view, and goes on in the next.
     Outside(Option<Letter>),
     Leaving(usize),
-    /// Has left, or is never let in again.
     Gone,
     Stranded,
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// leave to the next entry, when exactly one was waiting, and had been for long enough that its request was
 /// everywhere. Delays are those of clients: entries of the node that keeps the lock itself, where there is one,
 /// are counted apart.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measures {
     keeper: Option<NodeId>,
     settled_after: Duration,
@@ -54,18 +54,9 @@ impl Measures {
             keeper,
             settled_after,
             standings: vec![Standing::Outside; nodes],
-            waiting: BTreeMap::new(),
             serials: vec![0; nodes],
-            asked: 0,
-            inside: 0,
-            entries: 0,
-            keeper_entries: 0,
-            client_delay: Samples::default(),
-            sync_delay: Samples::default(),
-            handover: None,
-            overtaken_max: 0,
-            views: None,
             resource: Resource::new(nodes),
+            ..Self::default()
         }
     }
 

@@ -51,6 +51,7 @@ pub enum OrderWatch {
     Promised,
 }
 
+#[derive(Default)]
 pub struct Properties {
     expects: Expectations,
     nodes: Vec<Node>,
@@ -106,22 +107,10 @@ impl Properties {
         Self {
             expects,
             nodes: vec![Node::default(); nodes],
-            waiting: 0,
-            inside: 0,
-            exclusive_fence: None,
-            fence: None,
             overtaking: expects.overtaking.map(|promise| Overtaking::new(nodes, promise)),
             causality: (expects.order != OrderWatch::Ignored).then(|| Causality::new(nodes)),
             clocks: expects.leases.then(|| Clocks::new(nodes)),
-            out_of_order: 0,
-            contended: false,
-            end: Time::ZERO,
-            lines: 0,
-            exclusion: None,
-            asked_first: None,
-            fences_grow: None,
-            order: None,
-            overtaken: None,
+            ..Self::default()
         }
     }
 

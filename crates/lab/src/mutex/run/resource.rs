@@ -9,7 +9,7 @@ use quorate_journal::moment::{Happening, Moment, Taken};
 ///
 /// Whoever is inside uses it when it enters and when it means to leave, and, if it stood still inside, at once when it goes on: it
 /// does not know yet for how long it slept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Resource {
     holders: Vec<(Standing, Option<Fence>)>,
     largest: Option<Fence>,
@@ -20,7 +20,7 @@ pub struct Resource {
 
 impl Resource {
     pub fn new(nodes: usize) -> Self {
-        Self { holders: vec![(Standing::Outside, None); nodes], largest: None, accepted: 0, refused: 0 }
+        Self { holders: vec![(Standing::Outside, None); nodes], ..Self::default() }
     }
 
     pub fn observe(&mut self, moment: &Moment<'_, Command, Event>) {

@@ -14,7 +14,6 @@ enum Ending {
     Left,
 }
 
-/// One node's time in one view.
 #[derive(Debug)]
 struct Visit {
     node: NodeId,

@@ -31,7 +31,6 @@ enum Act {
     SendsAndDelivers(NodeId, MessageId, &'static str),
     Delivers(NodeId, MessageId, &'static str),
     Begins(NodeId, View, u64),
-    /// The group went on without a node.
     IsOut(NodeId),
     Leaves(NodeId),
     Crashes(NodeId),
@@ -116,6 +115,24 @@ fn sends(sender: u32, number: u64) -> Act {
 
 fn delivers(receiver: u32, sender: u32, number: u64) -> Act {
     Act::Delivers(node(receiver), id(sender, number), "m")
+}
+
+/// A history in words: `1#2 sent` by node 1 as its second message; `1#2 to 3 1`, delivered by node 3 and then by node 1; `3 crashes`.
+fn acts(text: &str) -> Vec<Act> {
+    let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("{word} is no number"));
+    let told = |part: &str| match part.split(' ').collect::<Vec<_>>()[..] {
+        [who, "crashes"] => vec![Act::Crashes(node(number(who)))],
+        [name, what, ref receivers @ ..] => {
+            let (sender, count) = name.split_once('#').unwrap_or_else(|| panic!("{name} names no message"));
+            let (sender, count) = (number(sender), u64::from(number(count)));
+            match what {
+                "sent" => vec![sends(sender, count)],
+                _ => receivers.iter().map(|receiver| delivers(number(receiver), sender, count)).collect(),
+            }
+        }
+        _ => panic!("{part} is no act"),
+    };
+    text.split(", ").flat_map(told).collect()
 }
 
 /// What is wrong with a history of so many nodes: the names of what is breached, and what is said of each.

@@ -36,7 +36,6 @@ struct Author {
     sent: Vec<MessageId>,
     views: BTreeMap<Epoch, View>,
     acts: Vec<Act>,
-    /// How rare mistakes are.
     care: u64,
 }
 
