@@ -40,7 +40,6 @@ const TROUBLES: [(Trouble, &str); 8] = [
     (Trouble::Disk, "disk"),
 ];
 
-/// A chance in percent.
 pub(crate) fn percent(share: u32) -> Chance {
     Chance::from_parts_per_billion(share * 10_000_000).unwrap_or_default()
 }

@@ -44,7 +44,6 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
 
     fn crowd(check: &CheckSpec<Self>) -> Result<Self::Crowd, LabError>;
 
-    /// Whom a check tells of deaths.
     fn deaths(_check: &CheckSpec<Self>) -> Deaths {
         Deaths::Untold
     }
@@ -120,7 +119,6 @@ impl<F: CheckedFamily> CheckSpec<F> {
         Spec { nodes: self.setup.nodes, links, settings: F::run_settings(self), ..Spec::new(self.algorithm) }
     }
 
-    /// The group as the checker takes it.
     fn group(&self) -> Setup {
         let setup = &self.setup;
         // Where nobody dies there is nothing to tell, and where nobody comes back nobody misses what was not saved.
@@ -186,7 +184,6 @@ impl<F: CheckedFamily> CheckSpec<F> {
     }
 }
 
-/// How a run is set up whose views change as in a check.
 pub(crate) fn view_settings(views: Option<Views>) -> Option<ViewSettings> {
     let membership = |views: Views| if views.waits { Keeper::Oracle } else { Keeper::Impatient };
     views.map(|views| ViewSettings { membership: membership(views), ..ViewSettings::default() })
@@ -249,7 +246,6 @@ impl fmt::Display for Unchecked {
 }
 
 impl<F: CheckedFamily> CheckRun<F> {
-    /// The run that counterexamples are runs of.
     pub fn spec(&self) -> &Spec<F> {
         &self.spec
     }

@@ -272,7 +272,6 @@ fn scripted<F: FamilyLab>(spec: &Spec<F>, noted: Noted, is_full: bool) -> Spec<F
     }
 }
 
-/// The experiment in which a script says all that chance decided in this one.
 fn explicit<F: FamilyLab>(spec: &Spec<F>, mut noted: Noted, failure: &Failure) -> Spec<F> {
     if failure.kind == Kind::Eventually {
         // What was still under way in the end may as well come: nothing may wait for it alone.

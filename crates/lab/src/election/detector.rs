@@ -74,7 +74,6 @@ where
     }
 }
 
-/// Whether heartbeats come, and before they are missed.
 pub(super) fn validate(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { detector, heartbeat, silence, .. } = &spec.settings;
     if let (true, Some(Length(Duration::ZERO))) = (detector.beats(), heartbeat) {

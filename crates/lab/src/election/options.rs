@@ -125,7 +125,6 @@ impl ElectionArgs {
         })
     }
 
-    /// Whether what is said of the detector is about the one that there is.
     fn check_detector(&self, detector: Detector) -> Result<(), ElectionError> {
         if self.heartbeat.is_some() && !detector.beats() {
             return Err(ElectionError::NoHeartbeats);

@@ -157,7 +157,6 @@ pub struct MutexEntry {
 }
 
 impl MutexEntry {
-    /// A node in a group that never changes.
     pub fn node(&self, me: NodeId, around: &Surroundings) -> MutexNode {
         match &self.make {
             MutexMaker::Fixed(make) => make(me, around),

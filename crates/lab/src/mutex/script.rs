@@ -6,7 +6,6 @@ use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Users who do what a script says, and wait for what comes of it.
 pub struct Script {
     commands: Vec<TimedCommand>,
     /// For each node, when it asks or asked without an answer so far.

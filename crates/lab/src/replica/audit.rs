@@ -32,7 +32,6 @@ struct Acknowledged {
 pub(super) enum Contradiction {
     /// Something that was acknowledged or applied is not what it was.
     Kept(String),
-    /// Two states differ at one index.
     Equal(String),
     /// Log time went back, or ahead of time.
     LogTime(String),

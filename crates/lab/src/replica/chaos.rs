@@ -21,7 +21,6 @@ pub(super) struct Stage {
 
 const SALT: u64 = 0x05EE_D0FC_4A05;
 
-/// The faults of a seed.
 pub(super) fn draw(seed: u64, stage: Stage) -> Vec<TimedFault> {
     let mut chaos = Chaos { stage, dice: Dice::new(seed ^ SALT, Stream::Faults), faults: Vec::new() };
     chaos.draw_drift();

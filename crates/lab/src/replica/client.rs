@@ -54,7 +54,6 @@ impl Client {
         Some((who, open.operation))
     }
 
-    /// The attempt, if it is the last one of the operation under way.
     fn current(&mut self, who: Asking) -> Option<&mut Open> {
         let number = self.number;
         self.open.as_mut().filter(|open| (number, open.attempt) == (who.number, who.attempt))

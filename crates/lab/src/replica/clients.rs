@@ -143,7 +143,6 @@ impl Clients {
         self.agenda.put(now + patience, Item::Impatience(who), plan);
     }
 
-    /// Sends what waits for a replica, as one batch.
     fn flush(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         if let Some(proposals) = self.outbox.remove(&node) {
             plan.command(now, node, Command::Propose(proposals));
@@ -217,7 +216,6 @@ impl Clients {
         }
     }
 
-    /// Lets the operator think, and carries out what it wants.
     fn operate(&mut self, now: Time, plan: &mut Plan<Command>, think: impl FnOnce(&mut Operator, &mut Dice)) {
         think(&mut self.operator, &mut self.dice);
         let Wishes { commands, errands } = self.operator.wishes(now, &mut self.dice);

@@ -44,9 +44,7 @@ pub(super) struct Operator {
     /// Who lost its disk and was not let go yet.
     wiped: BTreeSet<NodeId>,
     wipes_to_come: usize,
-    /// Changes that are due.
     backlog: u32,
-    /// Changes that are not due yet.
     to_come: u32,
     is_calm: bool,
     goal: Option<Goal>,
@@ -69,9 +67,7 @@ struct Goal {
 }
 
 pub(super) struct Wishes {
-    /// Now, by these replicas.
     pub(super) commands: Vec<(NodeId, Command)>,
-    /// By itself, at these times.
     pub(super) errands: Vec<(Time, Errand)>,
 }
 
@@ -358,12 +354,10 @@ impl Operator {
     }
 }
 
-/// The goal, if this is the last attempt at it.
 fn current(goal: &mut Option<Goal>, number: u64, who: Asking) -> Option<&mut Goal> {
     goal.as_mut().filter(|goal| (number, goal.attempt) == (who.number, who.attempt))
 }
 
-/// Takes any one out.
 fn pick(set: &mut BTreeSet<NodeId>, dice: &mut Dice) -> Option<NodeId> {
     let chosen = set.iter().nth(dice.below(set.len() as u64) as usize).copied()?;
     set.remove(&chosen);

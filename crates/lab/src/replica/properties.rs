@@ -354,7 +354,6 @@ impl Properties {
         Violation { time, line, since: since.unwrap_or(time), text }
     }
 
-    /// Whether everything should have come to everybody by now.
     fn is_settled(&self) -> bool {
         let answered = self.answers.values().map(|(time, _)| *time).max();
         let is_late = answered.is_some_and(|time| self.end.since(time) >= self.expects.tick.times(SETTLED));

@@ -156,7 +156,6 @@ impl Asker {
     }
 }
 
-/// The processes that a report names, by their sites.
 fn members(report: &Report) -> u64 {
     let processes = report.waits.iter().filter(|wait| !wait.who.is_resource());
     processes.fold(0, |mask, wait| mask | 1_u64 << wait.who.site.index())

@@ -232,7 +232,6 @@ pub(super) fn stuck_are_told(facets: &[u64]) -> bool {
     truth.graph.deadlocks().into_iter().chain(behind).all(|one| one.waits.iter().any(|(who, _)| is_told(who)))
 }
 
-/// Whoever is to give up is one of those who bring a deadlock about.
 pub(super) fn victims_are_stuck(facets: &[u64]) -> bool {
     if !facets.iter().any(|facet| Shown::unpacked(*facet).doomed) {
         return true;
@@ -242,7 +241,6 @@ pub(super) fn victims_are_stuck(facets: &[u64]) -> bool {
     doomed.map(process).all(|who| truth.graph.deadlock_of(&who).is_some())
 }
 
-/// Nobody is stuck, when nothing more happens.
 pub(super) fn nobody_is_stuck(facets: &[u64]) -> bool {
     Truth::of(facets).graph.stuck().is_empty()
 }

@@ -135,7 +135,6 @@ impl Properties {
         }
     }
 
-    /// Nothing is told that is not so, and nothing is done about it.
     fn judge(&mut self, time: Time, report: &Report, act: Act) {
         if self.no_phantom.is_some() {
             return;

@@ -111,7 +111,6 @@ impl Truth {
         graph.deadlocks().into_iter().chain(behind).collect()
     }
 
-    /// What is wrong with a report, if it is not true at this instant.
     pub fn objection(&self, report: &Report) -> Option<String> {
         let wrong = |who: &Agent, spell: Spell, need: &Need<Agent>| {
             let Some((own, on)) = self.waits.get(who) else { return Some(format!("{who} does not wait")) };

@@ -30,7 +30,6 @@ impl Measures {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
-    /// Measures too who moves in this overlay.
     #[must_use]
     pub fn among(self, overlay: Overlay) -> Self {
         Self { crowd: Some(Crowd::new(overlay)), ..self }

@@ -54,7 +54,6 @@ impl Reigns {
         }
     }
 
-    /// The reign of a node, if it is valid at a true instant.
     fn valid(&self, node: NodeId, time: Time) -> Option<Reign> {
         let reign = (*self.reigns.get(node.index())?)?;
         (self.clocks.at(node, time) < reign.until).then_some(reign)

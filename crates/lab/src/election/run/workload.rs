@@ -93,7 +93,6 @@ impl Campaigns {
         }
     }
 
-    /// Whoever still follows a dead leader by then starts anew.
     fn call(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         if !self.noticing.remove(&(now, node)) {
             return;

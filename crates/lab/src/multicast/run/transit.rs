@@ -148,7 +148,6 @@ impl Transit {
         self.forget_all();
     }
 
-    /// What a node sent may never arrive.
     fn disown(&mut self, node: NodeId, group: Option<GroupId>) {
         let is_its = |id: &MessageId| id.sender == node && group.is_none_or(|group| group == id.group);
         for (_, letter) in self.messages.iter_mut().filter(|(id, _)| is_its(id)) {

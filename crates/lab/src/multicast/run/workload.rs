@@ -261,7 +261,6 @@ impl Senders {
         }
     }
 
-    /// A message came back to be said by whoever can.
     fn wake(&mut self, now: Time, plan: &mut Plan<Command>) {
         if self.demand.pattern == Pattern::Single {
             return;
@@ -327,7 +326,6 @@ impl Senders {
         }
     }
 
-    /// Whether somebody can say what is left.
     fn somebody_can(&self) -> bool {
         self.users.iter().filter(|user| user.sends).any(|user| match user.state {
             State::Content | State::Busy { .. } | State::Waits(_) => true,

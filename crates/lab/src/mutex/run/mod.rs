@@ -28,7 +28,6 @@ pub enum Change {
         until: Time,
     },
     Extends {
-        /// Up to when, on the node's clock.
         until: Time,
     },
     Leaves,
@@ -36,7 +35,6 @@ pub enum Change {
     Loses,
     /// Its request ended without an entry: denied or cancelled.
     GivesUp,
-    /// It went down, with whatever it had.
     Dies,
 }
 

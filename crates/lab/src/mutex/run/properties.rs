@@ -85,7 +85,6 @@ struct Node {
     until: Time,
     /// Who entered since, though this entry, which had lapsed, would not have let it.
     succeeded_by: Option<NodeId>,
-    /// What it knew, where order is watched.
     clock: VectorClock,
 }
 

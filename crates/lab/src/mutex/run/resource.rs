@@ -14,7 +14,6 @@ pub struct Resource {
     holders: Vec<(Standing, Option<Fence>)>,
     largest: Option<Fence>,
     pub accepted: u64,
-    /// How often it refused a holder whose time was over.
     pub refused: u64,
 }
 

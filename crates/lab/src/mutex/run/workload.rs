@@ -114,7 +114,6 @@ impl Requests {
         }
     }
 
-    /// Tells what it was before.
     fn turn(&mut self, node: NodeId, now: User) -> Option<User> {
         let user = self.users.get_mut(node.index())?;
         let before = std::mem::replace(user, now);

@@ -173,7 +173,6 @@ impl Whole {
         causes
     }
 
-    /// Whether two visits of one view deliver what both deliver in one order.
     fn in_one_order(one: &Visit, other: &Visit) -> bool {
         let (ours, theirs) = (one.set(), other.set());
         let common = |visit: &Visit, set: &BTreeSet<MessageId>| -> Vec<_> {
@@ -229,7 +228,6 @@ impl Whole {
         }
     }
 
-    /// Whether whoever delivers a message has delivered all that must come before it.
     fn follows(&self, must_precede: impl Fn(MessageId, MessageId) -> bool) -> bool {
         self.visits.iter().filter(|visit| visit.is_member).all(|visit| {
             let delivered = visit.delivered();
