@@ -5,8 +5,6 @@
 mod asking;
 mod measures;
 mod properties;
-#[cfg(test)]
-mod tests;
 mod truth;
 mod workload;
 

@@ -9,8 +9,6 @@ mod reigns;
 mod seating;
 mod starters;
 mod super_peers;
-#[cfg(test)]
-mod tests;
 mod workload;
 
 pub use agreement::{Agreement, Belief, Expectation};

@@ -103,7 +103,6 @@ impl Chapter {
         self.messages.len()
     }
 
-    #[cfg(test)]
     pub(super) fn causes(&self) -> usize {
         self.members.iter().map(|member| member.recent.len()).sum()
     }

@@ -84,7 +84,6 @@ impl Room {
         self.chapters.values().map(|(chapter, _)| chapter.held()).sum()
     }
 
-    #[cfg(test)]
     pub(super) fn causes(&self) -> usize {
         self.chapters.values().map(|(chapter, _)| chapter.causes()).sum()
     }

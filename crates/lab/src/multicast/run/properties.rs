@@ -75,6 +75,11 @@ impl Properties {
         self.rooms.values().map(Room::held).sum()
     }
 
+    /// How many causes of messages to come are remembered.
+    pub fn causes(&self) -> usize {
+        self.rooms.values().map(Room::causes).sum()
+    }
+
     pub fn verdicts(&self) -> Vec<Verdict> {
         let found = self.found();
         let promised = Property::ALL.into_iter().filter(|property| self.promised.has(*property));
@@ -268,12 +273,5 @@ impl Observer<Command, Event> for Properties {
             }
             Moment::Effect { .. } => {}
         }
-    }
-}
-
-#[cfg(test)]
-impl Properties {
-    pub(super) fn causes(&self) -> usize {
-        self.rooms.values().map(Room::causes).sum()
     }
 }

@@ -1,9 +1,9 @@
 //! Agreement is kept up to date change by change; here it is held against one that looks at everybody each time.
 
 use super::node;
-use crate::election::run::{Agreement, Belief, Change, Expectation};
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use quorate_core::{Epoch, NodeId, Time};
+use quorate_lab::election::run::{Agreement, Belief, Change, Expectation};
 
 const NODES: u32 = 4;
 

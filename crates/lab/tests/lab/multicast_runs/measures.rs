@@ -1,11 +1,11 @@
 //! Figures of histories told by hand.
 
 use super::{Act, acts, delivers, emits, id, in_view, node, tell, view};
-use crate::multicast::run::{Measures, MulticastSummary};
 use quorate_core::multicast::{Event, GroupId};
 use quorate_core::{Class, Duration, Group, Incarnation, Time};
 use quorate_journal::metrics::Messages;
 use quorate_journal::moment::{Done, MessageId as Transmission, Moment, Observer, Sent};
+use quorate_lab::multicast::run::{Measures, MulticastSummary};
 
 fn summary(measures: &Measures) -> MulticastSummary {
     measures.summary(&Messages::new(3), Duration::from_millis(1), "ms")

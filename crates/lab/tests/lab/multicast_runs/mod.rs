@@ -8,10 +8,10 @@ mod random;
 mod toys;
 mod users;
 
-use super::{Promises, Properties, Property};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload};
 use quorate_core::{Duration, Epoch, Incarnation, NodeId, Stay, Time, View};
 use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_lab::multicast::run::{Promises, Properties, Property};
 
 fn node(number: u32) -> NodeId {
     NodeId::new(number).expect("nodes are numbered from 1")

@@ -1,9 +1,9 @@
 //! What the properties mean, word for word, over a whole history. Slow, and easy to believe.
 
 use super::Act;
-use crate::multicast::run::{Promises, Property};
 use quorate_core::multicast::MessageId;
 use quorate_core::{Epoch, Incarnation, NodeId, View};
+use quorate_lab::multicast::run::{Promises, Property};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

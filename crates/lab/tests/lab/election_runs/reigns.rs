@@ -1,10 +1,10 @@
 //! Tales of masters told by hand: leases on clocks that are off.
 
 use super::{Tale, ms, node};
-use crate::election::run::Properties;
 use quorate_core::Epoch;
 use quorate_core::election::Event;
 use quorate_journal::moment::Happening;
+use quorate_lab::election::run::Properties;
 
 fn tale() -> Tale<Properties> {
     Tale(Properties::new(3, false).with_leases(true))

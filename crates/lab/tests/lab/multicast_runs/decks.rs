@@ -1,7 +1,7 @@
 //! The sequences m0 … m8 of the lecture: three senders of three messages each, and the orders in which they are delivered.
 
 use super::{Act, NON_UNIFORM, breached, delivers, id, node};
-use crate::multicast::run::Property;
+use quorate_lab::multicast::run::Property;
 
 /// P1 sends m0, m1, m2; P2 m3, m4, m5; P3 m6, m7, m8.
 fn m(number: u64) -> (u32, u64) {

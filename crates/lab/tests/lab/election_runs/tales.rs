@@ -1,11 +1,11 @@
 //! Tales told by hand to the properties and measures.
 
 use super::{Tale, node};
-use crate::election::run::{Expectation, Measures, Properties};
 use quorate_core::election::{Command, Event, Overlay, Refusal};
 use quorate_core::{Class, Duration, Epoch, Group, NodeId};
 use quorate_journal::moment::{Done, MessageId, Observer, Sent, Taken};
 use quorate_journal::property::Verdict;
+use quorate_lab::election::run::{Expectation, Measures, Properties};
 
 impl<O: Observer<Command, Event>> Tale<O> {
     fn campaigns(self, millis: i64, number: u32) -> Self {

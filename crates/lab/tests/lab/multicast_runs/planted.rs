@@ -4,10 +4,10 @@ use super::{
     Act, NON_UNIFORM, WITHOUT_VIEWS, acts, breached, delivers, emits, id, in_view, input, node, sends, tell, view,
     wrongs,
 };
-use crate::multicast::run::{Promises, Properties, Property};
 use quorate_core::multicast::{Command, Event, GroupId, Payload};
 use quorate_core::{Group, Incarnation, Time};
 use quorate_journal::moment::Taken;
+use quorate_lab::multicast::run::{Promises, Properties, Property};
 
 fn said(wrongs: Vec<(Property, String)>) -> Vec<String> {
     wrongs.into_iter().map(|(property, text)| format!("{}: {text}", property.name())).collect()
