@@ -31,6 +31,7 @@ use crate::flag::Flags;
 use crate::options::{Basics, Options};
 use crate::registry::{Entry, Family, FamilyArgs};
 use crate::spec::Spec;
+use crate::views::ViewSettings;
 use quorate_core::about::{About, Profile};
 use quorate_core::mutex::Choice;
 use quorate_core::{Duration, Medium, NodeId};
@@ -98,12 +99,15 @@ pub trait RunFamily: FamilyTypes {
     fn codec(spec: &Spec<Self>) -> AnyCodec;
 
     /// Whether the algorithm copes by itself with links that lose and repeat. Where it does not, reliable links are put
-    /// under it unless the user wants none.
-    fn copes_with_loss(spec: &Spec<Self>) -> bool;
+    /// under it unless the user wants none. The book's links lose nothing; a replica bears loss, and has reliable links around
+    /// what is beside it.
+    fn copes_with_loss(spec: &Spec<Self>) -> bool {
+        Self::in_views(&spec.settings).is_some_and(|views| views.is_replicated())
+    }
 
     /// Whether nodes want to know when a peer's process is gone.
-    fn hears_of_deaths(_spec: &Spec<Self>) -> bool {
-        false
+    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
+        Self::in_views(&spec.settings).is_some_and(|views| views.is_replicated())
     }
 
     /// Whether the algorithm needs links that keep the order of messages. Then they do.
@@ -153,9 +157,14 @@ pub trait RunFamily: FamilyTypes {
         Latency::Fixed(Duration::ZERO)
     }
 
-    /// How nodes are let into views, if the simulator does that.
-    fn views(_spec: &Spec<Self>) -> Option<Views> {
+    /// That the algorithm runs in views, and how, if it does.
+    fn in_views(_settings: &Self::Settings) -> Option<ViewSettings> {
         None
+    }
+
+    /// How nodes are let into views, if the simulator does that.
+    fn views(spec: &Spec<Self>) -> Option<Views> {
+        Self::in_views(&spec.settings).and_then(|views| views.in_world())
     }
 
     /// Experiments that together try this algorithm as hard as it must bear: one of them unless the family knows more.

@@ -48,10 +48,6 @@ impl RunFamily for Deadlock {
         if spec.settings.resources == 0 { codec.asking() } else { codec.taking() }
     }
 
-    fn copes_with_loss(_spec: &Spec<Self>) -> bool {
-        false
-    }
-
     /// A probe must not overtake the request that it follows.
     fn needs_fifo(_entry: &DeadlockEntry) -> bool {
         true

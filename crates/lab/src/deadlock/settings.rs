@@ -88,29 +88,20 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let settings = &spec.settings;
     let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
-    if processes == 0 || processes > MOST_PROCESSES.max(spec.nodes) {
-        return Err(DeadlockError::ProcessesOutOfRange { processes, most: MOST_PROCESSES }.into());
-    }
-    if settings.resources > MOST_PROCESSES {
-        return Err(DeadlockError::ResourcesOutOfRange { resources: settings.resources, most: MOST_PROCESSES }.into());
-    }
-    if settings.resources > 0 && processes != spec.nodes {
-        return Err(DeadlockError::OneProcessEach.into());
-    }
-    if settings.resources == 0 && settings.taking != Taking::AnyOrder {
-        return Err(DeadlockError::NothingToTake.into());
-    }
-    if settings.resources > 0 && settings.asking.is_some() {
-        return Err(DeadlockError::NobodyIsAsked.into());
-    }
-    if !settings.priorities.is_empty() && settings.victim != Some(Policy::LowestPriority) {
-        return Err(DeadlockError::PrioritiesUnused.into());
-    }
-    if settings.priorities.len() > processes {
-        return Err(DeadlockError::TooManyPriorities { given: settings.priorities.len(), processes }.into());
-    }
-    if settings.fan_out == 0 || settings.share > 100 {
-        return Err(DeadlockError::NobodyAsks.into());
+    let (resources, most) = (settings.resources, MOST_PROCESSES);
+    let given = settings.priorities.len();
+    let mistakes = [
+        (processes == 0 || processes > most.max(spec.nodes), DeadlockError::ProcessesOutOfRange { processes, most }),
+        (resources > most, DeadlockError::ResourcesOutOfRange { resources, most }),
+        (resources > 0 && processes != spec.nodes, DeadlockError::OneProcessEach),
+        (resources == 0 && settings.taking != Taking::AnyOrder, DeadlockError::NothingToTake),
+        (resources > 0 && settings.asking.is_some(), DeadlockError::NobodyIsAsked),
+        (given > 0 && settings.victim != Some(Policy::LowestPriority), DeadlockError::PrioritiesUnused),
+        (given > processes, DeadlockError::TooManyPriorities { given, processes }),
+        (settings.fan_out == 0 || settings.share > 100, DeadlockError::NobodyAsks),
+    ];
+    if let Some((_, mistake)) = mistakes.into_iter().find(|(is_made, _)| *is_made) {
+        return Err(mistake.into());
     }
     if settings.patience.is_some() && entry.facts.per_wait.is_none() {
         return Err(ElectionError::ForeignOption {

@@ -34,7 +34,6 @@ use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::Latency;
-use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use script::Script;
 use serde::{Deserialize, Serialize};
@@ -114,15 +113,6 @@ impl RunFamily for Multicast {
         }
     }
 
-    /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
-    fn copes_with_loss(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.is_replicated())
-    }
-
-    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.is_replicated())
-    }
-
     fn medium(spec: &Spec<Self>) -> Medium {
         match spec.settings.medium {
             Carrier::Unicast => Medium::Unicast,
@@ -143,20 +133,16 @@ impl RunFamily for Multicast {
                 return Err(MulticastError::SeveralGroupsOfReplicas.into());
             }
         }
-        if *leaves > 0 && views.is_none() {
-            return Err(MulticastError::NoWayOut.into());
-        }
-        if *leaves > spec.nodes {
-            return Err(MulticastError::TooManyLeave { leaves: *leaves, nodes: spec.nodes }.into());
-        }
-        if *piece == 0 {
-            return Err(MulticastError::NoPiece.into());
-        }
-        if *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences {
-            return Err(MulticastError::NoSequencer { name: spec.algorithm.to_string() }.into());
-        }
-        if *window == 0 {
-            return Err(MulticastError::NoWindow.into());
+        let is_bypassed = *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences;
+        let mistakes = [
+            (*leaves > 0 && views.is_none(), MulticastError::NoWayOut),
+            (*leaves > spec.nodes, MulticastError::TooManyLeave { leaves: *leaves, nodes: spec.nodes }),
+            (*piece == 0, MulticastError::NoPiece),
+            (is_bypassed, MulticastError::NoSequencer { name: spec.algorithm.to_string() }),
+            (*window == 0, MulticastError::NoWindow),
+        ];
+        if let Some((_, mistake)) = mistakes.into_iter().find(|(is_made, _)| *is_made) {
+            return Err(mistake.into());
         }
         if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
             return Err(MulticastError::NoSuchSender { node, nodes: spec.nodes }.into());
@@ -208,8 +194,8 @@ impl RunFamily for Multicast {
         Limits { settle: settling(spec).unwrap_or(usual.settle), ..usual }
     }
 
-    fn views(spec: &Spec<Self>) -> Option<Views> {
-        spec.settings.views.and_then(|views| views.in_world())
+    fn in_views(settings: &Settings) -> Option<ViewSettings> {
+        settings.views
     }
 
     fn weather(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {

@@ -33,7 +33,6 @@ use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Chance, Latency};
-use quorate_sim::Views;
 use quorate_sim::run::Limits;
 use script::Script;
 use serde::{Deserialize, Serialize};
@@ -89,15 +88,6 @@ impl RunFamily for Mutex {
             Some(_) => codec.viewed(),
             None => codec,
         }
-    }
-
-    /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
-    fn copes_with_loss(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.is_replicated())
-    }
-
-    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.is_replicated())
     }
 
     fn needs_fifo(entry: &MutexEntry) -> bool {
@@ -163,8 +153,8 @@ impl RunFamily for Mutex {
         Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, ..usual }
     }
 
-    fn views(spec: &Spec<Self>) -> Option<Views> {
-        spec.settings.views.and_then(|views| views.in_world())
+    fn in_views(settings: &Settings) -> Option<ViewSettings> {
+        settings.views
     }
 
     fn weather(entry: &'static MutexEntry) -> Vec<Spec<Self>> {

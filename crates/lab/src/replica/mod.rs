@@ -206,18 +206,14 @@ impl RunFamily for Replica {
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         let Settings { clients, operations, keys, .. } = spec.settings;
         let founders = founders(spec);
-        let unfit = if founders == 0 || founders > spec.nodes {
-            Some(Unfit::Founders { founders, nodes: spec.nodes })
-        } else if spec.settings.tick() == Duration::ZERO {
-            Some(Unfit::NoTick)
-        } else if keys == 0 {
-            Some(Unfit::NoKeys)
-        } else if clients > MOST_CLIENTS || operations > MOST_OPERATIONS {
-            Some(Unfit::TooMuch)
-        } else {
-            None
-        };
-        unfit.map_or(Ok(()), |unfit| Err(unfit.into()))
+        let mistakes = [
+            (founders == 0 || founders > spec.nodes, Unfit::Founders { founders, nodes: spec.nodes }),
+            (spec.settings.tick() == Duration::ZERO, Unfit::NoTick),
+            (keys == 0, Unfit::NoKeys),
+            (clients > MOST_CLIENTS || operations > MOST_OPERATIONS, Unfit::TooMuch),
+        ];
+        let made = mistakes.into_iter().find(|(is_made, _)| *is_made);
+        made.map_or(Ok(()), |(_, unfit)| Err(unfit.into()))
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
