@@ -105,12 +105,11 @@ impl<F: CheckedFamily> CheckSpec<F> {
         match self.links {
             LinkChoice::Bare => false,
             LinkChoice::Reliable => true,
-            LinkChoice::Auto => (self.setup.losses > 0 || self.setup.duplicates > 0) && !self.copes_with_loss(),
+            LinkChoice::Auto => {
+                let spec = Spec { settings: F::run_settings(self), ..Spec::new(self.algorithm) };
+                (self.setup.losses > 0 || self.setup.duplicates > 0) && !F::copes_with_loss(&spec)
+            }
         }
-    }
-
-    fn copes_with_loss(&self) -> bool {
-        F::copes_with_loss(&Spec { settings: F::run_settings(self), ..Spec::new(self.algorithm) })
     }
 
     /// The run that a counterexample is one of, as a journal's header tells it.

@@ -188,7 +188,6 @@ where
 {
     let mut journal = open()?;
     let spec = spec_of::<F, R>(&journal)?;
-    spec.validate()?;
     check_property(&spec, property)?;
     let header = journal.header().clone();
     let (read, tally) = summarise_with::<F, R, _>(&mut journal, Tally::<F>::new(spec.nodes))?;

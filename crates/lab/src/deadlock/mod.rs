@@ -109,7 +109,7 @@ impl ScriptFamily for Deadlock {
             named => (false, named),
         };
         let named: Result<Vec<Agent>, _> = named.iter().map(|word| word.parse::<Agent>()).collect();
-        let named = named.map_err(|error| format!("{} does not fit: {error}.", quoted(rest)))?;
+        let named = named.map_err(|error| format!("'{}' does not fit: {error}.", rest.join(" ").escape_debug()))?;
         match (*name, any, &named[..]) {
             ("ask", false, [_, ..]) => Ok(Command::Ask { process, need: Need::All(named) }),
             ("ask", true, [_, ..]) => Ok(Command::Ask { process, need: Need::Any(named) }),
@@ -177,7 +177,7 @@ impl JudgeFamily for Deadlock {
     type Summary = DeadlockSummary;
 
     fn measures(_spec: &Spec<Self>) -> Measures {
-        Measures::new()
+        Measures::default()
     }
 
     fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
@@ -210,10 +210,6 @@ impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         self.verdicts()
     }
-}
-
-fn quoted(words: &[&str]) -> String {
-    format!("'{}'", words.join(" ").escape_debug())
 }
 
 /// For whom processes wait: as their detector understands it, unless it understands both and somebody says.

@@ -189,7 +189,7 @@ impl RunFamily for Election {
         let users = if spec.settings.detector == Detector::Oracle { users } else { users.oblivious() };
         // Word of the last fault is still under way when it is over.
         let late = if Self::hears_of_deaths(spec) { notice(spec) } else { Duration::ZERO };
-        users.not_before(spec.faults_end().map(|end| end + late)).expecting(expectation(spec))
+        users.not_before(spec.faults_end().map(|end| end + late)).expecting(expected_of(&spec.algorithm))
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
@@ -370,10 +370,6 @@ pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
         Splits::Never | Splits::WhileCut => Expectation::OneForAll,
         Splits::ByDesign => Expectation::OneForEach,
     }
-}
-
-fn expectation(spec: &Spec<Election>) -> Expectation {
-    expected_of(&spec.algorithm)
 }
 
 /// Who is down before anything happens.

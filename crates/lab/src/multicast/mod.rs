@@ -385,7 +385,9 @@ pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_who
     let settings = &spec.settings;
     let views = settings.views.is_some();
     let agrees = views || settings.relay || entry.facts.relays || is_whole;
-    let finishes = views || is_whole || !waits_for_others(spec, entry);
+    // Whether a delivery may depend on a member that says nothing any more, beside the sender.
+    let waits = entry.facts.order.total || settings.delivery == Delivery::Uniform;
+    let finishes = views || is_whole || !waits;
     let order = entry.facts.order;
     let senders = if settings.senders.is_empty() { spec.nodes } else { settings.senders.len() };
     Promises {
@@ -404,11 +406,6 @@ pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_who
             && spec.settings.groups.is_empty(),
         ..Promises::BASIC
     }
-}
-
-/// Whether a delivery may depend on a member that says nothing any more, beside the sender.
-fn waits_for_others(spec: &Spec<Multicast>, entry: &MulticastEntry) -> bool {
-    entry.facts.order.total || spec.settings.delivery == Delivery::Uniform
 }
 
 fn demand(spec: &Spec<Multicast>) -> Demand {

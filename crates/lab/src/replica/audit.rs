@@ -1,7 +1,7 @@
 //! Holds what replicas tell of their logs against each other, index by index, over all replicas and all their lives.
 
 use quorate_core::{Duration, NodeId, Time};
-use quorate_journal::settings::{Fault, Ppm};
+use quorate_journal::settings::Fault;
 use quorate_replica::{Audit, LogTime, Restoration};
 use std::collections::BTreeMap;
 
@@ -77,7 +77,9 @@ impl Ledger {
 
     pub(super) fn clock_changes(&mut self, text: &str) {
         match text.parse::<Fault>() {
-            Ok(Fault::Drift { by, .. }) => self.pace.fastest = self.pace.fastest.max(too_fast(by)),
+            Ok(Fault::Drift { by, .. }) => {
+                self.pace.fastest = self.pace.fastest.max(u32::try_from(by.parts()).unwrap_or(0));
+            }
             Ok(Fault::Skew { .. }) => self.pace.jumps = self.pace.jumps + self.pace.most,
             Ok(_) | Err(_) => {}
         }
@@ -167,10 +169,6 @@ impl Pace {
         let nanos = elapsed * (1_000_000 + u128::from(self.fastest)) / 1_000_000;
         LogTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).after(self.jumps)
     }
-}
-
-fn too_fast(by: Ppm) -> u32 {
-    u32::try_from(by.parts()).unwrap_or(0)
 }
 
 fn differs(index: u64, term: u64, acknowledged: Acknowledged) -> Contradiction {

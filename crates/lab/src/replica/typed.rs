@@ -22,7 +22,8 @@ pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Comma
     // Nobody whom a workload or a script speaks for.
     let client = MOST_CLIENTS + u64::from(node.number());
     let ticket = Asking { client, number: number & Ticket::MOST_NUMBER, attempt: 1 }.ticket();
-    let change = |change| Some(Command::Propose(vec![propose(ticket, client, number, change)]));
+    let change =
+        |command| Some(Command::Propose(vec![Proposal { ticket, command: Request { client, number, command } }]));
     let command = match (words.first().map(|word| word.to_lowercase()).as_deref(), words.get(1..).unwrap_or_default()) {
         (Some("read"), []) => Some(Command::Query { ticket, query: Read { key: 0 } }),
         (Some("read"), [key]) => whole(key).map(|key| Command::Query { ticket, query: Read { key } }),
@@ -38,10 +39,6 @@ pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Comma
         _ => None,
     };
     command.ok_or_else(|| unheard(words, &WORDS, FORMS))
-}
-
-fn propose(ticket: Ticket, client: u64, number: u64, command: Change) -> Proposal<Request<Change>> {
-    Proposal { ticket, command: Request { client, number, command } }
 }
 
 fn compare_and_set(key: &str, old: &str, new: &str) -> Option<Change> {

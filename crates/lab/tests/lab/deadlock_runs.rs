@@ -23,7 +23,7 @@ fn lets_go(who: Agent, to: Agent, spell: u64) -> Event {
 }
 
 fn told(events: &[Event]) -> Truth {
-    let mut truth = Truth::new();
+    let mut truth = Truth::default();
     events.iter().for_each(|event| truth.hear(event));
     truth
 }

@@ -94,9 +94,6 @@ pub struct Asker {
     shown: Shown,
 }
 
-const NO_PHANTOM: &str = "no-phantom";
-const ALL_FOUND: &str = "all-found";
-
 impl Asker {
     fn is_told(&mut self, event: &Event, users: &Askers) {
         match event {
@@ -216,8 +213,8 @@ impl Users for Askers {
         let phantom: Judge = if self.resolves { shown::victims_are_stuck } else { shown::told_are_stuck };
         let found: Judge = if self.resolves { shown::nobody_is_stuck } else { shown::stuck_are_told };
         vec![
-            Property { name: NO_PHANTOM, judged: Judged::ByState(phantom) },
-            Property { name: ALL_FOUND, judged: Judged::ByEnds(found) },
+            Property { name: "no-phantom", judged: Judged::ByState(phantom) },
+            Property { name: "all-found", judged: Judged::ByEnds(found) },
         ]
     }
 }

@@ -51,9 +51,7 @@ impl Shown {
     }
 
     pub(super) fn lets_go(&mut self, site: NodeId, spell: Spell) {
-        if let Some(settled) = self.settled.get_mut(site.index()) {
-            *settled = small(spell.0);
-        }
+        self.settled.get_mut(site.index()).into_iter().for_each(|settled| *settled = small(spell.0));
     }
 
     pub(super) fn grants(&mut self, holder: NodeId, fence: Spell) {
@@ -65,15 +63,11 @@ impl Shown {
     }
 
     pub(super) fn receives(&mut self, resource: usize, fence: Spell) {
-        if let Some(received) = self.received.get_mut(resource) {
-            *received = small(fence.0);
-        }
+        self.received.get_mut(resource).into_iter().for_each(|received| *received = small(fence.0));
     }
 
     pub(super) fn returns(&mut self, resource: usize, fence: Spell) {
-        if let Some(returned) = self.returned.get_mut(resource) {
-            *returned = small(fence.0);
-        }
+        self.returned.get_mut(resource).into_iter().for_each(|returned| *returned = small(fence.0));
     }
 
     pub(super) fn is_doomed(&mut self) {

@@ -3,10 +3,10 @@
 use super::told;
 use super::truth::Truth;
 use quorate_core::deadlock::{Agent, Command, Event, Report};
-use quorate_core::{Class, Duration, NodeId, Time};
+use quorate_core::{Class, Duration, Time};
 use quorate_journal::moment::{Done, Moment, Observer};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
@@ -21,14 +21,9 @@ pub struct Measures {
     rulings: u64,
     stuck_since: BTreeMap<Agent, Time>,
     delays: Vec<Duration>,
-    sites: BTreeSet<NodeId>,
 }
 
 impl Measures {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     pub fn summary(&self, unit: Duration, unit_name: &'static str) -> DeadlockSummary {
         let in_units = |length: &Duration| length.nanos() as f64 / unit.nanos().max(1) as f64;
         let slowest = self.delays.iter().max().map(in_units);
@@ -63,7 +58,6 @@ impl Measures {
             Event::Waits { who, need, .. } => {
                 self.waits += need.on().len() as u64;
                 self.remote += need.on().iter().filter(|agent| agent.site != who.site).count() as u64;
-                self.sites.insert(who.site);
             }
             Event::Deadlock(report) => {
                 if self.truth.objection(report).is_some() {

@@ -12,18 +12,9 @@ pub struct Truth {
     granted: BTreeMap<Agent, (Agent, Spell)>,
     received: BTreeMap<Agent, Spell>,
     given_up: BTreeMap<Agent, Spell>,
-    changes: u64,
 }
 
 impl Truth {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    pub fn changes(&self) -> u64 {
-        self.changes
-    }
-
     pub fn hear(&mut self, event: &Event) {
         match event {
             Event::Waits { who, spell, need } => {
@@ -48,9 +39,8 @@ impl Truth {
             | Event::Withdrawn { .. }
             | Event::Deadlock(_)
             | Event::Victim { .. }
-            | Event::Refused(_) => return,
+            | Event::Refused(_) => {}
         }
-        self.changes += 1;
     }
 
     fn has_given_up(&self, who: Agent, spell: Spell) -> bool {

@@ -52,7 +52,7 @@ impl Processes {
     }
 
     fn of(conduct: Conduct) -> Self {
-        Self { conduct, truth: Truth::new() }
+        Self { conduct, truth: Truth::default() }
     }
 }
 

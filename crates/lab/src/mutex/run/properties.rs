@@ -175,15 +175,10 @@ impl Properties {
         self.inside += usize::from(before != Standing::Inside);
         match before {
             Standing::Waiting => self.waiting -= 1,
-            Standing::Outside | Standing::Inside if self.asked_first.is_none() => {
-                self.asked_first = Some(Violation {
-                    time,
-                    line: self.lines,
-                    since: time,
-                    text: format!("node {node} entered without asking"),
-                });
+            Standing::Outside | Standing::Inside => {
+                let text = format!("node {node} entered without asking");
+                self.asked_first.get_or_insert(Violation { time, line: self.lines, since: time, text });
             }
-            Standing::Outside | Standing::Inside => {}
         }
         self.check_exclusion(time, node, "entered");
         self.succeed(node);
