@@ -57,6 +57,11 @@ pub enum LabError {
     Threads { threads: usize, reason: std::io::Error },
 }
 
+/// Refuses with the first of these mistakes that was made.
+pub(crate) fn first_mistake<E, const N: usize>(mistakes: [(bool, E); N]) -> Result<(), E> {
+    mistakes.into_iter().find(|(is_made, _)| *is_made).map_or(Ok(()), |(_, mistake)| Err(mistake))
+}
+
 /// The nodes that there are, as the end of a sentence.
 pub(crate) fn only(nodes: usize) -> String {
     match nodes {

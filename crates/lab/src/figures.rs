@@ -88,6 +88,11 @@ pub fn number(value: Option<f64>) -> String {
     }
 }
 
+/// A figure that may be missing, with its unit.
+pub(crate) fn in_unit(value: Option<f64>, unit: &str) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{} {unit}", number(Some(value))))
+}
+
 /// So many of something: `1 node`, `3 nodes`.
 pub fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })

@@ -4,7 +4,7 @@ mod options;
 
 pub(crate) use options::{ViewArgs, for_real};
 
-use crate::error::LabError;
+use crate::error::{LabError, first_mistake};
 use crate::family::FamilyLab;
 use crate::flag::{Flags, Place};
 use crate::spec::{Spec, word};
@@ -95,17 +95,13 @@ impl ViewSettings {
     }
 
     pub(crate) fn validate(&self) -> Result<(), LabError> {
-        if self.drift_bound.parts() < 0 {
-            return Err(ViewError::NegativeDriftBound { bound: self.drift_bound }.into());
-        }
-        let terms = self.terms();
-        if terms.keepalive < LEAST_KEEPALIVE {
-            return Err(ViewError::HastyKeepalive { keepalive: self.keepalive, least: Length(LEAST_KEEPALIVE) }.into());
-        }
-        if terms.keepalive >= terms.trusted() {
-            return Err(ViewError::LateKeepalive { keepalive: self.keepalive, trusted: Length(terms.trusted()) }.into());
-        }
-        Ok(())
+        let (terms, keepalive) = (self.terms(), self.keepalive);
+        let (least, trusted) = (Length(LEAST_KEEPALIVE), Length(terms.trusted()));
+        Ok(first_mistake([
+            (self.drift_bound.parts() < 0, ViewError::NegativeDriftBound { bound: self.drift_bound }),
+            (terms.keepalive < LEAST_KEEPALIVE, ViewError::HastyKeepalive { keepalive, least }),
+            (terms.keepalive >= terms.trusted(), ViewError::LateKeepalive { keepalive, trusted }),
+        ])?)
     }
 
     pub(crate) fn flags(&self, flags: &mut Flags) {

@@ -3,7 +3,7 @@
 use super::{Deadlock, DeadlockEntry, DeadlockError, asking};
 use crate::deadlock::run::{Asking, Taking};
 use crate::election::ElectionError;
-use crate::error::LabError;
+use crate::error::{LabError, first_mistake};
 use crate::family::ScriptFamily;
 use crate::spec::Spec;
 use quorate_core::NodeId;
@@ -90,7 +90,7 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let processes = settings.processes.unwrap_or(spec.nodes);
     let (resources, most) = (settings.resources, MOST_PROCESSES);
     let given = settings.priorities.len();
-    let mistakes = [
+    first_mistake([
         (processes == 0 || processes > most.max(spec.nodes), DeadlockError::ProcessesOutOfRange { processes, most }),
         (resources > most, DeadlockError::ResourcesOutOfRange { resources, most }),
         (resources > 0 && processes != spec.nodes, DeadlockError::OneProcessEach),
@@ -99,10 +99,7 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
         (given > 0 && settings.victim != Some(Policy::LowestPriority), DeadlockError::PrioritiesUnused),
         (given > processes, DeadlockError::TooManyPriorities { given, processes }),
         (settings.fan_out == 0 || settings.share > 100, DeadlockError::NobodyAsks),
-    ];
-    if let Some((_, mistake)) = mistakes.into_iter().find(|(is_made, _)| *is_made) {
-        return Err(mistake.into());
-    }
+    ])?;
     if settings.patience.is_some() && entry.facts.per_wait.is_none() {
         return Err(ElectionError::ForeignOption {
             option: "looks-after",

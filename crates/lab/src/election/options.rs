@@ -2,7 +2,7 @@
 
 use super::run::{Attribute, Seating, Starters};
 use super::{Detector, Election, ElectionError, Settings};
-use crate::error::LabError;
+use crate::error::{LabError, first_mistake};
 use crate::family::OptionsFamily;
 use crate::options::{Basics, Options, first_given, one_of};
 use crate::registry::FamilyArgs;
@@ -126,16 +126,11 @@ impl ElectionArgs {
     }
 
     fn check_detector(&self, detector: Detector) -> Result<(), ElectionError> {
-        if self.heartbeat.is_some() && !detector.beats() {
-            return Err(ElectionError::NoHeartbeats);
-        }
-        if self.silence.is_some() && detector != Detector::Heartbeat {
-            return Err(ElectionError::NoFixedBound);
-        }
-        if self.threshold.is_some() && detector != Detector::Accrual {
-            return Err(ElectionError::NoAccrual);
-        }
-        Ok(())
+        first_mistake([
+            (self.heartbeat.is_some() && !detector.beats(), ElectionError::NoHeartbeats),
+            (self.silence.is_some() && detector != Detector::Heartbeat, ElectionError::NoFixedBound),
+            (self.threshold.is_some() && detector != Detector::Accrual, ElectionError::NoAccrual),
+        ])
     }
 }
 

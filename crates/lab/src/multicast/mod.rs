@@ -19,7 +19,7 @@ pub use options::MediumArg;
 pub use options::MulticastArgs;
 
 use crate::check::CheckTask;
-use crate::error::LabError;
+use crate::error::{LabError, first_mistake};
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
@@ -134,16 +134,13 @@ impl RunFamily for Multicast {
             }
         }
         let is_bypassed = *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences;
-        let mistakes = [
+        first_mistake([
             (*leaves > 0 && views.is_none(), MulticastError::NoWayOut),
             (*leaves > spec.nodes, MulticastError::TooManyLeave { leaves: *leaves, nodes: spec.nodes }),
             (*piece == 0, MulticastError::NoPiece),
             (is_bypassed, MulticastError::NoSequencer { name: spec.algorithm.to_string() }),
             (*window == 0, MulticastError::NoWindow),
-        ];
-        if let Some((_, mistake)) = mistakes.into_iter().find(|(is_made, _)| *is_made) {
-            return Err(mistake.into());
-        }
+        ])?;
         if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
             return Err(MulticastError::NoSuchSender { node, nodes: spec.nodes }.into());
         }

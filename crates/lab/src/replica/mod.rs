@@ -19,7 +19,7 @@ pub use algorithms::{ReplicaEntry, ReplicaMachine, ReplicaNode};
 pub use options::ReplicaArgs;
 pub use properties::Properties;
 
-use crate::error::LabError;
+use crate::error::{LabError, first_mistake};
 use crate::family::{Care, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::shrink::fewer;
@@ -212,8 +212,7 @@ impl RunFamily for Replica {
             (keys == 0, Unfit::NoKeys),
             (clients > MOST_CLIENTS || operations > MOST_OPERATIONS, Unfit::TooMuch),
         ];
-        let made = mistakes.into_iter().find(|(is_made, _)| *is_made);
-        made.map_or(Ok(()), |(_, unfit)| Err(unfit.into()))
+        Ok(first_mistake(mistakes)?)
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
