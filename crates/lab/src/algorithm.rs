@@ -26,12 +26,10 @@ impl<F: FamilyTypes> Algorithm<F> {
         F::entry(entry).map(Self).ok_or_else(other)
     }
 
-    /// The name that users type.
     pub fn name(self) -> &'static str {
         F::profile(self.0).name
     }
 
-    /// What the registry knows of it.
     pub const fn entry(self) -> &'static F::Entry {
         self.0
     }
@@ -91,7 +89,6 @@ impl<'de, F: FamilyTypes> Deserialize<'de> for Algorithm<F> {
     }
 }
 
-/// Why a name stands for no algorithm of a family. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum AlgorithmError {
     #[error("There is no algorithm '{}'. {}", name.escape_debug(), suggestion(name))]

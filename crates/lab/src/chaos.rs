@@ -2,7 +2,7 @@
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
-use quorate_journal::settings::{Cut, DiskTrouble, Fault, Offset, Ppm, Side, TimedFault, Unsynced, nearest};
+use quorate_journal::settings::{Chance, Cut, DiskTrouble, Fault, Offset, Ppm, Side, TimedFault, Unsynced, nearest};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -17,17 +17,13 @@ pub struct FaultMix(Vec<(Trouble, u32)>);
 pub enum Trouble {
     /// A node goes down and comes back.
     Crash,
-    /// A node stands still for a while.
     Pause,
-    /// The group is split in two for a while.
     Cut,
     /// One node does not hear another for a while.
     Deaf,
-    /// A clock jumps.
     Skew,
     /// A clock runs wrong from then on.
     Drift,
-    /// A disk is full for a while.
     Full,
     /// A disk fails, and its node is down for a while.
     Disk,
@@ -44,6 +40,10 @@ const TROUBLES: [(Trouble, &str); 8] = [
     (Trouble::Disk, "disk"),
 ];
 
+pub(crate) fn percent(share: u32) -> Chance {
+    Chance::from_parts_per_billion(share * 10_000_000).unwrap_or_default()
+}
+
 impl Trouble {
     fn name(self) -> &'static str {
         TROUBLES.iter().find(|(trouble, _)| *trouble == self).map_or("", |(_, name)| name)
@@ -51,17 +51,21 @@ impl Trouble {
 }
 
 impl FaultMix {
-    /// Whether nothing strikes.
+    /// The mix that these words name, all of which are known: they stand in the program.
+    pub(crate) fn known(words: &str) -> Self {
+        let mix = words.parse();
+        debug_assert!(mix.is_ok(), "{mix:?}");
+        mix.unwrap_or_default()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether messages can be lost by it.
     pub fn can_lose(&self) -> bool {
         self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Cut | Trouble::Deaf))
     }
 
-    /// Whether nodes may die.
     pub(crate) fn can_stop(&self) -> bool {
         self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Crash | Trouble::Disk))
     }
@@ -151,18 +155,27 @@ fn unknown(name: &str) -> String {
     format!("'{}' is no fault that a seed can choose{close} There are {}.", name.escape_debug(), names.join(", "))
 }
 
-impl TryFrom<String> for FaultMix {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
+/// Gives serde the two conversions that its `try_from` and `into` want: a journal keeps a setting as people write it.
+macro_rules! stored_as_text {
+    ($($setting:ty),+) => {$(
+        impl TryFrom<String> for $setting {
+            type Error = <Self as std::str::FromStr>::Err;
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+
+        impl From<$setting> for String {
+            fn from(setting: $setting) -> Self {
+                setting.to_string()
+            }
+        }
+    )+};
 }
 
-impl From<FaultMix> for String {
-    fn from(mix: FaultMix) -> Self {
-        mix.to_string()
-    }
-}
+pub(crate) use stored_as_text;
+
+stored_as_text!(FaultMix);
 
 #[cfg(test)]
 mod tests {

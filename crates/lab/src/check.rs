@@ -16,8 +16,7 @@ use crate::registry::{Entry, Family};
 use crate::spec::{LinkChoice, Spec, entry, shell_word, word};
 use crate::views::{Keeper, ViewSettings};
 use quorate_check::{
-    CheckError, Checker, Counterexample, Deaths, Effort, Findings, Report, Search, Setup, Timing, Users, Verdict,
-    Views, Walks,
+    Checker, Counterexample, Deaths, Effort, Findings, Report, Search, Setup, Timing, Users, Verdict, Views, Walks,
 };
 use quorate_core::{Duration, Time};
 use quorate_journal::moment::Observer;
@@ -43,15 +42,12 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     /// What the family adds to the run that a counterexample is one of.
     fn run_settings(check: &CheckSpec<Self>) -> Self::Settings;
 
-    /// The users of a check.
     fn crowd(check: &CheckSpec<Self>) -> Result<Self::Crowd, LabError>;
 
-    /// Whom a check tells of deaths.
     fn deaths(_check: &CheckSpec<Self>) -> Deaths {
         Deaths::Untold
     }
 
-    /// What users of this many nodes may do, by the family's options.
     fn habits(args: &HabitArgs, nodes: usize) -> Result<Self::Habits, LabError>;
 
     /// The options of the command line that bring these habits about.
@@ -61,28 +57,20 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     fn in_rounds(check: &CheckSpec<Self>) -> String;
 }
 
-/// Something to do with a family whose algorithms can be checked.
 pub trait CheckTask {
-    /// What comes of it.
     type Output;
-    /// Does it.
     fn perform<F: CheckedFamily>(self) -> Self::Output;
 }
 
 /// What to check, in the words of the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckSpec<F: CheckedFamily = Mutex> {
-    /// What is checked.
     pub algorithm: Algorithm<F>,
     /// How often each node's user asks, or starts; without end if not given.
     pub rounds: Option<u8>,
-    /// What users may do besides.
     pub habits: F::Habits,
-    /// Whether a reliable-link layer is put under the algorithm.
     pub links: LinkChoice,
-    /// The group, and what may happen to it.
     pub setup: Setup,
-    /// How to search.
     pub effort: Effort,
 }
 
@@ -109,22 +97,19 @@ impl<F: CheckedFamily> CheckSpec<F> {
         }
     }
 
-    /// The same for the algorithm of this name.
     pub fn named(algorithm: &str) -> Result<Self, LabError> {
         Algorithm::named(algorithm).map(Self::new)
     }
 
-    /// Whether the reliable-link layer is in.
     pub fn is_reliable(&self) -> bool {
         match self.links {
             LinkChoice::Bare => false,
             LinkChoice::Reliable => true,
-            LinkChoice::Auto => (self.setup.losses > 0 || self.setup.duplicates > 0) && !self.copes_with_loss(),
+            LinkChoice::Auto => {
+                let spec = Spec { settings: F::run_settings(self), ..Spec::new(self.algorithm) };
+                (self.setup.losses > 0 || self.setup.duplicates > 0) && !F::copes_with_loss(&spec)
+            }
         }
-    }
-
-    fn copes_with_loss(&self) -> bool {
-        F::copes_with_loss(&Spec { settings: F::run_settings(self), ..Spec::new(self.algorithm) })
     }
 
     /// The run that a counterexample is one of, as a journal's header tells it.
@@ -133,7 +118,6 @@ impl<F: CheckedFamily> CheckSpec<F> {
         Spec { nodes: self.setup.nodes, links, settings: F::run_settings(self), ..Spec::new(self.algorithm) }
     }
 
-    /// The group as the checker takes it.
     fn group(&self) -> Setup {
         let setup = &self.setup;
         // Where nobody dies there is nothing to tell, and where nobody comes back nobody misses what was not saved.
@@ -199,32 +183,26 @@ impl<F: CheckedFamily> CheckSpec<F> {
     }
 }
 
-/// How a run is set up whose views change as in a check.
 pub(crate) fn view_settings(views: Option<Views>) -> Option<ViewSettings> {
     let membership = |views: Views| if views.waits { Keeper::Oracle } else { Keeper::Impatient };
     views.map(|views| ViewSettings { membership: membership(views), ..ViewSettings::default() })
 }
 
-/// The command that shows a counterexample in this file again, step by step.
 pub fn replay_command(file: &str) -> String {
     format!("quorate replay {} --steps", shell_word(file))
 }
 
-/// The command that draws the run whose journal is in this file.
 pub fn draw_command(file: &str) -> String {
     format!("quorate draw {}", shell_word(file))
 }
 
-/// A check that was run.
 pub struct CheckRun<F: CheckedFamily = Mutex> {
-    /// What it found.
     pub findings: Findings,
     checker: Checker<NodeOf<F>, F::Crowd>,
     spec: Spec<F>,
     command: String,
 }
 
-/// Runs a check.
 pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result<CheckRun<F>, LabError> {
     if !F::profile(&check.algorithm).checkable {
         return Err(uncheckable(entry(check.algorithm.name())?));
@@ -246,18 +224,14 @@ pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result
     Ok(CheckRun { findings, checker, spec, command: check.command() })
 }
 
-/// The complaint that an algorithm cannot be checked.
 pub fn uncheckable(entry: &Entry) -> LabError {
     let why = if entry.profile().checkable { Unchecked::Family(entry.family()) } else { Unchecked::Opaque };
     LabError::CheckSpec(CheckSpecError::NotCheckable { name: entry.name().to_owned(), why })
 }
 
-/// Why an algorithm cannot be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchecked {
-    /// Its nodes cannot be copied, compared and hashed.
     Opaque,
-    /// The checker does not know what to ask of this family.
     Family(Family),
 }
 
@@ -271,12 +245,10 @@ impl fmt::Display for Unchecked {
 }
 
 impl<F: CheckedFamily> CheckRun<F> {
-    /// The run that counterexamples are runs of.
     pub fn spec(&self) -> &Spec<F> {
         &self.spec
     }
 
-    /// Shows a counterexample to an observer.
     pub fn show<O: Observer<F::Command, F::Event>>(
         &self,
         example: &Counterexample,
@@ -308,13 +280,6 @@ impl<F: CheckedFamily> CheckRun<F> {
     }
 }
 
-impl From<CheckError> for LabError {
-    fn from(error: CheckError) -> Self {
-        Self::Check(error)
-    }
-}
-
-/// Why a check cannot be run, or its counterexample not be shown. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckSpecError {
     #[error(

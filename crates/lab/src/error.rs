@@ -52,9 +52,14 @@ pub enum LabError {
     #[error("The journal could not be written: {0}. The run itself went on to its end.")]
     Write(std::io::Error),
     #[error(transparent)]
-    Check(quorate_check::CheckError),
+    Check(#[from] quorate_check::CheckError),
     #[error("A sweep with {threads} threads could not be started: {reason}. Use fewer, such as --threads 2.")]
     Threads { threads: usize, reason: std::io::Error },
+}
+
+/// Refuses with the first of these mistakes that was made.
+pub(crate) fn first_mistake<E, const N: usize>(mistakes: [(bool, E); N]) -> Result<(), E> {
+    mistakes.into_iter().find(|(is_made, _)| *is_made).map_or(Ok(()), |(_, mistake)| Err(mistake))
 }
 
 /// The nodes that there are, as the end of a sentence.

@@ -13,24 +13,17 @@ use quorate_sim::World;
 use quorate_sim::run;
 use std::io::{self, Write};
 
-/// What came of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome<F: FamilyLab> {
-    /// How it ended.
     pub ending: Ending,
-    /// When.
     pub time: Time,
     /// How many inputs nodes took.
     pub events: u64,
     /// The fingerprint of the whole journal, byte for byte.
     pub trace_hash: String,
-    /// How many lines the journal has.
     pub lines: u64,
-    /// Message counts.
     pub messages: MessageSummary,
-    /// What the family measures.
     pub summary: F::Summary,
-    /// What held and what did not.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -51,7 +44,6 @@ impl<F: FamilyLab> Outcome<F> {
     }
 }
 
-/// Runs an experiment.
 pub fn run<F: FamilyLab>(spec: &Spec<F>) -> Result<Outcome<F>, LabError> {
     run_with(spec, io::sink(), ()).map(|(outcome, ())| outcome)
 }
@@ -80,7 +72,7 @@ fn run_before<F: FamilyLab>(
     let (fingerprint, lines) = writer.finish_with(Some(ending)).map_err(LabError::Write)?;
     Ok(Outcome {
         ending,
-        time: judges.end(),
+        time: judges.end,
         events,
         trace_hash: fingerprint.to_string(),
         lines,
@@ -104,13 +96,9 @@ pub(crate) fn decided(verdicts: Vec<Verdict>, cut_short: Option<String>) -> Vec<
     }
 }
 
-/// A run that somebody watched.
 pub struct Played<O> {
-    /// How it ended.
     pub ending: Ending,
-    /// How many inputs nodes took.
     pub events: u64,
-    /// What the observer knows now.
     pub observer: O,
 }
 
@@ -127,10 +115,7 @@ where
 /// The same before an observer of any type, so that a world is compiled once a family.
 fn play_before<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
     let mut world = World::new(&spec.setup(), F::maker(spec), observer);
-    let random = spec.random_faults.draw(spec.seed, spec.nodes, F::fault_window(spec));
-    for fault in spec.all_faults().cloned().chain(random).chain(F::own_faults(spec)) {
-        world.schedule(fault);
-    }
+    spec.every_fault().into_iter().for_each(|fault| world.schedule(fault));
     world.direct(spec.directions());
     if let Some(views) = F::views(spec) {
         world.keep_views(&views, spec.seed);
@@ -150,13 +135,12 @@ pub(crate) struct Judges<F: FamilyLab> {
     pub(crate) messages: Messages,
     measures: F::Measures,
     properties: F::Properties,
-    /// How many inputs nodes took.
     events: u64,
+    end: Time,
     /// How it stood before the first node was stopped in good order, if none started since.
     stopped: Option<Stand<F>>,
 }
 
-/// What a run came to so far.
 struct Stand<F: FamilyLab> {
     summary: F::Summary,
     verdicts: Vec<Verdict>,
@@ -170,11 +154,11 @@ impl<F: FamilyLab> Judges<F> {
             measures: F::measures(spec),
             properties: F::properties(spec, Care::Figures),
             events: 0,
+            end: Time::ZERO,
             stopped: None,
         }
     }
 
-    /// The figures at the end of the run.
     pub(crate) fn summary(&self) -> F::Summary {
         self.stopped.as_ref().map_or_else(|| self.present_summary(), |stand| stand.summary.clone())
     }
@@ -193,14 +177,8 @@ impl<F: FamilyLab> Judges<F> {
         decided(verdicts, cut_short)
     }
 
-    /// How many inputs nodes took.
     pub(crate) fn events(&self) -> u64 {
         self.events
-    }
-
-    /// When the last thing happened.
-    pub(crate) fn end(&self) -> Time {
-        self.properties.end()
     }
 
     fn present_summary(&self) -> F::Summary {
@@ -232,6 +210,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Judges<F> {
 
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         self.note_stops(moment);
+        self.end = moment.time();
         self.events += u64::from(matches!(moment, Moment::Input { .. }));
         Observer::<F::Command, F::Event>::observe(&mut self.messages, moment);
         self.measures.observe(moment);

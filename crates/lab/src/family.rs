@@ -8,7 +8,7 @@
 //! 1. A folder in `core`: its algorithms, and its commands and events, which have `Display` (a trace prints them) and serde
 //!    (a journal holds them).
 //! 2. A folder here, with a file for each concern:
-//!    - `entry.rs` and `algorithms.rs`: what the registry knows of an algorithm, and one line for each of them.
+//!    - `algorithms.rs`: what the registry knows of an algorithm, and one line for each of them.
 //!    - What it adds to a [`Spec`] as [`Settings`](FamilyTypes::Settings). They stand in the same JSON object of a journal's
 //!      header as the fields that all families share, so their names must differ from those. Every field must be written
 //!      even if it is empty (no `skip_serializing_if`): a header with a field that nobody writes is refused.
@@ -31,9 +31,10 @@ use crate::flag::Flags;
 use crate::options::{Basics, Options};
 use crate::registry::{Entry, Family, FamilyArgs};
 use crate::spec::Spec;
+use crate::views::ViewSettings;
 use quorate_core::about::{About, Profile};
 use quorate_core::mutex::Choice;
-use quorate_core::{Duration, Medium, NodeId, Time};
+use quorate_core::{Duration, Medium, NodeId};
 use quorate_erased::{AnyCodec, Erased};
 use quorate_journal::metrics::Messages;
 use quorate_journal::moment::{Moment, Observer};
@@ -50,16 +51,12 @@ use std::fmt;
 
 /// A family of algorithms: its types, and how the registry knows it.
 pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
-    /// Which one it is.
     const FAMILY: Family;
-    /// Whether algorithms of this family can run in views.
     const HAS_VIEWS: bool = false;
 
     /// What the registry knows of one of its algorithms.
     type Entry: Send + Sync + 'static;
-    /// What users ask.
     type Command: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
-    /// What users are told.
     type Event: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
     /// What it adds to a [`Spec`].
     type Settings: Clone + fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync;
@@ -89,7 +86,6 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
         &[]
     }
 
-    /// Whether the algorithm can run in views.
     fn runs_in_views(_entry: &Self::Entry) -> bool {
         Self::HAS_VIEWS
     }
@@ -97,19 +93,21 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
 
 /// How a family runs: its nodes, its clients, and what may go wrong around them.
 pub trait RunFamily: FamilyTypes {
-    /// The users of a run.
     type Users: Workload<Self::Command, Self::Event>;
 
     /// How the messages and disks of the algorithm's nodes become bytes, as this experiment makes them.
     fn codec(spec: &Spec<Self>) -> AnyCodec;
 
     /// Whether the algorithm copes by itself with links that lose and repeat. Where it does not, reliable links are put
-    /// under it unless the user wants none.
-    fn copes_with_loss(spec: &Spec<Self>) -> bool;
+    /// under it unless the user wants none. The book's links lose nothing; a replica bears loss, and has reliable links around
+    /// what is beside it.
+    fn copes_with_loss(spec: &Spec<Self>) -> bool {
+        Self::in_views(&spec.settings).is_some_and(|views| views.is_replicated())
+    }
 
     /// Whether nodes want to know when a peer's process is gone.
-    fn hears_of_deaths(_spec: &Spec<Self>) -> bool {
-        false
+    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
+        Self::in_views(&spec.settings).is_some_and(|views| views.is_replicated())
     }
 
     /// Whether the algorithm needs links that keep the order of messages. Then they do.
@@ -159,9 +157,14 @@ pub trait RunFamily: FamilyTypes {
         Latency::Fixed(Duration::ZERO)
     }
 
-    /// How nodes are let into views, if the simulator does that.
-    fn views(_spec: &Spec<Self>) -> Option<Views> {
+    /// That the algorithm runs in views, and how, if it does.
+    fn in_views(_settings: &Self::Settings) -> Option<ViewSettings> {
         None
+    }
+
+    /// How nodes are let into views, if the simulator does that.
+    fn views(spec: &Spec<Self>) -> Option<Views> {
+        Self::in_views(&spec.settings).and_then(|views| views.in_world())
     }
 
     /// Experiments that together try this algorithm as hard as it must bear: one of them unless the family knows more.
@@ -221,8 +224,8 @@ pub trait ScriptFamily: FamilyTypes {
         false
     }
 
-    /// The same experiment with less of something that the family's settings ask for, the least first.
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>>;
+    /// The settings with less of something that they ask for, the least first. Some may be these very settings.
+    fn smaller(settings: &Self::Settings) -> Vec<Self::Settings>;
 
     /// The options of the command line that bring these settings about; those that are usual can be left out.
     fn flags(spec: &Spec<Self>) -> Flags;
@@ -230,9 +233,7 @@ pub trait ScriptFamily: FamilyTypes {
 
 /// What a family measures and judges.
 pub trait JudgeFamily: FamilyTypes {
-    /// What measures a run.
     type Measures: Observer<Self::Command, Self::Event>;
-    /// What judges a run.
     type Properties: Judge<Self::Command, Self::Event>;
     /// The figures of a run, as `--json` prints them under the family's name.
     type Summary: Clone + fmt::Debug + PartialEq + Serialize;
@@ -242,13 +243,10 @@ pub trait JudgeFamily: FamilyTypes {
         Vec::new()
     }
 
-    /// What measures a run.
     fn measures(spec: &Spec<Self>) -> Self::Measures;
 
-    /// What judges a run.
     fn properties(spec: &Spec<Self>, care: Care) -> Self::Properties;
 
-    /// The figures of a run.
     fn summary(
         spec: &Spec<Self>,
         messages: &Messages,
@@ -328,13 +326,11 @@ pub trait PresentFamily: JudgeFamily {
     /// How often a progress bar moves until all is done.
     fn goal(spec: &Spec<Self>) -> u64;
 
-    /// Whether a progress bar moves on.
     fn is_progress(moment: &Moment<'_, Self::Command, Self::Event>) -> bool;
 }
 
 /// What is around several algorithms, with rules of its own.
 pub struct Around {
-    /// What its rules are called.
     pub title: &'static str,
     pub about: About,
 }
@@ -344,16 +340,11 @@ pub trait FamilyLab: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + Pr
 
 impl<F: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + PresentFamily> FamilyLab for F {}
 
-/// A node of any algorithm of a family.
 pub type NodeOf<F> = Erased<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>;
 
 /// Watches a run for breaches.
 pub trait Judge<C, E>: Observer<C, E> {
-    /// The verdicts at the end of a run.
     fn verdicts(&self) -> Vec<Verdict>;
-
-    /// When the last thing happened.
-    fn end(&self) -> Time;
 }
 
 /// How closely a run is watched.

@@ -7,7 +7,6 @@ use quorate_journal::property::{Kind, Verdict};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// What a run came to.
 pub struct Figures<'a, F: JudgeFamily> {
     pub spec: &'a Spec<F>,
     pub messages: &'a MessageSummary,
@@ -25,18 +24,15 @@ pub struct Row {
 }
 
 impl Row {
-    /// A figure with what is expected of it.
     pub fn new(name: &'static str, measured: impl fmt::Display, expected: impl Into<String>) -> Self {
         Self { name, measured: measured.to_string(), expected: expected.into() }
     }
 
-    /// A figure of which nothing is expected.
     pub fn measured(name: &'static str, measured: impl fmt::Display) -> Self {
         Self::new(name, measured, "")
     }
 }
 
-/// A property that no verdict is about, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotJudged {
     pub kind: Kind,
@@ -48,7 +44,6 @@ pub struct NotJudged {
 pub struct Price {
     /// What the first figure is the price of, such as "an entry".
     pub of: &'static str,
-    /// Each with its name.
     pub figures: Vec<(&'static str, PriceFigure)>,
 }
 
@@ -91,6 +86,11 @@ pub fn number(value: Option<f64>) -> String {
         Some(value) if value.fract() == 0.0 => format!("{value:.0}"),
         Some(value) => format!("{value:.2}"),
     }
+}
+
+/// A figure that may be missing, with its unit.
+pub(crate) fn in_unit(value: Option<f64>, unit: &str) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{} {unit}", number(Some(value))))
 }
 
 /// So many of something: `1 node`, `3 nodes`.

@@ -6,7 +6,6 @@ use std::fmt::{self, Display};
 /// An option with its value, such as `--entries 10`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
-    /// Where it stands among the options that all families share.
     pub place: Place,
     /// Its name, without dashes.
     pub name: &'static str,
@@ -35,7 +34,6 @@ impl Flag {
     }
 }
 
-/// As a shell takes it.
 impl Display for Flag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--{}", self.name)?;
@@ -48,7 +46,6 @@ impl Display for Flag {
 pub struct Flags(Vec<Flag>);
 
 impl Flags {
-    /// Adds an option.
     pub fn value(&mut self, place: Place, name: &'static str, value: impl Display) {
         self.0.push(Flag { place, name, value: Some(value.to_string()) });
     }
@@ -60,12 +57,10 @@ impl Flags {
         }
     }
 
-    /// Adds an option if it has a value.
     pub fn given(&mut self, place: Place, name: &'static str, value: Option<impl Display>) {
         value.into_iter().for_each(|value| self.value(place, name, value));
     }
 
-    /// Adds an option without a value if it is on.
     pub fn switch(&mut self, is_on: bool, place: Place, name: &'static str) {
         if is_on {
             self.0.push(Flag { place, name, value: None });

@@ -38,6 +38,7 @@ mod spec;
 pub mod sweep;
 pub mod trace;
 mod typed;
+mod users;
 mod views;
 
 pub use algorithm::{Algorithm, AlgorithmError};

@@ -4,10 +4,10 @@
 //! family that understands it.
 
 use crate::registry::{Family, FamilyArgs};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
-/// What is wrong with the options beside each other. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
     #[error(
@@ -24,7 +24,6 @@ pub enum OptionsError {
 }
 
 impl OptionsError {
-    /// The complaint about an option of another family.
     pub fn means_nothing(option: &str, of: Family, algorithm: &str, own: Family) -> Self {
         Self::MeansNothing { option: option.to_owned(), of, algorithm: algorithm.to_owned(), own }
     }
@@ -38,14 +37,12 @@ impl OptionsError {
 /// What a family's settings depend on beside its own options.
 #[derive(Clone, Copy)]
 pub struct Basics {
-    /// How many nodes there are.
     pub nodes: usize,
     /// Whether the simulator lets everything go wrong that the family must bear.
     pub chaos: bool,
 }
 
 impl FamilyArgs {
-    /// Whether algorithms are to run in views.
     pub fn wants_views(&self) -> bool {
         self.views.settings().is_some()
     }
@@ -84,7 +81,6 @@ impl FamilyArgs {
     }
 }
 
-/// Refuses views where algorithms cannot run in them.
 pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Result<(), OptionsError> {
     if are_wanted && !own.has_views() {
         return Err(OptionsError::NoViews { algorithm: algorithm.to_owned(), own });
@@ -92,7 +88,6 @@ pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Re
     Ok(())
 }
 
-/// The families whose algorithms can run in views, as a list in words.
 fn with_views() -> String {
     let families: Vec<_> = Family::ALL.into_iter().filter(|family| family.has_views()).map(Family::name).collect();
     families.join(" and ")
@@ -107,6 +102,53 @@ pub trait Options {
     fn workload(&self) -> Option<&'static str> {
         None
     }
+}
+
+/// Whether an option was given.
+pub(crate) trait IsGiven {
+    fn is_given(&self) -> bool;
+}
+
+impl<T> IsGiven for Option<T> {
+    fn is_given(&self) -> bool {
+        self.is_some()
+    }
+}
+
+impl<T> IsGiven for Vec<T> {
+    fn is_given(&self) -> bool {
+        !self.is_empty()
+    }
+}
+
+impl IsGiven for bool {
+    fn is_given(&self) -> bool {
+        *self
+    }
+}
+
+/// The name of the first of these options that was given. An option is called like its field, unless a name stands beside it.
+macro_rules! first_given {
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $name:literal) => { $name };
+    ($args:expr; $($field:ident $(= $name:literal)?),*) => {{
+        use crate::options::IsGiven;
+        let all = [$(($args.$field.is_given(), first_given!(@name $field $($name)?))),*];
+        all.into_iter().find_map(|(given, name)| given.then_some(name))
+    }};
+}
+
+pub(crate) use first_given;
+
+/// Reads one of these choices by its word.
+pub(crate) fn one_of<T, const N: usize>(choices: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(choices.map(|(word, _)| word)).try_map(move |word| {
+        let found = choices.iter().find(|(known, _)| *known == word);
+        found.map(|(_, choice)| *choice).ok_or("there is no such choice")
+    })
 }
 
 /// A whole number that is not negative, or what to write instead.

@@ -21,19 +21,15 @@ pub type Maker<S, N> = Arc<dyn Fn(NodeId, &S) -> N + Send + Sync>;
 /// Where an algorithm runs.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
-    /// Who takes part.
     pub group: Group,
     /// What all chance follows from, for algorithms that throw dice of their own.
     pub seed: u64,
-    /// How long things take at most.
     pub bounds: Bounds,
 }
 
 /// Something to do with an algorithm, whatever its family.
 pub trait Task {
-    /// What comes of it.
     type Output;
-    /// Does it.
     fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Self::Output;
 }
 
@@ -48,17 +44,14 @@ macro_rules! families {
         }
 
         impl Family {
-            /// All of them, in the order in which lists show them.
             pub const ALL: [Self; [$(Self::$Family),*].len()] = [$(Self::$Family),*];
 
-            /// Its name as users read it.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$Family => stringify!($folder),)*
                 }
             }
 
-            /// Whether algorithms of this family can run in views.
             pub const fn has_views(self) -> bool {
                 match self {
                     $(Self::$Family => crate::$Family::HAS_VIEWS,)*
@@ -72,21 +65,18 @@ macro_rules! families {
         }
 
         impl Entry {
-            /// Its family.
             pub const fn family(&self) -> Family {
                 match self {
                     $(Self::$Family(_) => Family::$Family,)*
                 }
             }
 
-            /// What it is called, and where it is explained.
             pub fn profile(&self) -> &'static Profile {
                 match self {
                     $(Self::$Family(entry) => crate::$Family::profile(entry),)*
                 }
             }
 
-            /// How its messages and its disk become bytes.
             pub fn codec(&self) -> AnyCodec {
                 match self {
                     $(Self::$Family(entry) => crate::$Family::codec_of(entry),)*
@@ -107,7 +97,6 @@ macro_rules! families {
                 }
             }
 
-            /// Whether it can run in views.
             pub fn runs_in_views(&self) -> bool {
                 match self {
                     $(Self::$Family(entry) => crate::$Family::runs_in_views(entry),)*
@@ -160,7 +149,6 @@ impl fmt::Display for Family {
 }
 
 impl Entry {
-    /// The name that users type.
     pub fn name(&self) -> &'static str {
         self.profile().name
     }

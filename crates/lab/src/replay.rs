@@ -12,10 +12,8 @@ use quorate_journal::record::Journal;
 use quorate_journal::workload::Ending;
 use std::io::BufRead;
 
-/// What a replay shows.
 #[derive(Clone, Debug)]
 pub struct Replayed<F: FamilyLab> {
-    /// What was run.
     pub spec: Spec<F>,
     /// The command of the checker that found it, if it is a counterexample.
     pub found_by: Option<String>,
@@ -23,11 +21,8 @@ pub struct Replayed<F: FamilyLab> {
     pub recorded: bool,
     /// How many lines were replayed, all of them as recorded.
     pub lines: u64,
-    /// Message counts.
     pub messages: MessageSummary,
-    /// What the family measures.
     pub summary: F::Summary,
-    /// What holds and what does not.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -51,7 +46,6 @@ pub fn entry_of<R: BufRead>(journal: &Journal<R>) -> Result<&'static Entry, LabE
     entry(named)
 }
 
-/// What a journal's header says was run.
 pub fn spec_of<F: FamilyLab, R: BufRead>(journal: &Journal<R>) -> Result<Spec<F>, LabError> {
     let header = journal.header();
     let spec = Spec::<F>::from_header(&header.run)?;
@@ -120,10 +114,18 @@ fn read_before<F: FamilyLab, R: BufRead>(
 ) -> Result<Replayed<F>, LabError> {
     check_whole(journal)?;
     let spec = spec_of::<F, R>(journal)?;
-    spec.validate()?;
     let mut observers = (observer, Judges::new(&spec));
     let lines = read(journal, &spec, &mut observers)?;
-    Ok(conclude(spec, &observers.1, journal, lines))
+    let judges = &observers.1;
+    Ok(Replayed {
+        found_by: journal.header().found_by.clone(),
+        recorded: journal.header().recorded,
+        lines,
+        messages: judges.messages.summary(),
+        summary: judges.summary(),
+        verdicts: judges.verdicts(cut_short(&spec, journal, judges.events())),
+        spec,
+    })
 }
 
 /// Why the run of a journal, which was read to its end, cannot say what would have happened in the end; nothing if it can.
@@ -133,21 +135,4 @@ pub fn cut_short<F: FamilyLab, R: BufRead>(spec: &Spec<F>, journal: &Journal<R>,
     // The header of real processes has no limits: their users stop them.
     let of_processes = journal.header().recorded && ending == Ending::Stopped;
     spec.cut_short(ending, events).or_else(|| of_processes.then(stopped))
-}
-
-fn conclude<F: FamilyLab, R: BufRead>(
-    spec: Spec<F>,
-    judges: &Judges<F>,
-    journal: &Journal<R>,
-    lines: u64,
-) -> Replayed<F> {
-    Replayed {
-        found_by: journal.header().found_by.clone(),
-        recorded: journal.header().recorded,
-        lines,
-        messages: judges.messages.summary(),
-        summary: judges.summary(),
-        verdicts: judges.verdicts(cut_short(&spec, journal, judges.events())),
-        spec,
-    }
 }

@@ -58,127 +58,76 @@ const SLACK: Duration = Duration::from_micros(10);
 const OTHER_SEEDS: u64 = 100;
 const MOST_SEEDS: usize = 4;
 
-/// What is to be made small.
 #[derive(Clone, Debug)]
 pub struct Request<F: FamilyLab> {
-    /// A run that fails.
     pub spec: Spec<F>,
     /// The property that fails in it; the first one unless given.
     pub property: Option<String>,
-    /// How many runs are tried at most.
     pub tries: u64,
 }
 
-/// How large a run is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Figures {
-    /// How many nodes there are.
     pub nodes: usize,
     /// How many commands users gave up to the breach.
     pub commands: u64,
     /// How many faults there were, those that the seed drew among them.
     pub faults: u64,
-    /// How many lines of the script are directions.
     pub directions: u64,
     /// How many inputs nodes took up to the breach, their first boots left out.
     pub events: u64,
 }
 
-/// How far shrinking is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// How many runs were tried.
     pub tries: u64,
-    /// The smallest so far.
     pub best: Figures,
 }
 
-/// Why shrinking ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// Nothing more can be left out.
     Smallest,
-    /// All tries were used.
     OutOfTries,
-    /// Somebody interrupted it.
     Interrupted,
 }
 
-/// What came of it.
 #[derive(Clone, Debug)]
 pub struct Shrunk<F: FamilyLab> {
-    /// The smallest run.
     pub spec: Spec<F>,
-    /// Which property fails in it.
     pub property: &'static str,
-    /// When that is judged.
     pub kind: Kind,
-    /// How it fails.
     pub violation: Violation,
-    /// How large the first run was.
     pub before: Figures,
-    /// How large this one is.
     pub after: Figures,
-    /// How many runs were tried.
     pub tries: u64,
-    /// Why there were no more.
     pub end: End,
 }
 
-/// Why nothing was made small. Each prints as a sentence that says what to do.
 #[derive(Debug, Error)]
 pub enum ShrinkError {
-    /// Nothing is wrong with the run.
     #[error("{what} in this run, so there is nothing to shrink. '{sweep}' finds a seed that fails, if there is one.")]
-    Holds {
-        /// What does not fail.
-        what: String,
-        /// A command that looks for a seed that fails.
-        sweep: String,
-    },
-    /// No property has this name.
+    Holds { what: String, sweep: String },
     #[error("There is no property '{}' of this algorithm. Its properties are {known}.", name.escape_debug())]
-    UnknownProperty {
-        /// The name.
-        name: String,
-        /// Those that there are.
-        known: String,
-    },
-    /// Nothing is wrong with the run of a journal.
+    UnknownProperty { name: String, known: String },
     #[error("{what} in this journal, so there is nothing to shrink.")]
-    JournalHolds {
-        /// What does not fail.
-        what: String,
-    },
-    /// It has no end.
+    JournalHolds { what: String },
     #[error(
         "This run repeats itself for ever, which no script can: what it breaks is that something happens at last. It was \
          found by '{found_by}', and its steps are already the fewest there are if that searched breadth-first. 'quorate \
          replay' shows them."
     )]
-    Endless {
-        /// The checker's command.
-        found_by: String,
-    },
-    /// The simulator cannot do it.
+    Endless { found_by: String },
     #[error(
         "The simulator never tells nodes of suspicions and views, as this journal does, so no script repeats it. 'quorate \
          replay' does."
     )]
     Foreign,
-    /// The simulator does something else.
     #[error(
         "The simulator does not do again what this journal tells: '{property}' holds there, though it was given the same \
          commands, faults, delays and losses. The journal itself is whole, and 'quorate replay' shows it{hint}."
     )]
-    NotRepeated {
-        /// The property.
-        property: String,
-        /// What to do.
-        hint: String,
-    },
-    /// Something else is wrong.
+    NotRepeated { property: String, hint: String },
     #[error(transparent)]
     Lab(#[from] LabError),
 }
@@ -239,7 +188,6 @@ where
 {
     let mut journal = open()?;
     let spec = spec_of::<F, R>(&journal)?;
-    spec.validate()?;
     check_property(&spec, property)?;
     let header = journal.header().clone();
     let (read, tally) = summarise_with::<F, R, _>(&mut journal, Tally::<F>::new(spec.nodes))?;
@@ -323,7 +271,6 @@ fn scripted<F: FamilyLab>(spec: &Spec<F>, noted: Noted, is_full: bool) -> Spec<F
     }
 }
 
-/// The experiment in which a script says all that chance decided in this one.
 fn explicit<F: FamilyLab>(spec: &Spec<F>, mut noted: Noted, failure: &Failure) -> Spec<F> {
     if failure.kind == Kind::Eventually {
         // What was still under way in the end may as well come: nothing may wait for it alone.
@@ -360,7 +307,6 @@ fn fast<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
     [Spec { latency: Latency::Fixed(Duration::from_millis(1)), ..spec.clone() }, spec]
 }
 
-/// Notes all choices of a run up to its breach.
 fn note<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Noted {
     let notes = Notes::<F>::up_to(failure.violation.line);
     crate::experiment::play(spec, notes).observer.finish()
@@ -372,6 +318,12 @@ pub(crate) fn fewer(count: u64) -> impl Iterator<Item = u64> {
     all.sort_unstable();
     all.dedup();
     all.into_iter()
+}
+
+/// The same experiment with less of something that the family's settings ask for, the least first.
+fn smaller<F: FamilyLab>(spec: &Spec<F>) -> Vec<Spec<F>> {
+    let others = F::smaller(&spec.settings).into_iter().filter(|settings| *settings != spec.settings);
+    others.map(|settings| Spec { settings, ..spec.clone() }).collect()
 }
 
 /// How much later the one is than the other, if it is.

@@ -1,7 +1,6 @@
 //! What to run, in the words of the command line.
 
-use crate::algorithm::Algorithm;
-use crate::algorithm::AlgorithmError;
+use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::chaos::FaultMix;
 use crate::error::LabError;
 use crate::family::{FamilyLab, FamilyTypes, RunFamily};
@@ -22,13 +21,9 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Spec<F: FamilyTypes = Mutex> {
-    /// What is run.
     pub algorithm: Algorithm<F>,
-    /// How many nodes there are.
     pub nodes: usize,
-    /// What all chance follows from.
     pub seed: u64,
-    /// How long a message takes.
     pub latency: Latency,
     /// How long nodes are told that a message takes at most, if not as long as it does. Journals of earlier versions do
     /// not say.
@@ -38,15 +33,11 @@ pub struct Spec<F: FamilyTypes = Mutex> {
     pub processing: Latency,
     /// How long a sync of the disk takes.
     pub disk: Latency,
-    /// How likely a message is lost.
     pub loss: Chance,
-    /// How likely a message arrives twice.
     pub duplicate: Chance,
     /// Whether links keep the order of messages.
     pub fifo: bool,
-    /// Whether a reliable-link layer is put under the algorithm.
     pub links: LinkChoice,
-    /// What goes wrong.
     pub faults: Vec<TimedFault>,
     /// What a script file adds: faults, and commands in place of the workload.
     pub script: Option<Script>,
@@ -69,7 +60,6 @@ pub enum LinkChoice {
     /// Reliable where messages can be lost or repeated, bare elsewhere.
     #[default]
     Auto,
-    /// The algorithm alone.
     Bare,
     /// With the layer that repeats, orders and acknowledges.
     Reliable,
@@ -104,7 +94,6 @@ impl<F: RunFamily> Spec<F> {
         }
     }
 
-    /// The same for the algorithm of this name.
     pub fn named(algorithm: &str) -> Result<Self, LabError> {
         Algorithm::named(algorithm).map(Self::new)
     }
@@ -128,7 +117,6 @@ impl<F: RunFamily> Spec<F> {
 }
 
 impl<F: FamilyLab> Spec<F> {
-    /// Whether the whole experiment makes sense.
     pub fn validate(&self) -> Result<(), LabError> {
         match self.nodes {
             0 => return Err(SpecError::NoNodes.into()),
@@ -163,12 +151,10 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// The experiment as a journal's header holds it.
     pub(crate) fn to_header(&self) -> Result<Value, LabError> {
         serde_json::to_value(self).map_err(|error| LabError::Header(error.to_string()))
     }
 
-    /// In what delays are measured.
     pub fn delay_unit(&self) -> (Duration, &'static str) {
         match self.latency {
             Latency::Fixed(length) => (length, "T"),
@@ -176,7 +162,6 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// Whether the reliable-link layer is in.
     pub fn is_reliable(&self) -> bool {
         match self.links {
             LinkChoice::Bare => false,
@@ -190,12 +175,10 @@ impl<F: FamilyLab> Spec<F> {
         self.fifo || F::needs_fifo(&self.algorithm)
     }
 
-    /// Whether the algorithm is right only if nothing takes longer than its nodes are told.
     pub fn needs_bounds(&self) -> bool {
         F::needs_bounds(&self.algorithm)
     }
 
-    /// Where the algorithm runs, as far as its nodes are told.
     pub fn surroundings(&self) -> Surroundings {
         let bounds = Bounds { message: self.bound(), processing: most(self.processing) };
         Surroundings { group: self.group(), seed: self.seed, bounds }
@@ -216,7 +199,6 @@ impl<F: FamilyLab> Spec<F> {
         Some(bounded(self.latency)?.times(2) + busy)
     }
 
-    /// Whether messages can be lost or repeated.
     fn can_lose(&self) -> bool {
         !self.loss.is_zero()
             || !self.duplicate.is_zero()
@@ -230,7 +212,6 @@ impl<F: FamilyLab> Spec<F> {
         !self.is_reliable() && (self.can_lose() || faults.iter().any(|timed| loses_messages(&timed.fault)))
     }
 
-    /// What the algorithm assumes and this experiment breaks.
     pub fn broken_assumptions(&self) -> Vec<&'static str> {
         F::broken_assumptions(self)
     }
@@ -245,7 +226,6 @@ impl<F: FamilyLab> Spec<F> {
         self.random_faults.can_stop() || !self.all_faults().all(ends)
     }
 
-    /// Whether nothing goes wrong.
     pub(crate) fn is_calm(&self) -> bool {
         !self.can_lose() && self.random_faults.is_empty() && self.all_faults().next().is_none()
     }
@@ -255,12 +235,17 @@ impl<F: FamilyLab> Spec<F> {
         self.faults.iter().chain(self.script.iter().flat_map(|script| &script.faults))
     }
 
+    /// Everything that goes wrong, whoever chose it: the command line, the script, the seed or the family.
+    pub(crate) fn every_fault(&self) -> Vec<TimedFault> {
+        let random = self.random_faults.draw(self.seed, self.nodes, F::fault_window(self));
+        self.all_faults().cloned().chain(random).chain(F::own_faults(self)).collect()
+    }
+
     /// What the script takes from chance.
     pub(crate) fn directions(&self) -> &[Direction] {
         self.script.as_ref().map_or(&[], |script| &script.directions)
     }
 
-    /// All nodes.
     pub fn group(&self) -> Group {
         Group::of_size(self.nodes)
     }
@@ -280,7 +265,6 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// Puts the reliable-link layer under nodes, if the experiment wants it.
     pub(crate) fn linked<C: 'static, E: 'static, M>(
         &self,
         make: M,
@@ -303,10 +287,8 @@ impl<F: FamilyLab> Spec<F> {
 
     /// When the last fault is over, those that the seed chooses included.
     pub fn faults_end(&self) -> Option<Time> {
-        let random = self.random_faults.draw(self.seed, self.nodes, F::fault_window(self));
         let end = |timed: &TimedFault| Time::ZERO + timed.at + timed.lasts.unwrap_or(Duration::ZERO);
-        let own = F::own_faults(self);
-        self.all_faults().chain(&random).chain(&own).map(end).max()
+        self.every_fault().iter().map(end).max()
     }
 
     /// Why a run that ended like this cannot say what would have happened in the end; nothing if it can.
@@ -320,7 +302,6 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// The limit at which a run was stopped, in words.
     pub fn limit_reached(&self, events: u64) -> String {
         match (self.until, F::limits(self).until) {
             (Some(given), _) if events < MOST_EVENTS => format!("at {given}, its limit"),
@@ -390,7 +371,6 @@ fn most(latency: Latency) -> Duration {
     }
 }
 
-/// What is wrong with an experiment, whatever its family. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     #[error("A group needs at least one node; --nodes 3 is a good start.")]

@@ -12,48 +12,36 @@ use std::sync::mpsc;
 /// Seeds that a worker takes at once.
 const BATCH: u64 = 32;
 
-/// What a sweep is asked to do.
 #[derive(Clone, Debug)]
 pub struct Sweep<F: FamilyLab> {
     /// The experiment; its seed is the first one.
     pub spec: Spec<F>,
-    /// How many seeds.
     pub seeds: u64,
-    /// How many threads.
     pub threads: usize,
     /// Whether to go on after a failure and count them all.
     pub keep_going: bool,
 }
 
-/// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// How many seeds are counted here: all of them, or those up to the first failure.
     pub seeds: u64,
-    /// How many inputs nodes took in all of them.
     pub events: u64,
-    /// How many seeds failed.
     pub failed: u64,
     /// The lowest seed that failed, with what it breached.
     pub first_failure: Option<(u64, Verdict)>,
     /// How many seeds did not fail, but left a property undecided.
     pub undecided: u64,
-    /// The lowest seed that left one undecided, with that property.
     pub first_undecided: Option<(u64, Verdict)>,
-    /// What came of each property.
     pub properties: Vec<Tally>,
 }
 
-/// What came of a property in all seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// Its name.
     pub name: &'static str,
-    /// When it is judged.
     pub kind: Kind,
     /// In how many seeds it held, or for `sometimes`, happened.
     pub held: u64,
-    /// In how many seeds nobody can say.
     pub undecided: u64,
 }
 

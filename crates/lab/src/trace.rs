@@ -19,12 +19,10 @@ use std::marker::PhantomData;
 /// Groups beyond this size get no columns: the line would be all columns.
 const MOST_COLUMNS: usize = 40;
 
-/// One line of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Its number, counting steps and acts of the world from 1; silent ones, which are not shown, count too.
     pub number: u64,
-    /// When.
     pub time: Time,
     /// The time that is shown as 0.
     pub origin: Time,
@@ -36,12 +34,9 @@ pub struct Line {
     pub parts: Vec<Part>,
 }
 
-/// A part of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// What sort of thing it is, for those who colour it.
     pub sort: Sort,
-    /// What it says.
     pub text: String,
 }
 
@@ -55,14 +50,11 @@ pub struct Trace<'a, F: FamilyLab> {
     roles: Roles<F::Command, F::Event>,
     open: Option<Line>,
     lines: u64,
-    /// Whether the line in hand is shown only if something comes of it.
     hush: Hush,
 }
 
-/// What goes without saying.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Hush {
-    /// Nothing.
     #[default]
     No,
     /// That a node starts for the first time, unless it does something.
@@ -76,16 +68,7 @@ impl Hush {
         match input {
             Taken::Start { incarnation: Incarnation::FIRST, blank: false } => Self::Boot,
             Taken::Lease(_) => Self::Renewal,
-            Taken::Start { .. }
-            | Taken::Command(_)
-            | Taken::Message { .. }
-            | Taken::Timer(_)
-            | Taken::Saved(_)
-            | Taken::Suspect(_)
-            | Taken::Trust(_)
-            | Taken::DiskFull
-            | Taken::DiskFree
-            | Taken::View(_) => Self::No,
+            _ => Self::No,
         }
     }
 
@@ -99,7 +82,6 @@ impl Hush {
 }
 
 impl<'a, F: FamilyLab> Trace<'a, F> {
-    /// A trace of a group of this size.
     pub fn new(nodes: usize, sink: impl FnMut(&Line) + 'a) -> Self {
         let columns = if nodes <= MOST_COLUMNS { nodes } else { 0 };
         Self {
@@ -166,7 +148,6 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
     }
 }
 
-/// The line above the columns.
 pub fn heading(nodes: usize) -> String {
     let mut text = format!("{:>10}  ", "time");
     if nodes <= MOST_COLUMNS {
@@ -185,12 +166,9 @@ pub fn legend(roles: &[(Role, &str)]) -> String {
     signs.chain(others).collect::<Vec<_>>().join("   ")
 }
 
-/// What a piece of a line is, for those who colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// How a node stands.
     Column(Role),
-    /// What came, or what followed from it.
     Part(Sort),
 }
 
@@ -214,7 +192,6 @@ pub fn render(line: &Line, paint: impl Fn(Ink, &str) -> String) -> String {
     text
 }
 
-/// No colours.
 pub fn plain(_ink: Ink, text: &str) -> String {
     text.to_owned()
 }

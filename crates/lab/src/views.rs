@@ -4,7 +4,7 @@ mod options;
 
 pub(crate) use options::{ViewArgs, for_real};
 
-use crate::error::LabError;
+use crate::error::{LabError, first_mistake};
 use crate::family::FamilyLab;
 use crate::flag::{Flags, Place};
 use crate::spec::{Spec, word};
@@ -17,12 +17,9 @@ use serde::{Deserialize, Serialize};
 /// With shorter ones a run takes for ever.
 const LEAST_KEEPALIVE: Duration = Duration::from_micros(10);
 
-/// That an algorithm runs in views, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewSettings {
-    /// Who says who is in.
     pub membership: Keeper,
-    /// How long a lease is.
     pub lease: Length,
     /// How long after a renewal the next one is asked for.
     pub keepalive: Length,
@@ -32,11 +29,9 @@ pub struct ViewSettings {
     pub on_close: OnClose,
 }
 
-/// Who says who is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keeper {
-    /// Somebody who never fails.
     #[default]
     Oracle,
     /// Somebody who does not wait for leases to run out: wrong on purpose.
@@ -60,13 +55,28 @@ impl Default for ViewSettings {
 }
 
 impl ViewSettings {
-    /// On what terms members hold their leases.
+    /// Leases that faults outlast, though they are long beside messages of a few milliseconds; clocks may drift as far as a seed lets
+    /// them.
+    pub(crate) fn short(on_close: OnClose) -> Self {
+        Self {
+            membership: Keeper::default(),
+            lease: Length(Duration::from_millis(100)),
+            keepalive: Length(Duration::from_millis(20)),
+            drift_bound: Ppm::new(200_000).unwrap_or_default(),
+            on_close,
+        }
+    }
+
+    /// Whether the members keep their membership themselves, in a replicated log.
+    pub(crate) fn is_replicated(&self) -> bool {
+        self.membership == Keeper::Replica
+    }
+
     pub fn terms(&self) -> Terms {
         let Self { lease: Length(lease), keepalive: Length(keepalive), drift_bound, on_close, .. } = *self;
         Terms { lease, keepalive, drift_ppm: drift_bound.parts().unsigned_abs(), on_close }
     }
 
-    /// What the simulator must know.
     pub(crate) fn in_world(&self) -> Option<Views> {
         let views = |waits| Some(Views { terms: self.terms(), waits });
         match self.membership {
@@ -81,25 +91,19 @@ impl ViewSettings {
     pub(crate) fn is_steady<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let terms = self.terms();
         let renewed = spec.round_trip().is_some_and(|answer| terms.keepalive + answer < terms.trusted());
-        renewed && spec.is_calm() && self.membership != Keeper::Replica
+        renewed && spec.is_calm() && !self.is_replicated()
     }
 
-    /// Whether members can hold leases like this.
     pub(crate) fn validate(&self) -> Result<(), LabError> {
-        if self.drift_bound.parts() < 0 {
-            return Err(ViewError::NegativeDriftBound { bound: self.drift_bound }.into());
-        }
-        let terms = self.terms();
-        if terms.keepalive < LEAST_KEEPALIVE {
-            return Err(ViewError::HastyKeepalive { keepalive: self.keepalive, least: Length(LEAST_KEEPALIVE) }.into());
-        }
-        if terms.keepalive >= terms.trusted() {
-            return Err(ViewError::LateKeepalive { keepalive: self.keepalive, trusted: Length(terms.trusted()) }.into());
-        }
-        Ok(())
+        let (terms, keepalive) = (self.terms(), self.keepalive);
+        let (least, trusted) = (Length(LEAST_KEEPALIVE), Length(terms.trusted()));
+        Ok(first_mistake([
+            (self.drift_bound.parts() < 0, ViewError::NegativeDriftBound { bound: self.drift_bound }),
+            (terms.keepalive < LEAST_KEEPALIVE, ViewError::HastyKeepalive { keepalive, least }),
+            (terms.keepalive >= terms.trusted(), ViewError::LateKeepalive { keepalive, trusted }),
+        ])?)
     }
 
-    /// Adds the options of the command line that say this.
     pub(crate) fn flags(&self, flags: &mut Flags) {
         let usual = Self::default();
         flags.switch(true, Place::Front, "views");
@@ -111,7 +115,6 @@ impl ViewSettings {
     }
 }
 
-/// What is wrong with views. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     #[error(

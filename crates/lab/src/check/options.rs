@@ -23,7 +23,6 @@ pub struct HabitArgs {
 }
 
 impl HabitArgs {
-    /// How views change, if there are views.
     pub fn views(&self) -> Option<Views> {
         self.requests.views()
     }

@@ -1,34 +1,77 @@
 //! The detectors of deadlocks.
 
-use super::entry::DeadlockEntry;
+use super::{Deadlock, Settings};
+use crate::family::FamilyTypes;
+use crate::registry::{Entry, Family, Maker};
 use quorate_core::NodeId;
+use quorate_core::about::Profile;
 use quorate_core::deadlock::{
-    Central, Detector, EdgeChasing, Facts, Plan, QueryReply, central, edge_chasing, query_reply,
+    Central, Command, Detector, EdgeChasing, Event, Facts, Locks, Plan, QueryReply, Requests, central, edge_chasing,
+    query_reply,
 };
 use quorate_core::fixtures::deadlock::{self as wrong, Forgetful, Hasty, Selfish};
-use quorate_erased::{AnyCodec, AnyDetector, Erasable};
+use quorate_erased::{AnyCodec, AnyDetector, Erasable, Erased};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// The algorithms, in the order in which lists show them.
-pub(super) fn algorithms() -> Vec<DeadlockEntry> {
-    vec![
-        detector(&edge_chasing::FACTS, EdgeChasing::new),
-        detector(&query_reply::FACTS, QueryReply::new),
-        detector(&central::FACTS, Central::new),
-    ]
+impl FamilyTypes for Deadlock {
+    const FAMILY: Family = Family::Deadlock;
+
+    type Entry = DeadlockEntry;
+    type Command = Command;
+    type Event = Event;
+    type Settings = Settings;
+
+    fn entry(entry: &'static Entry) -> Option<&'static DeadlockEntry> {
+        let Entry::Deadlock(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<DeadlockEntry> {
+        vec![
+            detector(&edge_chasing::FACTS, EdgeChasing::new),
+            detector(&query_reply::FACTS, QueryReply::new),
+            detector(&central::FACTS, Central::new),
+        ]
+    }
+
+    fn fixtures() -> Vec<DeadlockEntry> {
+        vec![
+            detector(&wrong::AND_SELFISH, Selfish::new),
+            detector(&wrong::OR_FORGETFUL, Forgetful::new),
+            detector(&wrong::CENTRAL_HASTY, Hasty::detector),
+        ]
+    }
+
+    fn profile(entry: &DeadlockEntry) -> &'static Profile {
+        &entry.facts.profile
+    }
+
+    fn codec_of(entry: &DeadlockEntry) -> AnyCodec {
+        entry.codec.clone().asking()
+    }
 }
 
-/// Those that are wrong on purpose.
-pub(super) fn fixtures() -> Vec<DeadlockEntry> {
-    vec![
-        detector(&wrong::AND_SELFISH, Selfish::new),
-        detector(&wrong::OR_FORGETFUL, Forgetful::new),
-        detector(&wrong::CENTRAL_HASTY, Hasty::detector),
-    ]
+pub type DeadlockNode = Erased<Command, Event>;
+
+pub struct DeadlockEntry {
+    pub facts: &'static Facts,
+    pub make: Maker<Plan, AnyDetector>,
+    pub codec: AnyCodec,
 }
 
-/// The line of a detector whose parts are made like this.
+impl DeadlockEntry {
+    /// A node with processes that ask each other.
+    pub fn asking(&self, me: NodeId, plan: &Arc<Plan>) -> DeadlockNode {
+        Erased::new(Requests::new(me, Arc::clone(plan), (self.make)(me, plan)))
+    }
+
+    /// A node with a process that takes resources.
+    pub fn taking(&self, me: NodeId, plan: &Arc<Plan>) -> DeadlockNode {
+        Erased::new(Locks::new(me, Arc::clone(plan), (self.make)(me, plan)))
+    }
+}
+
 fn detector<D>(facts: &'static Facts, make: impl Fn(NodeId, &Plan) -> D + Send + Sync + 'static) -> DeadlockEntry
 where
     D: Detector + Erasable<Message: DeserializeOwned>,

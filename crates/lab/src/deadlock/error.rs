@@ -2,7 +2,6 @@
 
 use quorate_core::NodeId;
 
-/// What is wrong with an experiment on deadlock detection. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum DeadlockError {
     #[error("{processes} processes cannot be: give --processes 1 to {most}.")]

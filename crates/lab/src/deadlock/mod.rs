@@ -2,32 +2,28 @@
 
 mod algorithms;
 pub mod check;
-mod entry;
 mod error;
-mod flags;
 mod options;
 mod present;
 pub mod run;
 mod settings;
 mod weather;
 
-pub use entry::{DeadlockEntry, DeadlockNode};
+pub use algorithms::{DeadlockEntry, DeadlockNode};
 pub use error::DeadlockError;
 pub use options::DeadlockArgs;
 pub use settings::{MOST_PROCESSES, Settings, plan};
 
 use crate::check::CheckTask;
-use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties};
+use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties, Taking};
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::Flags;
-use crate::registry::{Entry, Family};
+use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::flag::{Flags, Place};
 use crate::shrink::fewer;
-use crate::spec::Spec;
+use crate::spec::{Spec, word};
 use crate::typed::unheard;
-use quorate_core::about::Profile;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
-use quorate_core::{Duration, NodeId, Time};
+use quorate_core::{Duration, NodeId};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
@@ -36,7 +32,6 @@ use quorate_sim::run::Limits;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Who waits for ever is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadlock {}
 
@@ -45,46 +40,12 @@ const FAULT_WINDOW: u64 = 100;
 
 const WORDS: &[&str] = &["ask", "answer", "give-up", "look"];
 
-impl FamilyTypes for Deadlock {
-    const FAMILY: Family = Family::Deadlock;
-
-    type Entry = DeadlockEntry;
-    type Command = Command;
-    type Event = Event;
-    type Settings = Settings;
-
-    fn entry(entry: &'static Entry) -> Option<&'static DeadlockEntry> {
-        let Entry::Deadlock(entry) = entry else { return None };
-        Some(entry)
-    }
-
-    fn algorithms() -> Vec<DeadlockEntry> {
-        algorithms::algorithms()
-    }
-
-    fn fixtures() -> Vec<DeadlockEntry> {
-        algorithms::fixtures()
-    }
-
-    fn profile(entry: &DeadlockEntry) -> &'static Profile {
-        &entry.facts.profile
-    }
-
-    fn codec_of(entry: &DeadlockEntry) -> AnyCodec {
-        entry.codec.clone().asking()
-    }
-}
-
 impl RunFamily for Deadlock {
     type Users = Processes;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
         if spec.settings.resources == 0 { codec.asking() } else { codec.taking() }
-    }
-
-    fn copes_with_loss(_spec: &Spec<Self>) -> bool {
-        false
     }
 
     /// A probe must not overtake the request that it follows.
@@ -148,7 +109,7 @@ impl ScriptFamily for Deadlock {
             named => (false, named),
         };
         let named: Result<Vec<Agent>, _> = named.iter().map(|word| word.parse::<Agent>()).collect();
-        let named = named.map_err(|error| format!("{} does not fit: {error}.", quoted(rest)))?;
+        let named = named.map_err(|error| format!("'{}' does not fit: {error}.", rest.join(" ").escape_debug()))?;
         match (*name, any, &named[..]) {
             ("ask", false, [_, ..]) => Ok(Command::Ask { process, need: Need::All(named) }),
             ("ask", true, [_, ..]) => Ok(Command::Ask { process, need: Need::Any(named) }),
@@ -180,17 +141,33 @@ impl ScriptFamily for Deadlock {
         Settings { rounds: usual.rounds, fan_out: usual.fan_out, share: usual.share, ..settings.clone() }
     }
 
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        let own = &spec.settings;
+    fn smaller(own: &Settings) -> Vec<Settings> {
         let less = fewer(own.rounds).map(|rounds| Settings { rounds, ..own.clone() });
         let narrow = Settings { fan_out: 1, ..own.clone() };
         let one_each = Settings { processes: None, ..own.clone() };
-        let all = less.chain([narrow, one_each]).filter(|settings| settings != own);
-        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+        less.chain([narrow, one_each]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
-        flags::flags(spec)
+        let usual = Settings::default();
+        let settings = &spec.settings;
+        let priorities: Vec<_> = settings.priorities.iter().map(ToString::to_string).collect();
+        // A script says itself who asks and when.
+        let is_scripted = spec.is_scripted();
+        let mut flags = Flags::default();
+        flags.given(Place::Front, "processes", settings.processes);
+        flags.unless(settings.resources == usual.resources, Place::Front, "resources", settings.resources);
+        flags.unless(is_scripted || settings.rounds == usual.rounds, Place::Front, "asks", settings.rounds);
+        flags.unless(settings.fan_out == usual.fan_out, Place::Front, "fan-out", settings.fan_out);
+        flags.given(Place::Front, "waits-for", settings.asking.map(|asking| word(&asking)));
+        flags.unless(settings.taking == Taking::AnyOrder, Place::Front, "taking", word(&settings.taking));
+        flags.unless(is_scripted || settings.share == usual.share, Place::Front, "share", settings.share);
+        flags.given(Place::Front, "victim", settings.victim);
+        flags.unless(priorities.is_empty(), Place::Front, "priorities", priorities.join(","));
+        flags.given(Place::Times, "asks-after", settings.think.filter(|_| !is_scripted));
+        flags.given(Place::Times, "lets-go-after", settings.hold.filter(|_| !is_scripted));
+        flags.given(Place::Times, "looks-after", settings.patience);
+        flags
     }
 }
 
@@ -200,7 +177,7 @@ impl JudgeFamily for Deadlock {
     type Summary = DeadlockSummary;
 
     fn measures(_spec: &Spec<Self>) -> Measures {
-        Measures::new()
+        Measures::default()
     }
 
     fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
@@ -219,11 +196,7 @@ impl JudgeFamily for Deadlock {
     }
 
     fn broken_assumptions(spec: &Spec<Self>) -> Vec<&'static str> {
-        let faults: Vec<TimedFault> = spec
-            .all_faults()
-            .cloned()
-            .chain(spec.random_faults.draw(spec.seed, spec.nodes, Self::fault_window(spec)))
-            .collect();
+        let faults = spec.every_fault();
         let dies = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. });
         let judged = [
             (faults.iter().any(dies), "no node dies"),
@@ -237,14 +210,6 @@ impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         self.verdicts()
     }
-
-    fn end(&self) -> Time {
-        self.end()
-    }
-}
-
-fn quoted(words: &[&str]) -> String {
-    format!("'{}'", words.join(" ").escape_debug())
 }
 
 /// For whom processes wait: as their detector understands it, unless it understands both and somebody says.

@@ -4,10 +4,9 @@ use super::run::{Asking, Taking};
 use super::{Deadlock, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, whole};
+use crate::options::{Basics, Options, first_given, one_of, whole};
 use crate::registry::FamilyArgs;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use quorate_core::deadlock::Policy;
 use quorate_journal::settings::{Latency, Length};
 
@@ -28,11 +27,11 @@ pub struct DeadlockArgs {
     #[arg(long, value_name = "COUNT", value_parser = whole::<usize>)]
     fan_out: Option<usize>,
     /// Whether a process waits for all whom it asks or for any of them; as its detector understands it unless given.
-    #[arg(long, value_enum, value_name = "WHOM")]
-    waits_for: Option<AskingArg>,
+    #[arg(long, value_name = "WHOM", value_parser = one_of(ASKING))]
+    waits_for: Option<Asking>,
     /// How a process takes resources: one after the other in any order, all processes in the same order, or all at once.
-    #[arg(long, value_enum, value_name = "HOW")]
-    taking: Option<TakingArg>,
+    #[arg(long, value_name = "HOW", value_parser = one_of(TAKING))]
+    taking: Option<Taking>,
     /// Out of a hundred times, how often a process asks when it could; always unless given.
     #[arg(long, value_name = "PERCENT", value_parser = whole::<u64>)]
     share: Option<u64>,
@@ -43,7 +42,7 @@ pub struct DeadlockArgs {
     #[arg(long, value_name = "LATENCY")]
     lets_go_after: Option<Latency>,
     /// Who gives up where there is a deadlock; nobody unless given.
-    #[arg(long, value_name = "POLICY", value_parser = policy())]
+    #[arg(long, value_name = "POLICY", value_parser = one_of(Policy::ALL.map(|policy| (policy.name(), policy))))]
     victim: Option<Policy>,
     /// How much each process matters, such as 3,1,2; those that are missing matter least.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = whole::<u32>)]
@@ -53,56 +52,19 @@ pub struct DeadlockArgs {
     looks_after: Option<Length>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum AskingArg {
-    All,
-    Any,
-    Mixed,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum TakingArg {
-    AnyOrder,
-    InOrder,
-    AtOnce,
-}
-
-impl From<AskingArg> for Asking {
-    fn from(asking: AskingArg) -> Self {
-        match asking {
-            AskingArg::All => Self::All,
-            AskingArg::Any => Self::Any,
-            AskingArg::Mixed => Self::Mixed,
-        }
-    }
-}
-
-impl From<TakingArg> for Taking {
-    fn from(taking: TakingArg) -> Self {
-        match taking {
-            TakingArg::AnyOrder => Self::AnyOrder,
-            TakingArg::InOrder => Self::InOrder,
-            TakingArg::AtOnce => Self::AtOnce,
-        }
-    }
-}
-
-/// Every policy by its name.
-fn policy() -> impl TypedValueParser<Value = Policy> {
-    let named = |name: String| Policy::named(&name).unwrap_or_default();
-    PossibleValuesParser::new(Policy::ALL.map(Policy::name)).map(named)
-}
+const ASKING: [(&str, Asking); 3] = [("all", Asking::All), ("any", Asking::Any), ("mixed", Asking::Mixed)];
+const TAKING: [(&str, Taking); 3] =
+    [("any-order", Taking::AnyOrder), ("in-order", Taking::InOrder), ("at-once", Taking::AtOnce)];
 
 impl DeadlockArgs {
-    /// These settings, changed as the options say.
     pub(crate) fn changed(&self, usual: Settings) -> Settings {
         Settings {
             processes: self.processes.or(usual.processes),
             resources: self.resources.unwrap_or(usual.resources),
             rounds: self.asks.unwrap_or(usual.rounds),
             fan_out: self.fan_out.unwrap_or(usual.fan_out),
-            asking: self.waits_for.map(Asking::from).or(usual.asking),
-            taking: self.taking.map_or(usual.taking, Taking::from),
+            asking: self.waits_for.or(usual.asking),
+            taking: self.taking.unwrap_or(usual.taking),
             share: self.share.unwrap_or(usual.share),
             think: self.asks_after.or(usual.think),
             hold: self.lets_go_after.or(usual.hold),
@@ -118,29 +80,16 @@ impl DeadlockArgs {
 
     /// The first option given that says when processes ask, and so means nothing where every order is tried.
     pub(crate) fn means_nothing_to_checks(&self) -> Option<&'static str> {
-        let given = [
-            (self.asks.is_some(), "asks"),
-            (self.share.is_some(), "share"),
-            (self.asks_after.is_some(), "asks-after"),
-            (self.lets_go_after.is_some(), "lets-go-after"),
-        ];
-        given.into_iter().find_map(|(given, name)| given.then_some(name))
+        first_given!(self; asks, share, asks_after = "asks-after", lets_go_after = "lets-go-after")
     }
 }
 
 impl Options for DeadlockArgs {
     fn given(&self) -> Option<&'static str> {
-        let given = [
-            (self.processes.is_some(), "processes"),
-            (self.resources.is_some(), "resources"),
-            (self.fan_out.is_some(), "fan-out"),
-            (self.waits_for.is_some(), "waits-for"),
-            (self.taking.is_some(), "taking"),
-            (self.victim.is_some(), "victim"),
-            (!self.priorities.is_empty(), "priorities"),
-            (self.looks_after.is_some(), "looks-after"),
-        ];
-        let other = given.into_iter().find_map(|(given, name)| given.then_some(name));
+        let other = first_given!(
+            self; processes, resources, fan_out = "fan-out", waits_for = "waits-for", taking, victim, priorities,
+            looks_after = "looks-after"
+        );
         other.or_else(|| self.means_nothing_to_checks())
     }
 

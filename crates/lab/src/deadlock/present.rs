@@ -1,11 +1,10 @@
 //! Detectors of deadlocks as people see them.
 
 use super::run::DeadlockSummary;
-use super::{Deadlock, Settings};
+use super::{Deadlock, DeadlockEntry, Settings};
 use crate::algorithm::Algorithm;
-use crate::deadlock::DeadlockEntry;
 use crate::family::{Around, PresentFamily};
-use crate::figures::{Figures, Price, PriceFigure, Row, count, number};
+use crate::figures::{Figures, Price, PriceFigure, Row, count, in_unit};
 use crate::spec::Spec;
 use quorate_core::about::About;
 use quorate_core::deadlock::{Command, Event, Facts, Policy};
@@ -70,9 +69,6 @@ impl PresentFamily for Deadlock {
     fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
         let Figures { spec, summary, .. } = figures;
         let unit = summary.delay_unit;
-        let in_unit = |value: Option<f64>| {
-            value.map_or_else(|| "–".to_owned(), |value| format!("{} {unit}", number(Some(value))))
-        };
         let stuck = if summary.stuck_at_end.is_empty() { "nobody".to_owned() } else { summary.stuck_at_end.join(", ") };
         let cost = format!("a look {}", spec.algorithm.facts.formula);
         let mut rows = vec![
@@ -84,8 +80,8 @@ impl PresentFamily for Deadlock {
             Row::measured("wait for ever", stuck),
             Row::new("messages to find them", summary.detector_messages, cost),
             Row::measured("messages to resolve them", summary.resolution_messages),
-            Row::measured("from stuck to told", in_unit(summary.delay_mean)),
-            Row::measured("  the slowest", in_unit(summary.delay_most)),
+            Row::measured("from stuck to told", in_unit(summary.delay_mean, unit)),
+            Row::measured("  the slowest", in_unit(summary.delay_most, unit)),
         ];
         let names = std::iter::once("told").chain(std::iter::repeat(""));
         rows.extend(names.zip(&summary.reports).map(|(name, report)| Row::new(name, "", report.as_str())));

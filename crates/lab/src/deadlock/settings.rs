@@ -1,11 +1,9 @@
 //! What the deadlock family adds to an experiment, and what of it makes no sense.
 
-use super::{Deadlock, asking};
-use crate::deadlock::DeadlockEntry;
-use crate::deadlock::DeadlockError;
+use super::{Deadlock, DeadlockEntry, DeadlockError, asking};
 use crate::deadlock::run::{Asking, Taking};
 use crate::election::ElectionError;
-use crate::error::LabError;
+use crate::error::{LabError, first_mistake};
 use crate::family::ScriptFamily;
 use crate::spec::Spec;
 use quorate_core::NodeId;
@@ -13,32 +11,20 @@ use quorate_core::deadlock::{Agent, Command, Plan, Policy, Waiting};
 use quorate_journal::settings::{Latency, Length, TimedCommand};
 use serde::{Deserialize, Serialize};
 
-/// Who asks whom for how much, and who gives up.
+/// Who asks whom for how much, and who gives up. [`DeadlockArgs`](super::DeadlockArgs) says what each setting means, and what is usual.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many processes there are on all sites; one a site unless given.
     pub processes: Option<usize>,
-    /// How many resources there are, each with a coordinator of its own as far as there are sites; with none, processes ask each other.
     pub resources: usize,
-    /// How often each process asks, or takes all it needs.
     pub rounds: u64,
-    /// How many others a process asks at most, or how many resources it takes.
     pub fan_out: usize,
-    /// For whom it waits; as its detector understands it unless given.
     pub asking: Option<Asking>,
-    /// In which order it takes resources.
     pub taking: Taking,
-    /// Out of a hundred times, how often it asks when it could.
     pub share: u64,
-    /// How long it runs before it asks.
     pub think: Option<Latency>,
-    /// How long it keeps what others wait for.
     pub hold: Option<Latency>,
-    /// Who gives up where there is a deadlock; nobody unless given.
     pub victim: Option<Policy>,
-    /// How much each process matters; those that are missing matter least.
     pub priorities: Vec<u32>,
-    /// How long a process waits before it has a look.
     pub patience: Option<Length>,
 }
 
@@ -61,10 +47,8 @@ impl Default for Settings {
     }
 }
 
-/// How many processes there may be on all sites.
 pub const MOST_PROCESSES: usize = 4_096;
 
-/// What the sites of an experiment are told.
 pub fn plan(spec: &Spec<Deadlock>) -> Plan {
     let settings = &spec.settings;
     let coordinator = |resource: usize| NodeId::from_index(resource % spec.nodes.max(1));
@@ -104,30 +88,18 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let settings = &spec.settings;
     let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
-    if processes == 0 || processes > MOST_PROCESSES.max(spec.nodes) {
-        return Err(DeadlockError::ProcessesOutOfRange { processes, most: MOST_PROCESSES }.into());
-    }
-    if settings.resources > MOST_PROCESSES {
-        return Err(DeadlockError::ResourcesOutOfRange { resources: settings.resources, most: MOST_PROCESSES }.into());
-    }
-    if settings.resources > 0 && processes != spec.nodes {
-        return Err(DeadlockError::OneProcessEach.into());
-    }
-    if settings.resources == 0 && settings.taking != Taking::AnyOrder {
-        return Err(DeadlockError::NothingToTake.into());
-    }
-    if settings.resources > 0 && settings.asking.is_some() {
-        return Err(DeadlockError::NobodyIsAsked.into());
-    }
-    if !settings.priorities.is_empty() && settings.victim != Some(Policy::LowestPriority) {
-        return Err(DeadlockError::PrioritiesUnused.into());
-    }
-    if settings.priorities.len() > processes {
-        return Err(DeadlockError::TooManyPriorities { given: settings.priorities.len(), processes }.into());
-    }
-    if settings.fan_out == 0 || settings.share > 100 {
-        return Err(DeadlockError::NobodyAsks.into());
-    }
+    let (resources, most) = (settings.resources, MOST_PROCESSES);
+    let given = settings.priorities.len();
+    first_mistake([
+        (processes == 0 || processes > most.max(spec.nodes), DeadlockError::ProcessesOutOfRange { processes, most }),
+        (resources > most, DeadlockError::ResourcesOutOfRange { resources, most }),
+        (resources > 0 && processes != spec.nodes, DeadlockError::OneProcessEach),
+        (resources == 0 && settings.taking != Taking::AnyOrder, DeadlockError::NothingToTake),
+        (resources > 0 && settings.asking.is_some(), DeadlockError::NobodyIsAsked),
+        (given > 0 && settings.victim != Some(Policy::LowestPriority), DeadlockError::PrioritiesUnused),
+        (given > processes, DeadlockError::TooManyPriorities { given, processes }),
+        (settings.fan_out == 0 || settings.share > 100, DeadlockError::NobodyAsks),
+    ])?;
     if settings.patience.is_some() && entry.facts.per_wait.is_none() {
         return Err(ElectionError::ForeignOption {
             option: "looks-after",

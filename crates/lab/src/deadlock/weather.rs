@@ -1,14 +1,12 @@
 //! Bad weather for detectors: messages take as long as they like, and processes ask and let go all the time, so that much of what is heard is out of date.
 
-use super::{Deadlock, Settings};
-use crate::deadlock::DeadlockEntry;
+use super::{Deadlock, DeadlockEntry, Settings};
 use crate::deadlock::run::{Asking, Taking};
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::deadlock::{Policy, Waiting};
 use quorate_journal::settings::Latency;
 
-/// The experiments that together are bad weather for this detector.
 pub(super) fn weather(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>> {
     let millis = Duration::from_millis;
     let tail = Latency::LongTail { median: millis(2) };

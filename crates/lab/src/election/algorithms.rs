@@ -1,10 +1,13 @@
 //! The elections.
 
-use super::entry::{ElectionEntry, election};
+use super::{Election, Settings};
+use crate::family::FamilyTypes;
+use crate::registry::{Entry, Family, Maker};
+use quorate_core::about::Profile;
 use quorate_core::election::{
-    Bully, ByMutex, ChangRoberts, ConsensusByRing, Franklin, HirschbergSinclair, Invitation, LeLann, MajorityLease,
-    Peterson, RingList, SuperPeer, bully, by_mutex, chang_roberts, consensus_by_election, franklin,
-    hirschberg_sinclair, invitation, lelann, majority_lease, peterson, ring_list, super_peer,
+    Bully, ByMutex, ChangRoberts, Command, ConsensusByRing, Event, Facts, Franklin, HirschbergSinclair, Invitation,
+    LeLann, MajorityLease, Peterson, Plan, RingList, SuperPeer, bully, by_mutex, chang_roberts, consensus_by_election,
+    franklin, hirschberg_sinclair, invitation, lelann, majority_lease, peterson, ring_list, super_peer,
 };
 use quorate_core::fixtures::bully::{Hasty, Unasking};
 use quorate_core::fixtures::chang_roberts::PassesAll;
@@ -14,48 +17,87 @@ use quorate_core::fixtures::majority_lease::{Forgetful, Trusting};
 use quorate_core::fixtures::peterson::{self as wrong_peterson, Forgetful as WithoutDisk};
 use quorate_core::fixtures::ring_list::First;
 use quorate_core::mutex::RicartAgrawala;
-use quorate_erased::{AnyCodec, Erased};
+use quorate_core::{NodeId, WriteOf};
+use quorate_erased::{AnyCodec, Erasable, ErasableWrite, Erased};
 use quorate_replica::election::{self as raft, RaftElection};
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// The algorithms, in the order in which lists show them.
-pub(super) fn algorithms() -> Vec<ElectionEntry> {
-    vec![
-        election(&chang_roberts::FACTS, |me, plan| ChangRoberts::new(me, Arc::clone(plan))),
-        election(&lelann::FACTS, |me, plan| LeLann::new(me, Arc::clone(plan))),
-        election(&ring_list::FACTS, |me, plan| RingList::new(me, Arc::clone(plan))),
-        election(&hirschberg_sinclair::FACTS, |me, plan| HirschbergSinclair::new(me, Arc::clone(plan))),
-        election(&franklin::FACTS, |me, plan| Franklin::new(me, Arc::clone(plan))),
-        election(&peterson::FACTS, |me, plan| Peterson::new(me, Arc::clone(plan))),
-        election(&bully::FACTS, |me, plan| Bully::new(me, Arc::clone(plan))),
-        election(&invitation::FACTS, |me, plan| Invitation::new(me, Arc::clone(plan))),
-        election(&majority_lease::FACTS, |me, plan| MajorityLease::new(me, plan)),
-        ElectionEntry {
-            facts: &raft::FACTS,
-            make: Arc::new(|me, plan| Erased::opaque(RaftElection::new(me, plan))),
-            codec: AnyCodec::of::<RaftElection>(),
-        },
-        election(&super_peer::FACTS, |me, plan| SuperPeer::new(me, Arc::clone(plan))),
-        election(&by_mutex::FACTS, |me, plan| {
-            let lock = RicartAgrawala::new(me, plan.group.clone());
-            ByMutex::new(me, plan.group.clone(), lock)
-        }),
-        election(&consensus_by_election::FACTS, ConsensusByRing::of_plan),
-    ]
+impl FamilyTypes for Election {
+    const FAMILY: Family = Family::Election;
+
+    type Entry = ElectionEntry;
+    type Command = Command;
+    type Event = Event;
+    type Settings = Settings;
+
+    fn entry(entry: &'static Entry) -> Option<&'static ElectionEntry> {
+        let Entry::Election(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<ElectionEntry> {
+        vec![
+            election(&chang_roberts::FACTS, |me, plan| ChangRoberts::new(me, Arc::clone(plan))),
+            election(&lelann::FACTS, |me, plan| LeLann::new(me, Arc::clone(plan))),
+            election(&ring_list::FACTS, |me, plan| RingList::new(me, Arc::clone(plan))),
+            election(&hirschberg_sinclair::FACTS, |me, plan| HirschbergSinclair::new(me, Arc::clone(plan))),
+            election(&franklin::FACTS, |me, plan| Franklin::new(me, Arc::clone(plan))),
+            election(&peterson::FACTS, |me, plan| Peterson::new(me, Arc::clone(plan))),
+            election(&bully::FACTS, |me, plan| Bully::new(me, Arc::clone(plan))),
+            election(&invitation::FACTS, |me, plan| Invitation::new(me, Arc::clone(plan))),
+            election(&majority_lease::FACTS, |me, plan| MajorityLease::new(me, plan)),
+            ElectionEntry {
+                facts: &raft::FACTS,
+                make: Arc::new(|me, plan| Erased::opaque(RaftElection::new(me, plan))),
+                codec: AnyCodec::of::<RaftElection>(),
+            },
+            election(&super_peer::FACTS, |me, plan| SuperPeer::new(me, Arc::clone(plan))),
+            election(&by_mutex::FACTS, |me, plan| {
+                let lock = RicartAgrawala::new(me, plan.group.clone());
+                ByMutex::new(me, plan.group.clone(), lock)
+            }),
+            election(&consensus_by_election::FACTS, ConsensusByRing::of_plan),
+        ]
+    }
+
+    fn fixtures() -> Vec<ElectionEntry> {
+        vec![
+            election(const { &PassesAll::facts() }, PassesAll::node),
+            election(const { &OwnReturn::facts() }, OwnReturn::node),
+            election(const { &First::facts() }, First::node),
+            election(const { &OneSided::facts() }, OneSided::node),
+            election(const { &wrong_peterson::any_order_facts() }, |me, plan| Peterson::new(me, Arc::clone(plan))),
+            election(const { &WithoutDisk::facts() }, WithoutDisk::node),
+            election(const { &Hasty::facts() }, Hasty::node),
+            election(const { &Unasking::facts() }, Unasking::node),
+            election(const { &Forgetful::facts() }, |me, plan| Forgetful::node(me, plan)),
+            election(const { &Trusting::facts() }, |me, plan| Trusting::node(me, plan)),
+        ]
+    }
+
+    fn profile(entry: &ElectionEntry) -> &'static Profile {
+        &entry.facts.profile
+    }
+
+    fn codec_of(entry: &ElectionEntry) -> AnyCodec {
+        entry.codec.clone()
+    }
 }
 
-/// Those that are wrong on purpose.
-pub(super) fn fixtures() -> Vec<ElectionEntry> {
-    vec![
-        election(const { &PassesAll::facts() }, PassesAll::node),
-        election(const { &OwnReturn::facts() }, OwnReturn::node),
-        election(const { &First::facts() }, First::node),
-        election(const { &OneSided::facts() }, OneSided::node),
-        election(const { &wrong_peterson::any_order_facts() }, |me, plan| Peterson::new(me, Arc::clone(plan))),
-        election(const { &WithoutDisk::facts() }, WithoutDisk::node),
-        election(const { &Hasty::facts() }, Hasty::node),
-        election(const { &Unasking::facts() }, Unasking::node),
-        election(const { &Forgetful::facts() }, |me, plan| Forgetful::node(me, plan)),
-        election(const { &Trusting::facts() }, |me, plan| Trusting::node(me, plan)),
-    ]
+pub type ElectionNode = Erased<Command, Event>;
+
+pub struct ElectionEntry {
+    pub facts: &'static Facts,
+    pub make: Maker<Arc<Plan>, ElectionNode>,
+    pub codec: AnyCodec,
+}
+
+fn election<P>(facts: &'static Facts, make: impl Fn(NodeId, &Arc<Plan>) -> P + Send + Sync + 'static) -> ElectionEntry
+where
+    P: Erasable<Command = Command, Event = Event, Message: DeserializeOwned>,
+    WriteOf<P>: ErasableWrite,
+{
+    let make = Arc::new(move |me: NodeId, plan: &Arc<Plan>| Erased::new(make(me, plan)));
+    ElectionEntry { facts, make, codec: AnyCodec::of::<P>() }
 }

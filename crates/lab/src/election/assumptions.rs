@@ -1,8 +1,6 @@
 //! What an election assumes, and which of it an experiment breaks: a run outside of that proves nothing against the algorithm.
 
-use super::{Detector, Election, Settings, plan};
-use crate::election::ElectionEntry;
-use crate::family::RunFamily;
+use super::{Detector, Election, ElectionEntry, Settings, plan};
 use crate::spec::Spec;
 use quorate_core::election::{Model, Repair, Shape, Splits};
 use quorate_core::{Bounds, Duration, NodeId};
@@ -12,7 +10,7 @@ use std::collections::BTreeMap;
 /// The assumptions that this experiment breaks, each as a sentence without its end.
 pub(super) fn broken(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'static str> {
     let facts = entry.facts;
-    let faults = all_faults(spec);
+    let faults = spec.every_fault();
     let is_ring = facts.shape == Shape::Ring;
     let is_bully = facts.shape == Shape::Bully;
     let needs_majority = facts.splits != Splits::WhileCut && !is_bully;
@@ -42,12 +40,6 @@ pub(super) fn broken(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'stat
         (faults.iter().any(forgets), "disks keep what they confirmed"),
     ];
     judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
-}
-
-/// Everything that goes wrong, whoever chose it.
-fn all_faults(spec: &Spec<Election>) -> Vec<TimedFault> {
-    let random = spec.random_faults.draw(spec.seed, spec.nodes, Election::fault_window(spec));
-    spec.all_faults().cloned().chain(random).chain(Election::own_faults(spec)).collect()
 }
 
 /// Whether something may take longer than the bounds that nodes know.

@@ -1,8 +1,6 @@
 //! Who tells the nodes of an election that another one is dead.
 
-use super::{Election, Settings};
-use crate::election::ElectionError;
-use crate::election::ElectionNode;
+use super::{Election, ElectionError, ElectionNode, Settings};
 use crate::error::LabError;
 use crate::spec::Spec;
 use quorate_core::wrap::{self, Watched};
@@ -11,23 +9,19 @@ use quorate_erased::Erased;
 use quorate_journal::settings::{Length, Level};
 use serde::{Deserialize, Serialize};
 
-/// Who tells nodes that another one is dead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Detector {
     /// Somebody who knows: the simulator, or the kernel of a machine on which a process is gone.
     #[default]
     Oracle,
-    /// Heartbeats with a fixed bound.
     Heartbeat,
     /// Heartbeats, and what a node's own pace makes unlikely.
     Accrual,
-    /// Nobody.
     None,
 }
 
 impl Detector {
-    /// Whether nodes send heartbeats.
     pub const fn beats(self) -> bool {
         matches!(self, Self::Heartbeat | Self::Accrual)
     }
@@ -36,7 +30,6 @@ impl Detector {
 /// In message times: from one heartbeat to the next, unless given.
 const PERIOD: u64 = 10;
 
-/// What watches each node's peers, if anything does.
 pub(super) fn watch(spec: &Spec<Election>) -> Option<wrap::Detector> {
     let Settings { detector, silence, threshold, .. } = &spec.settings;
     let period = period(spec);
@@ -81,7 +74,6 @@ where
     }
 }
 
-/// Whether heartbeats come, and before they are missed.
 pub(super) fn validate(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { detector, heartbeat, silence, .. } = &spec.settings;
     if let (true, Some(Length(Duration::ZERO))) = (detector.beats(), heartbeat) {

@@ -4,7 +4,6 @@ use crate::error::only;
 use quorate_core::NodeId;
 use quorate_journal::settings::Length;
 
-/// What is wrong with an experiment on elections. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ElectionError {
     #[error("--{option} means nothing to '{name}': it is for elections {of}.")]

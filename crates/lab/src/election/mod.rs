@@ -4,9 +4,7 @@ mod algorithms;
 mod assumptions;
 pub mod check;
 mod detector;
-mod entry;
 mod error;
-mod flags;
 mod options;
 mod present;
 mod regions;
@@ -16,8 +14,8 @@ pub mod survey;
 mod upheaval;
 mod weather;
 
+pub use algorithms::{ElectionEntry, ElectionNode};
 pub use detector::Detector;
-pub use entry::{ElectionEntry, ElectionNode};
 pub use error::ElectionError;
 pub use options::ElectionArgs;
 pub use regions::overlay;
@@ -27,12 +25,10 @@ use crate::election::run::{
     Attribute, Campaigns, ElectionSummary, Expectation, Measures, Properties, Seating, Starters,
 };
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::Flags;
-use crate::registry::{Entry, Family};
-use crate::spec::Spec;
+use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::flag::{Flags, Place};
+use crate::spec::{Spec, word};
 use crate::typed::unheard;
-use quorate_core::about::Profile;
 use quorate_core::election::{
     Announce, COMMANDS, Command, Courtesy, Event, Links, Model, Plan, Prefer, Repair, Ring, Shape, Splits, Tenure,
 };
@@ -46,64 +42,46 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// One node is chosen, and everyone learns which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Election {}
 
-/// Who starts, and how the group elects. Journals of earlier versions say no more than who starts.
+/// Who starts, and how the group elects. [`ElectionArgs`] says what each setting means, and what is usual. Journals of earlier
+/// versions say no more than who starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Who starts, at the very beginning.
     pub starters: Starters,
-    /// How nodes sit round the ring.
     #[serde(default)]
     pub order: Seating,
-    /// What is compared.
     #[serde(default)]
     pub attribute: Attribute,
-    /// Which end of the order wins.
     #[serde(default)]
     pub prefer: Prefer,
-    /// How a winner on a ring is made known.
     #[serde(default)]
     pub announce: Announce,
-    /// How an election on a ring gets over a crash.
     #[serde(default)]
     pub repair: Repair,
-    /// Whether a bully tells lower nodes that an election is under way.
     #[serde(default)]
     pub tell_lower: bool,
-    /// Whether a bully that has won tells everyone.
     #[serde(default)]
     pub broadcast: bool,
-    /// For how long a vote binds, where leaders lead by leases; some twenty round trips unless given.
     #[serde(default)]
     pub lease: Option<Length>,
-    /// By how much clocks are off at most, in millionths, as far as nodes are told; one in a thousand unless given.
     #[serde(default)]
     pub drift_ppm: Option<u32>,
-    /// How many nodes crash and come back, at most, while more than half of the group stays up.
     #[serde(default)]
     pub upheaval: u64,
-    /// Who tells nodes that another one is dead.
     #[serde(default)]
     pub detector: Detector,
-    /// From one heartbeat to the next; ten message times unless given.
     #[serde(default)]
     pub heartbeat: Option<Length>,
-    /// For how long a node may be silent by a fixed bound; a heartbeat and what may delay it unless given.
     #[serde(default)]
     pub silence: Option<Length>,
-    /// At which level of suspicion an accrual detector takes a node for dead; 8 unless given.
     #[serde(default)]
     pub threshold: Option<Level>,
-    /// How many bits ids have, in an overlay; 32 unless given.
     #[serde(default)]
     pub id_bits: Option<u32>,
-    /// How many of them name a region that has its own leader; 3 unless given.
     #[serde(default)]
     pub reserved_bits: Option<u32>,
-    /// How many others a leader of a region may have to serve: as few bits name a region as keep that bound.
     #[serde(default)]
     pub load_bound: Option<usize>,
 }
@@ -123,36 +101,6 @@ const SETTLE: u64 = 20;
 
 /// In heartbeats: for how much longer it is watched whether anybody is suspected all the same.
 const BEATS: u64 = 5;
-
-impl FamilyTypes for Election {
-    const FAMILY: Family = Family::Election;
-
-    type Entry = ElectionEntry;
-    type Command = Command;
-    type Event = Event;
-    type Settings = Settings;
-
-    fn entry(entry: &'static Entry) -> Option<&'static ElectionEntry> {
-        let Entry::Election(entry) = entry else { return None };
-        Some(entry)
-    }
-
-    fn algorithms() -> Vec<ElectionEntry> {
-        algorithms::algorithms()
-    }
-
-    fn fixtures() -> Vec<ElectionEntry> {
-        algorithms::fixtures()
-    }
-
-    fn profile(entry: &ElectionEntry) -> &'static Profile {
-        &entry.facts.profile
-    }
-
-    fn codec_of(entry: &ElectionEntry) -> AnyCodec {
-        entry.codec.clone()
-    }
-}
 
 impl RunFamily for Election {
     type Users = Campaigns;
@@ -241,7 +189,7 @@ impl RunFamily for Election {
         let users = if spec.settings.detector == Detector::Oracle { users } else { users.oblivious() };
         // Word of the last fault is still under way when it is over.
         let late = if Self::hears_of_deaths(spec) { notice(spec) } else { Duration::ZERO };
-        users.not_before(spec.faults_end().map(|end| end + late)).expecting(expectation(spec))
+        users.not_before(spec.faults_end().map(|end| end + late)).expecting(expected_of(&spec.algorithm))
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
@@ -291,17 +239,36 @@ impl ScriptFamily for Election {
         Settings { starters: Starters::default(), ..settings.clone() }
     }
 
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        let own = &spec.settings;
+    fn smaller(own: &Settings) -> Vec<Settings> {
         let alone = Settings { starters: Starters::Lowest, ..own.clone() };
         let in_order = Settings { order: Seating::Numbers, attribute: Attribute::Id, ..own.clone() };
         let calmer = Settings { upheaval: own.upheaval.saturating_sub(1), ..own.clone() };
-        let all = [alone, in_order, calmer].into_iter().filter(|settings| settings != own);
-        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+        vec![alone, in_order, calmer]
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
-        flags::flags(spec)
+        let own = &spec.settings;
+        let usual = Settings::default();
+        let mut flags = Flags::default();
+        flags.unless(spec.is_scripted(), Place::Front, "starters", &own.starters);
+        flags.unless(own.order == usual.order, Place::Front, "order", &own.order);
+        flags.unless(own.attribute == usual.attribute, Place::Front, "attribute", &own.attribute);
+        flags.unless(own.prefer == usual.prefer, Place::Front, "prefer", word(&own.prefer));
+        flags.unless(own.announce == usual.announce, Place::Front, "announce", word(&own.announce));
+        flags.unless(own.repair == usual.repair, Place::Front, "repair", word(&own.repair));
+        flags.switch(own.tell_lower, Place::Front, "tell-lower");
+        flags.switch(own.broadcast, Place::Front, "broadcast");
+        flags.unless(own.detector == usual.detector, Place::Front, "detector", word(&own.detector));
+        flags.given(Place::Times, "heartbeat", own.heartbeat);
+        flags.given(Place::Times, "silence", own.silence);
+        flags.given(Place::Times, "threshold", own.threshold);
+        flags.given(Place::Times, "master-lease", own.lease);
+        flags.given(Place::Front, "id-bits", own.id_bits);
+        flags.given(Place::Front, "reserved-bits", own.reserved_bits);
+        flags.given(Place::Front, "load-bound", own.load_bound);
+        flags.given(Place::Times, "master-drift-bound", own.drift_ppm.map(|parts| format!("{parts}ppm")));
+        flags.unless(own.upheaval == 0, Place::Links, "upheaval", own.upheaval);
+        flags
     }
 }
 
@@ -344,10 +311,6 @@ impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         self.verdicts()
     }
-
-    fn end(&self) -> Time {
-        self.end()
-    }
 }
 
 /// A dead leader is missed when two messages that should have been answered were not.
@@ -380,7 +343,6 @@ fn own_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabErro
     })
 }
 
-/// What the nodes of an experiment are told.
 pub fn plan(spec: &Spec<Election>) -> Plan {
     let Settings { order, attribute, prefer, announce, repair, tell_lower, broadcast, lease, drift_ppm, .. } =
         &spec.settings;
@@ -403,16 +365,11 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
     }
 }
 
-/// What a group that elects like this comes to.
 pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
     match entry.facts.splits {
         Splits::Never | Splits::WhileCut => Expectation::OneForAll,
         Splits::ByDesign => Expectation::OneForEach,
     }
-}
-
-fn expectation(spec: &Spec<Election>) -> Expectation {
-    expected_of(&spec.algorithm)
 }
 
 /// Who is down before anything happens.

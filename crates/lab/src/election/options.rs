@@ -2,11 +2,11 @@
 
 use super::run::{Attribute, Seating, Starters};
 use super::{Detector, Election, ElectionError, Settings};
-use crate::error::LabError;
+use crate::error::{LabError, first_mistake};
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options};
+use crate::options::{Basics, Options, first_given, one_of};
 use crate::registry::FamilyArgs;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use quorate_core::Duration;
 use quorate_core::election::{Announce, Prefer, Repair};
 use quorate_journal::settings::{Length, Level, Ppm};
@@ -26,15 +26,15 @@ pub struct ElectionArgs {
     #[arg(long, value_name = "WHAT")]
     attribute: Option<Attribute>,
     /// Which end of the order wins; highest unless given.
-    #[arg(long, value_enum, value_name = "END")]
-    prefer: Option<PreferArg>,
+    #[arg(long, value_name = "END", value_parser = one_of(PREFER))]
+    prefer: Option<Prefer>,
     /// How a winner on a ring is made known; ring unless given.
-    #[arg(long, value_enum, value_name = "HOW")]
-    announce: Option<AnnounceArg>,
+    #[arg(long, value_name = "HOW", value_parser = one_of(ANNOUNCE))]
+    announce: Option<Announce>,
     /// How an election on a ring gets over a crash: not at all, by acknowledgements and timeouts, or by a failure detector;
     /// detector unless given.
-    #[arg(long, value_enum, value_name = "HOW")]
-    repair: Option<RepairArg>,
+    #[arg(long, value_name = "HOW", value_parser = one_of(REPAIR))]
+    repair: Option<Repair>,
     /// A bully tells lower nodes that an election is under way.
     #[arg(long)]
     tell_lower: bool,
@@ -52,8 +52,8 @@ pub struct ElectionArgs {
     upheaval: Option<u64>,
     /// Who tells nodes that another one is dead: somebody who knows, heartbeats with a fixed bound, heartbeats and what a node's own
     /// pace makes unlikely, or nobody; oracle unless given.
-    #[arg(long, value_enum, value_name = "WHO")]
-    detector: Option<DetectorArg>,
+    #[arg(long, value_name = "WHO", value_parser = one_of(DETECTORS))]
+    detector: Option<Detector>,
     /// From one heartbeat to the next; ten message times unless given.
     #[arg(long, value_name = "LENGTH")]
     heartbeat: Option<Length>,
@@ -74,95 +74,24 @@ pub struct ElectionArgs {
     load_bound: Option<usize>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum PreferArg {
-    Highest,
-    Lowest,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum AnnounceArg {
-    Ring,
-    Multicast,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum RepairArg {
-    None,
-    Timeout,
-    Detector,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum DetectorArg {
-    Oracle,
-    Heartbeat,
-    Accrual,
-    None,
-}
-
-impl From<DetectorArg> for Detector {
-    fn from(detector: DetectorArg) -> Self {
-        match detector {
-            DetectorArg::Oracle => Self::Oracle,
-            DetectorArg::Heartbeat => Self::Heartbeat,
-            DetectorArg::Accrual => Self::Accrual,
-            DetectorArg::None => Self::None,
-        }
-    }
-}
-
-impl From<PreferArg> for Prefer {
-    fn from(prefer: PreferArg) -> Self {
-        match prefer {
-            PreferArg::Highest => Self::Highest,
-            PreferArg::Lowest => Self::Lowest,
-        }
-    }
-}
-
-impl From<AnnounceArg> for Announce {
-    fn from(announce: AnnounceArg) -> Self {
-        match announce {
-            AnnounceArg::Ring => Self::Ring,
-            AnnounceArg::Multicast => Self::Multicast,
-        }
-    }
-}
-
-impl From<RepairArg> for Repair {
-    fn from(repair: RepairArg) -> Self {
-        match repair {
-            RepairArg::None => Self::None,
-            RepairArg::Timeout => Self::Timeout,
-            RepairArg::Detector => Self::Detector,
-        }
-    }
-}
+const PREFER: [(&str, Prefer); 2] = [("highest", Prefer::Highest), ("lowest", Prefer::Lowest)];
+const ANNOUNCE: [(&str, Announce); 2] = [("ring", Announce::Ring), ("multicast", Announce::Multicast)];
+const REPAIR: [(&str, Repair); 3] =
+    [("none", Repair::None), ("timeout", Repair::Timeout), ("detector", Repair::Detector)];
+const DETECTORS: [(&str, Detector); 4] = [
+    ("oracle", Detector::Oracle),
+    ("heartbeat", Detector::Heartbeat),
+    ("accrual", Detector::Accrual),
+    ("none", Detector::None),
+];
 
 impl Options for ElectionArgs {
     fn given(&self) -> Option<&'static str> {
-        let given = [
-            ("starters", self.starters.is_some()),
-            ("order", self.order.is_some()),
-            ("attribute", self.attribute.is_some()),
-            ("prefer", self.prefer.is_some()),
-            ("announce", self.announce.is_some()),
-            ("repair", self.repair.is_some()),
-            ("tell-lower", self.tell_lower),
-            ("broadcast", self.broadcast),
-            ("master-lease", self.master_lease.is_some()),
-            ("master-drift-bound", self.master_drift_bound.is_some()),
-            ("upheaval", self.upheaval.is_some()),
-            ("detector", self.detector.is_some()),
-            ("heartbeat", self.heartbeat.is_some()),
-            ("silence", self.silence.is_some()),
-            ("threshold", self.threshold.is_some()),
-            ("id-bits", self.id_bits.is_some()),
-            ("reserved-bits", self.reserved_bits.is_some()),
-            ("load-bound", self.load_bound.is_some()),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+        first_given!(
+            self; starters, order, attribute, prefer, announce, repair, tell_lower = "tell-lower", broadcast,
+            master_lease = "master-lease", master_drift_bound = "master-drift-bound", upheaval, detector, heartbeat,
+            silence, threshold, id_bits = "id-bits", reserved_bits = "reserved-bits", load_bound = "load-bound"
+        )
     }
 
     fn workload(&self) -> Option<&'static str> {
@@ -171,17 +100,16 @@ impl Options for ElectionArgs {
 }
 
 impl ElectionArgs {
-    /// These settings, changed as the options say: who starts and how the group elects.
     pub(crate) fn changed(&self, usual: Settings) -> Result<Settings, LabError> {
-        let detector = self.detector.map_or(usual.detector, Detector::from);
+        let detector = self.detector.unwrap_or(usual.detector);
         self.check_detector(detector)?;
         Ok(Settings {
             starters: self.starters.clone().unwrap_or(usual.starters),
             order: self.order.clone().unwrap_or(usual.order),
             attribute: self.attribute.clone().unwrap_or(usual.attribute),
-            prefer: self.prefer.map_or(usual.prefer, Prefer::from),
-            announce: self.announce.map_or(usual.announce, Announce::from),
-            repair: self.repair.map_or(usual.repair, Repair::from),
+            prefer: self.prefer.unwrap_or(usual.prefer),
+            announce: self.announce.unwrap_or(usual.announce),
+            repair: self.repair.unwrap_or(usual.repair),
             tell_lower: self.tell_lower || usual.tell_lower,
             broadcast: self.broadcast || usual.broadcast,
             lease: self.master_lease.or(usual.lease),
@@ -197,18 +125,12 @@ impl ElectionArgs {
         })
     }
 
-    /// Whether what is said of the detector is about the one that there is.
     fn check_detector(&self, detector: Detector) -> Result<(), ElectionError> {
-        if self.heartbeat.is_some() && !detector.beats() {
-            return Err(ElectionError::NoHeartbeats);
-        }
-        if self.silence.is_some() && detector != Detector::Heartbeat {
-            return Err(ElectionError::NoFixedBound);
-        }
-        if self.threshold.is_some() && detector != Detector::Accrual {
-            return Err(ElectionError::NoAccrual);
-        }
-        Ok(())
+        first_mistake([
+            (self.heartbeat.is_some() && !detector.beats(), ElectionError::NoHeartbeats),
+            (self.silence.is_some() && detector != Detector::Heartbeat, ElectionError::NoFixedBound),
+            (self.threshold.is_some() && detector != Detector::Accrual, ElectionError::NoAccrual),
+        ])
     }
 }
 

@@ -1,11 +1,10 @@
 //! Elections as people see them.
 
 use super::run::{Change, ElectionSummary, Starters, SuperPeers, change};
-use super::{Election, Settings, absent};
+use super::{Election, ElectionEntry, Settings, absent};
 use crate::algorithm::Algorithm;
-use crate::election::ElectionEntry;
 use crate::family::{Around, PresentFamily};
-use crate::figures::{Figures, Price, PriceFigure, Row, number};
+use crate::figures::{Figures, Price, PriceFigure, Row, in_unit, number};
 use crate::spec::Spec;
 use quorate_core::election::circuit;
 use quorate_core::election::{Announce, Book, Case, Command, Counts, Event, Shape, Starting};
@@ -78,10 +77,7 @@ impl PresentFamily for Election {
             None => (String::new(), String::new()),
         };
         let all = summary.election_messages + summary.announcement_messages;
-        let time = match summary.time {
-            Some(time) => format!("{} {}", number(Some(time)), summary.time_unit),
-            None => nobody(),
-        };
+        let time = in_unit(summary.time, summary.time_unit);
         rows.extend([
             Row::new("election messages", summary.election_messages, alone),
             Row::measured("announcement messages", summary.announcement_messages),
@@ -109,7 +105,6 @@ impl PresentFamily for Election {
     }
 }
 
-/// The figures where each region has its own leader.
 fn about(super_peers: &SuperPeers) -> Vec<Row> {
     let SuperPeers { id_bits, reserved_bits, count, expected, ratio, largest_load, mean_load, moved, must_move } =
         super_peers;
@@ -144,15 +139,13 @@ fn case(spec: &Spec<Election>) -> Option<Case> {
     (calm && live > 1 && !spec.is_scripted()).then_some(Case { live, dead, starting })
 }
 
-/// What a book says, in a few words.
 fn expected(book: &Book) -> String {
-    let figure = |value: Option<f64>| number(value);
     match *book {
-        Book { least, most, .. } if least == most => figure(most),
+        Book { least, most, .. } if least == most => number(most),
         Book { least: Some(least), mean, most, .. } => {
-            let mean = mean.map_or_else(String::new, |mean| format!(", {} on average", figure(Some(mean))));
-            format!("{} to {}{mean}", figure(Some(least)), figure(most))
+            let mean = mean.map_or_else(String::new, |mean| format!(", {} on average", number(Some(mean))));
+            format!("{} to {}{mean}", number(Some(least)), number(most))
         }
-        Book { most, .. } => format!("at most {}", figure(most)),
+        Book { most, .. } => format!("at most {}", number(most)),
     }
 }

@@ -1,7 +1,6 @@
 //! The overlay of an experiment, where each region has its own leader.
 
-use super::{Election, Settings};
-use crate::election::ElectionError;
+use super::{Election, ElectionError, Settings};
 use crate::error::LabError;
 use crate::spec::Spec;
 use quorate_core::election::{MOST_BITS, Overlay, USUAL_BITS};
@@ -23,7 +22,6 @@ fn bounded(spec: &Spec<Election>, overlay: &Overlay, load: usize) -> Option<Over
     overlay.bounded(load, |node| absent.contains(node))
 }
 
-/// Whether there is such an overlay.
 pub(super) fn check(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
     let bits = id_bits.unwrap_or(USUAL_BITS.0);

@@ -20,7 +20,6 @@ const MARGIN: u64 = 3;
 /// One that does not fit is drawn again so often.
 const ATTEMPTS: u64 = 8;
 
-/// One node's outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Outage {
     node: NodeId,

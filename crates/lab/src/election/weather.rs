@@ -1,30 +1,25 @@
 //! What elections must bear: messages that take as long as they like and overtake each other, any number of starters, any seats and ranks,
 //! and crashes and recoveries of anyone at any moment.
 
-use super::{Detector, Election, Settings};
-use crate::election::ElectionEntry;
+use super::{Detector, Election, ElectionEntry, Settings};
 use crate::election::run::{Attribute, Seating, Starters};
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::election::{Model, Prefer, Repair, Shape};
 use quorate_journal::settings::Latency;
 
-/// One kind of weather.
 #[derive(Clone)]
 struct Weather {
     nodes: usize,
     latency: Latency,
     starters: Starters,
     prefer: Prefer,
-    /// Whether seats and attributes are random.
     is_mixed: bool,
     /// How long a node is busy with an input at most.
     busy: Duration,
-    /// How many crashes and recoveries there are.
     upheaval: u64,
 }
 
-/// The experiments that together are bad weather for this election.
 pub(super) fn weather(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
     let repairs: &[Repair] = match entry.facts.shape {
         Shape::Ring => &[Repair::Detector, Repair::Timeout],

@@ -1,50 +1,103 @@
 //! The ordered multicasts.
 
-use super::entry::MulticastEntry;
+use super::{Multicast, Settings};
+use crate::family::FamilyTypes;
+use crate::registry::{Entry, Family, Maker};
 use quorate_core::NodeId;
+use quorate_core::about::Profile;
 use quorate_core::fixtures::multicast::{self as wrong, BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty};
 use quorate_core::multicast::{
-    Begin, Board, Causal, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Unordered, causal, fifo, isis,
-    sequencer, unordered,
+    Begin, Board, Causal, Command, Event, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Several, Unordered,
+    causal, fifo, isis, sequencer, unordered,
 };
-use quorate_erased::{AnyCodec, ErasedInViews};
+use quorate_core::wrap::Viewed;
+use quorate_erased::{AnyCodec, Erasable, Erased, ErasedInViews};
 use std::sync::Arc;
 
-/// The algorithms, in the order in which lists show them.
-pub(super) fn algorithms() -> Vec<MulticastEntry> {
-    vec![
-        planned(const { &unordered::FACTS }, Unordered::boxed),
-        planned(const { &unordered::RELIABLE_FACTS }, Unordered::boxed),
-        planned(const { &fifo::FACTS }, Fifo::boxed),
-        planned(const { &causal::FACTS }, Causal::boxed),
-        planned(const { &sequencer::FACTS }, Sequencer::<Unordered>::boxed),
-        planned(const { &isis::FACTS }, Isis::<Unordered>::boxed),
-        planned(const { &sequencer::FIFO_FACTS }, Sequencer::<Fifo>::boxed),
-        planned(const { &sequencer::CAUSAL_FACTS }, Sequencer::<Causal>::boxed),
-        planned(const { &isis::FIFO_FACTS }, Isis::<Fifo>::boxed),
-        planned(const { &isis::CAUSAL_FACTS }, Isis::<Causal>::boxed),
-    ]
+impl FamilyTypes for Multicast {
+    const FAMILY: Family = Family::Multicast;
+    const HAS_VIEWS: bool = true;
+
+    type Entry = MulticastEntry;
+    type Command = Command;
+    type Event = Event;
+    type Settings = Settings;
+
+    fn entry(entry: &'static Entry) -> Option<&'static MulticastEntry> {
+        let Entry::Multicast(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<MulticastEntry> {
+        vec![
+            planned(const { &unordered::FACTS }, Unordered::boxed),
+            planned(const { &unordered::RELIABLE_FACTS }, Unordered::boxed),
+            planned(const { &fifo::FACTS }, Fifo::boxed),
+            planned(const { &causal::FACTS }, Causal::boxed),
+            planned(const { &sequencer::FACTS }, Sequencer::<Unordered>::boxed),
+            planned(const { &isis::FACTS }, Isis::<Unordered>::boxed),
+            planned(const { &sequencer::FIFO_FACTS }, Sequencer::<Fifo>::boxed),
+            planned(const { &sequencer::CAUSAL_FACTS }, Sequencer::<Causal>::boxed),
+            planned(const { &isis::FIFO_FACTS }, Isis::<Fifo>::boxed),
+            planned(const { &isis::CAUSAL_FACTS }, Isis::<Causal>::boxed),
+        ]
+    }
+
+    fn fixtures() -> Vec<MulticastEntry> {
+        vec![
+            planned(&wrong::BASIC_DEAF, BasicDeaf::boxed),
+            multicast(&wrong::RELIABLE_UNRELAYED, |me, plan| wrong::unrelayed(me, plan)),
+            planned(&wrong::FIFO_HASTY, FifoHasty::boxed),
+            planned(&wrong::CAUSAL_BLIND, CausalBlind::boxed),
+            planned(&wrong::SEQUENCER_HASTY, SequencerHasty::boxed),
+            planned(&wrong::ISIS_HASTY, IsisHasty::boxed),
+            multicast(&wrong::UNIFORM_HASTY, |me, plan| wrong::hasty_uniform(me, plan)),
+        ]
+    }
+
+    fn profile(entry: &MulticastEntry) -> &'static Profile {
+        &entry.facts.profile
+    }
+
+    fn codec_of(entry: &MulticastEntry) -> AnyCodec {
+        entry.codec.clone()
+    }
 }
 
-/// Those that are wrong on purpose.
-pub(super) fn fixtures() -> Vec<MulticastEntry> {
-    vec![
-        planned(&wrong::BASIC_DEAF, BasicDeaf::boxed),
-        multicast(&wrong::RELIABLE_UNRELAYED, |me, plan| wrong::unrelayed(me, plan)),
-        planned(&wrong::FIFO_HASTY, FifoHasty::boxed),
-        planned(&wrong::CAUSAL_BLIND, CausalBlind::boxed),
-        planned(&wrong::SEQUENCER_HASTY, SequencerHasty::boxed),
-        planned(&wrong::ISIS_HASTY, IsisHasty::boxed),
-        multicast(&wrong::UNIFORM_HASTY, |me, plan| wrong::hasty_uniform(me, plan)),
-    ]
+pub type MulticastNode = Erased<Command, Event>;
+
+pub type MulticastInViews = ErasedInViews<Command, Event>;
+
+pub struct MulticastEntry {
+    pub facts: &'static Facts,
+    pub make: Maker<Arc<Plan>, MulticastInViews>,
+    pub codec: AnyCodec,
 }
 
-/// The line of a multicast in this order, whose members are set up as their group is.
+impl MulticastEntry {
+    /// A node in those of these groups that it is a member of. They never change.
+    pub fn several(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
+        self.in_each(me, plans, |node| node)
+    }
+
+    /// The same in views that the node is told from outside.
+    pub fn several_viewed(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
+        self.in_each(me, plans, |node| Viewed::new(me, node))
+    }
+
+    fn in_each<P>(&self, me: NodeId, plans: &[Arc<Plan>], wrap: impl Fn(MulticastInViews) -> P) -> MulticastNode
+    where
+        Several<P>: Erasable<Command = Command, Event = Event, Durable = ()>,
+    {
+        let ours = plans.iter().filter(|plan| plan.members.contains(me));
+        Erased::new(Several::new(ours.map(|plan| (plan.id, plan.members.clone(), wrap((self.make)(me, plan))))))
+    }
+}
+
 fn planned(facts: &'static Facts, begin: Begin) -> MulticastEntry {
     multicast(facts, move |me, plan| Member::new(me, Arc::clone(plan), begin))
 }
 
-/// The line of a multicast whose members, in groups with a bulletin board, are made like this.
 fn multicast(
     facts: &'static Facts,
     make: impl Fn(NodeId, &Arc<Plan>) -> Member<Board> + Send + Sync + 'static,

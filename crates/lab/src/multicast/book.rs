@@ -1,18 +1,15 @@
 //! What the book says of a multicast in an experiment: as a formula and as numbers.
 
-use super::{Carrier, Multicast, groups, plans};
-use crate::multicast::MulticastEntry;
+use super::{Carrier, Multicast, MulticastEntry, groups, plans};
 use crate::spec::Spec;
 use quorate_core::multicast::{Book, Facts, Plan, Sequencing};
 
 /// What one multicast costs in a group that is set up like this, if nobody else sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// How many messages it takes, as the book writes it.
     pub formula: &'static str,
-    /// The same for the sequencer's own, where they are cheaper.
+    /// The formula for messages of the sequencer itself, where they are cheaper.
     pub formula_of_sequencer: Option<&'static str>,
-    /// The figures.
     pub book: Book,
 }
 
@@ -23,7 +20,6 @@ impl Cost {
         Some(Self::in_group(entry.facts, plan, spec.settings.medium))
     }
 
-    /// What the book says of a group that is set up like this.
     pub fn in_group(facts: &Facts, plan: &Plan, medium: Carrier) -> Self {
         let (formula, formula_of_sequencer) = formula(facts, plan, medium);
         let unicast = (facts.book)(plan);
@@ -37,13 +33,11 @@ impl Cost {
         Self { formula, formula_of_sequencer, book }
     }
 
-    /// Messages a multicast as the book writes it, in groups of any size.
     pub fn formula_of(entry: &MulticastEntry, spec: &Spec<Multicast>) -> &'static str {
         plans(spec, entry).first().map_or("", |plan| formula(entry.facts, plan, spec.settings.medium).0)
     }
 }
 
-/// How an algorithm of the family brings order about.
 enum Way {
     /// Messages wait for each other, and nothing else is sent.
     Local,

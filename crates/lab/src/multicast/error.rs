@@ -3,7 +3,6 @@
 use crate::error::only;
 use quorate_core::NodeId;
 
-/// What is wrong with an experiment on ordered multicast. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum MulticastError {
     #[error("--senders or --groups names node {node}, but {}.", only(*nodes))]

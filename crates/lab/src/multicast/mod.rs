@@ -3,82 +3,63 @@
 mod algorithms;
 mod book;
 pub mod check;
-mod entry;
 mod error;
 mod options;
 mod present;
 pub mod run;
+mod script;
 pub mod survey;
-mod users;
 mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
+pub use algorithms::{MulticastEntry, MulticastInViews, MulticastNode};
 pub use book::{Cost, sequencer};
-pub use entry::{MulticastEntry, MulticastInViews, MulticastNode};
 pub use error::MulticastError;
 pub use options::MediumArg;
 pub use options::MulticastArgs;
-pub use users::Users;
 
 use crate::check::CheckTask;
-use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::error::{LabError, first_mistake};
+use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
-use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
-use quorate_core::about::Profile;
+use crate::users;
 use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
-use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_core::{Duration, Group, Medium, NodeId};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::Latency;
-use quorate_sim::Views;
 use quorate_sim::run::Limits;
+use script::Script;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What one says reaches all, in an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multicast {}
 
-/// Who says how much, and how it gets to all.
+/// Who says how much, and how it gets to all. [`MulticastArgs`] says what each setting means, and what is usual.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many multicasts there are in all.
     pub messages: u64,
-    /// When nodes send.
     pub traffic: Pattern,
-    /// Who sends; everyone if empty.
     pub senders: Vec<NodeId>,
-    /// How many bytes a message says at least.
     pub payload: usize,
-    /// How long a sender is silent before it sends the next; chosen to suit the traffic unless given.
     pub interval: Option<Latency>,
-    /// When a message may be delivered.
     pub delivery: Delivery,
-    /// Whether whoever receives a message passes it on, whatever the algorithm does by itself.
     pub relay: bool,
-    /// The way of a message to all, for orders with a sequencer.
     pub sequencing: Sequencing,
-    /// How many messages a member may have under way.
     pub window: u64,
-    /// What carries messages to all.
     pub medium: Carrier,
-    /// Several groups, each with these members; one of everyone if empty.
     pub groups: Vec<Group>,
-    /// How many members leave.
     pub leaves: usize,
-    /// How many bytes of the state a newcomer is sent at a time.
     pub piece: usize,
-    /// What is judged although the algorithm does not promise it.
     pub judge: Vec<Property>,
-    /// That the group has views, and how, if it does.
     pub views: Option<ViewSettings>,
 }
 
@@ -118,39 +99,8 @@ impl Default for Settings {
     }
 }
 
-impl FamilyTypes for Multicast {
-    const FAMILY: Family = Family::Multicast;
-    const HAS_VIEWS: bool = true;
-
-    type Entry = MulticastEntry;
-    type Command = Command;
-    type Event = Event;
-    type Settings = Settings;
-
-    fn entry(entry: &'static Entry) -> Option<&'static MulticastEntry> {
-        let Entry::Multicast(entry) = entry else { return None };
-        Some(entry)
-    }
-
-    fn algorithms() -> Vec<MulticastEntry> {
-        algorithms::algorithms()
-    }
-
-    fn fixtures() -> Vec<MulticastEntry> {
-        algorithms::fixtures()
-    }
-
-    fn profile(entry: &MulticastEntry) -> &'static Profile {
-        &entry.facts.profile
-    }
-
-    fn codec_of(entry: &MulticastEntry) -> AnyCodec {
-        entry.codec.clone()
-    }
-}
-
 impl RunFamily for Multicast {
-    type Users = Users;
+    type Users = users::Users<Senders, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
@@ -163,15 +113,6 @@ impl RunFamily for Multicast {
         }
     }
 
-    /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
-    fn copes_with_loss(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
-    }
-
-    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
-    }
-
     fn medium(spec: &Spec<Self>) -> Medium {
         match spec.settings.medium {
             Carrier::Unicast => Medium::Unicast,
@@ -182,31 +123,24 @@ impl RunFamily for Multicast {
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         let Settings { views, groups, senders, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
-        let is_kept = views.is_some_and(|views| views.membership == Keeper::Replica);
+        let is_kept = views.is_some_and(|views| views.is_replicated());
         if spec.algorithm.facts.profile.flaw.is_some() && (is_kept || !groups.is_empty()) {
             return Err(MulticastError::FewForms { name: spec.algorithm.to_string() }.into());
         }
         if let Some(views) = views {
             views.validate()?;
-            if views.membership == Keeper::Replica && !groups.is_empty() {
+            if is_kept && !groups.is_empty() {
                 return Err(MulticastError::SeveralGroupsOfReplicas.into());
             }
         }
-        if *leaves > 0 && views.is_none() {
-            return Err(MulticastError::NoWayOut.into());
-        }
-        if *leaves > spec.nodes {
-            return Err(MulticastError::TooManyLeave { leaves: *leaves, nodes: spec.nodes }.into());
-        }
-        if *piece == 0 {
-            return Err(MulticastError::NoPiece.into());
-        }
-        if *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences {
-            return Err(MulticastError::NoSequencer { name: spec.algorithm.to_string() }.into());
-        }
-        if *window == 0 {
-            return Err(MulticastError::NoWindow.into());
-        }
+        let is_bypassed = *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences;
+        first_mistake([
+            (*leaves > 0 && views.is_none(), MulticastError::NoWayOut),
+            (*leaves > spec.nodes, MulticastError::TooManyLeave { leaves: *leaves, nodes: spec.nodes }),
+            (*piece == 0, MulticastError::NoPiece),
+            (is_bypassed, MulticastError::NoSequencer { name: spec.algorithm.to_string() }),
+            (*window == 0, MulticastError::NoWindow),
+        ])?;
         if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
             return Err(MulticastError::NoSuchSender { node, nodes: spec.nodes }.into());
         }
@@ -238,10 +172,10 @@ impl RunFamily for Multicast {
         })
     }
 
-    fn users(spec: &Spec<Self>) -> Users {
+    fn users(spec: &Spec<Self>) -> Self::Users {
         match &spec.script {
-            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
-            Some(_) | None => Users::of_workload(Senders::new(spec.nodes, spec.seed, demand(spec))),
+            Some(script) if !script.commands.is_empty() => users::Users::Script(Script::new(script.commands.clone())),
+            Some(_) | None => users::Users::Workload(Box::new(Senders::new(spec.nodes, spec.seed, demand(spec)))),
         }
     }
 
@@ -257,8 +191,8 @@ impl RunFamily for Multicast {
         Limits { settle: settling(spec).unwrap_or(usual.settle), ..usual }
     }
 
-    fn views(spec: &Spec<Self>) -> Option<Views> {
-        spec.settings.views.and_then(|views| views.in_world())
+    fn in_views(settings: &Settings) -> Option<ViewSettings> {
+        settings.views
     }
 
     fn weather(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
@@ -308,12 +242,11 @@ impl ScriptFamily for Multicast {
     }
 
     /// Fewer messages, by everyone who is left.
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        let less = fewer(spec.settings.messages).map(|messages| Settings { messages, ..spec.settings.clone() });
-        let everyone = Settings { senders: Vec::new(), ..spec.settings.clone() };
-        let loyal = Settings { leaves: 0, ..spec.settings.clone() };
-        let all = less.chain([everyone, loyal]).filter(|settings| *settings != spec.settings);
-        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+    fn smaller(settings: &Settings) -> Vec<Settings> {
+        let less = fewer(settings.messages).map(|messages| Settings { messages, ..settings.clone() });
+        let everyone = Settings { senders: Vec::new(), ..settings.clone() };
+        let loyal = Settings { leaves: 0, ..settings.clone() };
+        less.chain([everyone, loyal]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
@@ -382,10 +315,6 @@ impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         self.verdicts()
     }
-
-    fn end(&self) -> Time {
-        self.end()
-    }
 }
 
 /// How long a view may take to begin everywhere, the state of newcomers included.
@@ -393,24 +322,18 @@ fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
     spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
 }
 
-/// What nodes of an experiment are made as.
 #[derive(Clone, Copy)]
 enum Form {
-    /// In one group that never changes.
     Fixed,
-    /// In views that they are told.
     Viewed,
-    /// In several groups that never change.
     Several,
-    /// In several groups, in views that they are told.
     SeveralViewed,
-    /// With a membership that the nodes keep themselves, on these terms.
     Member(Terms),
 }
 
 fn form(spec: &Spec<Multicast>) -> Form {
     match (spec.settings.views, spec.settings.groups.is_empty()) {
-        (Some(views), _) if views.membership == Keeper::Replica => Form::Member(views.terms()),
+        (Some(views), _) if views.is_replicated() => Form::Member(views.terms()),
         (Some(_), true) => Form::Viewed,
         (Some(_), false) => Form::SeveralViewed,
         (None, true) => Form::Fixed,
@@ -418,7 +341,6 @@ fn form(spec: &Spec<Multicast>) -> Form {
     }
 }
 
-/// The groups and who is in them.
 fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.groups.is_empty() {
         return vec![(GroupId::ONLY, spec.group())];
@@ -432,12 +354,10 @@ fn static_groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.views.is_some() { Vec::new() } else { groups(spec) }
 }
 
-/// How each group is set up.
 pub(crate) fn plans(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Vec<Arc<Plan>> {
     groups(spec).into_iter().map(|(id, members)| Arc::new(plan(spec, entry, id, members))).collect()
 }
 
-/// How a group of these members is set up.
 fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Group) -> Plan {
     let settings = &spec.settings;
     let usual = Plan::new(members);
@@ -452,7 +372,6 @@ fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Gr
     }
 }
 
-/// What is promised in this experiment.
 fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
     promises_of(spec, entry, !spec.can_stop())
 }
@@ -463,7 +382,9 @@ pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_who
     let settings = &spec.settings;
     let views = settings.views.is_some();
     let agrees = views || settings.relay || entry.facts.relays || is_whole;
-    let finishes = views || is_whole || !waits_for_others(spec, entry);
+    // Whether a delivery may depend on a member that says nothing any more, beside the sender.
+    let waits = entry.facts.order.total || settings.delivery == Delivery::Uniform;
+    let finishes = views || is_whole || !waits;
     let order = entry.facts.order;
     let senders = if settings.senders.is_empty() { spec.nodes } else { settings.senders.len() };
     Promises {
@@ -482,11 +403,6 @@ pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_who
             && spec.settings.groups.is_empty(),
         ..Promises::BASIC
     }
-}
-
-/// Whether a delivery may depend on a member that says nothing any more, beside the sender.
-fn waits_for_others(spec: &Spec<Multicast>, entry: &MulticastEntry) -> bool {
-    entry.facts.order.total || spec.settings.delivery == Delivery::Uniform
 }
 
 fn demand(spec: &Spec<Multicast>) -> Demand {

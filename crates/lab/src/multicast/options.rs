@@ -4,7 +4,7 @@ use super::run::{Pattern, Property};
 use super::{Carrier, Multicast, MulticastError, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, whole};
+use crate::options::{Basics, Options, first_given, one_of, whole};
 use crate::registry::FamilyArgs;
 use crate::views;
 use clap::{Args, ValueEnum};
@@ -21,8 +21,8 @@ pub struct MulticastArgs {
     #[arg(long, value_parser = whole::<u64>)]
     messages: Option<u64>,
     /// When nodes send: one after another, at random times, or as fast as they may; random unless given.
-    #[arg(long, value_enum)]
-    traffic: Option<TrafficArg>,
+    #[arg(long, value_parser = one_of(TRAFFIC))]
+    traffic: Option<Pattern>,
     /// Who sends, such as 1,3 or 2-5; everyone unless given.
     #[arg(long, value_name = "NODES")]
     senders: Option<NodeSet>,
@@ -40,8 +40,8 @@ pub struct MulticastArgs {
     relay: bool,
     /// The way of a message where one member numbers them: to all, and its number from the sequencer, or to all by way of the
     /// sequencer; to-all unless given.
-    #[arg(long, value_enum, value_name = "WAY")]
-    sequencing: Option<SequencingArg>,
+    #[arg(long, value_name = "WAY", value_parser = one_of(SEQUENCING))]
+    sequencing: Option<Sequencing>,
     /// How many messages a member may have under way before it must wait; 64 unless given.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
     window: Option<u64>,
@@ -64,37 +64,9 @@ pub struct MulticastArgs {
     judge: Vec<Property>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum TrafficArg {
-    Single,
-    Random,
-    Flood,
-}
-
-impl From<TrafficArg> for Pattern {
-    fn from(traffic: TrafficArg) -> Self {
-        match traffic {
-            TrafficArg::Single => Self::Single,
-            TrafficArg::Random => Self::Random,
-            TrafficArg::Flood => Self::Flood,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum SequencingArg {
-    ToAll,
-    Via,
-}
-
-impl From<SequencingArg> for Sequencing {
-    fn from(sequencing: SequencingArg) -> Self {
-        match sequencing {
-            SequencingArg::ToAll => Self::ToAll,
-            SequencingArg::Via => Self::Via,
-        }
-    }
-}
+const TRAFFIC: [(&str, Pattern); 3] =
+    [("single", Pattern::Single), ("random", Pattern::Random), ("flood", Pattern::Flood)];
+const SEQUENCING: [(&str, Sequencing); 2] = [("to-all", Sequencing::ToAll), ("via", Sequencing::Via)];
 
 /// What carries a message to all.
 #[derive(Clone, Copy, ValueEnum)]
@@ -144,50 +116,21 @@ fn known_property(name: &str) -> Result<Property, String> {
 
 impl Options for MulticastArgs {
     fn given(&self) -> Option<&'static str> {
-        let Self { messages, traffic, senders, payload, interval, uniform, relay, .. } = self;
-        let Self { sequencing, window, medium, groups, leaves, piece, judge, .. } = self;
-        let given = [
-            (messages.is_some(), "messages"),
-            (traffic.is_some(), "traffic"),
-            (senders.is_some(), "senders"),
-            (payload.is_some(), "payload"),
-            (interval.is_some(), "interval"),
-            (*uniform, "uniform"),
-            (*relay, "relay"),
-            (sequencing.is_some(), "sequencing"),
-            (window.is_some(), "window"),
-            (medium.is_some(), "medium"),
-            (groups.is_some(), "groups"),
-            (leaves.is_some(), "leaves"),
-            (piece.is_some(), "piece"),
-            (!judge.is_empty(), "judge"),
-        ];
-        given.into_iter().find_map(|(given, name)| given.then_some(name))
+        first_given!(
+            self; messages, traffic, senders, payload, interval, uniform, relay, sequencing, window, medium, groups,
+            leaves, piece, judge
+        )
     }
 
     fn workload(&self) -> Option<&'static str> {
-        let given = [
-            (self.messages.is_some(), "messages"),
-            (self.traffic.is_some(), "traffic"),
-            (self.senders.is_some(), "senders"),
-            (self.interval.is_some(), "interval"),
-        ];
-        given.into_iter().find_map(|(given, name)| given.then_some(name))
+        first_given!(self; messages, traffic, senders, interval)
     }
 }
 
 impl MulticastArgs {
     /// The first option given that is about times, groups or runs, of which a check knows nothing.
     pub(crate) fn means_nothing_to_checks(&self) -> Option<&'static str> {
-        let given = [
-            (self.traffic.is_some(), "traffic"),
-            (self.interval.is_some(), "interval"),
-            (self.groups.is_some(), "groups"),
-            (self.leaves.is_some(), "leaves"),
-            (self.medium.is_some(), "medium"),
-            (!self.judge.is_empty(), "judge"),
-        ];
-        given.into_iter().find_map(|(given, name)| given.then_some(name))
+        first_given!(self; traffic, interval, groups, leaves, medium, judge)
     }
 
     /// These settings, changed as the options say; views are said elsewhere.
@@ -199,13 +142,13 @@ impl MulticastArgs {
         let groups = groups.transpose()?;
         Ok(Settings {
             messages: self.messages.unwrap_or(usual.messages),
-            traffic: self.traffic.map_or(usual.traffic, Pattern::from),
+            traffic: self.traffic.unwrap_or(usual.traffic),
             senders: senders.unwrap_or(usual.senders),
             payload: self.payload.unwrap_or(usual.payload),
             interval: self.interval.or(usual.interval),
             delivery: if self.uniform { Delivery::Uniform } else { usual.delivery },
             relay: self.relay || usual.relay,
-            sequencing: self.sequencing.map_or(usual.sequencing, Sequencing::from),
+            sequencing: self.sequencing.unwrap_or(usual.sequencing),
             window: self.window.unwrap_or(usual.window),
             medium: self.medium.map_or(usual.medium, Carrier::from),
             groups: groups.unwrap_or(usual.groups),

@@ -1,11 +1,10 @@
 //! Ordered multicast as people see it.
 
 use super::run::{MulticastSummary, Pattern, Receiver};
-use super::{Cost, Multicast, Settings};
+use super::{Cost, Multicast, MulticastEntry, Settings};
 use crate::algorithm::Algorithm;
 use crate::family::{Around, PresentFamily};
-use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, number};
-use crate::multicast::MulticastEntry;
+use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, in_unit, number};
 use crate::spec::Spec;
 use quorate_core::multicast::{Command, Event, member};
 use quorate_core::{Duration, NodeId};
@@ -68,10 +67,7 @@ impl PresentFamily for Multicast {
         let messages =
             cost.map_or_else(|| Cost::formula_of(spec.algorithm.entry(), spec).to_owned(), |cost| in_words(&cost));
         let unit = summary.delay_unit;
-        let in_unit = |value: f64| format!("{} {unit}", number(Some(value)));
-        let delay = |value: fn(&Delay) -> f64| {
-            summary.delay.as_ref().map_or_else(|| "–".to_owned(), |delay| in_unit(value(delay)))
-        };
+        let delay = |value: fn(&Delay) -> f64| in_unit(summary.delay.as_ref().map(value), unit);
         let mut rows = vec![
             Row::measured("multicasts", summary.sent),
             Row::measured("deliveries", summary.delivered),
@@ -130,7 +126,6 @@ impl PresentFamily for Multicast {
     }
 }
 
-/// What a multicast costs, as the book has it.
 fn in_words(cost: &Cost) -> String {
     let Cost { formula, formula_of_sequencer, book } = cost;
     let figure = |messages: u64, formula: &str| {
@@ -155,9 +150,8 @@ fn slowest(spec: &Spec<Multicast>, cost: &Cost) -> String {
     }
 }
 
-/// How slow a receiver is, and whether others had to wait for it.
 fn about(receiver: &Receiver, unit: &str) -> String {
-    let delay = format!("{} {unit} on average", number(Some(receiver.delay.mean)));
+    let delay = format!("{} on average", in_unit(Some(receiver.delay.mean), unit));
     match receiver.waited_for {
         0 => delay,
         waited => format!("{delay}; senders had to wait for it {}", count(waited, "time")),

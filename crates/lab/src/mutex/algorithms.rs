@@ -1,8 +1,9 @@
 //! The mutual exclusions.
 
-use super::entry::{MutexEntry, in_views, mutex};
-use crate::registry::Surroundings;
-use quorate_core::NodeId;
+use super::{Mutex, Settings};
+use crate::family::FamilyTypes;
+use crate::registry::{Entry, Family, Maker, Surroundings};
+use quorate_core::about::Profile;
 use quorate_core::election::ChangRoberts;
 use quorate_core::fixtures::central::{AnyReturnEnds, DeniesForEver};
 use quorate_core::fixtures::lamport::{CrossesOutFirst, any_order_facts};
@@ -22,12 +23,184 @@ use quorate_core::mutex::maekawa::Form;
 use quorate_core::mutex::quorum::Quorums;
 use quorate_core::mutex::voting::Asks;
 use quorate_core::mutex::{
-    Central, Lamport, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaImplicit, RicartAgrawalaModulo,
-    RicartAgrawalaRing, RoucairolCarvalho, TokenRequest, TokenRing, TokenRingAcknowledged, central, lamport, raymond,
-    readers_writers, ricart_agrawala, ricart_agrawala_implicit, ricart_agrawala_modulo, ricart_agrawala_ring,
-    roucairol_carvalho, token_request, token_ring, token_ring_acknowledged,
+    Central, Choice, Command, Event, Facts, Lamport, Maekawa, MutexByElection, Raymond, ReadersWriters, RicartAgrawala,
+    RicartAgrawalaImplicit, RicartAgrawalaModulo, RicartAgrawalaRing, RoucairolCarvalho, TokenRequest, TokenRing,
+    TokenRingAcknowledged, Voting, central, lamport, maekawa, mutex_by_election, raymond, readers_writers,
+    ricart_agrawala, ricart_agrawala_implicit, ricart_agrawala_modulo, ricart_agrawala_ring, roucairol_carvalho,
+    token_request, token_ring, token_ring_acknowledged, voting,
 };
-use quorate_core::mutex::{Maekawa, MutexByElection, Voting, maekawa, mutex_by_election, voting};
+use quorate_core::{Bounds, Group, NodeId, WriteOf};
+use quorate_erased::{AnyCodec, Erasable, ErasableInViews, ErasableWrite, Erased, ErasedInViews};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+impl FamilyTypes for Mutex {
+    const FAMILY: Family = Family::Mutex;
+    const HAS_VIEWS: bool = true;
+
+    type Entry = MutexEntry;
+    type Command = Command;
+    type Event = Event;
+    type Settings = Settings;
+
+    fn entry(entry: &'static Entry) -> Option<&'static MutexEntry> {
+        let Entry::Mutex(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<MutexEntry> {
+        vec![
+            in_views(&central::FACTS, |me, group, _| Central::new(me, group)),
+            in_views(&central::DENY_FACTS, |me, group, bounds| Central::when_busy(me, group, WhenBusy::deny(&bounds))),
+            in_views(&central::DENY_AND_QUEUE_FACTS, |me, group, _| {
+                Central::when_busy(me, group, WhenBusy::DenyAndQueue)
+            }),
+            in_views(&lamport::FACTS, |me, group, _| Lamport::new(me, group)),
+            in_views(&ricart_agrawala::FACTS, |me, group, _| RicartAgrawala::new(me, group)),
+            in_views(&ricart_agrawala::BROADCAST, |me, group, _| RicartAgrawala::new(me, group)),
+            in_views(&ricart_agrawala_ring::FACTS, |me, group, _| RequestRing::new(me, group)),
+            mutex(&ricart_agrawala_implicit::FACTS, Implicit::new),
+            mutex(&ricart_agrawala_modulo::FACTS, |me, group, _| Modulo::new(me, group)),
+            in_views(&token_ring::FACTS, TokenRing::new),
+            mutex(&token_ring_acknowledged::FACTS, Acknowledged::new),
+            in_views(&token_request::FACTS, |me, group, _| TokenRequest::new(me, group)),
+            in_views(&raymond::FACTS, |me, group, _| Raymond::new(me, group)),
+            in_views(&roucairol_carvalho::FACTS, |me, group, _| RoucairolCarvalho::new(me, group)),
+            in_views(&readers_writers::FACTS, |me, group, _| ReadersWriters::new(me, group)),
+            in_views(&maekawa::FACTS, |me, group, _| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid)),
+            in_views(const { &maekawa::facts(Form::DeadlockFree, Quorums::Plane) }, |me, group, _| {
+                Maekawa::new(me, group, Form::DeadlockFree, Quorums::Plane)
+            }),
+            in_views(&voting::FACTS, |me, group, bounds| Voting::new(me, group, Asks::All, bounds)),
+            in_views(const { &voting::facts(Asks::Sequential) }, |me, group, bounds| {
+                Voting::new(me, group, Asks::Sequential, bounds)
+            }),
+            mutex(&mutex_by_election::FACTS, ByElection::new),
+        ]
+    }
+
+    fn fixtures() -> Vec<MutexEntry> {
+        vec![
+            mutex(&no_lock::FACTS, |_, _, _| NoLock::new()),
+            mutex(const { &Flaw::BareReplies.facts() }, |me, group, _| First::new(me, group, Flaw::BareReplies)),
+            mutex(const { &Flaw::ClockOnly.facts() }, |me, group, _| First::new(me, group, Flaw::ClockOnly)),
+            mutex(const { &Flaw::NodeOnly.facts() }, |me, group, _| First::new(me, group, Flaw::NodeOnly)),
+            mutex(const { &Flaw::FirstOnly.facts() }, |me, group, _| First::new(me, group, Flaw::FirstOnly)),
+            mutex(const { &AnyReturnEnds::facts() }, |me, group, _| AnyReturnEnds::node(me, group)),
+            mutex(const { &DeniesForEver::facts() }, |me, group, _| DeniesForEver::node(me, group)),
+            mutex(const { &any_order_facts() }, |me, group, _| Lamport::new(me, group)),
+            mutex(const { &CrossesOutFirst::facts() }, |me, group, _| CrossesOutFirst::node(me, group)),
+            mutex(const { &Uncancelled::facts() }, Uncancelled::node),
+            mutex(const { &Regenerates::facts() }, Regenerates::node),
+            mutex(const { &NoTick::facts() }, |me, group, _| NoTick::node(me, group)),
+            mutex(const { &ForgetsToAsk::facts() }, |me, group, _| ForgetsToAsk::node(me, group)),
+            mutex(const { &Deaf::facts() }, |me, group, _| Deaf::node(me, group)),
+            mutex(const { &ThrowsAway::facts() }, |me, group, _| ThrowsAway::node(me, group)),
+            mutex(const { &KeepsSilent::facts() }, KeepsSilent::node),
+            mutex(const { &OneWay::facts() }, OneWay::node),
+            mutex(const { &AsksOnce::facts() }, |me, group, _| AsksOnce::node(me, group)),
+            mutex(const { &AnyReply::facts() }, |me, group, _| AnyReply::node(me, group)),
+            mutex(const { &AllAreReaders::facts() }, |me, group, _| AllAreReaders::node(me, group)),
+            mutex(const { &maekawa::facts(Form::Plain, Quorums::Grid) }, |me, group, _| {
+                Maekawa::new(me, group, Form::Plain, Quorums::Grid)
+            }),
+            mutex(const { &maekawa::facts(Form::Plain, Quorums::Plane) }, |me, group, _| {
+                Maekawa::new(me, group, Form::Plain, Quorums::Plane)
+            }),
+            mutex(const { &Untold::facts() }, |me, group, _| Untold::node(me, group)),
+            mutex(const { &Hasty::facts() }, |me, group, _| Hasty::node(me, group)),
+            mutex(const { &Rows::facts() }, |me, group, _| Rows::node(me, group)),
+            mutex(const { &Half::facts() }, Half::node),
+            mutex(const { &Forgetful::facts() }, Forgetful::node),
+            mutex(const { &Memory::Forgetful.facts() }, |me, group, _| Memory::Forgetful.node(me, group)),
+            mutex(const { &Memory::Mindful.facts() }, |me, group, _| Memory::Mindful.node(me, group)),
+            mutex(const { &Asking::Embrace.facts() }, |me, group, _| Asking::Embrace.node(me, group)),
+            mutex(const { &Asking::Ordered.facts() }, |me, group, _| Asking::Ordered.node(me, group)),
+            mutex(const { &Favour::Favourite.facts() }, |me, group, _| Favour::Favourite.node(me, group)),
+            mutex(const { &Favour::Fair.facts() }, |me, group, _| Favour::Fair.node(me, group)),
+            mutex(const { &Care::Slip.facts() }, |me, group, _| Care::Slip.node(me, group)),
+            mutex(const { &Care::Tidy.facts() }, |me, group, _| Care::Tidy.node(me, group)),
+            mutex(const { &Margin::Tick.facts() }, |me, group, _| Margin::Tick.node(me, group)),
+            mutex(const { &Margin::Drift.facts() }, |me, group, _| Margin::Drift.node(me, group)),
+        ]
+    }
+
+    fn profile(entry: &MutexEntry) -> &'static Profile {
+        &entry.facts.profile
+    }
+
+    fn codec_of(entry: &MutexEntry) -> AnyCodec {
+        entry.codec.clone()
+    }
+
+    fn algorithm_of(entry: &MutexEntry) -> &'static str {
+        entry.facts.algorithm()
+    }
+
+    fn form(entry: &MutexEntry) -> &'static [Choice] {
+        entry.facts.form
+    }
+
+    fn runs_in_views(entry: &MutexEntry) -> bool {
+        entry.runs_in_views()
+    }
+}
+
+pub type MutexNode = Erased<Command, Event>;
+
+pub type MutexInViews = ErasedInViews<Command, Event>;
+
+pub struct MutexEntry {
+    pub facts: &'static Facts,
+    pub make: MutexMaker,
+    pub codec: AnyCodec,
+}
+
+impl MutexEntry {
+    pub fn node(&self, me: NodeId, around: &Surroundings) -> MutexNode {
+        match &self.make {
+            MutexMaker::Fixed(make) => make(me, around),
+            MutexMaker::InViews(make) => make(me, around).bare(),
+        }
+    }
+
+    /// A node that can go from one view to the next, if the algorithm can.
+    pub fn node_in_views(&self, me: NodeId, around: &Surroundings) -> Option<MutexInViews> {
+        match &self.make {
+            MutexMaker::Fixed(_) => None,
+            MutexMaker::InViews(make) => Some(make(me, around)),
+        }
+    }
+
+    pub const fn runs_in_views(&self) -> bool {
+        matches!(self.make, MutexMaker::InViews(_))
+    }
+}
+
+#[derive(Clone)]
+pub enum MutexMaker {
+    Fixed(Maker<Surroundings, MutexNode>),
+    InViews(Maker<Surroundings, MutexInViews>),
+}
+
+fn mutex<P>(facts: &'static Facts, make: impl Fn(NodeId, Group, Bounds) -> P + Send + Sync + 'static) -> MutexEntry
+where
+    P: Erasable<Command = Command, Event = Event, Message: DeserializeOwned>,
+    WriteOf<P>: ErasableWrite,
+{
+    let make = move |me, around: &Surroundings| Erased::new(make(me, around.group.clone(), around.bounds));
+    let make = MutexMaker::Fixed(Arc::new(make));
+    MutexEntry { facts, make, codec: AnyCodec::of::<P>() }
+}
+
+fn in_views<P>(facts: &'static Facts, make: impl Fn(NodeId, Group, Bounds) -> P + Send + Sync + 'static) -> MutexEntry
+where
+    P: ErasableInViews<Command = Command, Event = Event, Message: DeserializeOwned, Report: DeserializeOwned>,
+{
+    let make = move |me, around: &Surroundings| ErasedInViews::new(make(me, around.group.clone(), around.bounds));
+    let make = MutexMaker::InViews(Arc::new(make));
+    MutexEntry { facts, make, codec: AnyCodec::in_views::<P>() }
+}
 
 type Modulo = RicartAgrawalaModulo;
 type RequestRing = RicartAgrawalaRing;
@@ -35,94 +208,3 @@ type Implicit = RicartAgrawalaImplicit;
 type Acknowledged = TokenRingAcknowledged;
 type First = RicartAgrawala1981;
 type ByElection = MutexByElection<ChangRoberts>;
-
-/// The algorithms, in the order in which lists show them.
-pub(super) fn algorithms() -> Vec<MutexEntry> {
-    vec![
-        in_views(&central::FACTS, |me, around| Central::new(me, around.group.clone())),
-        in_views(&central::DENY_FACTS, |me, around| {
-            Central::when_busy(me, around.group.clone(), WhenBusy::deny(&around.bounds))
-        }),
-        in_views(&central::DENY_AND_QUEUE_FACTS, |me, around| {
-            Central::when_busy(me, around.group.clone(), WhenBusy::DenyAndQueue)
-        }),
-        in_views(&lamport::FACTS, |me, around| Lamport::new(me, around.group.clone())),
-        in_views(&ricart_agrawala::FACTS, |me, around| RicartAgrawala::new(me, around.group.clone())),
-        in_views(&ricart_agrawala::BROADCAST, |me, around| RicartAgrawala::new(me, around.group.clone())),
-        in_views(&ricart_agrawala_ring::FACTS, |me, around| RequestRing::new(me, around.group.clone())),
-        mutex(&ricart_agrawala_implicit::FACTS, |me, around| Implicit::new(me, around.group.clone(), around.bounds)),
-        mutex(&ricart_agrawala_modulo::FACTS, |me, around| Modulo::new(me, around.group.clone())),
-        in_views(&token_ring::FACTS, |me, around| TokenRing::new(me, around.group.clone(), around.bounds)),
-        mutex(&token_ring_acknowledged::FACTS, |me, around| Acknowledged::new(me, around.group.clone(), around.bounds)),
-        in_views(&token_request::FACTS, |me, around| TokenRequest::new(me, around.group.clone())),
-        in_views(&raymond::FACTS, |me, around| Raymond::new(me, around.group.clone())),
-        in_views(&roucairol_carvalho::FACTS, |me, around| RoucairolCarvalho::new(me, around.group.clone())),
-        in_views(&readers_writers::FACTS, |me, around| ReadersWriters::new(me, around.group.clone())),
-        in_views(&maekawa::FACTS, |me, around| quorum(me, around, Form::DeadlockFree, Quorums::Grid)),
-        in_views(const { &maekawa::facts(Form::DeadlockFree, Quorums::Plane) }, |me, around| {
-            quorum(me, around, Form::DeadlockFree, Quorums::Plane)
-        }),
-        in_views(&voting::FACTS, |me, around| votes(me, around, Asks::All)),
-        in_views(const { &voting::facts(Asks::Sequential) }, |me, around| votes(me, around, Asks::Sequential)),
-        mutex(&mutex_by_election::FACTS, |me, around| ByElection::new(me, around.group.clone(), around.bounds)),
-    ]
-}
-
-/// Those that are wrong on purpose, and correct twins of some of them.
-pub(super) fn fixtures() -> Vec<MutexEntry> {
-    vec![
-        mutex(&no_lock::FACTS, |_, _| NoLock::new()),
-        mutex(const { &Flaw::BareReplies.facts() }, |me, around| flawed(me, around, Flaw::BareReplies)),
-        mutex(const { &Flaw::ClockOnly.facts() }, |me, around| flawed(me, around, Flaw::ClockOnly)),
-        mutex(const { &Flaw::NodeOnly.facts() }, |me, around| flawed(me, around, Flaw::NodeOnly)),
-        mutex(const { &Flaw::FirstOnly.facts() }, |me, around| flawed(me, around, Flaw::FirstOnly)),
-        mutex(const { &AnyReturnEnds::facts() }, |me, around| AnyReturnEnds::node(me, around.group.clone())),
-        mutex(const { &DeniesForEver::facts() }, |me, around| DeniesForEver::node(me, around.group.clone())),
-        mutex(const { &any_order_facts() }, |me, around| Lamport::new(me, around.group.clone())),
-        mutex(const { &CrossesOutFirst::facts() }, |me, around| CrossesOutFirst::node(me, around.group.clone())),
-        mutex(const { &Uncancelled::facts() }, |me, around| Uncancelled::node(me, around.group.clone(), around.bounds)),
-        mutex(const { &Regenerates::facts() }, |me, around| Regenerates::node(me, around.group.clone(), around.bounds)),
-        mutex(const { &NoTick::facts() }, |me, around| NoTick::node(me, around.group.clone())),
-        mutex(const { &ForgetsToAsk::facts() }, |me, around| ForgetsToAsk::node(me, around.group.clone())),
-        mutex(const { &Deaf::facts() }, |me, around| Deaf::node(me, around.group.clone())),
-        mutex(const { &ThrowsAway::facts() }, |me, around| ThrowsAway::node(me, around.group.clone())),
-        mutex(const { &KeepsSilent::facts() }, |me, around| KeepsSilent::node(me, around.group.clone(), around.bounds)),
-        mutex(const { &OneWay::facts() }, |me, around| OneWay::node(me, around.group.clone(), around.bounds)),
-        mutex(const { &AsksOnce::facts() }, |me, around| AsksOnce::node(me, around.group.clone())),
-        mutex(const { &AnyReply::facts() }, |me, around| AnyReply::node(me, around.group.clone())),
-        mutex(const { &AllAreReaders::facts() }, |me, around| AllAreReaders::node(me, around.group.clone())),
-        mutex(const { &maekawa::facts(Form::Plain, Quorums::Grid) }, |me, around| {
-            quorum(me, around, Form::Plain, Quorums::Grid)
-        }),
-        mutex(const { &maekawa::facts(Form::Plain, Quorums::Plane) }, |me, around| {
-            quorum(me, around, Form::Plain, Quorums::Plane)
-        }),
-        mutex(const { &Untold::facts() }, |me, around| Untold::node(me, around.group.clone())),
-        mutex(const { &Hasty::facts() }, |me, around| Hasty::node(me, around.group.clone())),
-        mutex(const { &Rows::facts() }, |me, around| Rows::node(me, around.group.clone())),
-        mutex(const { &Half::facts() }, |me, around| Half::node(me, around.group.clone(), around.bounds)),
-        mutex(const { &Forgetful::facts() }, |me, around| Forgetful::node(me, around.group.clone(), around.bounds)),
-        mutex(const { &Memory::Forgetful.facts() }, |me, around| Memory::Forgetful.node(me, around.group.clone())),
-        mutex(const { &Memory::Mindful.facts() }, |me, around| Memory::Mindful.node(me, around.group.clone())),
-        mutex(const { &Asking::Embrace.facts() }, |me, around| Asking::Embrace.node(me, around.group.clone())),
-        mutex(const { &Asking::Ordered.facts() }, |me, around| Asking::Ordered.node(me, around.group.clone())),
-        mutex(const { &Favour::Favourite.facts() }, |me, around| Favour::Favourite.node(me, around.group.clone())),
-        mutex(const { &Favour::Fair.facts() }, |me, around| Favour::Fair.node(me, around.group.clone())),
-        mutex(const { &Care::Slip.facts() }, |me, around| Care::Slip.node(me, around.group.clone())),
-        mutex(const { &Care::Tidy.facts() }, |me, around| Care::Tidy.node(me, around.group.clone())),
-        mutex(const { &Margin::Tick.facts() }, |me, around| Margin::Tick.node(me, around.group.clone())),
-        mutex(const { &Margin::Drift.facts() }, |me, around| Margin::Drift.node(me, around.group.clone())),
-    ]
-}
-
-fn quorum(me: NodeId, around: &Surroundings, form: Form, quorums: Quorums) -> Maekawa {
-    Maekawa::new(me, around.group.clone(), form, quorums)
-}
-
-fn votes(me: NodeId, around: &Surroundings, asks: Asks) -> Voting {
-    Voting::new(me, around.group.clone(), asks, around.bounds)
-}
-
-fn flawed(me: NodeId, around: &Surroundings, flaw: Flaw) -> First {
-    First::new(me, around.group.clone(), flaw)
-}

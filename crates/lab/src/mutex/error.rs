@@ -3,7 +3,6 @@
 use crate::error::only;
 use quorate_core::NodeId;
 
-/// What is wrong with an experiment on mutual exclusion. Each prints as a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum MutexError {
     #[error("'{name}' has no group of {nodes}: {sizes}.")]

@@ -2,72 +2,58 @@
 
 mod algorithms;
 pub mod check;
-mod entry;
 mod error;
 mod options;
 mod present;
 pub mod run;
+mod script;
 mod upheaval;
-mod users;
 mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
-pub use entry::{MutexEntry, MutexInViews, MutexMaker, MutexNode};
+pub use algorithms::{MutexEntry, MutexInViews, MutexMaker, MutexNode};
 pub use error::MutexError;
 pub use options::MutexArgs;
-pub use users::Users;
 
 use crate::check::CheckTask;
 use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::mutex::run::{
     Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests,
 };
-use crate::registry::{Entry, Family};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unheard;
+use crate::users;
 use crate::views::ViewError;
-use quorate_core::about::Profile;
-use quorate_core::mutex::{
-    COMMANDS, Case, Choice, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder,
-};
-use quorate_core::{Duration, Group, Medium, NodeId, Time};
+use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
+use quorate_core::{Duration, Group, Medium, NodeId};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Chance, Latency};
-use quorate_sim::Views;
 use quorate_sim::run::Limits;
+use script::Script;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// At most one node inside at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutex {}
 
-/// Who asks, how often and for how long.
+/// Who asks, how often and for how long. [`MutexArgs`] says what each setting means, and what is usual.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many requests there are in all.
     pub entries: u64,
-    /// When nodes ask.
     pub workload: Pattern,
-    /// Who asks; everyone if empty.
     pub requesters: Vec<NodeId>,
-    /// How long a node stays inside; one message time unless given.
     pub hold: Option<Latency>,
-    /// How long a node is content outside; chosen to suit the workload unless given.
     pub think: Option<Latency>,
-    /// How likely a request is a try.
     pub tries: Chance,
-    /// How likely a request is given up after a while.
     pub cancels: Chance,
     /// How likely a request that waits its turn only reads. Journals of earlier versions do not say.
     #[serde(default)]
     pub readers: Chance,
-    /// That the algorithm runs in views, and how, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<ViewSettings>,
 }
@@ -91,51 +77,8 @@ impl Default for Settings {
 /// The largest group whose order is watched: the vector clocks of all that is under way must fit in memory.
 const MOST_ORDERED: usize = 256;
 
-impl FamilyTypes for Mutex {
-    const FAMILY: Family = Family::Mutex;
-    const HAS_VIEWS: bool = true;
-
-    type Entry = MutexEntry;
-    type Command = Command;
-    type Event = Event;
-    type Settings = Settings;
-
-    fn entry(entry: &'static Entry) -> Option<&'static MutexEntry> {
-        let Entry::Mutex(entry) = entry else { return None };
-        Some(entry)
-    }
-
-    fn algorithms() -> Vec<MutexEntry> {
-        algorithms::algorithms()
-    }
-
-    fn fixtures() -> Vec<MutexEntry> {
-        algorithms::fixtures()
-    }
-
-    fn profile(entry: &MutexEntry) -> &'static Profile {
-        &entry.facts.profile
-    }
-
-    fn codec_of(entry: &MutexEntry) -> AnyCodec {
-        entry.codec.clone()
-    }
-
-    fn algorithm_of(entry: &MutexEntry) -> &'static str {
-        entry.facts.algorithm()
-    }
-
-    fn form(entry: &MutexEntry) -> &'static [Choice] {
-        entry.facts.form
-    }
-
-    fn runs_in_views(entry: &MutexEntry) -> bool {
-        entry.runs_in_views()
-    }
-}
-
 impl RunFamily for Mutex {
-    type Users = Users;
+    type Users = users::Users<Requests, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
@@ -145,15 +88,6 @@ impl RunFamily for Mutex {
             Some(_) => codec.viewed(),
             None => codec,
         }
-    }
-
-    /// The book's links lose nothing. A replica bears loss, and has reliable links around what is beside it.
-    fn copes_with_loss(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
-    }
-
-    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
-        spec.settings.views.is_some_and(|views| views.membership == Keeper::Replica)
     }
 
     fn needs_fifo(entry: &MutexEntry) -> bool {
@@ -199,10 +133,10 @@ impl RunFamily for Mutex {
         })
     }
 
-    fn users(spec: &Spec<Self>) -> Users {
+    fn users(spec: &Spec<Self>) -> Self::Users {
         match &spec.script {
-            Some(script) if !script.commands.is_empty() => Users::of_script(script.commands.clone()),
-            Some(_) | None => Users::of_workload(Requests::new(spec.nodes, spec.seed, demand(spec))),
+            Some(script) if !script.commands.is_empty() => users::Users::Script(Script::new(script.commands.clone())),
+            Some(_) | None => users::Users::Workload(Box::new(Requests::new(spec.nodes, spec.seed, demand(spec)))),
         }
     }
 
@@ -219,8 +153,8 @@ impl RunFamily for Mutex {
         Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, ..usual }
     }
 
-    fn views(spec: &Spec<Self>) -> Option<Views> {
-        spec.settings.views.and_then(|views| views.in_world())
+    fn in_views(settings: &Settings) -> Option<ViewSettings> {
+        settings.views
     }
 
     fn weather(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
@@ -259,15 +193,12 @@ impl ScriptFamily for Mutex {
         Settings { views: settings.views, ..Settings::default() }
     }
 
-    /// Fewer requests, by those who are left.
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        let entries = spec.settings.entries;
-        let asks = fewer(entries).map(|entries| Settings { entries, ..spec.settings.clone() });
-        let everyone = Settings { requesters: Vec::new(), ..spec.settings.clone() };
-        let patient =
-            Settings { tries: Chance::NEVER, cancels: Chance::NEVER, readers: Chance::NEVER, ..spec.settings.clone() };
-        let all = asks.chain([everyone, patient]).filter(|settings| *settings != spec.settings);
-        all.map(|settings| Spec { settings, ..spec.clone() }).collect()
+    fn smaller(settings: &Settings) -> Vec<Settings> {
+        let now = || settings.clone();
+        let asks = fewer(settings.entries).map(|entries| Settings { entries, ..now() });
+        let everyone = Settings { requesters: Vec::new(), ..now() };
+        let patient = Settings { tries: Chance::NEVER, cancels: Chance::NEVER, readers: Chance::NEVER, ..now() };
+        asks.chain([everyone, patient]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
@@ -346,10 +277,6 @@ impl JudgeFamily for Mutex {
 impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         self.verdicts()
-    }
-
-    fn end(&self) -> Time {
-        self.end()
     }
 }
 

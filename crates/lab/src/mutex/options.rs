@@ -4,10 +4,10 @@ use super::run::Pattern;
 use super::{Mutex, MutexError, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, whole};
+use crate::options::{Basics, Options, first_given, one_of, whole};
 use crate::registry::FamilyArgs;
 use crate::views;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use quorate_core::NodeId;
 use quorate_journal::settings::{Chance, Latency, NodeSet};
 
@@ -19,8 +19,8 @@ pub struct MutexArgs {
     #[arg(long, value_parser = whole::<u64>)]
     entries: Option<u64>,
     /// When nodes ask: one alone, all at once and again, or at random times; random unless given.
-    #[arg(long, value_enum)]
-    workload: Option<WorkloadArg>,
+    #[arg(long, value_parser = one_of(WORKLOADS))]
+    workload: Option<Pattern>,
     /// Who asks, such as 1,3 or 2-5; everyone unless given (with the workload single: the last one).
     #[arg(long, value_name = "NODES")]
     requesters: Option<NodeSet>,
@@ -41,37 +41,12 @@ pub struct MutexArgs {
     readers: Option<Chance>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum WorkloadArg {
-    Single,
-    All,
-    Random,
-}
-
-impl From<WorkloadArg> for Pattern {
-    fn from(workload: WorkloadArg) -> Self {
-        match workload {
-            WorkloadArg::Single => Self::Single,
-            WorkloadArg::All => Self::All,
-            WorkloadArg::Random => Self::Random,
-        }
-    }
-}
+const WORKLOADS: [(&str, Pattern); 3] =
+    [("single", Pattern::Single), ("all", Pattern::All), ("random", Pattern::Random)];
 
 impl Options for MutexArgs {
     fn given(&self) -> Option<&'static str> {
-        let Self { entries, workload, requesters, hold, think, tries, cancels, readers } = self;
-        let given = [
-            (entries.is_some(), "entries"),
-            (workload.is_some(), "workload"),
-            (requesters.is_some(), "requesters"),
-            (hold.is_some(), "hold"),
-            (think.is_some(), "think"),
-            (tries.is_some(), "try"),
-            (cancels.is_some(), "cancel"),
-            (readers.is_some(), "readers"),
-        ];
-        given.into_iter().find_map(|(given, name)| given.then_some(name))
+        first_given!(self; entries, workload, requesters, hold, think, tries = "try", cancels = "cancel", readers)
     }
 
     fn workload(&self) -> Option<&'static str> {
@@ -98,7 +73,7 @@ impl OptionsFamily for Mutex {
         let requesters = args.mutex.requesters(basics.nodes)?;
         Ok(Settings {
             entries: entries.unwrap_or(usual.entries),
-            workload: workload.map_or(usual.workload, Pattern::from),
+            workload: workload.unwrap_or(usual.workload),
             requesters: if requesters.is_empty() { usual.requesters } else { requesters },
             hold: hold.or(usual.hold),
             think: think.or(usual.think),

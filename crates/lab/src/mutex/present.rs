@@ -5,11 +5,10 @@ use super::{Mutex, MutexEntry, Settings};
 use crate::algorithm::Algorithm;
 use crate::compare::Book;
 use crate::family::PresentFamily;
-use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, number};
+use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, in_unit, number};
 use crate::spec::Spec;
 use quorate_core::mutex::{Command, Cost, Event, ServiceOrder};
 use quorate_core::{Duration, NodeId};
-use quorate_journal::metrics::Delay;
 use quorate_journal::moment::Moment;
 use quorate_journal::property::Kind;
 use quorate_journal::role::Role;
@@ -105,7 +104,6 @@ impl PresentFamily for Mutex {
     }
 }
 
-/// What an entry costs in messages and in time.
 fn costs(spec: &Spec<Mutex>, mutex: &MutexSummary) -> Vec<Row> {
     let (facts, book) = (spec.algorithm.facts, Book::of(spec.algorithm.entry(), spec));
     let counted = mutex.others.map_or(mutex.entries, |others| others.entries);
@@ -130,14 +128,7 @@ fn costs(spec: &Spec<Mutex>, mutex: &MutexSummary) -> Vec<Row> {
         [("client delay", mutex.client_delay, book.client), ("synchronization delay", mutex.sync_delay, book.sync)];
     rows.extend(delays.into_iter().map(|(name, measured, book)| {
         let samples = measured.map_or(String::new(), |delay| format!("   ({})", count(delay.samples, "sample")));
-        Row::new(name, delay(measured, mutex.delay_unit), format!("{book}{samples}"))
+        Row::new(name, in_unit(measured.map(|delay| delay.mean), mutex.delay_unit), format!("{book}{samples}"))
     }));
     rows
-}
-
-fn delay(delay: Option<Delay>, unit: &str) -> String {
-    match delay {
-        None => "–".into(),
-        Some(delay) => format!("{} {unit}", number(Some(delay.mean))),
-    }
 }

@@ -1,15 +1,14 @@
 //! Bad weather for mutual exclusion: nothing fails, but messages take as long as they like and overtake each other, and
 //! users try, give up, read and come back at once.
 
-use super::{Mutex, Settings};
-use crate::mutex::MutexEntry;
+use super::{Mutex, MutexEntry, Settings};
+use crate::chaos::percent;
 use crate::mutex::run::Pattern;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::mutex::Model;
-use quorate_journal::settings::{Chance, Latency};
+use quorate_journal::settings::Latency;
 
-/// One kind of weather.
 struct Weather {
     nodes: usize,
     latency: Latency,
@@ -22,7 +21,6 @@ struct Weather {
     think: Option<Latency>,
 }
 
-/// The experiments that together are bad weather for this algorithm.
 pub(super) fn weather(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
     weathers().into_iter().map(|weather| weather.over(entry)).collect()
 }
@@ -46,7 +44,6 @@ fn weathers() -> [Weather; 6] {
 
 impl Weather {
     fn over(self, entry: &'static MutexEntry) -> Spec<Mutex> {
-        let percent = |share: u32| Chance::from_parts_per_billion(share * 10_000_000).unwrap_or_default();
         let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
         let settings = Settings {
             entries: self.entries,

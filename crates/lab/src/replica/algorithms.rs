@@ -1,34 +1,77 @@
 //! The replicated logs.
 
-use super::entry::{ReplicaEntry, ReplicaMachine, ReplicaNode, replica};
-use quorate_core::NodeId;
-use quorate_erased::Erased;
+use super::{Command, Event, Replica, Settings};
+use crate::family::FamilyTypes;
+use crate::registry::{Entry, Family};
+use quorate_core::about::Profile;
+use quorate_core::{NodeId, WriteOf};
+use quorate_erased::{AnyCodec, ErasableWrite, Erased, Parts};
 use quorate_replica::fixtures::{Flaw, Flawed};
-use quorate_replica::{Replica, Settings, profile};
+use quorate_replica::once::Once;
+use quorate_replica::registers::Registers;
+use quorate_replica::{Replica as Log, profile};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
 
-type Log = Replica<ReplicaMachine>;
-type WrongLog = Flawed<ReplicaMachine>;
+impl FamilyTypes for Replica {
+    const FAMILY: Family = Family::Replica;
 
-/// The algorithms, in the order in which lists show them.
-pub(super) fn algorithms() -> Vec<ReplicaEntry> {
-    vec![replica::<Log>(&profile::REPLICA, |me, settings| Erased::opaque(Log::new(me, settings)))]
+    type Entry = ReplicaEntry;
+    type Command = Command;
+    type Event = Event;
+    type Settings = Settings;
+
+    fn entry(entry: &'static Entry) -> Option<&'static ReplicaEntry> {
+        let Entry::Replica(entry) = entry else { return None };
+        Some(entry)
+    }
+
+    fn algorithms() -> Vec<ReplicaEntry> {
+        vec![replica(&profile::REPLICA, Log::<ReplicaMachine>::new)]
+    }
+
+    fn fixtures() -> Vec<ReplicaEntry> {
+        vec![
+            flawed(const { &Flaw::EarlyAck.profile() }, Flaw::EarlyAck),
+            flawed(const { &Flaw::LocalRead.profile() }, Flaw::LocalRead),
+            flawed(const { &Flaw::ForgottenVote.profile() }, Flaw::ForgottenVote),
+            flawed(const { &Flaw::NoReport.profile() }, Flaw::NoReport),
+            flawed(const { &Flaw::AppliedTwice.profile() }, Flaw::AppliedTwice),
+        ]
+    }
+
+    fn profile(entry: &ReplicaEntry) -> &'static Profile {
+        entry.profile
+    }
+
+    fn codec_of(entry: &ReplicaEntry) -> AnyCodec {
+        entry.codec.clone()
+    }
 }
 
-/// Those that are wrong on purpose.
-pub(super) fn fixtures() -> Vec<ReplicaEntry> {
-    vec![
-        replica::<WrongLog>(const { &Flaw::EarlyAck.profile() }, |me, settings| spoilt(me, settings, Flaw::EarlyAck)),
-        replica::<WrongLog>(const { &Flaw::LocalRead.profile() }, |me, settings| spoilt(me, settings, Flaw::LocalRead)),
-        replica::<WrongLog>(const { &Flaw::ForgottenVote.profile() }, |me, settings| {
-            spoilt(me, settings, Flaw::ForgottenVote)
-        }),
-        replica::<WrongLog>(const { &Flaw::NoReport.profile() }, |me, settings| spoilt(me, settings, Flaw::NoReport)),
-        replica::<WrongLog>(const { &Flaw::AppliedTwice.profile() }, |me, settings| {
-            spoilt(me, settings, Flaw::AppliedTwice)
-        }),
-    ]
+/// The state machine on top of any replicated log here: a map of registers whose clients may ask again without harm.
+pub type ReplicaMachine = Once<Registers>;
+
+pub type ReplicaNode = Erased<Command, Event>;
+
+pub struct ReplicaEntry {
+    pub profile: &'static Profile,
+    pub make: Arc<dyn Fn(NodeId, quorate_replica::Settings) -> ReplicaNode + Send + Sync>,
+    pub codec: AnyCodec,
 }
 
-fn spoilt(me: NodeId, settings: Settings, flaw: Flaw) -> ReplicaNode {
-    Erased::opaque(WrongLog::new(me, settings, flaw))
+fn replica<P>(
+    profile: &'static Profile,
+    make: impl Fn(NodeId, quorate_replica::Settings) -> P + Send + Sync + 'static,
+) -> ReplicaEntry
+where
+    P: Parts<Command = Command, Event = Event, Message: DeserializeOwned>,
+    WriteOf<P>: ErasableWrite,
+{
+    let make = Arc::new(move |me, settings| Erased::opaque(make(me, settings)));
+    ReplicaEntry { profile, make, codec: AnyCodec::of::<P>() }
+}
+
+fn flawed(profile: &'static Profile, flaw: Flaw) -> ReplicaEntry {
+    replica(profile, move |me, settings| Flawed::<ReplicaMachine>::new(me, settings, flaw))
 }

@@ -1,11 +1,10 @@
 //! Holds what replicas tell of their logs against each other, index by index, over all replicas and all their lives.
 
 use quorate_core::{Duration, NodeId, Time};
-use quorate_journal::settings::{Fault, Ppm};
+use quorate_journal::settings::Fault;
 use quorate_replica::{Audit, LogTime, Restoration};
 use std::collections::BTreeMap;
 
-/// What is known of the logs.
 #[derive(Default)]
 pub(super) struct Ledger {
     /// Each index with what the first replica to reach it told.
@@ -30,17 +29,16 @@ struct Acknowledged {
     term: u64,
 }
 
-/// What a replica's report contradicts.
 pub(super) enum Contradiction {
     /// Something that was acknowledged or applied is not what it was.
     Kept(String),
-    /// Two states differ at one index.
     Equal(String),
     /// Log time went back, or ahead of time.
     LogTime(String),
 }
 
 /// How fast the fastest clock may have run so far.
+#[derive(Default)]
 struct Pace {
     /// When the first replica began; in a run of real processes that may be long after zero, or before it.
     begin: Option<Time>,
@@ -50,12 +48,6 @@ struct Pace {
     jumps: Duration,
     /// The most that a leader adds at once.
     most: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self { begin: None, fastest: 0, jumps: Duration::ZERO, most: Duration::ZERO }
-    }
 }
 
 impl Ledger {
@@ -74,7 +66,6 @@ impl Ledger {
         self.entries.last_key_value().map_or(LogTime::ZERO, |(_, entry)| entry.time)
     }
 
-    /// The highest index at which something was acknowledged.
     pub(super) fn last_acknowledged(&self) -> u64 {
         self.acknowledged.last_key_value().map_or(0, |(index, _)| *index)
     }
@@ -84,23 +75,22 @@ impl Ledger {
         self.pace.begin.get_or_insert(now);
     }
 
-    /// A clock may run otherwise from now on.
     pub(super) fn clock_changes(&mut self, text: &str) {
         match text.parse::<Fault>() {
-            Ok(Fault::Drift { by, .. }) => self.pace.fastest = self.pace.fastest.max(too_fast(by)),
+            Ok(Fault::Drift { by, .. }) => {
+                self.pace.fastest = self.pace.fastest.max(u32::try_from(by.parts()).unwrap_or(0));
+            }
             Ok(Fault::Skew { .. }) => self.pace.jumps = self.pace.jumps + self.pace.most,
             Ok(_) | Err(_) => {}
         }
     }
 
-    /// A replica told its client that a command is done, while it led in this term.
     pub(super) fn acknowledges(&mut self, node: NodeId, term: u64, index: u64) -> Option<Contradiction> {
         self.acknowledged.entry(index).or_insert(Acknowledged { by: node, term });
         let (was, _) = self.entries.get(&index)?.said?;
         (was != term).then(|| differs(index, was, Acknowledged { by: node, term }))
     }
 
-    /// A replica applied an entry.
     pub(super) fn applies(&mut self, now: Time, node: NodeId, audit: &Audit) -> Vec<Contradiction> {
         let said = Some((audit.term, audit.entry));
         let entry = Entry { told_by: node, said, state: audit.state, time: audit.time };
@@ -111,7 +101,6 @@ impl Ledger {
         found
     }
 
-    /// A replica took a whole state over.
     pub(super) fn restores(&mut self, now: Time, node: NodeId, restored: &Restoration) -> Vec<Contradiction> {
         let entry = Entry { told_by: node, said: None, state: restored.state, time: restored.time };
         self.reaches(now, restored.index, entry)
@@ -175,16 +164,11 @@ impl Ledger {
 }
 
 impl Pace {
-    /// The most that log time can be at a true instant.
     fn most_at(&self, now: Time) -> LogTime {
         let elapsed = u128::from(now.since(self.begin.unwrap_or(Time::ZERO)).nanos());
         let nanos = elapsed * (1_000_000 + u128::from(self.fastest)) / 1_000_000;
         LogTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).after(self.jumps)
     }
-}
-
-fn too_fast(by: Ppm) -> u32 {
-    u32::try_from(by.parts()).unwrap_or(0)
 }
 
 fn differs(index: u64, term: u64, acknowledged: Acknowledged) -> Contradiction {

@@ -4,18 +4,15 @@ use quorate_replica::registers::{Answer, Change};
 use quorate_sim::linear::Object;
 use std::fmt;
 
-/// A register by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Cell(Option<u64>);
 
-/// What a client asks of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operation {
     Read { key: u64 },
     Change(Change),
 }
 
-/// What it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Said(pub(super) Answer);
 
@@ -52,7 +49,6 @@ impl Object for Cell {
     }
 }
 
-/// A value, or that there is none.
 struct Value(Option<u64>);
 
 impl fmt::Display for Value {

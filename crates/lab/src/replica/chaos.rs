@@ -9,22 +9,18 @@ use quorate_journal::settings::{
     Chance, Cut, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Ppm, Side, TimedFault, Unsynced,
 };
 
-/// What the faults are drawn for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stage {
     pub(super) nodes: usize,
     pub(super) founders: usize,
-    /// In which time faults begin.
     pub(super) window: Duration,
     pub(super) tick: Duration,
     /// How far clocks may be off, in millionths.
     pub(super) drift: u32,
 }
 
-/// Keeps these draws apart from those of other faults that the seed chooses.
 const SALT: u64 = 0x05EE_D0FC_4A05;
 
-/// The faults of a seed.
 pub(super) fn draw(seed: u64, stage: Stage) -> Vec<TimedFault> {
     let mut chaos = Chaos { stage, dice: Dice::new(seed ^ SALT, Stream::Faults), faults: Vec::new() };
     chaos.draw_drift();

@@ -7,12 +7,10 @@ use quorate_replica::Refusal;
 use quorate_replica::registers::{Answer, Change};
 use std::collections::BTreeMap;
 
-/// A client of the replicated map.
 pub(super) struct Client {
     /// The operation under way, or the last one.
     number: u64,
     open: Option<Open>,
-    /// What it last saw in each register.
     seen: BTreeMap<u64, Option<u64>>,
     /// Whom it asks first: who led when it last heard.
     pub(super) favourite: NodeId,
@@ -26,9 +24,7 @@ struct Open {
     asked: Option<NodeId>,
 }
 
-/// What a client makes of a refusal.
 pub(super) enum Refused {
-    /// It asks the leader that was named.
     TryLeader(NodeId),
     /// It asks somebody after a while.
     TryAnybody,
@@ -41,7 +37,6 @@ impl Client {
         Self { number: 0, open: None, seen: BTreeMap::new(), favourite }
     }
 
-    /// What it last saw in a register.
     pub(super) fn seen(&self, key: u64) -> Option<u64> {
         self.seen.get(&key).copied().flatten()
     }
@@ -51,7 +46,6 @@ impl Client {
         self.open = Some(Open { operation, attempt: 0, asked: None });
     }
 
-    /// Asks a replica once more.
     pub(super) fn ask(&mut self, index: usize, node: NodeId) -> Option<(Asking, Operation)> {
         let open = self.open.as_mut()?;
         open.attempt += 1;
@@ -60,7 +54,6 @@ impl Client {
         Some((who, open.operation))
     }
 
-    /// The attempt, if it is the last one of the operation under way.
     fn current(&mut self, who: Asking) -> Option<&mut Open> {
         let number = self.number;
         self.open.as_mut().filter(|open| (number, open.attempt) == (who.number, who.attempt))
@@ -76,7 +69,6 @@ impl Client {
         self.current(who).is_some_and(|open| open.asked.take().is_some())
     }
 
-    /// The replica that was asked went down.
     pub(super) fn abandoned_by(&mut self, index: usize, node: NodeId) -> Option<Asking> {
         let open = self.open.as_mut()?;
         open.asked.take_if(|asked| *asked == node)?;

@@ -8,14 +8,12 @@ use super::ticket::{Asking, OPERATOR};
 use super::{Command, Event, Machine};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, Workload};
+use quorate_journal::workload::{News, Plan, Workload};
 use quorate_replica::once::Request;
 use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Proposal, Refusal};
 use std::collections::BTreeMap;
 
-/// What is asked of the map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
     pub(super) nodes: usize,
@@ -29,15 +27,12 @@ pub(super) struct Demand {
     pub(super) calm: Time,
 }
 
-/// All clients of a run, and their operator.
-pub(super) struct Clients {
+pub struct Clients {
     demand: Demand,
     dice: Dice,
     agenda: Agenda<Item>,
     clients: Vec<Client>,
-    /// How many operations are still to begin.
     left: u64,
-    /// How many are under way.
     open: u64,
     /// The last value that was written: each is written once.
     value: u64,
@@ -46,19 +41,17 @@ pub(super) struct Clients {
     operator: Operator,
 }
 
-/// What users mean to do later.
 enum Item {
-    /// A client begins its next operation.
     Begin(usize),
     /// A client asks again, unless it was answered meanwhile.
-    Ask { who: Asking, node: NodeId },
-    /// A client has waited long enough.
+    Ask {
+        who: Asking,
+        node: NodeId,
+    },
     Impatience(Asking),
     /// What waits for company goes without.
     Flush(NodeId),
-    /// The operator does something.
     Errand(Errand),
-    /// The last fault is over.
     Calm,
 }
 
@@ -88,7 +81,6 @@ impl Clients {
         self.dice.between(Duration::from_nanos(self.demand.tick.nanos() / 10), self.demand.tick.times(ticks))
     }
 
-    /// How long a client wants nothing: mostly not for long.
     fn content(&mut self) -> Duration {
         let ticks = if self.dice.below(4) == 0 { 40 } else { 2 };
         self.pause(ticks)
@@ -129,7 +121,6 @@ impl Clients {
         })
     }
 
-    /// Asks a replica, for the first time or again.
     fn ask(&mut self, now: Time, index: usize, node: NodeId, plan: &mut Plan<Command>) {
         let Some((who, operation)) = self.clients.get_mut(index).and_then(|client| client.ask(index, node)) else {
             return;
@@ -152,14 +143,12 @@ impl Clients {
         self.agenda.put(now + patience, Item::Impatience(who), plan);
     }
 
-    /// Sends what waits for a replica, as one batch.
     fn flush(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         if let Some(proposals) = self.outbox.remove(&node) {
             plan.command(now, node, Command::Propose(proposals));
         }
     }
 
-    /// Lets a client ask again, after a while.
     fn ask_later(&mut self, now: Time, who: Asking, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
         let later = now + self.pause(ticks);
         self.agenda.put(later, Item::Ask { who, node }, plan);
@@ -227,7 +216,6 @@ impl Clients {
         }
     }
 
-    /// Lets the operator think, and carries out what it wants.
     fn operate(&mut self, now: Time, plan: &mut Plan<Command>, think: impl FnOnce(&mut Operator, &mut Dice)) {
         think(&mut self.operator, &mut self.dice);
         let Wishes { commands, errands } = self.operator.wishes(now, &mut self.dice);

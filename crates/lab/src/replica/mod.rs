@@ -7,73 +7,58 @@ mod cell;
 mod chaos;
 mod client;
 mod clients;
-mod entry;
 mod operator;
 mod options;
 mod present;
 mod properties;
-mod smaller;
+mod script;
 mod ticket;
 mod typed;
-mod users;
 
-pub use entry::{ReplicaEntry, ReplicaMachine, ReplicaNode};
+pub use algorithms::{ReplicaEntry, ReplicaMachine, ReplicaNode};
 pub use options::ReplicaArgs;
 pub use properties::Properties;
-pub use users::Users;
 
-use crate::error::LabError;
-use crate::family::{Care, FamilyTypes, JudgeFamily, RunFamily, ScriptFamily};
+use crate::error::{LabError, first_mistake};
+use crate::family::{Care, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
-use crate::registry::{Entry, Family};
+use crate::shrink::fewer;
 use crate::spec::{Spec, word};
+use crate::users;
 use clients::{Clients, Demand};
 use operator::Site;
 use properties::{Expectations, Sometimes};
-use quorate_core::about::Profile;
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
 use quorate_journal::settings::{Disk, Fault, Latency, Length, TimedFault};
 use quorate_replica::{Members, Reads};
 use quorate_sim::run::Limits;
+use script::Script;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// A map of registers whose clients may ask again without harm.
 type Machine = ReplicaMachine;
 type Command = quorate_replica::Command<Machine>;
 type Event = quorate_replica::Event<Machine>;
 
-/// One log on many nodes, and a state machine on top of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replica {}
 
-/// Who asks for what, and what the replicas are like.
+/// Who asks for what, and what the replicas are like. [`ReplicaArgs`] says what each setting means, and what is usual.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many nodes the group begins with; all of them unless given.
     pub founders: Option<usize>,
-    /// How many clients there are.
     pub clients: u64,
-    /// How many operations they do in all.
     pub operations: u64,
-    /// On how many registers.
     pub keys: u64,
-    /// How many times an operator changes the members or hands the leadership over.
     pub changes: u32,
-    /// How reads are answered.
     pub reads: Reads,
-    /// The beat that all waiting is counted in.
     pub tick: Length,
-    /// After how many entries the state is kept and the log before it let go.
     pub checkpoint_every: u64,
-    /// How many entries before the checkpoint stay.
     pub keep_entries: u64,
-    /// How long a piece of a snapshot is.
     pub piece_bytes: usize,
-    /// Whether the seed lets everything go wrong that a replica must bear.
     pub chaos: bool,
 }
 
@@ -95,53 +80,35 @@ impl Default for Settings {
     }
 }
 
-/// What a run of replicas came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many operations clients asked for.
     pub operations: u64,
-    /// How many were answered.
     pub answered: u64,
     /// How often somebody became the leader.
     pub leaders: u64,
-    /// The highest term in which anybody led.
     pub term: u64,
-    /// How many entries the log has.
     pub entries: u64,
     /// How long anybody led by the log's own time, in nanoseconds.
     pub log_time_ns: u64,
     /// How many snapshots replicas took over from their leaders.
     pub snapshots: u64,
-    /// How many reads were answered under a lease.
     pub leased: u64,
     /// How often a proposal's fate was unknown to the replica that took it.
     pub unknown: u64,
-    /// How often the members changed.
     pub changes: u64,
-    /// Who they are in the end.
     pub members: Members,
     /// Messages, control messages left out, for each answered operation.
     pub messages_per_operation: Option<f64>,
 }
 
-/// Why a group of replicas cannot be run. Each prints as a sentence that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// The group cannot begin with so many.
     #[error("A group of {nodes} nodes cannot have {founders} founders; --founders takes a number from 1 to {nodes}.")]
-    Founders {
-        /// As many as were asked for.
-        founders: usize,
-        /// As many as there are.
-        nodes: usize,
-    },
-    /// Nothing can be counted in beats that take no time.
+    Founders { founders: usize, nodes: usize },
     #[error("A tick of no length leaves nothing to count in; --tick 10ms is a good start.")]
     NoTick,
-    /// Nothing can be read or written.
     #[error("Clients need a register to read and write; --keys 3 is a good start.")]
     NoKeys,
-    /// More than tickets can number.
     #[error("That is too much for one run: at most {MOST_CLIENTS} clients do at most {MOST_OPERATIONS} operations.")]
     TooMuch,
 }
@@ -184,12 +151,6 @@ fn replica_settings(spec: &Spec<Replica>) -> quorate_replica::Settings {
     }
 }
 
-/// Everything that will go wrong.
-fn faults(spec: &Spec<Replica>) -> Vec<TimedFault> {
-    let random = spec.random_faults.draw(spec.seed, spec.nodes, Replica::fault_window(spec));
-    spec.all_faults().cloned().chain(random).chain(Replica::own_faults(spec)).collect()
-}
-
 fn site(spec: &Spec<Replica>) -> Site {
     let wipe = |timed: TimedFault| match timed.fault {
         Fault::Restart { node, disk: Disk::Blank } => Some((Time::ZERO + timed.at, node)),
@@ -201,14 +162,14 @@ fn site(spec: &Spec<Replica>) -> Site {
         changes: spec.settings.changes,
         window: Replica::fault_window(spec),
         tick: spec.settings.tick(),
-        wipes: faults(spec).into_iter().filter_map(wipe).collect(),
+        wipes: spec.every_fault().into_iter().filter_map(wipe).collect(),
         calm: spec.faults_end().unwrap_or(Time::ZERO),
     }
 }
 
 /// Whether all that goes wrong is put right again.
 fn ends_calm(spec: &Spec<Replica>) -> bool {
-    let faults = faults(spec);
+    let faults = spec.every_fault();
     let followed = |timed: &TimedFault, cures: &dyn Fn(&Fault) -> bool| {
         timed.lasts.is_some() || faults.iter().any(|later| later.at > timed.at && cures(&later.fault))
     };
@@ -231,38 +192,8 @@ fn ends_calm(spec: &Spec<Replica>) -> bool {
     spec.loss.is_zero() && faults.iter().all(ends)
 }
 
-impl FamilyTypes for Replica {
-    const FAMILY: Family = Family::Replica;
-
-    type Entry = ReplicaEntry;
-    type Command = Command;
-    type Event = Event;
-    type Settings = Settings;
-
-    fn entry(entry: &'static Entry) -> Option<&'static ReplicaEntry> {
-        let Entry::Replica(entry) = entry else { return None };
-        Some(entry)
-    }
-
-    fn algorithms() -> Vec<ReplicaEntry> {
-        algorithms::algorithms()
-    }
-
-    fn fixtures() -> Vec<ReplicaEntry> {
-        algorithms::fixtures()
-    }
-
-    fn profile(entry: &ReplicaEntry) -> &'static Profile {
-        entry.profile
-    }
-
-    fn codec_of(entry: &ReplicaEntry) -> AnyCodec {
-        entry.codec.clone()
-    }
-}
-
 impl RunFamily for Replica {
-    type Users = Users;
+    type Users = users::Users<Clients, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         spec.algorithm.codec.clone()
@@ -275,40 +206,35 @@ impl RunFamily for Replica {
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         let Settings { clients, operations, keys, .. } = spec.settings;
         let founders = founders(spec);
-        let unfit = if founders == 0 || founders > spec.nodes {
-            Some(Unfit::Founders { founders, nodes: spec.nodes })
-        } else if spec.settings.tick() == Duration::ZERO {
-            Some(Unfit::NoTick)
-        } else if keys == 0 {
-            Some(Unfit::NoKeys)
-        } else if clients > MOST_CLIENTS || operations > MOST_OPERATIONS {
-            Some(Unfit::TooMuch)
-        } else {
-            None
-        };
-        unfit.map_or(Ok(()), |unfit| Err(unfit.into()))
+        let mistakes = [
+            (founders == 0 || founders > spec.nodes, Unfit::Founders { founders, nodes: spec.nodes }),
+            (spec.settings.tick() == Duration::ZERO, Unfit::NoTick),
+            (keys == 0, Unfit::NoKeys),
+            (clients > MOST_CLIENTS || operations > MOST_OPERATIONS, Unfit::TooMuch),
+        ];
+        Ok(first_mistake(mistakes)?)
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
-        let (settings, make) = (replica_settings(spec), spec.algorithm.make);
-        spec.linked(move |me| make(me, settings.clone()))
+        let (settings, algorithm) = (replica_settings(spec), spec.algorithm);
+        spec.linked(move |me| (algorithm.make)(me, settings.clone()))
     }
 
     fn calm(settings: &Settings) -> Settings {
         Settings { chaos: false, ..settings.clone() }
     }
 
-    fn users(spec: &Spec<Self>) -> Users {
+    fn users(spec: &Spec<Self>) -> Self::Users {
         let Settings { clients, operations, keys, .. } = spec.settings;
         match &spec.script {
             Some(script) if !script.commands.is_empty() => {
-                Users::of_script(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO))
+                users::Users::Script(Script::new(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO)))
             }
             Some(_) | None => {
                 let (tick, site) = (spec.settings.tick(), site(spec));
                 let (nodes, seed, calm) = (spec.nodes, spec.seed, site.calm);
                 let demand = Demand { nodes, seed, clients, operations, keys, tick, calm };
-                Users::of_clients(Clients::new(demand, site))
+                users::Users::Workload(Box::new(Clients::new(demand, site)))
             }
         }
     }
@@ -351,7 +277,7 @@ impl RunFamily for Replica {
 }
 
 impl ScriptFamily for Replica {
-    const COMMANDS: &'static [&'static str] = &users::WORDS;
+    const COMMANDS: &'static [&'static str] = &script::WORDS;
     const STANDS: Option<&'static str> = Some("campaign");
 
     fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
@@ -377,9 +303,30 @@ impl ScriptFamily for Replica {
         settings.clients == 0
     }
 
-    /// Fewer clients and operations; a log that is kept sooner.
-    fn smaller(spec: &Spec<Self>) -> Vec<Spec<Self>> {
-        smaller::settings(&spec.settings).into_iter().map(|settings| Spec { settings, ..spec.clone() }).collect()
+    fn smaller(settings: &Settings) -> Vec<Settings> {
+        let now = || settings.clone();
+        let usual = Settings::default();
+        let mut all: Vec<Settings> = Vec::new();
+        if settings.clients > 0 {
+            all.push(Settings { clients: 0, ..now() });
+            all.extend(fewer(settings.operations).map(|operations| Settings { operations, ..now() }));
+            all.extend(fewer(settings.clients).map(|clients| Settings { clients, ..now() }));
+            all.extend(fewer(settings.keys).filter(|keys| *keys > 0).map(|keys| Settings { keys, ..now() }));
+        }
+        all.extend(fewer(u64::from(settings.changes)).map(|changes| {
+            let changes = u32::try_from(changes).unwrap_or(settings.changes);
+            Settings { changes, ..now() }
+        }));
+        all.push(Settings { founders: None, ..now() });
+        all.push(Settings { reads: usual.reads, ..now() });
+        all.extend([1, 2].map(|checkpoint_every| Settings { checkpoint_every, ..now() }));
+        all.extend([0, 1].map(|keep_entries| Settings { keep_entries, ..now() }));
+        all.push(Settings { checkpoint_every: usual.checkpoint_every, ..now() });
+        all.push(Settings { keep_entries: usual.keep_entries, ..now() });
+        all.push(Settings { piece_bytes: usual.piece_bytes, ..now() });
+        all.push(Settings { piece_bytes: 1 << 20, ..now() });
+        all.push(Settings { tick: usual.tick, ..now() });
+        all
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {

@@ -7,8 +7,7 @@ use quorate_journal::dice::Dice;
 use quorate_replica::{Members, Refusal};
 use std::collections::BTreeSet;
 
-/// What an operator knows beforehand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Site {
     pub(super) nodes: usize,
     pub(super) founders: usize,
@@ -17,16 +16,12 @@ pub(super) struct Site {
     /// In which time it makes them.
     pub(super) window: Duration,
     pub(super) tick: Duration,
-    /// Which nodes find their disks lost, and when.
     pub(super) wipes: Vec<(Time, NodeId)>,
-    /// When the last fault is over.
     pub(super) calm: Time,
 }
 
-/// Something that the operator does at some time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Errand {
-    /// Change something.
     Change,
     /// One disk less is to be lost.
     WipeOver,
@@ -34,11 +29,10 @@ pub(super) enum Errand {
     Calm,
     /// Ask again, unless that came about meanwhile.
     Ask(Asking),
-    /// It has waited long enough.
     Impatience(Asking),
 }
 
-/// Who changes the members.
+#[derive(Default)]
 pub(super) struct Operator {
     site: Site,
     /// The members as it last knew them.
@@ -49,11 +43,8 @@ pub(super) struct Operator {
     wanted: usize,
     /// Who lost its disk and was not let go yet.
     wiped: BTreeSet<NodeId>,
-    /// How many disks are still to be lost.
     wipes_to_come: usize,
-    /// Changes that are due.
     backlog: u32,
-    /// Changes that are not due yet.
     to_come: u32,
     is_calm: bool,
     goal: Option<Goal>,
@@ -75,22 +66,16 @@ struct Goal {
     refusals: u32,
 }
 
-/// What the operator wants done.
 pub(super) struct Wishes {
-    /// Now, by these replicas.
     pub(super) commands: Vec<(NodeId, Command)>,
-    /// By itself, at these times.
     pub(super) errands: Vec<(Time, Errand)>,
 }
 
-/// How long something can wait.
 #[derive(Clone, Copy)]
 enum Pause {
     /// Up to so many ticks.
     Ticks(u64),
-    /// As long as a patient operator waits.
     Patience,
-    /// Until this instant.
     Until(Time),
 }
 
@@ -102,21 +87,13 @@ impl Operator {
         let founders: BTreeSet<_> = (0..site.founders).map(NodeId::from_index).collect();
         Self {
             members: Members { voters: founders, learners: BTreeSet::new() },
-            doubts: Vec::new(),
             wanted: site.founders,
-            wiped: BTreeSet::new(),
             wipes_to_come: site.wipes.len(),
-            backlog: 0,
             to_come: site.changes,
             is_calm: site.changes == 0 && site.wipes.is_empty(),
-            goal: None,
-            number: 0,
-            term: 0,
-            leader: None,
             is_up: vec![true; site.nodes],
-            commands: Vec::new(),
-            errands: Vec::new(),
             site,
+            ..Self::default()
         }
     }
 
@@ -136,7 +113,6 @@ impl Operator {
         self.errands.push((Pause::Until(calm), Errand::Calm));
     }
 
-    /// Whether it has nothing more to do.
     pub(super) fn is_done(&self) -> bool {
         self.is_calm && self.goal.is_none() && self.backlog == 0 && self.next_goal().is_none()
     }
@@ -256,7 +232,6 @@ impl Operator {
         self.doubts.extend(self.goal.take().map(|goal| goal.members));
     }
 
-    /// What it wants done now, and later.
     pub(super) fn wishes(&mut self, now: Time, dice: &mut Dice) -> Wishes {
         if self.goal.is_none() {
             if let Some(members) = self.next_goal() {
@@ -379,12 +354,10 @@ impl Operator {
     }
 }
 
-/// The goal, if this is the last attempt at it.
 fn current(goal: &mut Option<Goal>, number: u64, who: Asking) -> Option<&mut Goal> {
     goal.as_mut().filter(|goal| (number, goal.attempt) == (who.number, who.attempt))
 }
 
-/// Takes any one out.
 fn pick(set: &mut BTreeSet<NodeId>, dice: &mut Dice) -> Option<NodeId> {
     let chosen = set.iter().nth(dice.below(set.len() as u64) as usize).copied()?;
     set.remove(&chosen);

@@ -3,9 +3,9 @@
 use super::{OPERATION, Replica, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, whole};
+use crate::options::{Basics, Options, first_given, one_of, whole};
 use crate::registry::FamilyArgs;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use quorate_core::Duration;
 use quorate_journal::settings::Length;
 use quorate_replica::Reads;
@@ -30,8 +30,8 @@ pub struct ReplicaArgs {
     #[arg(long, value_parser = whole::<u32>)]
     changes: Option<u32>,
     /// How reads are answered: by a round of heartbeats, or under a lease; quorum unless given.
-    #[arg(long, value_enum)]
-    reads: Option<ReadsArg>,
+    #[arg(long, value_parser = one_of(READS))]
+    reads: Option<Reads>,
     /// The beat that replicas count waiting in; 10ms unless given.
     #[arg(long)]
     tick: Option<Length>,
@@ -46,38 +46,14 @@ pub struct ReplicaArgs {
     piece_bytes: Option<usize>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum ReadsArg {
-    Quorum,
-    Lease,
-}
-
-impl From<ReadsArg> for Reads {
-    fn from(reads: ReadsArg) -> Self {
-        match reads {
-            ReadsArg::Quorum => Self::Quorum,
-            ReadsArg::Lease => Self::Lease,
-        }
-    }
-}
+const READS: [(&str, Reads); 2] = [("quorum", Reads::Quorum), ("lease", Reads::Lease)];
 
 impl Options for ReplicaArgs {
     fn given(&self) -> Option<&'static str> {
-        let Self { founders, clients, operations, keys, changes, reads, .. } = self;
-        let Self { tick, checkpoint_every, keep_entries, piece_bytes, .. } = self;
-        let given = [
-            (founders.is_some(), "founders"),
-            (clients.is_some(), "clients"),
-            (operations.is_some(), "operations"),
-            (keys.is_some(), "keys"),
-            (changes.is_some(), "changes"),
-            (reads.is_some(), "reads"),
-            (tick.is_some(), "tick"),
-            (checkpoint_every.is_some(), "checkpoint-every"),
-            (keep_entries.is_some(), "keep-entries"),
-            (piece_bytes.is_some(), "piece-bytes"),
-        ];
-        given.into_iter().find_map(|(given, name)| given.then_some(name))
+        first_given!(
+            self; founders, clients, operations, keys, changes, reads, tick, checkpoint_every = "checkpoint-every",
+            keep_entries = "keep-entries", piece_bytes = "piece-bytes"
+        )
     }
 }
 
@@ -92,7 +68,7 @@ impl OptionsFamily for Replica {
             operations: given.operations.unwrap_or(usual.operations),
             keys: given.keys.unwrap_or(usual.keys),
             changes: given.changes.unwrap_or(usual.changes),
-            reads: given.reads.map_or(usual.reads, Reads::from),
+            reads: given.reads.unwrap_or(usual.reads),
             tick: given.tick.unwrap_or(usual.tick),
             checkpoint_every: given.checkpoint_every.unwrap_or(usual.checkpoint_every),
             keep_entries: given.keep_entries.unwrap_or(usual.keep_entries),

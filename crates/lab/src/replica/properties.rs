@@ -13,7 +13,6 @@ use quorate_replica::{Members, Proposal, Ticket};
 use quorate_sim::linear::{self, Client, History, OperationId};
 use std::collections::BTreeMap;
 
-/// What is expected of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Expectations {
     pub(super) nodes: usize,
@@ -23,11 +22,9 @@ pub(super) struct Expectations {
     pub(super) tick: Duration,
     /// Whether every fault ends, so that everything must be applied by a majority in the end.
     pub(super) ends_calm: bool,
-    /// What should happen sometimes.
     pub(super) sometimes: Sometimes,
 }
 
-/// What should happen sometimes, over many seeds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sometimes {
     pub(super) faults: bool,
@@ -36,7 +33,6 @@ pub(super) struct Sometimes {
     pub(super) lease: bool,
 }
 
-/// Watches a run for breaches.
 pub struct Properties {
     expects: Expectations,
     history: History<Cell>,
@@ -71,7 +67,6 @@ struct Asked {
 
 #[derive(Clone, Copy)]
 struct Operating {
-    /// Who was asked first.
     node: NodeId,
     since: Time,
     operation: Operation,
@@ -88,7 +83,6 @@ impl Operating {
 
 #[derive(Clone, Debug, Default)]
 struct Node {
-    /// The term that it leads in.
     leads: Option<u64>,
     /// The last index that it is known to have applied, in any life since it last lost its disk.
     applied: u64,
@@ -96,13 +90,11 @@ struct Node {
     is_starting: bool,
     /// Whether the step under way is about a message.
     hears: bool,
-    /// How many saves it asked for in this life.
     saves: u64,
     /// The term that it leads in by its own vote alone, until so many saves are durable.
     alone: Option<(u64, u64)>,
 }
 
-/// How often something happened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) leaders: u64,
@@ -152,13 +144,11 @@ impl Properties {
         &self.members
     }
 
-    /// How many operations were asked, and how many of them answered.
     pub(super) fn operations(&self) -> (u64, u64) {
         let answered = self.operations.values().filter(|operating| operating.is_answered).count();
         (self.operations.len() as u64, answered as u64)
     }
 
-    /// The highest term in which anybody led.
     pub(super) fn term(&self) -> u64 {
         self.leaders.last_key_value().map_or(0, |(term, _)| *term)
     }
@@ -271,16 +261,15 @@ impl Properties {
                 _ => {}
             }
         }
-        match input {
-            Taken::Command(Command::Propose(proposals)) => {
+        let Taken::Command(command) = input else { return };
+        match command {
+            Command::Propose(proposals) => {
                 for Proposal { ticket, command } in proposals {
                     self.asks(node, *ticket, Operation::Change(command.command));
                 }
             }
-            Taken::Command(Command::Query { ticket, query }) => {
-                self.asks(node, *ticket, Operation::Read { key: query.key });
-            }
-            Taken::Command(Command::Change { ticket, members }) => {
+            Command::Query { ticket, query } => self.asks(node, *ticket, Operation::Read { key: query.key }),
+            Command::Change { ticket, members } => {
                 let number = Asking::of(*ticket).number;
                 // A paused replica takes questions that were answered elsewhere long ago.
                 if number > self.last_change {
@@ -288,17 +277,7 @@ impl Properties {
                     self.changing = Some((self.end, number, members.clone()));
                 }
             }
-            Taken::Command(Command::Transfer(_) | Command::Campaign)
-            | Taken::Start { .. }
-            | Taken::Message { .. }
-            | Taken::Timer(_)
-            | Taken::Saved(_)
-            | Taken::Suspect(_)
-            | Taken::Trust(_)
-            | Taken::DiskFull
-            | Taken::DiskFree
-            | Taken::View(_)
-            | Taken::Lease(_) => {}
+            Command::Transfer(_) | Command::Campaign => {}
         }
     }
 
@@ -375,7 +354,6 @@ impl Properties {
         Violation { time, line, since: since.unwrap_or(time), text }
     }
 
-    /// Whether everything should have come to everybody by now.
     fn is_settled(&self) -> bool {
         let answered = self.answers.values().map(|(time, _)| *time).max();
         let is_late = answered.is_some_and(|time| self.end.since(time) >= self.expects.tick.times(SETTLED));
@@ -468,10 +446,6 @@ impl Judge<Command, Event> for Properties {
         ];
         verdicts.extend(self.sometimes());
         verdicts
-    }
-
-    fn end(&self) -> Time {
-        self.end
     }
 }
 

@@ -6,12 +6,10 @@ use quorate_replica::Ticket;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Asking {
     pub(super) client: u64,
-    /// The operation among those of its client.
     pub(super) number: u64,
     pub(super) attempt: u64,
 }
 
-/// The client that changes members.
 pub(super) const OPERATOR: u64 = 0;
 
 impl Asking {

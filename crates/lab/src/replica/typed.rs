@@ -10,7 +10,6 @@ use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Members, Proposal, Ticket};
 use std::collections::BTreeSet;
 
-/// The first words.
 const WORDS: [&str; 6] = ["read", "write", "compare-and-set", "members", "transfer", "campaign"];
 
 const FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD is a number or 'nothing'), members 1-3 or \
@@ -19,12 +18,12 @@ const FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD
 /// More members than anybody types are a slip.
 const MOST_MEMBERS: usize = 1_000;
 
-/// What these words ask. See [`FamilyLab::command`](crate::FamilyLab::command).
 pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
     // Nobody whom a workload or a script speaks for.
     let client = MOST_CLIENTS + u64::from(node.number());
     let ticket = Asking { client, number: number & Ticket::MOST_NUMBER, attempt: 1 }.ticket();
-    let change = |change| Some(Command::Propose(vec![propose(ticket, client, number, change)]));
+    let change =
+        |command| Some(Command::Propose(vec![Proposal { ticket, command: Request { client, number, command } }]));
     let command = match (words.first().map(|word| word.to_lowercase()).as_deref(), words.get(1..).unwrap_or_default()) {
         (Some("read"), []) => Some(Command::Query { ticket, query: Read { key: 0 } }),
         (Some("read"), [key]) => whole(key).map(|key| Command::Query { ticket, query: Read { key } }),
@@ -40,10 +39,6 @@ pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Comma
         _ => None,
     };
     command.ok_or_else(|| unheard(words, &WORDS, FORMS))
-}
-
-fn propose(ticket: Ticket, client: u64, number: u64, command: Change) -> Proposal<Request<Change>> {
-    Proposal { ticket, command: Request { client, number, command } }
 }
 
 fn compare_and_set(key: &str, old: &str, new: &str) -> Option<Change> {

@@ -5,7 +5,6 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Direction;
 use std::collections::BTreeMap;
 
-/// The disks of all nodes.
 #[derive(Default)]
 pub(super) struct Disks {
     disks: BTreeMap<NodeId, Disk>,
@@ -19,21 +18,17 @@ struct Disk {
     /// How many saves of this life there were, and how many of them are durable.
     saves: u64,
     durable: u64,
-    /// How many syncs there were in all lives.
     syncs: u64,
     /// When the sync under way began, and its place among all.
     syncing: Option<(Duration, u64)>,
-    /// How many faults keep it full.
     full: u32,
 }
 
 impl Disks {
-    /// A node's step begins.
     pub(super) fn steps(&mut self, node: NodeId) {
         self.stepping = Some(node);
     }
 
-    /// A node asks for a save.
     pub(super) fn saves(&mut self, node: NodeId) {
         self.disks.entry(node).or_default().saves += 1;
     }
@@ -59,7 +54,6 @@ impl Disks {
         self.disks.get(&node).and_then(|disk| disk.syncing).map_or(0, |(_, position)| position)
     }
 
-    /// A sync is done.
     pub(super) fn saved(&mut self, node: NodeId, at: Duration, count: u64) -> Option<Direction> {
         let disk = self.disks.get_mut(&node)?;
         disk.durable = disk.durable.max(count);
@@ -79,12 +73,10 @@ impl Disks {
         pending
     }
 
-    /// One reason more for a disk to be full.
     pub(super) fn fills(&mut self, node: NodeId) {
         self.disks.entry(node).or_default().full += 1;
     }
 
-    /// One reason less.
     pub(super) fn empties(&mut self, node: NodeId, now: Duration) {
         if let Some(disk) = self.disks.get_mut(&node) {
             disk.full = disk.full.saturating_sub(1);

@@ -26,14 +26,12 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// The nodes that are left out, by their indices.
 pub(super) struct Gone {
     pub(super) from: usize,
     pub(super) until: usize,
 }
 
 impl Gone {
-    /// The same experiment without them.
     pub(super) fn without<F: FamilyLab>(&self, spec: &Spec<F>) -> Spec<F> {
         let nodes = spec.nodes - (self.until - self.from);
         let script = spec.script.as_ref().map(|script| self.script(script));

@@ -16,17 +16,12 @@ use quorate_journal::settings::{
 };
 use std::collections::BTreeMap;
 
-/// What was noted of a run.
 pub(super) struct Noted {
-    /// All that a script can say of it.
     pub(super) script: Script,
     /// Faults that show in all that came late or got lost, and need not be told where that is told.
     pub(super) shown: Vec<TimedFault>,
-    /// How long things took in it.
     pub(super) pace: Pace,
-    /// When its last noted thing happened.
     pub(super) end: Duration,
-    /// Why the simulator cannot do it, if it cannot.
     pub(super) obstacle: Option<Obstacle>,
 }
 
@@ -39,12 +34,10 @@ pub enum Obstacle {
     Foreign,
 }
 
-/// Watches a run up to a line.
 pub(super) struct Notes<F: FamilyLab> {
     /// Lines after this one do not count.
     limit: u64,
     lines: u64,
-    /// The time that the run began at.
     origin: Option<Time>,
     clock: Clock,
     /// How many things were put into the queue so far.
@@ -57,9 +50,7 @@ pub(super) struct Notes<F: FamilyLab> {
     open: Vec<(String, usize)>,
     /// Those of them that show in all that comes late or gets lost.
     open_shown: Vec<(String, usize)>,
-    /// Who is down, and by which fault.
     down: BTreeMap<NodeId, Absence>,
-    /// Who stands still, and since when.
     paused: BTreeMap<NodeId, Duration>,
     script: Script,
     shown: Vec<TimedFault>,
@@ -68,15 +59,15 @@ pub(super) struct Notes<F: FamilyLab> {
     family: std::marker::PhantomData<F>,
 }
 
-/// How a node came to be down.
 enum Absence {
-    /// By this fault.
     Crash(usize),
     /// In good order; a script has a crash for it only if it comes back.
-    Ended { at: Duration, kept: u64 },
+    Ended {
+        at: Duration,
+        kept: u64,
+    },
 }
 
-/// A message under way.
 struct Flight {
     link: (NodeId, NodeId),
     number: u64,
@@ -121,7 +112,6 @@ impl Clock {
 }
 
 impl<F: FamilyLab> Notes<F> {
-    /// Notes all up to and including this line.
     pub(super) fn up_to(limit: u64) -> Self {
         Self {
             limit,
@@ -177,14 +167,19 @@ impl<F: FamilyLab> Notes<F> {
         self.position
     }
 
+    /// The instant of something that takes the next place in the queue.
+    fn reach(&mut self, at: Duration, rank: Rank) -> Duration {
+        let position = self.next_position();
+        self.clock.reach(at, rank, position)
+    }
+
     fn takes(&mut self, time: Time, now: Time, node: NodeId, input: &Taken<'_, F::Command>) {
         self.disks.settle(self.clock.now);
         let at = self.elapsed(time);
         match input {
             Taken::Start { incarnation, blank } => self.starts(at, node, *incarnation, *blank),
             Taken::Command(command) => {
-                let position = self.next_position();
-                let at = self.clock.reach(at, Rank::Command, position);
+                let at = self.reach(at, Rank::Command);
                 if let Some(word) = F::in_script(command) {
                     self.script.commands.push(TimedCommand { at, node, word: word.into_owned() });
                 }
@@ -216,8 +211,7 @@ impl<F: FamilyLab> Notes<F> {
         if incarnation == Incarnation::FIRST && absence.is_none() {
             return;
         }
-        let position = self.next_position();
-        let at = self.clock.reach(at, Rank::Fault, position);
+        let at = self.reach(at, Rank::Fault);
         let crash = match absence {
             Some(Absence::Crash(place)) => Some(place),
             Some(Absence::Ended { at, kept }) => Some(self.crash(at, node, kept)),
@@ -296,8 +290,7 @@ impl<F: FamilyLab> Notes<F> {
                 }
             }
             Happening::Crashed { node, lost_writes } => {
-                let position = self.next_position();
-                let at = self.clock.reach(at, Rank::Fault, position);
+                let at = self.reach(at, Rank::Fault);
                 let kept = self.disks.crashes(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
                 self.timers.crash(*node, at, &mut self.script.directions);
                 self.resumes(at, *node);
@@ -310,8 +303,7 @@ impl<F: FamilyLab> Notes<F> {
                 self.down.insert(*node, Absence::Ended { at: at.max(self.clock.now), kept });
             }
             Happening::Paused { node } => {
-                let position = self.next_position();
-                let at = self.clock.reach(at, Rank::Fault, position);
+                let at = self.reach(at, Rank::Fault);
                 self.paused.insert(*node, at);
             }
             // A node that stood still takes everything later, and that is noted.
@@ -381,8 +373,7 @@ impl<F: FamilyLab> Notes<F> {
             Fault::Crash { .. } | Fault::Restart { .. } | Fault::Pause { .. } | Fault::Resume { .. } => false,
         };
         if is_told {
-            let position = self.next_position();
-            let at = self.clock.reach(at, Rank::Fault, position);
+            let at = self.reach(at, Rank::Fault);
             if fault.kind().can_last() {
                 self.open.push((text.to_owned(), self.script.faults.len()));
             }
@@ -400,8 +391,7 @@ impl<F: FamilyLab> Notes<F> {
         }
         let Some(place) = self.open.iter().position(|(open, _)| open == text) else { return };
         let (_, fault) = self.open.remove(place);
-        let position = self.next_position();
-        let at = self.clock.reach(at, Rank::Fault, position);
+        let at = self.reach(at, Rank::Fault);
         if let Some(timed) = self.script.faults.get_mut(fault) {
             timed.lasts = Some(less(at, timed.at));
             if let Fault::Disk { node, .. } = timed.fault {
@@ -416,7 +406,6 @@ fn pause(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
 }
 
 impl Flight {
-    /// What is to be told of the copy that arrives next.
     fn told(&self, length: Duration) -> Direction {
         let (from, to) = self.link;
         let fate = if self.arrived == 0 { Destiny::Takes(length) } else { Destiny::Again(length) };

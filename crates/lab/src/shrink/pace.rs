@@ -23,7 +23,6 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Something took so long.
     pub(super) fn took(&mut self, direction: &Direction) {
         let (longest, length) = match direction {
             Direction::Message { fate: Destiny::Takes(length) | Destiny::Again(length), .. } => {
@@ -36,14 +35,12 @@ impl Pace {
         *longest = length.max(*longest);
     }
 
-    /// Whether nothing takes longer by this direction.
     pub(super) fn allows(&self, direction: &Direction) -> bool {
         let mut slower = *self;
         slower.took(direction);
         (slower.messages, slower.timers, slower.syncs) == (self.messages, self.timers, self.syncs)
     }
 
-    /// Whether nothing is told in this experiment to take longer.
     pub(super) fn suits<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let fits = |latency: Latency, most: Duration| !matches!(latency, Latency::Fixed(length) if length > most);
         fits(spec.latency, self.messages)

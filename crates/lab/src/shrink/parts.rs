@@ -4,7 +4,6 @@ use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_journal::settings::Script;
 
-/// What a script has lines of.
 #[derive(Clone, Copy)]
 enum Part {
     Directions,
@@ -21,7 +20,6 @@ impl Part {
         }
     }
 
-    /// The script without some of these lines.
     fn without(self, script: &Script, from: usize, count: usize) -> Script {
         let mut script = script.clone();
         let range = |length: usize| from..(from + count).min(length);
@@ -35,7 +33,6 @@ impl Part {
 }
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Leaves out lines of the script.
     pub(super) fn fewer_lines(&mut self) {
         if self.best.script.is_none() {
             return;

@@ -3,7 +3,7 @@
 use super::pace::Pace;
 use super::size::{Size, figures, size, tidied};
 use super::trial::{self, Excuses, Failure};
-use super::{End, Figures, Progress, Shrunk, is_explicit, note};
+use super::{End, Figures, Progress, Shrunk, is_explicit, note, smaller};
 use crate::family::FamilyLab;
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
@@ -19,7 +19,6 @@ const MOST_OTHERS: usize = 4;
 /// How many events such runs may have in all.
 const ROUGH_EVENTS: u64 = 3_000_000;
 
-/// The smallest run so far, and how many more may be tried.
 pub(super) struct Search<'a, F: FamilyLab> {
     pub(super) best: Spec<F>,
     pub(super) failure: Failure,
@@ -41,7 +40,6 @@ pub(super) struct Search<'a, F: FamilyLab> {
     pub(super) seeds: u64,
     /// Whether nothing more can be left out for now, so that it is worth while to try many values for each time.
     pub(super) is_fine: bool,
-    /// How many events such candidates had in all.
     rough_events: u64,
     /// Other runs that fail, from which another search can begin.
     others: Vec<(Size, Spec<F>, Failure)>,
@@ -94,17 +92,14 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// Whether to try no more.
     pub(super) fn is_over(&self) -> bool {
         self.end.is_some()
     }
 
-    /// The script of the best run.
     pub(super) fn script(&self) -> Script {
         self.best.script.clone().unwrap_or_default()
     }
 
-    /// Tries the best run with another script.
     pub(super) fn try_script(&mut self, script: Script) -> bool {
         let candidate = Spec { script: Some(script), ..self.best.clone() };
         self.try_spec(candidate)
@@ -215,17 +210,27 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         if self.is_over() {
             return;
         }
+        self.keep_if_smaller(other, failure, |search| {
+            if is_rough {
+                search.make_fewer();
+            }
+            search.begin_scripted();
+            search.make_explicit();
+            search.leave_out();
+            is_explicit(&search.best)
+        });
+    }
+
+    /// Begins with a candidate, and goes back to the best run unless something smaller comes of it that will do.
+    fn keep_if_smaller(&mut self, candidate: Spec<F>, failure: Failure, act: impl FnOnce(&mut Self) -> bool) -> bool {
         let before = (self.best.clone(), self.failure.clone(), self.size.clone());
-        self.accept(other, failure);
-        if is_rough {
-            self.make_fewer();
-        }
-        self.begin_scripted();
-        self.make_explicit();
-        self.leave_out();
-        if self.size >= before.2 || !is_explicit(&self.best) {
+        self.accept(candidate, failure);
+        let will_do = act(self);
+        let smaller = self.size < before.2 && will_do;
+        if !smaller {
             (self.best, self.failure, self.size) = before;
         }
+        smaller
     }
 
     fn leave_out(&mut self) {
@@ -257,30 +262,23 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     /// Makes a run small in which chance is left, and takes it for the best if it becomes smaller than that.
     pub(super) fn settle(&mut self, candidate: Spec<F>) -> bool {
         let Some(failure) = self.fails(&candidate) else { return false };
-        let before = (self.best.clone(), self.failure.clone(), self.size.clone());
-        self.accept(candidate, failure);
-        self.make_explicit();
-        self.leave_out();
-        let smaller = self.size < before.2 && is_explicit(&self.best);
-        if !smaller {
-            (self.best, self.failure, self.size) = before;
-        }
-        smaller
+        self.keep_if_smaller(candidate, failure, |search| {
+            search.make_explicit();
+            search.leave_out();
+            is_explicit(&search.best)
+        })
     }
 
     /// Tries other settings, by themselves or with fewer lines.
     fn try_simpler(&mut self, candidate: Spec<F>) -> bool {
         let Some(failure) = self.fails(&candidate) else { return false };
-        let before = (self.best.clone(), self.failure.clone(), self.size.clone());
-        self.accept(candidate, failure);
-        if self.size >= before.2 {
-            self.fewer_lines();
-        }
-        let smaller = self.size < before.2;
-        if !smaller {
-            (self.best, self.failure, self.size) = before;
-        }
-        smaller
+        let before = self.size.clone();
+        self.keep_if_smaller(candidate, failure, |search| {
+            if search.size >= before {
+                search.fewer_lines();
+            }
+            true
+        })
     }
 
     fn simpler_settings(&mut self) {
@@ -299,7 +297,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             change(&mut candidate, millisecond, still);
             self.try_simpler(candidate);
         }
-        while F::smaller(&self.best).into_iter().any(|candidate| self.try_simpler(candidate)) {}
+        while smaller(&self.best).into_iter().any(|candidate| self.try_simpler(candidate)) {}
     }
 }
 

@@ -12,9 +12,8 @@ use std::collections::BTreeSet;
 
 /// Of more commands than this, not every two are left out together.
 const MOST_PAIRS: usize = 8;
-/// How many seeds a shaken run is given.
 const SEEDS: u64 = 20;
-/// How many of them a run is given in which somebody is late.
+/// How many seeds a run is given in which somebody is late.
 const LATE_SEEDS: u64 = 4;
 
 impl<F: FamilyLab> Search<'_, F> {

@@ -59,20 +59,16 @@ pub(super) fn tidied<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F>
     tidy
 }
 
-/// How large a run is, in figures.
 pub(super) fn figures<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Figures {
-    let random = spec.random_faults.draw(spec.seed, spec.nodes, F::fault_window(spec)).len();
-    let faults = spec.all_faults().count() + random + F::own_faults(spec).len();
     Figures {
         nodes: spec.nodes,
         commands: failure.commands,
-        faults: faults as u64,
+        faults: spec.every_fault().len() as u64,
         directions: spec.directions().len() as u64,
         events: failure.events,
     }
 }
 
-/// How large a run is, for comparisons.
 pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
     let Figures { nodes, commands, faults, directions, events } = figures(spec, failure);
     let scripted = spec.script.as_ref().map(|script| script.commands.len() as u64);
@@ -92,7 +88,6 @@ pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
 /// How many milliseconds a part of one counts for: a whole number reads best.
 const ODD: u64 = 20;
 
-/// In milliseconds.
 fn millis(length: Duration) -> u64 {
     let (whole, rest) = (length.nanos() / 1_000_000, length.nanos() % 1_000_000);
     whole + if rest > 0 { ODD } else { 0 }

@@ -3,7 +3,7 @@
 use super::nodes::Gone;
 use super::search::Search;
 use super::size::tidied;
-use super::{explicit, fast, fewer, is_explicit, note, scripted};
+use super::{explicit, fast, fewer, is_explicit, note, scripted, smaller};
 use crate::chaos::FaultMix;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
@@ -107,7 +107,7 @@ impl<F: FamilyLab> Search<'_, F> {
         ];
         // Another seed may fail sooner.
         let others = simple.into_iter().filter(|candidate| candidate != spec).chain([spec.clone()]);
-        nodes.chain(F::smaller(spec)).chain(others).collect()
+        nodes.chain(smaller(spec)).chain(others).collect()
     }
 
     /// Writes down everything that chance decided.
@@ -129,8 +129,7 @@ impl<F: FamilyLab> Search<'_, F> {
             return;
         }
         let spec = &self.best;
-        let drawn = spec.random_faults.draw(spec.seed, spec.nodes, F::fault_window(spec));
-        let mut faults: Vec<_> = spec.all_faults().cloned().chain(drawn).chain(F::own_faults(spec)).collect();
+        let mut faults = spec.every_fault();
         if faults.is_empty() {
             return;
         }

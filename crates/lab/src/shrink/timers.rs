@@ -6,7 +6,6 @@ use quorate_journal::moment::Body;
 use quorate_journal::settings::Direction;
 use std::collections::BTreeMap;
 
-/// The timers of all nodes.
 #[derive(Default)]
 pub(super) struct Timers {
     count: BTreeMap<NodeId, u64>,
@@ -22,7 +21,6 @@ struct Own {
     is_odd: bool,
 }
 
-/// A timer that is set.
 pub(super) struct Set {
     number: u64,
     span: Span,

@@ -11,7 +11,6 @@ use quorate_journal::settings::Direction;
 use quorate_journal::workload::Ending;
 use std::collections::BTreeMap;
 
-/// A run in which the property fails.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) name: &'static str,
@@ -32,9 +31,7 @@ pub(super) struct Failure {
 pub(super) struct Excuses {
     /// Its time ran out.
     stopped: bool,
-    /// Somebody is down at the end.
     down: bool,
-    /// Somebody stands still at the end.
     paused: bool,
     /// Somebody has what the others want, and was never asked to let it go.
     busy: bool,
@@ -63,7 +60,6 @@ pub(super) fn tried<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Op
     (failure(tally, &verdicts, property, ending == Ending::Stopped), events)
 }
 
-/// What a tally and the verdicts of the same run come to.
 pub(super) fn failure<F: FamilyLab>(
     tally: Tally<F>,
     verdicts: &[Verdict],
@@ -97,17 +93,14 @@ impl Failure {
         self.counts.had(direction)
     }
 
-    /// When a node set each of its timers.
     pub(super) fn timers(&self, node: NodeId) -> &[Time] {
         self.counts.timers.get(&node).map_or(&[], Vec::as_slice)
     }
 }
 
-/// How many messages and timers there were.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     messages: BTreeMap<(NodeId, NodeId), u64>,
-    /// When each was set.
     timers: BTreeMap<NodeId, Vec<Time>>,
     saves: BTreeMap<NodeId, u64>,
 }
@@ -176,12 +169,7 @@ impl<F: FamilyLab> Tally<F> {
             }
             Done::SetTimer { .. } => self.counts.timers.entry(node).or_default().push(time),
             Done::Save(_) => *self.counts.saves.entry(node).or_default() += 1,
-            Done::CancelTimer(_)
-            | Done::Emit(_)
-            | Done::Rule { .. }
-            | Done::Handed { .. }
-            | Done::Told(_)
-            | Done::HoldBack { .. } => {}
+            _ => {}
         }
     }
 

@@ -1,8 +1,9 @@
 //! Options of algorithms that run in views.
 
 use super::{Keeper, ViewSettings};
-use crate::options::OptionsError;
-use clap::{Args, ValueEnum};
+use crate::options::{OptionsError, first_given, one_of};
+use crate::spec::word;
+use clap::Args;
 use quorate_core::membership::OnClose;
 use quorate_journal::settings::{Length, Ppm};
 
@@ -15,8 +16,8 @@ pub(crate) struct ViewArgs {
     views: bool,
     /// Who says who is in: an oracle that never fails, the members themselves by a replicated log, or an oracle that does not
     /// wait for leases and so lets two in; oracle unless given.
-    #[arg(long, value_enum, value_name = "WHO", requires = "views")]
-    membership: Option<MembershipArg>,
+    #[arg(long, value_name = "WHO", requires = "views", value_parser = one_of(KEEPERS))]
+    membership: Option<Keeper>,
     /// How long a member's lease is; 2s unless given.
     #[arg(long, value_name = "LENGTH", requires = "views")]
     lease: Option<Length>,
@@ -27,67 +28,42 @@ pub(crate) struct ViewArgs {
     #[arg(long, value_name = "DRIFT", requires = "views")]
     drift_bound: Option<Ppm>,
     /// What is made of a member whose connection was closed: it is out at once, or when its lease has run out; evict unless given.
-    #[arg(long, value_enum, value_name = "WHAT", requires = "views")]
-    on_close: Option<OnCloseArg>,
+    #[arg(long, value_name = "WHAT", requires = "views", value_parser = one_of(ON_CLOSE))]
+    on_close: Option<OnClose>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum MembershipArg {
-    Oracle,
-    Impatient,
-    Replica,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum OnCloseArg {
-    Evict,
-    Lease,
-}
+const KEEPERS: [(&str, Keeper); 3] =
+    [("oracle", Keeper::Oracle), ("impatient", Keeper::Impatient), ("replica", Keeper::Replica)];
+const ON_CLOSE: [(&str, OnClose); 2] = [("evict", OnClose::Evict), ("lease", OnClose::Lease)];
 
 impl ViewArgs {
-    /// The settings that these options describe, if they ask for views.
     pub(crate) fn settings(&self) -> Option<ViewSettings> {
         self.changed(None)
     }
 
-    /// These settings, changed as the options say.
     pub(crate) fn changed(&self, before: Option<ViewSettings>) -> Option<ViewSettings> {
         let usual = before.unwrap_or_default();
         if !self.views {
             return before;
         }
         Some(ViewSettings {
-            membership: self.membership.map_or(usual.membership, Keeper::from),
+            membership: self.membership.unwrap_or(usual.membership),
             lease: self.lease.unwrap_or(usual.lease),
             keepalive: self.keepalive.unwrap_or(usual.keepalive),
             drift_bound: self.drift_bound.unwrap_or(usual.drift_bound),
-            on_close: self.on_close.map_or(usual.on_close, OnClose::from),
+            on_close: self.on_close.unwrap_or(usual.on_close),
         })
     }
-}
 
-impl ViewArgs {
-    /// The first option given that says how views are kept.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let given = [
-            (self.membership.is_some(), "membership"),
-            (self.lease.is_some(), "lease"),
-            (self.keepalive.is_some(), "keepalive"),
-            (self.drift_bound.is_some(), "drift-bound"),
-            (self.on_close.is_some(), "on-close"),
-        ];
-        given.into_iter().find_map(|(given, name)| given.then_some(name))
+        first_given!(self; membership, lease, keepalive, drift_bound = "drift-bound", on_close = "on-close")
     }
 
     /// There is no oracle outside of the simulator.
     pub(crate) fn refuse_oracles(&self) -> Result<(), OptionsError> {
-        let name = match self.membership {
-            Some(MembershipArg::Oracle) => "oracle",
-            Some(MembershipArg::Impatient) => "impatient",
-            Some(MembershipArg::Replica) | None => return Ok(()),
-        };
+        let Some(oracle @ (Keeper::Oracle | Keeper::Impatient)) = self.membership else { return Ok(()) };
         Err(OptionsError::no_effect(
-            &format!("membership {name}"),
+            &format!("membership {}", word(&oracle)),
             "between real processes, which keep their membership themselves in a replicated log",
         ))
     }
@@ -96,23 +72,4 @@ impl ViewArgs {
 /// Between processes there is no oracle: the members keep the membership themselves.
 pub(crate) fn for_real(views: &mut ViewSettings) {
     views.membership = Keeper::Replica;
-}
-
-impl From<MembershipArg> for Keeper {
-    fn from(membership: MembershipArg) -> Self {
-        match membership {
-            MembershipArg::Oracle => Self::Oracle,
-            MembershipArg::Impatient => Self::Impatient,
-            MembershipArg::Replica => Self::Replica,
-        }
-    }
-}
-
-impl From<OnCloseArg> for OnClose {
-    fn from(on_close: OnCloseArg) -> Self {
-        match on_close {
-            OnCloseArg::Evict => Self::Evict,
-            OnCloseArg::Lease => Self::Lease,
-        }
-    }
 }

@@ -13,7 +13,6 @@ use crate::family::ScriptFamily;
 use crate::figures::count;
 use quorate_check::CheckError;
 
-/// Who may ask whom, and who gives up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
     /// The same as for a run. When processes ask and let go is tried in every order.

@@ -6,26 +6,22 @@
 
 use super::shown::{self, MOST_RESOURCES, MOST_SITES, MOST_SPELLS, Shown};
 use crate::deadlock::run::Asking;
-use quorate_check::CheckError;
-use quorate_check::{Judge, Judged, News, Offer, Property, Story, Users};
+use quorate_check::{CheckError, Judge, Judged, News, Offer, Property, Story, Users};
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Spell};
 use std::collections::BTreeSet;
 
-/// What the processes of a group do, and what is asked of their detector.
 #[derive(Clone, Debug)]
 pub struct Askers {
     sites: usize,
     /// What there is to be taken; nothing where processes ask each other.
     resources: Vec<Agent>,
-    /// How often each one asks.
     rounds: u8,
     asking: Asking,
     /// How many others one asks at once, at most.
     fan_out: usize,
     /// Whether all take resources in the same order.
     in_order: bool,
-    /// Whether somebody gives up where there is a deadlock.
     resolves: bool,
 }
 
@@ -52,7 +48,6 @@ impl Askers {
         }
     }
 
-    /// Whom a process can ask.
     fn others(&self, user: &Asker) -> Vec<Agent> {
         if self.resources.is_empty() {
             let all = (0..self.sites).map(|site| Agent::process(NodeId::from_index(site), 0));
@@ -63,7 +58,6 @@ impl Askers {
         free.filter(is_next).collect()
     }
 
-    /// All that it can ask at once.
     fn needs(&self, user: &Asker) -> Vec<Need<Agent>> {
         let others = self.others(user);
         let mut needs = Vec::new();
@@ -89,21 +83,16 @@ impl Askers {
     }
 }
 
-/// Where one user stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Asker {
     node: NodeId,
     left: u8,
-    /// It asked for something, and was told nothing since.
     spoke: bool,
     waits: bool,
     /// Who waits for its process, or what that has.
     owes: BTreeSet<Agent>,
     shown: Shown,
 }
-
-const NO_PHANTOM: &str = "no-phantom";
-const ALL_FOUND: &str = "all-found";
 
 impl Asker {
     fn is_told(&mut self, event: &Event, users: &Askers) {
@@ -164,7 +153,6 @@ impl Asker {
     }
 }
 
-/// The processes that a report names, by their sites.
 fn members(report: &Report) -> u64 {
     let processes = report.waits.iter().filter(|wait| !wait.who.is_resource());
     processes.fold(0, |mask, wait| mask | 1_u64 << wait.who.site.index())
@@ -225,8 +213,8 @@ impl Users for Askers {
         let phantom: Judge = if self.resolves { shown::victims_are_stuck } else { shown::told_are_stuck };
         let found: Judge = if self.resolves { shown::nobody_is_stuck } else { shown::stuck_are_told };
         vec![
-            Property { name: NO_PHANTOM, judged: Judged::ByState(phantom) },
-            Property { name: ALL_FOUND, judged: Judged::ByEnds(found) },
+            Property { name: "no-phantom", judged: Judged::ByState(phantom) },
+            Property { name: "all-found", judged: Judged::ByEnds(found) },
         ]
     }
 }

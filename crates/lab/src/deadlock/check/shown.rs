@@ -3,17 +3,14 @@
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Graph, Need, Spell};
 
-/// How many sites there can be.
 pub(super) const MOST_SITES: usize = 4;
 /// How many resources there can be, each at a site of its own.
 pub(super) const MOST_RESOURCES: usize = 3;
-/// How often somebody can wait.
 pub(super) const MOST_SPELLS: u8 = 15;
 
 /// What a user shows. Times of waiting are counted modulo nothing: there are few.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Shown {
-    /// How many resources there are.
     resources: u8,
     /// Whom the process waits for: sites, or resources by their numbers.
     on: u8,
@@ -30,7 +27,6 @@ pub(super) struct Shown {
     /// The last wait that the process has given up.
     given_up: u8,
     doomed: bool,
-    /// Whose deadlock was told here.
     told: u8,
 }
 
@@ -40,20 +36,7 @@ fn small(number: u64) -> u8 {
 
 impl Shown {
     pub(super) fn new(resources: usize) -> Self {
-        Self {
-            resources: small(resources as u64),
-            on: 0,
-            any: false,
-            spell: 0,
-            settled: [0; MOST_SITES],
-            holder: None,
-            fence: 0,
-            received: [0; MOST_RESOURCES],
-            returned: [0; MOST_RESOURCES],
-            given_up: 0,
-            doomed: false,
-            told: 0,
-        }
+        Self { resources: small(resources as u64), ..Self::default() }
     }
 
     pub(super) fn waits(&mut self, spell: Spell, on: u64, any: bool) {
@@ -68,9 +51,7 @@ impl Shown {
     }
 
     pub(super) fn lets_go(&mut self, site: NodeId, spell: Spell) {
-        if let Some(settled) = self.settled.get_mut(site.index()) {
-            *settled = small(spell.0);
-        }
+        self.settled.get_mut(site.index()).into_iter().for_each(|settled| *settled = small(spell.0));
     }
 
     pub(super) fn grants(&mut self, holder: NodeId, fence: Spell) {
@@ -82,15 +63,11 @@ impl Shown {
     }
 
     pub(super) fn receives(&mut self, resource: usize, fence: Spell) {
-        if let Some(received) = self.received.get_mut(resource) {
-            *received = small(fence.0);
-        }
+        self.received.get_mut(resource).into_iter().for_each(|received| *received = small(fence.0));
     }
 
     pub(super) fn returns(&mut self, resource: usize, fence: Spell) {
-        if let Some(returned) = self.returned.get_mut(resource) {
-            *returned = small(fence.0);
-        }
+        self.returned.get_mut(resource).into_iter().for_each(|returned| *returned = small(fence.0));
     }
 
     pub(super) fn is_doomed(&mut self) {
@@ -105,7 +82,6 @@ impl Shown {
         self.told |= (members & 0xf) as u8;
     }
 
-    /// In one word.
     pub(super) fn packed(&self) -> u64 {
         let mut word = Word::default();
         word.put(u64::from(self.resources), 2);
@@ -147,7 +123,6 @@ impl Shown {
     }
 }
 
-/// Fields in a word, one after the other.
 #[derive(Default)]
 struct Word {
     bits: u64,
@@ -167,7 +142,6 @@ impl Word {
     }
 }
 
-/// Who waits for whom in truth.
 struct Truth {
     graph: Graph<Agent>,
     all: Vec<Shown>,
@@ -252,7 +226,6 @@ pub(super) fn stuck_are_told(facets: &[u64]) -> bool {
     truth.graph.deadlocks().into_iter().chain(behind).all(|one| one.waits.iter().any(|(who, _)| is_told(who)))
 }
 
-/// Whoever is to give up is one of those who bring a deadlock about.
 pub(super) fn victims_are_stuck(facets: &[u64]) -> bool {
     if !facets.iter().any(|facet| Shown::unpacked(*facet).doomed) {
         return true;
@@ -262,7 +235,6 @@ pub(super) fn victims_are_stuck(facets: &[u64]) -> bool {
     doomed.map(process).all(|who| truth.graph.deadlock_of(&who).is_some())
 }
 
-/// Nobody is stuck, when nothing more happens.
 pub(super) fn nobody_is_stuck(facets: &[u64]) -> bool {
     Truth::of(facets).graph.stuck().is_empty()
 }

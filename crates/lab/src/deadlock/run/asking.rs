@@ -6,58 +6,41 @@ use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::Latency;
 use serde::{Deserialize, Serialize};
 
-/// What processes do.
 #[derive(Clone, Debug)]
 pub struct Demand {
-    /// Who there is.
     pub processes: Vec<Agent>,
-    /// What there is to be taken; nothing where processes ask each other.
     pub resources: Vec<Agent>,
-    /// How often each one asks, or takes all it needs.
     pub rounds: u64,
-    /// How many others it asks at most, or how many resources it takes.
     pub fan_out: usize,
-    /// Whether it waits for all whom it asks, or for any of them.
     pub asking: Asking,
-    /// In which order it takes resources.
     pub taking: Taking,
-    /// How long it runs before it asks.
     pub think: Latency,
-    /// How long it keeps what others wait for.
     pub hold: Latency,
     /// Out of a hundred, how many ask at all.
     pub share: u64,
-    /// Whether somebody gives up where there is a deadlock.
     pub resolves: bool,
 }
 
-/// For whom a process waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Asking {
-    /// All whom it asks.
     #[default]
     All,
-    /// Any of those whom it asks.
     Any,
     /// Now the one, now the other.
     Mixed,
 }
 
-/// In which order a process takes the resources that it needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Taking {
-    /// One after the other, in any order.
     #[default]
     AnyOrder,
     /// One after the other, all in the same order: nobody can wait in a circle.
     InOrder,
-    /// It asks for all of them at once.
     AtOnce,
 }
 
-/// The dice of all processes.
 pub(super) struct Choices {
     demand: Demand,
     dice: Dice,
@@ -80,7 +63,6 @@ impl Choices {
         self.dice.length(self.demand.hold)
     }
 
-    /// Whether a process asks at all.
     pub(super) fn asks(&mut self) -> bool {
         self.dice.below(100) < self.demand.share
     }

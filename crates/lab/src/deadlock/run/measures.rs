@@ -3,12 +3,11 @@
 use super::told;
 use super::truth::Truth;
 use quorate_core::deadlock::{Agent, Command, Event, Report};
-use quorate_core::{Class, Duration, NodeId, Time};
+use quorate_core::{Class, Duration, Time};
 use quorate_journal::moment::{Done, Moment, Observer};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// Deadlocks, messages and the time it takes to find them, so far.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     truth: Truth,
@@ -20,20 +19,11 @@ pub struct Measures {
     victims: u64,
     detector: u64,
     rulings: u64,
-    /// Since when each one has been stuck.
     stuck_since: BTreeMap<Agent, Time>,
-    /// From being stuck to being told of it.
     delays: Vec<Duration>,
-    sites: BTreeSet<NodeId>,
 }
 
 impl Measures {
-    /// Measures of a run that begins.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The measures as a report, with times in this unit.
     pub fn summary(&self, unit: Duration, unit_name: &'static str) -> DeadlockSummary {
         let in_units = |length: &Duration| length.nanos() as f64 / unit.nanos().max(1) as f64;
         let slowest = self.delays.iter().max().map(in_units);
@@ -68,7 +58,6 @@ impl Measures {
             Event::Waits { who, need, .. } => {
                 self.waits += need.on().len() as u64;
                 self.remote += need.on().iter().filter(|agent| agent.site != who.site).count() as u64;
-                self.sites.insert(who.site);
             }
             Event::Deadlock(report) => {
                 if self.truth.objection(report).is_some() {
@@ -97,7 +86,6 @@ impl Measures {
     }
 }
 
-/// How many reports are printed.
 const MOST_REPORTS: usize = 20;
 
 impl Observer<Command, Event> for Measures {
@@ -120,25 +108,17 @@ impl Observer<Command, Event> for Measures {
 /// Deadlocks and what it took to find them, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeadlockSummary {
-    /// How many waits of one for another there were.
     pub waits: u64,
-    /// How many of them were between two sites.
     pub waits_between_sites: u64,
-    /// How many deadlocks were told.
     pub deadlocks_told: u64,
     /// How many of them were none at that instant.
     pub phantoms_told: u64,
-    /// How many processes gave up.
     pub gave_up: u64,
-    /// Which processes wait for ever at the end.
     pub stuck_at_end: Vec<String>,
-    /// Messages that find deadlocks.
     pub detector_messages: u64,
-    /// Messages that decide who gives up.
     pub resolution_messages: u64,
     /// From the instant at which the last one of a deadlock was stuck until it was told, on average.
     pub delay_mean: Option<f64>,
-    /// The longest of these.
     pub delay_most: Option<f64>,
     /// What these times are measured in: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,

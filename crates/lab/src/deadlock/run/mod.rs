@@ -5,8 +5,6 @@
 mod asking;
 mod measures;
 mod properties;
-#[cfg(test)]
-mod tests;
 mod truth;
 mod workload;
 
@@ -20,7 +18,6 @@ use quorate_core::deadlock::Event;
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Done, Moment};
 
-/// What a site tells at this moment, if it tells anything.
 pub fn told<'a, C>(moment: &Moment<'a, C, Event>) -> Option<(Time, NodeId, &'a Event)> {
     match moment {
         Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, event)),

@@ -8,7 +8,6 @@ use quorate_journal::moment::{Done, Moment, Observer, Sent};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one look may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     /// The kinds of messages that count.
@@ -18,15 +17,13 @@ pub struct Bound {
 }
 
 /// Judges a run against the truth, which no detector sees.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Properties {
     truth: Truth,
-    /// Whether somebody gives up where there is a deadlock.
     resolves: bool,
     bound: Option<Bound>,
     /// Who was told to give up and has not.
     doomed: BTreeMap<Agent, Report>,
-    /// Whose waits were told to be part of a deadlock.
     told: BTreeSet<(Agent, Spell)>,
     toll: Toll,
     no_phantom: Option<Violation>,
@@ -37,22 +34,17 @@ pub struct Properties {
     lines: u64,
 }
 
-/// What is done because of a report.
 #[derive(Clone, Copy)]
 enum Act {
     Tells,
-    /// This one is to give up.
     Dooms(Agent),
 }
 
-/// What looks cost, and what they may cost.
 #[derive(Clone, Debug, Default)]
 struct Toll {
     /// For each one who waits, how many waits between two sites it has.
     open: BTreeMap<Agent, u64>,
-    /// How many there are.
     alive: u64,
-    /// How many there ever were.
     ever: u64,
     /// For each one, how many looks it began, and how many waits there were by then less all there had ever been.
     looks: BTreeMap<Agent, (u64, i128)>,
@@ -82,30 +74,10 @@ impl Toll {
 }
 
 impl Properties {
-    /// For a run in which somebody gives up where there is a deadlock, or nobody does.
     pub fn new(resolves: bool, bound: Option<Bound>) -> Self {
-        Self {
-            truth: Truth::new(),
-            resolves,
-            bound,
-            doomed: BTreeMap::new(),
-            told: BTreeSet::new(),
-            toll: Toll::default(),
-            no_phantom: None,
-            bounded: None,
-            found_any: false,
-            begun: BTreeMap::new(),
-            end: Time::ZERO,
-            lines: 0,
-        }
+        Self { resolves, bound, ..Self::default() }
     }
 
-    /// When the last thing happened.
-    pub fn end(&self) -> Time {
-        self.end
-    }
-
-    /// The verdicts at the end of a run.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let missed = self.missed();
         let happened = self.found_any || missed.is_some();
@@ -163,7 +135,6 @@ impl Properties {
         }
     }
 
-    /// Nothing is told that is not so, and nothing is done about it.
     fn judge(&mut self, time: Time, report: &Report, act: Act) {
         if self.no_phantom.is_some() {
             return;

@@ -5,32 +5,16 @@
 use quorate_core::deadlock::{Agent, Deadlock, Event, Graph, Need, Report, Spell};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who waits for whom in truth.
 #[derive(Clone, Debug, Default)]
 pub struct Truth {
     waits: BTreeMap<Agent, (Spell, Need<Agent>)>,
     /// To whom each resource was granted last, and in which of that one's times of waiting.
     granted: BTreeMap<Agent, (Agent, Spell)>,
-    /// In which of its times of waiting each resource was last received.
     received: BTreeMap<Agent, Spell>,
-    /// Who has given up, and when last.
     given_up: BTreeMap<Agent, Spell>,
-    /// How often anything has changed.
-    changes: u64,
 }
 
 impl Truth {
-    /// Nobody waits.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// How often anything has changed.
-    pub fn changes(&self) -> u64 {
-        self.changes
-    }
-
-    /// Somebody is told something.
     pub fn hear(&mut self, event: &Event) {
         match event {
             Event::Waits { who, spell, need } => {
@@ -55,9 +39,8 @@ impl Truth {
             | Event::Withdrawn { .. }
             | Event::Deadlock(_)
             | Event::Victim { .. }
-            | Event::Refused(_) => return,
+            | Event::Refused(_) => {}
         }
-        self.changes += 1;
     }
 
     fn has_given_up(&self, who: Agent, spell: Spell) -> bool {
@@ -94,7 +77,6 @@ impl Truth {
         });
     }
 
-    /// The graph.
     pub fn graph(&self) -> Graph<Agent> {
         let mut graph = Graph::new();
         for (who, (_, need)) in &self.waits {
@@ -108,7 +90,6 @@ impl Truth {
         self.graph().stuck()
     }
 
-    /// Whether somebody waits.
     pub fn waits(&self, who: Agent) -> bool {
         self.waits.contains_key(&who)
     }
@@ -120,7 +101,6 @@ impl Truth {
         graph.deadlocks().into_iter().chain(behind).collect()
     }
 
-    /// What is wrong with a report, if it is not true at this instant.
     pub fn objection(&self, report: &Report) -> Option<String> {
         let wrong = |who: &Agent, spell: Spell, need: &Need<Agent>| {
             let Some((own, on)) = self.waits.get(who) else { return Some(format!("{who} does not wait")) };

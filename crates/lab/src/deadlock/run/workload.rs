@@ -5,8 +5,7 @@ use super::truth::Truth;
 use quorate_core::deadlock::{Agent, Command, Event, Need};
 use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, Workload};
+use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Reads a command of a script: its name and what it says.
@@ -19,30 +18,28 @@ pub struct Processes {
 }
 
 enum Conduct {
-    /// Each by itself, with dice.
-    Free { choices: Box<Choices>, states: BTreeMap<Agent, State> },
+    Free {
+        choices: Box<Choices>,
+        states: BTreeMap<Agent, State>,
+    },
     /// As a script says; whoever is told to give up does so.
-    Script { commands: Vec<TimedCommand>, reader: Reader },
+    Script {
+        commands: Vec<TimedCommand>,
+        reader: Reader,
+    },
 }
 
-/// What a process has before it.
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// How many rounds it has left.
     rounds: u64,
-    /// What it still needs in this round.
     needs: VecDeque<Need<Agent>>,
-    /// Who waits for it.
     owes: BTreeSet<Agent>,
     waits: bool,
-    /// When it asks next, if it does.
     asks: Option<Time>,
-    /// When it lets go of all that others wait for.
     lets_go: Option<Time>,
 }
 
 impl Processes {
-    /// Processes that do as they like.
     pub fn new(demand: Demand, seed: u64) -> Self {
         let state = State { rounds: demand.rounds, ..State::default() };
         let states = demand.processes.iter().map(|who| (*who, state.clone())).collect();
@@ -50,13 +47,12 @@ impl Processes {
         Self::of(Conduct::Free { choices, states })
     }
 
-    /// Processes that do what a script says.
     pub fn scripted(commands: Vec<TimedCommand>, reader: Reader) -> Self {
         Self::of(Conduct::Script { commands, reader })
     }
 
     fn of(conduct: Conduct) -> Self {
-        Self { conduct, truth: Truth::new() }
+        Self { conduct, truth: Truth::default() }
     }
 }
 
@@ -84,7 +80,6 @@ impl State {
         }
     }
 
-    /// What it had in mind for this instant.
     fn act(&mut self, who: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
         if self.waits {
             return;

@@ -4,25 +4,20 @@
 //! nobody. What goes wrong while a run is under way is for the algorithm to notice.
 
 use crate::election::run::Expectation;
-use quorate_check::Past;
-use quorate_check::{Judge, Judged, News, Offer, Property, Story, Users};
+use quorate_check::{Judge, Judged, News, Offer, Past, Property, Story, Users};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, Group, NodeId, Time};
 
-/// What the users of an election do, and what is asked of it.
 #[derive(Clone, Debug)]
 pub struct Voters {
-    /// Whose users may start a run as they like.
     pub starters: Group,
     /// How many runs each of them starts so; without end if not given.
     pub rounds: Option<u8>,
     /// How often each user starts anew because its leader is gone.
     pub recalls: u8,
-    /// How often each leader may be asked to resign.
     pub resignations: u8,
     /// Leaders lead by leases, of which no two may be valid at once.
     pub leases: bool,
-    /// Whether all must know the same leader in the end.
     pub expects: Expectation,
 }
 
@@ -40,14 +35,12 @@ impl Voters {
     }
 }
 
-/// Where one user stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Voter {
     node: NodeId,
     belief: Belief,
     /// It asked for something, and was told nothing since.
     spoke: bool,
-    /// How many runs it has left to start.
     left: Option<u8>,
     recalls: u8,
     resignations: u8,
@@ -61,12 +54,9 @@ pub struct Voter {
     term: Option<Time>,
 }
 
-/// What it knows of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Belief {
-    /// Nothing, and it asked for nothing.
     Idle,
-    /// It asked for a run, and was told nothing yet.
     Asked,
     /// Its node takes part in a run, or has lost its leader.
     Unaware,
@@ -74,7 +64,6 @@ enum Belief {
         leader: NodeId,
         epoch: Epoch,
     },
-    /// Its node is down.
     Down,
 }
 
@@ -87,7 +76,6 @@ const UNAWARE: u64 = 2;
 const KNOWS: u64 = 3;
 
 impl Voter {
-    /// Whether the leader it follows is gone.
     fn is_orphaned(&self) -> bool {
         matches!(self.belief, Belief::Knows { leader, .. } if self.gone >> leader.index() & 1 == 1)
     }

@@ -10,17 +10,13 @@ use crate::check::{CheckSpec, CheckedFamily, HabitArgs};
 use crate::election::run::Starters;
 use crate::election::{Election, Settings, expected_of, plan};
 use crate::error::LabError;
-use crate::family::RunFamily;
-use crate::family::ScriptFamily;
+use crate::family::{RunFamily, ScriptFamily};
 use quorate_check::Deaths;
 use quorate_core::election::Plan;
 
-/// Who starts, how the group elects, and whether leaders hand over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ballots {
-    /// Who may start, and how the group elects.
     pub settings: Settings,
-    /// How often each leader may be asked to resign.
     pub resignations: u8,
 }
 

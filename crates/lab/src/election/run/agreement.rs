@@ -4,24 +4,17 @@ use super::Change;
 use quorate_core::{Epoch, NodeId};
 use std::collections::BTreeMap;
 
-/// What one node knows of the leader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Belief {
-    /// It is up, and knows of no leader.
     #[default]
     Unaware,
-    /// It is up, and knows who leads.
     Knows {
-        /// Who.
         leader: NodeId,
-        /// In which run.
         epoch: Epoch,
     },
-    /// It is down.
     Down,
 }
 
-/// What a group comes to in the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expectation {
     /// Everyone knows the same leader, of the same run.
@@ -32,12 +25,11 @@ pub enum Expectation {
 }
 
 /// What every node knows. A change costs no more in a large group than in a small one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Agreement {
     expectation: Expectation,
     beliefs: Vec<Belief>,
     live: usize,
-    /// How many live nodes know of each leader.
     followers: BTreeMap<(Epoch, NodeId), usize>,
     /// How many live nodes know of each leader, whatever the run.
     flocks: Vec<usize>,
@@ -48,23 +40,14 @@ pub struct Agreement {
 impl Agreement {
     /// A group of this size in which everyone is up and nobody knows anything, and which is to agree on one leader.
     pub fn new(nodes: usize) -> Self {
-        Self {
-            expectation: Expectation::OneForAll,
-            beliefs: vec![Belief::Unaware; nodes],
-            live: nodes,
-            followers: BTreeMap::new(),
-            flocks: vec![0; nodes],
-            led: 0,
-        }
+        Self { beliefs: vec![Belief::Unaware; nodes], live: nodes, flocks: vec![0; nodes], ..Self::default() }
     }
 
-    /// The same group, which is to come to this.
     #[must_use]
     pub fn expecting(self, expectation: Expectation) -> Self {
         Self { expectation, ..self }
     }
 
-    /// Takes a change into account.
     pub fn change(&mut self, node: NodeId, change: Change) {
         let Some(before) = self.beliefs.get(node.index()).copied() else { return };
         let after = match (before, change) {
@@ -130,7 +113,6 @@ impl Agreement {
         }
     }
 
-    /// Whether a node is up and takes itself for a leader.
     pub fn leads(&self, node: NodeId) -> bool {
         matches!(self.belief(node), Belief::Knows { leader, .. } if leader == node) && node.index() < self.beliefs.len()
     }
@@ -141,22 +123,18 @@ impl Agreement {
         flocks.filter(|(node, _)| self.leads(*node)).map(|(node, flock)| (node, flock.saturating_sub(1)))
     }
 
-    /// What a node knows.
     pub fn belief(&self, node: NodeId) -> Belief {
         self.beliefs.get(node.index()).copied().unwrap_or_default()
     }
 
-    /// Whether a node is up.
     pub fn is_live(&self, node: NodeId) -> bool {
         self.beliefs.get(node.index()).is_some_and(|belief| *belief != Belief::Down)
     }
 
-    /// Whether any live node takes this one for the leader.
     pub fn is_followed(&self, leader: NodeId) -> bool {
         self.followers.keys().any(|(_, known)| *known == leader)
     }
 
-    /// The nodes that are up, in the order of their numbers.
     pub fn live(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
         let up = |(index, belief): (usize, &Belief)| (*belief != Belief::Down).then(|| NodeId::from_index(index));
         self.beliefs.iter().enumerate().filter_map(up)

@@ -7,8 +7,7 @@ use quorate_journal::moment::{Done, Moment, Observer, Sent};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Messages, runs and the time they take, so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measures {
     agreement: Agreement,
     /// When somebody first campaigned or took part in a run.
@@ -18,37 +17,24 @@ pub struct Measures {
     epochs: BTreeSet<Epoch>,
     election: u64,
     announcement: u64,
-    /// Who moves from one leader to another, where peers sit in an overlay.
     crowd: Option<Crowd>,
 }
 
 impl Measures {
-    /// Measures for a group of this size.
     pub fn new(nodes: usize) -> Self {
-        Self {
-            agreement: Agreement::new(nodes),
-            begin: None,
-            agreed: None,
-            epochs: BTreeSet::new(),
-            election: 0,
-            announcement: 0,
-            crowd: None,
-        }
+        Self { agreement: Agreement::new(nodes), ..Self::default() }
     }
 
-    /// What the group is to come to, if that is not one leader for all.
     #[must_use]
     pub fn expecting(self, expectation: Expectation) -> Self {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
-    /// Measures too who moves in this overlay.
     #[must_use]
     pub fn among(self, overlay: Overlay) -> Self {
         Self { crowd: Some(Crowd::new(overlay)), ..self }
     }
 
-    /// The measures as a report, with times in this unit.
     pub fn summary(&self, unit: Duration, unit_name: &'static str) -> ElectionSummary {
         let leader = self.agreement.leader();
         let agreed = self.agreed.filter(|_| self.agreement.is_reached());
@@ -106,11 +92,8 @@ impl Observer<Command, Event> for Measures {
 pub struct ElectionSummary {
     /// Whom every live node knows at the end.
     pub leader: Option<NodeId>,
-    /// The run that elected it.
     pub epoch: Option<Epoch>,
-    /// Messages that find a winner.
     pub election_messages: u64,
-    /// Messages that tell who it is.
     pub announcement_messages: u64,
     /// How many runs there were: epochs that any node heard of.
     pub rounds: u64,
@@ -118,7 +101,6 @@ pub struct ElectionSummary {
     pub time: Option<f64>,
     /// What the time is measured in: `T`, one message time, under fixed latency; else `ms`.
     pub time_unit: &'static str,
-    /// The leaders of an overlay, where there are several on purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub super_peers: Option<SuperPeers>,
 }

@@ -9,8 +9,6 @@ mod reigns;
 mod seating;
 mod starters;
 mod super_peers;
-#[cfg(test)]
-mod tests;
 mod workload;
 
 pub use agreement::{Agreement, Belief, Expectation};
@@ -28,58 +26,37 @@ use quorate_journal::moment::{Done, Happening, Moment, Taken};
 /// A change in what a node knows of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Its user starts a run.
     Campaigns,
-    /// It takes part in a run, and knows of no leader.
     Begins(Epoch),
-    /// It has learnt who leads.
     Learns {
-        /// Who.
         leader: NodeId,
-        /// In which run.
         epoch: Epoch,
         /// Up to when that one may act as leader, on its own clock, if it is this node.
         until: Time,
     },
-    /// It may lead for longer.
     Extends {
         /// Up to when, on its own clock.
         until: Time,
     },
-    /// It knows of no leader any more.
     Ends,
-    /// It went down, with whatever it knew.
     Dies,
-    /// It boots, for the first time or again.
     Boots,
 }
 
-/// What a moment means to the family, if anything.
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
-        Moment::Input { time, node, input, .. } => match input {
-            Taken::Command(Command::Campaign) => Some((*time, *node, Change::Campaigns)),
-            Taken::Start { .. } => Some((*time, *node, Change::Boots)),
-            Taken::Command(Command::Resign)
-            | Taken::Message { .. }
-            | Taken::Timer(_)
-            | Taken::Saved(_)
-            | Taken::Suspect(_)
-            | Taken::Trust(_)
-            | Taken::DiskFull
-            | Taken::DiskFree
-            | Taken::View(_)
-            | Taken::Lease(_) => None,
-        },
+        Moment::Input { time, node, input: Taken::Command(Command::Campaign), .. } => {
+            Some((*time, *node, Change::Campaigns))
+        }
+        Moment::Input { time, node, input: Taken::Start { .. }, .. } => Some((*time, *node, Change::Boots)),
         Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, told(event)?)),
         Moment::World { time, what: Happening::Crashed { node, .. } | Happening::Ended { node } } => {
             Some((*time, *node, Change::Dies))
         }
-        Moment::Effect { .. } | Moment::World { .. } => None,
+        Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
     }
 }
 
-/// What an event means, if anything changes by it.
 fn told(event: &Event) -> Option<Change> {
     match *event {
         Event::Began { epoch } => Some(Change::Begins(epoch)),

@@ -8,7 +8,7 @@ use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use std::collections::BTreeMap;
 
-/// Watches a run for breaches.
+#[derive(Default)]
 pub struct Properties {
     /// Several may start, so a contest should be seen.
     contest: bool,
@@ -16,18 +16,14 @@ pub struct Properties {
     agreement: Agreement,
     /// For each run, whom the first who knew took for its winner.
     winners: BTreeMap<Epoch, Winner>,
-    /// Whose user started a run that is not over yet.
     starter: Option<NodeId>,
     contested: bool,
-    /// Whether anybody has asked for a leader or taken part in a run.
     has_begun: bool,
-    /// When the last thing happened.
     end: Time,
     /// How many steps and acts of the world there were.
     lines: u64,
     one_leader: Option<Violation>,
     epochs_grow: Option<Violation>,
-    /// Who leads by a lease, where the algorithm promises that no two do.
     reigns: Option<Reigns>,
 }
 
@@ -37,56 +33,35 @@ struct Node {
     epoch: Option<Epoch>,
     /// The latest run whose winner it knew, in any life: a result that went back would mislead whoever relies on it.
     known: Option<Epoch>,
-    /// When its latest run began.
     since: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Winner {
     leader: NodeId,
-    /// Who said so first.
     by: NodeId,
-    /// When that one's run began.
     since: Time,
 }
 
 impl Properties {
-    /// Watches a group of this size. If `contest`, several may start at once.
     pub fn new(nodes: usize, contest: bool) -> Self {
-        Self {
-            contest,
-            nodes: vec![Node::default(); nodes],
-            agreement: Agreement::new(nodes),
-            winners: BTreeMap::new(),
-            starter: None,
-            contested: false,
-            has_begun: false,
-            end: Time::ZERO,
-            lines: 0,
-            one_leader: None,
-            epochs_grow: None,
-            reigns: None,
-        }
+        Self { contest, nodes: vec![Node::default(); nodes], agreement: Agreement::new(nodes), ..Self::default() }
     }
 
-    /// Whether leaders lead by leases: then no two may at any instant.
     #[must_use]
     pub fn with_leases(self, leases: bool) -> Self {
         Self { reigns: leases.then(|| Reigns::new(self.nodes.len())), ..self }
     }
 
-    /// What the group is to come to, if that is not one leader for all.
     #[must_use]
     pub fn expecting(self, expectation: Expectation) -> Self {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
-    /// When the last thing happened.
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// The verdicts at the end of a run.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let always = |name, breach: &Option<Violation>| Verdict::judged(name, Kind::Always, breach.clone());
         let mut verdicts =

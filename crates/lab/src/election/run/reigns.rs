@@ -23,17 +23,14 @@ struct Reign {
 }
 
 impl Reigns {
-    /// Watches a group of this size, in which nobody leads yet.
     pub(super) fn new(nodes: usize) -> Self {
         Self { clocks: Clocks::new(nodes), reigns: vec![None; nodes], breach: None }
     }
 
-    /// The first breach.
     pub(super) const fn breach(&self) -> &Option<Violation> {
         &self.breach
     }
 
-    /// Sees the next moment, which is on this line of a journal.
     pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>, line: u64) {
         self.clocks.observe(moment);
         if let Moment::World { time, what: Happening::Changed { .. } } = moment {
@@ -57,13 +54,11 @@ impl Reigns {
         }
     }
 
-    /// The reign of a node, if it is valid at a true instant.
     fn valid(&self, node: NodeId, time: Time) -> Option<Reign> {
         let reign = (*self.reigns.get(node.index())?)?;
         (self.clocks.at(node, time) < reign.until).then_some(reign)
     }
 
-    /// Whether another leads while this one does.
     fn look(&mut self, time: Time, node: NodeId, came: &str, line: u64) {
         let Some(ours) = self.valid(node, time).filter(|_| self.breach.is_none()) else { return };
         let others = (0..self.reigns.len()).map(NodeId::from_index).filter(|other| *other != node);

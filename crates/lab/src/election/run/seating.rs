@@ -1,5 +1,6 @@
 //! How nodes sit and rank in a simulated election, in the words of the command line.
 
+use crate::chaos::stored_as_text;
 use quorate_core::election::{Prefer, Ranking, Ring};
 use quorate_core::{Group, NodeId};
 use quorate_journal::dice::{Dice, Stream};
@@ -12,12 +13,9 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Seating {
-    /// In the order of their numbers.
     #[default]
     Numbers,
-    /// As the seed has it.
     Random,
-    /// Like this.
     Given(Vec<NodeId>),
 }
 
@@ -25,7 +23,6 @@ pub enum Seating {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Attribute {
-    /// The nodes' numbers.
     #[default]
     Id,
     /// Numbers that the seed draws, some of them alike.
@@ -45,7 +42,6 @@ impl Seating {
     }
 }
 
-/// All nodes of a group in an order that follows from the seed, each equally likely.
 fn shuffled(nodes: usize, seed: u64) -> Vec<NodeId> {
     let mut dice = Dice::new(seed, Stream::Seating);
     let mut order: Vec<_> = Group::of_size(nodes).iter().collect();
@@ -56,7 +52,6 @@ fn shuffled(nodes: usize, seed: u64) -> Vec<NodeId> {
 }
 
 impl Attribute {
-    /// How the nodes of a group of this size rank.
     pub fn ranking(&self, nodes: usize, seed: u64, prefer: Prefer) -> Ranking {
         match self {
             Self::Id => Ranking::by_number(prefer),
@@ -132,31 +127,7 @@ impl FromStr for Attribute {
     }
 }
 
-impl TryFrom<String> for Seating {
-    type Error = SettingError;
-    fn try_from(text: String) -> Result<Self, SettingError> {
-        text.parse()
-    }
-}
-
-impl From<Seating> for String {
-    fn from(seating: Seating) -> Self {
-        seating.to_string()
-    }
-}
-
-impl TryFrom<String> for Attribute {
-    type Error = SettingError;
-    fn try_from(text: String) -> Result<Self, SettingError> {
-        text.parse()
-    }
-}
-
-impl From<Attribute> for String {
-    fn from(attribute: Attribute) -> Self {
-        attribute.to_string()
-    }
-}
+stored_as_text!(Seating, Attribute);
 
 #[cfg(test)]
 mod tests {

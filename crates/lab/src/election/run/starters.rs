@@ -1,5 +1,6 @@
 //! Who starts an election.
 
+use crate::chaos::stored_as_text;
 use quorate_core::NodeId;
 use quorate_core::election::{Ranking, Ring};
 use quorate_journal::settings::{NodeSet, SettingError};
@@ -13,18 +14,14 @@ use std::str::FromStr;
 pub enum Starters {
     /// The one that ranks lowest: by its number, unless there is an attribute.
     Lowest,
-    /// The one that ranks highest.
     Highest,
-    /// Everyone, all at once.
     #[default]
     All,
     /// The one that comes after the highest on the ring, from where a message has the longest way to it.
     SuccessorOfHighest,
-    /// These, all at once.
     Named(NodeSet),
 }
 
-/// The words, as users type them.
 const WORDS: [(&str, Starters); 4] = [
     ("lowest", Starters::Lowest),
     ("highest", Starters::Highest),
@@ -33,7 +30,6 @@ const WORDS: [(&str, Starters); 4] = [
 ];
 
 impl Starters {
-    /// Those who start, of these nodes that are up, in the order of their numbers.
     pub fn among(&self, live: impl Iterator<Item = NodeId>, ring: &Ring, ranking: &Ranking) -> Vec<NodeId> {
         match self {
             Self::Lowest => live.min_by_key(|node| ranking.of(*node)).into_iter().collect(),
@@ -45,17 +41,14 @@ impl Starters {
                     let places = ring.place_of(node) + ring.len() - ring.place_of(from);
                     (places + ring.len() - 1) % ring.len().max(1)
                 };
-                highest
-                    .and_then(|highest| live.into_iter().min_by_key(|node| distance(*node, highest)))
-                    .into_iter()
-                    .collect()
+                let next = highest.and_then(|highest| live.into_iter().min_by_key(|node| distance(*node, highest)));
+                next.into_iter().collect()
             }
             Self::All => live.collect(),
             Self::Named(nodes) => live.filter(|node| nodes.contains(*node)).collect(),
         }
     }
 
-    /// Whether more than one may start in a group of this size.
     pub fn may_be_several(&self, nodes: usize) -> bool {
         match self {
             Self::Lowest | Self::Highest | Self::SuccessorOfHighest => false,
@@ -67,12 +60,9 @@ impl Starters {
 
 impl fmt::Display for Starters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lowest => f.write_str("lowest"),
-            Self::Highest => f.write_str("highest"),
-            Self::All => f.write_str("all"),
-            Self::SuccessorOfHighest => f.write_str("successor-of-highest"),
-            Self::Named(nodes) => nodes.fmt(f),
+        match (self, WORDS.iter().find(|(_, starters)| starters == self)) {
+            (Self::Named(nodes), _) => nodes.fmt(f),
+            (_, known) => f.write_str(known.map_or("", |(word, _)| word)),
         }
     }
 }
@@ -97,18 +87,7 @@ impl FromStr for Starters {
     }
 }
 
-impl TryFrom<String> for Starters {
-    type Error = SettingError;
-    fn try_from(text: String) -> Result<Self, SettingError> {
-        text.parse()
-    }
-}
-
-impl From<Starters> for String {
-    fn from(starters: Starters) -> Self {
-        starters.to_string()
-    }
-}
+stored_as_text!(Starters);
 
 #[cfg(test)]
 mod tests {

@@ -5,28 +5,22 @@ use quorate_core::NodeId;
 use quorate_core::election::Overlay;
 use serde::Serialize;
 
-/// All peers of an overlay, and who moved.
 #[derive(Clone, Debug)]
 pub struct Crowd {
     overlay: Overlay,
-    /// Whether anybody has booted yet.
     has_begun: bool,
     /// The leader whom each live node knew last, in its present life.
     leaders: Vec<Option<NodeId>>,
-    /// How often one went over from one leader to another.
     moved: u64,
-    /// How often one had to, by a look at everybody.
     must_move: u64,
 }
 
 impl Crowd {
-    /// The peers of this overlay, all of them up.
     pub fn new(overlay: Overlay) -> Self {
         let leaders = vec![None; overlay.len()];
         Self { overlay, has_begun: false, leaders, moved: 0, must_move: 0 }
     }
 
-    /// Something changes in a group that stood like this before.
     pub fn observe(&mut self, node: NodeId, change: Change, before: &Agreement) {
         match change {
             Change::Learns { leader, .. } => self.learns(node, leader),
@@ -71,7 +65,6 @@ impl Crowd {
         others.filter(moves).count() as u64
     }
 
-    /// What has become of them, in a group that stands like this.
     pub fn summary(&self, agreement: &Agreement) -> SuperPeers {
         let loads: Vec<_> = agreement.leaders().map(|(_, load)| load).collect();
         let (count, live) = (loads.len(), agreement.live().count());
@@ -90,24 +83,17 @@ impl Crowd {
     }
 }
 
-/// The leaders of an overlay at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SuperPeers {
-    /// How long ids are.
     pub id_bits: u32,
     /// How many of their bits name the region: there is one super-peer in each where anybody lives.
     pub reserved_bits: u32,
-    /// How many take themselves for super-peers.
     pub count: u64,
     /// How many there would be on average, with ids drawn at random.
     pub expected: f64,
-    /// How many of the live nodes are super-peers.
     pub ratio: Option<f64>,
-    /// How many others the busiest of them serves.
     pub largest_load: u64,
-    /// How many others each of them serves on average.
     pub mean_load: Option<f64>,
-    /// How often a node went over from one super-peer to another, while it was up.
     pub moved: u64,
     /// How often one had to because somebody came or went, each time as if all had settled before.
     pub must_move: u64,

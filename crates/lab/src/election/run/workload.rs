@@ -4,8 +4,7 @@ use super::{Agreement, Belief, Change, Expectation, Starters, told};
 use quorate_core::election::{COMMANDS, Command, Event, Ranking, Ring};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::settings::TimedCommand;
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, Workload};
+use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::BTreeSet;
 
 /// The users of all nodes. They are content when all live nodes know one live leader.
@@ -44,7 +43,6 @@ impl Campaigns {
         }
     }
 
-    /// Users who do what a script says, and nothing else.
     pub fn scripted(nodes: usize, commands: Vec<TimedCommand>) -> Self {
         Self {
             calls: Calls::Script(commands),
@@ -63,13 +61,11 @@ impl Campaigns {
         self
     }
 
-    /// What the group is to come to, if that is not one leader for all.
     #[must_use]
     pub fn expecting(self, expectation: Expectation) -> Self {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
-    /// Nobody is content before this instant.
     #[must_use]
     pub fn not_before(self, instant: Option<Time>) -> Self {
         Self { not_before: instant, ..self }
@@ -77,7 +73,6 @@ impl Campaigns {
 }
 
 impl Campaigns {
-    /// Whoever has to do with a dead leader notices it after a while.
     fn notice(&mut self, now: Time, node: NodeId, change: Change, plan: &mut Plan<Command>) {
         let Calls::Starters { who, ring, ranking, notice: Some(notice) } = &self.calls else { return };
         let callers = match change {
@@ -98,7 +93,6 @@ impl Campaigns {
         }
     }
 
-    /// Whoever still follows a dead leader by then starts anew.
     fn call(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         if !self.noticing.remove(&(now, node)) {
             return;

@@ -5,7 +5,6 @@
 
 use super::memoir::{Said, Shown};
 
-/// A set of messages.
 type Set = u16;
 /// How many numbers there can be, and the one that is not given.
 const NUMBERS: usize = 16;
@@ -134,11 +133,9 @@ pub(super) fn total_of_all(facets: &[u64]) -> bool {
     in_one_order(all(facets).map(|shown| Sequence::of(shown.story())))
 }
 
-/// In which order one user was told messages.
 #[derive(Clone, Copy, Default)]
 struct Sequence {
     heard: Set,
-    /// What came before each.
     before: [Set; NUMBERS],
 }
 

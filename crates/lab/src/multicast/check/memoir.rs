@@ -20,16 +20,13 @@ const PLACES: usize = 14;
 const FOREIGN: u64 = 11;
 const ASTRAY: u64 = 12;
 const SENDS: u64 = 13;
-/// Those after the first one.
 const VIEWS: [u64; 2] = [14, 15];
 
 pub(super) const GONE: u64 = 1;
 pub(super) const VIEWED: u64 = 2;
 
-/// One thing that a user did or heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// It sends the next of its messages.
     Sends,
     /// It is told the message with this number, among those of all users, from 1.
     Delivers(u8),
@@ -37,7 +34,6 @@ pub(super) enum Said {
     Foreign,
     /// It is told something in the wrong view, or a view with the wrong state.
     Astray,
-    /// It is told that this view begins.
     Begins(u8),
 }
 
@@ -64,7 +60,6 @@ impl Said {
     }
 }
 
-/// All that a user did and heard, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Memoir(u64);
 
@@ -84,14 +79,12 @@ impl Memoir {
         }
     }
 
-    /// As properties see it.
     pub(super) fn shown(self, messages: u8, is_gone: bool, has_views: bool) -> u64 {
         let flag = |bit, is_set: bool| if is_set { bit } else { 0 };
         self.0 << 8 | u64::from(messages & 0xf) << 4 | flag(GONE, is_gone) | flag(VIEWED, has_views)
     }
 }
 
-/// What one user shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown(pub(super) u64);
 
@@ -104,7 +97,6 @@ impl Shown {
         self.0 & VIEWED != 0
     }
 
-    /// How many messages it has to send in all.
     pub(super) fn messages(self) -> u8 {
         (self.0 >> 4 & 0xf) as u8
     }

@@ -14,7 +14,6 @@ use crate::multicast::{Multicast, MulticastError, Settings, promises_of};
 use quorate_core::Group;
 use quorate_core::multicast::Delivery;
 
-/// Who sends how much, and how it gets to all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Posts {
     /// The same as for a run. There is one group, which nobody leaves as asked.

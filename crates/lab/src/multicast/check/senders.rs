@@ -6,16 +6,13 @@
 use super::judges;
 use super::memoir::{self, MOST_MESSAGES, MOST_ROOM, Memoir, Said};
 use crate::multicast::run::{Promises, Property as Promised};
-use quorate_check::CheckError;
-use quorate_check::{Judge, Judged, News, Offer, Property, Story, Users};
+use quorate_check::{CheckError, Judge, Judged, News, Offer, Property, Story, Users};
 use quorate_core::multicast::{Board, Command, Event, MessageId, Payload, State};
 use quorate_core::{Epoch, Group, NodeId, View};
 
-/// What the users of a multicast do, and what is asked of it.
 #[derive(Clone, Debug)]
 pub struct Senders {
     senders: Group,
-    /// How many messages they have together.
     messages: u8,
     promises: Promises,
 }
@@ -32,7 +29,6 @@ impl Senders {
         Ok(Self { senders, messages, promises })
     }
 
-    /// How many messages a user has: its share.
     fn share(&self, node: NodeId) -> u8 {
         let Some(place) = self.senders.iter().position(|sender| sender == node) else { return 0 };
         let count = self.senders.len();
@@ -40,7 +36,6 @@ impl Senders {
         (each + usize::from(place < rest)) as u8
     }
 
-    /// How many messages the senders before this one have.
     fn before(&self, node: NodeId) -> u8 {
         self.senders.iter().filter(|sender| *sender < node).map(|sender| self.share(sender)).sum()
     }
@@ -57,7 +52,6 @@ impl Senders {
     }
 }
 
-/// Where one user stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sender {
     node: NodeId,
@@ -65,9 +59,7 @@ pub struct Sender {
     /// How many messages it has in all, and how many of them it has sent.
     messages: u8,
     sent: u8,
-    /// The view that it was told of last.
     view: Epoch,
-    /// What was delivered to it.
     board: Board,
     memoir: Memoir,
 }
@@ -75,13 +67,9 @@ pub struct Sender {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Standing {
     Free,
-    /// It asked to send, and was not answered.
     Asked,
-    /// It was told to wait.
     Waiting,
-    /// It sends nothing more.
     Silent,
-    /// Its node went down, or the group went on without it.
     Gone,
 }
 

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
     groups: BTreeMap<GroupId, VecDeque<Payload>>,
-    /// What the node's user asks in the step under way.
     current: Current,
 }
 
@@ -23,7 +22,6 @@ enum Current {
 }
 
 impl Asked {
-    /// The user asks.
     pub(super) fn asks(&mut self, command: &Command) {
         self.current = match command {
             Command::Send { group, payload } => {
@@ -34,7 +32,6 @@ impl Asked {
         };
     }
 
-    /// A step begins in which the user asks nothing.
     pub(super) fn step(&mut self) {
         self.current = Current::Nothing;
     }
@@ -56,7 +53,6 @@ impl Asked {
         }
     }
 
-    /// The node is down, and knows of no request.
     pub(super) fn forgets(&mut self) {
         *self = Self::default();
     }

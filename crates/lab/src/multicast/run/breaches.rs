@@ -4,7 +4,6 @@ use super::promises::{Promises, Property};
 use quorate_core::Time;
 use quorate_journal::property::{Verdict, Violation};
 
-/// When something happens, and on which line of the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) time: Time,
@@ -29,7 +28,6 @@ impl Breaches {
         self.promised.uniform
     }
 
-    /// Something went wrong, if anybody wants to know.
     pub(super) fn note(&mut self, property: Property, now: Moment, since: Time, text: impl FnOnce() -> String) {
         if !self.watched.has(property) {
             return;
@@ -42,12 +40,10 @@ impl Breaches {
         }
     }
 
-    /// How many there were.
     pub(super) fn count(&self, property: Property) -> u64 {
         self.found.get(property as usize).map_or(0, |(count, _)| *count)
     }
 
-    /// What came of a property, if it was watched.
     pub(super) fn verdict(&self, property: Property) -> Option<Verdict> {
         if !self.watched.has(property) {
             return None;

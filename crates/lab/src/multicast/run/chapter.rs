@@ -12,18 +12,15 @@ use quorate_core::multicast::{GroupId, Payload};
 use quorate_core::{Epoch, Group, NodeId};
 use std::collections::BTreeMap;
 
-/// How a node stands to a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It is no member, or is one no more: it died, or the group went on without it.
     Gone,
     /// It is a member, and has not begun the view yet.
     Awaited,
-    /// It is in.
     In,
     /// It has begun that later view.
     WentOn(Epoch),
-    /// It left as it had asked.
     Left,
     /// Its process was ended in good order.
     Ended,
@@ -46,30 +43,23 @@ struct Member {
     standing: Standing,
     /// For each sender, what it has delivered.
     delivered: Vec<Numbers>,
-    /// What it has delivered since it last sent.
     recent: Vec<Key>,
-    /// The number of what it last sent.
     sent: Option<u64>,
 }
 
-/// One view of one group.
 #[derive(Clone, Debug)]
 pub(super) struct Chapter {
     group: GroupId,
     view: Epoch,
     watched: Promises,
     members: Vec<Member>,
-    /// For each sender, what it has sent.
     sent: Vec<Numbers>,
-    /// What somebody may still have to deliver.
     messages: BTreeMap<Key, Message>,
     order: Order,
-    /// Two senders' messages were under way at once.
     pub(super) contended: bool,
 }
 
 impl Chapter {
-    /// A view with these nodes in it, all of them nodes of the world.
     pub(super) fn new(group: GroupId, view: Epoch, watched: Promises, standings: Vec<Standing>) -> Self {
         let nodes = standings.len();
         let member = |standing| Member { standing, delivered: Vec::new(), recent: Vec::new(), sent: None };
@@ -85,22 +75,18 @@ impl Chapter {
         }
     }
 
-    /// How a node stands to the view.
     pub(super) fn standing(&self, node: NodeId) -> Standing {
         self.members.get(node.index()).map_or(Standing::Gone, |member| member.standing)
     }
 
-    /// Whether somebody may still deliver something in it.
     pub(super) fn is_open(&self) -> bool {
         self.members.iter().any(|member| member.standing.is_open())
     }
 
-    /// The members that have not begun it.
     pub(super) fn awaited(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.members_that(|standing| standing == Standing::Awaited)
     }
 
-    /// The members that are in.
     pub(super) fn insiders(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.members_that(|standing| standing == Standing::In)
     }
@@ -113,18 +99,14 @@ impl Chapter {
             .map(|(index, _)| NodeId::from_index(index))
     }
 
-    /// How many messages are remembered.
     pub(super) fn held(&self) -> usize {
         self.messages.len()
     }
 
-    /// How many causes of messages to come are remembered.
-    #[cfg(test)]
     pub(super) fn causes(&self) -> usize {
         self.members.iter().map(|member| member.recent.len()).sum()
     }
 
-    /// A node stands otherwise to the view from now on.
     pub(super) fn turns(&mut self, node: NodeId, standing: Standing) {
         let Some(member) = self.members.get_mut(node.index()) else { return };
         let before = std::mem::replace(&mut member.standing, standing);
@@ -146,7 +128,6 @@ impl Chapter {
         });
     }
 
-    /// A node is in the view no more, if it was.
     pub(super) fn ends(&mut self, node: NodeId, how: Standing) {
         match self.standing(node) {
             Standing::In => self.turns(node, how),
@@ -155,12 +136,10 @@ impl Chapter {
         }
     }
 
-    /// Whether nothing was sent in it.
     pub(super) fn is_blank(&self) -> bool {
         self.sent.iter().all(|numbers| *numbers == Numbers::default())
     }
 
-    /// Whether it was sent.
     pub(super) fn was_sent(&self, key: Key) -> bool {
         has(&self.sent, key)
     }
@@ -186,12 +165,10 @@ impl Chapter {
         true
     }
 
-    /// What a message says, as long as it is remembered.
     pub(super) fn payload(&self, key: Key) -> Option<&Payload> {
         self.messages.get(&key)?.payload.as_ref()
     }
 
-    /// A node delivers a message that was sent.
     pub(super) fn delivers(&mut self, now: Moment, node: NodeId, key: Key, payload: &Payload, breaches: &mut Breaches) {
         let id = key.named(self.group, self.view);
         let Some(member) = self.members.get_mut(node.index()) else { return };

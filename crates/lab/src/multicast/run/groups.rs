@@ -9,7 +9,6 @@ use quorate_core::multicast::{GroupId, MessageId, Payload};
 use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Time, View};
 use std::collections::BTreeMap;
 
-/// How a node is, in whichever groups.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) is_up: bool,
@@ -25,7 +24,6 @@ impl Default for Node {
     }
 }
 
-/// One group.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
     group: GroupId,
@@ -34,24 +32,18 @@ pub(super) struct Room {
     /// The views that somebody may still deliver something in.
     chapters: BTreeMap<Epoch, (Chapter, Option<Begun>)>,
     places: Vec<Place>,
-    /// The latest view that anybody has begun.
     latest: Option<View>,
-    /// When that was.
     since: Time,
-    /// The views that are over for everyone.
     over: Numbers,
 }
 
-/// Where a node is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// The view that it is in.
     view: Option<Epoch>,
     /// The latest view that it was ever in, in whichever life.
     latest: Option<Epoch>,
 }
 
-/// How a view began for the first who began it.
 #[derive(Clone, Debug)]
 struct Begun {
     by: NodeId,
@@ -88,13 +80,10 @@ impl Room {
         room
     }
 
-    /// How many messages are remembered.
     pub(super) fn held(&self) -> usize {
         self.chapters.values().map(|(chapter, _)| chapter.held()).sum()
     }
 
-    /// How many causes of messages to come are remembered.
-    #[cfg(test)]
     pub(super) fn causes(&self) -> usize {
         self.chapters.values().map(|(chapter, _)| chapter.causes()).sum()
     }
@@ -104,7 +93,6 @@ impl Room {
         self.chapters.values().any(|(chapter, _)| chapter.contended)
     }
 
-    /// The view that a node is in.
     pub(super) fn view_of(&self, node: NodeId) -> Option<Epoch> {
         self.places.get(node.index())?.view
     }
@@ -114,18 +102,15 @@ impl Room {
         self.view_of(node).is_some_and(|view| self.still_has(node, view))
     }
 
-    /// Whether a node that is in this view is still a member.
     fn still_has(&self, node: NodeId, view: Epoch) -> bool {
         let Some(latest) = self.latest.as_ref().filter(|latest| latest.epoch() > view) else { return true };
         latest.stay(node).is_some_and(|stay| stay.since <= view)
     }
 
-    /// Whether it was sent, as far as that is remembered.
     pub(super) fn was_sent(&self, id: MessageId) -> bool {
         self.chapters.get(&id.view).is_some_and(|(chapter, _)| chapter.was_sent(Key::of(id)))
     }
 
-    /// What a message says, as long as it is remembered.
     pub(super) fn payload(&self, id: MessageId) -> Option<&Payload> {
         self.chapters.get(&id.view)?.0.payload(Key::of(id))
     }
@@ -151,7 +136,6 @@ impl Room {
         if chapter.0.sends(now, Key::of(id), payload) { Ok(()) } else { Err("and that name is taken") }
     }
 
-    /// A node delivers.
     pub(super) fn delivers(
         &mut self,
         now: Moment,
@@ -236,7 +220,6 @@ impl Room {
         self.has_views
     }
 
-    /// All who begin a view agree on it.
     fn opens(
         &mut self,
         now: Moment,
@@ -272,18 +255,8 @@ impl Room {
         }
     }
 
-    /// The group went on without a node.
-    pub(super) fn is_out(&mut self, now: Moment, node: NodeId, breaches: &mut Breaches) -> bool {
-        self.quits(now, node, Standing::Gone, breaches)
-    }
-
-    /// A node has left as it had asked.
-    pub(super) fn leaves(&mut self, now: Moment, node: NodeId, breaches: &mut Breaches) -> bool {
-        self.quits(now, node, Standing::Left, breaches)
-    }
-
     /// A stay ends. Later views may name a new stay already.
-    fn quits(&mut self, now: Moment, node: NodeId, how: Standing, breaches: &mut Breaches) -> bool {
+    pub(super) fn quits(&mut self, now: Moment, node: NodeId, how: Standing, breaches: &mut Breaches) -> bool {
         let Some(place) = self.places.get_mut(node.index()) else { return false };
         let Some(view) = place.view.take() else { return false };
         for (chapter, _) in self.chapters.range_mut(..=view).map(|(_, chapter)| chapter) {
@@ -292,7 +265,6 @@ impl Room {
         self.closes(now, breaches)
     }
 
-    /// A node is down.
     pub(super) fn ends(&mut self, now: Moment, node: NodeId, in_order: bool, breaches: &mut Breaches) -> bool {
         if let Some(place) = self.places.get_mut(node.index()) {
             place.view = None;

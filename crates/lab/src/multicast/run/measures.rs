@@ -9,14 +9,13 @@ use quorate_journal::property::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// So many nodes are named as the slowest.
 const NAMED: usize = 3;
 
 /// Multicasts, deliveries and delays so far.
 ///
 /// A delay is from the sending of a message to one delivery of it; the sender's own counts as well. What is remembered of a message is
 /// forgotten when everyone in its view has delivered it, or can no more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measures {
     nodes: Vec<Node>,
     transit: Transit,
@@ -41,30 +40,12 @@ pub struct Measures {
 struct Node {
     delay: Samples,
     held_back_max: u64,
-    /// How often a sender was told to wait for it.
     waited_for: u64,
 }
 
 impl Measures {
-    /// Measures for a group of this size.
     pub fn new(nodes: usize) -> Self {
-        Self {
-            nodes: vec![Node::default(); nodes],
-            transit: Transit::new(nodes),
-            sent: 0,
-            delivered: 0,
-            delay: Samples::default(),
-            waits: 0,
-            refused: 0,
-            retransmitted: 0,
-            held_back_max: 0,
-            latest: BTreeMap::new(),
-            begun: 0,
-            outs: 0,
-            left: 0,
-            crashed: None,
-            recovery: None,
-        }
+        Self { nodes: vec![Node::default(); nodes], transit: Transit::new(nodes), ..Self::default() }
     }
 
     /// Only these are in a group that has no views. Else everyone is in every group.
@@ -74,22 +55,18 @@ impl Measures {
         self
     }
 
-    /// How many multicasts there were.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// How many deliveries there were.
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// How many multicasts are remembered.
     pub fn under_way(&self) -> usize {
         self.transit.len()
     }
 
-    /// So many messages wait in a node's hold-back queue now.
     pub fn held_back(&mut self, node: NodeId, count: u64) {
         self.held_back_max = self.held_back_max.max(count);
         if let Some(node) = self.nodes.get_mut(node.index()) {
@@ -97,7 +74,6 @@ impl Measures {
         }
     }
 
-    /// The measures as a report, with delays in this unit.
     pub fn summary(&self, messages: &Messages, unit: Duration, unit_name: &'static str) -> MulticastSummary {
         MulticastSummary {
             sent: self.sent,
@@ -188,25 +164,19 @@ impl Measures {
 impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Effect { time, node, effect } => match effect {
-                Done::Emit(event) => self.told(*time, *node, event),
-                Done::Send { to, sent } => self.is_sent(*node, std::iter::once(*to), sent),
-                Done::Multicast { to, sent } => self.is_sent(*node, to.iter(), sent),
-                Done::HoldBack { count, .. } => self.held_back(*node, *count as u64),
-                Done::Save(_)
-                | Done::SetTimer { .. }
-                | Done::CancelTimer(_)
-                | Done::Rule { .. }
-                | Done::Handed { .. }
-                | Done::Told(_) => {}
-            },
+            Moment::Effect { time, node, effect: Done::Emit(event) } => self.told(*time, *node, event),
+            Moment::Effect { node, effect: Done::Send { to, sent }, .. } => {
+                self.is_sent(*node, std::iter::once(*to), sent);
+            }
+            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => self.is_sent(*node, to.iter(), sent),
+            Moment::Effect { node, effect: Done::HoldBack { count, .. }, .. } => self.held_back(*node, *count as u64),
             Moment::World { time, what: Happening::Crashed { node, .. } } => {
                 self.crashed = self.crashed.or(Some(*time));
                 self.transit.dies(*node);
             }
             Moment::World { what: Happening::Ended { node }, .. } => self.transit.dies(*node),
             Moment::Input { node, input: Taken::Start { .. }, .. } => self.transit.boots(*node),
-            Moment::Input { .. } | Moment::World { .. } => {}
+            Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }
 }
@@ -214,27 +184,20 @@ impl Observer<Command, Event> for Measures {
 /// Multicasts and their cost, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MulticastSummary {
-    /// How many multicasts there were.
     pub sent: u64,
-    /// How many deliveries, all nodes together.
     pub delivered: u64,
     /// Messages over multicasts, all nodes together.
     pub messages_per_multicast: Option<f64>,
-    /// From a sending to a delivery.
     pub delay: Option<Delay>,
     /// What delays are measured in: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,
-    /// The longest hold-back queue of any node.
     pub held_back_max: u64,
-    /// How many messages were sent again.
     pub retransmitted: u64,
     /// How often a sender was told to wait, because too much of its was under way.
     pub waits: u64,
-    /// How often a request was refused.
     pub refused: u64,
     /// Those for whom others had to wait, or who waited longest themselves, the slowest first.
     pub slowest: Vec<Receiver>,
-    /// What views did to the group, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub views: Option<ViewSummary>,
     /// What was judged although nobody promises it.
@@ -242,29 +205,20 @@ pub struct MulticastSummary {
     pub not_promised: Vec<Verdict>,
 }
 
-/// How fast one node is as a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Receiver {
-    /// Who.
     pub node: NodeId,
-    /// From a sending to its delivery here.
     pub delay: Delay,
-    /// Its longest hold-back queue.
     pub held_back_max: u64,
-    /// How often a sender was told to wait for it.
     pub waited_for: u64,
 }
 
-/// What views did to a group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ViewSummary {
     /// The number of the last view that anybody began.
     pub epoch: u64,
-    /// How many were begun, by whoever was first.
     pub begun: u64,
-    /// How often the group went on without a node.
     pub outs: u64,
-    /// How many left as they had asked.
     pub left: u64,
     /// The longest time from a crash to the next delivery, in nanoseconds, if somebody crashed and something was delivered after that.
     pub recovery_ns: Option<u64>,

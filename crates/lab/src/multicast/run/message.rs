@@ -3,12 +3,9 @@
 use quorate_core::multicast::{GroupId, MessageId, Payload};
 use quorate_core::{Epoch, NodeId, Time};
 
-/// Its name within its view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    /// By whom.
     pub(super) sender: NodeId,
-    /// Which of its sender's messages in the view.
     pub(super) number: u64,
 }
 
@@ -17,24 +14,20 @@ impl Key {
         Self { sender: id.sender, number: id.number }
     }
 
-    /// Its full name.
     pub(super) const fn named(self, group: GroupId, view: Epoch) -> MessageId {
         MessageId { group, view, sender: self.sender, number: self.number }
     }
 }
 
-/// A multicast that somebody may still have to deliver.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     /// What it says, unless nobody asked for it to be sent.
     pub(super) payload: Option<Payload>,
-    /// When it was sent.
     pub(super) sent: Time,
     /// What its sender delivered since it sent the message before, and that message: the rest follows from their own causes.
     pub(super) causes: Vec<Key>,
     /// How many members have not delivered it and could, or went on without it.
     pub(super) owing: usize,
-    /// The member that delivered it first.
     pub(super) first: Option<NodeId>,
     /// How many messages had been delivered by anybody when it first was; while orders are watched.
     pub(super) rank: Option<u64>,

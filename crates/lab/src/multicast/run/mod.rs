@@ -12,8 +12,6 @@ mod numbers;
 mod order;
 mod promises;
 mod properties;
-#[cfg(test)]
-mod tests;
 mod transit;
 mod workload;
 

@@ -12,18 +12,15 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Whether it is in.
     pub(super) fn contains(&self, number: u64) -> bool {
         (number > 0 && number <= self.prefix)
             || self.runs.range(..=number).next_back().is_some_and(|(_, last)| *last >= number)
     }
 
-    /// Whether all smaller ones are in.
     pub(super) fn has_all_below(&self, number: u64) -> bool {
         number.saturating_sub(1) <= self.prefix
     }
 
-    /// Puts it in. Tells whether it was not in before.
     pub(super) fn insert(&mut self, number: u64) -> bool {
         if self.contains(number) {
             return false;

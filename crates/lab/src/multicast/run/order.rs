@@ -11,31 +11,25 @@ use super::message::{Key, Message};
 use quorate_core::{NodeId, Time};
 use std::collections::BTreeMap;
 
-/// The orders of all members of a view.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    /// The last position given to a delivery.
     last: u64,
     places: Vec<Place>,
     phase: Phase,
     conflicts: BTreeMap<(NodeId, NodeId), Conflict>,
 }
 
-/// How far one node is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// The rank of what it delivered last.
     rank: u64,
     /// The latest of its deliveries of what everyone has delivered.
     settled: Option<At>,
 }
 
-/// A delivery: its position, and of what.
 type At = (u64, Key);
 
 #[derive(Clone, Debug)]
 enum Phase {
-    /// All deliver in the order of ranks.
     InStep,
     /// For each two nodes, by the place of the first and then of the second: the latest delivery of the first of what
     /// both have delivered.
@@ -56,7 +50,6 @@ pub(super) struct Conflict {
 }
 
 impl Order {
-    /// Nobody has delivered anything.
     pub(super) fn new(nodes: usize) -> Self {
         Self { last: 0, places: vec![Place::default(); nodes], phase: Phase::InStep, conflicts: BTreeMap::new() }
     }
@@ -118,7 +111,6 @@ impl Order {
         }
     }
 
-    /// The first conflict of each pair of nodes that has one.
     pub(super) fn conflicts(&self) -> impl Iterator<Item = &Conflict> {
         self.conflicts.values()
     }

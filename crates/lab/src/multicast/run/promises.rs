@@ -50,7 +50,6 @@ impl Property {
         Self::Delivered,
     ];
 
-    /// What reports call it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Integrity => "integrity",
@@ -77,30 +76,21 @@ impl Property {
 /// Which of them an algorithm promises, or somebody wants to know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promises {
-    /// [`Property::Integrity`].
     pub integrity: bool,
-    /// [`Property::Agreement`].
     pub agreement: bool,
-    /// [`Property::Validity`].
     pub validity: bool,
-    /// [`Property::Fifo`].
     pub fifo: bool,
-    /// [`Property::Causal`].
     pub causal: bool,
-    /// [`Property::Total`].
     pub total: bool,
-    /// [`Property::Uniform`].
     pub uniform: bool,
     /// [`Property::ViewSynchrony`]. The group has views.
     pub views: bool,
-    /// [`Property::Delivered`].
     pub delivered: bool,
     /// Several send, so their messages should meet: two of different senders are under way at once.
     pub contention: bool,
 }
 
 impl Promises {
-    /// Nothing at all.
     pub const NOTHING: Self = Self {
         integrity: false,
         agreement: false,
@@ -120,11 +110,9 @@ impl Promises {
     /// What every reliable multicast keeps, in no particular order.
     pub const RELIABLE: Self = Self { agreement: true, delivered: true, ..Self::BASIC };
 
-    /// Everything, in views.
     pub const EVERYTHING: Self =
         Self { fifo: true, causal: true, total: true, uniform: true, views: true, ..Self::RELIABLE };
 
-    /// These and no others.
     pub fn of(properties: &[Property]) -> Self {
         let has = |property| properties.contains(&property);
         Self {
@@ -141,7 +129,6 @@ impl Promises {
         }
     }
 
-    /// Whether this is among them.
     pub const fn has(&self, property: Property) -> bool {
         match property {
             Property::Integrity => self.integrity,

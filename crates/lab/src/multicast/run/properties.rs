@@ -5,6 +5,7 @@
 
 use super::asked::Asked;
 use super::breaches::{self, Breaches};
+use super::chapter::Standing;
 use super::groups::{Node, Room};
 use super::message::Key;
 use super::promises::{Promises, Property};
@@ -14,7 +15,6 @@ use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
 use quorate_journal::property::Verdict;
 use std::collections::BTreeMap;
 
-/// Watches a run for breaches.
 pub struct Properties {
     promised: Promises,
     watched: Promises,
@@ -33,7 +33,6 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// Watches a group of this size for what is promised.
     pub fn new(nodes: usize, promised: Promises) -> Self {
         Self {
             promised,
@@ -53,23 +52,11 @@ impl Properties {
     /// Watches for these too, though nobody promises them: see [`Properties::verdict`] and [`Properties::breaches`].
     #[must_use]
     pub fn watching(self, also: Promises) -> Self {
-        let both = |property| self.promised.has(property) || also.has(property);
-        let watched = Promises {
-            integrity: both(Property::Integrity),
-            agreement: both(Property::Agreement),
-            validity: both(Property::Validity),
-            fifo: both(Property::Fifo),
-            causal: both(Property::Causal),
-            total: both(Property::Total),
-            uniform: both(Property::Uniform),
-            views: both(Property::ViewSynchrony),
-            delivered: both(Property::Delivered),
-            contention: self.promised.contention,
-        };
+        let both: Vec<_> = Property::ALL.into_iter().filter(|one| self.promised.has(*one) || also.has(*one)).collect();
+        let watched = Promises { contention: self.promised.contention, ..Promises::of(&both) };
         Self { watched, breaches: Breaches::new(self.promised, watched), ..self }
     }
 
-    /// Views may begin late in the run: whoever is in the last one has so long to begin it after the first one did.
     #[must_use]
     pub fn patient(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -83,17 +70,16 @@ impl Properties {
         self
     }
 
-    /// When the last thing happened.
-    pub fn end(&self) -> Time {
-        self.now.time
-    }
-
     /// How many multicasts are remembered, because somebody may still have to deliver them.
     pub fn held(&self) -> usize {
         self.rooms.values().map(Room::held).sum()
     }
 
-    /// What was promised and what came of it, if the run ends here.
+    /// How many causes of messages to come are remembered.
+    pub fn causes(&self) -> usize {
+        self.rooms.values().map(Room::causes).sum()
+    }
+
     pub fn verdicts(&self) -> Vec<Verdict> {
         let found = self.found();
         let promised = Property::ALL.into_iter().filter(|property| self.promised.has(*property));
@@ -149,7 +135,6 @@ impl Properties {
         }
     }
 
-    /// The room of a group, which is made when it is first heard of.
     fn room(&mut self, group: GroupId) -> &mut Room {
         let (watched, nodes, members) = (self.watched, &self.nodes, &self.members);
         self.rooms.entry(group).or_insert_with(|| Room::new(group, watched, nodes, members.get(&group)))
@@ -201,9 +186,8 @@ impl Properties {
             self.sends(node, id, Some(payload.clone()));
             self.unconfirmed.push(id);
         }
-        let (watched, nodes, members) = (self.watched, &self.nodes, &self.members);
-        let room = self.rooms.entry(id.group);
-        let room = room.or_insert_with(|| Room::new(id.group, watched, nodes, members.get(&id.group)));
+        self.room(id.group);
+        let Some(room) = self.rooms.get_mut(&id.group) else { return };
         room.delivers(now, node, (Key::of(id), id.view), payload, &mut self.breaches);
     }
 
@@ -228,15 +212,11 @@ impl Properties {
                 let Some(room) = self.rooms.get_mut(group) else { return };
                 self.contended |= room.begins(now, node, (view, *state), &self.nodes, &mut self.breaches);
             }
-            Event::Out { group } => {
+            Event::Out { group } | Event::Left { group } => {
+                let how = if let Event::Left { .. } = event { Standing::Left } else { Standing::Gone };
                 self.room(*group);
                 let Some(room) = self.rooms.get_mut(group) else { return };
-                self.contended |= room.is_out(now, node, &mut self.breaches);
-            }
-            Event::Left { group } => {
-                self.room(*group);
-                let Some(room) = self.rooms.get_mut(group) else { return };
-                self.contended |= room.leaves(now, node, &mut self.breaches);
+                self.contended |= room.quits(now, node, how, &mut self.breaches);
             }
         }
     }
@@ -272,18 +252,9 @@ impl Observer<Command, Event> for Properties {
                 self.now.line += 1;
                 self.step_begins();
                 if let Some(asked) = self.asked.get_mut(node.index()) {
-                    match input {
-                        Taken::Command(command) => asked.asks(command),
-                        Taken::Start { .. }
-                        | Taken::Message { .. }
-                        | Taken::Timer(_)
-                        | Taken::Saved(_)
-                        | Taken::Suspect(_)
-                        | Taken::Trust(_)
-                        | Taken::DiskFull
-                        | Taken::DiskFree
-                        | Taken::View(_)
-                        | Taken::Lease(_) => asked.step(),
+                    asked.step();
+                    if let Taken::Command(command) = input {
+                        asked.asks(command);
                     }
                 }
                 if let Taken::Start { incarnation, .. } = input {
@@ -293,14 +264,8 @@ impl Observer<Command, Event> for Properties {
             Moment::World { what, .. } => {
                 self.now.line += 1;
                 self.step_begins();
-                match what {
-                    Happening::Crashed { node, .. } => self.ends(*node, false),
-                    Happening::Ended { node } => self.ends(*node, true),
-                    Happening::Lost { .. }
-                    | Happening::Duplicated { .. }
-                    | Happening::Paused { .. }
-                    | Happening::Resumed { .. }
-                    | Happening::Changed { .. } => {}
+                if let Happening::Crashed { node, .. } | Happening::Ended { node } = what {
+                    self.ends(*node, matches!(what, Happening::Ended { .. }));
                 }
             }
             Moment::Effect { node, effect: Done::Emit(event), .. } if node.index() < self.nodes.len() => {
@@ -308,13 +273,5 @@ impl Observer<Command, Event> for Properties {
             }
             Moment::Effect { .. } => {}
         }
-    }
-}
-
-#[cfg(test)]
-impl Properties {
-    /// How many causes of messages to come are remembered.
-    pub(super) fn causes(&self) -> usize {
-        self.rooms.values().map(Room::causes).sum()
     }
 }

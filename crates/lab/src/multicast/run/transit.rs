@@ -6,28 +6,23 @@ use quorate_core::multicast::{Event, GroupId, MessageId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time, View};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything under way in all groups.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Transit {
     nodes: usize,
     /// Those who have been down. Where there are no views they are no members any more.
     dead: BTreeSet<NodeId>,
-    /// Those who are down.
     down: BTreeSet<NodeId>,
     /// Those who have left, though views may still have them.
     left: BTreeSet<(GroupId, NodeId)>,
-    /// Who may still deliver something in a view.
     members: BTreeMap<(GroupId, Epoch), BTreeSet<NodeId>>,
     messages: BTreeMap<MessageId, Letter>,
     /// The last message of each sender in each view that was told to be sent.
     told: BTreeMap<(GroupId, Epoch, NodeId), u64>,
 }
 
-/// A message under way.
 #[derive(Clone, Debug)]
 struct Letter {
     sent: Time,
-    /// Its sender has told that it is sent.
     is_told: bool,
     /// Its sender is there, or left in good order: then everyone gets it.
     is_safe: bool,
@@ -35,26 +30,14 @@ struct Letter {
 }
 
 impl Transit {
-    /// Nothing is under way among so many nodes.
     pub(super) fn new(nodes: usize) -> Self {
-        let (members, messages) = (BTreeMap::new(), BTreeMap::new());
-        Self {
-            nodes,
-            dead: BTreeSet::new(),
-            down: BTreeSet::new(),
-            left: BTreeSet::new(),
-            members,
-            messages,
-            told: BTreeMap::new(),
-        }
+        Self { nodes, ..Self::default() }
     }
 
-    /// Only these are in a group that has no views.
     pub(super) fn among(&mut self, group: GroupId, members: &Group) {
         self.members.insert((group, View::FIRST), members.iter().collect());
     }
 
-    /// How many messages are remembered.
     pub(super) fn len(&self) -> usize {
         self.messages.len()
     }
@@ -98,7 +81,6 @@ impl Transit {
         }
     }
 
-    /// A node is down.
     pub(super) fn dies(&mut self, node: NodeId) {
         self.dead.insert(node);
         self.down.insert(node);
@@ -106,7 +88,6 @@ impl Transit {
         self.quits(node, None);
     }
 
-    /// A node is up again.
     pub(super) fn boots(&mut self, node: NodeId) {
         self.down.remove(&node);
         self.left.retain(|(_, left)| *left != node);
@@ -167,7 +148,6 @@ impl Transit {
         self.forget_all();
     }
 
-    /// What a node sent may never arrive.
     fn disown(&mut self, node: NodeId, group: Option<GroupId>) {
         let is_its = |id: &MessageId| id.sender == node && group.is_none_or(|group| group == id.group);
         for (_, letter) in self.messages.iter_mut().filter(|(id, _)| is_its(id)) {

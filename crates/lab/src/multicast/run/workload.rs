@@ -5,34 +5,25 @@ use quorate_core::multicast::{Command, Event, GroupId, Payload, Refusal};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::Latency;
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, Workload};
+use quorate_journal::workload::{News, Plan, Workload};
 use serde::{Deserialize, Serialize};
 
-/// When nodes send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
     /// One after another, and only when everyone has delivered what was sent before.
     Single,
-    /// Everyone at random times.
     Random,
-    /// Everyone as fast as they may.
     Flood,
 }
 
-/// What is asked of the group.
 #[derive(Clone, Debug)]
 pub struct Demand {
-    /// When nodes send.
     pub pattern: Pattern,
-    /// How many multicasts there are in all.
     pub messages: u64,
-    /// Who sends.
     pub senders: Vec<NodeId>,
     /// How many bytes each says at least. Each says something else, such as `2:17`.
     pub payload: usize,
-    /// How long a node is silent before it sends the next.
     pub think: Latency,
     /// The groups and who is in them; if none is named, there is only one, with everyone in it.
     pub groups: Vec<(GroupId, Group)>,
@@ -44,33 +35,24 @@ pub struct Demand {
     pub agreement: bool,
 }
 
-/// The users of all nodes.
 pub struct Senders {
     demand: Demand,
     dice: Dice,
-    /// How many messages are still to be thought of.
     left: u64,
     users: Vec<User>,
-    /// Whose turn is next, where one sends after another.
     turn: usize,
     transit: Transit,
 }
 
-/// The user of one node.
 #[derive(Clone, Debug, Default)]
 struct User {
     state: State,
-    /// Whether it sends at all.
     sends: bool,
-    /// How many messages it has thought of.
     thought: u64,
-    /// How many it has sent.
     sent: u64,
-    /// It leaves when it has sent so many.
     leaves_after: Option<u64>,
 }
 
-/// What a user wants to say, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Letter {
     group: GroupId,
@@ -79,25 +61,22 @@ struct Letter {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Has nothing to say.
     #[default]
     Content,
     /// Asks at that instant, or asked then, and is not yet answered.
-    Busy { letter: Letter, asks: Time },
-    /// Was told to wait, and asks again.
+    Busy {
+        letter: Letter,
+        asks: Time,
+    },
     Waits(Letter),
     /// Is in no view, and goes on in the next.
     Outside(Option<Letter>),
-    /// Leaves so many groups.
     Leaving(usize),
-    /// Has left, or is never let in again.
     Gone,
-    /// Has no node to ask.
     Stranded,
 }
 
 impl Senders {
-    /// The users of a group of this size.
     pub fn new(nodes: usize, seed: u64, demand: Demand) -> Self {
         let mut dice = Dice::new(seed, Stream::Multicasts);
         let mut users = vec![User::default(); nodes];
@@ -124,12 +103,10 @@ impl Senders {
         Self { demand, dice, left, users, turn: 0, transit }
     }
 
-    /// How many messages nobody has thought of yet.
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    /// Whether somebody has still to deliver something.
     fn is_owed(&self) -> bool {
         self.transit.is_owed(self.demand.agreement)
     }
@@ -154,7 +131,6 @@ impl Senders {
         }
     }
 
-    /// Thinks of a message, and asks to send it at that instant.
     fn think(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
         let groups: Vec<_> = self.demand.groups.iter().filter(|(_, members)| members.contains(node)).collect();
         let group = match groups.len() {
@@ -198,7 +174,6 @@ impl Senders {
         }
     }
 
-    /// One of the groups that a user wants to leave is left.
     fn has_left(&mut self, node: NodeId) {
         if let Some(user) = self.users.get_mut(node.index())
             && let State::Leaving(groups) = &mut user.state
@@ -247,7 +222,6 @@ impl Senders {
         }
     }
 
-    /// What had to wait is asked for again.
     fn tries_again(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
         let Some(State::Waits(letter)) = self.users.get(node.index()).map(|user| &user.state) else { return };
         if letter.group == group {
@@ -287,7 +261,6 @@ impl Senders {
         }
     }
 
-    /// A message came back to be said by whoever can.
     fn wake(&mut self, now: Time, plan: &mut Plan<Command>) {
         if self.demand.pattern == Pattern::Single {
             return;
@@ -353,7 +326,6 @@ impl Senders {
         }
     }
 
-    /// Whether somebody can say what is left.
     fn somebody_can(&self) -> bool {
         self.users.iter().filter(|user| user.sends).any(|user| match user.state {
             State::Content | State::Busy { .. } | State::Waits(_) => true,
@@ -362,7 +334,6 @@ impl Senders {
         })
     }
 
-    /// Whether somebody waits for an answer.
     fn somebody_waits(&self) -> bool {
         self.users.iter().any(|user| match user.state {
             State::Busy { .. } | State::Waits(_) | State::Leaving(_) | State::Outside(Some(_)) => true,

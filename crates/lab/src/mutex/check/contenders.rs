@@ -24,21 +24,16 @@
 //! # Ok::<(), quorate_check::CheckError>(())
 //! ```
 
-use quorate_check::Past;
-use quorate_check::{Judged, News, Offer, Property, Story, Users};
+use quorate_check::{Judged, News, Offer, Past, Property, Story, Users};
 use quorate_core::mutex::{Access, Command, Event, Service};
 use quorate_core::{Fence, NodeId};
 
-/// What the users of a mutual-exclusion algorithm do, and what is asked of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Contenders {
     /// How many requests each node makes; without end if not given.
     pub rounds: Option<u8>,
-    /// A request may be a try.
     pub tries: bool,
-    /// A request may be given up.
     pub cancels: bool,
-    /// A request may be one that only reads.
     pub readers: bool,
     /// Those who only read may be inside together.
     pub shares: bool,
@@ -46,7 +41,6 @@ pub struct Contenders {
     pub fences: bool,
     /// Requests must be served in happened-before order.
     pub order: bool,
-    /// Whether everyone must be served.
     pub service: Service,
     /// The group has views, so that an answer may take its time: whoever asked to leave, or gave up, waits for it.
     pub views: bool,
@@ -69,13 +63,10 @@ impl Default for Contenders {
     }
 }
 
-/// Where one user stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Contender {
     standing: Standing,
-    /// Whom its request lets in beside it.
     access: Access,
-    /// How many requests it has left to make.
     left: Option<u8>,
     /// It asked to leave, or gave up, and waits for the answer.
     spoke: bool,
@@ -86,7 +77,6 @@ enum Standing {
     Outside,
     Waiting,
     Inside,
-    /// Its node is down.
     Stranded,
 }
 

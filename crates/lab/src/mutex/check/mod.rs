@@ -14,11 +14,8 @@ use quorate_core::mutex::ServiceOrder;
 /// What may become of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
-    /// A request may be a try.
     pub tries: bool,
-    /// A request may be given up.
     pub cancels: bool,
-    /// A request may be one that only reads.
     pub readers: bool,
 }
 

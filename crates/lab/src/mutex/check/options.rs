@@ -2,11 +2,11 @@
 
 use super::Requests;
 use crate::check::few;
-use crate::options::Options;
-use clap::{Args, ValueEnum};
+use crate::options::{Options, first_given, one_of};
+use crate::views::Keeper;
+use clap::Args;
 use quorate_check::Views;
 
-/// What options of views are listed under.
 const VIEWS: &str = "Options of groups with views";
 
 /// Options of a check that only mutual exclusion understands, and those of views.
@@ -29,35 +29,26 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "NUMBER", requires = "views", value_parser = few, help_heading = VIEWS)]
     changes: Option<u8>,
     /// Who says who is in: one who waits for leases to end, or one who does not and is wrong on purpose; oracle unless given.
-    #[arg(long, value_enum, value_name = "WHO", requires = "views", help_heading = VIEWS)]
-    membership: Option<KeeperArg>,
+    #[arg(long, value_name = "WHO", requires = "views", help_heading = VIEWS, value_parser = one_of(KEEPERS))]
+    membership: Option<Keeper>,
 }
 
-/// Who says who is in.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum KeeperArg {
-    Oracle,
-    Impatient,
-}
+const KEEPERS: [(&str, Keeper); 2] = [("oracle", Keeper::Oracle), ("impatient", Keeper::Impatient)];
 
 impl RequestArgs {
-    /// What may become of requests.
     pub(crate) fn requests(&self) -> Requests {
         Requests { tries: self.tries, cancels: self.cancels, readers: self.readers }
     }
 
-    /// How views change, if there are views.
     pub(crate) fn views(&self) -> Option<Views> {
         let usual = Views::default();
         let changes = self.changes.unwrap_or(usual.changes);
-        self.views.then_some(Views { changes, waits: self.membership != Some(KeeperArg::Impatient) })
+        self.views.then_some(Views { changes, waits: self.membership != Some(Keeper::Impatient) })
     }
 }
 
 impl Options for RequestArgs {
     fn given(&self) -> Option<&'static str> {
-        let Self { tries, cancels, readers, views: _, changes: _, membership: _ } = self;
-        let given = [(*tries, "try"), (*cancels, "cancel"), (*readers, "readers")];
-        given.into_iter().find_map(|(given, name)| given.then_some(name))
+        first_given!(self; tries = "try", cancels = "cancel", readers)
     }
 }

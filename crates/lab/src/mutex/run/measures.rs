@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// leave to the next entry, when exactly one was waiting, and had been for long enough that its request was
 /// everywhere. Delays are those of clients: entries of the node that keeps the lock itself, where there is one,
 /// are counted apart.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measures {
     keeper: Option<NodeId>,
     settled_after: Duration,
@@ -33,7 +33,6 @@ pub struct Measures {
     /// A leave with exactly one settled waiter.
     handover: Option<(Time, NodeId)>,
     overtaken_max: u64,
-    /// What views did to the group, if it has any.
     views: Option<ViewSummary>,
     resource: Resource,
 }
@@ -55,33 +54,21 @@ impl Measures {
             keeper,
             settled_after,
             standings: vec![Standing::Outside; nodes],
-            waiting: BTreeMap::new(),
             serials: vec![0; nodes],
-            asked: 0,
-            inside: 0,
-            entries: 0,
-            keeper_entries: 0,
-            client_delay: Samples::default(),
-            sync_delay: Samples::default(),
-            handover: None,
-            overtaken_max: 0,
-            views: None,
             resource: Resource::new(nodes),
+            ..Self::default()
         }
     }
 
-    /// The same for a group that has views.
     #[must_use]
     pub fn with_views(self) -> Self {
         Self { views: Some(ViewSummary::default()), ..self }
     }
 
-    /// How many entries there were.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// The measures as a report, with delays in this unit.
     pub fn summary(
         &self,
         messages: &Messages,
@@ -194,7 +181,6 @@ impl Observer<Command, Event> for Measures {
 /// Entries and their cost, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MutexSummary {
-    /// How many entries there were.
     pub entries: u64,
     /// Messages over entries, all nodes together.
     pub messages_per_entry: Option<f64>,
@@ -215,19 +201,16 @@ pub struct MutexSummary {
     /// Entries of the node that keeps the lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own: Option<Share>,
-    /// What views did to the group, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub views: Option<ViewSummary>,
 }
 
-/// What views did to a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ViewSummary {
     /// The number of the last view that anybody heard of.
     pub epoch: u64,
     /// How many entries ended because the group went on without their nodes.
     pub lost: u64,
-    /// How often the resource was used by those inside.
     pub accepted: u64,
     /// How often it refused somebody whose time was over.
     pub refused: u64,
@@ -257,11 +240,8 @@ impl ViewSummary {
     }
 }
 
-/// Entries of some of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// How many.
     pub entries: u64,
-    /// What each cost.
     pub messages_per_entry: Option<f64>,
 }

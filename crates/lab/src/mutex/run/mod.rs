@@ -21,31 +21,23 @@ use quorate_journal::moment::{Done, Happening, Moment, Taken};
 /// A change in a node's relation to the critical section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It asks.
     Asks(Patience, Access),
-    /// It is inside.
     Enters {
-        /// With which fence.
         fence: Fence,
         /// Up to when the entry holds, on the node's clock.
         until: Time,
     },
-    /// Its entry holds for longer.
     Extends {
-        /// Up to when, on the node's clock.
         until: Time,
     },
-    /// It has left.
     Leaves,
     /// Its entry is over, because the group went on without it.
     Loses,
     /// Its request ended without an entry: denied or cancelled.
     GivesUp,
-    /// It went down, with whatever it had.
     Dies,
 }
 
-/// What a moment means to the family, if anything.
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
         Moment::Input { time, node, input: Taken::Command(command), .. } => {
@@ -75,15 +67,11 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
     }
 }
 
-/// Where one node stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// Outside, and content.
     #[default]
     Outside,
-    /// Asked, and not yet in.
     Waiting,
-    /// Inside.
     Inside,
 }
 

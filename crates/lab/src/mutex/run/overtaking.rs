@@ -8,29 +8,23 @@ use std::collections::BTreeMap;
 /// At most so many entries of others go ahead of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promise {
-    /// So many.
     pub most: u64,
-    /// From when on they are counted.
     pub from: From,
 }
 
 /// From when on entries ahead of a request are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
-    /// From when it is made.
     Asking,
     /// From when all that its node sent in making it has arrived: who has not heard of it cannot wait for it.
     Arrival,
 }
 
-/// Counts them.
 pub(super) struct Overtaking {
     promise: Promise,
-    /// For each node, what is known of its request under way.
     requests: Vec<Option<Request>>,
     /// Messages under way that make a request known: whose, and which one.
     spreading: BTreeMap<MessageId, (NodeId, u64)>,
-    /// How many requests there were.
     count: u64,
     /// The node whose step it is, if it asks in this step.
     asking: Option<NodeId>,
@@ -39,7 +33,6 @@ pub(super) struct Overtaking {
 #[derive(Clone, Copy, Debug)]
 struct Request {
     access: Access,
-    /// Which one of all.
     serial: u64,
     /// How many of the messages that make it known have not arrived.
     spreading: usize,
@@ -51,7 +44,6 @@ impl Overtaking {
         Self { promise, requests: vec![None; nodes], spreading: BTreeMap::new(), count: 0, asking: None }
     }
 
-    /// A node asks, and in this step makes it known.
     pub(super) fn asks(&mut self, node: NodeId, access: Access) {
         self.asking = Some(node);
         self.count += 1;
@@ -60,7 +52,6 @@ impl Overtaking {
         }
     }
 
-    /// A node wants in no longer.
     pub(super) fn ends(&mut self, node: NodeId) {
         if let Some(request) = self.requests.get_mut(node.index()) {
             *request = None;
@@ -86,7 +77,6 @@ impl Overtaking {
         worst
     }
 
-    /// Follows the messages by which requests become known.
     pub(super) fn watch(&mut self, moment: &Moment<'_, Command, Event>) {
         if self.promise.from == From::Asking {
             return;
@@ -102,20 +92,12 @@ impl Overtaking {
                     request.spreading = request.spreading.saturating_sub(1);
                 }
             }
-            Moment::Effect { node, effect, .. } if self.asking == Some(*node) => match effect {
-                Done::Send { sent, .. } => self.spreads(*node, std::iter::once(sent.id)),
-                Done::Multicast { to, sent } => {
-                    self.spreads(*node, receivers(to, sent.id).map(|(_, id)| id));
-                }
-                Done::Save(_)
-                | Done::SetTimer { .. }
-                | Done::CancelTimer(_)
-                | Done::Emit(_)
-                | Done::Rule { .. }
-                | Done::Handed { .. }
-                | Done::Told(_)
-                | Done::HoldBack { .. } => {}
-            },
+            Moment::Effect { node, effect: Done::Send { sent, .. }, .. } if self.asking == Some(*node) => {
+                self.spreads(*node, std::iter::once(sent.id));
+            }
+            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } if self.asking == Some(*node) => {
+                self.spreads(*node, receivers(to, sent.id).map(|(_, id)| id));
+            }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }

@@ -14,9 +14,7 @@ use quorate_journal::property::{Kind, Verdict, Violation};
 pub struct Expectations {
     /// Every entry has a larger fence than all before it.
     pub fences: bool,
-    /// What is made of the happened-before order of requests.
     pub order: OrderWatch,
-    /// How many may go ahead of a request, where the algorithm promises that.
     pub overtaking: Option<Promise>,
     /// Everyone who asks gets in.
     pub service: bool,
@@ -48,13 +46,12 @@ impl Default for Expectations {
 pub enum OrderWatch {
     /// Nothing: vector clocks cost time and memory with the square of the group.
     Ignored,
-    /// Entries out of order are counted.
     Counted,
     /// The algorithm promises it, so an entry out of order is a breach.
     Promised,
 }
 
-/// Watches a run for breaches.
+#[derive(Default)]
 pub struct Properties {
     expects: Expectations,
     nodes: Vec<Node>,
@@ -69,7 +66,6 @@ pub struct Properties {
     clocks: Option<Clocks>,
     out_of_order: u64,
     contended: bool,
-    /// When the last thing happened.
     end: Time,
     /// How many steps and acts of the world there were.
     lines: u64,
@@ -83,15 +79,12 @@ pub struct Properties {
 #[derive(Clone, Debug)]
 struct Node {
     standing: Standing,
-    /// Whom the request under way lets in beside it.
     access: Access,
-    /// When the request under way was made.
     asked: Time,
     /// Up to when the entry holds, on the node's own clock.
     until: Time,
     /// Who entered since, though this entry, which had lapsed, would not have let it.
     succeeded_by: Option<NodeId>,
-    /// What it knew, where order is watched.
     clock: VectorClock,
 }
 
@@ -109,27 +102,14 @@ impl Default for Node {
 }
 
 impl Properties {
-    /// Watches a group of this size.
     pub fn new(nodes: usize, expects: Expectations) -> Self {
         Self {
             expects,
             nodes: vec![Node::default(); nodes],
-            waiting: 0,
-            inside: 0,
-            exclusive_fence: None,
-            fence: None,
             overtaking: expects.overtaking.map(|promise| Overtaking::new(nodes, promise)),
             causality: (expects.order != OrderWatch::Ignored).then(|| Causality::new(nodes)),
             clocks: expects.leases.then(|| Clocks::new(nodes)),
-            out_of_order: 0,
-            contended: false,
-            end: Time::ZERO,
-            lines: 0,
-            exclusion: None,
-            asked_first: None,
-            fences_grow: None,
-            order: None,
-            overtaken: None,
+            ..Self::default()
         }
     }
 
@@ -138,12 +118,10 @@ impl Properties {
         self.causality.as_ref().map(|_| self.out_of_order)
     }
 
-    /// When the last thing happened.
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// The verdicts at the end of a run.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let always = |name, breach: &Option<Violation>| Verdict::judged(name, Kind::Always, breach.clone());
         let mut verdicts = vec![always("exclusion", &self.exclusion), always("asked-first", &self.asked_first)];
@@ -197,15 +175,10 @@ impl Properties {
         self.inside += usize::from(before != Standing::Inside);
         match before {
             Standing::Waiting => self.waiting -= 1,
-            Standing::Outside | Standing::Inside if self.asked_first.is_none() => {
-                self.asked_first = Some(Violation {
-                    time,
-                    line: self.lines,
-                    since: time,
-                    text: format!("node {node} entered without asking"),
-                });
+            Standing::Outside | Standing::Inside => {
+                let text = format!("node {node} entered without asking");
+                self.asked_first.get_or_insert(Violation { time, line: self.lines, since: time, text });
             }
-            Standing::Outside | Standing::Inside => {}
         }
         self.check_exclusion(time, node, "entered");
         self.succeed(node);
@@ -214,7 +187,6 @@ impl Properties {
         self.check_overtaking(time, node);
     }
 
-    /// Whom the request of a node lets in beside it.
     fn access(&self, node: NodeId) -> Access {
         self.nodes.get(node.index()).map_or(Access::Exclusive, |state| state.access)
     }

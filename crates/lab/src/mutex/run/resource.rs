@@ -9,23 +9,19 @@ use quorate_journal::moment::{Happening, Moment, Taken};
 ///
 /// Whoever is inside uses it when it enters and when it means to leave, and, if it stood still inside, at once when it goes on: it
 /// does not know yet for how long it slept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Resource {
     holders: Vec<(Standing, Option<Fence>)>,
     largest: Option<Fence>,
-    /// How often it was used.
     pub accepted: u64,
-    /// How often it refused a holder whose time was over.
     pub refused: u64,
 }
 
 impl Resource {
-    /// The resource of a group of this size, unused.
     pub fn new(nodes: usize) -> Self {
-        Self { holders: vec![(Standing::Outside, None); nodes], largest: None, accepted: 0, refused: 0 }
+        Self { holders: vec![(Standing::Outside, None); nodes], ..Self::default() }
     }
 
-    /// Sees the next moment.
     pub fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Input { node, input: Taken::Command(Command::Release), .. }

@@ -4,11 +4,9 @@ use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Chance, Latency};
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, Workload};
+use quorate_journal::workload::{News, Plan, Workload};
 use serde::{Deserialize, Serialize};
 
-/// When nodes ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
@@ -16,58 +14,44 @@ pub enum Pattern {
     Single,
     /// Everyone at once, and again as soon as they have left.
     All,
-    /// Everyone at random times.
     Random,
 }
 
-/// What is asked of the group.
 #[derive(Clone, Debug)]
 pub struct Demand {
-    /// When nodes ask.
     pub pattern: Pattern,
-    /// How many requests there are in all.
     pub entries: u64,
     /// Who asks. With `Single` the last of them does.
     pub requesters: Vec<NodeId>,
-    /// How long a node stays inside.
     pub hold: Latency,
-    /// How long a node is content outside.
     pub think: Latency,
-    /// How likely a request is a try.
     pub tries: Chance,
-    /// How likely a request that waits its turn only reads.
     pub readers: Chance,
-    /// How likely a request is given up if it has waited for a while.
     pub cancels: Chance,
     /// About how long a message takes, which gives up-giving its time scale.
     pub typical: Duration,
 }
 
-/// The users of all nodes.
 pub struct Requests {
     demand: Demand,
     dice: Dice,
-    /// How many requests are still to be made.
     left: u64,
     users: Vec<User>,
-    /// For each node, whether it asks at all.
     asks: Vec<bool>,
     active: usize,
 }
 
-/// The user of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum User {
-    /// Wants nothing.
     Content,
     /// Asks at that instant, or asked then, and is not yet done.
-    Busy { asks: Time },
-    /// Has no node to ask.
+    Busy {
+        asks: Time,
+    },
     Stranded,
 }
 
 impl Requests {
-    /// The users of a group of this size.
     pub fn new(nodes: usize, seed: u64, mut demand: Demand) -> Self {
         if demand.pattern == Pattern::Single {
             demand.requesters = demand.requesters.pop().into_iter().collect();
@@ -89,7 +73,6 @@ impl Requests {
         }
     }
 
-    /// Takes one of the requests that are still to be made.
     fn ask(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(user) = self.users.get_mut(node.index()) else { return };
         if self.left == 0 || *user != User::Content {
@@ -131,7 +114,6 @@ impl Requests {
         }
     }
 
-    /// Tells what it was before.
     fn turn(&mut self, node: NodeId, now: User) -> Option<User> {
         let user = self.users.get_mut(node.index())?;
         let before = std::mem::replace(user, now);

@@ -1,9 +1,9 @@
 //! Agreement is kept up to date change by change; here it is held against one that looks at everybody each time.
 
 use super::node;
-use crate::election::run::{Agreement, Belief, Change, Expectation};
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use quorate_core::{Epoch, NodeId, Time};
+use quorate_lab::election::run::{Agreement, Belief, Change, Expectation};
 
 const NODES: u32 = 4;
 
@@ -35,7 +35,6 @@ impl Slow {
         matches!(self.0.get(who.index()), Some(Belief::Knows { leader, .. }) if *leader == who)
     }
 
-    /// Those who lead, and how many others know each of them.
     fn leaders(&self) -> Vec<(NodeId, usize)> {
         let knows = |belief: &&Belief, who: NodeId| matches!(belief, Belief::Knows { leader, .. } if *leader == who);
         let followers = |who: NodeId| self.0.iter().filter(|belief| knows(belief, who)).count();
@@ -43,7 +42,6 @@ impl Slow {
         all.filter(|who| self.leads(*who)).map(|who| (who, followers(who) - 1)).collect()
     }
 
-    /// Whether everyone who lives knows somebody who leads.
     fn all_are_led(&self) -> bool {
         self.0.iter().all(|belief| match belief {
             Belief::Unaware => false,

@@ -1,12 +1,11 @@
 //! Users who are told by hand that they must wait, are out, or were refused: what they want to say is not lost.
 
 use super::{id, in_view, node, view};
-use crate::multicast::run::{Demand, Pattern, Senders};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload, Refusal};
 use quorate_core::{Duration, Group, Time};
 use quorate_journal::settings::Latency;
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, What, Workload};
+use quorate_journal::workload::{News, Plan, What, Workload};
+use quorate_lab::multicast::run::{Demand, Pattern, Senders};
 
 /// A user of node 1, in a group of two that has views.
 struct Stage {
@@ -38,7 +37,6 @@ impl Stage {
         stage
     }
 
-    /// What node 1 is asked for when its user hears this.
     fn hears(&mut self, news: News<Event>) -> Vec<String> {
         self.node_hears(1, news)
     }

@@ -1,11 +1,11 @@
 //! Elections that are wrong on purpose, and one that is not, run with the family's users.
 
 use super::{ms, node};
-use crate::election::run::{Campaigns, Measures, Properties, Starters};
 use quorate_core::election::{Command, Event, Ranking, Ring};
 use quorate_core::{Class, Describe, Duration, Effects, Epoch, Group, Input, Never, NodeId, Protocol, Time};
 use quorate_journal::settings::{Latency, Script, TimedFault};
 use quorate_journal::workload::Ending;
+use quorate_lab::election::run::{Campaigns, Measures, Properties, Starters};
 use quorate_sim::run::{Limits, run};
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;
@@ -22,11 +22,9 @@ struct Toy {
 enum Flaw {
     /// The lowest number leads, or the next one if the starter has not heard of it: there is nothing wrong.
     None,
-    /// Everyone leads.
     Vain,
     /// It keeps the result to itself.
     Mute,
-    /// It counts backwards.
     Backwards,
 }
 

@@ -1,10 +1,10 @@
 //! What is true of who waits for whom, and how what is not is noticed.
 
-use super::{Bound, Properties, Truth};
 use quorate_core::deadlock::edge_chasing::{self, Probe};
 use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Shape, Spell, Stake, Wait};
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Done, MessageId, Moment, Observer, Sent};
+use quorate_lab::deadlock::run::{Bound, Properties, Truth};
 
 fn process(site: usize) -> Agent {
     Agent::process(NodeId::from_index(site), 0)
@@ -23,7 +23,7 @@ fn lets_go(who: Agent, to: Agent, spell: u64) -> Event {
 }
 
 fn told(events: &[Event]) -> Truth {
-    let mut truth = Truth::new();
+    let mut truth = Truth::default();
     events.iter().for_each(|event| truth.hear(event));
     truth
 }

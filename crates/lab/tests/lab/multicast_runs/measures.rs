@@ -1,11 +1,11 @@
 //! Figures of histories told by hand.
 
-use super::{Act, delivers, emits, id, in_view, node, sends, tell, view};
-use crate::multicast::run::{Measures, MulticastSummary};
+use super::{Act, acts, delivers, emits, id, in_view, node, tell, view};
 use quorate_core::multicast::{Event, GroupId};
 use quorate_core::{Class, Duration, Group, Incarnation, Time};
 use quorate_journal::metrics::Messages;
 use quorate_journal::moment::{Done, MessageId as Transmission, Moment, Observer, Sent};
+use quorate_lab::multicast::run::{Measures, MulticastSummary};
 
 fn summary(measures: &Measures) -> MulticastSummary {
     measures.summary(&Messages::new(3), Duration::from_millis(1), "ms")
@@ -14,7 +14,7 @@ fn summary(measures: &Measures) -> MulticastSummary {
 #[test]
 fn a_delay_is_from_the_sending_to_each_delivery() {
     let mut measures = Measures::new(3);
-    tell(&mut measures, &[sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1), delivers(3, 1, 1)]);
+    tell(&mut measures, &acts("1#1 sent, 1#1 to 1 2 3"));
     let summary = summary(&measures);
     let delay = summary.delay.expect("it was delivered");
     assert_eq!((delay.mean, delay.max, delay.samples), (2.0, 3.0, 3));
@@ -26,7 +26,7 @@ fn a_delay_is_from_the_sending_to_each_delivery() {
 #[test]
 fn those_for_whom_others_wait_are_named_first() {
     let mut measures = Measures::new(3);
-    tell(&mut measures, &[sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1), delivers(3, 1, 1)]);
+    tell(&mut measures, &acts("1#1 sent, 1#1 to 1 2 3"));
     let slow = Group::from(vec![node(2)]);
     emits(&mut measures, Time::ZERO, node(1), Event::Wait { group: GroupId::ONLY, slow });
     measures.held_back(node(2), 4);
@@ -54,7 +54,7 @@ fn a_repetition_counts_for_each_receiver() {
 #[test]
 fn nothing_is_remembered_of_what_nobody_can_deliver() {
     let mut measures = Measures::new(3);
-    tell(&mut measures, &[sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1)]);
+    tell(&mut measures, &acts("1#1 sent, 1#1 to 1 2"));
     assert_eq!(measures.under_way(), 1);
     tell(&mut measures, &[Act::Crashes(node(3)), Act::Boots(node(3), Incarnation(1))]);
     assert_eq!(measures.under_way(), 0);
@@ -67,19 +67,11 @@ fn views_and_the_time_after_a_crash_are_told() {
     let mut measures = Measures::new(2);
     let first = view(1, [(1, 1), (2, 1)]);
     let second = view(2, [(1, 1)]);
-    tell(
-        &mut measures,
-        &[
-            Act::Begins(node(1), first.clone(), 0),
-            Act::Begins(node(2), first, 0),
-            sends(1, 1),
-            Act::Crashes(node(2)),
-            delivers(1, 1, 1),
-            Act::Begins(node(1), second, 0),
-            Act::Sends(node(1), in_view(2, 1, 1), "m"),
-            Act::Delivers(node(1), in_view(2, 1, 1), "m"),
-        ],
-    );
+    tell(&mut measures, &[1, 2].map(|number| Act::Begins(node(number), first.clone(), 0)));
+    tell(&mut measures, &acts("1#1 sent, 2 crashes, 1#1 to 1"));
+    let later = in_view(2, 1, 1);
+    let one = node(1);
+    tell(&mut measures, &[Act::Begins(one, second, 0), Act::Sends(one, later, "m"), Act::Delivers(one, later, "m")]);
     let views = summary(&measures).views.expect("there are views");
     assert_eq!((views.epoch, views.begun, views.outs, views.left), (2, 2, 0, 0));
     assert_eq!((views.recovery_ns, measures.under_way()), (Some(1_000_000), 0));
@@ -88,7 +80,7 @@ fn views_and_the_time_after_a_crash_are_told() {
 #[test]
 fn it_is_printed_under_these_names() {
     let mut measures = Measures::new(1);
-    tell(&mut measures, &[sends(1, 1), delivers(1, 1, 1)]);
+    tell(&mut measures, &acts("1#1 sent, 1#1 to 1"));
     let json = serde_json::to_value(summary(&measures)).expect("it is plain");
     for name in ["sent", "delivered", "messages_per_multicast", "delay", "held_back_max", "retransmitted", "waits"] {
         assert!(json.get(name).is_some(), "{name} is missing in {json}");

@@ -1,35 +1,13 @@
-//! The users of a multicast: those of a workload, or those who do exactly what a script says.
+//! The users of a multicast who do exactly what a script says.
 
-use crate::multicast::run::Senders;
 use quorate_core::multicast::{Command, Event, MessageId, Refusal};
 use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Plan, Workload};
+use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The users of a run.
-pub struct Users(Part);
-
-enum Part {
-    Workload(Box<Senders>),
-    Script(Script),
-}
-
-impl Users {
-    /// Those of a workload.
-    pub(super) fn of_workload(senders: Senders) -> Self {
-        Self(Part::Workload(Box::new(senders)))
-    }
-
-    /// Those of a script.
-    pub(super) fn of_script(commands: Vec<TimedCommand>) -> Self {
-        Self(Part::Script(Script::new(commands)))
-    }
-}
-
 /// Users who do what a script says, and wait until what they sent comes back to them.
-struct Script {
+pub struct Script {
     commands: Vec<TimedCommand>,
     /// For each node, when it asks or asked without an answer so far.
     open: BTreeMap<NodeId, VecDeque<Time>>,
@@ -38,7 +16,7 @@ struct Script {
 }
 
 impl Script {
-    fn new(mut commands: Vec<TimedCommand>) -> Self {
+    pub(super) fn new(mut commands: Vec<TimedCommand>) -> Self {
         commands.sort_by_key(|command| command.at);
         let mut open: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
         for TimedCommand { at, node, .. } in commands.iter().filter(|command| says(command).is_some()) {
@@ -47,7 +25,15 @@ impl Script {
         Self { commands, open, under_way: BTreeMap::new() }
     }
 
-    fn begin(&self, plan: &mut Plan<Command>) {
+    fn answered(&mut self, node: NodeId) {
+        if let Some(open) = self.open.get_mut(&node) {
+            open.pop_front();
+        }
+    }
+}
+
+impl Workload<Command, Event> for Script {
+    fn begin(&mut self, plan: &mut Plan<Command>) {
         let mut said: BTreeMap<NodeId, u64> = BTreeMap::new();
         for asked in &self.commands {
             let TimedCommand { at, node, .. } = asked;
@@ -100,12 +86,6 @@ impl Script {
         }
     }
 
-    fn answered(&mut self, node: NodeId) {
-        if let Some(open) = self.open.get_mut(&node) {
-            open.pop_front();
-        }
-    }
-
     fn is_done(&self) -> bool {
         self.open.values().all(VecDeque::is_empty) && self.under_way.values().all(Vec::is_empty)
     }
@@ -114,27 +94,4 @@ impl Script {
 /// What a command of a script says to all, if it says anything; nothing in particular without a text.
 fn says(command: &TimedCommand) -> Option<&str> {
     (command.name() == "send").then(|| command.text().unwrap_or_default())
-}
-
-impl Workload<Command, Event> for Users {
-    fn begin(&mut self, plan: &mut Plan<Command>) {
-        match &mut self.0 {
-            Part::Workload(senders) => senders.begin(plan),
-            Part::Script(script) => script.begin(plan),
-        }
-    }
-
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
-        match &mut self.0 {
-            Part::Workload(senders) => senders.hear(now, node, news, plan),
-            Part::Script(script) => script.hear(now, node, news, plan),
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        match &self.0 {
-            Part::Workload(senders) => senders.is_done(),
-            Part::Script(script) => script.is_done(),
-        }
-    }
 }

@@ -8,10 +8,10 @@ mod random;
 mod toys;
 mod users;
 
-use super::{Promises, Properties, Property};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload};
 use quorate_core::{Duration, Epoch, Incarnation, NodeId, Stay, Time, View};
 use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_lab::multicast::run::{Promises, Properties, Property};
 
 fn node(number: u32) -> NodeId {
     NodeId::new(number).expect("nodes are numbered from 1")
@@ -23,24 +23,17 @@ const WITHOUT_VIEWS: Promises = Promises { views: false, ..Promises::EVERYTHING 
 /// The same, and those who die are excused.
 const NON_UNIFORM: Promises = Promises { uniform: false, ..WITHOUT_VIEWS };
 
-/// One thing that happens in a history.
 #[derive(Clone, Debug, PartialEq)]
 enum Act {
     /// A node is asked to send this, and does, under that name.
     Sends(NodeId, MessageId, &'static str),
     /// The same, and it delivers it to itself before it says so.
     SendsAndDelivers(NodeId, MessageId, &'static str),
-    /// A node delivers.
     Delivers(NodeId, MessageId, &'static str),
-    /// A node begins a view, with this state.
     Begins(NodeId, View, u64),
-    /// The group went on without a node.
     IsOut(NodeId),
-    /// A node leaves as it had asked.
     Leaves(NodeId),
-    /// A node is down.
     Crashes(NodeId),
-    /// A node boots again.
     Boots(NodeId, Incarnation),
 }
 
@@ -124,6 +117,24 @@ fn delivers(receiver: u32, sender: u32, number: u64) -> Act {
     Act::Delivers(node(receiver), id(sender, number), "m")
 }
 
+/// A history in words: `1#2 sent` by node 1 as its second message; `1#2 to 3 1`, delivered by node 3 and then by node 1; `3 crashes`.
+fn acts(text: &str) -> Vec<Act> {
+    let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("{word} is no number"));
+    let told = |part: &str| match part.split(' ').collect::<Vec<_>>()[..] {
+        [who, "crashes"] => vec![Act::Crashes(node(number(who)))],
+        [name, what, ref receivers @ ..] => {
+            let (sender, count) = name.split_once('#').unwrap_or_else(|| panic!("{name} names no message"));
+            let (sender, count) = (number(sender), u64::from(number(count)));
+            match what {
+                "sent" => vec![sends(sender, count)],
+                _ => receivers.iter().map(|receiver| delivers(number(receiver), sender, count)).collect(),
+            }
+        }
+        _ => panic!("{part} is no act"),
+    };
+    text.split(", ").flat_map(told).collect()
+}
+
 /// What is wrong with a history of so many nodes: the names of what is breached, and what is said of each.
 fn wrongs(nodes: usize, promises: Promises, acts: &[Act]) -> Vec<(Property, String)> {
     let mut properties = Properties::new(nodes, promises);
@@ -134,7 +145,6 @@ fn wrongs(nodes: usize, promises: Promises, acts: &[Act]) -> Vec<(Property, Stri
         .collect()
 }
 
-/// The names of what is breached.
 fn breached(nodes: usize, promises: Promises, acts: &[Act]) -> Vec<Property> {
     wrongs(nodes, promises, acts).into_iter().map(|(property, _)| property).collect()
 }

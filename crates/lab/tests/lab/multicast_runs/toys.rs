@@ -1,7 +1,6 @@
 //! A multicast of a few lines, run with the family's users: it promises little, and that is seen.
 
 use super::node;
-use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload, Refusal};
 use quorate_core::{
     Class, Describe, Duration, Effects, Group, Incarnation, Input, Never, NodeId, Protocol, Time, View,
@@ -9,6 +8,9 @@ use quorate_core::{
 use quorate_journal::metrics::Messages;
 use quorate_journal::settings::{Latency, TimedFault};
 use quorate_journal::workload::Ending;
+use quorate_lab::multicast::run::{
+    Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders,
+};
 use quorate_sim::run::{Limits, run};
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;

@@ -1,12 +1,11 @@
 //! What the properties mean, word for word, over a whole history. Slow, and easy to believe.
 
 use super::Act;
-use crate::multicast::run::{Promises, Property};
 use quorate_core::multicast::MessageId;
 use quorate_core::{Epoch, Incarnation, NodeId, View};
+use quorate_lab::multicast::run::{Promises, Property};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a node's time in a view ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     StillIn,
@@ -15,14 +14,12 @@ enum Ending {
     Left,
 }
 
-/// One node's time in one view.
 #[derive(Debug)]
 struct Visit {
     node: NodeId,
     view: Epoch,
     is_member: bool,
     ending: Ending,
-    /// What it sent and delivered, in order.
     story: Vec<Event>,
 }
 
@@ -54,7 +51,6 @@ impl Visit {
     }
 }
 
-/// A whole history.
 pub(super) struct Whole {
     visits: Vec<Visit>,
     sent: BTreeMap<MessageId, &'static str>,
@@ -67,7 +63,6 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// Reads a history of so many nodes.
     pub(super) fn read(nodes: usize, has_views: bool, acts: &[Act]) -> Self {
         let mut whole = Self {
             visits: Vec::new(),
@@ -178,7 +173,6 @@ impl Whole {
         causes
     }
 
-    /// Whether two visits of one view deliver what both deliver in one order.
     fn in_one_order(one: &Visit, other: &Visit) -> bool {
         let (ours, theirs) = (one.set(), other.set());
         let common = |visit: &Visit, set: &BTreeSet<MessageId>| -> Vec<_> {
@@ -196,7 +190,6 @@ impl Whole {
         })
     }
 
-    /// Whether a property holds.
     pub(super) fn holds(&self, property: Property, promises: Promises) -> bool {
         match property {
             Property::Integrity => self.is_sound,
@@ -235,7 +228,6 @@ impl Whole {
         }
     }
 
-    /// Whether whoever delivers a message has delivered all that must come before it.
     fn follows(&self, must_precede: impl Fn(MessageId, MessageId) -> bool) -> bool {
         self.visits.iter().filter(|visit| visit.is_member).all(|visit| {
             let delivered = visit.delivered();

@@ -1,24 +1,16 @@
 //! Tales of masters told by hand: leases on clocks that are off.
 
-use super::{ms, node};
-use crate::election::run::Properties;
-use quorate_core::election::{Command, Event};
-use quorate_core::{Epoch, Incarnation};
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use super::{Tale, ms, node};
+use quorate_core::Epoch;
+use quorate_core::election::Event;
+use quorate_journal::moment::Happening;
+use quorate_lab::election::run::Properties;
 
-/// Times are in milliseconds.
-struct Tale(Properties);
+fn tale() -> Tale<Properties> {
+    Tale(Properties::new(3, false).with_leases(true))
+}
 
-impl Tale {
-    fn new() -> Self {
-        Self(Properties::new(3, false).with_leases(true))
-    }
-
-    fn tells(mut self, millis: i64, number: u32, event: Event) -> Self {
-        self.0.observe(&Moment::Effect { time: ms(millis), node: node(number), effect: Done::Emit(&event) });
-        self
-    }
-
+impl Tale<Properties> {
     fn leads(self, millis: i64, number: u32, epoch: u64, until: i64) -> Self {
         self.tells(millis, number, Event::Elected { leader: node(number), epoch: Epoch(epoch), until: ms(until) })
     }
@@ -31,23 +23,8 @@ impl Tale {
         self.tells(millis, number, Event::Ended { epoch: Epoch(epoch) })
     }
 
-    fn world(mut self, millis: i64, what: Happening<'_>) -> Self {
-        self.0.observe(&Moment::World { time: ms(millis), what });
-        self
-    }
-
     fn clock(self, millis: i64, text: &str) -> Self {
         self.world(millis, Happening::Changed { text })
-    }
-
-    fn crashes(self, millis: i64, number: u32) -> Self {
-        self.world(millis, Happening::Crashed { node: node(number), lost_writes: 0 })
-    }
-
-    fn boots(mut self, millis: i64, number: u32) -> Self {
-        let input: Taken<'_, Command> = Taken::Start { incarnation: Incarnation(1), blank: false };
-        self.0.observe(&Moment::Input { time: ms(millis), now: ms(millis), node: node(number), input });
-        self
     }
 
     fn breach(&self) -> Option<String> {
@@ -68,14 +45,13 @@ impl Tale {
     }
 }
 
+const TOO_EARLY: &str = "node 2 became the leader while node 1, the leader since 1ms, was so until 50ms of its clock";
+
 #[test]
 fn a_lease_ends_at_its_instant_and_not_before() {
-    Tale::new().leads(1, 1, 1, 50).leads(50, 2, 2, 90).is_fine();
-    Tale::new()
-        .leads(1, 1, 1, 50)
-        .leads(49, 2, 2, 90)
-        .fails("node 2 became the leader while node 1, the leader since 1ms, was so until 50ms of its clock");
-    Tale::new()
+    tale().leads(1, 1, 1, 50).leads(50, 2, 2, 90).is_fine();
+    tale().leads(1, 1, 1, 50).leads(49, 2, 2, 90).fails(TOO_EARLY);
+    tale()
         .leads(1, 1, 1, 50)
         .extends(40, 1, 90)
         .leads(60, 2, 2, 99)
@@ -84,37 +60,33 @@ fn a_lease_ends_at_its_instant_and_not_before() {
 
 #[test]
 fn whoever_says_that_it_is_over_may_be_followed_at_once() {
-    Tale::new().leads(1, 1, 1, 50).ends(20, 1, 1).leads(20, 2, 2, 90).is_fine();
-    Tale::new().leads(1, 1, 1, 50).tells(20, 1, Event::Began { epoch: Epoch(2) }).leads(20, 2, 2, 90).is_fine();
-    Tale::new().leads(1, 1, 1, 50).tells(20, 1, Event::elected(node(2), Epoch(2))).leads(20, 2, 2, 90).is_fine();
-    Tale::new().leads(1, 1, 1, 50).crashes(20, 1).leads(20, 2, 2, 90).is_fine();
-    Tale::new().leads(1, 1, 1, 50).crashes(20, 1).boots(21, 1).leads(22, 2, 2, 90).is_fine();
+    tale().leads(1, 1, 1, 50).ends(20, 1, 1).leads(20, 2, 2, 90).is_fine();
+    tale().leads(1, 1, 1, 50).tells(20, 1, Event::Began { epoch: Epoch(2) }).leads(20, 2, 2, 90).is_fine();
+    tale().leads(1, 1, 1, 50).tells(20, 1, Event::elected(node(2), Epoch(2))).leads(20, 2, 2, 90).is_fine();
+    tale().leads(1, 1, 1, 50).dies(20, 1).leads(20, 2, 2, 90).is_fine();
+    tale().leads(1, 1, 1, 50).dies(20, 1).boots(21, 1).leads(22, 2, 2, 90).is_fine();
 }
 
 #[test]
 fn what_others_take_for_the_leader_does_not_matter() {
-    let tale = Tale::new().leads(1, 1, 1, 50).tells(2, 2, Event::elected(node(1), Epoch(1)));
+    let tale = tale().leads(1, 1, 1, 50).tells(2, 2, Event::elected(node(1), Epoch(1)));
     tale.ends(3, 2, 1).tells(3, 3, Event::elected(node(1), Epoch(1))).leads(60, 2, 2, 90).is_fine();
 }
 
 #[test]
 fn a_clock_decides_for_its_own_node() {
     // Node 1 is slow by a fifth: at 60 its clock shows 48, at 63 it shows 50.4.
-    let slow = || Tale::new().clock(0, "drift 1 by -200000ppm").leads(1, 1, 1, 50);
-    slow()
-        .leads(60, 2, 2, 90)
-        .fails("node 2 became the leader while node 1, the leader since 1ms, was so until 50ms of its clock");
+    let slow = || tale().clock(0, "drift 1 by -200000ppm").leads(1, 1, 1, 50);
+    slow().leads(60, 2, 2, 90).fails(TOO_EARLY);
     slow().leads(63, 2, 2, 90).is_fine();
-    let ahead = || Tale::new().clock(0, "skew 1 by 30ms").leads(1, 1, 1, 50);
+    let ahead = || tale().clock(0, "skew 1 by 30ms").leads(1, 1, 1, 50);
     ahead().leads(20, 2, 2, 90).is_fine();
-    ahead()
-        .leads(19, 2, 2, 90)
-        .fails("node 2 became the leader while node 1, the leader since 1ms, was so until 50ms of its clock");
+    ahead().leads(19, 2, 2, 90).fails(TOO_EARLY);
 }
 
 #[test]
 fn a_lease_that_was_over_may_come_back_at_the_wrong_time() {
-    let lapsed = || Tale::new().leads(1, 1, 1, 50).leads(60, 2, 2, 90);
+    let lapsed = || tale().leads(1, 1, 1, 50).leads(60, 2, 2, 90);
     lapsed().extends(95, 1, 120).is_fine();
     lapsed()
         .extends(70, 1, 120)
@@ -128,7 +100,7 @@ fn a_lease_that_was_over_may_come_back_at_the_wrong_time() {
 /// News of a leadership may come when it is over already: what told it had to wait for a disk.
 #[test]
 fn a_lease_that_is_over_when_it_is_told_of_counts_for_nothing() {
-    Tale::new().leads(1, 1, 1, 50).leads(30, 2, 2, 25).is_fine();
+    tale().leads(1, 1, 1, 50).leads(30, 2, 2, 25).is_fine();
 }
 
 #[test]

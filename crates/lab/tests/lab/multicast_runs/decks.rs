@@ -1,7 +1,7 @@
 //! The sequences m0 … m8 of the lecture: three senders of three messages each, and the orders in which they are delivered.
 
 use super::{Act, NON_UNIFORM, breached, delivers, id, node};
-use crate::multicast::run::Property;
+use quorate_lab::multicast::run::Property;
 
 /// P1 sends m0, m1, m2; P2 m3, m4, m5; P3 m6, m7, m8.
 fn m(number: u64) -> (u32, u64) {
@@ -47,26 +47,14 @@ fn fifo_alone_is_no_total_order() {
 
 /// The causal example: m0 → m4, because P2 heard m0 before it said m4, and m5 → m8.
 fn causal_example(third: [u64; 9]) -> Vec<Act> {
-    let told = [
-        sent(0),
-        sent(3),
-        sent(6),
-        sent(1),
-        sent(7),
-        delivered(2, 0),
-        sent(4),
-        sent(5),
-        delivered(2, 3),
-        delivered(2, 6),
-        delivered(2, 1),
-        delivered(2, 4),
-        delivered(2, 7),
-    ];
+    let said = [0, 3, 6, 1, 7].map(sent);
+    let replies = [delivered(2, 0), sent(4), sent(5)];
+    let heard = [3, 6, 1, 4, 7].map(|number| delivered(2, number));
     // P3 says m8 when it has heard m5, and all before that in the order given.
     let before: Vec<_> =
         third.into_iter().take_while(|number| *number != 8).map(|number| delivered(3, number)).collect();
     let after = third.into_iter().skip_while(|number| *number != 8).map(|number| delivered(3, number));
-    let mut acts: Vec<_> = told.into_iter().chain(before).collect();
+    let mut acts: Vec<_> = said.into_iter().chain(replies).chain(heard).chain(before).collect();
     acts.extend([sent(2), sent(8)]);
     acts.extend(after);
     acts

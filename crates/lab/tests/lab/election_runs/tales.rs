@@ -1,46 +1,23 @@
 //! Tales told by hand to the properties and measures.
 
-use super::{ms, node};
-use crate::election::run::{Expectation, Measures, Properties};
+use super::{Tale, node};
 use quorate_core::election::{Command, Event, Overlay, Refusal};
-use quorate_core::{Class, Duration, Epoch, Group, Incarnation, NodeId};
-use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken};
+use quorate_core::{Class, Duration, Epoch, Group, NodeId};
+use quorate_journal::moment::{Done, MessageId, Observer, Sent, Taken};
 use quorate_journal::property::Verdict;
-
-/// Tells an observer what happens. Times are in milliseconds.
-struct Tale<O>(O);
+use quorate_lab::election::run::{Expectation, Measures, Properties};
 
 impl<O: Observer<Command, Event>> Tale<O> {
-    fn input(mut self, millis: i64, number: u32, input: Taken<'_, Command>) -> Self {
-        self.0.observe(&Moment::Input { time: ms(millis), now: ms(millis), node: node(number), input });
-        self
-    }
-
-    fn effect(mut self, millis: i64, number: u32, effect: Done<'_, Event>) -> Self {
-        self.0.observe(&Moment::Effect { time: ms(millis), node: node(number), effect });
-        self
-    }
-
     fn campaigns(self, millis: i64, number: u32) -> Self {
         self.input(millis, number, Taken::Command(&Command::Campaign))
     }
 
     fn begins(self, millis: i64, number: u32, epoch: u64) -> Self {
-        self.effect(millis, number, Done::Emit(&Event::Began { epoch: Epoch(epoch) }))
+        self.tells(millis, number, Event::Began { epoch: Epoch(epoch) })
     }
 
     fn learns(self, millis: i64, number: u32, leader: u32, epoch: u64) -> Self {
-        self.effect(millis, number, Done::Emit(&Event::elected(node(leader), Epoch(epoch))))
-    }
-
-    fn boots(self, millis: i64, number: u32) -> Self {
-        self.input(millis, number, Taken::Start { incarnation: Incarnation(1), blank: false })
-    }
-
-    fn dies(mut self, millis: i64, number: u32) -> Self {
-        let what = Happening::Crashed { node: node(number), lost_writes: 0 };
-        self.0.observe(&Moment::World { time: ms(millis), what });
-        self
+        self.tells(millis, number, Event::elected(node(leader), Epoch(epoch)))
     }
 }
 

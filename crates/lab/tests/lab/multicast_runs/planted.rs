@@ -1,12 +1,13 @@
 //! One planted breach of each kind, in a history that is otherwise right.
 
 use super::{
-    Act, NON_UNIFORM, WITHOUT_VIEWS, breached, delivers, emits, id, in_view, input, node, sends, tell, view, wrongs,
+    Act, NON_UNIFORM, WITHOUT_VIEWS, acts, breached, delivers, emits, id, in_view, input, node, sends, tell, view,
+    wrongs,
 };
-use crate::multicast::run::{Promises, Properties, Property};
 use quorate_core::multicast::{Command, Event, GroupId, Payload};
 use quorate_core::{Group, Incarnation, Time};
 use quorate_journal::moment::Taken;
+use quorate_lab::multicast::run::{Promises, Properties, Property};
 
 fn said(wrongs: Vec<(Property, String)>) -> Vec<String> {
     wrongs.into_iter().map(|(property, text)| format!("{}: {text}", property.name())).collect()
@@ -14,39 +15,36 @@ fn said(wrongs: Vec<(Property, String)>) -> Vec<String> {
 
 #[test]
 fn nothing_is_wrong_with_a_message_that_all_deliver() {
-    let acts = [sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1)];
-    assert_eq!(breached(2, WITHOUT_VIEWS, &acts), []);
+    assert_eq!(breached(2, WITHOUT_VIEWS, &acts("1#1 sent, 1#1 to 1 2")), []);
     let at_once = [Act::SendsAndDelivers(node(1), id(1, 1), "m"), delivers(2, 1, 1)];
     assert_eq!(breached(2, WITHOUT_VIEWS, &at_once), []);
 }
 
+#[track_caller]
+fn is_caught(nodes: usize, promises: Promises, acts: &[Act], expected: &[&str]) {
+    assert_eq!(said(wrongs(nodes, promises, acts)), expected);
+}
+
 #[test]
 fn a_second_delivery_is_caught_even_when_everyone_has_delivered() {
-    let acts = [sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1), delivers(2, 1, 1)];
-    assert_eq!(said(wrongs(2, WITHOUT_VIEWS, &acts)), ["integrity: node 2 delivers 1#1 twice"]);
+    is_caught(2, WITHOUT_VIEWS, &acts("1#1 sent, 1#1 to 1 2 2"), &["integrity: node 2 delivers 1#1 twice"]);
 }
 
 #[test]
 fn what_nobody_sent_is_caught() {
-    let acts = [sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1), delivers(2, 1, 2)];
-    assert_eq!(said(wrongs(2, WITHOUT_VIEWS, &acts)), ["integrity: node 2 delivers 1#2, which node 1 has not sent"]);
+    let unsent = acts("1#1 sent, 1#1 to 1 2, 1#2 to 2");
+    is_caught(2, WITHOUT_VIEWS, &unsent, &["integrity: node 2 delivers 1#2, which node 1 has not sent"]);
     // Its own sender may deliver it first, but only in the step in which it sends it.
-    let early = [delivers(1, 1, 1), Act::Sends(node(1), id(1, 1), "m"), delivers(2, 1, 1)];
-    assert_eq!(breached(2, WITHOUT_VIEWS, &early), [Property::Integrity]);
-    let never = [delivers(1, 1, 1), delivers(2, 1, 1)];
-    assert_eq!(
-        said(wrongs(2, WITHOUT_VIEWS, &never)),
-        ["integrity: node 1 delivers 1#1, which it was not told to send"]
-    );
+    assert_eq!(breached(2, WITHOUT_VIEWS, &acts("1#1 to 1, 1#1 sent, 1#1 to 2")), [Property::Integrity]);
+    let never = acts("1#1 to 1 2");
+    is_caught(2, WITHOUT_VIEWS, &never, &["integrity: node 1 delivers 1#1, which it was not told to send"]);
 }
 
 #[test]
 fn a_changed_payload_is_caught() {
-    let acts = [sends(1, 1), delivers(1, 1, 1), Act::Delivers(node(2), id(1, 1), "n")];
-    assert_eq!(
-        said(wrongs(2, WITHOUT_VIEWS, &acts)),
-        ["integrity: node 2 delivers 1#1 as \"n\", and it was sent as \"m\""]
-    );
+    let changed = [sends(1, 1), delivers(1, 1, 1), Act::Delivers(node(2), id(1, 1), "n")];
+    let expected = "integrity: node 2 delivers 1#1 as \"n\", and it was sent as \"m\"";
+    is_caught(2, WITHOUT_VIEWS, &changed, &[expected]);
 }
 
 /// Requests are answered in order: what waits or is refused has no name, and the next answer is about the next request.
@@ -72,39 +70,37 @@ fn the_payload_of_a_name_is_known_from_the_order_of_requests() {
 
 #[test]
 fn a_name_that_is_used_twice_or_is_anothers_is_caught() {
-    let twice = [sends(1, 1), delivers(1, 1, 1), sends(1, 1)];
-    assert_eq!(breached(1, WITHOUT_VIEWS, &twice), [Property::Integrity]);
+    assert_eq!(breached(1, WITHOUT_VIEWS, &acts("1#1 sent, 1#1 to 1, 1#1 sent")), [Property::Integrity]);
     let anothers = [Act::Sends(node(1), id(2, 1), "m")];
     assert_eq!(breached(2, WITHOUT_VIEWS, &anothers), [Property::Integrity]);
 }
 
 #[test]
 fn one_who_misses_what_another_delivered_is_caught() {
-    let acts = [sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1), Act::Crashes(node(1))];
-    assert_eq!(said(wrongs(3, NON_UNIFORM, &acts)), ["agreement: node 2 has delivered 1#1, and node 3 never does"]);
+    let missed = acts("1#1 sent, 1#1 to 1 2, 1 crashes");
+    is_caught(3, NON_UNIFORM, &missed, &["agreement: node 2 has delivered 1#1, and node 3 never does"]);
 }
 
 #[test]
 fn the_dead_bind_nobody_unless_delivery_is_uniform() {
-    let acts = [sends(1, 1), delivers(1, 1, 1), Act::Crashes(node(1))];
-    assert_eq!(breached(3, NON_UNIFORM, &acts), []);
-    assert_eq!(said(wrongs(3, WITHOUT_VIEWS, &acts)), ["uniform: node 1 has delivered 1#1, and node 2 never does"]);
+    let acts = acts("1#1 sent, 1#1 to 1, 1 crashes");
+    is_caught(3, NON_UNIFORM, &acts, &[]);
+    is_caught(3, WITHOUT_VIEWS, &acts, &["uniform: node 1 has delivered 1#1, and node 2 never does"]);
 }
 
 #[test]
 fn one_who_never_hears_itself_is_caught() {
-    let acts = [sends(1, 1), delivers(2, 1, 1)];
-    let found = wrongs(2, NON_UNIFORM, &acts);
+    let found = wrongs(2, NON_UNIFORM, &acts("1#1 sent, 1#1 to 2"));
     assert!(said(found).contains(&"validity: node 1 has sent 1#1, and never delivers it itself".to_owned()));
     let promises = Promises { delivered: true, ..Promises::NOTHING };
-    let lost = [sends(1, 1), delivers(1, 1, 1)];
-    assert_eq!(said(wrongs(2, promises, &lost)), ["delivered: node 1 has sent 1#1, and node 2 never delivers it"]);
+    let lost = acts("1#1 sent, 1#1 to 1");
+    is_caught(2, promises, &lost, &["delivered: node 1 has sent 1#1, and node 2 never delivers it"]);
 }
 
 #[test]
 fn a_request_without_an_answer_is_caught() {
     let mut properties = Properties::new(2, Promises::RELIABLE);
-    tell(&mut properties, &[sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1)]);
+    tell(&mut properties, &acts("1#1 sent, 1#1 to 1 2"));
     input(&mut properties, Time::ZERO, node(2), Taken::Command(&Command::send("x")));
     let texts: Vec<_> = properties.verdicts().into_iter().filter_map(|verdict| verdict.violation).collect();
     assert_eq!(texts.len(), 1);
@@ -113,77 +109,51 @@ fn a_request_without_an_answer_is_caught() {
 
 #[test]
 fn a_later_message_first_is_caught() {
-    let acts = [sends(1, 1), sends(1, 2), delivers(1, 1, 1), delivers(1, 1, 2), delivers(2, 1, 2), delivers(2, 1, 1)];
+    let turned = acts("1#1 sent, 1#2 sent, 1#1 to 1, 1#2 to 1 2, 1#1 to 2");
     let promises = Promises { fifo: true, ..Promises::RELIABLE };
-    assert_eq!(said(wrongs(2, promises, &acts)), ["fifo: node 2 delivers 1#2 before one that node 1 sent earlier"]);
+    is_caught(2, promises, &turned, &["fifo: node 2 delivers 1#2 before one that node 1 sent earlier"]);
 }
 
 #[test]
 fn a_reply_before_the_original_is_caught() {
-    let acts = [
-        sends(1, 1),
-        delivers(1, 1, 1),
-        delivers(2, 1, 1),
-        sends(2, 1),
-        delivers(2, 2, 1),
-        delivers(1, 2, 1),
-        delivers(3, 2, 1),
-        delivers(3, 1, 1),
-    ];
+    let turned = acts("1#1 sent, 1#1 to 1 2, 2#1 sent, 2#1 to 2 1 3, 1#1 to 3");
     let promises = Promises { fifo: true, causal: true, ..Promises::RELIABLE };
-    assert_eq!(said(wrongs(3, promises, &acts)), ["causal: node 3 delivers 2#1 before 1#1, which happened before it"]);
+    is_caught(3, promises, &turned, &["causal: node 3 delivers 2#1 before 1#1, which happened before it"]);
 }
 
 /// A reply to a reply: the original is no immediate cause of it, and the chain is caught all the same.
 #[test]
 fn a_cause_of_a_cause_is_a_cause() {
-    let acts = [
-        sends(1, 1),
-        delivers(1, 1, 1),
-        delivers(2, 1, 1),
-        sends(2, 1),
-        delivers(2, 2, 1),
-        delivers(3, 1, 1),
-        delivers(3, 2, 1),
-        sends(3, 1),
-        delivers(3, 3, 1),
-        delivers(4, 2, 1),
-        delivers(4, 3, 1),
-    ];
+    let acts =
+        acts("1#1 sent, 1#1 to 1 2, 2#1 sent, 2#1 to 2, 1#1 to 3, 2#1 to 3, 3#1 sent, 3#1 to 3, 2#1 to 4, 3#1 to 4");
     let promises = Promises { causal: true, ..Promises::NOTHING };
     assert_eq!(breached(4, promises, &acts), [Property::Causal]);
 }
 
-fn two_orders() -> Vec<Act> {
-    vec![sends(1, 1), sends(2, 1), delivers(1, 1, 1), delivers(1, 2, 1), delivers(2, 2, 1), delivers(2, 1, 1)]
-}
+const TWO_ORDERS: &str = "1#1 sent, 2#1 sent, 1#1 to 1, 2#1 to 1 2, 1#1 to 2";
 
 #[test]
 fn two_orders_are_caught_unless_one_of_the_two_dies() {
-    let mut acts = two_orders();
-    assert_eq!(
-        said(wrongs(2, NON_UNIFORM, &acts)),
-        ["total: node 2 delivers 2#1 before 1#1, and node 1 1#1 before 2#1"]
-    );
-    acts.push(Act::Crashes(node(1)));
-    assert_eq!(breached(2, NON_UNIFORM, &acts), []);
-    assert_eq!(breached(2, WITHOUT_VIEWS, &acts), [Property::Total]);
+    let both = acts(TWO_ORDERS);
+    is_caught(2, NON_UNIFORM, &both, &["total: node 2 delivers 2#1 before 1#1, and node 1 1#1 before 2#1"]);
+    let one = acts(&format!("{TWO_ORDERS}, 1 crashes"));
+    assert_eq!(breached(2, NON_UNIFORM, &one), []);
+    assert_eq!(breached(2, WITHOUT_VIEWS, &one), [Property::Total]);
 }
 
 /// Out of rank is not out of order: the two who differ have no two messages in common.
 #[test]
 fn gaps_are_no_second_order() {
-    let acts = [sends(1, 1), sends(2, 1), delivers(1, 2, 1), delivers(2, 1, 1), delivers(2, 2, 1)];
+    let gaps = "1#1 sent, 2#1 sent, 2#1 to 1, 1#1 to 2, 2#1 to 2";
     let promises = Promises { total: true, ..Promises::NOTHING };
-    assert_eq!(breached(2, promises, &acts), []);
-    let turned: Vec<_> = acts.into_iter().chain([delivers(1, 1, 1)]).collect();
-    assert_eq!(breached(2, promises, &turned), [Property::Total]);
+    assert_eq!(breached(2, promises, &acts(gaps)), []);
+    assert_eq!(breached(2, promises, &acts(&format!("{gaps}, 1#1 to 1"))), [Property::Total]);
 }
 
 #[test]
 fn what_is_not_promised_does_not_fail_and_can_be_asked_for() {
     let mut properties = Properties::new(2, Promises::RELIABLE).watching(WITHOUT_VIEWS);
-    tell(&mut properties, &two_orders());
+    tell(&mut properties, &acts(TWO_ORDERS));
     assert!(properties.verdicts().iter().all(|verdict| verdict.holds == Some(true)));
     assert!(properties.verdicts().iter().all(|verdict| verdict.name != "total"));
     let total = properties.verdict(Property::Total).expect("it was watched");
@@ -195,17 +165,9 @@ fn what_is_not_promised_does_not_fail_and_can_be_asked_for() {
 /// Without views a restarted node is nobody: it may begin to listen in the middle, and owes nothing.
 #[test]
 fn a_node_that_comes_back_is_another() {
-    let acts = [
-        sends(1, 1),
-        delivers(1, 1, 1),
-        delivers(2, 1, 1),
-        Act::Crashes(node(2)),
-        Act::Boots(node(2), Incarnation(1)),
-        delivers(2, 1, 1),
-        sends(1, 2),
-        delivers(1, 1, 2),
-    ];
-    assert_eq!(breached(2, NON_UNIFORM, &acts), []);
+    let (before, boots) = (acts("1#1 sent, 1#1 to 1 2, 2 crashes"), Act::Boots(node(2), Incarnation(1)));
+    let all = [before, vec![boots], acts("1#1 to 2, 1#2 sent, 1#2 to 1")].concat();
+    assert_eq!(breached(2, NON_UNIFORM, &all), []);
 }
 
 fn begins(number: u32, view: quorate_core::View) -> Act {
@@ -228,7 +190,7 @@ fn second() -> quorate_core::View {
 
 #[test]
 fn those_who_go_on_together_have_delivered_the_same() {
-    let common = [sends(3, 1), delivers(3, 3, 1), Act::Crashes(node(3)), delivers(1, 3, 1), begins(1, second())];
+    let common = [acts("3#1 sent, 3#1 to 3, 3 crashes, 3#1 to 1"), vec![begins(1, second())]].concat();
     let right = common.iter().cloned().chain([delivers(2, 3, 1), begins(2, second())]);
     assert_eq!(in_views(right), Vec::<String>::new());
     let wrong = common.iter().cloned().chain([begins(2, second())]);
@@ -244,30 +206,16 @@ fn those_who_go_on_together_have_delivered_the_same() {
 /// What happened in a view is not excused by a death in a later one.
 #[test]
 fn a_later_death_changes_nothing() {
-    let acts = [
-        sends(3, 1),
-        delivers(3, 3, 1),
-        Act::Crashes(node(3)),
-        delivers(1, 3, 1),
-        begins(1, second()),
-        begins(2, second()),
-        Act::Crashes(node(1)),
-        Act::Crashes(node(2)),
-    ];
-    assert_eq!(in_views(acts).len(), 2);
+    let first = acts("3#1 sent, 3#1 to 3, 3 crashes, 3#1 to 1");
+    let all = [first, vec![begins(1, second()), begins(2, second())], acts("1 crashes, 2 crashes")].concat();
+    assert_eq!(in_views(all).len(), 2);
 }
 
 #[test]
 fn a_message_out_of_its_view_is_caught() {
-    let acts = [
-        sends(3, 1),
-        delivers(3, 3, 1),
-        Act::Crashes(node(3)),
-        begins(1, second()),
-        begins(2, second()),
-        delivers(1, 3, 1),
-    ];
-    assert_eq!(in_views(acts), ["view-synchrony: node 1 delivers 3#1 in view 2, and it was sent in view 1"]);
+    let first = acts("3#1 sent, 3#1 to 3, 3 crashes");
+    let all = [first, vec![begins(1, second()), begins(2, second()), delivers(1, 3, 1)]].concat();
+    assert_eq!(in_views(all), ["view-synchrony: node 1 delivers 3#1 in view 2, and it was sent in view 1"]);
 }
 
 #[test]
@@ -291,20 +239,11 @@ fn nobody_goes_back_and_nobody_is_left_behind() {
 
 #[test]
 fn who_is_out_owes_nothing_and_comes_back_as_another() {
-    let acts = [
-        sends(3, 1),
-        Act::IsOut(node(3)),
-        begins(1, second()),
-        begins(2, second()),
-        begins(1, view(3, [(1, 1), (2, 1), (3, 3)])),
-        begins(2, view(3, [(1, 1), (2, 1), (3, 3)])),
-        begins(3, view(3, [(1, 1), (2, 1), (3, 3)])),
-        Act::Sends(node(3), in_view(3, 3, 1), "m"),
-        Act::Delivers(node(1), in_view(3, 3, 1), "m"),
-        Act::Delivers(node(2), in_view(3, 3, 1), "m"),
-        Act::Delivers(node(3), in_view(3, 3, 1), "m"),
-    ];
-    assert_eq!(in_views(acts), Vec::<String>::new());
+    let out = vec![sends(3, 1), Act::IsOut(node(3)), begins(1, second()), begins(2, second())];
+    let back = [1, 2, 3].map(|number| begins(number, view(3, [(1, 1), (2, 1), (3, 3)])));
+    let sends = Act::Sends(node(3), in_view(3, 3, 1), "m");
+    let delivers = [1, 2, 3].map(|receiver| Act::Delivers(node(receiver), in_view(3, 3, 1), "m"));
+    assert_eq!(in_views(out.into_iter().chain(back).chain([sends]).chain(delivers)), Vec::<String>::new());
 }
 
 #[test]
@@ -341,22 +280,13 @@ fn a_listener_forgets() {
 fn groups_are_apart() {
     let other = GroupId(1);
     let named = |sender, number| quorate_core::multicast::MessageId { group: other, ..id(sender, number) };
-    let acts = [
-        sends(1, 1),
-        sends(2, 1),
-        Act::Sends(node(1), named(1, 1), "m"),
-        Act::Sends(node(2), named(2, 1), "m"),
-        delivers(1, 1, 1),
-        delivers(1, 2, 1),
-        delivers(2, 1, 1),
-        delivers(2, 2, 1),
-        Act::Delivers(node(1), named(2, 1), "m"),
-        Act::Delivers(node(1), named(1, 1), "m"),
-        Act::Delivers(node(2), named(2, 1), "m"),
-        Act::Delivers(node(2), named(1, 1), "m"),
-    ];
-    assert_eq!(breached(2, WITHOUT_VIEWS, &acts), []);
+    let sends = [1, 2].map(|sender| Act::Sends(node(sender), named(sender, 1), "m"));
+    let delivers = [(1, 2), (1, 1), (2, 2), (2, 1)];
+    let delivers = delivers.map(|(receiver, sender)| Act::Delivers(node(receiver), named(sender, 1), "m"));
+    let first = acts("1#1 sent, 2#1 sent, 1#1 to 1, 2#1 to 1, 1#1 to 2, 2#1 to 2");
+    let all: Vec<_> = first.into_iter().chain(sends).chain(delivers).collect();
+    assert_eq!(breached(2, WITHOUT_VIEWS, &all), []);
     let mut properties = Properties::new(3, Promises::RELIABLE).among(GroupId::ONLY, Group::of_size(2));
-    tell(&mut properties, &[sends(1, 1), delivers(1, 1, 1), delivers(2, 1, 1)]);
+    tell(&mut properties, &acts("1#1 sent, 1#1 to 1 2"));
     assert!(properties.verdicts().iter().all(|verdict| verdict.holds == Some(true)));
 }

@@ -9,14 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SEEDS: u64 = 8_000;
 
-/// In which order nodes like to deliver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taste {
     /// As it was sent, which keeps every order.
     AsSent,
-    /// As each sender sent it.
     BySender,
-    /// As it comes.
     Any,
 }
 
@@ -31,17 +28,14 @@ struct Actor {
     sent: u64,
 }
 
-/// Makes up a history.
 struct Author {
     dice: Dice,
     taste: Taste,
     has_views: bool,
     actors: Vec<Actor>,
-    /// Everything that was sent, in order.
     sent: Vec<MessageId>,
     views: BTreeMap<Epoch, View>,
     acts: Vec<Act>,
-    /// How rare mistakes are.
     care: u64,
 }
 

@@ -1,0 +1,57 @@
+//! The users of a mutual exclusion who do exactly what a script says.
+
+use quorate_core::mutex::{COMMANDS, Command, Event, Refusal};
+use quorate_core::{NodeId, Time};
+use quorate_journal::settings::TimedCommand;
+use quorate_journal::workload::{News, Plan, Workload};
+use std::collections::{BTreeMap, VecDeque};
+
+pub struct Script {
+    commands: Vec<TimedCommand>,
+    /// For each node, when it asks or asked without an answer so far.
+    open: BTreeMap<NodeId, VecDeque<Time>>,
+}
+
+impl Script {
+    pub(super) fn new(mut commands: Vec<TimedCommand>) -> Self {
+        commands.sort_by_key(|command| command.at);
+        let mut open: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
+        let asks = [Command::Acquire, Command::Try, Command::Share].map(Command::name);
+        for TimedCommand { at, node, .. } in commands.iter().filter(|command| asks.contains(&&*command.word)) {
+            open.entry(*node).or_default().push_back(Time::ZERO + *at);
+        }
+        Self { commands, open }
+    }
+}
+
+impl Workload<Command, Event> for Script {
+    fn begin(&mut self, plan: &mut Plan<Command>) {
+        for TimedCommand { at, node, word } in &self.commands {
+            if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == word) {
+                plan.command_any_life(Time::ZERO + *at, *node, command);
+            }
+        }
+    }
+
+    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, _plan: &mut Plan<Command>) {
+        let Some(open) = self.open.get_mut(&node) else { return };
+        match news {
+            News::Told(Event::Entered { .. } | Event::Denied | Event::Cancelled)
+            | News::Told(Event::Refused(Refusal::AlreadyWaiting | Refusal::AlreadyInside)) => {
+                open.pop_front();
+            }
+            News::Told(
+                Event::Left
+                | Event::Lost
+                | Event::Extended { .. }
+                | Event::Refused(Refusal::NotInside | Refusal::NotWaiting),
+            )
+            | News::Alarm => {}
+            News::Crashed | News::Restarted => open.retain(|asks| *asks > now),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.open.values().all(VecDeque::is_empty)
+    }
+}

@@ -1,0 +1,59 @@
+//! Whoever a script speaks for.
+
+use super::ticket::Asking;
+use super::{Command, Event};
+use quorate_core::{NodeId, Time};
+use quorate_journal::settings::TimedCommand;
+use quorate_journal::workload::{News, Plan, Workload};
+use quorate_replica::Proposal;
+use quorate_replica::once::Request;
+use quorate_replica::registers::{Change, Read};
+
+pub struct Script {
+    commands: Vec<TimedCommand>,
+    last: Time,
+    is_over: bool,
+}
+
+/// What a script can say, in its words. Reads and writes concern the first register, and are asked once.
+pub(super) const WORDS: [&str; 3] = ["read", "write", "campaign"];
+
+impl Script {
+    /// It is not over before the last fault is.
+    pub(super) fn new(commands: Vec<TimedCommand>, calm: Time) -> Self {
+        let last = commands.iter().map(|command| Time::ZERO + command.at).max().unwrap_or(Time::ZERO).max(calm);
+        Self { commands, last, is_over: false }
+    }
+}
+
+/// What a line of a script asks; nobody asks twice under one number.
+fn command(word: &str, node: NodeId, number: u64) -> Command {
+    let client = u64::from(node.number());
+    let ticket = Asking { client, number, attempt: 1 }.ticket();
+    match word {
+        "read" => Command::Query { ticket, query: Read { key: 0 } },
+        "write" => {
+            let command = Request { client, number, command: Change::Write { key: 0, value: number } };
+            Command::Propose(vec![Proposal { ticket, command }])
+        }
+        _ => Command::Campaign,
+    }
+}
+
+impl Workload<Command, Event> for Script {
+    fn begin(&mut self, plan: &mut Plan<Command>) {
+        for (number, timed) in (1..).zip(self.commands.drain(..)) {
+            let command = command(&timed.word, timed.node, number);
+            plan.command_any_life(Time::ZERO + timed.at, timed.node, command);
+        }
+        plan.wake(self.last, NodeId::from_index(0));
+    }
+
+    fn hear(&mut self, now: Time, _node: NodeId, _news: &News<Event>, _plan: &mut Plan<Command>) {
+        self.is_over |= now >= self.last;
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_over
+    }
+}

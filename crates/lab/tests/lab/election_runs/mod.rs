@@ -1,0 +1,50 @@
+//! Tales of elections told by hand, and elections that are wrong on purpose.
+
+mod agreement;
+mod reigns;
+mod tales;
+mod toys;
+
+use quorate_core::election::{Command, Event};
+use quorate_core::{Incarnation, NodeId, Time};
+use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+
+fn node(number: u32) -> NodeId {
+    NodeId::new(number).expect("nodes are numbered from 1")
+}
+
+fn ms(millis: i64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+/// Tells an observer what happens. Times are in milliseconds.
+struct Tale<O>(O);
+
+impl<O: Observer<Command, Event>> Tale<O> {
+    fn input(mut self, millis: i64, number: u32, input: Taken<'_, Command>) -> Self {
+        self.0.observe(&Moment::Input { time: ms(millis), now: ms(millis), node: node(number), input });
+        self
+    }
+
+    fn effect(mut self, millis: i64, number: u32, effect: Done<'_, Event>) -> Self {
+        self.0.observe(&Moment::Effect { time: ms(millis), node: node(number), effect });
+        self
+    }
+
+    fn world(mut self, millis: i64, what: Happening<'_>) -> Self {
+        self.0.observe(&Moment::World { time: ms(millis), what });
+        self
+    }
+
+    fn tells(self, millis: i64, number: u32, event: Event) -> Self {
+        self.effect(millis, number, Done::Emit(&event))
+    }
+
+    fn boots(self, millis: i64, number: u32) -> Self {
+        self.input(millis, number, Taken::Start { incarnation: Incarnation(1), blank: false })
+    }
+
+    fn dies(self, millis: i64, number: u32) -> Self {
+        self.world(millis, Happening::Crashed { node: node(number), lost_writes: 0 })
+    }
+}
