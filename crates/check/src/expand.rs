@@ -141,7 +141,6 @@ pub(crate) struct Found {
 #[derive(Debug)]
 pub(crate) struct Unknown;
 
-/// One expansion under way.
 struct Expansion<'a, L> {
     lookup: &'a mut L,
     state: &'a [u32],
@@ -151,7 +150,6 @@ struct Expansion<'a, L> {
     found: &'a mut Found,
 }
 
-/// Finds everything that can happen next.
 pub(crate) fn expand<L: Lookup>(
     lookup: &mut L,
     state: &[u32],

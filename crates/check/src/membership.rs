@@ -26,7 +26,6 @@ pub struct Views {
 }
 
 impl Default for Views {
-    /// One change, in good order.
     fn default() -> Self {
         Self { changes: 1, waits: true }
     }
@@ -126,13 +125,11 @@ impl System {
         LOCALS + self.nodes
     }
 
-    /// The latest view, if the group has views.
     #[inline]
     pub(crate) fn roll(&self, state: &[u32]) -> Option<Roll> {
         self.views.map(|_| Roll(state[self.roll_at()]))
     }
 
-    /// Whether a node is in the latest view.
     pub(crate) fn is_member(&self, node: usize, state: &[u32]) -> bool {
         self.roll(state).is_some_and(|roll| roll.has(node))
     }

@@ -18,9 +18,7 @@ pub struct Counterexample {
     pub(crate) cycle: Option<usize>,
     /// How fast the nodes' clocks run.
     pub(crate) rates: Vec<i32>,
-    /// Whether time counts.
     pub(crate) timed: bool,
-    /// Whether the group has views.
     pub(crate) views: bool,
 }
 

@@ -23,7 +23,6 @@ use std::sync::Arc;
 /// Makes a node, at boot and at every restart.
 pub type Make<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
 
-/// Something on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Envelope<M> {
     pub(crate) from: NodeId,
@@ -48,9 +47,7 @@ impl<M: Hash> Hash for Envelope<M> {
 /// What is on its way to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Content<M> {
-    /// A message of another node.
     Message(M),
-    /// A view that was decided.
     View(View),
     /// Word that the process of a node is gone.
     Gone(NodeId),
@@ -145,7 +142,6 @@ where
         self.deaths == Deaths::ToNodes
     }
 
-    /// Whether what is saved is durable at once.
     pub(crate) fn has_prompt_disks(&self) -> bool {
         self.prompt_disks
     }

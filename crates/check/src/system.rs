@@ -56,9 +56,7 @@ pub(crate) struct System {
     pub(crate) until: Option<Time>,
     /// Whether it is bounded when messages arrive.
     pub(crate) dated: bool,
-    /// How views change, where the group has views.
     pub(crate) views: Option<Views>,
-    /// Who is told of deaths.
     pub(crate) deaths: Deaths,
     /// Whether what a node has under way when it goes down may be lost.
     pub(crate) cut_short: bool,

@@ -30,7 +30,6 @@ impl StateId {
 /// How many states one shard can number, with room for those of the last batch.
 pub(crate) const MOST_ORDINALS: u32 = u32::MAX / SHARDS as u32 - (1 << 20);
 
-/// Which shard a fingerprint belongs to.
 #[inline]
 pub(crate) fn shard_of(fingerprint: u64) -> usize {
     fingerprint as usize % SHARDS
@@ -45,7 +44,6 @@ pub(crate) struct Shard {
     batches: Vec<u32>,
 }
 
-/// What became of an attempt to add a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Added {
     New(u32),
@@ -67,7 +65,6 @@ impl Shard {
         self.table.touch(fingerprint)
     }
 
-    /// Finds a state.
     pub(crate) fn find(&self, fingerprint: u64) -> Option<u32> {
         self.table.find(fingerprint)
     }

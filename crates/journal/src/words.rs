@@ -12,19 +12,13 @@ use std::fmt::{Display, Write};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sort {
-    /// What the node took.
     Input,
-    /// A rule it applied.
     Rule,
-    /// A message it sent.
     Send,
     /// An acknowledgement, a repetition, a timer: what the algorithm itself does not see.
     Control,
-    /// What waits in its hold-back queue.
     Queue,
-    /// What it told its user.
     Event,
-    /// What the world did.
     World,
 }
 

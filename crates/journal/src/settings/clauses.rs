@@ -158,7 +158,6 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The number of a node.
     pub(super) fn node(&mut self) -> Result<NodeId, SettingError> {
         let (word, rest) = first_word(self.rest);
         if word.is_empty() {

@@ -17,35 +17,12 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// `message 3 of 1 > 2 is lost`: what becomes of a message.
-    Message {
-        /// Who sends it.
-        from: NodeId,
-        /// Whom it is for.
-        to: NodeId,
-        /// Which of those that the one sends to the other.
-        number: u64,
-        /// What becomes of it.
-        fate: Destiny,
-    },
+    Message { from: NodeId, to: NodeId, number: u64, fate: Destiny },
     /// `timer 5 of 2 takes 153ms`: when a timer fires, by its node's own clock. It never fires before its span begins; it
     /// may fire later than the span ends, as that of a busy node does.
-    Timer {
-        /// Whose timer.
-        node: NodeId,
-        /// Which of those that the node sets.
-        number: u64,
-        /// How long it takes.
-        takes: Duration,
-    },
+    Timer { node: NodeId, number: u64, takes: Duration },
     /// `sync 2 of 1 takes 4ms`: how long a disk takes.
-    Sync {
-        /// Whose disk.
-        node: NodeId,
-        /// Which of its syncs.
-        number: u64,
-        /// How long it takes.
-        takes: Duration,
-    },
+    Sync { node: NodeId, number: u64, takes: Duration },
 }
 
 /// What becomes of a message. Unless a cut stops it, or its receiver is down: that is not left to chance.

@@ -17,16 +17,12 @@ pub enum Latency {
     Fixed(Duration),
     /// `uniform:1ms..5ms`: anything between, all equally likely.
     Uniform {
-        /// The shortest.
         least: Duration,
         /// The longest, never shorter than `least`.
         most: Duration,
     },
     /// `long-tail:2ms`: half of them shorter, and now and then one much longer, without bound.
-    LongTail {
-        /// Half are shorter than this.
-        median: Duration,
-    },
+    LongTail { median: Duration },
 }
 
 const LAWS: [&str; 3] = ["fixed", "uniform", "long-tail"];

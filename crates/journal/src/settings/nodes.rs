@@ -131,7 +131,6 @@ impl fmt::Display for NodeSet {
 /// One side of a cut, or one end of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// These nodes.
     Nodes(NodeSet),
     /// All nodes that no other side names: `rest`.
     Rest,

@@ -42,7 +42,6 @@ impl<'a, S: Source> Track<'a, S> {
         Self { parts, node, plan, life: 0, journal: None, ahead: None, standing: Standing::Down }
     }
 
-    /// Whose it is.
     pub(super) fn node(&self) -> NodeId {
         self.node
     }
