@@ -11,7 +11,6 @@ use quorate_lab::registry::{Entry, Family, all, find, fixtures};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Multicast, Spec};
 
-/// Every order.
 fn orders() -> impl Iterator<Item = &'static MulticastEntry> {
     all().iter().filter_map(Multicast::entry)
 }

@@ -14,7 +14,6 @@ use quorate_lab::registry::{Entry, all};
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Mutex, Spec};
 
-/// Every algorithm that runs in views.
 fn in_views() -> impl Iterator<Item = &'static MutexEntry> {
     let mutex = all().iter().filter_map(|entry| match entry {
         Entry::Mutex(entry) => Some(entry),

@@ -5,7 +5,6 @@ use quorate_lab::experiment::run_with;
 use quorate_lab::replay::{Replayed, replay, summarise};
 use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec, election, mutex, replica};
 
-/// A run's journal.
 pub(crate) fn journal<F: FamilyLab>(spec: &Spec<F>) -> String {
     let mut bytes = Vec::new();
     run_with(spec, &mut bytes, ()).unwrap();

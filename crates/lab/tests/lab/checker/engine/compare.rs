@@ -16,7 +16,6 @@ fn same_size(pass: Pass, seen: &Seen, what: &str) {
     assert_eq!(told, (seen.states, seen.generated, seen.depth), "{what}: states, transitions and depth");
 }
 
-/// Explores a group both ways, and tells what there is to see.
 fn agree(make: &Maker, bounds: &Bounds) -> Seen {
     agree_within(make, bounds, usize::MAX).unwrap()
 }
@@ -28,7 +27,7 @@ pub(crate) fn agree_within(make: &Maker, bounds: &Bounds, most: usize) -> Option
     let mut without_past = bounds.clone();
     (without_past.users.order, without_past.users.fences) = (false, false);
     let mut seen = explore_within(make, &without_past, most)?;
-    let with_past = explore_within(make, bounds, most)?;
+    let with_past = if order || fences { Some(explore_within(make, bounds, most)?) } else { None };
     let findings = check(make, bounds, &plain());
     same_size(findings.states, &seen, &what);
     let two_inside = breach(&findings, "exclusion");
@@ -42,7 +41,7 @@ pub(crate) fn agree_within(make: &Maker, bounds: &Bounds, most: usize) -> Option
         assert_eq!(served.is_some(), seen.end.is_some() || goes_round, "{what}: {served:?} {seen:?}");
         assert!(seen.end.is_none() || served == seen.end, "{what}: {served:?} {seen:?}");
     }
-    if order || fences {
+    if let Some(with_past) = with_past {
         same_size(findings.past.unwrap(), &with_past, &format!("{what} and its past"));
         (seen.unordered, seen.fence_back) = (with_past.unordered, with_past.fence_back);
     }

@@ -27,7 +27,6 @@ struct Place {
     me: NodeId,
     group: Group,
     seed: u64,
-    /// Whether it saves anything.
     saves: bool,
 }
 
@@ -225,7 +224,6 @@ fn lengths(findings: &Findings) -> Vec<(&'static str, Option<bool>, Option<usize
     findings.verdicts.iter().map(|verdict| (verdict.name, verdict.holds, length(verdict))).collect()
 }
 
-/// How often each kind of thing was seen.
 #[derive(Debug, Default)]
 struct Tally {
     drawn: usize,

@@ -19,7 +19,6 @@ fn search() -> Effort {
     Effort { search: Search::Breadth, threads: 1, memory: 4 << 30, reduce: true, first: false, properties: None }
 }
 
-/// More than any of these groups has.
 const MOST_STATES: u64 = 8_000_000;
 
 /// A group under test: who sends how much in all, and what may happen.
@@ -53,7 +52,6 @@ impl Case {
         }
     }
 
-    /// The same in views.
     fn in_views(self) -> Self {
         Self { promises: Promises { views: true, ..self.promises }, ..self }
     }
@@ -68,7 +66,6 @@ impl Case {
         }
     }
 
-    /// Checks members with this order.
     fn check<O: Ordering>(&self) -> Findings {
         let plan = Arc::new(self.plan.clone());
         let member = move |me| Member::<Board>::new(me, Arc::clone(&plan), O::boxed);

@@ -22,10 +22,10 @@ use quorate_lab::mutex::MutexNode;
 use quorate_lab::mutex::check::Contenders;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
+use std::rc::Rc;
 use std::sync::Arc;
 use views::{Club, Lease};
 
-/// What is explored, and within which bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     pub(crate) setup: Setup,
@@ -116,7 +116,6 @@ pub(crate) struct Maker {
     pub(crate) name: &'static str,
 }
 
-/// Where one user stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Standing {
     Outside,
@@ -151,7 +150,6 @@ enum Network {
     Links(BTreeMap<(usize, usize), VecDeque<Carried>>),
 }
 
-/// What is left of each kind of fault.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Budgets {
     losses: u8,
@@ -164,7 +162,8 @@ struct Budgets {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
-    nodes: Vec<Node>,
+    /// Shared with the states before, from which one step changes one node.
+    nodes: Vec<Rc<Node>>,
     network: Network,
     budgets: Budgets,
     now: Time,
@@ -255,18 +254,14 @@ enum Debt {
     Tell(u64, usize),
 }
 
-/// What a step does wrong by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Wrong {
-    /// Somebody enters who did not ask.
     Unasked,
     /// Somebody enters before another one whose request it knew of when it asked.
     Unordered,
-    /// A fence is no larger than one before.
     FenceBack,
 }
 
-/// One transition.
 struct Edge {
     to: State,
     /// It is not a fault. A restart is none: it repairs one.
