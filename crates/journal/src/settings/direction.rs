@@ -241,10 +241,9 @@ impl fmt::Display for Destiny {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{self, sentence};
+    use super::super::samples::sentence;
     use super::{Destiny, Direction};
     use expect_test::expect;
-    use proptest::prelude::{prop_assert_eq, proptest};
     use quorate_core::{Duration, NodeId};
 
     fn node(number: u32) -> NodeId {
@@ -329,13 +328,6 @@ mod tests {
         for text in ["message 1 of 1 > 4 is lost", "message 1 of 4 > 1 is lost", "timer 9 of 4 takes 1ms"] {
             let mistake = verdict(text).unwrap_err().to_string();
             assert_eq!(mistake, format!("'{text}' names node 4, but there are only nodes 1 to 3."));
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_direction_reads_back_as_printed(direction in samples::direction()) {
-            prop_assert_eq!(direction.to_string().parse(), Ok(direction));
         }
     }
 }

@@ -169,10 +169,9 @@ impl fmt::Display for Side {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{self, sentence};
+    use super::super::samples::sentence;
     use super::{NodeSet, Side};
     use expect_test::expect;
-    use proptest::prelude::{prop_assert_eq, proptest};
     use quorate_core::NodeId;
 
     #[test]
@@ -219,12 +218,5 @@ mod tests {
             '+1' is not a set of nodes; write for example 1,3-5 or rest.
         "#]]
         .assert_eq(&texts.map(sentence::<Side>).concat());
-    }
-
-    proptest! {
-        #[test]
-        fn a_set_reads_back_as_printed(nodes in samples::node_set()) {
-            prop_assert_eq!(nodes.to_string().parse(), Ok(nodes));
-        }
     }
 }

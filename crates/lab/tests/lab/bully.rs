@@ -1,6 +1,6 @@
 //! The bully algorithm by name: the book's counts exactly, and thousands of seeds of crashes and recoveries.
 
-use crate::common::{done, none_fails, parsed, weather};
+use crate::common::{done, election, none_fails, parsed, weather};
 use quorate_core::election::{Case, Prefer, Repair, Starting, bully};
 use quorate_core::{Duration, NodeId};
 use quorate_lab::election::Settings;
@@ -9,8 +9,7 @@ use quorate_journal::settings::{Latency, TimedFault};
 use quorate_lab::{Election, Spec};
 
 fn bully(nodes: usize, starters: &str) -> Spec<Election> {
-    let settings = Settings { starters: parsed(starters), ..Settings::default() };
-    Spec { nodes, settings, latency: parsed("fixed:1ms"), ..Spec::named("bully").unwrap() }
+    Spec { latency: parsed("fixed:1ms"), ..election("bully", nodes, starters) }
 }
 
 fn without_highest(spec: Spec<Election>) -> Spec<Election> {

@@ -4,12 +4,13 @@ use quorate_core::Time;
 use quorate_journal::record::Journal;
 use quorate_journal::workload::Ending;
 use quorate_lab::check::{self, CheckRun, CheckSpec, CheckedFamily};
+use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::registry::find;
 use quorate_lab::replay::{self, Replayed};
 use quorate_lab::sweep::{self, Summary, Sweep};
-use quorate_lab::{FamilyLab, Spec};
-use std::fmt::Display;
+use quorate_lab::{Election, FamilyLab, Spec};
+use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 pub(crate) fn parsed<T: FromStr<Err: Display>>(text: &str) -> T {
@@ -22,6 +23,12 @@ pub(crate) fn ms(millis: i64) -> Time {
 
 pub(crate) fn run<F: FamilyLab>(spec: &Spec<F>) -> Outcome<F> {
     experiment::run(spec).unwrap_or_else(|error| panic!("{}: {error}", spec.command("sim")))
+}
+
+/// An election that these nodes begin.
+pub(crate) fn election(algorithm: &str, nodes: usize, starters: &str) -> Spec<Election> {
+    let settings = Settings { starters: parsed(starters), ..Settings::default() };
+    Spec { nodes, settings, ..Spec::named(algorithm).unwrap() }
 }
 
 /// A run in which every property holds.
@@ -74,6 +81,22 @@ pub(crate) fn recorded<F: FamilyLab>(spec: &Spec<F>) -> (Outcome<F>, Vec<u8>) {
     let mut journal = Vec::new();
     let (outcome, ()) = experiment::run_with(spec, &mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
     (outcome, journal)
+}
+
+/// The same seed gives the same journal and another seed another one, and a replay comes to the same.
+pub(crate) fn repeats<F: FamilyLab<Summary: PartialEq + Debug>>(spec: &Spec<F>)
+where
+    Spec<F>: PartialEq + Debug,
+{
+    let (outcome, journal) = recorded(spec);
+    let (again, same) = recorded(spec);
+    assert_eq!((&outcome.trace_hash, &journal), (&again.trace_hash, &same), "same seed, same bytes");
+    let (other, different) = recorded(&Spec { seed: spec.seed + 1, ..spec.clone() });
+    assert!(outcome.trace_hash != other.trace_hash && journal != different, "another seed, other bytes");
+    let replayed = replayed::<F>(&journal);
+    assert_eq!(replayed.spec, *spec);
+    assert_eq!((replayed.lines, replayed.messages), (outcome.lines, outcome.messages));
+    assert_eq!((replayed.summary, replayed.verdicts), (outcome.summary, outcome.verdicts));
 }
 
 pub(crate) fn replayed<F: FamilyLab>(journal: &[u8]) -> Replayed<F> {

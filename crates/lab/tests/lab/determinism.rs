@@ -1,6 +1,6 @@
 //! Same seed, same bytes; and every journal replays.
 
-use crate::common::{parsed, recorded, replayed};
+use crate::common::{parsed, recorded, repeats};
 use quorate_journal::record::Journal;
 use quorate_lab::mutex::Settings;
 use quorate_lab::{Mutex, Spec, replay};
@@ -32,22 +32,6 @@ fn specs() -> Vec<Spec> {
     specs
 }
 
-#[test]
-fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
-    for spec in specs() {
-        let journal = |spec: &Spec| {
-            let (outcome, bytes) = recorded(spec);
-            (outcome.trace_hash, bytes)
-        };
-        let (hash, bytes) = journal(&spec);
-        assert_eq!((&hash, &bytes), (&journal(&spec).0, &journal(&spec).1));
-        let (other, others) = journal(&Spec { seed: spec.seed + 1, ..spec });
-        assert_ne!(hash, other);
-        assert!(bytes.contains(&b'\n'));
-        assert_ne!(bytes, others);
-    }
-}
-
 /// Written down once: a seed printed yesterday replays today, on every machine.
 #[test]
 fn seeds_keep_their_meaning() {
@@ -66,15 +50,9 @@ fn seeds_keep_their_meaning() {
 }
 
 #[test]
-fn every_journal_replays_and_judges_alike() {
+fn the_same_seed_gives_the_same_bytes_and_every_journal_replays_and_judges_alike() {
     for spec in specs() {
-        let (outcome, bytes) = recorded(&spec);
-        let replayed = replayed::<Mutex>(&bytes);
-        assert_eq!(replayed.spec, spec);
-        assert_eq!(replayed.lines, outcome.lines);
-        assert_eq!(replayed.messages, outcome.messages);
-        assert_eq!(replayed.summary, outcome.summary);
-        assert_eq!(replayed.verdicts, outcome.verdicts);
+        repeats(&spec);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Elections by name: the book's counts exactly, thousands of seeds under faults, journals that replay.
 
-use crate::common::{all_hold, holding, parsed, recorded, replayed, run};
+use crate::common::{all_hold, election, holding, parsed, recorded, repeats, run};
 use quorate_core::{Duration, Epoch, NodeId};
 use quorate_journal::record::Journal;
 use quorate_journal::settings::Latency;
@@ -8,16 +8,11 @@ use quorate_journal::workload::Ending;
 use quorate_lab::AlgorithmError;
 use quorate_lab::check::CheckSpecError;
 use quorate_lab::check::{self, CheckSpec};
-use quorate_lab::election::Settings;
 use quorate_lab::experiment::Outcome;
 use quorate_lab::{Election, LabError, LinkChoice, Mutex, Spec, replay};
 
 fn raft(nodes: usize, starters: &str) -> Spec<Election> {
-    Spec {
-        nodes,
-        settings: Settings { starters: parsed(starters), ..Settings::default() },
-        ..Spec::named("raft").unwrap()
-    }
+    election("raft", nodes, starters)
 }
 
 fn latencies() -> [Latency; 3] {
@@ -133,14 +128,7 @@ fn rough() -> Vec<Spec<Election>> {
 #[test]
 fn every_journal_replays_and_judges_alike() {
     for spec in rough() {
-        let (outcome, bytes) = recorded(&spec);
-        assert_eq!(recorded(&spec).1, bytes, "same seed, same bytes");
-        assert_ne!(recorded(&Spec { seed: 2, ..spec.clone() }).1, bytes);
-        let replayed = replayed::<Election>(&bytes);
-        assert_eq!(replayed.spec, spec);
-        assert_eq!(replayed.lines, outcome.lines);
-        assert_eq!((replayed.messages, replayed.summary), (outcome.messages, outcome.summary));
-        assert_eq!(replayed.verdicts, outcome.verdicts);
+        repeats(&spec);
     }
 }
 

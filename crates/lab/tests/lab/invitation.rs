@@ -1,17 +1,16 @@
 //! The invitation algorithm by name: what it costs, groups on both sides of a cut, and thousands of seeds of every kind of trouble.
 
-use crate::common::{done, none_fails, parsed, weather};
+use crate::common::{done, election, none_fails, parsed, run, weather};
 use quorate_core::election::{Case, Command, Event, Prefer, Repair, Starting, invitation};
 use quorate_core::{Epoch, NodeId};
 use quorate_journal::moment::{Done, Moment, Observer};
 use quorate_lab::election::Settings;
-use quorate_lab::experiment::{self, run_with};
+use quorate_lab::experiment::run_with;
 use quorate_lab::{Election, LinkChoice, Spec};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn invitation(nodes: usize, starters: &str) -> Spec<Election> {
-    let settings = Settings { starters: parsed(starters), ..Settings::default() };
-    Spec { nodes, settings, latency: parsed("fixed:1ms"), ..Spec::named("invitation").unwrap() }
+    Spec { latency: parsed("fixed:1ms"), ..election("invitation", nodes, starters) }
 }
 
 const LATENCIES: [&str; 4] = ["fixed:1ms", "fixed:30us", "uniform:1ms..5ms", "uniform:0ms..9ms"];
@@ -78,7 +77,7 @@ impl Observer<Command, Event> for Leaders {
 }
 
 fn leaders(spec: &Spec<Election>) -> Leaders {
-    let (_, leaders) = run_with(spec, std::io::sink(), Leaders::default()).unwrap_or_else(|error| panic!("{error}"));
+    let (_, leaders) = run_with(spec, std::io::sink(), Leaders::default()).unwrap();
     leaders
 }
 
@@ -161,7 +160,7 @@ fn waits_that_are_much_too_short_only_cost() {
         let base = invitation(5, "all");
         for seed in 0..10 {
             let spec = Spec { seed, bound, until, random_faults: parsed("crash=2,cut=2,pause=3"), ..base.clone() };
-            let outcome = experiment::run(&spec).unwrap_or_else(|error| panic!("{error}"));
+            let outcome = run(&spec);
             let breaches: Vec<_> = outcome.breaches().map(|breach| breach.name).collect();
             assert!(breaches.is_empty() || breaches == ["agreed"], "{breaches:?}\nreplay: {}", spec.command("sim"));
         }

@@ -1,6 +1,6 @@
 //! Masters by leases: the book's counts, the handover, what holds in bad weather, and what breaks beyond the bounds.
 
-use crate::common::{self, all_hold, broken, done, ms, parsed, run, swept, weather};
+use crate::common::{self, all_hold, broken, done, election, ms, parsed, run, swept, weather};
 use quorate_check::Timing;
 use quorate_core::election::{Command, Event, Refusal};
 use quorate_core::{NodeId, Time};
@@ -13,8 +13,7 @@ use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::{Election, LinkChoice, Spec};
 
 fn leased(nodes: usize, starters: &str) -> Spec<Election> {
-    let settings = Settings { starters: parsed(starters), ..Settings::default() };
-    Spec { nodes, settings, ..Spec::named("majority-lease").unwrap() }
+    election("majority-lease", nodes, starters)
 }
 
 fn node_of(number: usize) -> Option<NodeId> {

@@ -1,19 +1,10 @@
 //! The reductions by name: an election by a lock, a lock by elections, consensus by an election.
 
-use crate::common::{all_hold, done, parsed};
+use crate::common::{all_hold, done, election, parsed, run};
 use quorate_core::NodeId;
 use quorate_lab::election::Settings;
-use quorate_lab::experiment::{self};
 use quorate_lab::mutex::run::Pattern;
-use quorate_lab::{Election, Mutex, Spec, mutex};
-
-fn election(name: &str, nodes: usize, starters: &str) -> Spec<Election> {
-    Spec {
-        nodes,
-        settings: Settings { starters: parsed(starters), ..Settings::default() },
-        ..Spec::named(name).unwrap()
-    }
-}
+use quorate_lab::{Mutex, Spec, mutex};
 
 const LATENCIES: [&str; 3] = ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"];
 
@@ -47,7 +38,7 @@ fn by_mutex_several_starters_and_false_alarms_end_with_one_leader() {
 #[test]
 fn by_mutex_one_dead_node_stops_the_election() {
     let spec = Spec { faults: vec![parsed("crash 2")], ..election("by-mutex", 3, "all") };
-    let outcome = experiment::run(&spec).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(&spec);
     assert_eq!(outcome.breaches().map(|breach| breach.name).collect::<Vec<_>>(), ["agreed"]);
     assert_eq!(outcome.summary.leader, None);
 }

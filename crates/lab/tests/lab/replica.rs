@@ -1,6 +1,6 @@
 //! Replicas in the lab: what holds under chaos, that planted bugs are caught, and that runs repeat byte for byte.
 
-use crate::common::{all_hold, holding, recorded, replayed, run, swept_through};
+use crate::common::{all_hold, holding, repeats, swept_through};
 use quorate_core::Duration;
 use quorate_journal::property::Kind;
 use quorate_journal::settings::{Length, Script};
@@ -140,23 +140,9 @@ fn rough() -> Spec<Replica> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
-    let spec = rough();
-    let (outcome, bytes) = recorded(&spec);
-    let (again, same) = recorded(&spec);
-    assert_eq!((&outcome.trace_hash, bytes), (&again.trace_hash, same));
-    assert_ne!(outcome.trace_hash, run(&Spec { seed: 2, ..spec }).trace_hash);
-}
-
-/// The verdicts and figures of a replay are those of the run.
-#[test]
-fn a_journal_replays_with_the_same_verdicts() {
+fn the_same_seed_gives_the_same_bytes_and_its_journal_replays_with_the_same_verdicts() {
     for spec in [rough(), Spec { seed: 9, ..rough() }, chaos("replica-applied-twice", 3, Reads::Quorum)] {
-        let (outcome, bytes) = recorded(&spec);
-        let replayed = replayed::<Replica>(&bytes);
-        assert_eq!(replayed.spec, spec);
-        assert_eq!(replayed.verdicts, outcome.verdicts);
-        assert_eq!(replayed.summary, outcome.summary);
+        repeats(&spec);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The orders of the book: each keeps what it promises, whatever happens in whichever order.
 
-use crate::checker::multicast::{Case, broken};
+use crate::checker::multicast::{Case, broken, length};
 use quorate_check::{Effort, Findings, Search};
 use quorate_core::multicast::{Causal, Delivery, Fifo, Isis, Plan, Sequencer, Sequencing, Unordered};
 use quorate_lab::multicast::run::Promises;
@@ -77,7 +77,7 @@ fn without_views_a_sender_that_dies_midway_leaves_members_that_disagree() {
     let found = case.check::<Unordered>();
     assert_eq!(broken(&found), ["agreement"]);
     // It sends, goes down, one message arrives and the other is lost.
-    assert_eq!(crate::checker::multicast::length(&found, "agreement"), Some(4));
+    assert_eq!(length(&found, "agreement"), Some(4));
     let relay = Plan { relay: true, ..case.plan.clone() };
     let relayed = Case { plan: relay, ..case.clone() };
     assert_eq!(broken(&relayed.check::<Unordered>()), [""; 0]);

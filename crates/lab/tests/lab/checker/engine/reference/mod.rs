@@ -40,56 +40,6 @@ impl Bounds {
         Self { setup: Setup::new(nodes), users }
     }
 
-    pub(crate) fn tries(mut self) -> Self {
-        self.users.tries = true;
-        self
-    }
-
-    pub(crate) fn cancels(mut self) -> Self {
-        self.users.cancels = true;
-        self
-    }
-
-    pub(crate) fn order(mut self) -> Self {
-        self.users.order = true;
-        self
-    }
-
-    pub(crate) fn fences(mut self) -> Self {
-        self.users.fences = true;
-        self
-    }
-
-    pub(crate) fn fifo(mut self) -> Self {
-        self.setup.fifo = true;
-        self
-    }
-
-    pub(crate) fn losses(mut self, count: u8) -> Self {
-        self.setup.losses = count;
-        self
-    }
-
-    pub(crate) fn duplicates(mut self, count: u8) -> Self {
-        self.setup.duplicates = count;
-        self
-    }
-
-    pub(crate) fn crashes(mut self, count: u8) -> Self {
-        self.setup.crashes = count;
-        self
-    }
-
-    pub(crate) fn restarts(mut self, count: u8) -> Self {
-        self.setup.restarts = count;
-        self
-    }
-
-    pub(crate) fn hasty_timers(mut self, count: u8) -> Self {
-        self.setup.hasty_timers = count;
-        self
-    }
-
     /// The group has views, of which so many lack one more member, and its users know that answers take their time.
     pub(crate) fn views(mut self, changes: u8, waits: bool) -> Self {
         self.setup.views = Some(Views { changes, waits });
@@ -108,6 +58,32 @@ impl Bounds {
         self.setup.timing = Some(Timing { delay: Some(Span::between(one, other)), ..timing });
         self
     }
+}
+
+macro_rules! setters {
+    ($($name:ident($($count:ident: $type:ty)?) sets $part:ident.$field:ident to $value:expr;)+) => {
+        impl Bounds {
+            $(
+                pub(crate) fn $name(mut self $(, $count: $type)?) -> Self {
+                    self.$part.$field = $value;
+                    self
+                }
+            )+
+        }
+    };
+}
+
+setters! {
+    tries() sets users.tries to true;
+    cancels() sets users.cancels to true;
+    order() sets users.order to true;
+    fences() sets users.fences to true;
+    fifo() sets setup.fifo to true;
+    losses(count: u8) sets setup.losses to count;
+    duplicates(count: u8) sets setup.duplicates to count;
+    crashes(count: u8) sets setup.crashes to count;
+    restarts(count: u8) sets setup.restarts to count;
+    hasty_timers(count: u8) sets setup.hasty_timers to count;
 }
 
 /// A group's nodes, whose types are erased so that both explorers are compiled once, and what they are.
