@@ -54,7 +54,6 @@ pub(crate) trait Oracle {
     fn is_overrun(&self) -> bool;
 }
 
-/// Looks up what inputs do.
 pub(crate) trait Lookup {
     fn system(&self) -> &System;
     /// Nothing if it is not known.
@@ -137,7 +136,6 @@ pub(crate) struct Found {
     words: Vec<u32>,
 }
 
-/// Not everything that is needed is known.
 #[derive(Debug)]
 pub(crate) struct Unknown;
 

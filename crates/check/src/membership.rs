@@ -108,14 +108,12 @@ impl Removal {
     }
 }
 
-/// The obligation to go on without a member.
 pub(crate) fn removal_obligation(node: usize) -> u64 {
     const OF_MEMBERSHIP: u8 = 4;
     content(&(node, OF_MEMBERSHIP))
 }
 
 impl System {
-    /// How many words the membership takes in a state.
     #[inline]
     pub(crate) fn roll_len(&self) -> usize {
         usize::from(self.views.is_some())
@@ -146,7 +144,6 @@ impl System {
         (removal == Removal::Due || (!views.waits && enough)).then(|| (removal, roll.without(node)))
     }
 
-    /// Whether a view is due.
     pub(crate) fn awaits_view(&self, state: &[u32]) -> bool {
         self.views.is_some() && (0..self.nodes).any(|node| self.removal(node, state).is_some())
     }

@@ -44,7 +44,6 @@ const TIME: &str = "time passes";
 /// What the journal says where the part begins that repeats.
 const CYCLE: &str = "from here on the run repeats for ever";
 
-/// Shows a counterexample to an observer.
 pub(crate) fn play<P, U, O>(stage: &Stage<P, U>, example: &Counterexample, observer: O) -> Result<O, String>
 where
     P: Checked,
@@ -187,7 +186,6 @@ where
         self.compare(*to, step)
     }
 
-    /// The message under way that a step tells of.
     fn find(&self, letter: Letter) -> Result<(MessageId, NodeId), String> {
         let wanted = self.stage.envelope(letter.envelope);
         self.puppets

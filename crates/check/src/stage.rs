@@ -72,7 +72,6 @@ pub(crate) enum Own<C, T> {
     },
 }
 
-/// Something that a node of this protocol can do by itself.
 type OwnOf<P> = Own<<P as Protocol>::Command, <P as Protocol>::Timer>;
 
 /// The nodes of a group, each local state kept once.
@@ -91,7 +90,6 @@ pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Ev
     overflow: bool,
 }
 
-/// The obligation to deliver a message.
 pub(crate) fn delivery_obligation(envelope: &EnvelopeInfo) -> u64 {
     mix(envelope.fingerprint ^ 0x6d65_7373)
 }
@@ -388,7 +386,6 @@ impl<C, T> Own<C, T> {
     }
 }
 
-/// The obligation that a timer that is set fires.
 pub(crate) fn timer_obligation(node: usize, fingerprint: u64) -> u64 {
     content(&(node, OF_TIMER, fingerprint))
 }

@@ -30,7 +30,6 @@ pub(crate) struct LocalInfo {
     pub(crate) leased: bool,
 }
 
-/// The rest of it.
 pub(crate) struct LocalDetail {
     pub(crate) fingerprint: u64,
     /// What properties see of it.
@@ -58,7 +57,6 @@ pub(crate) struct MoveInfo {
     outcome: u32,
 }
 
-/// The rest of it.
 #[derive(Clone, Copy)]
 pub(crate) struct MoveDetail {
     /// What a fair run owes; nothing if it may be left undone for ever.

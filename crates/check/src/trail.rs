@@ -116,7 +116,6 @@ impl<'a> Guide<'a> {
         Step { act, time, after: concerned.map_or(NOTHING, |node| state[LOCALS + node]) }
     }
 
-    /// The oldest message with this word.
     fn oldest(&self, word: u32) -> Option<usize> {
         let of_word = self.post.iter().enumerate().filter(|(_, sent)| sent.word == word);
         of_word.min_by_key(|(_, sent)| sent.serial).map(|(place, _)| place)

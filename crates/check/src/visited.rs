@@ -35,7 +35,6 @@ pub(crate) fn shard_of(fingerprint: u64) -> usize {
     fingerprint as usize % SHARDS
 }
 
-/// One shard of the states that were seen.
 pub(crate) struct Shard {
     table: Table,
     /// For each state, the place of its parent in its batch and the action that led from it.
@@ -69,7 +68,6 @@ impl Shard {
         self.table.find(fingerprint)
     }
 
-    /// Adds a state if it is new, and how it was reached.
     #[inline]
     pub(crate) fn add(&mut self, fingerprint: u64, parent: u16, action: u16) -> Added {
         let ordinal = self.len();

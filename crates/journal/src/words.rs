@@ -72,7 +72,6 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
 /// Nobody reads more letters of a queue in a line.
 const MOST_NAMES: usize = 120;
 
-/// What waits in a hold-back queue.
 fn queue(count: usize, names: &str) -> String {
     match names.char_indices().nth(MOST_NAMES) {
         _ if count == 0 => "holds back nothing".into(),

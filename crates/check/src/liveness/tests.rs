@@ -4,7 +4,6 @@ use super::lasso::has_fair_run;
 use super::{Fairness, Graph, cyclic_components, fair_cycle};
 use std::collections::BTreeSet;
 
-/// Whether no run can go round anywhere.
 fn is_acyclic(graph: &Graph) -> bool {
     cyclic_components(graph, |_| true).is_empty()
 }

@@ -37,7 +37,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// Whether a complete journal of this format ends with an end mark.
     pub(super) fn has_end_mark(&self) -> bool {
         self.journal >= FIRST_WITH_END_MARK
     }

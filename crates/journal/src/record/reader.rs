@@ -57,7 +57,6 @@ pub(super) enum Entry<C, E> {
     World { time: Time, what: WorldLine<String> },
 }
 
-/// A step of a node: what it took, and what it did.
 pub(super) struct Step<C, E> {
     pub(super) time: Time,
     pub(super) now: Time,

@@ -214,7 +214,6 @@ fn read_link(reader: &Reader<'_>, link: &str) -> Result<(NodeId, NodeId), Settin
     Ok((from, to))
 }
 
-/// All kinds of direction, as a sentence.
 pub(super) fn all_directions() -> String {
     format!("Directions are {}.", Subject::ALL.map(Subject::name).join(", "))
 }

@@ -100,7 +100,6 @@ fn read_range(text: &str, part: &str) -> Result<Range, SettingError> {
     if first <= last { Ok((first, last)) } else { Err(SettingError::backwards(part, format!("{last}-{first}"))) }
 }
 
-/// Reads the number of one node.
 pub(super) fn read_node(text: &str) -> Result<NodeId, SettingError> {
     if !is_number(text) {
         return Err(SettingError::not_a(text, "a node's number", "2"));
@@ -137,7 +136,6 @@ pub enum Side {
 }
 
 impl Side {
-    /// The word for all nodes that no other side names.
     pub(super) const REST: &str = "rest";
 
     /// The nodes that it names, of which the rest has none.

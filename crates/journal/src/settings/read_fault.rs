@@ -150,7 +150,6 @@ fn unknown_property(word: &str) -> SettingError {
     }
 }
 
-/// All kinds of fault, as a sentence.
 pub(super) fn all_faults() -> String {
     format!("Faults are {}.", FaultKind::ALL.map(FaultKind::name).join(", "))
 }

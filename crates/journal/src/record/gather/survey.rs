@@ -26,7 +26,6 @@ pub(super) struct Survey {
     pub(super) content: Content,
 }
 
-/// What is in a journal.
 pub(super) enum Content {
     /// Not even a header: whoever began it was stopped at once.
     Nothing,
@@ -84,7 +83,6 @@ pub(super) fn open<S: Source>(source: &S) -> Result<Lines<'_>, GatherError> {
     Journal::open(reader).map_err(|error| GatherError::Journal { file: source.name(), error })
 }
 
-/// Reads a journal for the first time.
 pub(super) fn survey<S: Source>((part, source): (usize, &S)) -> Result<Survey, GatherError> {
     let file = source.name();
     let mut journal = match open(source) {
@@ -276,7 +274,6 @@ pub(super) fn out_of_order(id: MessageId, life: Incarnation, last: Receipt, plac
     )
 }
 
-/// How many receivers a multicast has.
 pub(super) fn receivers(to: &Group, sender: NodeId) -> u64 {
     to.others(sender).count() as u64
 }

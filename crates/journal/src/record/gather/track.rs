@@ -46,7 +46,6 @@ impl<'a, S: Source> Track<'a, S> {
         self.node
     }
 
-    /// The life that is being read.
     pub(super) fn life(&self) -> Option<&Life> {
         self.plan.lives.get(self.life)
     }
