@@ -3,25 +3,21 @@
 /// What happens next, told by its place in the state that it happens in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// The message at this place arrives.
     Deliver(usize),
     /// A node makes this one of its own moves.
-    Own { node: usize, index: usize },
-    /// The message at this place is lost.
+    Own {
+        node: usize,
+        index: usize,
+    },
     Lose(usize),
-    /// The message at this place is doubled.
     Duplicate(usize),
-    /// Time passes.
     Advance,
     /// The group goes on without a member: the next view is decided.
     Remove(usize),
 }
 
-/// The largest group that is checked.
 pub(crate) const MOST_NODES: usize = 16;
-/// How many messages can be under way at once.
 pub(crate) const MOST_UNDER_WAY: usize = 1 << 13;
-/// How many moves of its own a node can have to choose from.
 pub(crate) const MOST_MOVES: usize = 1 << 9;
 
 const KIND: u32 = 13;

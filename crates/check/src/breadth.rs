@@ -21,7 +21,6 @@ const WORDS: usize = 1 << 19;
 /// How many states of a batch one piece of work expands.
 const SLICE: usize = 512;
 
-/// The first breach of a property.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Breach {
     /// The state that breaks it, or from which the step that breaks it goes out.
@@ -42,7 +41,6 @@ pub(crate) struct Orders {
     pub(crate) first: bool,
     /// What states in which nothing happens any more break.
     pub(crate) stops: Stops,
-    /// How far to go at most.
     pub(crate) deepest: Option<u32>,
 }
 
@@ -68,7 +66,6 @@ impl Stops {
 /// How a search is going.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// Distinct states found.
     pub states: u64,
     /// Transitions taken, and initial states.
     pub generated: u64,
@@ -83,26 +80,21 @@ pub struct Progress {
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
-    /// Every reachable state was seen.
     #[default]
     Complete,
-    /// It was to stop at the first breach.
     FirstBreach,
     /// The memory limit was reached.
     Memory,
     /// It grew beyond what can be numbered: local states, messages, instants, or states in all.
     Numbers,
-    /// It was asked to stop.
     Stopped,
 }
 
 /// Tells how a search goes, and whether it may go on.
 pub(crate) type Watch<'a> = &'a mut dyn FnMut(Progress) -> bool;
 
-/// What a breadth-first search found.
 pub(crate) struct Explored {
     shards: Vec<Shard>,
-    /// The runs of each batch.
     batches: Vec<Box<[Run]>>,
     pub(crate) progress: Progress,
     pub(crate) end: End,
@@ -117,7 +109,6 @@ pub(crate) struct Explored {
 }
 
 impl Explored {
-    /// The number of a state, if it was found.
     pub(crate) fn find(&self, fingerprint: u64) -> Option<StateId> {
         let shard = shard_of(fingerprint);
         self.shards[shard].find(fingerprint).map(|ordinal| StateId::new(shard, ordinal))
@@ -148,7 +139,6 @@ impl Explored {
     }
 }
 
-/// Explores every state that can be reached from these.
 pub(crate) fn explore(
     system: &mut System,
     oracle: &mut dyn Oracle,
@@ -191,12 +181,10 @@ struct Search<'a> {
     explored: Explored,
     /// The states of the next level.
     next: Vec<Block>,
-    /// How much that is.
     coming: Amount,
     /// How many states each shard had when the present level began.
     next_starts: [u32; SHARDS],
     reducers: Reducers,
-    /// What came of reduction so far.
     worth: Yield,
     /// The length of the paths that the present level's transitions complete.
     depth: u32,
@@ -209,7 +197,6 @@ struct Amount {
     bytes: u64,
 }
 
-/// What the expansion of a slice found.
 struct Sliced {
     by_shard: Vec<Vec<Candidate>>,
     generated: u64,
@@ -264,7 +251,6 @@ impl Sliced {
     }
 }
 
-/// What came of filling a shard.
 struct Filled {
     blocks: Vec<Block>,
     graded: bool,

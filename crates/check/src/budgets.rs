@@ -13,7 +13,6 @@ pub(crate) struct Budgets {
     pub(crate) changes: u8,
 }
 
-/// No budget is larger.
 pub(crate) const MOST_FAULTS: u8 = 31;
 
 /// What a move takes of the budgets.

@@ -11,7 +11,6 @@ use crate::troupe::Troupe;
 use crate::users::Users;
 use std::sync::Arc;
 
-/// A group for a thread of its own.
 pub(crate) fn troupe<'a, P, U>(
     make: &Make<P>,
     users: &U,

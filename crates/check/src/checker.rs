@@ -234,7 +234,6 @@ where
         self.example(steps, None, rates)
     }
 
-    /// Which initial state this is.
     fn rates_of(&self, root: &[u32]) -> usize {
         let locals = LOCALS..LOCALS + self.setup.nodes;
         self.initial.iter().position(|(state, _)| state[locals.clone()] == root[locals.clone()]).unwrap_or(0)
@@ -354,7 +353,6 @@ where
     }
 }
 
-/// The figures of a search that kept so many bytes.
 fn pass(end: End, progress: Progress, kept_bytes: u64, begin: Instant) -> Pass {
     let Progress { states, generated, depth, .. } = progress;
     Pass {

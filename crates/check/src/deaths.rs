@@ -12,7 +12,6 @@ use quorate_core::NodeId;
 /// Who is told when a node goes down, and when it is back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Deaths {
-    /// Nobody.
     #[default]
     Untold,
     /// The other nodes' users: they notice sooner or later that somebody answers nobody.
@@ -22,7 +21,6 @@ pub enum Deaths {
 }
 
 impl Deaths {
-    /// Whether anybody is told.
     pub(crate) fn are_told(self) -> bool {
         self != Self::Untold
     }

@@ -16,7 +16,6 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What a depth-first search found.
 pub(crate) struct Dug {
     pub(crate) progress: Progress,
     pub(crate) end: End,
@@ -28,7 +27,6 @@ pub(crate) struct Dug {
 
 const SHARDS: usize = 64;
 
-/// What the threads share.
 struct Shared {
     orders: Orders,
     /// The states that were seen, each with its depth.
@@ -102,7 +100,6 @@ impl Shared {
     }
 }
 
-/// Searches every state that can be reached.
 pub(crate) fn dig(casting: Casting<'_>, properties: usize, orders: Orders, watch: Watch<'_>) -> Dug {
     let shared = Shared {
         orders,
@@ -270,7 +267,6 @@ impl<'a> Digger<'a> {
         self.prefix.iter().copied().chain(self.stack.iter().map(|frame| frame.fingerprint)).collect()
     }
 
-    /// Puts a state on the stack with all that can happen next.
     fn push(&mut self, state: Vec<u32>, fingerprint: u64) {
         self.expand(&state, fingerprint);
         let sight = self.found.sight;

@@ -54,7 +54,6 @@ pub(crate) trait Oracle {
     fn is_overrun(&self) -> bool;
 }
 
-/// Looks up what inputs do.
 pub(crate) trait Lookup {
     fn system(&self) -> &System;
     /// Nothing if it is not known.
@@ -137,11 +136,9 @@ pub(crate) struct Found {
     words: Vec<u32>,
 }
 
-/// Not everything that is needed is known.
 #[derive(Debug)]
 pub(crate) struct Unknown;
 
-/// One expansion under way.
 struct Expansion<'a, L> {
     lookup: &'a mut L,
     state: &'a [u32],
@@ -151,7 +148,6 @@ struct Expansion<'a, L> {
     found: &'a mut Found,
 }
 
-/// Finds everything that can happen next.
 pub(crate) fn expand<L: Lookup>(
     lookup: &mut L,
     state: &[u32],

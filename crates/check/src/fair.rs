@@ -20,7 +20,6 @@ pub(crate) struct Lasso {
     pub(crate) cycle: Vec<Step>,
 }
 
-/// What the search for fair cycles came to.
 pub(crate) struct Searched {
     pub(crate) lasso: Option<Lasso>,
     /// Why there is no answer.
@@ -96,7 +95,6 @@ impl Chart {
         Debts { chart: self, system, cache: RefCell::new((NOTHING, Found::default())) }
     }
 
-    /// Keeps what is needed of a state.
     fn add(&mut self, system: &System, state: &[u32]) {
         let mut waiting = u32::from(system.is_astray(state)) << ASTRAY;
         for (node, local) in state[LOCALS..LOCALS + system.nodes].iter().enumerate() {
@@ -247,7 +245,6 @@ impl Fairness for Debts<'_> {
     }
 }
 
-/// Tells a lasso in steps.
 fn tell(
     system: &mut System,
     oracle: &mut dyn Oracle,

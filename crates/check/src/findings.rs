@@ -11,17 +11,12 @@ use quorate_journal::property::Kind;
 /// The group and all that may happen to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// How many nodes there are.
     pub nodes: usize,
     /// Links keep the order of messages.
     pub fifo: bool,
-    /// How many messages may be lost.
     pub losses: u8,
-    /// How many messages may arrive twice.
     pub duplicates: u8,
-    /// How many nodes may crash.
     pub crashes: u8,
-    /// How many may come back.
     pub restarts: u8,
     /// How many timers may fire although messages are under way, where time does not count. All others wait until
     /// nothing is.
@@ -81,9 +76,7 @@ impl Timing {
 /// How to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// In which order states are searched.
     pub search: Search,
-    /// How many threads search.
     pub threads: usize,
     /// How many bytes it may take.
     pub memory: u64,
@@ -109,7 +102,6 @@ pub enum Search {
 /// What a check found.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// Why it ended.
     pub end: End,
     /// The main search. It sees the group's states as they are.
     pub states: Pass,
@@ -117,11 +109,9 @@ pub struct Findings {
     pub past: Option<Pass>,
     /// The search for fair runs that go on for ever, if it was needed.
     pub fair: Option<Pass>,
-    /// How many random walks were taken.
     pub walks: Option<u64>,
     /// Whether the nodes set timers.
     pub timers: bool,
-    /// What holds and what does not.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -151,7 +141,6 @@ impl Findings {
 /// The figures of one search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pass {
-    /// Why it ended.
     pub end: End,
     /// Distinct states; none are told apart by random walks.
     pub states: u64,
@@ -159,7 +148,6 @@ pub struct Pass {
     pub generated: u64,
     /// The longest of the shortest paths.
     pub depth: u64,
-    /// How long it took.
     pub seconds: f64,
     /// What it kept for each state, beyond the states that waited to be expanded.
     pub bytes_per_state: Option<f64>,
@@ -168,9 +156,7 @@ pub struct Pass {
 /// What came of one property.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// Its name.
     pub name: &'static str,
-    /// When it is judged.
     pub kind: Kind,
     /// Whether it holds, if that is known.
     pub holds: Option<bool>,
@@ -178,7 +164,6 @@ pub struct Verdict {
     pub unknown: Option<&'static str>,
     /// It is not known because no search of such a group can judge it, not because this one did not finish.
     pub out_of_scope: bool,
-    /// A run that breaks it.
     pub counterexample: Option<Counterexample>,
 }
 
@@ -189,50 +174,20 @@ pub enum Phase {
     States,
     /// The search with memory of the past.
     Past,
-    /// The search for fair runs.
     Fair,
-    /// The search for a shorter counterexample.
     Shortest,
 }
 
 /// Why a group cannot be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckError {
-    /// There are no nodes.
     NoNodes,
-    /// There are more nodes than can be told apart.
-    TooManyNodes {
-        /// How many can.
-        most: usize,
-    },
-    /// A bound on faults is too large.
-    TooManyFaults {
-        /// How many can be counted.
-        most: u8,
-    },
-    /// Views were asked for, and time that counts.
+    TooManyNodes { most: usize },
+    TooManyFaults { most: u8 },
     TimedViews,
-    /// The views change more often than can be remembered.
-    TooManyChanges {
-        /// How often they may.
-        most: u8,
-    },
-    /// Users send more messages than can be remembered.
-    TooManyMessages {
-        /// How many all of them together may send.
-        most: usize,
-        /// How many one alone may.
-        of_one: usize,
-    },
-    /// Processes wait in more ways than can be shown.
-    TooManyWaits {
-        /// How many sites there can be, with one process each.
-        sites: usize,
-        /// How many resources there can be.
-        resources: usize,
-        /// How often each process can ask.
-        rounds: u8,
-    },
+    TooManyChanges { most: u8 },
+    TooManyMessages { most: usize, of_one: usize },
+    TooManyWaits { sites: usize, resources: usize, rounds: u8 },
 }
 
 impl std::fmt::Display for CheckError {

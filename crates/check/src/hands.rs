@@ -8,7 +8,6 @@ use crate::tables::{Beat, Deadline};
 use crate::users::{News, Story, Users};
 use quorate_core::{Effect, Effects, Input, NodeId, Note, Sink, Time};
 
-/// What a step did.
 pub(crate) struct Step<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
     pub(crate) local: Local<P, U::User>,
     pub(crate) sends: Vec<Envelope<P::Message>>,

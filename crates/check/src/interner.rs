@@ -18,7 +18,6 @@ impl<T: Hash + Eq> Interner<T> {
         Self { values: Vec::new(), fingerprints: Vec::new(), slots: vec![EMPTY; 64] }
     }
 
-    /// The value of this number.
     pub(crate) fn get(&self, number: u32) -> &T {
         &self.values[number as usize]
     }

@@ -7,7 +7,6 @@ use crate::system::Criterion;
 use crate::users::{Judged, Property};
 use quorate_journal::property::Kind;
 
-/// Why a property is not judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Open {
     Unfinished,
@@ -37,7 +36,6 @@ impl Open {
 /// What is found of each property as the searches go.
 pub(crate) struct Judgement {
     pub(crate) properties: Vec<Property>,
-    /// Which of them are judged.
     wanted: Vec<bool>,
     open: Vec<Option<Open>>,
     examples: Vec<Option<Counterexample>>,

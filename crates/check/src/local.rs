@@ -54,7 +54,6 @@ pub(crate) struct Local<P: Protocol, U> {
     pub(crate) user: U,
 }
 
-/// A timer that is set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Armed<T> {
     pub(crate) fingerprint: u64,

@@ -26,7 +26,6 @@ pub struct Views {
 }
 
 impl Default for Views {
-    /// One change, in good order.
     fn default() -> Self {
         Self { changes: 1, waits: true }
     }
@@ -109,14 +108,12 @@ impl Removal {
     }
 }
 
-/// The obligation to go on without a member.
 pub(crate) fn removal_obligation(node: usize) -> u64 {
     const OF_MEMBERSHIP: u8 = 4;
     content(&(node, OF_MEMBERSHIP))
 }
 
 impl System {
-    /// How many words the membership takes in a state.
     #[inline]
     pub(crate) fn roll_len(&self) -> usize {
         usize::from(self.views.is_some())
@@ -126,13 +123,11 @@ impl System {
         LOCALS + self.nodes
     }
 
-    /// The latest view, if the group has views.
     #[inline]
     pub(crate) fn roll(&self, state: &[u32]) -> Option<Roll> {
         self.views.map(|_| Roll(state[self.roll_at()]))
     }
 
-    /// Whether a node is in the latest view.
     pub(crate) fn is_member(&self, node: usize, state: &[u32]) -> bool {
         self.roll(state).is_some_and(|roll| roll.has(node))
     }
@@ -149,7 +144,6 @@ impl System {
         (removal == Removal::Due || (!views.waits && enough)).then(|| (removal, roll.without(node)))
     }
 
-    /// Whether a view is due.
     pub(crate) fn awaits_view(&self, state: &[u32]) -> bool {
         self.views.is_some() && (0..self.nodes).any(|node| self.removal(node, state).is_some())
     }

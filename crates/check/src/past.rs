@@ -27,7 +27,6 @@ pub(crate) fn packed(from: NodeId, to: NodeId, parcel: Parcel) -> u32 {
 const KNOWN: u32 = 0xff;
 const AFTER: u32 = KNOWN << 8;
 
-/// How many words fences take.
 const FENCES: usize = 4;
 
 /// Set if the node's own request under way shares.
@@ -52,7 +51,6 @@ impl System {
         self.memory_at() + self.nodes + FENCES
     }
 
-    /// How many words memory takes in a state.
     pub(crate) fn memory_len(&self, state: &[u32]) -> usize {
         match self.memory {
             None => 0,

@@ -18,9 +18,7 @@ pub struct Counterexample {
     pub(crate) cycle: Option<usize>,
     /// How fast the nodes' clocks run.
     pub(crate) rates: Vec<i32>,
-    /// Whether time counts.
     pub(crate) timed: bool,
-    /// Whether the group has views.
     pub(crate) views: bool,
 }
 
@@ -46,7 +44,6 @@ const TIME: &str = "time passes";
 /// What the journal says where the part begins that repeats.
 const CYCLE: &str = "from here on the run repeats for ever";
 
-/// Shows a counterexample to an observer.
 pub(crate) fn play<P, U, O>(stage: &Stage<P, U>, example: &Counterexample, observer: O) -> Result<O, String>
 where
     P: Checked,
@@ -189,7 +186,6 @@ where
         self.compare(*to, step)
     }
 
-    /// The message under way that a step tells of.
     fn find(&self, letter: Letter) -> Result<(MessageId, NodeId), String> {
         let wanted = self.stage.envelope(letter.envelope);
         self.puppets

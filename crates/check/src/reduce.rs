@@ -40,7 +40,6 @@ pub(crate) struct Yield {
 }
 
 impl Yield {
-    /// Whether to try this state.
     pub(crate) fn is_worth_trying(self, fingerprint: u64) -> bool {
         const ENOUGH: u64 = 512;
         self.tried < ENOUGH || 2 * self.won >= self.tried || fingerprint >> 32 & 63 == 0

@@ -23,7 +23,6 @@ use std::sync::Arc;
 /// Makes a node, at boot and at every restart.
 pub type Make<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
 
-/// Something on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Envelope<M> {
     pub(crate) from: NodeId,
@@ -48,9 +47,7 @@ impl<M: Hash> Hash for Envelope<M> {
 /// What is on its way to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Content<M> {
-    /// A message of another node.
     Message(M),
-    /// A view that was decided.
     View(View),
     /// Word that the process of a node is gone.
     Gone(NodeId),
@@ -75,7 +72,6 @@ pub(crate) enum Own<C, T> {
     },
 }
 
-/// Something that a node of this protocol can do by itself.
 type OwnOf<P> = Own<<P as Protocol>::Command, <P as Protocol>::Timer>;
 
 /// The nodes of a group, each local state kept once.
@@ -94,7 +90,6 @@ pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Ev
     overflow: bool,
 }
 
-/// The obligation to deliver a message.
 pub(crate) fn delivery_obligation(envelope: &EnvelopeInfo) -> u64 {
     mix(envelope.fingerprint ^ 0x6d65_7373)
 }
@@ -145,7 +140,6 @@ where
         self.deaths == Deaths::ToNodes
     }
 
-    /// Whether what is saved is durable at once.
     pub(crate) fn has_prompt_disks(&self) -> bool {
         self.prompt_disks
     }
@@ -392,7 +386,6 @@ impl<C, T> Own<C, T> {
     }
 }
 
-/// The obligation that a timer that is set fires.
 pub(crate) fn timer_obligation(node: usize, fingerprint: u64) -> u64 {
     content(&(node, OF_TIMER, fingerprint))
 }

@@ -56,9 +56,7 @@ pub(crate) struct System {
     pub(crate) until: Option<Time>,
     /// Whether it is bounded when messages arrive.
     pub(crate) dated: bool,
-    /// How views change, where the group has views.
     pub(crate) views: Option<Views>,
-    /// Who is told of deaths.
     pub(crate) deaths: Deaths,
     /// Whether what a node has under way when it goes down may be lost.
     pub(crate) cut_short: bool,
@@ -119,7 +117,6 @@ impl System {
         }
     }
 
-    /// The fingerprint of a state, from all its words.
     pub(crate) fn fingerprint(&self, state: &[u32]) -> u64 {
         let body = self.body(state);
         let mut sum = Self::budgets_fingerprint(state[0]).wrapping_add(self.time_fingerprint(state[1]));
@@ -144,7 +141,6 @@ impl System {
         sum
     }
 
-    /// Who sends to whom.
     #[inline]
     pub(crate) fn link(&self, word: u32) -> (u8, u8) {
         let envelope = &self.tables.envelopes[envelope_of(word) as usize];
@@ -176,7 +172,6 @@ impl System {
         })
     }
 
-    /// What the nodes show of themselves.
     fn facets(&self, state: &[u32]) -> [u64; MOST_NODES] {
         let mut facets = [0; MOST_NODES];
         for (facet, local) in facets.iter_mut().zip(&state[LOCALS..LOCALS + self.nodes]) {
@@ -189,7 +184,6 @@ impl System {
         self.judges.iter().any(|(_, criterion)| matches!(criterion, Criterion::Terms))
     }
 
-    /// How many terms are not over.
     fn terms(&self, state: &[u32]) -> usize {
         let now = self.tables.instants[state[1] as usize];
         state[LOCALS..LOCALS + self.nodes].iter().filter(|local| self.term(**local) > now).count()
@@ -287,7 +281,6 @@ impl System {
         self.tables.locals[state[LOCALS + node] as usize].up
     }
 
-    /// Whether the time has come for a move.
     #[inline]
     pub(crate) fn is_ready(&self, number: u32, instant: u32) -> bool {
         self.until.is_none()

@@ -64,7 +64,6 @@ impl Table {
         (self.entries.len(), None)
     }
 
-    /// The number of a fingerprint.
     pub(crate) fn find(&self, fingerprint: u64) -> Option<u32> {
         self.place(fingerprint.max(FREE + 1)).1
     }

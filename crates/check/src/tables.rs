@@ -9,7 +9,6 @@ use quorate_core::Time;
 use quorate_core::mutex::Access;
 use std::collections::HashMap;
 
-/// No number.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
 /// How many local states, and how many messages, there can be: twenty-four bits, with room for those of the last batch.
@@ -25,14 +24,12 @@ pub(crate) struct LocalInfo {
     pub(crate) moves: u16,
     /// How many of them, the last ones, are crashes.
     pub(crate) crashes: u16,
-    /// Whether its user waits for something.
     pub(crate) waits: bool,
     pub(crate) up: bool,
     /// Whether it has a lease that has not ended.
     pub(crate) leased: bool,
 }
 
-/// The rest of it.
 pub(crate) struct LocalDetail {
     pub(crate) fingerprint: u64,
     /// What properties see of it.
@@ -60,7 +57,6 @@ pub(crate) struct MoveInfo {
     outcome: u32,
 }
 
-/// The rest of it.
 #[derive(Clone, Copy)]
 pub(crate) struct MoveDetail {
     /// What a fair run owes; nothing if it may be left undone for ever.
@@ -80,7 +76,6 @@ pub(crate) enum MoveKind {
     LeaseRenewed,
 }
 
-/// One message from one node to another.
 #[derive(Clone, Copy)]
 pub(crate) struct EnvelopeInfo {
     pub(crate) fingerprint: u64,
@@ -135,7 +130,6 @@ impl Outcome {
 
 /// What an input does to a local state: the part that only new states read.
 pub(crate) struct Consequences {
-    /// The messages it sends.
     pub(crate) sends: Box<[u32]>,
     /// All that properties about the past care for, the messages too, in order.
     pub(crate) beats: Box<[Beat]>,
@@ -165,7 +159,6 @@ pub enum Past {
     Ends,
     /// Somebody is told who was elected.
     Elects {
-        /// In which epoch.
         epoch: u32,
         /// Who, counted from 0.
         leader: u32,
@@ -179,7 +172,6 @@ pub(crate) struct Obituary {
     pub(crate) back: u32,
 }
 
-/// Everything that is known so far.
 pub(crate) struct Tables {
     pub(crate) locals: Vec<LocalInfo>,
     pub(crate) local_details: Vec<LocalDetail>,
@@ -262,7 +254,6 @@ impl Tables {
         self.move_details.push(detail);
     }
 
-    /// The number of an instant, if it has one.
     pub(crate) fn instant(&self, time: Time) -> Option<u32> {
         self.numbers_of_instants.get(&time).copied()
     }

@@ -7,7 +7,6 @@ use crate::system::{LOCALS, System, envelope_of};
 use crate::tables::{Beat, NOTHING, Past};
 use quorate_core::Time;
 
-/// One step of a counterexample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) act: Act,
@@ -30,7 +29,6 @@ pub(crate) enum Act {
     Lose(Letter),
     Duplicate(Letter),
     Advance,
-    /// This view is decided.
     Decide(Roll),
 }
 
@@ -62,7 +60,6 @@ pub(crate) struct Guide<'a> {
 }
 
 impl<'a> Guide<'a> {
-    /// Begins in a state.
     pub(crate) fn new(system: &'a mut System, oracle: &'a mut dyn Oracle, state: &[u32]) -> Self {
         let lookup = Learning { system, oracle };
         let mut guide = Self { lookup, found: Found::default(), post: Vec::new(), serials: 0 };
@@ -119,7 +116,6 @@ impl<'a> Guide<'a> {
         Step { act, time, after: concerned.map_or(NOTHING, |node| state[LOCALS + node]) }
     }
 
-    /// The oldest message with this word.
     fn oldest(&self, word: u32) -> Option<usize> {
         let of_word = self.post.iter().enumerate().filter(|(_, sent)| sent.word == word);
         of_word.min_by_key(|(_, sent)| sent.serial).map(|(place, _)| place)

@@ -22,7 +22,6 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// How many steps it has.
     pub(crate) fn len(&self) -> usize {
         self.fingerprints.len().saturating_sub(1)
     }

@@ -52,7 +52,6 @@ pub trait Users {
 
 /// Something that a user may do.
 pub struct Offer<C> {
-    /// The command.
     pub command: C,
     /// Whether a fair user does so sooner or later, as one inside leaves.
     pub obliged: bool,
@@ -64,7 +63,6 @@ pub enum News<'a, C, E> {
     Commands(&'a C),
     /// Its node tells it something.
     Told(&'a E),
-    /// Its node went down.
     Crashed,
     /// Its node is back, and knows nothing of what was asked.
     Restarted,
@@ -101,9 +99,7 @@ pub type BoundedJudge = fn(&[u64], u64) -> bool;
 /// One property of a family.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
-    /// Its name.
     pub name: &'static str,
-    /// How it is judged.
     pub judged: Judged,
 }
 

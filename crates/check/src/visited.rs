@@ -30,13 +30,11 @@ impl StateId {
 /// How many states one shard can number, with room for those of the last batch.
 pub(crate) const MOST_ORDINALS: u32 = u32::MAX / SHARDS as u32 - (1 << 20);
 
-/// Which shard a fingerprint belongs to.
 #[inline]
 pub(crate) fn shard_of(fingerprint: u64) -> usize {
     fingerprint as usize % SHARDS
 }
 
-/// One shard of the states that were seen.
 pub(crate) struct Shard {
     table: Table,
     /// For each state, the place of its parent in its batch and the action that led from it.
@@ -45,7 +43,6 @@ pub(crate) struct Shard {
     batches: Vec<u32>,
 }
 
-/// What became of an attempt to add a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Added {
     New(u32),
@@ -67,12 +64,10 @@ impl Shard {
         self.table.touch(fingerprint)
     }
 
-    /// Finds a state.
     pub(crate) fn find(&self, fingerprint: u64) -> Option<u32> {
         self.table.find(fingerprint)
     }
 
-    /// Adds a state if it is new, and how it was reached.
     #[inline]
     pub(crate) fn add(&mut self, fingerprint: u64, parent: u16, action: u16) -> Added {
         let ordinal = self.len();

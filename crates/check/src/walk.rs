@@ -14,15 +14,12 @@ use std::time::Duration;
 /// How many walks to take, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walks {
-    /// How many.
     pub count: u64,
     /// How many steps each takes at most.
     pub steps: u64,
-    /// What all chance follows from.
     pub seed: u64,
 }
 
-/// What random walks found.
 pub(crate) struct Walked {
     pub(crate) progress: Progress,
     pub(crate) end: End,
@@ -44,7 +41,6 @@ struct Shared {
     breaches: Mutex<Vec<Option<(usize, u64, Trace)>>>,
 }
 
-/// Takes the walks.
 pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders: Orders, watch: Watch<'_>) -> Walked {
     let shared = Shared {
         orders,

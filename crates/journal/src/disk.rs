@@ -14,7 +14,6 @@ pub struct Disk<P: Protocol> {
     barrier: Barrier<P>,
     /// How many saves of this life are durable.
     synced: u64,
-    /// Whether a sync is under way.
     pub syncing: bool,
 }
 

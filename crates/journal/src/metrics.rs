@@ -195,10 +195,7 @@ impl Samples {
 /// A delay as `--json` prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Delay {
-    /// The mean.
     pub mean: f64,
-    /// The longest.
     pub max: f64,
-    /// From how many samples.
     pub samples: u64,
 }

@@ -15,7 +15,6 @@ pub type Body<'a> = &'a dyn erased_serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct MessageId {
-    /// Who sent it.
     pub sender: NodeId,
     /// Which of the sender's it is, from 1.
     pub number: u64,
@@ -61,25 +60,17 @@ pub enum Moment<'a, C, E> {
         time: Time,
         /// The node's own clock.
         now: Time,
-        /// Who.
         node: NodeId,
-        /// What it takes.
         input: Taken<'a, C>,
     },
-    /// A node does something.
     Effect {
-        /// True time.
         time: Time,
-        /// Who.
         node: NodeId,
-        /// What it does.
         effect: Done<'a, E>,
     },
     /// The world does something to the nodes or to what is under way.
     World {
-        /// True time.
         time: Time,
-        /// What.
         what: Happening<'a>,
     },
 }
@@ -95,20 +86,15 @@ impl<C, E> Moment<'_, C, E> {
 
 /// An input, as an observer sees it.
 pub enum Taken<'a, C> {
-    /// It boots.
     Start {
-        /// Which life this is.
         incarnation: Incarnation,
         /// Whether its disk was empty although it had saved before.
         blank: bool,
     },
-    /// Its user asks something.
     Command(&'a C),
     /// A message arrives. What it says was seen when it was sent.
     Message {
-        /// Which one.
         id: MessageId,
-        /// Its kind.
         kind: &'a str,
         /// Whether it tells the protocol nothing until a parcel is handed.
         wrapped: bool,
@@ -116,19 +102,13 @@ pub enum Taken<'a, C> {
         /// numbers within a life, and everything else over all lives.
         life: Incarnation,
     },
-    /// A timer fires.
     Timer(Body<'a>),
     /// So many saves are durable.
     Saved(u64),
-    /// A node is suspected.
     Suspect(NodeId),
-    /// A node is trusted again.
     Trust(NodeId),
-    /// Its disk takes no more writes.
     DiskFull,
-    /// Its disk takes writes again.
     DiskFree,
-    /// A new view.
     View(&'a View),
     /// It may act in its view up to this instant of its clock.
     Lease(Time),
@@ -145,55 +125,39 @@ impl<C> Copy for Taken<'_, C> {}
 
 /// An effect, as an observer sees it.
 pub enum Done<'a, E> {
-    /// A message leaves.
     Send {
-        /// Whom to.
         to: NodeId,
-        /// The transmission.
         sent: Sent<'a>,
     },
     /// A message leaves for every member but the sender. The transmissions are numbered in the group's order,
     /// beginning with that of `sent`.
     Multicast {
-        /// Whom to.
         to: &'a Group,
-        /// The first transmission.
         sent: Sent<'a>,
     },
     /// A write is on its way to the disk.
     Save(Body<'a>),
-    /// A timer is set.
     SetTimer {
-        /// Its name.
         timer: Body<'a>,
-        /// When it may fire.
         span: Span,
     },
-    /// A timer is cancelled.
     CancelTimer(Body<'a>),
     /// The user is told something.
     Emit(&'a E),
-    /// A rule was applied.
     Rule {
-        /// Its id.
         rule: &'a str,
-        /// What it did.
         text: fmt::Arguments<'a>,
     },
     /// A parcel is handed to the protocol inside a wrapper.
     Handed {
-        /// Who sent it.
         from: NodeId,
-        /// Which one.
         parcel: Parcel,
     },
     /// The part of a node that keeps the membership tells the rest of it something.
     Told(Told<'a>),
     /// What waits in the node's hold-back queue has changed.
     HoldBack {
-        /// How many messages wait now.
         count: usize,
-        /// Which.
         names: fmt::Arguments<'a>,
     },
 }
@@ -201,13 +165,10 @@ pub enum Done<'a, E> {
 /// A message that leaves.
 #[derive(Clone, Copy)]
 pub struct Sent<'a> {
-    /// The transmission.
     pub id: MessageId,
-    /// Its kind.
     pub kind: &'a str,
     /// What it is called in a picture, if its kind is not enough.
     pub label: Option<&'a dyn fmt::Display>,
-    /// How it is counted.
     pub class: Class,
     /// The node whose request it serves.
     pub on_behalf_of: Option<NodeId>,
@@ -217,7 +178,6 @@ pub struct Sent<'a> {
     pub parcel: Option<Parcel>,
     /// Whether the same was sent before.
     pub again: bool,
-    /// What it says.
     pub body: Body<'a>,
 }
 
@@ -243,46 +203,22 @@ impl<'a> Sent<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum Happening<'a> {
     /// A message will never arrive.
-    Lost {
-        /// Which one.
-        id: MessageId,
-        /// Whom it was for.
-        to: NodeId,
-        /// Why.
-        why: Loss,
-    },
+    Lost { id: MessageId, to: NodeId, why: Loss },
     /// A second copy of a message is under way.
-    Duplicated {
-        /// Which one.
-        id: MessageId,
-    },
-    /// A node is down.
+    Duplicated { id: MessageId },
     Crashed {
-        /// Who.
         node: NodeId,
         /// How many of its writes are gone.
         lost_writes: u64,
     },
     /// A node was stopped in good order: it takes no more inputs, and its journal is complete. Only a live driver tells.
-    Ended {
-        /// Who.
-        node: NodeId,
-    },
+    Ended { node: NodeId },
     /// A node stands still.
-    Paused {
-        /// Who.
-        node: NodeId,
-    },
+    Paused { node: NodeId },
     /// A node goes on.
-    Resumed {
-        /// Who.
-        node: NodeId,
-    },
+    Resumed { node: NodeId },
     /// Anything else, in the words of the fault language: `cut 1 | 2,3`, `heal`, `skew 2 by 3ms`.
-    Changed {
-        /// What.
-        text: &'a str,
-    },
+    Changed { text: &'a str },
 }
 
 /// Why a message never arrives.

@@ -28,9 +28,7 @@ impl std::fmt::Display for Kind {
 /// What came of a property in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// Its name.
     pub name: &'static str,
-    /// When it is judged.
     pub kind: Kind,
     /// Whether it holds; nothing if this run cannot say. For `sometimes`: whether it happened.
     pub holds: Option<bool>,
@@ -77,7 +75,6 @@ impl Verdict {
 /// The first breach of a property.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violation {
-    /// When.
     #[serde(serialize_with = "nanos", rename = "time_ns")]
     pub time: Time,
     /// On which line of the run, counting steps and acts of the world from 1.
@@ -86,7 +83,6 @@ pub struct Violation {
     /// Where the story that leads to it begins.
     #[serde(skip)]
     pub since: Time,
-    /// What happened, in one sentence.
     pub text: String,
 }
 

@@ -14,11 +14,9 @@ use std::collections::btree_map::Entry;
 /// Whether a node can take inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It runs.
     Up,
     /// It stands still, and what arrives waits.
     Paused,
-    /// It is not running.
     Down,
 }
 

@@ -15,30 +15,15 @@ use std::io::BufRead;
 /// Why a replay ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The journal cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A node does something else than it did.
     #[error(
         "Line {line} does not replay: the algorithm does something else now, or the journal was altered.\n  \
          recorded: {recorded}\n  replayed: {replayed}"
     )]
-    Differs {
-        /// The line in the journal.
-        line: u64,
-        /// What stands there.
-        recorded: String,
-        /// What happens now.
-        replayed: String,
-    },
-    /// The journal asks for something that cannot be.
+    Differs { line: u64, recorded: String, replayed: String },
     #[error("Line {line} cannot be replayed: {reason}.")]
-    Impossible {
-        /// The line in the journal.
-        line: u64,
-        /// Why.
-        reason: String,
-    },
+    Impossible { line: u64, reason: String },
 }
 
 /// Replays every line, and shows each to an observer too. Returns the number of lines.

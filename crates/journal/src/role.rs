@@ -17,7 +17,6 @@ pub enum Role {
     Chosen,
     /// Up, but standing still.
     Paused,
-    /// Down.
     Down,
 }
 

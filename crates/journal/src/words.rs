@@ -12,19 +12,13 @@ use std::fmt::{Display, Write};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sort {
-    /// What the node took.
     Input,
-    /// A rule it applied.
     Rule,
-    /// A message it sent.
     Send,
     /// An acknowledgement, a repetition, a timer: what the algorithm itself does not see.
     Control,
-    /// What waits in its hold-back queue.
     Queue,
-    /// What it told its user.
     Event,
-    /// What the world did.
     World,
 }
 
@@ -78,7 +72,6 @@ pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
 /// Nobody reads more letters of a queue in a line.
 const MOST_NAMES: usize = 120;
 
-/// What waits in a hold-back queue.
 fn queue(count: usize, names: &str) -> String {
     match names.char_indices().nth(MOST_NAMES) {
         _ if count == 0 => "holds back nothing".into(),

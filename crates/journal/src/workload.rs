@@ -19,11 +19,8 @@ pub struct Plan<C>(Vec<Planned<C>>);
 /// Something that users mean to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned<C> {
-    /// When.
     pub at: Time,
-    /// Whose user.
     pub node: NodeId,
-    /// What.
     pub what: What<C>,
 }
 

@@ -10,17 +10,13 @@ use std::collections::HashMap;
 /// How links behave when nothing is wrong with them in particular.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    /// How long a message takes.
     pub latency: Latency,
-    /// How likely it is lost.
     pub loss: Chance,
-    /// How likely it arrives twice.
     pub duplicate: Chance,
     /// Whether messages of one node to another arrive in the order they were sent.
     pub fifo: bool,
 }
 
-/// What becomes of a message.
 pub(crate) enum Fate {
     Lost(Loss),
     Arrives(Time),
@@ -39,10 +35,8 @@ pub(crate) struct Network {
     last_arrivals: LastArrivals,
 }
 
-/// How long a message takes, how likely it is lost, and how likely it arrives twice.
 type Manners = (Latency, Chance, Chance);
 
-/// No more links are remembered at once.
 const MOST_KNOWN: usize = 1 << 16;
 
 impl Network {
@@ -99,13 +93,11 @@ impl Network {
         }
     }
 
-    /// Whether messages from one to the other are stopped at present.
     #[inline]
     pub(crate) fn is_cut(&self, from: NodeId, to: NodeId) -> bool {
         !self.cuts.is_empty() && self.cuts.iter().any(|(_, cut)| cut.severs(from, to))
     }
 
-    /// A cut begins.
     pub(crate) fn cut(&mut self, serial: u64, cut: Cut) {
         self.cuts.push((serial, cut));
     }
@@ -125,7 +117,6 @@ impl Network {
         self.cuts.len() + self.odd.len() < before
     }
 
-    /// All cuts end.
     pub(crate) fn heal(&mut self) {
         self.cuts.clear();
     }

@@ -10,7 +10,6 @@ use serde::Serialize;
 /// When a run is stopped although it could go on.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// At this instant, if one is given.
     pub until: Option<Time>,
     /// After so many events.
     pub events: u64,

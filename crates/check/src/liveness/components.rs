@@ -43,7 +43,6 @@ struct Search<'a, M> {
     path: Vec<Visit>,
 }
 
-/// A state on the path.
 struct Visit {
     state: u32,
     /// The smallest number of an open state that the search got to from here.

@@ -17,7 +17,6 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// A graph without states.
     pub(crate) fn new() -> Self {
         Self { offsets: vec![0], targets: Vec::new() }
     }

@@ -4,12 +4,10 @@ use super::lasso::has_fair_run;
 use super::{Fairness, Graph, cyclic_components, fair_cycle};
 use std::collections::BTreeSet;
 
-/// Whether no run can go round anywhere.
 fn is_acyclic(graph: &Graph) -> bool {
     cyclic_components(graph, |_| true).is_empty()
 }
 
-/// A graph with these rows.
 fn graph(rows: &[&[u32]]) -> Graph {
     let mut graph = Graph::new();
     for row in rows {
@@ -41,7 +39,6 @@ impl Fairness for Rules {
     }
 }
 
-/// What is due in each state, and which edges meet what.
 fn rules(due: &[&[u64]], meets: &[(u32, usize, u64)]) -> Rules {
     Rules { due: due.iter().map(|due| due.to_vec()).collect(), meets: meets.iter().copied().collect() }
 }

@@ -16,11 +16,8 @@ pub struct Header {
     pub journal: u32,
     /// The algorithm's name in the registry.
     pub algorithm: String,
-    /// Its family.
     pub family: String,
-    /// How many nodes there are.
     pub nodes: usize,
-    /// What all chance followed from.
     pub seed: u64,
     /// The command of the checker that found it, if it is a counterexample. Then no chance was in it, and of `run` only
     /// what the nodes are counts.
@@ -40,7 +37,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// Whether a complete journal of this format ends with an end mark.
     pub(super) fn has_end_mark(&self) -> bool {
         self.journal >= FIRST_WITH_END_MARK
     }
@@ -57,7 +53,6 @@ pub struct Live {
     /// The node. None in a journal of acts of the world alone, which the parent of the nodes writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// Which of its lives.
     #[serde(default)]
     pub incarnation: Incarnation,
     /// The name of the group that the node met under. Journals of different groups tell of different runs.

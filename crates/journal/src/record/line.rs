@@ -7,7 +7,6 @@ use crate::workload::Ending;
 use quorate_core::{Class, Group, Incarnation, NodeId, Parcel, Time, View};
 use serde::{Deserialize, Serialize};
 
-/// An input that a node takes.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum InputLine<B, S, C> {
@@ -38,7 +37,6 @@ pub(super) enum InputLine<B, S, C> {
     Lease(Time),
 }
 
-/// An effect of a step.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum EffectLine<B, S, T, E> {
@@ -92,7 +90,6 @@ pub(super) struct Manner<S, T> {
     pub(super) first: bool,
 }
 
-/// An act of the world.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum WorldLine<S> {

@@ -16,46 +16,25 @@ use std::io::{BufRead, Read};
 /// Why a journal cannot be read. Nothing that was shown before is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The file is empty.
     #[error("The journal is empty: not even its header line is there.")]
     Empty,
-    /// The first line is something else.
     #[error("This is not a journal: its first line is not a header ({0}). A journal is what --trace FILE writes.")]
     NoHeader(String),
-    /// A newer program wrote it.
     #[error("The journal has format {found}, but this program reads up to format {FORMAT}. Use a newer quorate.")]
-    TooNew {
-        /// The format it says it has.
-        found: u32,
-    },
-    /// A line is broken.
+    TooNew { found: u32 },
     #[error("Line {line} of the journal is malformed: {reason}. What stands before it is whole.")]
-    Malformed {
-        /// Which line, from 1.
-        line: u64,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The last line has no end.
+    Malformed { line: u64, reason: String },
     #[error(
         "Line {line} of the journal is malformed: its end is missing, so the file is cut off here. What stands before it \
          is whole."
     )]
-    Torn {
-        /// Which line, from 1.
-        line: u64,
-    },
-    /// The last line is whole, but it is not the end mark.
+    Torn { line: u64 },
     #[error(
         "The journal breaks off after line {line}: its end mark is missing, so the file was cut off, or the program that \
          wrote it was stopped. What stands there is whole, but what happened after it is unknown. Record the run again, or \
          copy the file again."
     )]
-    NoEnd {
-        /// The last line, from 1.
-        line: u64,
-    },
-    /// The disk or the pipe failed.
+    NoEnd { line: u64 },
     #[error("The journal could not be read: {0}.")]
     Io(#[from] std::io::Error),
 }
@@ -73,15 +52,11 @@ pub struct Journal<R> {
 /// Bodies are kept as the text that stands in the journal, so that writing one again gives the same bytes.
 pub(super) type Raw = Box<RawValue>;
 
-/// A line of a journal.
 pub(super) enum Entry<C, E> {
-    /// A step of a node.
     Step(Step<C, E>),
-    /// An act of the world.
     World { time: Time, what: WorldLine<String> },
 }
 
-/// A step of a node: what it took, and what it did.
 pub(super) struct Step<C, E> {
     pub(super) time: Time,
     pub(super) now: Time,
@@ -91,7 +66,6 @@ pub(super) struct Step<C, E> {
 }
 
 impl<C, E> Entry<C, E> {
-    /// Shows it to an observer.
     pub(super) fn show(&self, observer: &mut impl Observer<C, E>) {
         match self {
             Self::Step(Step { time, now, node, input, effects }) => {

@@ -18,7 +18,6 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The first word, and what follows it.
 pub(super) fn first_word(text: &str) -> (&str, &str) {
     let text = text.trim();
     text.split_once(char::is_whitespace).map_or((text, ""), |(word, rest)| (word, rest.trim_start()))
@@ -158,7 +157,6 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The number of a node.
     pub(super) fn node(&mut self) -> Result<NodeId, SettingError> {
         let (word, rest) = first_word(self.rest);
         if word.is_empty() {

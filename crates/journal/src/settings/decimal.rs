@@ -1,13 +1,10 @@
 //! Decimal numbers, read and written exactly: no float ever rounds what somebody typed.
 
-/// Why a number was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecimalError {
-    /// It is no decimal number.
     Malformed,
     /// It has more places than there are parts.
     TooFine,
-    /// It is larger than the largest number.
     TooLarge,
 }
 

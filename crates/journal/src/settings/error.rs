@@ -4,189 +4,55 @@ use quorate_core::NodeId;
 use thiserror::Error;
 
 /// Why a setting was not read, or does not fit the group. Each prints as a sentence or two that names the
-/// mistake and the nearest right thing; whatever it quotes is free of control characters.
+/// mistake and the nearest right thing; whatever it quotes is free of control characters. A `what` comes with its article.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingError {
-    /// The text is another thing altogether.
     #[error("{} is not {what}; write for example {example}.", quoted(text))]
-    NotA {
-        /// What was written.
-        text: String,
-        /// What was wanted, with its article.
-        what: &'static str,
-        /// One that would do.
-        example: &'static str,
-    },
-    /// A word is none of those that may stand there.
+    NotA { text: String, what: &'static str, example: &'static str },
     #[error("{} is not {what}{} {known}", quoted(word), or_rather(nearest))]
-    Unknown {
-        /// The word.
-        word: String,
-        /// What it should have been, with its article.
-        what: &'static str,
-        /// The word that was probably meant.
-        nearest: Option<String>,
-        /// All that may stand there, as a sentence.
-        known: String,
-    },
-    /// A length is a bare number.
+    Unknown { word: String, what: &'static str, nearest: Option<String>, known: String },
     #[error(
         "{} has no unit; add one, such as {}. Units are ns, us, ms, s, m, h.",
         quoted(text),
         quoted(&format!("{text}ms"))
     )]
-    NoUnit {
-        /// The number.
-        text: String,
-    },
-    /// A number is well formed, and larger, smaller or finer than it may be.
+    NoUnit { text: String },
     #[error("{} does not fit: {rule}.", quoted(text))]
-    OutOfRange {
-        /// What was written.
-        text: String,
-        /// What does fit.
-        rule: &'static str,
-    },
-    /// What was meant is clear, and it is written another way.
+    OutOfRange { text: String, rule: &'static str },
     #[error("{} {mistake}; write {instead}.", quoted(text))]
-    Instead {
-        /// What was written.
-        text: String,
-        /// What is wrong with it.
-        mistake: &'static str,
-        /// How to write it.
-        instead: String,
-    },
-    /// Something that must stand there does not.
+    Instead { text: String, mistake: &'static str, instead: String },
     #[error("{} lacks {what}; write {form}.", quoted(text))]
-    Missing {
-        /// What was written.
-        text: String,
-        /// What is absent, with its article.
-        what: &'static str,
-        /// How it is written in full.
-        form: &'static str,
-    },
-    /// A word stands where none may.
+    Missing { text: String, what: &'static str, form: &'static str },
     #[error("{} makes no sense in {}{} Write {form}.", quoted(word), quoted(text), or_rather(nearest))]
-    Unexpected {
-        /// The word.
-        word: String,
-        /// What it stands in.
-        text: String,
-        /// The word that was probably meant.
-        nearest: Option<String>,
-        /// How it is written in full.
-        form: &'static str,
-    },
-    /// Something stands after what should have been the end.
+    Unexpected { word: String, text: String, nearest: Option<String>, form: &'static str },
     #[error("{}: nothing may follow {after}.", quoted(text))]
-    Trailing {
-        /// The part with something after it.
-        text: String,
-        /// What ends there.
-        after: &'static str,
-    },
-    /// A word that may stand once stands twice.
+    Trailing { text: String, after: &'static str },
     #[error("{} says '{word}' twice; once is enough.", quoted(text))]
-    Repeated {
-        /// What was written.
-        text: String,
-        /// The word.
-        word: &'static str,
-    },
-    /// How long stands before when.
+    Repeated { text: String, word: &'static str },
     #[error("{} says how long before it says when; write 'at TIME for LENGTH'.", quoted(text))]
-    ForBeforeAt {
-        /// What was written.
-        text: String,
-    },
-    /// Something that happens at once is given a length.
+    ForBeforeAt { text: String },
     #[error("{} happens at once and cannot last; leave out {}.", quoted(word), quoted(&format!("for {length}")))]
-    CannotLast {
-        /// What happens at once.
-        word: String,
-        /// The length as it was written.
-        length: String,
-    },
-    /// A list holds a node more than once.
+    CannotLast { word: String, length: String },
     #[error("{} names node {node} twice; once is enough.", quoted(text))]
-    NodeTwice {
-        /// The list.
-        text: String,
-        /// The node.
-        node: NodeId,
-    },
-    /// A cut mixes its two separators, or has a one-way cut of three sides.
+    NodeTwice { text: String, node: NodeId },
     #[error("{} is neither kind of cut; write 'A | B | C' for both ways, or 'A > B' for one way.", quoted(text))]
-    MixedCut {
-        /// The cut.
-        text: String,
-    },
-    /// A side names nobody.
+    MixedCut { text: String },
     #[error("{} has an empty side; name its nodes, or write 'rest' for all that no other side names.", quoted(text))]
-    EmptySide {
-        /// The sides.
-        text: String,
-    },
-    /// A node would be cut off from itself.
+    EmptySide { text: String },
     #[error("{} puts node {node} on two sides; leave it on one.", quoted(text))]
-    OnTwoSides {
-        /// The sides.
-        text: String,
-        /// The node.
-        node: NodeId,
-    },
-    /// Two sides are both to be what is left over.
+    OnTwoSides { text: String, node: NodeId },
     #[error("{} says 'rest' twice, but only one side can be the rest.", quoted(text))]
-    RestTwice {
-        /// The sides.
-        text: String,
-    },
-    /// Both ends of a link or of a one-way cut are one and the same node.
+    RestTwice { text: String },
     #[error("{} leads from node {node} to itself; name another node on one side.", quoted(text))]
-    ToItself {
-        /// The sides.
-        text: String,
-        /// The node.
-        node: NodeId,
-    },
-    /// The named nodes are the whole group, so nobody is left over.
+    ToItself { text: String, node: NodeId },
     #[error("{} leaves nobody for 'rest': it names every node there is.", quoted(text))]
-    RestEmpty {
-        /// What was written.
-        text: String,
-    },
-    /// The group has no such node.
+    RestEmpty { text: String },
     #[error("{} names node {node}, but {}.", quoted(text), only(*nodes))]
-    NoSuchNode {
-        /// What was written.
-        text: String,
-        /// The node that is missing.
-        node: NodeId,
-        /// How many nodes there are.
-        nodes: usize,
-    },
-    /// Two directions of a script cannot both hold.
+    NoSuchNode { text: String, node: NodeId, nodes: usize },
     #[error("{} and {}{} are about the same thing; leave one of them out.", quoted(text), quoted(other), on_line(*line))]
-    SameThing {
-        /// The one.
-        text: String,
-        /// The other.
-        other: String,
-        /// On which line that stands, where there are lines.
-        line: Option<usize>,
-    },
-    /// A line of a script holds a mistake.
+    SameThing { text: String, other: String, line: Option<usize> },
     #[error("{}", in_line(*line, text, mistake))]
-    InLine {
-        /// Its number, from 1.
-        line: usize,
-        /// The line.
-        text: String,
-        /// What is wrong with it.
-        mistake: Box<SettingError>,
-    },
+    InLine { line: usize, text: String, mistake: Box<SettingError> },
 }
 
 impl SettingError {

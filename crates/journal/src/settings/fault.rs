@@ -17,66 +17,27 @@ use std::fmt;
 #[serde(try_from = "String", into = "String")]
 pub enum Fault {
     /// `crash 2`, `crash 2 torn`, `crash 2 keeping 3`: the node stops and forgets what is not on its disk.
-    Crash {
-        /// The node.
-        node: NodeId,
-        /// What becomes of the saves that its disk had not yet confirmed.
-        unsynced: Unsynced,
-    },
+    Crash { node: NodeId, unsynced: Unsynced },
     /// `restart 2`, `restart 2 blank`: a crashed node begins its next life.
-    Restart {
-        /// The node.
-        node: NodeId,
-        /// What it finds on its disk.
-        disk: Disk,
-    },
+    Restart { node: NodeId, disk: Disk },
     /// `pause 3`: the node stands still and forgets nothing; what reaches it waits.
-    Pause {
-        /// The node.
-        node: NodeId,
-    },
+    Pause { node: NodeId },
     /// `resume 3`: a paused node goes on.
-    Resume {
-        /// The node.
-        node: NodeId,
-    },
+    Resume { node: NodeId },
     /// `disk 2 full`, `disk 2 fails`: something is wrong with the node's disk.
-    Disk {
-        /// The node.
-        node: NodeId,
-        /// What is wrong.
-        trouble: DiskTrouble,
-    },
+    Disk { node: NodeId, trouble: DiskTrouble },
     /// `close 2`: somebody forges that the node's kernel has closed its connection to the membership.
-    Close {
-        /// The node.
-        node: NodeId,
-    },
+    Close { node: NodeId },
     /// `cut 1,2 | 3`, `cut 1 > 2`: no message passes between the sides.
     Cut(Cut),
     /// `heal`: all cuts end.
     Heal,
     /// `skew 2 by -3ms`: the node's clock jumps.
-    Skew {
-        /// The node.
-        node: NodeId,
-        /// How far.
-        by: Offset,
-    },
+    Skew { node: NodeId, by: Offset },
     /// `drift 2 by 200ppm`: the node's clock runs too fast or too slow from then on.
-    Drift {
-        /// The node.
-        node: NodeId,
-        /// How much too fast.
-        by: Ppm,
-    },
+    Drift { node: NodeId, by: Ppm },
     /// `link 1 > 2 loss 0.5`: some links behave unlike the others.
-    Link {
-        /// Which links.
-        links: Links,
-        /// How they behave.
-        change: LinkChange,
-    },
+    Link { links: Links, change: LinkChange },
 }
 
 /// What becomes of saves that the disk had not confirmed when the node crashed.
@@ -113,7 +74,6 @@ pub enum DiskTrouble {
 impl DiskTrouble {
     pub(super) const ALL: [Self; 2] = [Self::Full, Self::Fails];
 
-    /// The word for it.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -125,11 +85,8 @@ impl DiskTrouble {
 /// How a link is made to behave unlike the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinkChange {
-    /// How long its messages take.
     Latency(Latency),
-    /// How likely a message is lost.
     Loss(Chance),
-    /// How likely a message arrives twice.
     Duplicate(Chance),
 }
 
@@ -144,7 +101,6 @@ pub(super) enum Property {
 impl Property {
     pub(super) const ALL: [Self; 3] = [Self::Latency, Self::Loss, Self::Duplicate];
 
-    /// The word for it.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Latency => "latency",
@@ -162,27 +118,16 @@ impl Property {
 /// The word that a fault begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
-    /// A node stops and forgets.
     Crash,
-    /// A crashed node starts again.
     Restart,
-    /// A node stands still.
     Pause,
-    /// A paused node goes on.
     Resume,
-    /// A disk is full or fails.
     Disk,
-    /// A connection seems closed.
     Close,
-    /// Messages no longer pass.
     Cut,
-    /// All cuts end.
     Heal,
-    /// A clock jumps.
     Skew,
-    /// A clock runs wrong.
     Drift,
-    /// Some links behave unlike the others.
     Link,
 }
 
@@ -376,7 +321,6 @@ impl fmt::Display for FaultKind {
 pub struct TimedFault {
     /// When, from the start of the run; at the start itself if the text says nothing.
     pub at: Duration,
-    /// What happens.
     pub fault: Fault,
     /// How long it is until a crashed node restarts, a paused one resumes, a full disk has room, a cut heals, or links
     /// are as before.

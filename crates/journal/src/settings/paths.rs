@@ -189,10 +189,9 @@ impl fmt::Display for Links {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{self, sentence};
+    use super::super::samples::sentence;
     use super::{Cut, Links};
     use expect_test::expect;
-    use proptest::prelude::{prop_assert_eq, proptest};
     use quorate_core::{Group, NodeId};
 
     /// The ways for which it holds in a group of four: `12 13`.
@@ -290,17 +289,5 @@ mod tests {
         assert!(Cut::between(vec![empty(), Side::Rest]).is_err());
         assert!(Cut::one_way(Side::Rest, empty()).is_err());
         assert!(Links::new(empty(), empty()).is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn a_cut_reads_back_as_printed(cut in samples::cut()) {
-            prop_assert_eq!(cut.to_string().parse(), Ok(cut));
-        }
-
-        #[test]
-        fn links_read_back_as_printed(links in samples::links()) {
-            prop_assert_eq!(links.to_string().parse(), Ok(links));
-        }
     }
 }

@@ -150,17 +150,15 @@ fn unknown_property(word: &str) -> SettingError {
     }
 }
 
-/// All kinds of fault, as a sentence.
 pub(super) fn all_faults() -> String {
     format!("Faults are {}.", FaultKind::ALL.map(FaultKind::name).join(", "))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{self, sentence};
+    use super::super::samples::sentence;
     use super::{Disk, DiskTrouble, Fault, LinkChange, NodeId, TimedFault, Unsynced};
     use expect_test::expect;
-    use proptest::prelude::{prop_assert_eq, proptest};
     use quorate_core::Duration;
 
     fn node(number: u32) -> NodeId {
@@ -419,17 +417,5 @@ mod tests {
             '99999999h' does not fit: a length is at most 18446744073709551615ns, about 584 years.
         "#]]
         .assert_eq(&texts.map(sentence::<TimedFault>).concat());
-    }
-
-    proptest! {
-        #[test]
-        fn a_fault_reads_back_as_printed(fault in samples::fault()) {
-            prop_assert_eq!(fault.to_string().parse(), Ok(fault));
-        }
-
-        #[test]
-        fn a_timed_fault_reads_back_as_printed(timed in samples::timed_fault()) {
-            prop_assert_eq!(timed.to_string().parse(), Ok(timed));
-        }
     }
 }

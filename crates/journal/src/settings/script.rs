@@ -37,7 +37,6 @@ pub struct Script {
 pub struct TimedCommand {
     /// When, from the start of the run; at the start itself if the text says nothing.
     pub at: Duration,
-    /// The node that is asked.
     pub node: NodeId,
     /// The command's name: one word, and not that of a fault or a direction. What it says, if it says anything, follows after a blank:
     /// `send Re: Lecture`.
@@ -161,7 +160,6 @@ fn contradiction<T: Copy + Ord>(
     })
 }
 
-/// A command that there is.
 struct Known {
     name: String,
     /// Whether it may say something.

@@ -17,9 +17,17 @@ where
     T: FromStr<Err = SettingError> + Display + Debug + PartialEq,
 {
     match text.parse::<T>() {
-        Ok(value) => prop_assert_eq!(value.to_string().parse(), Ok(value)),
-        Err(mistake) => is_clean(&mistake)?,
+        Ok(value) => reads_back(&value),
+        Err(mistake) => is_clean(&mistake),
     }
+}
+
+fn reads_back<T>(value: &T) -> Result<(), TestCaseError>
+where
+    T: FromStr<Err = SettingError> + Display + Debug + PartialEq,
+{
+    let read = value.to_string().parse::<T>();
+    prop_assert_eq!(read.as_ref(), Ok(value));
     Ok(())
 }
 
@@ -65,6 +73,29 @@ proptest! {
     fn no_word_trips_the_search_for_the_nearest(word in hostile_text(), known in hostile_text()) {
         let found = nearest(&word, [known.as_str()]);
         prop_assert_eq!(found, found.and(Some(known.as_str())));
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_setting_reads_back_as_printed(
+        chance in samples::chance(),
+        direction in samples::direction(),
+        latency in samples::latency(),
+        node_set in samples::node_set(),
+        cut in samples::cut(),
+        links in samples::links(),
+        fault in samples::fault(),
+        timed_fault in samples::timed_fault(),
+    ) {
+        reads_back(&chance)?;
+        reads_back(&direction)?;
+        reads_back(&latency)?;
+        reads_back(&node_set)?;
+        reads_back(&cut)?;
+        reads_back(&links)?;
+        reads_back(&fault)?;
+        reads_back(&timed_fault)?;
     }
 }
 

@@ -1,40 +1,23 @@
 //! The bully algorithm by name: the book's counts exactly, and thousands of seeds of crashes and recoveries.
 
+use crate::common::{done, election, none_fails, parsed, weather};
 use quorate_core::election::{Case, Prefer, Repair, Starting, bully};
 use quorate_core::{Duration, NodeId};
-use quorate_lab::RunFamily;
 use quorate_lab::election::Settings;
-use quorate_lab::experiment::{self, Outcome};
 
 use quorate_journal::settings::{Latency, TimedFault};
-use quorate_journal::workload::Ending;
-use quorate_lab::registry::{Entry, find};
-use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, Spec};
-use std::str::FromStr;
-
-fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
-}
 
 fn bully(nodes: usize, starters: &str) -> Spec<Election> {
-    let settings = Settings { starters: parsed(starters), ..Settings::default() };
-    Spec { nodes, settings, latency: parsed("fixed:1ms"), ..Spec::named("bully").unwrap() }
+    Spec { latency: parsed("fixed:1ms"), ..election("bully", nodes, starters) }
 }
 
 fn without_highest(spec: Spec<Election>) -> Spec<Election> {
     Spec { faults: vec![parsed(&format!("crash {}", spec.nodes))], ..spec }
 }
 
-fn run(spec: &Spec<Election>) -> Outcome<Election> {
-    let outcome = experiment::run(spec).unwrap_or_else(|error| panic!("{error}"));
-    assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
-    assert_eq!(outcome.ending, Ending::Done, "replay: {}", spec.command("sim"));
-    outcome
-}
-
 fn total(spec: &Spec<Election>) -> u64 {
-    let summary = run(spec).summary;
+    let summary = done(spec).summary;
     assert_eq!(summary.rounds, 1, "replay: {}", spec.command("sim"));
     summary.election_messages + summary.announcement_messages
 }
@@ -54,7 +37,7 @@ fn the_next_highest_that_notices_takes_n_minus_2_messages_and_one_message_time()
         let spec = without_highest(bully(nodes, "highest"));
         assert_eq!(total(&spec), nodes as u64 - 2);
         assert_eq!(book(nodes - 1, 1, Starting::Highest), nodes as u64 - 2);
-        assert_eq!(run(&spec).summary.time, Some(if nodes == 2 { 0.0 } else { 1.0 }));
+        assert_eq!(done(&spec).summary.time, Some(if nodes == 2 { 0.0 } else { 1.0 }));
     }
 }
 
@@ -62,7 +45,7 @@ fn the_next_highest_that_notices_takes_n_minus_2_messages_and_one_message_time()
 fn the_lowest_that_notices_takes_n_squared_minus_n_minus_1_messages() {
     for (nodes, latency) in (3..=40).flat_map(|nodes| LATENCIES.map(|latency| (nodes, latency))) {
         let spec = Spec { latency: parsed(latency), ..without_highest(bully(nodes, "lowest")) };
-        let (n, summary) = (nodes as u64, run(&spec).summary);
+        let (n, summary) = (nodes as u64, done(&spec).summary);
         assert_eq!(total(&spec), n * n - n - 1, "{nodes} nodes, {latency}");
         assert_eq!(book(nodes - 1, 1, Starting::Lowest), n * n - n - 1);
         assert_eq!(summary.announcement_messages, n - 2);
@@ -74,7 +57,7 @@ fn the_lowest_that_notices_takes_n_squared_minus_n_minus_1_messages() {
 #[test]
 fn the_longest_calm_run_takes_four_message_times() {
     for nodes in 3..=40 {
-        assert_eq!(run(&without_highest(bully(nodes, "lowest"))).summary.time, Some(4.0));
+        assert_eq!(done(&without_highest(bully(nodes, "lowest"))).summary.time, Some(4.0));
     }
 }
 
@@ -126,7 +109,7 @@ fn every_run_stays_within_the_book_and_elects_the_highest() {
                 let within =
                     book.least.is_none_or(|least| least <= messages) && messages <= book.most.expect("a bound");
                 assert!(within, "{messages} of {book:?}\nreplay: {}", spec.command("sim"));
-                assert_eq!(run(&spec).summary.leader, Some(NodeId::from_index(nodes - dead - 1)));
+                assert_eq!(done(&spec).summary.leader, Some(NodeId::from_index(nodes - dead - 1)));
             }
         }
     }
@@ -144,7 +127,7 @@ fn who_starts_does_not_matter_and_attributes_do() {
             for (seed, latency) in (0..20).flat_map(|seed| LATENCIES.map(|latency| (seed, latency))) {
                 let spec = Spec { seed, latency: parsed(latency), ..bully(5, starters) };
                 let settings = Settings { attribute: parsed(attribute), prefer, ..spec.settings.clone() };
-                let summary = run(&Spec { settings, ..spec }).summary;
+                let summary = done(&Spec { settings, ..spec }).summary;
                 assert_eq!(summary.leader, NodeId::new(leader), "{starters} {attribute} {prefer:?}");
             }
         }
@@ -159,7 +142,7 @@ fn a_busy_node_is_not_taken_for_dead() {
             let spec = Spec { seed, processing: parsed(processing), ..without_highest(bully(nodes, "lowest")) };
             let n = nodes as u64;
             assert_eq!(total(&spec), n * n - n - 1, "{nodes} nodes busy for {processing}");
-            run(&Spec { faults: Vec::new(), ..spec });
+            done(&Spec { faults: Vec::new(), ..spec });
         }
     }
 }
@@ -170,9 +153,9 @@ fn a_dead_leader_is_replaced_by_itself_and_a_higher_node_that_is_back_takes_over
         let crash = |text: &str| vec![parsed::<TimedFault>(text)];
         let settings = Settings { repair, ..bully(5, "all").settings };
         let spec = Spec { seed, latency: parsed("uniform:1ms..5ms"), settings, ..bully(5, "all") };
-        let before = run(&spec).summary;
-        let replaced = run(&Spec { faults: crash("crash 5 at 1s"), ..spec.clone() }).summary;
-        let taken_over = run(&Spec { faults: crash("crash 5 at 1s for 1s"), ..spec }).summary;
+        let before = done(&spec).summary;
+        let replaced = done(&Spec { faults: crash("crash 5 at 1s"), ..spec.clone() }).summary;
+        let taken_over = done(&Spec { faults: crash("crash 5 at 1s for 1s"), ..spec }).summary;
         assert_eq!((before.leader, replaced.leader), (NodeId::new(5), NodeId::new(4)));
         assert_eq!(taken_over.leader, NodeId::new(5));
         assert!(before.epoch < replaced.epoch && replaced.epoch < taken_over.epoch);
@@ -184,7 +167,7 @@ fn a_dead_leader_is_replaced_by_itself_and_a_higher_node_that_is_back_takes_over
 fn a_leader_that_is_known_to_be_dead_costs_no_question_of_the_next() {
     let script = parsed("campaign 5 at 0ms\n");
     let faults = vec![parsed("crash 5 at 100ms")];
-    let summary = run(&Spec { faults, script: Some(script), ..bully(5, "all") }).summary;
+    let summary = done(&Spec { faults, script: Some(script), ..bully(5, "all") }).summary;
     assert_eq!((summary.leader, summary.rounds), (NodeId::new(4), 2));
     // All four miss it at the same time. The lower three ask all who are higher and are answered.
     let (asked, answered, told) = (4 + 3 + 2, 3 + 2 + 1, 3);
@@ -195,7 +178,7 @@ fn a_leader_that_is_known_to_be_dead_costs_no_question_of_the_next() {
 fn a_false_alarm_elects_the_same_leader_in_a_later_epoch() {
     for alarm in 1..=4 {
         let script = parsed(&format!("campaign 1 at 0ms\ncampaign {alarm} at 200ms\n"));
-        let summary = run(&Spec { script: Some(script), ..bully(4, "all") }).summary;
+        let summary = done(&Spec { script: Some(script), ..bully(4, "all") }).summary;
         assert_eq!((summary.leader, summary.rounds, summary.epoch.map(|epoch| epoch.0)), (NodeId::new(4), 2, Some(2)));
     }
 }
@@ -204,22 +187,13 @@ fn a_false_alarm_elects_the_same_leader_in_a_later_epoch() {
 fn courtesy_tells_lower_nodes_and_everyone() {
     let base = bully(5, "3");
     let polite = Settings { tell_lower: true, broadcast: true, ..base.settings.clone() };
-    let plain = run(&base);
-    let courteous = run(&Spec { settings: polite.clone(), ..base });
+    let plain = done(&base);
+    let courteous = done(&Spec { settings: polite.clone(), ..base });
     assert_eq!(courteous.summary.leader, NodeId::new(5));
     assert_eq!((plain.messages.control, courteous.messages.control), (0, 2 + 3));
     let settings = Settings { starters: parsed("lowest"), ..polite };
     let spec = Spec { settings, ..without_highest(bully(5, "lowest")) };
     assert_eq!(total(&spec), 5 * 5 - 5 - 1 + 1, "the dead one is told too");
-}
-
-fn all_hold(spec: Spec<Election>, seeds: u64) {
-    let sweep = Sweep { spec, seeds, threads: 2, keep_going: false };
-    let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
-    if let Some((seed, breach)) = &summary.first_failure {
-        panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..sweep.spec }.command("sim"));
-    }
-    assert_eq!((summary.seeds, summary.failed), (seeds, 0));
 }
 
 #[test]
@@ -229,15 +203,14 @@ fn crashes_and_recoveries_that_leave_a_majority_end_with_one_leader_known_to_all
     {
         let base = bully(nodes, starters);
         let settings = Settings { upheaval, repair: Repair::Detector, ..base.settings.clone() };
-        all_hold(Spec { latency: parsed("uniform:0ms..5ms"), settings, ..base }, 300);
+        none_fails(&Spec { latency: parsed("uniform:0ms..5ms"), settings, ..base }, 300);
     }
 }
 
 #[test]
 fn it_comes_through_all_that_elections_must_bear() {
-    let Some(Entry::Election(entry)) = find("bully") else { panic!("it is an election") };
-    for spec in Election::weather(entry) {
-        all_hold(spec, 150);
+    for spec in weather::<Election>("bully") {
+        none_fails(&spec, 150);
     }
 }
 
@@ -247,10 +220,10 @@ fn crashes_are_borne_in_every_form() {
     let base = Spec { latency: parsed("uniform:0ms..5ms"), ..bully(5, "all") };
     for (tell_lower, broadcast) in [(true, false), (false, true), (true, true)] {
         let settings = Settings { upheaval: 5, tell_lower, broadcast, prefer: Prefer::Lowest, ..base.settings.clone() };
-        all_hold(Spec { settings, disk: parsed("uniform:0ms..5ms"), ..base.clone() }, 300);
+        none_fails(&Spec { settings, disk: parsed("uniform:0ms..5ms"), ..base.clone() }, 300);
     }
     let settings = Settings { upheaval: 5, attribute: parsed("random"), ..base.settings.clone() };
-    all_hold(Spec { settings, processing: Latency::Fixed(Duration::from_millis(2)), ..base }, 300);
+    none_fails(&Spec { settings, processing: Latency::Fixed(Duration::from_millis(2)), ..base }, 300);
 }
 
 /// The seeds of a sweep do crash nodes while runs are under way, and leaders as well.
@@ -258,8 +231,9 @@ fn crashes_are_borne_in_every_form() {
 fn the_sweeps_hurt() {
     let base = Spec { latency: parsed("uniform:0ms..5ms"), ..bully(5, "all") };
     let hurt = Spec { settings: Settings { upheaval: 4, ..base.settings.clone() }, ..base.clone() };
-    let epochs =
-        |spec: &Spec<Election>| -> u64 { (0..50).map(|seed| run(&Spec { seed, ..spec.clone() }).summary.rounds).sum() };
+    let epochs = |spec: &Spec<Election>| -> u64 {
+        (0..50).map(|seed| done(&Spec { seed, ..spec.clone() }).summary.rounds).sum()
+    };
     assert_eq!(epochs(&base), 50);
     assert!(epochs(&hurt) > 150, "{}", epochs(&hurt));
 }

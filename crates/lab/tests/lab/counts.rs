@@ -1,9 +1,9 @@
 //! The book's table, held exactly: every group from 2 to 64 nodes, every workload, no faults.
 
+use crate::common::done;
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
-use quorate_journal::workload::Ending;
-use quorate_lab::experiment::{self, Outcome};
+use quorate_lab::experiment::Outcome;
 use quorate_lab::mutex::Settings;
 use quorate_lab::mutex::run::Pattern;
 use quorate_lab::{LinkChoice, Mutex, Spec};
@@ -27,9 +27,7 @@ fn asks(entries: u64, workload: Pattern) -> Settings {
 }
 
 fn run(spec: &Spec) -> Outcome<Mutex> {
-    let outcome = experiment::run(spec).unwrap_or_else(|error| panic!("{error}"));
-    assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
-    assert_eq!(outcome.ending, Ending::Done, "replay: {}", spec.command("sim"));
+    let outcome = done(spec);
     assert_eq!(outcome.summary.entries, spec.settings.entries, "replay: {}", spec.command("sim"));
     outcome
 }

@@ -1,5 +1,6 @@
 //! Detectors of deadlocks against the truth, which none of them sees.
 
+use crate::common::run;
 use quorate_check::Findings;
 use quorate_core::deadlock::Policy;
 use quorate_journal::settings::Script;
@@ -17,10 +18,6 @@ use quorate_lab::{Deadlock, LabError, Spec, experiment};
 
 fn detectors() -> impl Iterator<Item = &'static Entry> {
     all().iter().filter(|entry| entry.family() == Family::Deadlock)
-}
-
-fn run(spec: &Spec<Deadlock>) -> Outcome<Deadlock> {
-    experiment::run(spec).unwrap_or_else(|error| panic!("{}: {error}", spec.command("sim")))
 }
 
 fn spec(name: &str, nodes: usize, settings: Settings) -> Spec<Deadlock> {

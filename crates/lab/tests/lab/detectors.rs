@@ -1,26 +1,17 @@
 //! Elections under failure detectors: what good ones do, and the two ways in which bad ones fail as the book says.
 
+use crate::common::{holding, parsed, recorded, repeats, run};
 use quorate_core::{Duration, NodeId};
-use quorate_journal::record::Journal;
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
 use quorate_lab::election::ElectionError;
 use quorate_lab::election::{Detector, Settings};
-use quorate_lab::experiment::{self, Outcome, run_with};
-use quorate_lab::{Election, LabError, LinkChoice, Spec, replay};
-use std::str::FromStr;
-
-fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
-}
+use quorate_lab::experiment::Outcome;
+use quorate_lab::{Election, LabError, LinkChoice, Spec};
 
 fn spec(algorithm: &str, detector: Detector) -> Spec<Election> {
     let settings = Settings { detector, starters: parsed("lowest"), ..Settings::default() };
     Spec { nodes: 5, settings, ..Spec::named(algorithm).unwrap() }
-}
-
-fn run(spec: &Spec<Election>) -> Outcome<Election> {
-    experiment::run(spec).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn verdict(outcome: &Outcome<Election>, name: &str) -> Result<(), String> {
@@ -36,8 +27,7 @@ fn a_leader_that_dies_is_missed_by_heartbeats_alone() {
             for seed in 0..20 {
                 let faults = vec![parsed("crash 5 at 400ms")];
                 let spec = Spec { seed, faults, ..spec(algorithm, detector) };
-                let outcome = run(&spec);
-                assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
+                let outcome = holding(&spec);
                 assert_eq!(outcome.summary.leader, Some(NodeId::from_index(3)), "replay: {}", spec.command("sim"));
                 assert_eq!(outcome.ending, Ending::Done, "a detector never rests, but the run does");
             }
@@ -92,9 +82,7 @@ fn an_inaccurate_detector_breaks_liveness() {
         assert!(outcome.summary.rounds > 1_000, "seed {seed}: {} rounds", outcome.summary.rounds);
         // The same with a heartbeat and the bound of the model.
         let accurate = Spec { seed, until, settings: settings("25ms"), ..bare };
-        let outcome = run(&accurate);
-        assert!(outcome.holds(), "{:?}", outcome.verdicts);
-        assert_eq!(outcome.summary.rounds, 1, "seed {seed}");
+        assert_eq!(holding(&accurate).summary.rounds, 1, "seed {seed}");
     }
 }
 
@@ -103,10 +91,8 @@ fn an_inaccurate_detector_breaks_liveness() {
 fn heartbeats_cost_an_election_nothing() {
     for algorithm in ["chang-roberts", "raft"] {
         let costs = |detector| {
-            let spec = Spec { latency: parsed("fixed:1ms"), ..spec(algorithm, detector) };
-            let outcome = run(&spec);
-            assert!(outcome.holds(), "{:?}", outcome.verdicts);
-            (outcome.summary.election_messages, outcome.summary.announcement_messages, outcome.summary.leader)
+            let summary = holding(&Spec { latency: parsed("fixed:1ms"), ..spec(algorithm, detector) }).summary;
+            (summary.election_messages, summary.announcement_messages, summary.leader)
         };
         assert_eq!(costs(Detector::Oracle), costs(Detector::Heartbeat), "{algorithm}");
         assert_eq!(costs(Detector::Oracle), costs(Detector::Accrual), "{algorithm}");
@@ -127,22 +113,12 @@ fn heartbeats_are_not_sent_again() {
     assert!(again.iter().all(|line| !line.contains("\"beat\"")), "but no heartbeat");
 }
 
-fn recorded(spec: &Spec<Election>) -> (Outcome<Election>, Vec<u8>) {
-    let mut journal = Vec::new();
-    let (outcome, ()) = run_with(spec, &mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
-    (outcome, journal)
-}
-
 #[test]
 fn a_run_under_a_detector_replays_from_its_journal() {
     for detector in [Detector::Oracle, Detector::Heartbeat, Detector::Accrual, Detector::None] {
         let faults = vec![parsed("crash 5 at 300ms for 200ms")];
         let spec = Spec { faults, loss: parsed("5%"), ..spec("ring-list", detector) };
-        let (_, journal) = recorded(&spec);
-        let (_, again) = recorded(&spec);
-        assert!(journal == again, "the same seed, the same bytes");
-        let mut journal = Journal::open(&journal[..]).unwrap_or_else(|error| panic!("{error}"));
-        replay::replay::<Election, _, _>(&mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
+        repeats(&spec);
     }
 }
 

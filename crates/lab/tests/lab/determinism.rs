@@ -1,50 +1,41 @@
 //! Same seed, same bytes; and every journal replays.
 
+use crate::common::{parsed, recorded, repeats};
 use quorate_journal::record::Journal;
-use quorate_lab::experiment::run_with;
 use quorate_lab::mutex::Settings;
 use quorate_lab::{Mutex, Spec, replay};
 
 fn specs() -> Vec<Spec> {
-    let parsed = |text: &str| text.parse().unwrap_or_else(|error| panic!("{error}"));
     let mut specs = Vec::new();
     for algorithm in ["ricart-agrawala", "central", "ricart-agrawala-1981"] {
         specs.push(Spec::named(algorithm).unwrap());
-        let faults = ["pause 2 at 9ms for 20ms", "cut 1 | 2,3 at 20ms for 9ms", "skew 3 by -4ms", "drift 1 by 900ppm"];
+        let faults = [
+            "pause 2 at 9ms for 20ms",
+            "cut 1 | 2,3 at 20ms for 9ms",
+            "skew 3 by -4ms",
+            "drift 1 by 900ppm",
+            "crash 4 at 60ms for 30ms",
+        ];
         let settings = Settings { entries: 30, cancels: parsed("0.3"), ..Settings::default() };
-        let mut rough = Spec { nodes: 4, fifo: true, settings, ..Spec::named(algorithm).unwrap() };
-        rough.faults = faults.iter().map(|fault| fault.parse().unwrap_or_else(|error| panic!("{error}"))).collect();
-        rough.faults.push("crash 4 at 60ms for 30ms".parse().unwrap_or_else(|error| panic!("{error}")));
-        (rough.loss, rough.duplicate) = (parsed("0.1"), parsed("0.1"));
-        rough.processing = "uniform:10us..200us".parse().unwrap_or_else(|error| panic!("{error}"));
-        rough.until = Some("20s".parse().unwrap_or_else(|error| panic!("{error}")));
-        specs.push(rough);
+        specs.push(Spec {
+            nodes: 4,
+            fifo: true,
+            settings,
+            faults: faults.map(parsed).to_vec(),
+            loss: parsed("0.1"),
+            duplicate: parsed("0.1"),
+            processing: parsed("uniform:10us..200us"),
+            until: Some(parsed("20s")),
+            ..Spec::named(algorithm).unwrap()
+        });
     }
     specs
-}
-
-fn journal(spec: &Spec) -> (String, Vec<u8>) {
-    let mut bytes = Vec::new();
-    let (outcome, ()) = run_with(spec, &mut bytes, ()).unwrap_or_else(|error| panic!("{error}"));
-    (outcome.trace_hash, bytes)
-}
-
-#[test]
-fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
-    for spec in specs() {
-        let (hash, bytes) = journal(&spec);
-        assert_eq!((&hash, &bytes), (&journal(&spec).0, &journal(&spec).1));
-        let (other, others) = journal(&Spec { seed: spec.seed + 1, ..spec });
-        assert_ne!(hash, other);
-        assert_ne!(bytes.iter().filter(|byte| **byte == b'\n').count(), 0);
-        assert_ne!(bytes, others);
-    }
 }
 
 /// Written down once: a seed printed yesterday replays today, on every machine.
 #[test]
 fn seeds_keep_their_meaning() {
-    let hashes: Vec<_> = specs().iter().map(|spec| journal(spec).0).collect();
+    let hashes: Vec<_> = specs().iter().map(|spec| recorded(spec).0.trace_hash).collect();
     expect_test::expect![[r#"
         [
             "eb25adf238ef18a2",
@@ -59,29 +50,21 @@ fn seeds_keep_their_meaning() {
 }
 
 #[test]
-fn every_journal_replays_and_judges_alike() {
+fn the_same_seed_gives_the_same_bytes_and_every_journal_replays_and_judges_alike() {
     for spec in specs() {
-        let mut bytes = Vec::new();
-        let (outcome, ()) = run_with(&spec, &mut bytes, ()).unwrap_or_else(|error| panic!("{error}"));
-        let mut journal = Journal::open(&bytes[..]).unwrap_or_else(|error| panic!("{error}"));
-        let (replayed, ()) = replay::replay::<Mutex, _, _>(&mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(replayed.spec, spec);
-        assert_eq!(replayed.lines, outcome.lines);
-        assert_eq!(replayed.messages, outcome.messages);
-        assert_eq!(replayed.summary, outcome.summary);
-        assert_eq!(replayed.verdicts, outcome.verdicts);
+        repeats(&spec);
     }
 }
 
 /// A later version of an algorithm that does something else is told apart, at the line where it differs.
 #[test]
 fn a_journal_of_another_behaviour_does_not_replay() {
-    let (_, bytes) = journal(&Spec::named("ricart-agrawala").unwrap());
-    let text = String::from_utf8(bytes).unwrap_or_else(|error| panic!("{error}"));
+    let (_, bytes) = recorded::<Mutex>(&Spec::named("ricart-agrawala").unwrap());
+    let text = String::from_utf8(bytes).unwrap();
     let altered = text.replacen("\"counter\":3", "\"counter\":4", 1);
     assert_ne!(text, altered);
     let line = text.lines().position(|line| line.contains("\"counter\":3")).expect("a fence") + 1;
-    let mut journal = Journal::open(altered.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let mut journal = Journal::open(altered.as_bytes()).unwrap();
     let Err(error) = replay::replay::<Mutex, _, _>(&mut journal, ()) else { panic!("it replayed") };
     assert!(error.to_string().starts_with(&format!("Line {line} does not replay")), "{error}");
 }

@@ -1,25 +1,23 @@
 //! Elections that are wrong on purpose: the sweep names what breaks, the checker shows the shortest way to it, and the algorithms that they
 //! are made from get through the same sweep.
 
+use crate::common::{broken, checked, parsed, swept_through};
 use quorate_core::election::Repair;
-use quorate_lab::check::{self, CheckRun, CheckSpec};
+use quorate_lab::check::CheckSpec;
 use quorate_lab::election::Settings;
 use quorate_lab::election::check::Ballots;
 use quorate_lab::registry::{Entry, Family, fixtures};
-use quorate_lab::sweep::{self, Summary, Sweep};
+use quorate_lab::sweep::Summary;
 use quorate_lab::{Election, Spec};
-use std::str::FromStr;
 
 /// A fixture, and what it takes to see its flaw.
 struct Case {
     name: &'static str,
-    /// The algorithm that it is made from.
     twin: &'static str,
     /// Whether a run that came to nothing is done again, which hides some flaws.
     repair: Repair,
     /// Whether somebody has to crash and come back.
     restarts: bool,
-    /// What breaks.
     property: &'static str,
     /// In how many steps at least, in a group of three.
     steps: usize,
@@ -45,10 +43,6 @@ const CASES: [Case; 8] = [
 
 const SEEDS: u64 = 400;
 
-fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
-}
-
 impl Case {
     fn settings(&self) -> Settings {
         Settings { starters: parsed("all"), repair: self.repair, ..Settings::default() }
@@ -63,8 +57,7 @@ impl Case {
             self.settings()
         };
         let spec = Spec::<Election> { nodes: 3, latency, settings, ..Spec::named(name).unwrap() };
-        let sweep = Sweep { spec, seeds: SEEDS, threads: 2, keep_going: true };
-        sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{name}: {error}"))
+        swept_through(&spec, SEEDS)
     }
 
     fn check(&self, name: &str) -> CheckSpec<Election> {
@@ -78,16 +71,6 @@ impl Case {
     }
 }
 
-fn checked(spec: &CheckSpec<Election>) -> CheckRun<Election> {
-    check::run(spec, &mut |_, _| true).unwrap_or_else(|error| panic!("{}: {error}", spec.command()))
-}
-
-/// Each property that is broken, and in how many steps.
-fn broken(run: &CheckRun<Election>) -> Vec<(&'static str, usize)> {
-    run.broken().into_iter().map(|(verdict, example)| (verdict.name, example.len())).collect()
-}
-
-/// In how many of the seeds each property held.
 fn held(summary: &Summary, property: &str) -> u64 {
     let held = summary.properties.iter().find(|tally| tally.name == property).map(|tally| tally.held);
     held.unwrap_or_else(|| panic!("{property} is not judged"))

@@ -1,5 +1,6 @@
 //! Elections by name: the book's counts exactly, thousands of seeds under faults, journals that replay.
 
+use crate::common::{all_hold, election, holding, parsed, recorded, repeats, run};
 use quorate_core::{Duration, Epoch, NodeId};
 use quorate_journal::record::Journal;
 use quorate_journal::settings::Latency;
@@ -7,26 +8,11 @@ use quorate_journal::workload::Ending;
 use quorate_lab::AlgorithmError;
 use quorate_lab::check::CheckSpecError;
 use quorate_lab::check::{self, CheckSpec};
-use quorate_lab::election::Settings;
-use quorate_lab::experiment::{self, Outcome, run_with};
-use quorate_lab::sweep::{self, Sweep};
+use quorate_lab::experiment::Outcome;
 use quorate_lab::{Election, LabError, LinkChoice, Mutex, Spec, replay};
-use std::str::FromStr;
-
-fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
-}
 
 fn raft(nodes: usize, starters: &str) -> Spec<Election> {
-    Spec {
-        nodes,
-        settings: Settings { starters: parsed(starters), ..Settings::default() },
-        ..Spec::named("raft").unwrap()
-    }
-}
-
-fn run(spec: &Spec<Election>) -> Outcome<Election> {
-    experiment::run(spec).unwrap_or_else(|error| panic!("{error}"))
+    election("raft", nodes, starters)
 }
 
 fn latencies() -> [Latency; 3] {
@@ -34,8 +20,7 @@ fn latencies() -> [Latency; 3] {
 }
 
 fn won(spec: &Spec<Election>, leader: usize) -> Outcome<Election> {
-    let outcome = run(spec);
-    assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
+    let outcome = holding(spec);
     assert_eq!(outcome.summary.leader, Some(NodeId::from_index(leader - 1)), "who alone starts wins");
     assert_eq!((outcome.summary.rounds, outcome.ending), (1, Ending::Done), "replay: {}", spec.command("sim"));
     outcome
@@ -77,8 +62,7 @@ fn raft_takes_three_message_times() {
 fn messages_to_the_dead_count_and_the_living_agree() {
     for nodes in 3..=20 {
         let faults = vec![parsed(&format!("crash {nodes}"))];
-        let outcome = run(&Spec { faults, latency: parsed("fixed:1ms"), ..raft(nodes, "highest") });
-        assert!(outcome.holds(), "{:?}", outcome.verdicts);
+        let outcome = holding(&Spec { faults, latency: parsed("fixed:1ms"), ..raft(nodes, "highest") });
         let (summary, peers) = (outcome.summary, nodes as u64 - 1);
         assert_eq!(summary.leader, Some(NodeId::from_index(nodes - 2)), "the highest of the living starts");
         // Who is down does not answer; what it is told is repeated, and that counts as control.
@@ -87,20 +71,10 @@ fn messages_to_the_dead_count_and_the_living_agree() {
     }
 }
 
-fn all_hold(spec: Spec<Election>, seeds: u64) {
-    let sweep = Sweep { spec, seeds, threads: 2, keep_going: false };
-    let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
-    if let Some((seed, breach)) = &summary.first_failure {
-        panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..sweep.spec }.command("sim"));
-    }
-    assert!(summary.holds(), "never happened: {:?}", summary.never_happened().collect::<Vec<_>>());
-    assert_eq!(summary.seeds, seeds);
-}
-
 #[test]
 fn crashes_and_cuts_end_with_one_leader_known_to_all() {
     for (nodes, starters) in [(3, "all"), (5, "all"), (5, "lowest"), (4, "2,3")] {
-        all_hold(Spec { random_faults: parsed("crash=1,cut=1"), ..raft(nodes, starters) }, 500);
+        all_hold(&Spec { random_faults: parsed("crash=1,cut=1"), ..raft(nodes, starters) }, 500);
     }
 }
 
@@ -109,9 +83,9 @@ fn every_kind_of_trouble_at_once_is_survived() {
     let random_faults = parsed("crash=2,cut=2,pause=2,deaf=2,skew=2,drift=2");
     let base = Spec { random_faults, loss: parsed("0.1"), duplicate: parsed("0.1"), ..raft(5, "all") };
     for latency in latencies() {
-        all_hold(Spec { latency, disk: parsed("uniform:0ms..4ms"), ..base.clone() }, 200);
+        all_hold(&Spec { latency, disk: parsed("uniform:0ms..4ms"), ..base.clone() }, 200);
     }
-    all_hold(Spec { links: LinkChoice::Reliable, ..base }, 200);
+    all_hold(&Spec { links: LinkChoice::Reliable, ..base }, 200);
 }
 
 /// A leader that dies after everyone knew it is missed by users, and another one is elected in a later epoch.
@@ -120,8 +94,7 @@ fn a_dead_leader_is_replaced() {
     for seed in 0..50 {
         let before = run(&Spec { seed, ..raft(5, "lowest") }).summary;
         let faults = vec![parsed("crash 1 at 1s")];
-        let outcome = run(&Spec { seed, faults, ..raft(5, "lowest") });
-        assert!(outcome.holds(), "seed {seed}: {:?}", outcome.verdicts);
+        let outcome = holding(&Spec { seed, faults, ..raft(5, "lowest") });
         assert_eq!(before.leader, Some(NodeId::from_index(0)));
         assert_eq!(outcome.summary.leader, Some(NodeId::from_index(1)), "the lowest of the living starts");
         assert!(outcome.summary.epoch > before.epoch);
@@ -141,9 +114,7 @@ fn without_a_majority_nobody_is_elected_and_the_run_ends() {
 #[test]
 fn a_false_alarm_elects_anew_in_a_later_epoch() {
     let script = parsed("campaign 1 at 0ms\ncampaign 3 at 200ms\n");
-    let outcome = run(&Spec { script: Some(script), ..raft(3, "all") });
-    assert!(outcome.holds(), "{:?}", outcome.verdicts);
-    let summary = outcome.summary;
+    let summary = holding(&Spec { script: Some(script), ..raft(3, "all") }).summary;
     assert_eq!((summary.leader, summary.rounds), (Some(NodeId::from_index(2)), 2));
     assert_eq!((summary.election_messages, summary.announcement_messages), (8, 4));
 }
@@ -154,36 +125,20 @@ fn rough() -> Vec<Spec<Election>> {
     vec![raft(5, "lowest"), raft(3, "all"), Spec { disk: parsed("fixed:1ms"), ..rough }]
 }
 
-fn journal(spec: &Spec<Election>) -> (Outcome<Election>, Vec<u8>) {
-    let mut bytes = Vec::new();
-    let (outcome, ()) = run_with(spec, &mut bytes, ()).unwrap_or_else(|error| panic!("{error}"));
-    (outcome, bytes)
-}
-
 #[test]
 fn every_journal_replays_and_judges_alike() {
     for spec in rough() {
-        let (outcome, bytes) = journal(&spec);
-        assert_eq!(journal(&spec).1, bytes, "same seed, same bytes");
-        assert_ne!(journal(&Spec { seed: 2, ..spec.clone() }).1, bytes);
-        let mut journal = Journal::open(&bytes[..]).unwrap_or_else(|error| panic!("{error}"));
-        let (replayed, ()) =
-            replay::replay::<Election, _, _>(&mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(replayed.spec, spec);
-        assert_eq!(replayed.lines, outcome.lines);
-        assert_eq!((replayed.messages, replayed.summary), (outcome.messages, outcome.summary));
-        assert_eq!(replayed.verdicts, outcome.verdicts);
+        repeats(&spec);
     }
 }
 
 #[test]
 fn a_header_with_the_settings_of_another_family_is_refused() {
-    let (_, bytes) = journal(&raft(3, "lowest"));
-    let text = String::from_utf8(bytes).unwrap_or_else(|error| panic!("{error}"));
+    let text = String::from_utf8(recorded(&raft(3, "lowest")).1).unwrap();
     let refusal = |from: &str, to: &str| {
         let altered = text.replacen(from, to, 1);
         assert_ne!(text, altered);
-        let mut journal = Journal::open(altered.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        let mut journal = Journal::open(altered.as_bytes()).unwrap();
         match replay::replay::<Election, _, _>(&mut journal, ()) {
             Ok(_) => panic!("it replayed with {to}"),
             Err(error) => error.to_string(),
@@ -194,7 +149,7 @@ fn a_header_with_the_settings_of_another_family_is_refused() {
     );
     assert!(refusal("\"starters\":\"lowest\"", "\"starters\":\"9\"").contains("--starters names node 9"));
     assert!(refusal("\"starters\":\"lowest\",", "").contains("missing field `starters`"));
-    let mut journal = Journal::open(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let mut journal = Journal::open(text.as_bytes()).unwrap();
     let Err(error) = replay::replay::<Mutex, _, _>(&mut journal, ()) else {
         panic!("it replayed as a mutual exclusion")
     };

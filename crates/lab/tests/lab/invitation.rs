@@ -1,32 +1,16 @@
 //! The invitation algorithm by name: what it costs, groups on both sides of a cut, and thousands of seeds of every kind of trouble.
 
+use crate::common::{done, election, none_fails, parsed, run, weather};
 use quorate_core::election::{Case, Command, Event, Prefer, Repair, Starting, invitation};
 use quorate_core::{Epoch, NodeId};
 use quorate_journal::moment::{Done, Moment, Observer};
-use quorate_journal::workload::Ending;
-use quorate_lab::RunFamily;
 use quorate_lab::election::Settings;
-use quorate_lab::experiment::{self, Outcome, run_with};
-use quorate_lab::registry::{Entry, find};
-use quorate_lab::sweep::{self, Sweep};
+use quorate_lab::experiment::run_with;
 use quorate_lab::{Election, LinkChoice, Spec};
 use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr;
-
-fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
-}
 
 fn invitation(nodes: usize, starters: &str) -> Spec<Election> {
-    let settings = Settings { starters: parsed(starters), ..Settings::default() };
-    Spec { nodes, settings, latency: parsed("fixed:1ms"), ..Spec::named("invitation").unwrap() }
-}
-
-fn run(spec: &Spec<Election>) -> Outcome<Election> {
-    let outcome = experiment::run(spec).unwrap_or_else(|error| panic!("{error}"));
-    assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
-    assert_eq!(outcome.ending, Ending::Done, "replay: {}", spec.command("sim"));
-    outcome
+    Spec { latency: parsed("fixed:1ms"), ..election("invitation", nodes, starters) }
 }
 
 const LATENCIES: [&str; 4] = ["fixed:1ms", "fixed:30us", "uniform:1ms..5ms", "uniform:0ms..9ms"];
@@ -38,7 +22,7 @@ fn three_messages_for_each_but_the_leader_whoever_starts_and_whoever_is_dead() {
             for dead in 0..=usize::from(nodes > 2) {
                 let faults = (0..dead).map(|_| parsed(&format!("crash {nodes}"))).collect();
                 let spec = Spec { latency: parsed(latency), faults, ..invitation(nodes, starters) };
-                let (summary, followers) = (run(&spec).summary, (nodes - dead - 1) as u64);
+                let (summary, followers) = (done(&spec).summary, (nodes - dead - 1) as u64);
                 assert_eq!(summary.leader, Some(NodeId::from_index(nodes - dead - 1)));
                 let messages = (summary.election_messages, summary.announcement_messages);
                 assert_eq!(messages, (2 * followers, followers), "replay: {}", spec.command("sim"));
@@ -58,7 +42,7 @@ fn who_starts_does_not_matter_and_attributes_do() {
             for (seed, latency) in (0..20).flat_map(|seed| LATENCIES.map(|latency| (seed, latency))) {
                 let spec = Spec { seed, latency: parsed(latency), ..invitation(5, starters) };
                 let settings = Settings { attribute: parsed(attribute), prefer, ..spec.settings.clone() };
-                let summary = run(&Spec { settings, ..spec }).summary;
+                let summary = done(&Spec { settings, ..spec }).summary;
                 assert_eq!(summary.leader, NodeId::new(leader), "{starters} {attribute} {prefer:?}");
             }
         }
@@ -93,7 +77,7 @@ impl Observer<Command, Event> for Leaders {
 }
 
 fn leaders(spec: &Spec<Election>) -> Leaders {
-    let (_, leaders) = run_with(spec, std::io::sink(), Leaders::default()).unwrap_or_else(|error| panic!("{error}"));
+    let (_, leaders) = run_with(spec, std::io::sink(), Leaders::default()).unwrap();
     leaders
 }
 
@@ -108,7 +92,7 @@ fn each_part_of_a_cut_network_has_a_leader_and_one_is_left_when_it_heals() {
         let epochs: BTreeSet<_> = known.values().collect();
         assert_eq!(epochs.len(), 2, "each part has one epoch, and they differ");
         let healed = Spec { faults: vec![parsed("cut 1,2,3 | rest at 300ms for 1s")], ..base };
-        assert_eq!(run(&healed).summary.leader, NodeId::new(7), "seed {seed}");
+        assert_eq!(done(&healed).summary.leader, NodeId::new(7), "seed {seed}");
     }
 }
 
@@ -140,26 +124,16 @@ fn a_dead_leader_is_replaced_and_takes_over_when_it_is_back() {
     for (seed, repair) in (0..50).flat_map(|seed| [(seed, Repair::Detector)]) {
         let settings = Settings { repair, ..invitation(5, "all").settings };
         let spec = Spec { seed, latency: parsed("uniform:1ms..5ms"), settings, ..invitation(5, "all") };
-        let dies = run(&Spec { faults: vec![parsed("crash 5 at 1s")], ..spec.clone() }).summary;
-        let is_back = run(&Spec { faults: vec![parsed("crash 5 at 1s for 1s")], ..spec }).summary;
+        let dies = done(&Spec { faults: vec![parsed("crash 5 at 1s")], ..spec.clone() }).summary;
+        let is_back = done(&Spec { faults: vec![parsed("crash 5 at 1s for 1s")], ..spec }).summary;
         assert_eq!((dies.leader, is_back.leader), (NodeId::new(4), NodeId::new(5)));
     }
 }
 
-fn all_hold(spec: Spec<Election>, seeds: u64) {
-    let sweep = Sweep { spec, seeds, threads: 2, keep_going: false };
-    let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
-    if let Some((seed, breach)) = &summary.first_failure {
-        panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..sweep.spec }.command("sim"));
-    }
-    assert_eq!((summary.seeds, summary.failed), (seeds, 0));
-}
-
 #[test]
 fn it_comes_through_all_that_elections_must_bear() {
-    let Some(Entry::Election(entry)) = find("invitation") else { panic!("it is an election") };
-    for spec in Election::weather(entry) {
-        all_hold(spec, 60);
+    for spec in weather::<Election>("invitation") {
+        none_fails(&spec, 60);
     }
 }
 
@@ -170,10 +144,10 @@ fn every_kind_of_trouble_at_once_is_survived() {
     let base = Spec { random_faults, loss: parsed("0.1"), duplicate: parsed("0.1"), ..invitation(5, "all") };
     for latency in ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"] {
         let latency = parsed(latency);
-        all_hold(Spec { latency, disk: parsed("uniform:0ms..4ms"), links: LinkChoice::Bare, ..base.clone() }, 100);
+        none_fails(&Spec { latency, disk: parsed("uniform:0ms..4ms"), links: LinkChoice::Bare, ..base.clone() }, 100);
     }
-    all_hold(Spec { nodes: 2, ..base.clone() }, 100);
-    all_hold(Spec { links: LinkChoice::Reliable, ..base }, 60);
+    none_fails(&Spec { nodes: 2, ..base.clone() }, 100);
+    none_fails(&Spec { links: LinkChoice::Reliable, ..base }, 60);
 }
 
 /// However wrong nodes are about time, no epoch has two leaders.
@@ -186,10 +160,10 @@ fn waits_that_are_much_too_short_only_cost() {
         let base = invitation(5, "all");
         for seed in 0..10 {
             let spec = Spec { seed, bound, until, random_faults: parsed("crash=2,cut=2,pause=3"), ..base.clone() };
-            let outcome = experiment::run(&spec).unwrap_or_else(|error| panic!("{error}"));
+            let outcome = run(&spec);
             let breaches: Vec<_> = outcome.breaches().map(|breach| breach.name).collect();
             assert!(breaches.is_empty() || breaches == ["agreed"], "{breaches:?}\nreplay: {}", spec.command("sim"));
         }
     }
-    all_hold(Spec { random_faults, bound: Some(parsed("2ms")), ..invitation(5, "all") }, 50);
+    none_fails(&Spec { random_faults, bound: Some(parsed("2ms")), ..invitation(5, "all") }, 50);
 }

@@ -6,6 +6,7 @@ mod bounds;
 mod bully;
 mod check;
 mod checker;
+mod common;
 mod counts;
 mod deadlock_runs;
 mod deadlocks;

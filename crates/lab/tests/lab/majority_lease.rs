@@ -1,32 +1,19 @@
 //! Masters by leases: the book's counts, the handover, what holds in bad weather, and what breaks beyond the bounds.
 
+use crate::common::{self, all_hold, broken, done, election, ms, parsed, run, swept, weather};
 use quorate_check::Timing;
 use quorate_core::election::{Command, Event, Refusal};
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Done, Moment, Observer};
 use quorate_journal::settings::Script;
-use quorate_journal::workload::Ending;
-use quorate_lab::RunFamily;
 use quorate_lab::ScriptFamily;
 use quorate_lab::check::{self, CheckRun, CheckSpec};
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome};
-use quorate_lab::registry::{Entry, find};
-use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{Election, LinkChoice, Spec};
-use std::str::FromStr;
-
-fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
-}
 
 fn leased(nodes: usize, starters: &str) -> Spec<Election> {
-    let settings = Settings { starters: parsed(starters), ..Settings::default() };
-    Spec { nodes, settings, ..Spec::named("majority-lease").unwrap() }
-}
-
-fn run(spec: &Spec<Election>) -> Outcome<Election> {
-    experiment::run(spec).unwrap_or_else(|error| panic!("{error}"))
+    election("majority-lease", nodes, starters)
 }
 
 fn node_of(number: usize) -> Option<NodeId> {
@@ -40,13 +27,11 @@ fn one_starter_takes_two_messages_a_peer_and_one_to_tell_it() {
         for (starters, leader) in [("lowest", 1), ("highest", nodes)] {
             for latency in ["fixed:1ms", "fixed:2s", "uniform:1ms..5ms"] {
                 let spec = Spec { latency: parsed(latency), seed: nodes as u64, ..leased(nodes, starters) };
-                let outcome = run(&spec);
-                assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
+                let outcome = done(&spec);
                 let (summary, peers) = (outcome.summary, nodes as u64 - 1);
                 assert_eq!((summary.leader, summary.rounds), (node_of(leader), 1), "{}", spec.command("sim"));
                 assert_eq!((summary.election_messages, summary.announcement_messages), (2 * peers, peers));
                 assert_eq!(outcome.messages.total, 3 * peers, "nothing else counts");
-                assert_eq!(outcome.ending, Ending::Done);
                 if latency.starts_with("fixed") {
                     assert_eq!(summary.time, Some(if nodes == 1 { 0.0 } else { 3.0 }));
                 }
@@ -55,24 +40,10 @@ fn one_starter_takes_two_messages_a_peer_and_one_to_tell_it() {
     }
 }
 
-fn swept(spec: &Spec<Election>, seeds: u64) -> Summary {
-    let sweep = Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: false };
-    sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn weather(name: &str) -> Vec<Spec<Election>> {
-    let Some(Entry::Election(entry)) = find(name) else { panic!("{name} is there") };
-    Election::weather(entry)
-}
-
 #[test]
 fn bad_weather_never_makes_two_masters_and_always_ends_with_one() {
     for spec in weather("majority-lease") {
-        let summary = swept(&spec, 250);
-        if let Some((seed, breach)) = &summary.first_failure {
-            panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..spec }.command("sim"));
-        }
-        assert!(summary.holds(), "never happened: {:?}", summary.never_happened().collect::<Vec<_>>());
+        all_hold::<Election>(&spec, 250);
     }
 }
 
@@ -117,11 +88,7 @@ impl Told {
 }
 
 fn watched(spec: &Spec<Election>) -> (Outcome<Election>, Told) {
-    experiment::run_with(spec, std::io::sink(), Told::default()).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn ms(millis: i64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
+    experiment::run_with(spec, std::io::sink(), Told::default()).unwrap()
 }
 
 fn scenario(algorithm: &str, nodes: usize, name: &str) -> Spec<Election> {
@@ -227,19 +194,13 @@ fn a_partition_splits_a_bully_and_not_a_majority() {
 }
 
 /// A check of three nodes with one crash and one restart in which time stands still: a lease is long.
-fn checked(algorithm: &str) -> CheckRun<Election> {
+fn with_a_crash(algorithm: &str) -> CheckRun<Election> {
     let mut check = CheckSpec::<Election>::named(algorithm).unwrap();
     check.habits.settings.starters = parsed("1,2");
     check.setup.timing = Some(Timing::until(Time::ZERO));
     (check.setup.crashes, check.setup.restarts) = (1, 1);
     check.effort.properties = Some(["one-leader-an-epoch", "epochs-grow", "one-master"].map(String::from).into());
-    check::run(&check, &mut |_, _| true).unwrap_or_else(|error| panic!("{}: {error}", check.command()))
-}
-
-/// Each property that is broken, and in how many steps.
-fn broken(run: &CheckRun<Election>) -> Vec<(&'static str, usize)> {
-    let verdicts = run.findings.verdicts.iter();
-    verdicts.filter_map(|verdict| Some((verdict.name, verdict.counterexample.as_ref()?.len()))).collect()
+    common::checked(&check)
 }
 
 /// Clocks at the ends of their drift, every order, and time stops before the end of each lease as well. Nodes take clocks to be off by one in a
@@ -266,8 +227,8 @@ fn the_checker_tells_drift_within_the_bound_from_drift_beyond_it() {
 /// Every order of what can happen within a lease: whoever restarts must be silent.
 #[test]
 fn the_checker_finds_the_forgotten_promise_and_nothing_else() {
-    assert_eq!(broken(&checked("majority-lease-forgetful")), [("one-master", 12)]);
-    let right = checked("majority-lease");
+    assert_eq!(broken(&with_a_crash("majority-lease-forgetful")), [("one-master", 12)]);
+    let right = with_a_crash("majority-lease");
     assert!(right.findings.is_complete());
     assert_eq!(broken(&right), []);
 }

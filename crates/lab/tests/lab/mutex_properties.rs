@@ -1,6 +1,7 @@
 //! What every mutual-exclusion algorithm promises: each breach is caught, and nothing else is.
 
-use crate::mutex_tale::{Tale, ms};
+use crate::common::ms;
+use crate::mutex_tale::Tale;
 use expect_test::expect;
 use quorate_journal::property::{Kind, Verdict};
 use quorate_lab::mutex::run::{Expectations, From, OrderWatch, Promise, Properties};

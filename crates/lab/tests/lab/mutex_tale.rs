@@ -1,7 +1,8 @@
 //! Tales of a critical section told by hand: who asks, enters, leaves, gives up, dies, and who hears of it.
 
+use crate::common::ms;
 use quorate_core::mutex::{Command, Event, Refusal};
-use quorate_core::{Class, Epoch, Fence, Incarnation, NodeId, Time};
+use quorate_core::{Class, Epoch, Fence, Incarnation, NodeId};
 use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken};
 
 /// Tells an observer of moments in the middle of a run. Times are in milliseconds.
@@ -113,15 +114,10 @@ impl<O: Observer<Command, Event>> Tale<O> {
     }
 }
 
-pub(crate) fn ms(millis: i64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
-}
-
 pub(crate) fn keeper(number: u32) -> Option<NodeId> {
     Some(node(number))
 }
 
-/// The node with this number.
 fn node(number: u32) -> NodeId {
     NodeId::new(number).unwrap()
 }

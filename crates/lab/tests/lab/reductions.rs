@@ -1,41 +1,10 @@
 //! The reductions by name: an election by a lock, a lock by elections, consensus by an election.
 
+use crate::common::{all_hold, done, election, parsed, run};
 use quorate_core::NodeId;
-use quorate_journal::workload::Ending;
 use quorate_lab::election::Settings;
-use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::mutex::run::Pattern;
-use quorate_lab::sweep::{self, Sweep};
-use quorate_lab::{Election, FamilyLab, Mutex, Spec, mutex};
-use std::str::FromStr;
-
-fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
-}
-
-fn election(name: &str, nodes: usize, starters: &str) -> Spec<Election> {
-    Spec {
-        nodes,
-        settings: Settings { starters: parsed(starters), ..Settings::default() },
-        ..Spec::named(name).unwrap()
-    }
-}
-
-fn run<F: FamilyLab>(spec: &Spec<F>) -> Outcome<F> {
-    let outcome = experiment::run(spec).unwrap_or_else(|error| panic!("{error}"));
-    assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
-    assert_eq!(outcome.ending, Ending::Done, "replay: {}", spec.command("sim"));
-    outcome
-}
-
-fn all_hold<F: FamilyLab>(spec: Spec<F>, seeds: u64) {
-    let sweep = Sweep { spec, seeds, threads: 2, keep_going: false };
-    let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
-    if let Some((seed, breach)) = &summary.first_failure {
-        panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..sweep.spec }.command("sim"));
-    }
-    assert!(summary.holds(), "never happened: {:?}", summary.never_happened().collect::<Vec<_>>());
-}
+use quorate_lab::{Mutex, Spec, mutex};
 
 const LATENCIES: [&str; 3] = ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"];
 
@@ -43,7 +12,7 @@ const LATENCIES: [&str; 3] = ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"];
 fn by_mutex_the_first_who_asks_leads_for_three_messages_a_peer() {
     for nodes in 1..=30 {
         for (starters, leader) in [("lowest", 1), ("highest", nodes), ("successor-of-highest", 1)] {
-            let outcome = run(&Spec { latency: parsed("uniform:1ms..5ms"), ..election("by-mutex", nodes, starters) });
+            let outcome = done(&Spec { latency: parsed("uniform:1ms..5ms"), ..election("by-mutex", nodes, starters) });
             let (summary, peers) = (outcome.summary, nodes as u64 - 1);
             assert_eq!(summary.leader, Some(NodeId::from_index(leader - 1)), "rank decides nothing");
             assert_eq!((summary.election_messages, summary.announcement_messages), (2 * peers, peers));
@@ -56,20 +25,20 @@ fn by_mutex_the_first_who_asks_leads_for_three_messages_a_peer() {
 fn by_mutex_several_starters_and_false_alarms_end_with_one_leader() {
     for latency in LATENCIES {
         for (nodes, starters) in [(2, "all"), (5, "all"), (9, "all"), (5, "2,4")] {
-            all_hold(Spec { latency: parsed(latency), ..election("by-mutex", nodes, starters) }, 150);
+            all_hold(&Spec { latency: parsed(latency), ..election("by-mutex", nodes, starters) }, 150);
         }
         let doubts = "campaign 1 at 0ms\ncampaign 3 at 4ms\ncampaign 2 at 40ms\ncampaign 4 at 41ms\ncampaign 3 at 42ms";
         let script = Some(parsed(doubts));
-        all_hold(Spec { latency: parsed(latency), script, ..election("by-mutex", 4, "all") }, 150);
+        all_hold(&Spec { latency: parsed(latency), script, ..election("by-mutex", 4, "all") }, 150);
     }
-    all_hold(Spec { loss: parsed("0.2"), duplicate: parsed("0.2"), ..election("by-mutex", 4, "all") }, 100);
+    all_hold(&Spec { loss: parsed("0.2"), duplicate: parsed("0.2"), ..election("by-mutex", 4, "all") }, 100);
 }
 
 /// As the lock inside, which one dead node stops. Nobody leads wrongly.
 #[test]
 fn by_mutex_one_dead_node_stops_the_election() {
     let spec = Spec { faults: vec![parsed("crash 2")], ..election("by-mutex", 3, "all") };
-    let outcome = experiment::run(&spec).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(&spec);
     assert_eq!(outcome.breaches().map(|breach| breach.name).collect::<Vec<_>>(), ["agreed"]);
     assert_eq!(outcome.summary.leader, None);
 }
@@ -77,7 +46,7 @@ fn by_mutex_one_dead_node_stops_the_election() {
 #[test]
 fn consensus_costs_an_election_and_a_message_a_peer() {
     for nodes in 1..=20 {
-        let of = |name| run(&Spec { latency: parsed("fixed:1ms"), ..election(name, nodes, "lowest") }).summary;
+        let of = |name| done(&Spec { latency: parsed("fixed:1ms"), ..election(name, nodes, "lowest") }).summary;
         let (plain, decided) = (of("chang-roberts"), of("consensus-by-election"));
         assert_eq!((decided.leader, decided.epoch), (plain.leader, plain.epoch));
         assert_eq!(decided.election_messages, plain.election_messages);
@@ -90,9 +59,9 @@ fn consensus_is_reached_by_all_who_live_whoever_starts_and_dies() {
     for latency in LATENCIES {
         for (nodes, starters) in [(3, "all"), (5, "all"), (7, "2,5")] {
             let calm = Spec { latency: parsed(latency), ..election("consensus-by-election", nodes, starters) };
-            all_hold(calm.clone(), 100);
+            all_hold(&calm.clone(), 100);
             let settings = Settings { attribute: parsed("random"), order: parsed("random"), ..calm.settings.clone() };
-            all_hold(Spec { settings, random_faults: parsed("crash=1"), ..calm }, 100);
+            all_hold(&Spec { settings, random_faults: parsed("crash=1"), ..calm }, 100);
         }
     }
 }
@@ -106,13 +75,13 @@ fn lock(nodes: usize, entries: u64, workload: Pattern) -> Spec<Mutex> {
 fn mutex_by_election_costs_one_round_an_entry_when_nobody_else_wants_in() {
     for nodes in 2..=24 {
         for latency in LATENCIES {
-            let outcome = run(&Spec { latency: parsed(latency), ..lock(nodes, 6, Pattern::Single) });
+            let outcome = done(&Spec { latency: parsed(latency), ..lock(nodes, 6, Pattern::Single) });
             assert_eq!(outcome.messages.total, 6 * (3 * nodes as u64 - 2), "{nodes} nodes, {latency}");
         }
-        let alone = run(&Spec { latency: parsed("fixed:1ms"), ..lock(nodes, 6, Pattern::Single) });
+        let alone = done(&Spec { latency: parsed("fixed:1ms"), ..lock(nodes, 6, Pattern::Single) });
         let delay = alone.summary.client_delay.expect("a client delay");
         assert_eq!((delay.mean, delay.max), (nodes as f64, nodes as f64));
-        let crowd = run(&Spec { latency: parsed("fixed:1ms"), ..lock(nodes, nodes as u64, Pattern::All) });
+        let crowd = done(&Spec { latency: parsed("fixed:1ms"), ..lock(nodes, nodes as u64, Pattern::All) });
         let delay = crowd.summary.sync_delay.expect("a synchronization delay");
         assert_eq!((delay.mean, delay.max), (nodes as f64 + 1.0, nodes as f64 + 1.0));
     }
@@ -123,8 +92,8 @@ fn mutex_by_election_costs_one_round_an_entry_when_nobody_else_wants_in() {
 fn mutex_by_election_serves_everyone_in_turn() {
     for latency in LATENCIES {
         for (nodes, workload) in [(2, Pattern::All), (5, Pattern::All), (5, Pattern::Random), (9, Pattern::Random)] {
-            all_hold(Spec { latency: parsed(latency), ..lock(nodes, 40, workload) }, 60);
+            all_hold(&Spec { latency: parsed(latency), ..lock(nodes, 40, workload) }, 60);
         }
     }
-    all_hold(Spec { loss: parsed("0.2"), duplicate: parsed("0.2"), ..lock(4, 20, Pattern::All) }, 40);
+    all_hold(&Spec { loss: parsed("0.2"), duplicate: parsed("0.2"), ..lock(4, 20, Pattern::All) }, 40);
 }

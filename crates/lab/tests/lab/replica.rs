@@ -1,35 +1,19 @@
 //! Replicas in the lab: what holds under chaos, that planted bugs are caught, and that runs repeat byte for byte.
 
+use crate::common::{all_hold, holding, repeats, swept_through};
 use quorate_core::Duration;
 use quorate_journal::property::Kind;
-use quorate_journal::record::Journal;
 use quorate_journal::settings::{Length, Script};
 use quorate_lab::replica::Settings;
-use quorate_lab::sweep::{self, Summary, Sweep};
-use quorate_lab::{Replica, Spec, experiment, replay};
+use quorate_lab::{Replica, Spec};
 use quorate_replica::Reads;
 
 fn chaos(algorithm: &str, nodes: usize, reads: Reads) -> Spec<Replica> {
     Spec { nodes, settings: Settings { reads, chaos: true, ..Settings::default() }, ..Spec::named(algorithm).unwrap() }
 }
 
-fn swept(spec: &Spec<Replica>, seeds: u64) -> Summary {
-    sweep::run(&Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: false }, |_| true).unwrap()
-}
-
-fn all_hold(spec: &Spec<Replica>, seeds: u64) {
-    let summary = swept(spec, seeds);
-    if let Some((seed, breach)) = &summary.first_failure {
-        panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..spec.clone() }.command("sim"));
-    }
-    assert!(summary.holds(), "never happened: {:?}", summary.never_happened().collect::<Vec<_>>());
-    assert_eq!(summary.seeds, seeds);
-}
-
-/// The properties that some seed of a sweep breaches.
 fn breached(spec: &Spec<Replica>, seeds: u64) -> Vec<&'static str> {
-    let sweep = Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: true };
-    let summary = sweep::run(&sweep, |_| true).unwrap();
+    let summary = swept_through(spec, seeds);
     let broken = summary.properties.iter().filter(|tally| tally.kind != Kind::Sometimes && tally.held < seeds);
     broken.map(|tally| tally.name).collect()
 }
@@ -148,12 +132,6 @@ fn who_applies_an_entry_twice_is_caught() {
     assert!(breached.contains(&"equal"), "{breached:?}");
 }
 
-fn journal(spec: &Spec<Replica>) -> (String, Vec<u8>) {
-    let mut bytes = Vec::new();
-    let (outcome, ()) = experiment::run_with(spec, &mut bytes, ()).unwrap();
-    (outcome.trace_hash, bytes)
-}
-
 fn rough() -> Spec<Replica> {
     let mut spec = chaos("replica", 5, Reads::Lease);
     spec.settings.founders = Some(3);
@@ -162,24 +140,9 @@ fn rough() -> Spec<Replica> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
-    let spec = rough();
-    let first = journal(&spec);
-    assert_eq!(first, journal(&spec));
-    assert_ne!(first.0, journal(&Spec { seed: 2, ..spec }).0);
-}
-
-/// The verdicts and figures of a replay are those of the run.
-#[test]
-fn a_journal_replays_with_the_same_verdicts() {
+fn the_same_seed_gives_the_same_bytes_and_its_journal_replays_with_the_same_verdicts() {
     for spec in [rough(), Spec { seed: 9, ..rough() }, chaos("replica-applied-twice", 3, Reads::Quorum)] {
-        let (outcome, ()) = experiment::run_with(&spec, std::io::sink(), ()).unwrap();
-        let (_, bytes) = journal(&spec);
-        let mut journal = Journal::open(bytes.as_slice()).unwrap();
-        let (replayed, ()) = replay::replay::<Replica, _, _>(&mut journal, ()).unwrap();
-        assert_eq!(replayed.spec, spec);
-        assert_eq!(replayed.verdicts, outcome.verdicts);
-        assert_eq!(replayed.summary, outcome.summary);
+        repeats(&spec);
     }
 }
 
@@ -197,9 +160,7 @@ fn a_script_says_who_asks_what() {
     let text = "campaign 2 at 10ms\nwrite 2 at 1s\nread 3 at 2s\nwrite 1 at 3s\n";
     let script = Some(Script::parse(text, &["read", "write", "campaign"]).unwrap());
     let spec: Spec<Replica> = Spec { script, ..Spec::named("replica").unwrap() };
-    let (outcome, ()) = experiment::run_with(&spec, std::io::sink(), ()).unwrap();
-    assert!(outcome.holds(), "{:?}", outcome.verdicts);
-    assert_eq!(outcome.summary.operations, 3);
+    assert_eq!(holding(&spec).summary.operations, 3);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Elections on a ring by name: the book's counts exactly, crashes at every moment, and what lies outside their assumptions.
 
+use crate::common::{done, holding, parsed, run, swept_through};
 use quorate_core::NodeId;
 use quorate_core::election::{Prefer, Repair, Shape};
 use quorate_journal::workload::Ending;
@@ -9,25 +10,14 @@ use quorate_lab::election::ElectionError;
 use quorate_lab::election::Settings;
 use quorate_lab::election::run::{Attribute, Seating, Starters};
 use quorate_lab::election::survey::{Found, Start, Survey};
-use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::registry::all;
-use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, LabError, Spec};
-use std::str::FromStr;
-
-fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
-}
 
 fn rings() -> Vec<&'static ElectionEntry> {
     let rings: Vec<_> =
         all().iter().filter_map(Election::entry).filter(|entry| entry.facts.shape == Shape::Ring).collect();
     assert!(rings.len() >= 6);
     rings
-}
-
-fn run(spec: &Spec<Election>) -> Outcome<Election> {
-    experiment::run(spec).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn survey(entry: &'static ElectionEntry, nodes: usize, start: Start) -> Found {
@@ -100,14 +90,13 @@ fn the_result_does_not_depend_on_who_starts() {
                         attribute: parsed("7,7,9,2,1,3"),
                         ..Settings::default()
                     };
-                    let spec = Spec {
+                    let spec = Spec::<Election> {
                         nodes: 6,
                         latency: parsed(latency),
                         settings,
                         ..Spec::named(entry.facts.profile.name).unwrap()
                     };
-                    let outcome = run(&spec);
-                    assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
+                    let outcome = holding(&spec);
                     assert_eq!(outcome.summary.leader.map(NodeId::number), Some(winner), "{}", spec.command("sim"));
                     assert_eq!(outcome.summary.rounds, 1);
                 }
@@ -131,8 +120,7 @@ fn a_crash_of_anyone_at_any_moment_is_got_over() {
                             settings: Settings { repair, order: parsed("3,1,4,2"), ..Settings::default() },
                             ..Spec::named(entry.facts.profile.name).unwrap()
                         };
-                        let outcome = run(&spec);
-                        assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
+                        let outcome = holding(&spec);
                         let expected = if node == 4 && back.is_empty() { 3 } else { 4 };
                         assert_eq!(
                             outcome.summary.leader.map(NodeId::number),
@@ -154,9 +142,7 @@ fn bare_a_crash_leaves_everyone_waiting_and_the_sweep_says_why() {
         let settings = Settings { repair: Repair::None, ..Settings::default() };
         let faults = vec![parsed("crash 4 at 2ms")];
         let spec = Spec::<Election> { nodes: 5, faults, settings, ..Spec::named(entry.facts.profile.name).unwrap() };
-        let sweep = Sweep { spec: spec.clone(), seeds: 50, threads: 1, keep_going: true };
-        let summary = sweep::run(&sweep, |_| true).unwrap();
-        let (_, breach) = summary.first_failure.expect("a hang");
+        let (_, breach) = swept_through(&spec, 50).first_failure.expect("a hang");
         assert_eq!(breach.name, "agreed", "{}", entry.facts.profile.name);
         assert_eq!(spec.broken_assumptions(), ["nobody dies while an election is under way"]);
         let outcome = run(&spec);
@@ -220,8 +206,7 @@ fn a_long_ring_elects_within_its_bound() {
         let settings = Settings { starters, order: Seating::Random, ..Settings::default() };
         let spec =
             Spec::<Election> { nodes: 10_000, latency: parsed("fixed:1ms"), settings, ..Spec::named(name).unwrap() };
-        let outcome = run(&spec);
-        assert!(outcome.holds() && outcome.ending == Ending::Done);
+        let outcome = done(&spec);
         let bound = if name == "chang-roberts" { 2 * 10_000 - 1 } else { 8 * 10_000 * 15 };
         assert!(outcome.summary.election_messages <= bound);
         assert_eq!(outcome.summary.announcement_messages, 10_000);

@@ -1,32 +1,18 @@
 //! Super-peers by name: how many there are, whom they serve, and who moves when peers come and go.
 
-use quorate_journal::workload::Ending;
+use crate::common::{done, none_fails, parsed};
 use quorate_lab::election::ElectionError;
 use quorate_lab::election::run::SuperPeers;
 use quorate_lab::election::{Settings, overlay};
-use quorate_lab::experiment::{self, Outcome};
-use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{Election, LabError, Spec};
-use std::str::FromStr;
-
-fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> T {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
-}
 
 fn peers(nodes: usize, reserved: u32) -> Spec<Election> {
     let settings = Settings { reserved_bits: Some(reserved), ..Settings::default() };
     Spec { nodes, settings, ..Spec::named("super-peer").unwrap() }
 }
 
-fn run(spec: &Spec<Election>) -> Outcome<Election> {
-    let outcome = experiment::run(spec).unwrap_or_else(|error| panic!("{error}"));
-    assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
-    assert_eq!(outcome.ending, Ending::Done, "replay: {}", spec.command("sim"));
-    outcome
-}
-
 fn super_peers(spec: &Spec<Election>) -> SuperPeers {
-    run(spec).summary.super_peers.expect("super-peers")
+    done(spec).summary.super_peers.expect("super-peers")
 }
 
 /// Two messages for each who does not lead, whoever campaigns and whatever messages take.
@@ -35,7 +21,7 @@ fn every_region_where_anybody_lives_has_one_and_the_others_attach_to_it() {
     for nodes in 1..=40 {
         for (reserved, latency) in [(0, "fixed:1ms"), (2, "uniform:1ms..5ms"), (5, "fixed:3ms")] {
             let spec = Spec { latency: parsed(latency), seed: nodes as u64, ..peers(nodes, reserved) };
-            let summary = run(&spec).summary;
+            let summary = done(&spec).summary;
             let (figures, loads) = (summary.super_peers.expect("super-peers"), overlay(&spec).loads(|_| false));
             assert_eq!(figures.count, loads.len() as u64);
             assert_eq!(figures.largest_load, loads.iter().map(|(_, load)| *load as u64).max().expect("a load"));
@@ -55,7 +41,7 @@ fn those_who_are_down_from_the_start_are_passed_over() {
         let spec = Spec { seed, faults, ..peers(12, 2) };
         let gone = |node: quorate_core::NodeId| [1, 4, 7].contains(&node.number());
         let loads = overlay(&spec).loads(gone);
-        let summary = run(&spec).summary;
+        let summary = done(&spec).summary;
         let figures = summary.super_peers.expect("super-peers");
         assert_eq!((figures.count, figures.moved, figures.must_move), (loads.len() as u64, 0, 0));
         assert_eq!(summary.election_messages, 9 - figures.count);
@@ -114,11 +100,7 @@ fn whoever_dies_and_comes_back_in_the_middle_of_it_all_have_a_leader_who_leads()
     {
         for reserved in [0, 2] {
             let spec = Spec { latency: parsed(latency), random_faults: parsed(faults), ..peers(9, reserved) };
-            let sweep = Sweep { spec, seeds: 150, threads: 2, keep_going: false };
-            let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
-            if let Some((seed, breach)) = &summary.first_failure {
-                panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..sweep.spec }.command("sim"));
-            }
+            none_fails(&spec, 150);
         }
     }
 }

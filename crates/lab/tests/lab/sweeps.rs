@@ -1,46 +1,17 @@
 //! Thousands of seeds: what holds, what breaks, and that a broken one is found.
 
-use quorate_journal::settings::{Chance, Latency};
+use crate::common::{all_hold, parsed, run, swept, swept_through};
+use quorate_journal::settings::Chance;
 use quorate_lab::mutex::Settings;
-use quorate_lab::sweep::{self, Summary, Sweep};
-use quorate_lab::{FaultMix, LinkChoice, Mutex, Spec, experiment};
-
-fn chance(text: &str) -> Chance {
-    text.parse().unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn mix(text: &str) -> FaultMix {
-    text.parse().unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn latency(text: &str) -> Latency {
-    text.parse().unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn long_tail() -> Latency {
-    latency("long-tail:2ms")
-}
-
-fn swept(spec: Spec, seeds: u64) -> Summary {
-    let sweep = Sweep { spec, seeds, threads: 2, keep_going: false };
-    sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn all_hold(spec: Spec, seeds: u64) {
-    let summary = swept(spec.clone(), seeds);
-    if let Some((seed, breach)) = &summary.first_failure {
-        panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..spec }.command("sim"));
-    }
-    assert!(summary.holds(), "never happened: {:?}", summary.never_happened().collect::<Vec<_>>());
-    assert_eq!(summary.seeds, seeds);
-}
+use quorate_lab::sweep::{self, Sweep};
+use quorate_lab::{LinkChoice, Mutex, Spec};
 
 /// The million-seed command of `quorate sweep --help`, in small.
 #[test]
 fn reliable_links_carry_both_algorithms_through_loss_duplication_and_reordering() {
     for algorithm in ["ricart-agrawala", "central"] {
-        let spec = Spec { loss: chance("0.1"), duplicate: chance("0.05"), ..Spec::named(algorithm).unwrap() };
-        all_hold(spec, 10_000);
+        let spec = Spec::<Mutex> { loss: parsed("0.1"), duplicate: parsed("0.05"), ..Spec::named(algorithm).unwrap() };
+        all_hold(&spec, 10_000);
     }
 }
 
@@ -48,11 +19,11 @@ fn reliable_links_carry_both_algorithms_through_loss_duplication_and_reordering(
 fn tries_and_cancellations_break_nothing() {
     for algorithm in ["ricart-agrawala", "central"] {
         for links in [LinkChoice::Bare, LinkChoice::Reliable] {
-            let (tries, cancels) = (chance("0.3"), chance("0.4"));
+            let (tries, cancels) = (parsed("0.3"), parsed("0.4"));
             let settings = Settings { entries: 20, tries, cancels, ..Settings::default() };
-            let base = Spec { nodes: 4, links, settings, ..Spec::named(algorithm).unwrap() };
-            all_hold(Spec { latency: long_tail(), ..base.clone() }, 1_000);
-            all_hold(base, 1_000);
+            let base = Spec::<Mutex> { nodes: 4, links, settings, ..Spec::named(algorithm).unwrap() };
+            all_hold(&Spec { latency: parsed("long-tail:2ms"), ..base.clone() }, 1_000);
+            all_hold(&base, 1_000);
         }
     }
 }
@@ -60,10 +31,13 @@ fn tries_and_cancellations_break_nothing() {
 #[test]
 fn pauses_cuts_and_wrong_clocks_delay_but_do_not_break() {
     for algorithm in ["ricart-agrawala", "central"] {
-        let random_faults = mix("pause=2,cut=2,deaf=2,skew=1,drift=1");
-        let (loss, duplicate) = (chance("0.05"), chance("0.05"));
+        let random_faults = parsed("pause=2,cut=2,deaf=2,skew=1,drift=1");
+        let (loss, duplicate) = (parsed("0.05"), parsed("0.05"));
         let settings = Settings { entries: 15, ..Settings::default() };
-        all_hold(Spec { nodes: 5, random_faults, loss, duplicate, settings, ..Spec::named(algorithm).unwrap() }, 2_000);
+        all_hold(
+            &Spec::<Mutex> { nodes: 5, random_faults, loss, duplicate, settings, ..Spec::named(algorithm).unwrap() },
+            2_000,
+        );
     }
 }
 
@@ -71,13 +45,13 @@ fn pauses_cuts_and_wrong_clocks_delay_but_do_not_break() {
 #[test]
 fn crashes_stop_the_textbook_but_admit_no_two() {
     for algorithm in ["ricart-agrawala", "central"] {
-        let faults = vec!["crash 2 at 20ms".parse().unwrap_or_else(|error| panic!("{error}"))];
+        let faults = vec![parsed("crash 2 at 20ms")];
         let settings = Settings { entries: 20, ..Settings::default() };
         let spec: Spec =
             Spec { nodes: 4, links: LinkChoice::Bare, faults, settings, ..Spec::named(algorithm).unwrap() };
         let mut stopped = 0;
         for seed in 0..500 {
-            let outcome = experiment::run(&Spec { seed, ..spec.clone() }).unwrap_or_else(|error| panic!("{error}"));
+            let outcome = run(&Spec { seed, ..spec.clone() });
             let breaches: Vec<_> = outcome.breaches().map(|breach| breach.name).collect();
             assert!(breaches.iter().all(|name| *name == "served"), "seed {seed}: {breaches:?}");
             stopped += usize::from(!breaches.is_empty());
@@ -88,14 +62,15 @@ fn crashes_stop_the_textbook_but_admit_no_two() {
 
 #[test]
 fn bare_links_that_lose_stop_the_algorithm() {
-    let spec = Spec { links: LinkChoice::Bare, loss: chance("0.1"), ..Spec::named("ricart-agrawala").unwrap() };
-    let (_, breach) = swept(spec, 100).first_failure.expect("a lost reply is never missed without a repetition");
+    let spec =
+        Spec::<Mutex> { links: LinkChoice::Bare, loss: parsed("0.1"), ..Spec::named("ricart-agrawala").unwrap() };
+    let (_, breach) = swept(&spec, 100).first_failure.expect("a lost reply is never missed without a repetition");
     assert_eq!(breach.name, "served");
 }
 
 #[test]
 fn every_flaw_is_found_within_a_thousand_seeds() {
-    let cancels = chance("0.5");
+    let cancels = parsed("0.5");
     for (algorithm, cancels, expected) in [
         ("ricart-agrawala-clock-only", Chance::default(), "exclusion"),
         ("ricart-agrawala-node-only", Chance::default(), "exclusion"),
@@ -103,24 +78,16 @@ fn every_flaw_is_found_within_a_thousand_seeds() {
         ("ricart-agrawala-1981", Chance::default(), "happened-before-order"),
         ("ricart-agrawala-1981", cancels, "exclusion"),
     ] {
-        let sweep: Sweep<Mutex> = Sweep {
-            spec: Spec {
-                nodes: 4,
-                latency: long_tail(),
-                settings: Settings {
-                    entries: 40,
-                    cancels,
-                    hold: Some(latency("fixed:0.1ms")),
-                    think: Some(latency("uniform:0ms..3ms")),
-                    ..Settings::default()
-                },
-                ..Spec::named(algorithm).unwrap()
-            },
-            seeds: 1_000,
-            threads: 2,
-            keep_going: true,
+        let settings = Settings {
+            entries: 40,
+            cancels,
+            hold: Some(parsed("fixed:0.1ms")),
+            think: Some(parsed("uniform:0ms..3ms")),
+            ..Settings::default()
         };
-        let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
+        let latency = parsed("long-tail:2ms");
+        let spec = Spec::<Mutex> { nodes: 4, latency, settings, ..Spec::named(algorithm).unwrap() };
+        let summary = swept_through(&spec, 1_000);
         let held = summary.properties.iter().find(|tally| tally.name == expected).map(|tally| tally.held);
         assert!(held.is_some_and(|held| held < 1_000), "{algorithm} was not caught breaking '{expected}'");
     }
@@ -129,11 +96,10 @@ fn every_flaw_is_found_within_a_thousand_seeds() {
 /// Which seed is named does not depend on how the threads raced.
 #[test]
 fn the_lowest_failing_seed_is_named() {
-    let spec: Spec = Spec { links: LinkChoice::Bare, loss: chance("0.001"), ..Spec::named("central").unwrap() };
+    let spec: Spec = Spec { links: LinkChoice::Bare, loss: parsed("0.001"), ..Spec::named("central").unwrap() };
     let lowest = |threads| {
         let sweep = Sweep { spec: spec.clone(), seeds: 20_000, threads, keep_going: false };
-        let summary = sweep::run(&sweep, |_| true).unwrap_or_else(|error| panic!("{error}"));
-        summary.first_failure.map(|(seed, _)| seed)
+        sweep::run(&sweep, |_| true).unwrap().first_failure.map(|(seed, _)| seed)
     };
     let alone = lowest(1);
     assert!(alone.is_some());
@@ -151,7 +117,7 @@ fn an_interrupted_sweep_tells_what_it_tried() {
         heard = so_far.seeds;
         so_far.seeds < 200
     });
-    let summary = summary.unwrap_or_else(|error| panic!("{error}"));
+    let summary = summary.unwrap();
     assert_eq!((summary.seeds, summary.failed), (heard, 0));
     assert!((200..1_000).contains(&summary.seeds), "{}", summary.seeds);
 }

@@ -22,7 +22,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How much went through bytes.
 #[derive(Default)]
 struct Traffic {
     messages: AtomicU64,

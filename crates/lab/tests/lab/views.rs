@@ -1,26 +1,19 @@
 //! Mutual exclusion in views: what holds whatever goes wrong, what it costs, and what happens if a rule is broken.
 
+use crate::common::{holding, none_fails, parsed, recorded, run};
 use quorate_core::Duration;
 use quorate_core::membership::OnClose;
 use quorate_journal::property::Kind;
-use quorate_journal::settings::{Latency, Length, TimedFault};
+use quorate_journal::settings::{Latency, Length};
 use quorate_journal::workload::Ending;
-use quorate_lab::RunFamily;
-use quorate_lab::experiment::{run, run_with};
 use quorate_lab::mutex::MutexEntry;
 use quorate_lab::mutex::run::Pattern;
 use quorate_lab::mutex::{Keeper, Settings, ViewSettings};
-use quorate_lab::registry::{Entry, all};
-use quorate_lab::sweep::{self, Sweep};
-use quorate_lab::{Mutex, Spec};
+use quorate_lab::registry::all;
+use quorate_lab::{FamilyTypes, Mutex, RunFamily, Spec, experiment};
 
-/// Every algorithm that runs in views.
 fn in_views() -> impl Iterator<Item = &'static MutexEntry> {
-    let mutex = all().iter().filter_map(|entry| match entry {
-        Entry::Mutex(entry) => Some(entry),
-        Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => None,
-    });
-    mutex.filter(|entry| entry.runs_in_views())
+    all().iter().filter_map(Mutex::entry).filter(|entry| entry.runs_in_views())
 }
 
 fn name(entry: &MutexEntry) -> &'static str {
@@ -33,8 +26,8 @@ fn whatever_goes_wrong_one_is_inside_and_everyone_is_served() {
     assert!(in_views().count() >= 15);
     for entry in in_views() {
         for spec in Mutex::weather_in_views(entry) {
-            let summary = sweep::run(&Sweep { spec, seeds: 12, threads: 2, keep_going: false }, |_| true).unwrap();
-            assert!(summary.holds(), "{}: {:?}", name(entry), summary.first_failure);
+            let summary = none_fails(&spec, 12);
+            assert!(summary.holds(), "{}: {:?}", name(entry), summary.never_happened().collect::<Vec<_>>());
             let judged: Vec<_> = summary.properties.iter().map(|tally| tally.name).collect();
             assert!(judged.contains(&"exclusion") && judged.contains(&"fences-grow"), "{}: {judged:?}", name(entry));
         }
@@ -53,7 +46,7 @@ fn without_faults_views_add_no_message() {
                 let bare = Spec { nodes, latency, settings, ..Spec::<Mutex>::named(name(entry)).unwrap() };
                 let mut viewed = bare.clone();
                 viewed.settings.views = Some(ViewSettings::default());
-                let [bare, viewed] = [bare, viewed].map(|spec| run(&spec).unwrap());
+                let [bare, viewed] = [bare, viewed].map(|spec| run(&spec));
                 let what = format!("{} with {nodes} nodes, {workload:?}", name(entry));
                 assert_eq!((viewed.ending, viewed.holds()), (Ending::Done, true), "{what}");
                 assert_eq!(viewed.summary.entries, bare.summary.entries, "{what}");
@@ -73,8 +66,8 @@ fn sleeper(keeper: Keeper, faults: &[&str]) -> Spec<Mutex> {
     let millis = |count| Duration::from_millis(count);
     let views = ViewSettings {
         membership: keeper,
-        lease: "100ms".parse().unwrap(),
-        keepalive: "20ms".parse().unwrap(),
+        lease: parsed("100ms"),
+        keepalive: parsed("20ms"),
         ..ViewSettings::default()
     };
     let settings = Settings {
@@ -84,7 +77,7 @@ fn sleeper(keeper: Keeper, faults: &[&str]) -> Spec<Mutex> {
         views: Some(views),
         ..Settings::default()
     };
-    let faults = faults.iter().map(|fault| fault.parse::<TimedFault>().unwrap()).collect();
+    let faults = faults.iter().map(|fault| parsed(fault)).collect();
     Spec { nodes: 3, faults, settings, ..Spec::named("central").unwrap() }
 }
 
@@ -92,7 +85,7 @@ fn sleeper(keeper: Keeper, faults: &[&str]) -> Spec<Mutex> {
 fn breaches(spec: &Spec<Mutex>, seeds: u64) -> (u64, u64) {
     let mut found = (0, 0);
     for seed in 1..=seeds {
-        let outcome = run(&Spec { seed, ..spec.clone() }).unwrap();
+        let outcome = run(&Spec { seed, ..spec.clone() });
         if outcome.verdicts.iter().any(|verdict| verdict.name == "exclusion" && verdict.is_breach()) {
             found.0 += 1;
             found.1 += outcome.summary.views.unwrap().refused;
@@ -108,7 +101,7 @@ fn a_holder_that_sleeps_through_its_lease_is_refused_by_the_resource_and_by_nobo
     let spec = sleeper(Keeper::Oracle, &PAUSES);
     let (mut lost, mut refused) = (0, 0);
     for seed in 1..=60 {
-        let outcome = run(&Spec { seed, ..spec.clone() }).unwrap();
+        let outcome = run(&Spec { seed, ..spec.clone() });
         assert!(outcome.holds(), "seed {seed}: {:?}", outcome.breaches().next());
         let views = outcome.summary.views.unwrap();
         lost += views.lost;
@@ -160,9 +153,8 @@ fn a_minority_enters_no_more_once_its_leases_are_over() {
         let mut spec = sleeper(Keeper::Oracle, &["cut 1,2 | 3,4,5 at 200ms"]);
         spec.algorithm = entry.into();
         spec.nodes = 5;
-        spec.until = Some("3s".parse().unwrap());
-        let mut journal = Vec::new();
-        let (outcome, ()) = run_with(&spec, &mut journal, ()).unwrap();
+        spec.until = Some(parsed("3s"));
+        let (outcome, journal) = recorded(&spec);
         let always = |verdict: &&quorate_journal::property::Verdict| verdict.name != "served";
         assert!(outcome.verdicts.iter().filter(always).all(|verdict| verdict.holds == Some(true)), "{}", name(entry));
         let (mut late, mut others) = (0, 0);
@@ -192,16 +184,10 @@ fn members_that_keep_their_membership_themselves_bear_it_too() {
             views: Some(views),
             ..Settings::default()
         };
-        let random_faults = "crash=2,pause=2,cut=2,deaf=1".parse().unwrap();
-        let spec = Spec {
-            nodes: 3,
-            settings,
-            random_faults,
-            loss: "2%".parse().unwrap(),
-            ..Spec::<Mutex>::named(algorithm).unwrap()
-        };
-        let summary = sweep::run(&Sweep { spec, seeds: 16, threads: 2, keep_going: false }, |_| true).unwrap();
-        assert!(summary.failed == 0, "{algorithm}: {:?}", summary.first_failure);
+        let random_faults = parsed("crash=2,pause=2,cut=2,deaf=1");
+        let spec =
+            Spec { nodes: 3, settings, random_faults, loss: parsed("2%"), ..Spec::<Mutex>::named(algorithm).unwrap() };
+        none_fails(&spec, 16);
     }
 }
 
@@ -217,11 +203,8 @@ fn late_word_of_a_death_ends_no_later_life() {
         ..Settings::default()
     };
     let latency = Latency::LongTail { median: Duration::from_millis(10) };
-    let faults: Vec<TimedFault> =
-        ["crash 2 at 1500ms for 15ms", "crash 2 at 2500ms for 15ms"].map(|fault| fault.parse().unwrap()).into();
-    let spec = Spec { nodes: 3, latency, settings, faults, ..Spec::<Mutex>::named("central").unwrap() };
-    let summary = sweep::run(&Sweep { spec, seeds: 150, threads: 2, keep_going: false }, |_| true).unwrap();
-    assert!(summary.failed == 0, "{:?}", summary.first_failure);
+    let faults = ["crash 2 at 1500ms for 15ms", "crash 2 at 2500ms for 15ms"].map(parsed).into();
+    none_fails(&Spec::<Mutex> { nodes: 3, latency, settings, faults, ..Spec::named("central").unwrap() }, 150);
 }
 
 fn replicas(algorithm: &str, fault: &str) -> Spec<Mutex> {
@@ -231,15 +214,14 @@ fn replicas(algorithm: &str, fault: &str) -> Spec<Mutex> {
         views: Some(ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() }),
         ..Settings::default()
     };
-    Spec { settings, faults: vec![fault.parse().unwrap()], ..Spec::<Mutex>::named(algorithm).unwrap() }
+    Spec { settings, faults: vec![parsed(fault)], ..Spec::<Mutex>::named(algorithm).unwrap() }
 }
 
 /// A full disk keeps a replica from learning of leases. It is removed, and let in again when there is room.
 #[test]
 fn a_full_disk_stops_its_own_member_alone() {
     for algorithm in ["central", "ricart-agrawala", "token-ring"] {
-        let report = run(&replicas(algorithm, "disk 2 full at 600ms for 300s")).unwrap();
-        assert!(report.holds(), "{algorithm}: {:?}", report.verdicts);
+        let report = holding(&replicas(algorithm, "disk 2 full at 600ms for 300s"));
         let views = report.summary.views.as_ref().unwrap();
         assert!(views.epoch >= 3, "{algorithm}: it was in all the time, or never again");
     }
@@ -252,8 +234,8 @@ fn an_empty_disk_stops_its_own_member_alone() {
         // Patience is told in message times, so that short ones make for a short wait.
         let latency = Latency::Fixed(Duration::from_millis(1));
         let mut spec = Spec { latency, ..replicas(algorithm, "crash 2 at 600ms") };
-        spec.faults.push("restart 2 blank at 900ms".parse().unwrap());
-        let report = run(&spec).unwrap();
+        spec.faults.push(parsed("restart 2 blank at 900ms"));
+        let report = run(&spec);
         let served = report.verdicts.iter().find(|verdict| verdict.name == "served").unwrap();
         let text = &served.violation.as_ref().unwrap().text;
         assert!(text.starts_with("node 2 asked") && !text.contains("more wait"), "{algorithm}: {text}");
@@ -270,7 +252,7 @@ fn what_is_promised_inside_a_view_is_not_held_against_members_that_freeze() {
     };
     let judged = |views| {
         let settings = Settings { views: Some(views), ..Settings::default() };
-        let report = run(&Spec { settings, ..Spec::<Mutex>::named("central").unwrap() }).unwrap();
+        let report = run(&Spec::<Mutex> { settings, ..Spec::named("central").unwrap() });
         let mut always = report.verdicts.iter().filter(|verdict| verdict.kind == Kind::Always);
         assert!(always.all(|verdict| verdict.holds == Some(true)), "{:?}", report.verdicts);
         report.verdicts.iter().any(|verdict| verdict.name == "overtaking-bounded")
@@ -285,11 +267,11 @@ fn terms_that_make_no_sense_are_refused_with_what_to_do() {
         let mut views = ViewSettings::default();
         change(&mut views);
         let settings = Settings { views: Some(views), ..Settings::default() };
-        run(&Spec { settings, ..Spec::<Mutex>::named("central").unwrap() }).unwrap_err().to_string()
+        experiment::run(&Spec::<Mutex> { settings, ..Spec::named("central").unwrap() }).unwrap_err().to_string()
     };
     let zero = refusal(|views| views.keepalive = Length(Duration::ZERO));
     assert!(zero.contains("leaves no time") && zero.contains("10us"), "{zero}");
-    let negative = refusal(|views| views.drift_bound = "-5ppm".parse().unwrap());
+    let negative = refusal(|views| views.drift_bound = parsed("-5ppm"));
     assert!(negative.contains("give 5ppm instead"), "{negative}");
     let late = refusal(|views| views.lease = views.keepalive);
     assert!(late.contains("too late"), "{late}");

@@ -1,6 +1,5 @@
 //! A set of small numbers below a bound that is known from the start.
 
-/// The numbers, a bit each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Bits {
     /// Those below 64, which is all that most histories need: copying them allocates nothing.

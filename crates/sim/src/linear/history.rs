@@ -42,28 +42,18 @@ impl fmt::Display for OperationId {
 /// An answer that a history cannot take. The history is as it was before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswerable {
-    /// The history has no such operation.
     #[error(
         "operation {0} is not in this history, so its answer was left out; \
          answer with an id that `invoke` of the same history has returned"
     )]
     Unknown(OperationId),
-    /// It has an answer already.
     #[error("operation {0} has an answer already and keeps it; an operation is answered once")]
     Twice(OperationId),
-    /// The answer is older than the question.
     #[error(
         "the answer to operation {id} at {answered} is older than its question at {invoked}, so it was left out; \
          read both off the same clock"
     )]
-    BeforeItsQuestion {
-        /// The operation.
-        id: OperationId,
-        /// When it was asked.
-        invoked: Time,
-        /// When it is said to be answered.
-        answered: Time,
-    },
+    BeforeItsQuestion { id: OperationId, invoked: Time, answered: Time },
 }
 
 /// An instant: what is told of the same time happened in the order in which it was told.
@@ -73,7 +63,6 @@ pub(super) struct When {
     told: u64,
 }
 
-/// One operation, as it was told.
 pub(super) struct Record<O: Object> {
     pub(super) client: Client,
     pub(super) invoked: When,

@@ -18,9 +18,7 @@ pub struct Keyed<K, O> {
 /// An operation on the object under one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct At<K, T> {
-    /// Which object.
     pub key: K,
-    /// What is asked of it.
     pub operation: T,
 }
 

@@ -28,7 +28,6 @@ impl<'s, 'h, O: Object> Outcomes<'s, 'h, O> {
         Self { problem, objects: Vec::new(), numbers: HashMap::new(), known: HashMap::default() }
     }
 
-    /// The number of a state.
     pub(super) fn number(&mut self, object: O) -> State {
         let fresh = State(self.objects.len() as u32);
         let number = *self.numbers.entry(object.clone()).or_insert(fresh);

@@ -41,11 +41,9 @@ pub(super) struct Return {
 pub(super) struct Problem<'h, O: Object> {
     /// The answered operations, in the order of their answers.
     pub(super) calls: Vec<Call<'h, O>>,
-    /// The instant of each call's answer.
     pub(super) returns: Vec<Return>,
     /// The others, in the order in which they were asked.
     pub(super) doubts: Vec<Doubt<'h, O>>,
-    /// How many slots there are.
     pub(super) slots: usize,
 }
 

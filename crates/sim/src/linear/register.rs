@@ -7,22 +7,18 @@ use std::fmt;
 /// The number, if one was ever written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Register {
-    /// What it holds.
     pub value: Option<u64>,
 }
 
 /// What can be asked of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operation {
-    /// Tell the value.
     Read,
     /// Hold this value from now on.
     Write(u64),
     /// Hold the new value, but only if the present one is as expected.
     CompareAndSet {
-        /// What it must hold now.
         expect: Option<u64>,
-        /// What it holds then.
         new: u64,
     },
 }
@@ -95,7 +91,6 @@ impl fmt::Display for Answer {
     }
 }
 
-/// A value as people read it.
 struct Held(Option<u64>);
 
 impl fmt::Display for Held {

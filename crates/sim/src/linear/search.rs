@@ -22,7 +22,6 @@ use super::problem::{Problem, Return};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-/// What came of a search.
 pub(super) enum Outcome {
     /// Records in an order that explains every answer.
     Order(Vec<usize>),
@@ -96,7 +95,6 @@ pub(super) fn search<O: Object>(problem: &Problem<'_, O>, object: &O, allowance:
     })
 }
 
-/// Where a search stands.
 #[derive(Clone)]
 struct Position {
     /// How many answers have passed.

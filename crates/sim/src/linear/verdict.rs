@@ -16,7 +16,6 @@ pub enum Verdict {
     NotLinearizable(Explanation),
     /// The steps ran out before either was certain. It must not be taken for good.
     Undecided {
-        /// How many steps were allowed.
         steps: u64,
         /// How many of the first answers some order explains, as far as was seen.
         explained: usize,

@@ -26,7 +26,6 @@ pub(super) struct DiskFaults {
 /// A disk's failure: it takes its node down.
 #[derive(Clone, Copy)]
 pub(super) struct Failure {
-    /// The fault's serial number.
     pub(super) serial: u64,
     /// How long the node is down, if not for good.
     pub(super) lasts: Option<Duration>,

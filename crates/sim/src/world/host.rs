@@ -20,7 +20,6 @@ pub(crate) struct Host<P: Protocol> {
     extras: Option<Box<Extras<P>>>,
 }
 
-/// A timer that is set.
 struct Armed<T> {
     generation: u32,
     timer: T,
@@ -30,7 +29,6 @@ struct Armed<T> {
 
 /// What many nodes of a large world never need.
 pub(crate) struct Extras<P: Protocol> {
-    /// Which life this is.
     incarnation: Incarnation,
     /// How many timers this node has set, in all its lives.
     generation: u32,
@@ -80,12 +78,10 @@ impl<P: Protocol> Host<P> {
         self.extras.get_or_insert_default()
     }
 
-    /// Which life this is.
     pub(crate) fn incarnation(&self) -> Incarnation {
         self.extras.as_ref().map_or(Incarnation::FIRST, |extras| extras.incarnation)
     }
 
-    /// The node comes back.
     pub(crate) fn begin_next_life(&mut self) {
         let extras = self.extras();
         extras.incarnation = extras.incarnation.next();
@@ -167,7 +163,6 @@ impl<P: Protocol> Host<P> {
         self.extras.as_ref().map_or(0, |extras| extras.inbox.iter().filter(|pending| pending.is_certain()).count())
     }
 
-    /// All inputs that wait.
     pub(super) fn take_inbox(&mut self) -> VecDeque<Pending<P>> {
         self.extras.as_mut().map(|extras| std::mem::take(&mut extras.inbox)).unwrap_or_default()
     }
@@ -241,7 +236,6 @@ impl<P: Protocol> Host<P> {
     }
 }
 
-/// Carries out the effects of one step of one node.
 pub(crate) struct Stepper<'a, P: Protocol, O> {
     pub(crate) node: NodeId,
     pub(crate) host: &'a mut Host<P>,

@@ -33,11 +33,8 @@ use std::collections::VecDeque;
 /// What a world is like before anything happens in it.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// How many nodes there are.
     pub nodes: usize,
-    /// What all chance follows from.
     pub seed: u64,
-    /// The network between nodes.
     pub wire: Wire,
     /// How long a node is busy with each input.
     pub processing: Latency,
@@ -101,7 +98,6 @@ enum Aftermath {
     Duplicated { id: MessageId },
 }
 
-/// What is to come.
 enum Pending<P: Protocol> {
     /// The boot of a node that was paused before it began.
     Start {
@@ -132,7 +128,6 @@ enum Pending<P: Protocol> {
     DiskNews {
         node: NodeId,
     },
-    /// A user's alarm clock rings.
     Alarm {
         node: NodeId,
     },
@@ -142,11 +137,9 @@ enum Pending<P: Protocol> {
         turn: u32,
     },
     Fault(Box<Act>),
-    /// News from the oracle to a node.
     Notice(Box<Notice>),
     /// A node hears of another's death or return.
     Obituary(Obituary),
-    /// Something that the oracle has to do.
     Errand(Errand),
 }
 
@@ -212,7 +205,6 @@ impl<P: Protocol, O> Around<P, O> {
         self.queue.push((nanos << RANK_BITS) | pending.rank() as u64, pending);
     }
 
-    /// Puts a message on its way.
     #[inline]
     fn transmit(&mut self, from: NodeId, to: NodeId, number: u64, message: P::Message) {
         let id = MessageId { sender: from, number };

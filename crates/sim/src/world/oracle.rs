@@ -18,7 +18,6 @@ use serde::Serialize;
 /// How the membership is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Views {
-    /// On what terms members hold their leases.
     pub terms: Terms,
     /// Whether it waits for a lease to run out before it goes on without its member, as it must.
     pub waits: bool,

@@ -44,7 +44,6 @@ fn another_seed_gives_another_journal() {
     assert_eq!(journals.len(), 20);
 }
 
-/// When each message arrives.
 #[derive(Default)]
 struct Arrivals(Vec<Time>);
 

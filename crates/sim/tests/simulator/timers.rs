@@ -74,7 +74,6 @@ fn a_timer_of_no_length_fires_at_once() {
     .assert_eq(&stage.story());
 }
 
-/// When timers fire.
 #[derive(Default)]
 struct Firings(Vec<Time>);
 

@@ -21,7 +21,6 @@ pub(super) struct Arrangement {
     pub(super) changes: VecDeque<(Time, String)>,
     /// How the run ended, if its parent says.
     pub(super) ending: Option<Ending>,
-    /// What is known so far.
     pub(super) found: Gathered,
 }
 

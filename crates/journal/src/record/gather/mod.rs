@@ -49,15 +49,12 @@ impl Source for PathBuf {
 pub struct Gathered {
     /// How many lines the result has, with its header.
     pub lines: u64,
-    /// How many nodes there are.
     pub nodes: usize,
-    /// How many lives of theirs were read.
     pub lives: usize,
     /// Of these, how many ended in good order.
     pub ended: usize,
     /// How many boots of machines they are from. Where it is one, all times compare as they are.
     pub boots: usize,
-    /// How many messages were sent.
     pub sent: u64,
     /// How many of them were received.
     pub matched: u64,

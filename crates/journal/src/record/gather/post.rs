@@ -11,7 +11,6 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Letter {
     pub(super) sender: NodeId,
-    /// The life of the sender.
     pub(super) life: Incarnation,
     /// Which of that life's messages it is.
     pub(super) number: u64,
@@ -42,7 +41,6 @@ struct Mailbox {
 
 /// What becomes of a message that is sent now.
 pub(super) enum Fate {
-    /// It is under way.
     UnderWay,
     /// Its receiver is not the one that it was meant for: it will not arrive.
     Lost,
@@ -67,7 +65,6 @@ impl Post {
         Self { boxes: nodes.map(mailbox).collect(), sent: BTreeMap::new() }
     }
 
-    /// A node starts its next life.
     pub(super) fn starts(&mut self, node: NodeId) {
         if let Some(mailbox) = self.boxes.get_mut(node.index()) {
             mailbox.began += 1;
@@ -75,7 +72,6 @@ impl Post {
         }
     }
 
-    /// A message leaves.
     pub(super) fn send(&mut self, letter: Letter, to: NodeId, time: Time) -> Fate {
         self.sent.insert((letter.sender, letter.life), letter.number);
         let Some(mailbox) = self.boxes.get_mut(to.index()) else { return Fate::Nobody };
@@ -109,7 +105,6 @@ impl Post {
         skipped
     }
 
-    /// A message arrives.
     pub(super) fn arrive(&mut self, letter: Letter, at: NodeId) -> bool {
         self.boxes.get_mut(at.index()).is_some_and(|mailbox| mailbox.under_way.remove(&letter).is_some())
     }
@@ -125,7 +120,6 @@ impl Post {
         lost
     }
 
-    /// How many messages are still under way.
     pub(super) fn under_way(&self) -> u64 {
         self.boxes.iter().map(|mailbox| mailbox.under_way.len() as u64).sum()
     }

@@ -14,9 +14,7 @@ use std::io::{BufRead, Read};
 
 /// A journal as it is read here: of commands, events and bodies only the text counts.
 pub(super) type Lines<'a> = Journal<Box<dyn BufRead + 'a>>;
-/// A line of it.
 pub(super) type LiveEntry = Entry<Raw, Raw>;
-/// A step of it.
 pub(super) type LiveStep = Step<Raw, Raw>;
 
 /// One journal after its first reading.
@@ -28,17 +26,14 @@ pub(super) struct Survey {
     pub(super) content: Content,
 }
 
-/// What is in a journal.
 pub(super) enum Content {
     /// Not even a header: whoever began it was stopped at once.
     Nothing,
-    /// One life of a node.
     Life(Box<LifeSurvey>),
     /// What was done to the nodes.
     World(Box<WorldSurvey>),
 }
 
-/// What was done to the nodes.
 pub(super) struct WorldSurvey {
     pub(super) header: Header,
     pub(super) live: Live,
@@ -53,7 +48,6 @@ pub(super) struct Act {
     pub(super) what: WorldLine<String>,
 }
 
-/// One life of a node.
 pub(super) struct LifeSurvey {
     pub(super) header: Header,
     pub(super) live: Live,
@@ -63,7 +57,6 @@ pub(super) struct LifeSurvey {
     /// When it started, by its own clock, and whether its disk was empty; nothing if it never did.
     pub(super) start: Option<(Time, bool)>,
     pub(super) ended: bool,
-    /// How many messages it sent.
     pub(super) sent: u64,
     /// How many writes it saved, and how many of these it knew to be durable.
     pub(super) saves: u64,
@@ -78,22 +71,18 @@ pub(super) struct Heard {
     pub(super) last: Receipt,
 }
 
-/// A message that arrives.
 #[derive(Clone, Copy)]
 pub(super) struct Receipt {
     /// Its number in its sender's life.
     pub(super) number: u64,
-    /// The line on which it arrives.
     pub(super) line: u64,
 }
 
-/// Opens a journal for reading.
 pub(super) fn open<S: Source>(source: &S) -> Result<Lines<'_>, GatherError> {
     let reader = source.open().map_err(|error| GatherError::Open { file: source.name(), error })?;
     Journal::open(reader).map_err(|error| GatherError::Journal { file: source.name(), error })
 }
 
-/// Reads a journal for the first time.
 pub(super) fn survey<S: Source>((part, source): (usize, &S)) -> Result<Survey, GatherError> {
     let file = source.name();
     let mut journal = match open(source) {
@@ -285,7 +274,6 @@ pub(super) fn out_of_order(id: MessageId, life: Incarnation, last: Receipt, plac
     )
 }
 
-/// How many receivers a multicast has.
 pub(super) fn receivers(to: &Group, sender: NodeId) -> u64 {
     to.others(sender).count() as u64
 }

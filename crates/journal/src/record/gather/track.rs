@@ -42,12 +42,10 @@ impl<'a, S: Source> Track<'a, S> {
         Self { parts, node, plan, life: 0, journal: None, ahead: None, standing: Standing::Down }
     }
 
-    /// Whose it is.
     pub(super) fn node(&self) -> NodeId {
         self.node
     }
 
-    /// The life that is being read.
     pub(super) fn life(&self) -> Option<&Life> {
         self.plan.lives.get(self.life)
     }

@@ -1,9 +1,11 @@
 //! What the tests share: checks in few words, and what came of each property.
 
+pub(crate) use crate::common::{broken, checked};
+
 use quorate_check::{Counterexample, Timing, Verdict};
 use quorate_core::{Duration, Time};
 use quorate_lab::LinkChoice;
-use quorate_lab::check::{CheckRun, CheckSpec, run};
+use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily};
 use quorate_lab::registry::Entry;
 
 /// A check of so many nodes that ask so many times each, on bare links.
@@ -44,10 +46,6 @@ pub(crate) fn timed(spec: CheckSpec, drift_ppm: u32, until: Duration) -> CheckSp
     spec
 }
 
-pub(crate) fn checked(spec: &CheckSpec) -> CheckRun {
-    run(spec, &mut |_, _| true).unwrap_or_else(|error| panic!("{}: {error}", spec.command()))
-}
-
 pub(crate) fn verdict<'a>(run: &'a CheckRun, name: &str) -> &'a Verdict {
     let verdicts = &run.findings.verdicts;
     verdicts.iter().find(|verdict| verdict.name == name).unwrap_or_else(|| panic!("no verdict on {name}"))
@@ -58,14 +56,7 @@ pub(crate) fn example<'a>(run: &'a CheckRun, name: &str) -> &'a Counterexample {
     verdict(run, name).counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"))
 }
 
-/// Each property that is broken, with the length of its counterexample.
-pub(crate) fn broken(run: &CheckRun) -> Vec<(&'static str, usize)> {
-    let verdicts = run.findings.verdicts.iter();
-    verdicts.filter_map(|verdict| Some((verdict.name, verdict.counterexample.as_ref()?.len()))).collect()
-}
-
-/// The journal of a counterexample.
-pub(crate) fn journal(run: &CheckRun, example: &Counterexample) -> Vec<u8> {
+pub(crate) fn journal<F: CheckedFamily>(run: &CheckRun<F>, example: &Counterexample) -> Vec<u8> {
     let mut bytes = Vec::new();
     let lines = run.write(example, &mut bytes).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(bytes.iter().filter(|byte| **byte == b'\n').count() as u64, lines);

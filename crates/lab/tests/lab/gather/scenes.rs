@@ -1,21 +1,17 @@
 //! The runs that are split and gathered again.
 
+use crate::common::{self, recorded};
 use quorate_journal::record::Journal;
-use quorate_lab::experiment::run_with;
-use quorate_lab::replay::{Replayed, replay, summarise};
+use quorate_lab::replay::{Replayed, summarise};
 use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec, election, mutex, replica};
 
-/// A run's journal.
 pub(crate) fn journal<F: FamilyLab>(spec: &Spec<F>) -> String {
-    let mut bytes = Vec::new();
-    run_with(spec, &mut bytes, ()).unwrap();
-    String::from_utf8(bytes).unwrap()
+    String::from_utf8(recorded(spec).1).unwrap()
 }
 
 /// The journal replays, and comes to this.
 pub(crate) fn replayed<F: FamilyLab>(journal: &str) -> Replayed<F> {
-    let mut reader = Journal::open(journal.as_bytes()).unwrap();
-    let (replayed, ()) = replay::<F, _, _>(&mut reader, ()).unwrap_or_else(|error| panic!("{error}"));
+    let replayed = common::replayed::<F>(journal.as_bytes());
     let read = summarise::<F, _>(&mut Journal::open(journal.as_bytes()).unwrap()).unwrap();
     assert_eq!((&read.summary, &read.verdicts), (&replayed.summary, &replayed.verdicts));
     replayed

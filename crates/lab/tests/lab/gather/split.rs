@@ -7,7 +7,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
-/// A journal in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) name: String,
@@ -23,7 +22,6 @@ impl Source for Part {
     }
 }
 
-/// Gathers parts in memory.
 pub(crate) fn gathered(parts: &[Part]) -> Result<(String, Gathered), GatherError> {
     let mut bytes = Vec::new();
     let found = gather(parts, &mut bytes)?;
@@ -65,7 +63,6 @@ pub(crate) struct Splitter {
     end: i64,
 }
 
-/// Splits a journal.
 pub(crate) fn split(journal: &str, machines: Machines) -> Vec<Part> {
     let header = Journal::open(journal.as_bytes()).unwrap().header().clone();
     let world = Part { name: "world.journal".into(), bytes: Vec::new() };

@@ -16,7 +16,6 @@ pub(crate) use story::Story;
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::settings::Length;
 
-/// The node with this number.
 pub(crate) fn node(number: u32) -> NodeId {
     NodeId::new(number).unwrap()
 }

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 /// What a puppet does in one step, in order.
 pub(crate) type Acts = Vec<Act>;
 
-/// One thing that a puppet does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Act {
     Send { to: NodeId, message: Message, ahead: bool },
@@ -64,7 +63,6 @@ impl Durable for Ledger {
     }
 }
 
-/// The protocol.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Puppet {
     /// What it does first in every life.

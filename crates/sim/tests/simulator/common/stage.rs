@@ -132,7 +132,6 @@ impl Stage {
         self.watched(Story::default()).text
     }
 
-    /// The journal of the run.
     pub(crate) fn journal(&self) -> String {
         let mut bytes = Vec::new();
         let writer = self.watched(Writer::new(&mut bytes, &header(self.setup.nodes)));
@@ -141,7 +140,6 @@ impl Stage {
     }
 }
 
-/// The header of a journal of so many puppets.
 pub(crate) fn header(nodes: usize) -> Header {
     Header {
         journal: FORMAT,

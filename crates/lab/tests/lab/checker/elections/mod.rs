@@ -6,7 +6,9 @@ mod leases;
 mod slips;
 mod toys;
 
-use quorate_check::{Checker, Deaths, Effort, Findings, Search, Setup};
+use crate::checker::engine::common::plain;
+use crate::checker::{broken, length};
+use quorate_check::{Checker, Deaths, Effort, Findings, Setup};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Group, NodeId, WriteOf};
 use quorate_erased::{Erasable, ErasableWrite, Erased};
@@ -17,9 +19,8 @@ use std::sync::Arc;
 /// More than any of these groups has; a toy that goes on for ever fails instead of filling the memory.
 const MOST_STATES: u64 = 3_000_000;
 
-/// A search breadth first by one thread.
 fn search(reduce: bool) -> Effort {
-    Effort { search: Search::Breadth, threads: 1, memory: 4 << 30, reduce, first: false, properties: None }
+    Effort { reduce, ..plain() }
 }
 
 /// So many nodes of which some may crash and come back, whose deaths are told.
@@ -51,17 +52,4 @@ where
         assert!(simulated.is_breach(), "the simulator does not see '{}' broken", verdict.name);
     }
     findings
-}
-
-/// The properties that are broken; the check must have come to its end.
-fn broken(findings: &Findings) -> Vec<&'static str> {
-    assert!(findings.is_complete(), "{:?} after {} states", findings.end, findings.states.states);
-    let broken = findings.verdicts.iter().filter(|verdict| verdict.holds == Some(false));
-    broken.map(|verdict| verdict.name).collect()
-}
-
-/// How many steps the counterexample to a property has, if it is broken.
-fn length(findings: &Findings, name: &str) -> Option<usize> {
-    let verdict = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
-    verdict.counterexample.as_ref().map(|example| example.len())
 }

@@ -19,12 +19,10 @@ pub(crate) fn reduced() -> Effort {
     Effort { reduce: true, ..plain() }
 }
 
-/// Judges these properties only.
 pub(crate) fn only(properties: &[&str]) -> Effort {
     Effort { properties: Some(properties.iter().map(|name| (*name).to_owned()).collect()), ..plain() }
 }
 
-/// A mutual exclusion that can be explored.
 pub(crate) trait Explored:
     Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>>
 {
@@ -32,7 +30,6 @@ pub(crate) trait Explored:
 
 impl<P> Explored for P where P: Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>> {}
 
-/// A group whose nodes are made so.
 pub(crate) fn group_of<P: Explored>(nodes: usize, make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Maker {
     let group = Group::of_size(nodes);
     let name = std::any::type_name::<P>();

@@ -10,11 +10,9 @@ use serde::{Deserialize, Serialize};
 /// How a request fares while a ball goes to and fro between the two nodes for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Habit {
-    /// The server grants it.
     Grants,
     /// The server grants it, and hits the ball to itself.
     GrantsAlone,
-    /// The server drops it.
     Drops,
     /// The server drops it, and hits the ball to itself.
     DropsAlone,

@@ -1,7 +1,7 @@
 //! Groups whose views change: every order of crashes, ends of leases, decisions and news.
 
 use crate::checker::engine::common::{breach, check, checker, group_of, only, plain, reduced, verdicts};
-use crate::checker::engine::compare::agree_within;
+use crate::checker::engine::compare::agree;
 use crate::checker::engine::reference::{Bounds, Maker};
 use quorate_check::{CheckError, Checker, Effort, Search, Setup, Timing, Views, Walks};
 use quorate_core::Time;
@@ -20,7 +20,7 @@ fn token_request(nodes: usize) -> Maker {
 
 /// Both explorers see the same, and nothing is broken.
 fn stands(make: &Maker, bounds: &Bounds) {
-    let seen = agree_within(make, bounds, usize::MAX).unwrap();
+    let seen = agree(make, bounds);
     let breaches = [seen.two_inside, seen.unasked, seen.fence_back, seen.deadlock, seen.end];
     assert_eq!(breaches, [None; 5], "{bounds:?}");
 }
@@ -76,7 +76,7 @@ fn a_membership_that_does_not_wait_lets_two_in() {
         let short = check(&central(nodes), &bounds, &reduced());
         assert_eq!(breach(&findings, "exclusion"), breach(&short, "exclusion"));
     }
-    let seen = agree_within(&central(2), &Bounds::new(2, 1).fences().views(1, false), 100_000).expect("few states");
+    let seen = agree(&central(2), &Bounds::new(2, 1).fences().views(1, false));
     assert!(seen.two_inside.is_some());
     assert!(seen.fence_back.is_some(), "whoever enters in the older view has the smaller fence");
 }

@@ -4,7 +4,9 @@
 mod orders;
 mod slips;
 
-use quorate_check::{Checker, Effort, Findings, Search, Setup, Views};
+use crate::checker::engine::common::reduced;
+use crate::checker::{broken, length};
+use quorate_check::{Checker, Effort, Findings, Setup, Views};
 use quorate_core::multicast::{Board, Member, Ordering, Plan};
 use quorate_core::wrap::Viewed;
 use quorate_core::{Group, NodeId};
@@ -14,12 +16,6 @@ use quorate_lab::multicast::check::Senders;
 use quorate_lab::multicast::run::{Promises, Properties};
 use std::sync::Arc;
 
-/// A search breadth first by one thread.
-fn search() -> Effort {
-    Effort { search: Search::Breadth, threads: 1, memory: 4 << 30, reduce: true, first: false, properties: None }
-}
-
-/// More than any of these groups has.
 const MOST_STATES: u64 = 8_000_000;
 
 /// A group under test: who sends how much in all, and what may happen.
@@ -49,11 +45,10 @@ impl Case {
             fifo: false,
             plan: Plan { board: 0, ..Plan::new(Group::of_size(nodes)) },
             promises: Promises::RELIABLE,
-            effort: search(),
+            effort: reduced(),
         }
     }
 
-    /// The same in views.
     fn in_views(self) -> Self {
         Self { promises: Promises { views: true, ..self.promises }, ..self }
     }
@@ -68,7 +63,6 @@ impl Case {
         }
     }
 
-    /// Checks members with this order.
     fn check<O: Ordering>(&self) -> Findings {
         let plan = Arc::new(self.plan.clone());
         let member = move |me| Member::<Board>::new(me, Arc::clone(&plan), O::boxed);
@@ -94,17 +88,4 @@ impl Case {
         }
         findings
     }
-}
-
-/// The properties that are broken; the check must have come to its end.
-fn broken(findings: &Findings) -> Vec<&'static str> {
-    assert!(findings.is_complete(), "{:?} after {} states", findings.end, findings.states.states);
-    let broken = findings.verdicts.iter().filter(|verdict| verdict.holds == Some(false));
-    broken.map(|verdict| verdict.name).collect()
-}
-
-/// How many steps the counterexample to a property has, if it is broken.
-fn length(findings: &Findings, name: &str) -> Option<usize> {
-    let verdict = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
-    verdict.counterexample.as_ref().map(|example| example.len())
 }

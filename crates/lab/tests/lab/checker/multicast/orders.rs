@@ -1,16 +1,14 @@
 //! The orders of the book: each keeps what it promises, whatever happens in whichever order.
 
-use crate::checker::multicast::{Case, broken};
+use crate::checker::multicast::{Case, broken, length};
 use quorate_check::{Effort, Findings, Search};
 use quorate_core::multicast::{Causal, Delivery, Fifo, Isis, Plan, Sequencer, Sequencing, Unordered};
 use quorate_lab::multicast::run::Promises;
 
-/// What orders promise.
 const FIFO: Promises = Promises { fifo: true, ..Promises::RELIABLE };
 const CAUSAL: Promises = Promises { causal: true, ..FIFO };
 const TOTAL: Promises = Promises { total: true, ..Promises::RELIABLE };
 
-/// Every order, by name.
 fn check_all(case: &Case) -> Vec<(&'static str, Findings)> {
     let with = |promises: Promises| {
         let Promises { views, uniform, .. } = case.promises;
@@ -58,7 +56,6 @@ fn uniform_delivery_binds_survivors_to_what_the_dead_heard() {
     all_hold(&Case { plan, promises: Promises { uniform: true, ..case.promises }, ..case });
 }
 
-/// Two members die on each other's heels.
 #[test]
 fn views_may_follow_on_each_others_heels() {
     all_hold(&Case { crashes: 2, fifo: true, ..Case::new(3, 1, 1).in_views() });
@@ -80,7 +77,7 @@ fn without_views_a_sender_that_dies_midway_leaves_members_that_disagree() {
     let found = case.check::<Unordered>();
     assert_eq!(broken(&found), ["agreement"]);
     // It sends, goes down, one message arrives and the other is lost.
-    assert_eq!(crate::checker::multicast::length(&found, "agreement"), Some(4));
+    assert_eq!(length(&found, "agreement"), Some(4));
     let relay = Plan { relay: true, ..case.plan.clone() };
     let relayed = Case { plan: relay, ..case.clone() };
     assert_eq!(broken(&relayed.check::<Unordered>()), [""; 0]);

@@ -22,7 +22,6 @@ pub(crate) struct Seen {
     pub(crate) fence_back: Option<u64>,
 }
 
-/// Goes through everything that can happen.
 pub(crate) fn explore(make: &Maker, bounds: &Bounds) -> Seen {
     explore_within(make, bounds, usize::MAX).unwrap()
 }

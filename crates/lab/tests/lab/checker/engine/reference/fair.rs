@@ -4,7 +4,6 @@ use super::{Bounds, Debt, Maker, State, World};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-/// The graph of all states.
 struct Chart {
     states: Vec<Rc<State>>,
     edges: Vec<Vec<(usize, Vec<Debt>)>>,

@@ -22,10 +22,10 @@ use quorate_lab::mutex::MutexNode;
 use quorate_lab::mutex::check::Contenders;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
+use std::rc::Rc;
 use std::sync::Arc;
 use views::{Club, Lease};
 
-/// What is explored, and within which bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     pub(crate) setup: Setup,
@@ -38,56 +38,6 @@ impl Bounds {
         let rounds = rounds.into();
         let users = Contenders { rounds, ..Contenders::default() };
         Self { setup: Setup::new(nodes), users }
-    }
-
-    pub(crate) fn tries(mut self) -> Self {
-        self.users.tries = true;
-        self
-    }
-
-    pub(crate) fn cancels(mut self) -> Self {
-        self.users.cancels = true;
-        self
-    }
-
-    pub(crate) fn order(mut self) -> Self {
-        self.users.order = true;
-        self
-    }
-
-    pub(crate) fn fences(mut self) -> Self {
-        self.users.fences = true;
-        self
-    }
-
-    pub(crate) fn fifo(mut self) -> Self {
-        self.setup.fifo = true;
-        self
-    }
-
-    pub(crate) fn losses(mut self, count: u8) -> Self {
-        self.setup.losses = count;
-        self
-    }
-
-    pub(crate) fn duplicates(mut self, count: u8) -> Self {
-        self.setup.duplicates = count;
-        self
-    }
-
-    pub(crate) fn crashes(mut self, count: u8) -> Self {
-        self.setup.crashes = count;
-        self
-    }
-
-    pub(crate) fn restarts(mut self, count: u8) -> Self {
-        self.setup.restarts = count;
-        self
-    }
-
-    pub(crate) fn hasty_timers(mut self, count: u8) -> Self {
-        self.setup.hasty_timers = count;
-        self
     }
 
     /// The group has views, of which so many lack one more member, and its users know that answers take their time.
@@ -110,13 +60,38 @@ impl Bounds {
     }
 }
 
+macro_rules! setters {
+    ($($name:ident($($count:ident: $type:ty)?) sets $part:ident.$field:ident to $value:expr;)+) => {
+        impl Bounds {
+            $(
+                pub(crate) fn $name(mut self $(, $count: $type)?) -> Self {
+                    self.$part.$field = $value;
+                    self
+                }
+            )+
+        }
+    };
+}
+
+setters! {
+    tries() sets users.tries to true;
+    cancels() sets users.cancels to true;
+    order() sets users.order to true;
+    fences() sets users.fences to true;
+    fifo() sets setup.fifo to true;
+    losses(count: u8) sets setup.losses to count;
+    duplicates(count: u8) sets setup.duplicates to count;
+    crashes(count: u8) sets setup.crashes to count;
+    restarts(count: u8) sets setup.restarts to count;
+    hasty_timers(count: u8) sets setup.hasty_timers to count;
+}
+
 /// A group's nodes, whose types are erased so that both explorers are compiled once, and what they are.
 pub(crate) struct Maker {
     pub(crate) make: Make<MutexNode>,
     pub(crate) name: &'static str,
 }
 
-/// Where one user stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Standing {
     Outside,
@@ -151,7 +126,6 @@ enum Network {
     Links(BTreeMap<(usize, usize), VecDeque<Carried>>),
 }
 
-/// What is left of each kind of fault.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Budgets {
     losses: u8,
@@ -164,7 +138,8 @@ struct Budgets {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
-    nodes: Vec<Node>,
+    /// Shared with the states before, from which one step changes one node.
+    nodes: Vec<Rc<Node>>,
     network: Network,
     budgets: Budgets,
     now: Time,
@@ -255,18 +230,14 @@ enum Debt {
     Tell(u64, usize),
 }
 
-/// What a step does wrong by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Wrong {
-    /// Somebody enters who did not ask.
     Unasked,
     /// Somebody enters before another one whose request it knew of when it asked.
     Unordered,
-    /// A fence is no larger than one before.
     FenceBack,
 }
 
-/// One transition.
 struct Edge {
     to: State,
     /// It is not a fault. A restart is none: it repairs one.

@@ -9,9 +9,7 @@ pub(super) type Knowledge = BTreeSet<usize>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Past {
-    /// Whether requests must be served in happened-before order.
     pub(super) order: bool,
-    /// Whether fences must grow.
     pub(super) fences: bool,
     knows: Vec<Knowledge>,
     /// Which requests under way each node's own request came after.

@@ -8,6 +8,7 @@ use quorate_erased::{AnyDurable, AnyMessage};
 use quorate_journal::disk::Disk;
 use quorate_lab::mutex::MutexNode;
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 /// What a step asks for, in order, with what wrappers say of it.
 enum Said {
@@ -84,8 +85,15 @@ impl World {
         };
         let club = setup.views.map(|_| Club::founding(setup.nodes));
         let past = Past::new(setup.nodes, users.order, users.fences);
-        let mut state =
-            State { nodes: (0..setup.nodes).map(node).collect(), network, budgets, now: Time::ZERO, rates, past, club };
+        let mut state = State {
+            nodes: (0..setup.nodes).map(node).map(Rc::new).collect(),
+            network,
+            budgets,
+            now: Time::ZERO,
+            rates,
+            past,
+            club,
+        };
         for index in 0..setup.nodes {
             let durable = AnyDurable::default();
             let mut doing = Doing::new(self, &mut state, index);
@@ -98,7 +106,6 @@ impl World {
         state
     }
 
-    /// Everything that can happen next.
     pub(super) fn edges(&mut self, state: &State) -> Vec<Edge> {
         let mut edges = Vec::new();
         for node in 0..state.nodes.len() {
@@ -323,7 +330,6 @@ impl Network {
     }
 }
 
-/// A transition in the making.
 pub(super) struct Doing<'a> {
     world: &'a mut World,
     pub(super) state: &'a mut State,
@@ -338,7 +344,7 @@ impl<'a> Doing<'a> {
     }
 
     pub(super) fn at(&mut self) -> &mut Node {
-        &mut self.state.nodes[self.node]
+        Rc::make_mut(&mut self.state.nodes[self.node])
     }
 
     fn command(&mut self, command: Command) {

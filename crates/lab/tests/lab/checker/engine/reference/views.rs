@@ -4,8 +4,8 @@ use super::step::Doing;
 use super::{Debt, Edge, State, World};
 use quorate_core::{Epoch, Incarnation, Input, NodeId, Stay, Time, View};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
-/// What a node has of its lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Lease {
     /// Nobody has any.
@@ -110,7 +110,7 @@ impl Doing<'_> {
 
     fn decide(&mut self, without: usize) {
         let may_return = self.state.budgets.restarts > 0;
-        let there = |(_, node): &(usize, &super::Node)| may_return || node.protocol.is_some();
+        let there = |(_, node): &(usize, &Rc<super::Node>)| may_return || node.protocol.is_some();
         let there: Vec<usize> = self.state.nodes.iter().enumerate().filter(there).map(|(node, _)| node).collect();
         let club = self.state.club.as_mut().unwrap();
         club.latest.0 += 1;
