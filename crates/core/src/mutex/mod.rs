@@ -11,6 +11,7 @@ pub mod lamport;
 pub mod maekawa;
 pub mod mutex_by_election;
 mod phase;
+pub(crate) mod prelude;
 pub mod quorum;
 pub mod raymond;
 pub mod readers_writers;
@@ -67,9 +68,7 @@ pub enum Command {
     Try,
     /// Enter to read, beside others who only read. Where an algorithm knows no sharing, this is `Acquire`.
     Share,
-    /// Give up the request under way.
     Cancel,
-    /// Leave.
     Release,
 }
 
@@ -100,7 +99,6 @@ impl fmt::Display for Command {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Event {
-    /// Inside now.
     Entered {
         /// Larger than the fence of every earlier entry.
         fence: Fence,
@@ -109,10 +107,7 @@ pub enum Event {
         until: Time,
     },
     /// The entry holds for longer: up to this instant of this node's own clock.
-    Extended {
-        /// Up to when.
-        until: Time,
-    },
+    Extended { until: Time },
     /// The entry is over although nobody asked to leave: the group went on without this node.
     Lost,
     /// Outside again, as asked.
@@ -152,13 +147,9 @@ impl fmt::Display for Event {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Refusal {
-    /// A request of this node is already under way.
     AlreadyWaiting,
-    /// This node is inside already.
     AlreadyInside,
-    /// This node is not inside.
     NotInside,
-    /// No request of this node is under way.
     NotWaiting,
 }
 
@@ -206,8 +197,6 @@ impl Access {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Floor {
-    /// The largest clock reading known.
     pub clock: crate::clock::Clock,
-    /// The largest fence known.
     pub fence: Fence,
 }

@@ -7,11 +7,8 @@ use crate::node::NodeId;
 /// that is inside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase<W, I> {
-    /// The user wants nothing.
     Idle,
-    /// The user wants in.
     Waiting(W),
-    /// The user is inside.
     Inside(I),
 }
 

@@ -34,16 +34,8 @@
 //! replies do in `ricart-agrawala`.
 
 use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
-use super::{
-    Access, Command, Cost, Event, Facts, Fairness, Past, Patience, Range, Standing, Succession, Wish, ricart_agrawala,
-};
-use crate::about::Profile;
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Never, Protocol};
-use crate::time::Time;
+use super::prelude::*;
+use super::ricart_agrawala;
 
 /// What the book says of it.
 ///
@@ -88,7 +80,6 @@ pub enum Message {
     Request {
         /// The consent of all whom it has passed, its own node included.
         so_far: Reply,
-        /// Whether it waits its turn.
         patience: Patience,
     },
     /// To the node that tries: not now.
@@ -134,15 +125,7 @@ impl Protocol for RicartAgrawalaRing {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.consent.assert_invariants(|()| false);
     }
@@ -154,9 +137,8 @@ impl RicartAgrawalaRing {
         Self { consent: Consent::new(me, group) }
     }
 
-    /// Whether its own request goes before this one.
     #[cfg(any(test, feature = "fixtures"))]
-    pub(crate) fn goes_before(&self, asked: crate::Stamp) -> bool {
+    pub(crate) fn goes_before(&self, asked: Stamp) -> bool {
         self.consent.ahead_of(Claim::exclusive(asked)).is_some()
     }
 

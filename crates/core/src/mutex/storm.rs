@@ -54,11 +54,9 @@ pub(super) struct Storm {
 /// still means something when proptest makes a storm smaller.
 #[derive(Clone, Debug)]
 enum Gust {
-    /// A node is asked something.
     Ask(usize, Command),
     /// One of the messages under way arrives, if there is any.
     Arrive(usize),
-    /// One of the timers fires, if any is set.
     Fire(usize),
 }
 
@@ -97,7 +95,6 @@ impl Storm {
     }
 }
 
-/// How a node broke its word.
 #[derive(Debug)]
 pub(super) struct Wreck {
     breach: String,

@@ -21,16 +21,20 @@ pub(super) struct Voter {
 /// What becomes of a request that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// It is over, or it is here already.
     Void,
-    /// It has the vote.
     Voted,
     /// It does not wait, and another one has the vote.
-    Denied { holder: Stamp },
+    Denied {
+        holder: Stamp,
+    },
     /// It waits in order of arrival.
-    Waits { holder: Stamp },
+    Waits {
+        holder: Stamp,
+    },
     /// It waits, and one that is older has the vote or waits too.
-    Fails { older: Stamp },
+    Fails {
+        older: Stamp,
+    },
     /// It is older than all others here, and waits.
     Oldest {
         /// Who was to have the vote next until now, and does not know better.
@@ -44,10 +48,11 @@ pub(super) enum Arrival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// It had the vote, which this one has now.
-    Passed { next: Option<Stamp> },
+    Passed {
+        next: Option<Stamp>,
+    },
     /// It waited, and does not any longer.
     Withdrawn,
-    /// It is still to arrive, and is void.
     Early,
     /// It was over here already.
     Over,
@@ -63,7 +68,6 @@ impl Voter {
         self.ballot.give(inside);
     }
 
-    /// The request that has the vote.
     pub(super) const fn holder(&self) -> Option<Stamp> {
         self.ballot.holder()
     }
@@ -73,7 +77,6 @@ impl Voter {
         self.ballot.holder().is_none() && self.void.is_empty()
     }
 
-    /// A request arrives.
     pub(super) fn hear(&mut self, asked: Stamp, patience: Patience, form: Form) -> Arrival {
         if self.void.remove(&asked) || self.queue.contains(&asked) || self.holder() == Some(asked) {
             return Arrival::Void;
@@ -131,7 +134,6 @@ impl Voter {
         self.vote_for_next()
     }
 
-    /// A release arrives.
     pub(super) fn end(&mut self, stamp: Stamp) -> End {
         if self.ballot.take_back(stamp) {
             return End::Passed { next: self.vote_for_next() };

@@ -12,7 +12,6 @@ fn quorums(kind: Quorums, nodes: usize) -> Vec<Group> {
     group.iter().map(|me| kind.of(me, &group)).collect()
 }
 
-/// How many members two quorums share.
 fn shared(one: &Group, other: &Group) -> usize {
     one.iter().filter(|node| other.contains(*node)).count()
 }

@@ -58,7 +58,6 @@ pub(super) struct Passing {
     unanswered: BTreeMap<Number, (NodeId, Cargo)>,
 }
 
-/// A pass that has just begun.
 pub(super) struct Pass {
     pub(super) number: Number,
     pub(super) to: NodeId,
@@ -78,12 +77,10 @@ impl Passing {
         }
     }
 
-    /// Whether this is one of the others, dead or alive.
     pub(super) fn is_peer(&self, node: NodeId) -> bool {
         self.ring.contains(&node)
     }
 
-    /// Whether all others are known to be dead.
     pub(super) fn is_alone(&self) -> bool {
         self.dead.len() == self.ring.len()
     }

@@ -70,7 +70,6 @@ pub struct Many<Name, P: OneOfMany> {
     instances: BTreeMap<Name, Instance<P, P::Timer>>,
     /// How many instances each maker has.
     made: BTreeMap<Maker, usize>,
-    /// Which life of the node this is, once it has started.
     life: Option<Incarnation>,
     view: Option<View>,
     /// Up to when the node may act in its view.
@@ -105,7 +104,6 @@ impl Default for Limits {
 struct Instance<P, T> {
     protocol: P,
     maker: Maker,
-    /// The timers it has set.
     timers: Vec<T>,
     /// Whether it ever saved something, in this life or in an earlier one.
     keeps: bool,
@@ -116,7 +114,6 @@ struct Instance<P, T> {
 /// Whose limit an instance counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Maker {
-    /// Our own user's, from the first command on.
     Us,
     /// The peer's whose message brought it to life.
     Peer(NodeId),

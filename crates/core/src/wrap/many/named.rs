@@ -11,9 +11,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Named<Name, T> {
-    /// Whose it is.
     pub name: Name,
-    /// What it is.
     pub inner: T,
 }
 
@@ -60,22 +58,11 @@ impl<Name, M: Describe> Describe for Named<Name, M> {
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum ManyEvent<Name, E> {
     /// The instance with this name tells something.
-    Of {
-        /// Which one.
-        name: Name,
-        /// What.
-        event: E,
-    },
+    Of { name: Name, event: E },
     /// The command was refused, for this node has as many names in use as it may; nothing changed.
-    Full {
-        /// The name that the command was for.
-        name: Name,
-    },
+    Full { name: Name },
     /// The command was refused, for its name is too long; nothing changed.
-    BadName {
-        /// The name that the command was for.
-        name: Name,
-    },
+    BadName { name: Name },
 }
 
 impl<Name: fmt::Display, E: fmt::Display> fmt::Display for ManyEvent<Name, E> {

@@ -10,9 +10,7 @@ use core::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Frame<M> {
-    /// A message of the protocol inside.
     Data {
-        /// Between which lives it travels.
         pair: Pair,
         /// The first number ever sent between these lives: where a receiver that knows nothing begins.
         base: u64,
@@ -20,7 +18,6 @@ pub enum Frame<M> {
         number: u64,
         /// Whether the network has carried it before.
         copy: Copy,
-        /// What the protocol inside says.
         message: M,
     },
     /// What has been handed up so far.

@@ -78,7 +78,6 @@ struct CatchingUp {
     end: u64,
 }
 
-/// What an acknowledgement brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settled {
     /// Nothing new.
@@ -94,17 +93,14 @@ impl<M> Outgoing<M> {
         Self { base: 0, oldest: 0, queue: VecDeque::new(), wait: first_wait, catching_up: None }
     }
 
-    /// Whether all is acknowledged.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// How many are unacknowledged.
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// The number of the next message.
     fn next(&self) -> u64 {
         self.oldest + self.queue.len() as u64
     }
@@ -116,7 +112,6 @@ impl<M> Outgoing<M> {
         number
     }
 
-    /// Drops what is acknowledged.
     pub(super) fn settle(&mut self, below: u64) -> Settled {
         if below > self.next() {
             return Settled::Impossible;
@@ -173,7 +168,6 @@ pub(super) struct Incoming<M> {
 /// What an arriving message is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Arrival<M> {
-    /// The next one.
     Next(M),
     /// A later one, which is held back now.
     Early,

@@ -60,7 +60,6 @@ pub fn about() -> About {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reliable<P: Protocol> {
     place: Fixed<Place>,
-    /// Which life of ours this is.
     life: Incarnation,
     inner: P,
     links: BTreeMap<NodeId, Link<P::Message>>,
@@ -96,7 +95,6 @@ impl Default for Retransmission {
 pub enum ReliableTimer<T> {
     /// The wait for an acknowledgement of this peer.
     Retransmit(NodeId),
-    /// A timer of the protocol inside.
     Inner(T),
 }
 

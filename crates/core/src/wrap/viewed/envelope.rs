@@ -10,9 +10,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Envelope<M, R> {
-    /// In which view it was sent.
     pub epoch: Epoch,
-    /// What it says.
     pub content: Content<M, R>,
 }
 
@@ -83,7 +81,6 @@ impl<M: Describe, R> Describe for Envelope<M, R> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum ViewedTimer<T> {
-    /// The end of its lease.
     Lease,
     /// A timer that the protocol inside set in this view.
     Inner(Epoch, T),

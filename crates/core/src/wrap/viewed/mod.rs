@@ -119,13 +119,11 @@ pub trait InViews: Protocol<Durable = (), Event: Leased<<Self as Protocol>::Comm
 pub struct Viewed<P: InViews> {
     place: Fixed<NodeId>,
     inner: P,
-    /// Which life of the node this is.
     life: Incarnation,
     /// Our stay in the group, while we are in.
     stay: Option<Stay>,
     /// Up to when we may act, on our own clock.
     until: Option<Time>,
-    /// The latest view that we know of.
     view: Option<View>,
     work: Work<P::Report>,
     /// What came for the present view or a later one and was not acted on yet.

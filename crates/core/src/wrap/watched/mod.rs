@@ -70,9 +70,7 @@ pub enum Detector {
     },
     /// When silence is as unlikely as this, by the latest gaps between heartbeats.
     Accrual {
-        /// From one heartbeat to the next.
         period: Duration,
-        /// How unlikely.
         threshold: Threshold,
         /// How many gaps are remembered, from 2 up to 1024.
         window: u16,
@@ -107,7 +105,6 @@ impl Detector {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Watched<P> {
     place: Fixed<Place>,
-    /// Which life of ours this is.
     life: Incarnation,
     inner: P,
     /// How many heartbeats of this life were sent, where that is counted.
@@ -122,7 +119,6 @@ struct Place {
     detector: Detector,
 }
 
-/// What is known of a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Peer {
     /// Its latest life that was heard of.

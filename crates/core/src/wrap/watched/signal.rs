@@ -18,12 +18,7 @@ pub enum Signal<M> {
         number: u64,
     },
     /// A message of the protocol inside.
-    Inner {
-        /// Which life of the sender it is of.
-        life: Incarnation,
-        /// What it says.
-        message: M,
-    },
+    Inner { life: Incarnation, message: M },
 }
 
 impl<M> Signal<M> {
@@ -100,10 +95,8 @@ impl<M: Describe> Describe for Signal<M> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum WatchedTimer<T> {
-    /// Its own next heartbeat.
     Beat,
     /// The next sign of this peer.
     Silence(NodeId),
-    /// A timer of the protocol inside.
     Inner(T),
 }

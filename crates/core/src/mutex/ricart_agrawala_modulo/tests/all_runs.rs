@@ -30,7 +30,6 @@ impl Scene {
         Self { nodes, under_way: BTreeMap::new() }
     }
 
-    /// The scenes that can come next.
     fn next(&self, commands: &[Command]) -> Vec<Self> {
         let ids = (0..self.nodes.len()).map(NodeId::from_index);
         let asked = ids.flat_map(|node| commands.iter().map(move |command| (node, *command)));
@@ -76,7 +75,6 @@ fn explore(size: usize, commands: &[Command]) -> (usize, usize) {
     (scenes.len(), nodes.len())
 }
 
-/// Visits and checks every state of a group.
 fn visit(size: usize, commands: &[Command]) -> (HashSet<Scene>, HashSet<RicartAgrawalaModulo>) {
     let start = Scene::of_size(size);
     let mut seen = HashSet::from([start.clone()]);

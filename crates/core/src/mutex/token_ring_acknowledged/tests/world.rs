@@ -34,7 +34,6 @@ pub(super) struct Weather {
     pub(super) processing: u64,
 }
 
-/// What a run came to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) entries: u64,
@@ -71,7 +70,6 @@ impl Dice {
     }
 }
 
-/// What happens to a node at an instant.
 enum Occurrence {
     Message {
         from: NodeId,
@@ -97,7 +95,6 @@ struct Host {
     /// Until when it is busy with what is in line.
     busy: u64,
     user: User,
-    /// How many requests the user has made.
     requests: u64,
 }
 

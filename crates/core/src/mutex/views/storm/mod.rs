@@ -29,7 +29,6 @@ use std::string::String;
 use users::Tally;
 use world::World;
 
-/// How many storms every algorithm stands.
 const STORMS: u64 = 2_000;
 
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };

@@ -25,7 +25,6 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// A user that wants nothing.
     pub(super) const IDLE: Self = Self { user: User::Outside, asked: None };
 
     /// What the user asks by this whim: only what makes sense, and nothing while an answer is missing.
@@ -124,7 +123,6 @@ pub(super) struct Tally {
     pub(super) later_entries: u64,
     /// Entries that went on in a view that their holder had not heard of before.
     pub(super) kept: u64,
-    /// Entries that were lost.
     pub(super) lost: u64,
     /// Requests that waited when a view came which their node is in, in the same stay.
     pub(super) waited: u64,

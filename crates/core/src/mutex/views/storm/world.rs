@@ -29,7 +29,6 @@ const STEPS_IN_PEACE: usize = 3_000;
 /// Longer than any storm.
 const LEASE: Duration = Duration::from_secs(1);
 
-/// What members send each other.
 pub(super) type Mail<P> = Envelope<<P as Protocol>::Message, Report>;
 
 /// Everything there is, and what users know of it.
@@ -44,7 +43,6 @@ pub(super) struct World<P: Succession> {
     letters: Vec<Letter<Mail<P>>>,
     timers: Vec<(NodeId, ViewedTimer<P::Timer>)>,
     fences: Fences,
-    /// What came about, to see that a storm is one.
     pub(super) tally: Tally,
     /// What happened, if anybody wants to read it.
     trace: Option<String>,

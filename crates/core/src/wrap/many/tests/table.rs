@@ -16,9 +16,7 @@ pub(super) struct Table<P: OneOfMany> {
     /// What was sent and has not arrived, oldest first.
     pub(super) under_way: Vec<Letter<P>>,
     links: Links,
-    /// Who is inside of what.
     pub(super) inside: BTreeMap<&'static str, NodeId>,
-    /// Who waits for what.
     pub(super) waiting: BTreeSet<(&'static str, NodeId)>,
     /// The fences of all entries, in order.
     pub(super) fences: BTreeMap<&'static str, Vec<Fence>>,

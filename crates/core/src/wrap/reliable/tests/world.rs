@@ -103,9 +103,7 @@ pub(super) type Subject = Reliable<Recorder>;
 pub(super) struct World {
     pub(super) nodes: Vec<Node>,
     pub(super) under_way: Vec<Envelope>,
-    /// Every frame that ever left a node.
     pub(super) sent: Vec<Envelope>,
-    /// Every frame that ever arrived.
     pub(super) arrived: Vec<Envelope>,
     trace: String,
 }
@@ -131,7 +129,6 @@ pub(super) struct Node {
     pub(super) heard: BTreeMap<u64, Vec<(NodeId, Word)>>,
 }
 
-/// One step of a schedule. Places are taken modulo the number of things to choose from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     Say { from: usize, to: usize, order: Order },
@@ -143,7 +140,6 @@ pub(super) enum Action {
     Crash(usize),
 }
 
-/// Hears the effects of one step.
 #[derive(Default)]
 struct Ear {
     effects: Vec<Effect<Subject>>,

@@ -52,7 +52,6 @@ where
         Self::in_life(number, 0, make)
     }
 
-    /// The same in a later life.
     pub(super) fn in_life(number: u32, life: u64, make: impl Fn(NodeId, Group) -> P) -> Self {
         let me = node(number);
         let mut desk = Self { member: Viewed::new(me, make(me, Group::from_iter([me]))), now: Time::ZERO };
@@ -167,10 +166,8 @@ pub(super) const fn stay(life: u64, since: u64) -> Stay {
     Stay { incarnation: Incarnation(life), since: Epoch(since) }
 }
 
-/// How one stands who waits.
 pub(super) const WAITING: Standing = Standing::waiting(Patience::Wait, Access::Exclusive);
 
-/// How one stands who is inside.
 pub(super) const INSIDE: Standing = Standing::Inside(Access::Exclusive);
 
 /// A ticket, to be sent to the coordinator.

@@ -93,7 +93,6 @@ impl Protocol for Listener {
 
 pub(super) type Subject = Watched<Listener>;
 
-/// Node 1 of a group, with the timers that it set.
 pub(super) struct Stage {
     pub(super) node: Subject,
     pub(super) now: Time,
