@@ -20,14 +20,12 @@ pub(super) struct Ballot<R> {
 /// What comes of asking for a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked<R> {
+    /// The vote was here, and is given.
     Given,
     /// It was with an earlier request of the same node, and is given: that one is over, though nobody has said so yet.
-    Passed {
-        over: R,
-    },
-    Taken {
-        holder: R,
-    },
+    Passed { over: R },
+    /// Another request has it.
+    Taken { holder: R },
 }
 
 impl<R: Dated> Ballot<R> {

@@ -4,9 +4,7 @@
 //! that it shares with this one. So the smaller the quorums, the cheaper an entry; and the more evenly nodes are spread
 //! over them, the less any one of them has to do.
 
-use crate::group::Group;
-use crate::node::NodeId;
-use alloc::vec::Vec;
+use crate::mutex::prelude::*;
 
 /// How quorums are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

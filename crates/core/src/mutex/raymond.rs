@@ -124,9 +124,8 @@ struct Claim {
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
     /// Towards the token: send it to me.
-    Request {
-        patience: Patience,
-    },
+    Request { patience: Patience },
+    /// Here is the token.
     Token(Token<()>),
     /// Not now: the answer to a try.
     Denied,

@@ -86,12 +86,7 @@ struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    /// What we asked is out.
-    Asking {
-        question: Question,
-        missing: BTreeSet<NodeId>,
-        then: Then,
-    },
+    Asking { question: Question, missing: BTreeSet<NodeId>, then: Then },
     Inside,
 }
 

@@ -3,9 +3,7 @@
 //! An algorithm decides how the token travels. That there is one, and that its fence only grows, is the same for all.
 
 use super::{Floor, Past};
-use crate::clock::Clock;
-use crate::fence::Fence;
-use crate::node::NodeId;
+use crate::mutex::prelude::*;
 
 /// The one token of a group, with what an algorithm writes on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

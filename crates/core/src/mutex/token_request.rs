@@ -110,15 +110,11 @@ struct Asked {
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To everyone: whoever has the token, pass it to me.
-    Request {
-        number: Clock,
-        patience: Patience,
-    },
+    Request { number: Clock, patience: Patience },
+    /// Here is the token.
     Token(Token<VectorClock>),
     /// From the holder: not now.
-    Denied {
-        number: Clock,
-    },
+    Denied { number: Clock },
 }
 
 impl Describe for Message {

@@ -1,10 +1,8 @@
 //! One voter: who has its vote, and who waits for it. It decides; the node sends what follows from that.
 
 use super::Form;
-use crate::clock::Stamp;
-use crate::mutex::Patience;
 use crate::mutex::ballot::{Asked, Ballot};
-use alloc::collections::{BTreeSet, VecDeque};
+use crate::mutex::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Voter {
@@ -21,20 +19,16 @@ pub(super) struct Voter {
 /// What becomes of a request that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
+    /// It is over, or it is here already.
     Void,
+    /// It has the vote.
     Voted,
     /// It does not wait, and another one has the vote.
-    Denied {
-        holder: Stamp,
-    },
+    Denied { holder: Stamp },
     /// It waits in order of arrival.
-    Waits {
-        holder: Stamp,
-    },
+    Waits { holder: Stamp },
     /// It waits, and one that is older has the vote or waits too.
-    Fails {
-        older: Stamp,
-    },
+    Fails { older: Stamp },
     /// It is older than all others here, and waits.
     Oldest {
         /// Who was to have the vote next until now, and does not know better.
@@ -48,11 +42,10 @@ pub(super) enum Arrival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// It had the vote, which this one has now.
-    Passed {
-        next: Option<Stamp>,
-    },
+    Passed { next: Option<Stamp> },
     /// It waited, and does not any longer.
     Withdrawn,
+    /// It is still to arrive, and is void.
     Early,
     /// It was over here already.
     Over,

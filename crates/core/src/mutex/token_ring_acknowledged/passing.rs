@@ -2,11 +2,8 @@
 
 use super::super::token::Token;
 use super::super::token_ring::Lap;
-use crate::fixed::Fixed;
-use crate::group::{Epoch, Group};
-use crate::node::NodeId;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
+use crate::group::Epoch;
+use crate::mutex::prelude::*;
 
 /// The number of a pass. Each node counts its own, and never uses one again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -34,14 +34,7 @@ mod tests;
 
 pub use named::{ManyDurable, ManyEvent, Named};
 
-use crate::effects::{Effect, Effects, Note, Sink};
-use crate::fixed::Fixed;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
-use crate::view::View;
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::vec::Vec;
+use crate::wrap::prelude::*;
 
 /// How many times as many instances a peer may bring to life as it may have names in use itself.
 const UNDER_WAY: usize = 2;

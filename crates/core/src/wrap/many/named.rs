@@ -1,10 +1,6 @@
 //! Commands, messages, timers, events and writes that say whose they are.
 
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
-use crate::node::NodeId;
-use crate::protocol::Durable;
-use alloc::collections::BTreeMap;
+use crate::wrap::prelude::*;
 use core::fmt;
 
 /// Something of the instance with this name.

@@ -1,8 +1,6 @@
 //! What reliable nodes send each other: numbered messages and acknowledgements.
 
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
-use crate::node::{Incarnation, NodeId};
+use crate::wrap::prelude::*;
 use core::fmt;
 
 /// A message of the protocol inside with what makes it reliable, or an acknowledgement.

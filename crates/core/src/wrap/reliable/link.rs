@@ -1,10 +1,7 @@
 //! One node's end of one link: what it sent and has no acknowledgement for, what it expects and holds back.
 
 use super::Retransmission;
-use crate::effects::Order;
-use crate::node::Incarnation;
-use crate::time::Span;
-use alloc::collections::{BTreeMap, VecDeque};
+use crate::wrap::prelude::*;
 
 /// How far ahead of the next number a message may be and still be held back. What is further ahead is dropped,
 /// and arrives again when its turn is nearer.

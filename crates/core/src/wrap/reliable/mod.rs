@@ -42,12 +42,7 @@ mod tests;
 pub use frame::{Copy, Frame, Pair};
 
 use crate::about::About;
-use crate::effects::{Effect, Effects, Note, Order, Parcel, Sink};
-use crate::fixed::Fixed;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
-use alloc::collections::BTreeMap;
+use crate::wrap::prelude::*;
 use core::cmp::Ordering;
 use link::{Arrival, Letter, Link, Settled};
 

@@ -1,9 +1,6 @@
 //! What members of a view send each other, and what they wait for.
 
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
-use crate::group::Epoch;
-use crate::node::NodeId;
+use crate::wrap::prelude::*;
 use core::fmt;
 
 /// A message with the number of the view that it belongs to.

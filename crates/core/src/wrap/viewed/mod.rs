@@ -38,15 +38,8 @@ mod tests;
 pub use envelope::{Content, Envelope, ViewedTimer};
 
 use crate::about::About;
-use crate::effects::{Effect, Effects, Note, Sink};
-use crate::fixed::Fixed;
-use crate::group::Epoch;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Span, Time};
-use crate::view::{Stay, View};
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
+use crate::view::Stay;
+use crate::wrap::prelude::*;
 
 /// What views do and by which rules: the header of this file.
 pub fn about() -> About {

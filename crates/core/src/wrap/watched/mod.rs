@@ -40,14 +40,7 @@ pub use signal::{Signal, WatchedTimer};
 pub use threshold::Threshold;
 
 use crate::about::About;
-use crate::bounds::Bounds;
-use crate::effects::{Effect, Effects, Note, Sink};
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
-use alloc::collections::BTreeMap;
+use crate::wrap::prelude::*;
 use core::cmp::Ordering;
 use pace::Pace;
 

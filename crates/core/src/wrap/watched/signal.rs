@@ -1,8 +1,6 @@
 //! What watched nodes send each other, and what they wait for.
 
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
-use crate::node::{Incarnation, NodeId};
+use crate::wrap::prelude::*;
 use core::fmt;
 
 /// A heartbeat, or a message of the protocol inside. Either says which life of its sender it is of, and is a sign of that life.

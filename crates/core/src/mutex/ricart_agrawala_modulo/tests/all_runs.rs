@@ -5,15 +5,10 @@
 #![allow(clippy::disallowed_types, reason = "states have no order, and that of a visit does not show")]
 
 use super::super::{Message, Phase, Reading, RicartAgrawalaModulo, Then};
-use crate::describe::Describe;
-use crate::effects::{Effect, Effects};
-use crate::group::Group;
-use crate::mutex::{COMMANDS, Command};
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
-use std::collections::{BTreeMap, HashSet};
-use std::vec::Vec;
+use crate::effects::Effect;
+use crate::mutex::COMMANDS;
+use crate::mutex::prelude::*;
+use std::collections::HashSet;
 
 /// A group at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

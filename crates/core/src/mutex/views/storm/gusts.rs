@@ -8,9 +8,11 @@ use std::vec::Vec;
 pub(super) enum Gust {
     /// A user asks something that makes sense, if it has a mind to.
     Ask(usize, usize),
+    /// A letter arrives.
     Arrive(usize),
     /// A letter is lost, if its sender or its receiver has crashed since.
     Lose(usize),
+    /// A timer fires.
     Fire(usize),
     /// A node is told of a view, mostly of the latest.
     Tell(usize, usize),
@@ -20,15 +22,10 @@ pub(super) enum Gust {
     Freeze(usize),
     /// The service decides a view: without those of the first set, whose leases are over first, and then with those of the
     /// second.
-    Commit {
-        out: usize,
-        back: usize,
-    },
+    Commit { out: usize, back: usize },
     /// The service makes its rounds: everyone hears of the latest view and has a lease; and now and then there is a new one
     /// first, without those whose process is gone.
-    Rounds {
-        decides: bool,
-    },
+    Rounds { decides: bool },
     /// A process is gone, with all that it knew.
     Crash(usize),
     /// A process begins its next life.

@@ -1,9 +1,6 @@
 //! What users of a group with views know of it, and what they may hear.
 
-use crate::fence::Fence;
-use crate::mutex::{Access, Command, Event, Patience, Refusal};
-use crate::node::NodeId;
-use crate::time::Time;
+use crate::mutex::prelude::*;
 use crate::view::{Stay, View};
 use std::format;
 use std::string::String;
@@ -90,29 +87,6 @@ impl Account {
             (user, event, asked, _) => return Err(format!("is {user:?} and asked for {asked:?}, but hears '{event}'")),
         }
         Ok(None)
-    }
-}
-
-/// The largest fences of entries so far: of those that share, and of those that do not.
-#[derive(Debug, Default)]
-pub(super) struct Fences {
-    shared: Option<Fence>,
-    exclusive: Option<Fence>,
-}
-
-impl Fences {
-    /// An entry. Its fence is larger than those of all before it that conflict with it.
-    pub(super) fn admit(&mut self, access: Access, fence: Fence) -> Result<(), String> {
-        let (exclusive, shared) = (self.exclusive, self.shared);
-        let (kept, last) = match access {
-            Access::Exclusive => (&mut self.exclusive, exclusive.max(shared)),
-            Access::Shared => (&mut self.shared, exclusive),
-        };
-        *kept = (*kept).max(Some(fence));
-        match last.filter(|last| fence <= *last) {
-            Some(last) => Err(format!("enters with {fence} after {last}")),
-            None => Ok(()),
-        }
     }
 }
 

@@ -1,15 +1,9 @@
 //! A protocol that does as it is told and tells all that happens to it, and a desk to watch one node of many on.
 
-use crate::effects::{Effect, Effects, Note, Sink};
-use crate::group::{Epoch, Group};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Durable, Input, Protocol};
-use crate::time::{Duration, Span, Time};
-use crate::view::View;
+use crate::wrap::prelude::*;
 use crate::wrap::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
 use std::format;
 use std::string::{String, ToString};
-use std::vec::Vec;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Clerk {

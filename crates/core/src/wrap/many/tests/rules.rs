@@ -2,18 +2,13 @@
 
 use super::clerk::{Book, Desk, Task};
 use super::table::Table;
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
 use crate::fence::Fence;
-use crate::group::{Epoch, Group};
 use crate::mutex::ricart_agrawala::Message;
 use crate::mutex::{Central, Command, Event, RicartAgrawala};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Durable, Input};
+use crate::wrap::prelude::*;
 use crate::wrap::{Limits, Many, ManyDurable, Named, OneOfMany, Reliable};
 use expect_test::expect;
 use std::string::String;
-use std::vec::Vec;
 
 fn desk() -> Desk {
     let mut desk = Desk::new(Limits { names: 2, name_bytes: 4 });

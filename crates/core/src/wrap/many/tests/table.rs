@@ -1,15 +1,9 @@
 //! A group of nodes that share named locks, on a network that reorders unless it is told to keep the order.
 
-use crate::effects::{Effect, Effects};
 use crate::fence::Fence;
-use crate::group::Group;
 use crate::mutex::{Command, Event, Links};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
+use crate::wrap::prelude::*;
 use crate::wrap::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
-use std::collections::{BTreeMap, BTreeSet};
-use std::vec::Vec;
 
 pub(super) struct Table<P: OneOfMany> {
     pub(super) nodes: Vec<Many<&'static str, P>>,

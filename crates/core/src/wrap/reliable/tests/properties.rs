@@ -1,12 +1,9 @@
 //! What holds under every schedule of losses, repetitions, reorderings and crashes.
 
 use super::world::{Action, Envelope, Node, Word, World};
-use crate::effects::Order;
-use crate::node::{Incarnation, NodeId};
+use crate::wrap::prelude::*;
 use crate::wrap::{Copy, Frame, Pair};
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
-use std::collections::BTreeSet;
-use std::vec::Vec;
 
 /// Every life of a receiver hears the words of every life of a sender in order, without gap or repetition, from
 /// one on before which former lives have kept every word.

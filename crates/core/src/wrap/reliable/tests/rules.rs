@@ -1,17 +1,11 @@
 //! One script per rule.
 
 use super::world::{Command, Envelope, Log, Recorder, Subject, Word, World, number};
-use crate::describe::{Class, Describe};
-use crate::effects::{Effect, Effects, Order, Parcel};
-use crate::group::Group;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
+use crate::wrap::prelude::*;
 use crate::wrap::reliable::link::{BATCH, WINDOW};
 use crate::wrap::{Copy, Frame, Pair, Reliable, ReliableTimer, Retransmission};
 use expect_test::{Expect, expect};
 use std::string::String;
-use std::vec::Vec;
 
 fn check(script: &str, trace: Expect) {
     trace.assert_eq(&World::new(3).play(script));

@@ -1,17 +1,10 @@
 //! A small network with every fault that links and nodes have, and a protocol that records what comes through.
 
 use crate::barrier::Barrier;
-use crate::describe::{Class, Describe};
-use crate::effects::{Effect, Effects, Note, Order, Parcel, Sink};
-use crate::group::Group;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Durable, Input, Protocol};
-use crate::time::{Duration, Span, Time};
+use crate::wrap::prelude::*;
 use crate::wrap::{Copy, Frame, Reliable, ReliableTimer, Retransmission};
-use std::collections::{BTreeMap, VecDeque};
 use std::format;
 use std::string::{String, ToString};
-use std::vec::Vec;
 
 /// Says words when told to, and writes down what it hears.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

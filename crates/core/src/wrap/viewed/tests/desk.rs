@@ -1,21 +1,15 @@
 //! A desk with one member on it: whatever is said to it, its answer is a list of short sentences.
 
 use crate::Clock;
-use crate::describe::Describe;
-use crate::effects::{Effect, Effects, Note, Sink};
 use crate::fence::Fence;
-use crate::group::{Epoch, Group};
 use crate::mutex::central::{self, Ticket};
 use crate::mutex::{Access, Central, Command, Event, Floor, Patience, Report, Standing};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Time};
-use crate::view::{Stay, View};
+use crate::view::Stay;
+use crate::wrap::prelude::*;
 use crate::wrap::{Content, Envelope, InViews, Viewed, ViewedTimer};
 use core::fmt::Debug;
 use std::format;
 use std::string::{String, ToString};
-use std::vec::Vec;
 
 /// A member, and what time it is on its clock.
 pub(super) struct Desk<P: InViews> {
