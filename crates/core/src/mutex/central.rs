@@ -135,16 +135,14 @@ impl fmt::Display for Ticket {
 
 /// What a node waits for besides messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Timer {
     AskAgain,
 }
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To the coordinator: may I enter?
     Request { ticket: Ticket, patience: Patience },
@@ -445,7 +443,7 @@ impl Central {
 }
 
 impl OneOfMany for Central {
-    type Floor = Floor;
+    floor_in!(tickets, fence);
 
     fn is_idle(&self) -> bool {
         let desk_is_empty = match &self.role {
@@ -453,15 +451,6 @@ impl OneOfMany for Central {
             Role::Coordinator(desk) => desk.holder.is_none() && desk.void.is_empty(),
         };
         desk_is_empty && self.discarded.is_empty() && self.phase.is_idle()
-    }
-
-    fn floor(&self) -> Floor {
-        Floor { clock: self.tickets, fence: self.fence }
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.tickets.witness(floor.clock);
-        self.fence.raise(floor.fence);
     }
 }
 

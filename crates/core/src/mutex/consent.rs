@@ -268,3 +268,21 @@ macro_rules! one_of_many {
     };
 }
 pub(super) use one_of_many;
+
+/// The same, and how it goes from one view to the next: those who wait ask the members of the new one anew, in the old order.
+macro_rules! one_of_many_in_views {
+    ($algorithm:ty) => {
+        $crate::mutex::consent::one_of_many!($algorithm);
+
+        impl $crate::mutex::Succession for $algorithm {
+            fn standing(&self) -> $crate::mutex::Standing {
+                self.consent.standing()
+            }
+
+            fn begin(&mut self, me: $crate::NodeId, past: &$crate::mutex::Past) {
+                self.consent.begin(me, past);
+            }
+        }
+    };
+}
+pub(super) use one_of_many_in_views;

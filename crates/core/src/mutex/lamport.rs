@@ -93,8 +93,7 @@ struct Waiting {
 
 /// What nodes send each other. Everything bears the sender's clock: a request in its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// I want to enter.
     Request { stamp: Stamp },
@@ -273,31 +272,20 @@ impl Lamport {
 }
 
 impl OneOfMany for Lamport {
-    type Floor = Floor;
+    floor_in!(clock, fence);
 
     fn is_idle(&self) -> bool {
         self.phase.is_idle() && self.queue.is_empty()
-    }
-
-    fn floor(&self) -> Floor {
-        Floor { clock: self.clock, fence: self.fence }
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.clock.witness(floor.clock);
-        self.fence.raise(floor.fence);
     }
 }
 
 impl Succession for Lamport {
     fn standing(&self) -> Standing {
-        match &self.phase {
-            Phase::Idle => Standing::Idle,
-            Phase::Waiting(Waiting { stamp, patience, .. }) => {
-                Standing::Waiting { asked: stamp.clock, patience: *patience, access: Access::Exclusive }
-            }
-            Phase::Inside(_) => Standing::Inside(Access::Exclusive),
-        }
+        self.phase.standing_of(|Waiting { stamp, patience, .. }| Standing::Waiting {
+            asked: stamp.clock,
+            patience: *patience,
+            access: Access::Exclusive,
+        })
     }
 
     /// The request of the one inside is the first in every queue, until its release crosses it out.

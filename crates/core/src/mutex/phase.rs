@@ -70,6 +70,15 @@ impl<W, I> Phase<W, I> {
     pub const fn end(&mut self) -> Self {
         core::mem::replace(self, Self::Idle)
     }
+
+    /// Where the user stands, in an algorithm without readers. `waiting` tells how it waits.
+    pub(super) fn standing_of(&self, waiting: impl FnOnce(&W) -> Standing) -> Standing {
+        match self {
+            Self::Idle => Standing::Idle,
+            Self::Waiting(request) => waiting(request),
+            Self::Inside(_) => Standing::Inside(Access::Exclusive),
+        }
+    }
 }
 
 impl Phase<Patience, ()> {

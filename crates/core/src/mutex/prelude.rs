@@ -33,3 +33,20 @@ macro_rules! beyond_the_textbook {
     };
 }
 pub(crate) use beyond_the_textbook;
+
+/// What is left of a forgotten instance whose node keeps, in these two fields, the largest clock and the largest fence that it knows.
+macro_rules! floor_in {
+    ($clock:ident, $fence:ident) => {
+        type Floor = Floor;
+
+        fn floor(&self) -> Floor {
+            Floor { clock: self.$clock, fence: self.$fence }
+        }
+
+        fn raise(&mut self, floor: &Floor) {
+            self.$clock.witness(floor.clock);
+            self.$fence.raise(floor.fence);
+        }
+    };
+}
+pub(crate) use floor_in;

@@ -62,8 +62,7 @@ pub struct ReadersWriters {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// May I enter?
     Request { stamp: Stamp, access: Access, patience: Patience },
@@ -197,18 +196,7 @@ impl ReadersWriters {
     }
 }
 
-consent::one_of_many!(ReadersWriters);
-
-impl Succession for ReadersWriters {
-    fn standing(&self) -> Standing {
-        self.consent.standing()
-    }
-
-    /// Those who wait ask all members anew, in the old order; who is inside to read answers readers at once.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        self.consent.begin(me, past);
-    }
-}
+consent::one_of_many_in_views!(ReadersWriters);
 
 #[cfg(test)]
 mod tests;

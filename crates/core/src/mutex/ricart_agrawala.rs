@@ -92,8 +92,7 @@ pub struct RicartAgrawala {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// May I enter?
     Request { stamp: Stamp, patience: Patience },
@@ -220,18 +219,7 @@ impl RicartAgrawala {
     }
 }
 
-consent::one_of_many!(RicartAgrawala);
-
-impl Succession for RicartAgrawala {
-    fn standing(&self) -> Standing {
-        self.consent.standing()
-    }
-
-    /// Those who wait ask all members anew, in the old order.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        self.consent.begin(me, past);
-    }
-}
+consent::one_of_many_in_views!(RicartAgrawala);
 
 #[cfg(test)]
 mod tests;

@@ -73,8 +73,7 @@ pub struct RicartAgrawalaRing {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To the next node: may its sender enter?
     Request {
@@ -209,18 +208,7 @@ impl RicartAgrawalaRing {
     }
 }
 
-consent::one_of_many!(RicartAgrawalaRing);
-
-impl Succession for RicartAgrawalaRing {
-    fn standing(&self) -> Standing {
-        self.consent.standing()
-    }
-
-    /// Those who wait send their requests round the new ring, in the old order.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        self.consent.begin(me, past);
-    }
-}
+consent::one_of_many_in_views!(RicartAgrawalaRing);
 
 #[cfg(test)]
 mod tests;

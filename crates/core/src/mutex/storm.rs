@@ -76,8 +76,7 @@ impl Storm {
     /// Strikes a group. Returns the nodes as they are at rest, or how one of them broke its word.
     pub(super) fn strike<P>(&self, make: impl Fn(NodeId, Group) -> P, facts: &Facts) -> Result<Vec<P>, Wreck>
     where
-        P: Protocol<Command = Command, Event = Event>,
-        P::Message: Describe,
+        P: Protocol<Command = Command, Event = Event, Message: Describe>,
     {
         let mut log = Log::new(self.nodes, make, *facts);
         match log.sail(&self.gusts) {
@@ -138,8 +137,7 @@ impl User {
 
 impl<P> Log<P>
 where
-    P: Protocol<Command = Command, Event = Event>,
-    P::Message: Describe,
+    P: Protocol<Command = Command, Event = Event, Message: Describe>,
 {
     fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P, facts: Facts) -> Self {
         let users = vec![User::Outside; nodes];

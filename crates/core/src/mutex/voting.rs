@@ -121,8 +121,7 @@ enum Pace {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To a voter: may I have the vote of this replica?
     Request { replica: Replica, claim: Claim },
@@ -156,8 +155,7 @@ impl Describe for Message {
 
 /// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Timer {
     Retry,
 }
@@ -442,19 +440,10 @@ impl Voting {
 }
 
 impl OneOfMany for Voting {
-    type Floor = Floor;
+    floor_in!(clock, fence);
 
     fn is_idle(&self) -> bool {
         self.phase.is_idle() && self.ballots.values().all(|ballot| ballot.holder().is_none())
-    }
-
-    fn floor(&self) -> Floor {
-        Floor { clock: self.clock, fence: self.fence }
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.clock.witness(floor.clock);
-        self.fence.raise(floor.fence);
     }
 }
 

@@ -50,8 +50,7 @@ impl<Name, M: Describe> Describe for Named<Name, M> {
 
 /// What a node of many tells its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ManyEvent<Name, E> {
     /// The instance with this name tells something.
     Of { name: Name, event: E },

@@ -85,8 +85,7 @@ impl Default for Retransmission {
 
 /// The timers of a reliable node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum ReliableTimer<T> {
     /// The wait for an acknowledgement of this peer.
     Retransmit(NodeId),

@@ -5,8 +5,7 @@ use core::fmt;
 
 /// A heartbeat, or a message of the protocol inside. Either says which life of its sender it is of, and is a sign of that life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Signal<M> {
     /// The sender lives.
     Beat {
@@ -90,8 +89,7 @@ impl<M: Describe> Describe for Signal<M> {
 
 /// What a watched node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum WatchedTimer<T> {
     Beat,
     /// The next sign of this peer.

@@ -2,6 +2,7 @@
 
 use crate::wrap::prelude::*;
 use crate::wrap::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
+use expect_test::Expect;
 use std::format;
 use std::string::{String, ToString};
 
@@ -140,6 +141,10 @@ impl Desk {
     pub(super) fn step(&mut self, input: Input<Subject>) {
         let mut ear = Ear { said: &mut self.said };
         self.node.step(Time::ZERO, input, &mut Effects::new(&mut ear));
+    }
+
+    pub(super) fn says(&mut self, expected: Expect) {
+        expected.assert_eq(&self.said());
     }
 
     /// All that the node said since this was last asked, one effect a line.
