@@ -17,7 +17,6 @@ pub(super) struct Ballot<R> {
     holder: Option<R>,
 }
 
-/// What comes of asking for a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked<R> {
     /// The vote was here, and is given.

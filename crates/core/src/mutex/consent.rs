@@ -39,7 +39,6 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// The request of one who lets nobody in beside itself.
     pub(crate) const fn exclusive(stamp: Stamp) -> Self {
         Self { stamp, access: Access::Exclusive }
     }

@@ -84,7 +84,6 @@ struct Place {
     group: Group,
     quorum: Group,
     form: Form,
-    /// How quorums are made in the next view.
     quorums: Quorums,
 }
 
@@ -93,7 +92,6 @@ struct Place {
 struct Waiting {
     stamp: Stamp,
     patience: Patience,
-    /// Those whose vote we do not have.
     missing: BTreeSet<NodeId>,
     /// Those of them who told us that another one goes first, or whom we gave their vote back.
     failed: BTreeSet<NodeId>,

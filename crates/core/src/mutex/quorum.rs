@@ -51,7 +51,6 @@ impl Quorums {
     }
 }
 
-/// The places of a line of the plane with so many points.
 fn line(nodes: usize) -> Option<&'static [usize]> {
     LINES.into_iter().find(|line| line.len() * (line.len() - 1) + 1 == nodes)
 }

@@ -353,7 +353,6 @@ impl RicartAgrawalaModulo {
         }
     }
 
-    /// Whether it has nothing under way and owes nobody an answer.
     #[cfg(test)]
     pub(super) fn is_idle(&self) -> bool {
         self.phase == Phase::Idle

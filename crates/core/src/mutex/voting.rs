@@ -94,7 +94,6 @@ struct Place {
     group: Group,
     /// Whose replicas they are: that says who votes for them in the next view.
     resource: String,
-    /// Who votes for each replica.
     hosts: Vec<NodeId>,
     needed: usize,
     asks: Asks,

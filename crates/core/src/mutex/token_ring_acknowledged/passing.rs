@@ -81,7 +81,6 @@ impl Passing {
         self.dead.len() == self.ring.len()
     }
 
-    /// Whether a token was passed on that is not acknowledged yet.
     pub(super) fn has_token(&self) -> bool {
         self.token().is_some()
     }

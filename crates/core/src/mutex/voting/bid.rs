@@ -68,7 +68,6 @@ impl Bid {
         Self { stamp, seats: vec![seat; replicas] }
     }
 
-    /// A request that has the vote of every replica.
     pub(super) fn elected(stamp: Stamp, replicas: usize) -> Self {
         let seat = Seat { standing: Standing::Voted, turn: Turn::default() };
         Self { stamp, seats: vec![seat; replicas] }

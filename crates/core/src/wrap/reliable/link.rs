@@ -10,7 +10,6 @@ pub(super) const WINDOW: u64 = 1024;
 /// How many messages are repeated at a time.
 pub(super) const BATCH: usize = 64;
 
-/// One end of the link to one peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Link<M> {
     /// The life of the peer at the other end. It is taken for the first one until a frame tells otherwise.
@@ -102,7 +101,6 @@ impl<M> Outgoing<M> {
         self.oldest + self.queue.len() as u64
     }
 
-    /// Keeps a message, and numbers it.
     pub(super) fn push(&mut self, letter: Letter<M>) -> u64 {
         let number = self.next();
         self.queue.push_back(letter);
@@ -153,20 +151,16 @@ impl<M> Outgoing<M> {
     }
 }
 
-/// What comes from the peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Incoming<M> {
     /// The number to hand up next; unknown until the first message between the present lives arrives.
     expected: Option<u64>,
-    /// What came too early.
     held: BTreeMap<u64, M>,
 }
 
-/// What an arriving message is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Arrival<M> {
     Next(M),
-    /// A later one, which is held back now.
     Early,
     /// One that was handed up before.
     Repeated,
@@ -188,7 +182,6 @@ impl<M> Incoming<M> {
         self.expected.unwrap_or(0)
     }
 
-    /// Finds out what to do with a message.
     pub(super) fn sort(&mut self, base: u64, number: u64, message: M) -> Arrival<M> {
         let Some(after) = number.checked_add(1).filter(|_| base <= number) else {
             return Arrival::Impossible;

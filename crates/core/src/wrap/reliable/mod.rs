@@ -304,7 +304,6 @@ fn link_of<'a, M>(
     links.entry(peer).or_insert_with(|| Link::new(guess, place.retransmission.first))
 }
 
-/// Where the effects of the protocol inside go.
 struct Post<'a, 'b, P: Protocol> {
     place: &'a Place,
     life: Incarnation,

@@ -383,7 +383,6 @@ impl<P: InViews> Viewed<P> {
     }
 }
 
-/// Where the effects of the protocol inside go.
 struct Desk<'a, 'b, P: InViews> {
     epoch: Epoch,
     until: Option<Time>,

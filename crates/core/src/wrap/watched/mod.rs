@@ -319,7 +319,6 @@ impl<P: Protocol> Watched<P> {
     }
 }
 
-/// Where the effects of the protocol inside go.
 struct Outward<'a, 'b, P: Protocol> {
     life: Incarnation,
     out: &'a mut Effects<'b, Watched<P>>,

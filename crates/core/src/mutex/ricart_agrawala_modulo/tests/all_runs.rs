@@ -10,7 +10,6 @@ use crate::mutex::COMMANDS;
 use crate::mutex::prelude::*;
 use std::collections::HashSet;
 
-/// A group at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Scene {
     nodes: Vec<RicartAgrawalaModulo>,
@@ -64,7 +63,6 @@ impl Scene {
     }
 }
 
-/// How many states a group has, and how many a node of it.
 fn explore(size: usize, commands: &[Command]) -> (usize, usize) {
     let (scenes, nodes) = visit(size, commands);
     (scenes.len(), nodes.len())

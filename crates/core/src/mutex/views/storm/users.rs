@@ -55,7 +55,6 @@ impl Account {
         matches!(self.user, User::Inside(..))
     }
 
-    /// Whether the user wants nothing and waits for no answer.
     pub(super) const fn is_content(&self) -> bool {
         matches!((self.user, self.asked), (User::Outside, None))
     }

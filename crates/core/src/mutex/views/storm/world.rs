@@ -59,7 +59,6 @@ struct Node<P: Succession> {
 
 struct Letter<M> {
     from: NodeId,
-    /// Which life of the sender sent it.
     life: Incarnation,
     to: NodeId,
     mail: M,

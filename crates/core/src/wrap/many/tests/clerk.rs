@@ -102,7 +102,6 @@ impl OneOfMany for Clerk {
 
 type Subject = Many<&'static str, Clerk>;
 
-/// One node of many, and all that it said.
 pub(super) struct Desk {
     pub(super) node: Subject,
     pub(super) said: Vec<String>,

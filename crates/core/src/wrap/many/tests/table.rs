@@ -12,7 +12,6 @@ pub(super) struct Table<P: OneOfMany> {
     links: Links,
     pub(super) inside: BTreeMap<&'static str, NodeId>,
     pub(super) waiting: BTreeSet<(&'static str, NodeId)>,
-    /// The fences of all entries, in order.
     pub(super) fences: BTreeMap<&'static str, Vec<Fence>>,
 }
 
@@ -39,7 +38,6 @@ impl<P: OneOfMany<Command = Command, Event = Event>> Table<P> {
         Self { links: Links::Fifo, ..self }
     }
 
-    /// Asks a node, and gives what it tells at once.
     pub(super) fn ask(&mut self, node: usize, command: Command, name: &'static str) -> Vec<Event> {
         let node = NodeId::from_index(node - 1);
         if matches!(command, Command::Acquire | Command::Try) {

@@ -52,7 +52,6 @@ fn words_of(heard: &[(NodeId, Word)], sender: NodeId) -> impl Iterator<Item = Wo
     heard.iter().filter(move |(from, _)| *from == sender).map(|(_, word)| *word)
 }
 
-/// What all nodes heard so far, to see whether it changes.
 fn all_heard(world: &World) -> Vec<Vec<(NodeId, Word)>> {
     world.nodes.iter().flat_map(|node| node.heard.values().cloned()).collect()
 }

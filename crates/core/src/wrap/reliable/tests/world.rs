@@ -116,9 +116,7 @@ pub(super) struct Node {
     timers: Vec<ReliableTimer<()>>,
     unsynced: VecDeque<(NodeId, Word)>,
     pub(super) durable: Log,
-    /// How many words each life said to each peer.
     pub(super) said: BTreeMap<(u64, NodeId), u64>,
-    /// What each life heard, in order.
     pub(super) heard: BTreeMap<u64, Vec<(NodeId, Word)>>,
 }
 

@@ -110,7 +110,6 @@ where
         self.step(input).rules.into_iter().filter(|rule| rule.starts_with("VW")).collect()
     }
 
-    /// What it does when it takes an input.
     fn take(&mut self, input: Input<Viewed<P>>) -> Vec<String> {
         self.step(input).effects.iter().map(sentence).collect()
     }
@@ -122,7 +121,6 @@ where
     }
 }
 
-/// What a member that does nothing does.
 pub(super) const NOTHING: [&str; 0] = [];
 
 fn sentence<P>(effect: &Effect<Viewed<P>>) -> String
@@ -164,7 +162,6 @@ pub(super) const WAITING: Standing = Standing::waiting(Patience::Wait, Access::E
 
 pub(super) const INSIDE: Standing = Standing::Inside(Access::Exclusive);
 
-/// A ticket, to be sent to the coordinator.
 pub(super) fn request(number: u32, ticket: u64) -> central::Message {
     let ticket = Ticket { node: node(number), number: Clock(ticket) };
     central::Message::Request { ticket, patience: Patience::Wait }
@@ -176,7 +173,6 @@ pub(super) fn grant(number: u32, ticket: u64, epoch: u64, counter: u64) -> centr
     central::Message::Grant { ticket, fence: Fence { epoch: Epoch(epoch), counter } }
 }
 
-/// A ticket that comes back.
 pub(super) fn release(number: u32, ticket: u64) -> central::Message {
     let ticket = Ticket { node: node(number), number: Clock(ticket) };
     central::Message::Release { ticket, fence: Fence::default() }
