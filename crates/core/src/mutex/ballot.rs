@@ -2,9 +2,7 @@
 
 use crate::clock::Stamp;
 
-/// What a vote is given to.
 pub(super) trait Dated: Copy + PartialEq {
-    /// The request, whose node makes one after the other.
     fn stamp(&self) -> Stamp;
 }
 
@@ -14,35 +12,30 @@ impl Dated for Stamp {
     }
 }
 
-/// A vote that is here, or with this request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ballot<R> {
     holder: Option<R>,
 }
 
-/// What comes of asking for a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked<R> {
-    /// It was here, and is given.
+    /// The vote was here, and is given.
     Given,
     /// It was with an earlier request of the same node, and is given: that one is over, though nobody has said so yet.
     Passed { over: R },
-    /// Another one has it.
+    /// Another request has it.
     Taken { holder: R },
 }
 
 impl<R: Dated> Ballot<R> {
-    /// A vote that nobody has.
     pub(super) const fn new() -> Self {
         Self { holder: None }
     }
 
-    /// What has it.
     pub(super) const fn holder(&self) -> Option<R> {
         self.holder
     }
 
-    /// Somebody asks for it.
     pub(super) fn give(&mut self, to: R) -> Asked<R> {
         let asked = match self.holder {
             None => Asked::Given,

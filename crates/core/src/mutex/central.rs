@@ -46,23 +46,8 @@ mod when_busy;
 
 pub use when_busy::{DENY_AND_QUEUE_FACTS, DENY_FACTS, WhenBusy};
 
-use super::{
-    Access, Command, Cost, Event, Facts, Fairness, Floor, Past, Patience, Phase, Range, ServiceOrder, Standing,
-    Succession, Waiter, Wish,
-};
-use crate::Clock;
-use crate::about::Profile;
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::fence::Fence;
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::{Span, Time};
-use crate::wrap::OneOfMany;
-use alloc::collections::{BTreeSet, VecDeque};
-use alloc::vec::Vec;
+use super::Waiter;
+use super::prelude::*;
 use core::fmt;
 
 /// What the book says of it, if it blocks. Beside this are [`DENY_FACTS`] and [`DENY_AND_QUEUE_FACTS`].
@@ -96,9 +81,7 @@ const COST: Cost = Cost {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Central {
     place: Fixed<Place>,
-    /// The number of our last ticket.
     tickets: Clock,
-    /// The largest fence heard of.
     fence: Fence,
     phase: Phase<Waiting, Ticket>,
     /// Tries that were given up before the coordinator answered them.
@@ -114,7 +97,6 @@ struct Place {
     when_busy: WhenBusy,
 }
 
-/// A request under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Waiting {
     /// The coordinator has the ticket, or soon will.
@@ -129,7 +111,6 @@ enum Role {
     Coordinator(Desk),
 }
 
-/// What the coordinator keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Desk {
     holder: Option<Ticket>,
@@ -142,9 +123,7 @@ struct Desk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
-    /// Whose it is.
     pub node: NodeId,
-    /// Its number among that node's tickets.
     pub number: Clock,
 }
 
@@ -156,44 +135,23 @@ impl fmt::Display for Ticket {
 
 /// What a node waits for besides messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Timer {
-    /// To ask again with a ticket that was denied.
     AskAgain,
 }
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To the coordinator: may I enter?
-    Request {
-        /// The request.
-        ticket: Ticket,
-        /// Whether it waits its turn.
-        patience: Patience,
-    },
+    Request { ticket: Ticket, patience: Patience },
     /// From the coordinator: enter.
-    Grant {
-        /// The request that it answers.
-        ticket: Ticket,
-        /// The entry's fence.
-        fence: Fence,
-    },
+    Grant { ticket: Ticket, fence: Fence },
     /// From the coordinator: not now.
-    Denied {
-        /// The request that it answers.
-        ticket: Ticket,
-    },
+    Denied { ticket: Ticket },
     /// To the coordinator: I have left, or want in no longer.
-    Release {
-        /// The request that ends.
-        ticket: Ticket,
-        /// The largest fence the sender knows.
-        fence: Fence,
-    },
+    Release { ticket: Ticket, fence: Fence },
 }
 
 impl Describe for Message {
@@ -247,15 +205,7 @@ impl Protocol for Central {
                 }
             },
             Input::Timer(Timer::AskAgain) => self.ask_again(out),
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.assert_invariants();
     }
@@ -493,7 +443,7 @@ impl Central {
 }
 
 impl OneOfMany for Central {
-    type Floor = Floor;
+    floor_in!(tickets, fence);
 
     fn is_idle(&self) -> bool {
         let desk_is_empty = match &self.role {
@@ -501,15 +451,6 @@ impl OneOfMany for Central {
             Role::Coordinator(desk) => desk.holder.is_none() && desk.void.is_empty(),
         };
         desk_is_empty && self.discarded.is_empty() && self.phase.is_idle()
-    }
-
-    fn floor(&self) -> Floor {
-        Floor { clock: self.tickets, fence: self.fence }
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.tickets.witness(floor.clock);
-        self.fence.raise(floor.fence);
     }
 }
 

@@ -4,13 +4,7 @@
 //! whom we keep waiting meanwhile, and what a consent carries. Each algorithm adds how consent is asked for and given,
 //! and says by which of its rules.
 
-use super::{Access, Command, Floor, Past, Patience, Phase, Standing, Wish};
-use crate::clock::{Clock, Stamp};
-use crate::fence::Fence;
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::NodeId;
-use alloc::collections::BTreeSet;
+use super::prelude::*;
 
 /// Where a node stands with its own request and with those of others. `M` is what an algorithm knows of the consents
 /// that a waiting request lacks.
@@ -18,7 +12,6 @@ use alloc::collections::BTreeSet;
 pub(crate) struct Consent<M> {
     place: Fixed<Place>,
     clock: Clock,
-    /// The largest fence heard of.
     fence: Fence,
     phase: Phase<Waiting<M>, Claim>,
     /// The requests that wait for ours to end.
@@ -31,7 +24,6 @@ struct Place {
     group: Group,
 }
 
-/// A request under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Waiting<M> {
     claim: Claim,
@@ -47,7 +39,6 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// The request of one who lets nobody in beside itself.
     pub(crate) const fn exclusive(stamp: Stamp) -> Self {
         Self { stamp, access: Access::Exclusive }
     }
@@ -59,10 +50,7 @@ pub(crate) enum Verdict {
     /// We consent.
     Pass,
     /// We consent when our own request, which goes first, has ended.
-    Defer {
-        /// Our own request.
-        ours: Stamp,
-    },
+    Defer { ours: Stamp },
     /// It is a try, and our own request goes first: we never consent.
     Deny,
 }
@@ -71,16 +59,12 @@ pub(crate) enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reply {
-    /// The request it answers.
     pub to: Stamp,
-    /// The replier's clock.
     pub clock: Clock,
-    /// The largest fence the replier knows.
     pub fence: Fence,
 }
 
 impl Reply {
-    /// What the replier knows.
     pub(crate) const fn floor(&self) -> Floor {
         Floor { clock: self.clock, fence: self.fence }
     }
@@ -90,9 +74,7 @@ impl Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Denial {
-    /// The request it answers.
     pub to: Stamp,
-    /// The denier's clock.
     pub clock: Clock,
 }
 
@@ -108,7 +90,6 @@ impl<M> Consent<M> {
         }
     }
 
-    /// Where our user stands.
     pub(crate) const fn standing(&self) -> Standing {
         match &self.phase {
             Phase::Idle => Standing::Idle,
@@ -127,22 +108,18 @@ impl<M> Consent<M> {
         }
     }
 
-    /// This node.
     pub(crate) fn me(&self) -> NodeId {
         self.place.me
     }
 
-    /// Everyone.
     pub(crate) fn group(&self) -> &Group {
         &self.place.group
     }
 
-    /// Everyone else.
     pub(crate) fn others(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.place.group.others(self.place.me)
     }
 
-    /// What this command means now.
     pub(crate) const fn understand(&self, command: Command) -> Wish {
         self.phase.understand(command)
     }
@@ -177,13 +154,11 @@ impl<M> Consent<M> {
         ours.filter(|ours| ours.access.conflicts(asked.access)).map(|ours| ours.stamp)
     }
 
-    /// The request that we wait with, if we do.
     #[cfg(any(test, feature = "fixtures"))]
     pub(crate) fn waits_with(&self) -> Option<Stamp> {
         self.phase.waiting().map(|ours| ours.claim.stamp)
     }
 
-    /// Whether we are inside with this request.
     pub(crate) fn is_inside_with(&self, stamp: Stamp) -> bool {
         self.phase.inside().is_some_and(|ours| ours.stamp == stamp)
     }
@@ -201,7 +176,6 @@ impl<M> Consent<M> {
         Reply { to, clock: self.clock, fence: self.fence }
     }
 
-    /// Our denial of a try.
     pub(crate) const fn denial(&self, to: Stamp) -> Denial {
         Denial { to, clock: self.clock }
     }
@@ -250,7 +224,6 @@ impl<M> Consent<M> {
         Floor { clock: self.clock, fence: self.fence }
     }
 
-    /// Learns what others know.
     pub(crate) fn raise(&mut self, floor: &Floor) {
         self.clock.witness(floor.clock);
         self.fence.raise(floor.fence);
@@ -294,3 +267,21 @@ macro_rules! one_of_many {
     };
 }
 pub(super) use one_of_many;
+
+/// The same, and how it goes from one view to the next: those who wait ask the members of the new one anew, in the old order.
+macro_rules! one_of_many_in_views {
+    ($algorithm:ty) => {
+        $crate::mutex::consent::one_of_many!($algorithm);
+
+        impl $crate::mutex::Succession for $algorithm {
+            fn standing(&self) -> $crate::mutex::Standing {
+                self.consent.standing()
+            }
+
+            fn begin(&mut self, me: $crate::NodeId, past: &$crate::mutex::Past) {
+                self.consent.begin(me, past);
+            }
+        }
+    };
+}
+pub(super) use one_of_many_in_views;

@@ -10,25 +10,18 @@ use core::fmt;
 /// An algorithm's line in the book's table.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// What it is called, and where it is explained.
     pub profile: Profile,
-    /// What an entry costs.
     pub cost: Cost,
-    /// In which order it serves.
     pub order: ServiceOrder,
     /// How many may go ahead of a request that waits its turn.
     pub fairness: Fairness,
     /// Whether everyone who asks gets in.
     pub service: Service,
-    /// Whether its grants carry fences.
     pub fences: bool,
     /// Whether those who only read are inside together.
     pub shares: bool,
-    /// What it asks of links.
     pub links: Links,
-    /// What it asks of time.
     pub model: Model,
-    /// What carries a message to all.
     pub medium: Medium,
     /// Whether it sends messages for ever, even when nobody wants in: then a run is over when all have what they asked
     /// for.
@@ -94,9 +87,7 @@ pub struct Cost {
 /// A run whose cost the book knows: nothing fails, nobody tries, nobody gives up.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
-    /// Who takes part.
     pub group: &'a Group,
-    /// Who asks.
     pub load: Load,
 }
 
@@ -143,9 +134,7 @@ pub enum Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Range {
-    /// The least.
     pub least: u64,
-    /// The most, if there is one.
     pub most: Option<u64>,
 }
 
@@ -208,16 +197,13 @@ impl fmt::Display for Range {
 pub enum ServiceOrder {
     /// As they arrive somewhere, which is not happened-before order.
     Arrival,
-    /// In happened-before order.
     HappenedBefore,
-    /// No promise.
     None,
 }
 
 /// How many entries of others may go ahead of a request. Where some share, only entries that conflict with it count.
 #[derive(Clone, Copy, Debug)]
 pub enum Fairness {
-    /// No promise.
     None,
     /// At most so many in a group of this size, from the moment of asking.
     FromAsking(fn(usize) -> u64),
@@ -239,11 +225,9 @@ pub enum Service {
 /// An option that chooses among the forms of an algorithm, such as `--when-busy deny`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The algorithm.
     pub of: &'static str,
     /// The option, without its dashes.
     pub option: &'static str,
-    /// Its value.
     pub value: &'static str,
     /// Whether users get this unless they say otherwise.
     pub usual: bool,

@@ -36,22 +36,8 @@
 //! the one that it answers, which only those who count messages need. Replies and releases carry the largest fence
 //! known, from which the next entry's fence follows.
 
-use super::{
-    Access, Command, Cost, Event, Facts, Fairness, Floor, Links, Past, Patience, Phase, Range, ServiceOrder, Standing,
-    Succession, Wish,
-};
-use crate::about::Profile;
-use crate::clock::{Clock, Stamp};
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::fence::Fence;
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
-use crate::wrap::OneOfMany;
-use alloc::collections::BTreeSet;
+use super::Links;
+use super::prelude::*;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
@@ -85,7 +71,6 @@ const COST: Cost = Cost {
 pub struct Lamport {
     place: Fixed<Place>,
     clock: Clock,
-    /// The largest fence heard of.
     fence: Fence,
     phase: Phase<Waiting, Stamp>,
     /// Every request that this node knows of and that has not ended, its own too, oldest first.
@@ -108,32 +93,19 @@ struct Waiting {
 
 /// What nodes send each other. Everything bears the sender's clock: a request in its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// I want to enter.
-    Request {
-        /// How old the request is, and whose.
-        stamp: Stamp,
-    },
+    Request { stamp: Stamp },
     /// I know of it.
     Reply {
-        /// The request it answers.
         to: Stamp,
         /// The replier's clock, later than the request.
         clock: Clock,
-        /// The largest fence the replier knows.
         fence: Fence,
     },
     /// I have left, or want in no longer.
-    Release {
-        /// The request that ends.
-        stamp: Stamp,
-        /// The sender's clock.
-        clock: Clock,
-        /// The largest fence the sender knows.
-        fence: Fence,
-    },
+    Release { stamp: Stamp, clock: Clock, fence: Fence },
 }
 
 impl Describe for Message {
@@ -156,7 +128,7 @@ impl Describe for Message {
 impl Protocol for Lamport {
     type Command = Command;
     type Message = Message;
-    type Timer = crate::Never;
+    type Timer = Never;
     type Event = Event;
     type Durable = ();
 
@@ -182,15 +154,7 @@ impl Protocol for Lamport {
                 }
             },
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.assert_invariants();
     }
@@ -208,12 +172,10 @@ impl Lamport {
         }
     }
 
-    /// The oldest request that this node knows of.
     pub(crate) fn first(&self) -> Option<Stamp> {
         self.queue.first().copied()
     }
 
-    /// Whether this node asked with it.
     pub(crate) fn is_own(&self, stamp: Stamp) -> bool {
         stamp.node == self.place.me
     }
@@ -310,31 +272,20 @@ impl Lamport {
 }
 
 impl OneOfMany for Lamport {
-    type Floor = Floor;
+    floor_in!(clock, fence);
 
     fn is_idle(&self) -> bool {
         self.phase.is_idle() && self.queue.is_empty()
-    }
-
-    fn floor(&self) -> Floor {
-        Floor { clock: self.clock, fence: self.fence }
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.clock.witness(floor.clock);
-        self.fence.raise(floor.fence);
     }
 }
 
 impl Succession for Lamport {
     fn standing(&self) -> Standing {
-        match &self.phase {
-            Phase::Idle => Standing::Idle,
-            Phase::Waiting(Waiting { stamp, patience, .. }) => {
-                Standing::Waiting { asked: stamp.clock, patience: *patience, access: Access::Exclusive }
-            }
-            Phase::Inside(_) => Standing::Inside(Access::Exclusive),
-        }
+        self.phase.standing_of(|Waiting { stamp, patience, .. }| Standing::Waiting {
+            asked: stamp.clock,
+            patience: *patience,
+            access: Access::Exclusive,
+        })
     }
 
     /// The request of the one inside is the first in every queue, until its release crosses it out.

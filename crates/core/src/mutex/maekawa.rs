@@ -55,19 +55,8 @@ mod voter;
 
 pub use facts::{FACTS, facts};
 
+use super::prelude::*;
 use super::quorum::Quorums;
-use super::{Command, Event, Floor, Patience, Phase, Wish};
-use crate::clock::{Clock, Stamp};
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::fence::Fence;
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Never, Protocol};
-use crate::time::Time;
-use crate::wrap::OneOfMany;
-use alloc::collections::BTreeSet;
 use voter::{Arrival, End, Voter};
 
 /// What voters do about those who wait for each other.
@@ -84,7 +73,6 @@ pub enum Form {
 pub struct Maekawa {
     place: Fixed<Place>,
     clock: Clock,
-    /// The largest fence heard of.
     fence: Fence,
     phase: Phase<Waiting, Stamp>,
     voter: Voter,
@@ -96,7 +84,6 @@ struct Place {
     group: Group,
     quorum: Group,
     form: Form,
-    /// How quorums are made in the next view.
     quorums: Quorums,
 }
 
@@ -105,7 +92,6 @@ struct Place {
 struct Waiting {
     stamp: Stamp,
     patience: Patience,
-    /// Those whose vote we do not have.
     missing: BTreeSet<NodeId>,
     /// Those of them who told us that another one goes first, or whom we gave their vote back.
     failed: BTreeSet<NodeId>,
@@ -115,47 +101,20 @@ struct Waiting {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To a voter: may I have your vote?
-    Request {
-        /// How old the request is, and whose.
-        stamp: Stamp,
-        /// Whether it waits its turn.
-        patience: Patience,
-    },
+    Request { stamp: Stamp, patience: Patience },
     /// From a voter: you have my vote.
-    Vote {
-        /// The request that has it.
-        to: Stamp,
-        /// The voter's clock.
-        clock: Clock,
-        /// The largest fence the voter knows.
-        fence: Fence,
-    },
+    Vote { to: Stamp, clock: Clock, fence: Fence },
     /// From a voter: another one goes first.
-    Failed {
-        /// The request that fails.
-        to: Stamp,
-    },
+    Failed { to: Stamp },
     /// From a voter: can I have my vote back?
-    Inquire {
-        /// The request that has it.
-        of: Stamp,
-    },
+    Inquire { of: Stamp },
     /// To a voter: have your vote back, and vote for me again when it is my turn.
-    Relinquish {
-        /// The request that had it.
-        stamp: Stamp,
-    },
+    Relinquish { stamp: Stamp },
     /// To a voter: I have left, or want in no longer.
-    Release {
-        /// The request that ends.
-        stamp: Stamp,
-        /// The largest fence the sender knows.
-        fence: Fence,
-    },
+    Release { stamp: Stamp, fence: Fence },
 }
 
 impl Describe for Message {
@@ -195,15 +154,7 @@ impl Protocol for Maekawa {
             },
             Input::Message { from, message } => self.hear(from, message, out),
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.assert_invariants();
     }
@@ -460,19 +411,10 @@ impl Maekawa {
 }
 
 impl OneOfMany for Maekawa {
-    type Floor = Floor;
+    floor_in!(clock, fence);
 
     fn is_idle(&self) -> bool {
         self.phase.is_idle() && self.voter.is_idle()
-    }
-
-    fn floor(&self) -> Floor {
-        Floor { clock: self.clock, fence: self.fence }
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.clock.witness(floor.clock);
-        self.fence.raise(floor.fence);
     }
 }
 

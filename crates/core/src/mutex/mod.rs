@@ -11,6 +11,7 @@ pub mod lamport;
 pub mod maekawa;
 pub mod mutex_by_election;
 mod phase;
+pub(crate) mod prelude;
 pub mod quorum;
 pub mod raymond;
 pub mod readers_writers;
@@ -58,8 +59,7 @@ use core::fmt;
 
 /// What a user asks of a node. A node has at most one request under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Command {
     /// Enter, however long it takes.
     Acquire,
@@ -67,9 +67,7 @@ pub enum Command {
     Try,
     /// Enter to read, beside others who only read. Where an algorithm knows no sharing, this is `Acquire`.
     Share,
-    /// Give up the request under way.
     Cancel,
-    /// Leave.
     Release,
 }
 
@@ -97,10 +95,8 @@ impl fmt::Display for Command {
 
 /// What a node tells its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Event {
-    /// Inside now.
     Entered {
         /// Larger than the fence of every earlier entry.
         fence: Fence,
@@ -109,10 +105,7 @@ pub enum Event {
         until: Time,
     },
     /// The entry holds for longer: up to this instant of this node's own clock.
-    Extended {
-        /// Up to when.
-        until: Time,
-    },
+    Extended { until: Time },
     /// The entry is over although nobody asked to leave: the group went on without this node.
     Lost,
     /// Outside again, as asked.
@@ -149,16 +142,11 @@ impl fmt::Display for Event {
 
 /// Why a command made no sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Refusal {
-    /// A request of this node is already under way.
     AlreadyWaiting,
-    /// This node is inside already.
     AlreadyInside,
-    /// This node is not inside.
     NotInside,
-    /// No request of this node is under way.
     NotWaiting,
 }
 
@@ -175,8 +163,7 @@ impl fmt::Display for Refusal {
 
 /// Whether a request waits its turn or wants an answer at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Patience {
     /// Waits its turn.
     Wait,
@@ -186,8 +173,7 @@ pub enum Patience {
 
 /// Whom a node lets in beside itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Access {
     /// Nobody.
     Exclusive,
@@ -206,8 +192,6 @@ impl Access {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Floor {
-    /// The largest clock reading known.
     pub clock: crate::clock::Clock,
-    /// The largest fence known.
     pub fence: Fence,
 }

@@ -30,20 +30,14 @@
 //!
 //! Try: answered at once if a round is known to be under way; else when its own round has a winner.
 
-use super::{Command, Cost, Event, Facts, Fairness, Patience, Phase, Range, Wish};
-use crate::about::Profile;
+use super::prelude::*;
 use crate::adapt;
 use crate::bounds::Bounds;
-use crate::describe::{Class, Describe};
-use crate::effects::Effects;
+use crate::describe::Class;
 use crate::election::circuit::{Circuit, Contest};
 use crate::election::{self, Announce, Plan, Prefer, Ranking, Repair};
-use crate::fence::Fence;
-use crate::fixed::Fixed;
-use crate::group::{Epoch, Group};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
+use crate::group::Epoch;
+use crate::node::Incarnation;
 use alloc::sync::Arc;
 use alloc::vec;
 
@@ -68,15 +62,15 @@ pub const FACTS: Facts = Facts {
             sync: "(n+1)T",
             total: |case, entries| match (case.nodes(), case.load) {
                 (0 | 1, _) => Range::exactly(0),
-                (nodes, super::Load::Alone(_)) => Range::exactly(3 * nodes - 2).times(entries),
-                (nodes, super::Load::Everyone | super::Load::Some) => {
+                (nodes, Load::Alone(_)) => Range::exactly(3 * nodes - 2).times(entries),
+                (nodes, Load::Everyone | Load::Some) => {
                     Range::between(3 * nodes - 2, nodes * (nodes + 1) / 2 + 2 * (nodes - 1)).times(entries)
                 }
             },
             // Word of the last leave may still be under way.
             client_delay: |case| match case.load {
-                super::Load::Alone(_) => Range::exactly(case.nodes()),
-                super::Load::Everyone | super::Load::Some => Range::between(case.nodes(), case.nodes() + 1),
+                Load::Alone(_) => Range::exactly(case.nodes()),
+                Load::Everyone | Load::Some => Range::between(case.nodes(), case.nodes() + 1),
             },
             sync_delay: |case| Range::exactly(case.nodes() + 1),
         },
@@ -113,7 +107,6 @@ struct Place {
     plan: Plan,
 }
 
-/// A request that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Waiting {
     patience: Patience,
@@ -123,21 +116,12 @@ struct Waiting {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message<M> {
     /// The election's own message, of this round.
-    Round {
-        /// Which round.
-        number: u64,
-        /// What it says.
-        message: M,
-    },
+    Round { number: u64, message: M },
     /// The winner of this round has left.
-    Over {
-        /// Which round.
-        number: u64,
-    },
+    Over { number: u64 },
 }
 
 impl<M: Describe> Describe for Message<M> {
@@ -315,15 +299,7 @@ impl<E: Poll> Protocol for MutexByElection<E> {
             }
             Input::Message { from: _, message: Message::Over { number } } => self.hear_end(now, number, out),
             Input::Timer(timer) => self.pass(now, Input::Timer(timer), out),
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
     }
 }

@@ -7,11 +7,8 @@ use crate::node::NodeId;
 /// that is inside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase<W, I> {
-    /// The user wants nothing.
     Idle,
-    /// The user wants in.
     Waiting(W),
-    /// The user is inside.
     Inside(I),
 }
 
@@ -72,6 +69,15 @@ impl<W, I> Phase<W, I> {
     /// The user wants nothing from now on. Tells where the node stood.
     pub const fn end(&mut self) -> Self {
         core::mem::replace(self, Self::Idle)
+    }
+
+    /// Where the user stands, in an algorithm without readers. `waiting` tells how it waits.
+    pub(super) fn standing_of(&self, waiting: impl FnOnce(&W) -> Standing) -> Standing {
+        match self {
+            Self::Idle => Standing::Idle,
+            Self::Waiting(request) => waiting(request),
+            Self::Inside(_) => Standing::Inside(Access::Exclusive),
+        }
     }
 }
 

@@ -4,9 +4,7 @@
 //! that it shares with this one. So the smaller the quorums, the cheaper an entry; and the more evenly nodes are spread
 //! over them, the less any one of them has to do.
 
-use crate::group::Group;
-use crate::node::NodeId;
-use alloc::vec::Vec;
+use crate::mutex::prelude::*;
 
 /// How quorums are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +51,6 @@ impl Quorums {
     }
 }
 
-/// The places of a line of the plane with so many points.
 fn line(nodes: usize) -> Option<&'static [usize]> {
     LINES.into_iter().find(|line| line.len() * (line.len() - 1) + 1 == nodes)
 }

@@ -50,20 +50,9 @@
 //!
 //! Departs from the paper: tries, giving up, and a token that carries the fence of the last entry.
 
+use super::prelude::*;
 use super::token::{Hand, Token};
-use super::{Command, Cost, Event, Facts, Floor, Load, Past, Patience, Phase, Range, Standing, Succession, Wish};
-use crate::about::Profile;
-use crate::clock::Clock;
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Never, Protocol};
-use crate::time::Time;
 use crate::tree::Tree;
-use crate::wrap::OneOfMany;
-use alloc::collections::VecDeque;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts::new(PROFILE, COST);
@@ -122,7 +111,6 @@ struct Place {
     tree: Tree,
 }
 
-/// One who is queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Claim {
     /// A neighbour, or this node.
@@ -132,14 +120,10 @@ struct Claim {
 
 /// What neighbours send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// Towards the token: send it to me.
-    Request {
-        /// Whether the sender waits its turn.
-        patience: Patience,
-    },
+    Request { patience: Patience },
     /// Here is the token.
     Token(Token<()>),
     /// Not now: the answer to a try.
@@ -180,15 +164,7 @@ impl Protocol for Raymond {
                 }
             },
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.assert_invariants();
     }
@@ -212,7 +188,6 @@ impl Raymond {
         }
     }
 
-    /// In which direction the token is.
     #[cfg(any(test, feature = "fixtures"))]
     pub(crate) const fn toward(&self) -> NodeId {
         self.toward

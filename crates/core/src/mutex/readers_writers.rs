@@ -34,16 +34,8 @@
 //! those of readers who are inside together may be equal.
 
 use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
-use super::{Access, Command, Event, Facts, Past, Patience, Standing, Succession, Wish, ricart_agrawala};
-use crate::about::Profile;
-use crate::clock::Stamp;
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Never, Protocol};
-use crate::time::Time;
-use alloc::collections::BTreeSet;
+use super::prelude::*;
+use super::ricart_agrawala;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
@@ -70,18 +62,10 @@ pub struct ReadersWriters {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// May I enter?
-    Request {
-        /// How old the request is, and whose.
-        stamp: Stamp,
-        /// Whether it is to read or to write.
-        access: Access,
-        /// Whether it waits its turn.
-        patience: Patience,
-    },
+    Request { stamp: Stamp, access: Access, patience: Patience },
     /// You may, as far as I am concerned.
     Reply(Reply),
     /// Not now: the answer to a try that RW-2 would defer.
@@ -132,15 +116,7 @@ impl Protocol for ReadersWriters {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.consent.assert_invariants(BTreeSet::is_empty);
     }
@@ -220,18 +196,7 @@ impl ReadersWriters {
     }
 }
 
-consent::one_of_many!(ReadersWriters);
-
-impl Succession for ReadersWriters {
-    fn standing(&self) -> Standing {
-        self.consent.standing()
-    }
-
-    /// Those who wait ask all members anew, in the old order; who is inside to read answers readers at once.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        self.consent.begin(me, past);
-    }
-}
+consent::one_of_many_in_views!(ReadersWriters);
 
 #[cfg(test)]
 mod tests;

@@ -33,19 +33,8 @@
 //! also carry the largest fence known, from which the next entry's fence follows.
 
 use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
-use super::{
-    Access, Choice, Command, Cost, Event, Facts, Fairness, Past, Patience, Range, ServiceOrder, Standing, Succession,
-    Wish,
-};
-use crate::about::Profile;
-use crate::clock::Stamp;
-use crate::describe::{Describe, Medium};
-use crate::effects::Effects;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
-use alloc::collections::BTreeSet;
+use super::prelude::*;
+use crate::describe::Medium;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
@@ -90,7 +79,6 @@ const COST: Cost = Cost {
     sync_delay: |_| Range::exactly(1),
 };
 
-/// How requests are sent, which chooses among the forms of this algorithm.
 pub(super) const fn requests(value: &'static str, usual: bool) -> Choice {
     Choice { of: PROFILE.name, option: "requests", value, usual }
 }
@@ -104,16 +92,10 @@ pub struct RicartAgrawala {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// May I enter?
-    Request {
-        /// How old the request is, and whose.
-        stamp: Stamp,
-        /// Whether it waits its turn.
-        patience: Patience,
-    },
+    Request { stamp: Stamp, patience: Patience },
     /// You may, as far as I am concerned.
     Reply(Reply),
     /// Not now: the answer to a try that RA-2 would defer.
@@ -140,7 +122,7 @@ impl Describe for Message {
 impl Protocol for RicartAgrawala {
     type Command = Command;
     type Message = Message;
-    type Timer = crate::Never;
+    type Timer = Never;
     type Event = Event;
     type Durable = ();
 
@@ -161,15 +143,7 @@ impl Protocol for RicartAgrawala {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.consent.assert_invariants(BTreeSet::is_empty);
     }
@@ -245,18 +219,7 @@ impl RicartAgrawala {
     }
 }
 
-consent::one_of_many!(RicartAgrawala);
-
-impl Succession for RicartAgrawala {
-    fn standing(&self) -> Standing {
-        self.consent.standing()
-    }
-
-    /// Those who wait ask all members anew, in the old order.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        self.consent.begin(me, past);
-    }
-}
+consent::one_of_many_in_views!(RicartAgrawala);
 
 #[cfg(test)]
 mod tests;

@@ -37,19 +37,9 @@
 //! times the clock, and the node's place in the group.
 
 use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
-use super::{Access, Command, Cost, Event, Facts, Floor, Load, Model, Patience, Range, Wish, ricart_agrawala};
-use crate::about::Profile;
+use super::prelude::*;
+use super::{Model, ricart_agrawala};
 use crate::bounds::Bounds;
-use crate::clock::{Clock, Stamp};
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::fence::Fence;
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
-use alloc::collections::BTreeSet;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
@@ -92,7 +82,6 @@ const A_MOMENT_LONGER: Duration = Duration::from_nanos(1);
 pub struct RicartAgrawalaImplicit {
     /// Our own request with what was said to it, and the requests that we defer.
     consent: Consent<Answers>,
-    /// How long an answer can take.
     wait: Fixed<Duration>,
 }
 
@@ -127,23 +116,12 @@ impl Answers {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// May I enter? Say so if not.
-    Request {
-        /// How old the request is, and whose.
-        stamp: Stamp,
-        /// Whether it waits its turn.
-        patience: Patience,
-    },
+    Request { stamp: Stamp, patience: Patience },
     /// Wait: my reply comes later.
-    Deferred {
-        /// The request it is about.
-        to: Stamp,
-        /// The sender's clock.
-        clock: Clock,
-    },
+    Deferred { to: Stamp, clock: Clock },
     /// You may after all, as far as I am concerned.
     Reply(Reply),
     /// Not now: the answer to a try that RI-2 would defer.
@@ -172,8 +150,7 @@ impl Describe for Message {
 
 /// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Timer {
     /// The longest that an answer to our request can take.
     Silence,
@@ -204,15 +181,7 @@ impl Protocol for RicartAgrawalaImplicit {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(Timer::Silence) => self.end_wait(out),
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.consent.assert_invariants(Answers::is_consent_of_all);
     }

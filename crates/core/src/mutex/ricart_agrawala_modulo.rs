@@ -43,17 +43,8 @@ mod reading;
 
 pub use reading::Reading;
 
-use super::{Command, Event, Facts, Refusal, ServiceOrder, ricart_agrawala};
-use crate::about::Profile;
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::fence::Fence;
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Never, Protocol};
-use crate::time::Time;
-use alloc::collections::BTreeSet;
+use super::prelude::*;
+use super::ricart_agrawala;
 use reading::{Circle, Stamp};
 
 /// What the book says of it.
@@ -95,13 +86,7 @@ struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    /// What we asked is out.
-    Asking {
-        question: Question,
-        /// Who has not answered.
-        missing: BTreeSet<NodeId>,
-        then: Then,
-    },
+    Asking { question: Question, missing: BTreeSet<NodeId>, then: Then },
     Inside,
 }
 
@@ -111,7 +96,6 @@ enum Question {
     Try,
 }
 
-/// What is to be done when all have answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Then {
     /// Enter: our user waits for these very answers.
@@ -124,14 +108,10 @@ enum Then {
 
 /// What nodes send each other. There is at most one question, and one answer, from one node to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// May I enter, when it is my turn?
-    Request {
-        /// How old the request is.
-        reading: Reading,
-    },
+    Request { reading: Reading },
     /// May I enter at once?
     Try,
     /// You may, as far as I am concerned.
@@ -171,15 +151,7 @@ impl Protocol for RicartAgrawalaModulo {
                 Message::Denied => self.accept_denial(from, out),
             },
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.assert_invariants();
     }
@@ -381,7 +353,6 @@ impl RicartAgrawalaModulo {
         }
     }
 
-    /// Whether it has nothing under way and owes nobody an answer.
     #[cfg(test)]
     pub(super) fn is_idle(&self) -> bool {
         self.phase == Phase::Idle

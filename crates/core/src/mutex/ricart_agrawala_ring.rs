@@ -34,16 +34,8 @@
 //! replies do in `ricart-agrawala`.
 
 use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
-use super::{
-    Access, Command, Cost, Event, Facts, Fairness, Past, Patience, Range, Standing, Succession, Wish, ricart_agrawala,
-};
-use crate::about::Profile;
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Never, Protocol};
-use crate::time::Time;
+use super::prelude::*;
+use super::ricart_agrawala;
 
 /// What the book says of it.
 ///
@@ -81,14 +73,12 @@ pub struct RicartAgrawalaRing {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To the next node: may its sender enter?
     Request {
         /// The consent of all whom it has passed, its own node included.
         so_far: Reply,
-        /// Whether it waits its turn.
         patience: Patience,
     },
     /// To the node that tries: not now.
@@ -134,15 +124,7 @@ impl Protocol for RicartAgrawalaRing {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.consent.assert_invariants(|()| false);
     }
@@ -154,9 +136,8 @@ impl RicartAgrawalaRing {
         Self { consent: Consent::new(me, group) }
     }
 
-    /// Whether its own request goes before this one.
     #[cfg(any(test, feature = "fixtures"))]
-    pub(crate) fn goes_before(&self, asked: crate::Stamp) -> bool {
+    pub(crate) fn goes_before(&self, asked: Stamp) -> bool {
         self.consent.ahead_of(Claim::exclusive(asked)).is_some()
     }
 
@@ -227,18 +208,7 @@ impl RicartAgrawalaRing {
     }
 }
 
-consent::one_of_many!(RicartAgrawalaRing);
-
-impl Succession for RicartAgrawalaRing {
-    fn standing(&self) -> Standing {
-        self.consent.standing()
-    }
-
-    /// Those who wait send their requests round the new ring, in the old order.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        self.consent.begin(me, past);
-    }
-}
+consent::one_of_many_in_views!(RicartAgrawalaRing);
 
 #[cfg(test)]
 mod tests;

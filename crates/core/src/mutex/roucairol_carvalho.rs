@@ -43,17 +43,8 @@
 pub use super::ricart_agrawala::Message;
 
 use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
-use super::{
-    Access, Case, Command, Cost, Event, Facts, Load, Past, Patience, Range, Standing, Succession, Wish, ricart_agrawala,
-};
-use crate::about::Profile;
-use crate::clock::Stamp;
-use crate::effects::Effects;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Never, Protocol};
-use crate::time::Time;
-use alloc::collections::BTreeSet;
+use super::prelude::*;
+use super::ricart_agrawala;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts::new(
@@ -89,7 +80,6 @@ fn total(case: &Case<'_>, entries: u64) -> Range {
 pub struct RoucairolCarvalho {
     /// Our own request with those whose permission it lacks, and the requests that we defer.
     consent: Consent<BTreeSet<NodeId>>,
-    /// Whose permission we have.
     permissions: BTreeSet<NodeId>,
 }
 
@@ -117,15 +107,7 @@ impl Protocol for RoucairolCarvalho {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.assert_invariants();
     }
@@ -137,7 +119,6 @@ impl RoucairolCarvalho {
         Self { consent: Consent::new(me, group), permissions: BTreeSet::new() }
     }
 
-    /// The request that it waits with, if it does.
     #[cfg(any(test, feature = "fixtures"))]
     pub(crate) fn waits_with(&self) -> Option<Stamp> {
         self.consent.waits_with()

@@ -13,10 +13,7 @@
 //! algorithm shows each of them. A step that does nothing has no line either; if no step does anything, the trace says
 //! so. The top has the usual constructor and size of the group; `by` and `of` replace them in one test.
 
-use crate::describe::Describe;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::Protocol;
+use crate::mutex::prelude::*;
 use crate::testing::{ScriptCommand, ScriptGroup};
 use core::fmt::Display;
 use expect_test::Expect;

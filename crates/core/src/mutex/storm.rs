@@ -15,16 +15,9 @@ use super::{
     ricart_agrawala_ring, token_ring, voting,
 };
 use crate::bounds::Bounds;
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::fence::Fence;
 use crate::fixtures::{Flaw, RicartAgrawala1981};
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
+use crate::mutex::prelude::*;
 use crate::testing::{ScriptGroup, run_script};
-use crate::time::{Duration, Time};
-use crate::wrap::OneOfMany;
 use core::fmt;
 use expect_test::{Expect, expect};
 use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -32,7 +25,6 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use std::format;
 use std::string::{String, ToString};
 use std::vec;
-use std::vec::Vec;
 
 /// Enough for every node to come and go a few times.
 pub(super) const GUSTS: usize = 100;
@@ -54,11 +46,9 @@ pub(super) struct Storm {
 /// still means something when proptest makes a storm smaller.
 #[derive(Clone, Debug)]
 enum Gust {
-    /// A node is asked something.
     Ask(usize, Command),
     /// One of the messages under way arrives, if there is any.
     Arrive(usize),
-    /// One of the timers fires, if any is set.
     Fire(usize),
 }
 
@@ -86,8 +76,7 @@ impl Storm {
     /// Strikes a group. Returns the nodes as they are at rest, or how one of them broke its word.
     pub(super) fn strike<P>(&self, make: impl Fn(NodeId, Group) -> P, facts: &Facts) -> Result<Vec<P>, Wreck>
     where
-        P: Protocol<Command = Command, Event = Event>,
-        P::Message: Describe,
+        P: Protocol<Command = Command, Event = Event, Message: Describe>,
     {
         let mut log = Log::new(self.nodes, make, *facts);
         match log.sail(&self.gusts) {
@@ -97,7 +86,6 @@ impl Storm {
     }
 }
 
-/// How a node broke its word.
 #[derive(Debug)]
 pub(super) struct Wreck {
     breach: String,
@@ -117,9 +105,7 @@ struct Log<P: Protocol> {
     stage: ScriptGroup<P>,
     users: Vec<User>,
     facts: Facts,
-    /// The largest fences of entries so far: of those that share, and of those that do not.
-    shared_fence: Option<Fence>,
-    exclusive_fence: Option<Fence>,
+    fences: Fences,
     script: String,
 }
 
@@ -151,13 +137,12 @@ impl User {
 
 impl<P> Log<P>
 where
-    P: Protocol<Command = Command, Event = Event>,
-    P::Message: Describe,
+    P: Protocol<Command = Command, Event = Event, Message: Describe>,
 {
     fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P, facts: Facts) -> Self {
         let users = vec![User::Outside; nodes];
         let stage = ScriptGroup::new(nodes, make);
-        Self { stage, users, facts, shared_fence: None, exclusive_fence: None, script: String::new() }
+        Self { stage, users, facts, fences: Fences::default(), script: String::new() }
     }
 
     /// The whole storm and the peace after it. The error says who broke its word.
@@ -269,15 +254,32 @@ where
         if let Some(other) = self.find(conflicts) {
             return Err(format!("{node} enters while {other} is inside"));
         }
-        let (exclusive, shared) = (self.exclusive_fence, self.shared_fence);
+        match self.fences.admit(access, fence) {
+            Err(breach) if self.facts.fences => Err(format!("{node} {breach}")),
+            Err(_) | Ok(()) => Ok(()),
+        }
+    }
+}
+
+/// The largest fences of entries so far: of those that share, and of those that do not.
+#[derive(Debug, Default)]
+pub(super) struct Fences {
+    shared: Option<Fence>,
+    exclusive: Option<Fence>,
+}
+
+impl Fences {
+    /// An entry. Its fence is larger than those of all before it that conflict with it.
+    pub(super) fn admit(&mut self, access: Access, fence: Fence) -> Result<(), String> {
+        let (exclusive, shared) = (self.exclusive, self.shared);
         let (kept, last) = match access {
-            Access::Exclusive => (&mut self.exclusive_fence, exclusive.max(shared)),
-            Access::Shared => (&mut self.shared_fence, exclusive),
+            Access::Exclusive => (&mut self.exclusive, exclusive.max(shared)),
+            Access::Shared => (&mut self.shared, exclusive),
         };
         *kept = (*kept).max(Some(fence));
-        match last {
-            Some(last) if self.facts.fences && fence <= last => Err(format!("{node} enters with {fence} after {last}")),
-            Some(_) | None => Ok(()),
+        match last.filter(|last| fence <= *last) {
+            Some(last) => Err(format!("enters with {fence} after {last}")),
+            None => Ok(()),
         }
     }
 }
@@ -411,11 +413,17 @@ proptest! {
     }
 }
 
-#[test]
-fn a_storm_finds_two_inside_where_replies_name_no_request() {
-    finds(
-        Flaw::BareReplies,
-        expect![[r#"
+macro_rules! a_storm_finds {
+    ($($name:ident($flaw:expr, $trace:expr);)*) => {$(
+        #[test]
+        fn $name() {
+            finds($flaw, $trace);
+        }
+    )*};
+}
+
+a_storm_finds! {
+    a_storm_finds_two_inside_where_replies_name_no_request(Flaw::BareReplies, expect![[r#"
         2 enters while 1 is inside
 
         1 acquire: RA-1 asks everyone with (1, 1); request → all
@@ -427,15 +435,9 @@ fn a_storm_finds_two_inside_where_replies_name_no_request() {
         1 acquire: refused: a request is already under way
         1 hears reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
         2 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
-    "#]],
-    );
-}
+    "#]]);
 
-#[test]
-fn a_storm_finds_two_inside_where_clocks_alone_decide() {
-    finds(
-        Flaw::ClockOnly,
-        expect![[r#"
+    a_storm_finds_two_inside_where_clocks_alone_decide(Flaw::ClockOnly, expect![[r#"
         1 enters while 2 is inside
 
         2 acquire: RA-1 asks everyone with (1, 2); request → all
@@ -444,15 +446,9 @@ fn a_storm_finds_two_inside_where_clocks_alone_decide() {
         2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
         2 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
         1 hears reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
-    "#]],
-    );
-}
+    "#]]);
 
-#[test]
-fn a_storm_finds_two_inside_where_node_numbers_alone_decide() {
-    finds(
-        Flaw::NodeOnly,
-        expect![[r#"
+    a_storm_finds_two_inside_where_node_numbers_alone_decide(Flaw::NodeOnly, expect![[r#"
         1 enters while 2 is inside
 
         2 acquire: RA-1 asks everyone with (1, 2); request → all
@@ -461,15 +457,9 @@ fn a_storm_finds_two_inside_where_node_numbers_alone_decide() {
         2 hears request from 1: RA-2 lets (3, 1) pass; reply → 1
         2 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
         1 hears reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
-    "#]],
-    );
-}
+    "#]]);
 
-#[test]
-fn a_storm_finds_one_who_waits_for_ever_where_only_the_first_one_deferred_is_answered() {
-    finds(
-        Flaw::FirstOnly,
-        expect![[r#"
+    a_storm_finds_one_who_waits_for_ever_where_only_the_first_one_deferred_is_answered(Flaw::FirstOnly, expect![[r#"
         4 waits for ever
 
         3 acquire: RA-1 asks everyone with (1, 3); request → all
@@ -494,6 +484,5 @@ fn a_storm_finds_one_who_waits_for_ever_where_only_the_first_one_deferred_is_ans
         3 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
         3 release: LEAVES; RA-4 lets 4 pass at last; reply → 4
         4 hears reply from 3: nothing
-    "#]],
-    );
+    "#]]);
 }

@@ -3,9 +3,7 @@
 //! An algorithm decides how the token travels. That there is one, and that its fence only grows, is the same for all.
 
 use super::{Floor, Past};
-use crate::clock::Clock;
-use crate::fence::Fence;
-use crate::node::NodeId;
+use crate::mutex::prelude::*;
 
 /// The one token of a group, with what an algorithm writes on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -13,11 +11,9 @@ use crate::node::NodeId;
 pub struct Token<L> {
     /// The fence of the last entry, or a larger one that somebody knew who had the token.
     pub fence: Fence,
-    /// What is written on it.
     pub label: L,
 }
 
-/// A node's hand: the token, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Hand<L> {
     /// The largest fence that this node's forgotten resources knew. A token brings its own along, so that it is not
@@ -27,7 +23,6 @@ pub(super) struct Hand<L> {
 }
 
 impl<L> Hand<L> {
-    /// A hand that is empty.
     pub(super) fn empty() -> Self {
         Self { floor: Fence::default(), token: None }
     }
@@ -46,23 +41,19 @@ impl<L> Hand<L> {
         if keeper == Some(me) { Self::holding(L::default()) } else { Self::empty() }
     }
 
-    /// Whether the token is here.
     pub(super) const fn holds(&self) -> bool {
         self.token.is_some()
     }
 
-    /// The token, if it is here.
     #[cfg(any(test, feature = "fixtures"))]
     pub(super) const fn token(&self) -> Option<&Token<L>> {
         self.token.as_ref()
     }
 
-    /// What is written on the token, if it is here.
     pub(super) fn label(&self) -> Option<&L> {
         self.token.as_ref().map(|token| &token.label)
     }
 
-    /// What is written on the token, to be changed, if it is here.
     pub(super) fn label_mut(&mut self) -> Option<&mut L> {
         self.token.as_mut().map(|token| &mut token.label)
     }
@@ -85,7 +76,6 @@ impl<L> Hand<L> {
         Some(token.fence)
     }
 
-    /// Takes the token out of the hand, if it is here.
     pub(super) fn pass(&mut self) -> Option<Token<L>> {
         self.token.take()
     }

@@ -41,21 +41,9 @@
 //! count instead of a logical clock, since only numbers of the same node are compared. The token carries the fence of the
 //! last entry.
 
+use super::prelude::*;
 use super::token::{Hand, Token};
-use super::{
-    Command, Cost, Event, Facts, Fairness, Floor, Load, Past, Patience, Phase, Range, Standing, Succession, Wish,
-};
-use crate::about::Profile;
-use crate::clock::{Clock, VectorClock};
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Never, Protocol};
-use crate::time::Time;
-use crate::wrap::OneOfMany;
-use alloc::collections::BTreeMap;
+use crate::clock::VectorClock;
 use core::ops::Bound;
 
 /// What the book says of it.
@@ -96,7 +84,6 @@ const COST: Cost = Cost {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenRequest {
     place: Fixed<Place>,
-    /// The number of our last request.
     number: Clock,
     phase: Phase<Patience, ()>,
     /// The newest request of each other node that may be pending. With the token here it is known which are.
@@ -111,7 +98,6 @@ struct Place {
     group: Group,
 }
 
-/// A request of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Asked {
     number: Clock,
@@ -120,23 +106,14 @@ struct Asked {
 
 /// What nodes send each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To everyone: whoever has the token, pass it to me.
-    Request {
-        /// Which of the sender's requests it is.
-        number: Clock,
-        /// Whether it waits its turn.
-        patience: Patience,
-    },
+    Request { number: Clock, patience: Patience },
     /// Here is the token.
     Token(Token<VectorClock>),
     /// From the holder: not now.
-    Denied {
-        /// The request that it answers.
-        number: Clock,
-    },
+    Denied { number: Clock },
 }
 
 impl Describe for Message {
@@ -170,15 +147,7 @@ impl Protocol for TokenRequest {
                 Message::Denied { number } => self.accept_denial(number, out),
             },
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Start { .. }
-            | Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.assert_invariants();
     }

@@ -47,22 +47,9 @@
 //! Departs from the book: the token says how far it has come since the last entry, so that it can rest, and so that a
 //! try can be denied; and it carries the fence of the last entry.
 
+use super::prelude::*;
 use super::token::{Hand, Token};
-use super::{
-    Choice, Command, Cost, Event, Facts, Fairness, Floor, Load, Past, Patience, Phase, Range, Standing, Succession,
-    Wish,
-};
-use crate::about::Profile;
 use crate::bounds::Bounds;
-use crate::clock::Clock;
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
-use crate::wrap::OneOfMany;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
@@ -99,7 +86,6 @@ const COST: Cost = Cost {
     sync_delay: |case| Range::between(1, case.peers().max(1)),
 };
 
-/// How the token is passed, which chooses among the forms of this algorithm.
 pub(super) const fn passing(value: &'static str, usual: bool) -> Choice {
     Choice { of: PROFILE.name, option: "passing", value, usual }
 }
@@ -121,9 +107,7 @@ struct Place {
     /// The members before and behind this one.
     previous: NodeId,
     next: NodeId,
-    /// The lowest member.
     home: NodeId,
-    /// So many hops are a whole round.
     round: u32,
     pace: Pace,
 }
@@ -149,8 +133,7 @@ pub struct Lap {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To the next one: it is your turn.
     Token(Token<Lap>),
@@ -169,10 +152,8 @@ impl Describe for Message {
 
 /// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// The end of the token's rest.
     Rest,
 }
 
@@ -200,14 +181,7 @@ impl Protocol for TokenRing {
                 Message::Call => self.hear_call(from, out),
             },
             Input::Timer(Timer::Rest) => self.rise(out),
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
-            Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            beyond_the_textbook!() => {}
         }
         self.assert_invariants();
     }

@@ -60,19 +60,13 @@ mod passing;
 
 use self::passing::Passing;
 pub use self::passing::{Cargo, Number, Search};
+use super::Model;
+use super::prelude::*;
 use super::token::{Hand, Token};
 use super::token_ring::{self, Lap};
-use super::{Command, Event, Facts, Fairness, Model, Patience, Phase, Wish};
-use crate::about::Profile;
 use crate::bounds::Bounds;
-use crate::describe::{Class, Describe};
-use crate::effects::Effects;
-use crate::fence::Fence;
-use crate::fixed::Fixed;
-use crate::group::{Epoch, Group};
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
+use crate::describe::Class;
+use crate::group::Epoch;
 
 /// What the book says of it.
 pub const FACTS: Facts = Facts {
@@ -116,11 +110,8 @@ pub struct TokenRingAcknowledged {
 #[derive(Debug)]
 struct Place {
     me: NodeId,
-    /// So many hops are a whole round.
     round: u32,
-    /// How long the token rests.
     rest: Duration,
-    /// How long an acknowledgement can take.
     answer: Duration,
     /// How long the token or a search can take to go round, if nobody is inside.
     patience: Duration,
@@ -139,16 +130,10 @@ enum Watch {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To the next one that is alive: something that goes round.
-    Pass {
-        /// Which of the sender's passes it is.
-        number: Number,
-        /// What goes round.
-        cargo: Cargo,
-    },
+    Pass { number: Number, cargo: Cargo },
     /// To the one before: it is here.
     Received(Number),
 }
@@ -179,10 +164,8 @@ impl Describe for Message {
 
 /// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// The end of the token's rest.
     Rest,
     /// The longest that the acknowledgement of this pass can take.
     Silence(Number),
@@ -217,13 +200,7 @@ impl Protocol for TokenRingAcknowledged {
             Input::Timer(Timer::Silence(number)) => self.skip(number, out),
             Input::Timer(Timer::Patience) => self.look(out),
             // The book's form: nothing is saved, nobody but the ring itself tells who is dead, and there are no views.
-            Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            beyond_the_textbook!() => {}
         }
         self.assert_invariants();
     }

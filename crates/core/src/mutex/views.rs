@@ -19,22 +19,17 @@ use alloc::vec::Vec;
 
 /// Where a member's user stands when a view ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Standing {
-    /// It wants nothing.
     #[default]
     Idle,
-    /// It wants in.
     Waiting {
         /// How old its request is, where the algorithm keeps requests in the order of their age.
         asked: Clock,
-        /// Whether it waits its turn.
         patience: Patience,
         /// Whom it would let in beside it.
         access: Access,
     },
-    /// It is inside.
     Inside(Access),
 }
 
@@ -49,9 +44,7 @@ impl Standing {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
-    /// Where its user stands.
     pub standing: Standing,
-    /// How far its counts have come.
     pub floor: Floor,
     /// Whom it would serve next, if it keeps a queue.
     pub queue: Vec<NodeId>,
@@ -60,9 +53,7 @@ pub struct Report {
 /// One who waits, as everybody knows at the beginning of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiter {
-    /// Who.
     pub node: NodeId,
-    /// Whether it waits its turn.
     pub patience: Patience,
     /// Whom it would let in beside it.
     pub access: Access,
@@ -154,7 +145,6 @@ impl Past {
         self.holder().map(|node| self.stamp_of(node))
     }
 
-    /// The request of one who is inside.
     pub(super) const fn stamp_of(&self, insider: NodeId) -> Stamp {
         Stamp { clock: self.inside_clock(), node: insider }
     }

@@ -52,21 +52,10 @@ pub use facts::{FACTS, facts};
 pub use placement::{Replica, placement};
 
 use super::ballot::{Asked, Ballot};
-use super::{Command, Event, Floor, Patience, Phase, Wish};
+use super::prelude::*;
 use crate::bounds::Bounds;
-use crate::clock::{Clock, Stamp};
-use crate::describe::Describe;
-use crate::effects::Effects;
-use crate::fence::Fence;
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
-use crate::wrap::OneOfMany;
-use alloc::collections::BTreeMap;
+use crate::node::Incarnation;
 use alloc::string::String;
-use alloc::vec::Vec;
 use bid::{Bid, Standing};
 
 /// The resource whose replicas are voted on unless another one is named. In no group does one node vote for most of them.
@@ -83,7 +72,6 @@ fn unit(bounds: Bounds) -> Duration {
 /// In which way votes are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Asks {
-    /// All at once.
     All,
     /// One after the other. Everyone asks in the same order, so that those who compete meet at the first replicas.
     Sequential,
@@ -93,9 +81,7 @@ pub enum Asks {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Voting {
     place: Fixed<Place>,
-    /// The number of our last request.
     clock: Clock,
-    /// The largest fence heard of.
     fence: Fence,
     phase: Phase<Waiting, Bid>,
     /// The votes that are ours to give.
@@ -108,9 +94,7 @@ struct Place {
     group: Group,
     /// Whose replicas they are: that says who votes for them in the next view.
     resource: String,
-    /// Who votes for each replica.
     hosts: Vec<NodeId>,
-    /// How many votes admit.
     needed: usize,
     asks: Asks,
     /// The unit of waits.
@@ -129,7 +113,6 @@ struct Waiting {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Pace {
-    /// An attempt is under way.
     Asking,
     /// The last one failed, and the next one begins when the timer fires.
     BackingOff,
@@ -137,41 +120,16 @@ enum Pace {
 
 /// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To a voter: may I have the vote of this replica?
-    Request {
-        /// The replica.
-        replica: Replica,
-        /// Who asks.
-        claim: Claim,
-    },
+    Request { replica: Replica, claim: Claim },
     /// From a voter: you have it.
-    Vote {
-        /// The replica.
-        replica: Replica,
-        /// Who asked.
-        claim: Claim,
-        /// The largest fence the voter knows.
-        fence: Fence,
-    },
+    Vote { replica: Replica, claim: Claim, fence: Fence },
     /// From a voter: another one has it.
-    Denied {
-        /// The replica.
-        replica: Replica,
-        /// Who asked.
-        claim: Claim,
-    },
+    Denied { replica: Replica, claim: Claim },
     /// To a voter: have it back.
-    Release {
-        /// The replica.
-        replica: Replica,
-        /// Who had it.
-        claim: Claim,
-        /// The largest fence the sender knows.
-        fence: Fence,
-    },
+    Release { replica: Replica, claim: Claim, fence: Fence },
 }
 
 impl Describe for Message {
@@ -196,10 +154,8 @@ impl Describe for Message {
 
 /// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// The next attempt.
     Retry,
 }
 
@@ -221,14 +177,7 @@ impl Protocol for Voting {
             },
             Input::Message { from, message } => self.hear(from, message, out),
             Input::Timer(Timer::Retry) => self.attempt("VO-6", out),
-            // Nothing is saved, nobody is suspected, and the members never change.
-            Input::Saved(_)
-            | Input::Suspect(_)
-            | Input::Trust(_)
-            | Input::DiskFull
-            | Input::DiskFree
-            | Input::View(_)
-            | Input::Lease(_) => {}
+            beyond_the_textbook!() => {}
         }
         self.assert_invariants();
     }
@@ -288,7 +237,6 @@ impl Voting {
         claim.stamp.node == from && self.place.group.contains(from)
     }
 
-    /// Who votes for a replica.
     fn host(&self, replica: Replica) -> Option<NodeId> {
         self.place.hosts.get(replica.index()).copied()
     }
@@ -491,19 +439,10 @@ impl Voting {
 }
 
 impl OneOfMany for Voting {
-    type Floor = Floor;
+    floor_in!(clock, fence);
 
     fn is_idle(&self) -> bool {
         self.phase.is_idle() && self.ballots.values().all(|ballot| ballot.holder().is_none())
-    }
-
-    fn floor(&self) -> Floor {
-        Floor { clock: self.clock, fence: self.fence }
-    }
-
-    fn raise(&mut self, floor: &Floor) {
-        self.clock.witness(floor.clock);
-        self.fence.raise(floor.fence);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Protocols around protocols.
 
 mod many;
+pub(crate) mod prelude;
 mod reliable;
 mod viewed;
 mod watched;

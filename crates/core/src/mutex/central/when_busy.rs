@@ -12,10 +12,7 @@ pub enum WhenBusy {
     /// It queues the ticket and says nothing.
     Block,
     /// It denies the ticket and keeps nothing of it; the client asks again after a while.
-    Deny {
-        /// How long the client waits until then.
-        wait: Span,
-    },
+    Deny { wait: Span },
     /// It denies the ticket and queues it.
     DenyAndQueue,
 }
@@ -85,7 +82,6 @@ fn with_denials(case: &Case<'_>, entries: u64) -> Range {
     }
 }
 
-/// The option that chooses this form.
 pub(super) const fn choice(value: &'static str, usual: bool) -> Choice {
     Choice { of: "central", option: "when-busy", value, usual }
 }

@@ -1,10 +1,8 @@
 //! What the book says of Maekawa's algorithm, in each of its forms.
 
 use super::Form;
-use crate::about::Profile;
+use crate::mutex::prelude::*;
 use crate::mutex::quorum::Quorums;
-use crate::mutex::{Case, Choice, Cost, Facts, Fairness, Load, Range};
-use crate::node::NodeId;
 
 /// What the book says of the usual form.
 pub const FACTS: Facts = facts(Form::DeadlockFree, Quorums::Grid);

@@ -6,13 +6,11 @@ use crate::node::NodeId;
 
 impl Succession for Maekawa {
     fn standing(&self) -> Standing {
-        match &self.phase {
-            Phase::Idle => Standing::Idle,
-            Phase::Waiting(Waiting { stamp, patience, .. }) => {
-                Standing::Waiting { asked: stamp.clock, patience: *patience, access: Access::Exclusive }
-            }
-            Phase::Inside(_) => Standing::Inside(Access::Exclusive),
-        }
+        self.phase.standing_of(|Waiting { stamp, patience, .. }| Standing::Waiting {
+            asked: stamp.clock,
+            patience: *patience,
+            access: Access::Exclusive,
+        })
     }
 
     /// Quorums are made anew. Whoever is in that of the one inside has voted for it, and gets its vote back when it leaves.

@@ -1,10 +1,8 @@
 //! One voter: who has its vote, and who waits for it. It decides; the node sends what follows from that.
 
 use super::Form;
-use crate::clock::Stamp;
-use crate::mutex::Patience;
 use crate::mutex::ballot::{Asked, Ballot};
-use alloc::collections::{BTreeSet, VecDeque};
+use crate::mutex::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Voter {
@@ -63,7 +61,6 @@ impl Voter {
         self.ballot.give(inside);
     }
 
-    /// The request that has the vote.
     pub(super) const fn holder(&self) -> Option<Stamp> {
         self.ballot.holder()
     }
@@ -73,7 +70,6 @@ impl Voter {
         self.ballot.holder().is_none() && self.void.is_empty()
     }
 
-    /// A request arrives.
     pub(super) fn hear(&mut self, asked: Stamp, patience: Patience, form: Form) -> Arrival {
         if self.void.remove(&asked) || self.queue.contains(&asked) || self.holder() == Some(asked) {
             return Arrival::Void;
@@ -131,7 +127,6 @@ impl Voter {
         self.vote_for_next()
     }
 
-    /// A release arrives.
     pub(super) fn end(&mut self, stamp: Stamp) -> End {
         if self.ballot.take_back(stamp) {
             return End::Passed { next: self.vote_for_next() };

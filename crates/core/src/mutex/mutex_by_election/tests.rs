@@ -3,12 +3,10 @@
 use super::{FACTS, MutexByElection, Poll};
 use crate::bounds::Bounds;
 use crate::election::{ChangRoberts, HirschbergSinclair};
-use crate::group::Group;
+use crate::mutex::prelude::*;
 use crate::mutex::rules::rules;
 use crate::mutex::storm::{GUSTS, storms, sunk};
 use crate::mutex::{COMMANDS, Links};
-use crate::node::NodeId;
-use crate::time::Duration;
 use expect_test::expect;
 use proptest::prelude::{prop_assert, proptest};
 
@@ -160,7 +158,7 @@ proptest! {
     /// The adapter knows nothing of the election inside.
     #[test]
     fn every_storm_is_stood_over_hirschberg_and_sinclair(storm in storms(GUSTS, &COMMANDS)) {
-        let facts = super::Facts { links: Links::AnyOrder, ..FACTS };
+        let facts = Facts { links: Links::AnyOrder, ..FACTS };
         storm.strike(make::<HirschbergSinclair>, &facts).map_err(sunk)?;
     }
 }

@@ -1,18 +1,14 @@
 //! Quorums of every size: they meet, and they are as small as they are said to be.
 
 use super::{LINES, Quorums};
-use crate::group::Group;
-use crate::node::NodeId;
-use std::collections::BTreeMap;
+use crate::mutex::prelude::*;
 use std::string::ToString;
-use std::vec::Vec;
 
 fn quorums(kind: Quorums, nodes: usize) -> Vec<Group> {
     let group = Group::of_size(nodes);
     group.iter().map(|me| kind.of(me, &group)).collect()
 }
 
-/// How many members two quorums share.
 fn shared(one: &Group, other: &Group) -> usize {
     one.iter().filter(|node| other.contains(*node)).count()
 }

@@ -50,7 +50,6 @@ impl Circle {
         2 * self.nodes - 1
     }
 
-    /// The reading after this one.
     pub(super) fn after(self, reading: Reading) -> Reading {
         Reading((reading.0 + 1) % self.size())
     }
@@ -66,7 +65,6 @@ impl Circle {
         if one.0.abs_diff(other.0) < self.nodes { one.0 > other.0 } else { one.0 < other.0 }
     }
 
-    /// Whether the first of two requests is the older one.
     pub(super) fn is_older(self, one: Stamp, other: Stamp) -> bool {
         if one.reading == other.reading { one.node < other.node } else { self.follows(other.reading, one.reading) }
     }

@@ -2,11 +2,8 @@
 
 use super::super::token::Token;
 use super::super::token_ring::Lap;
-use crate::fixed::Fixed;
-use crate::group::{Epoch, Group};
-use crate::node::NodeId;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
+use crate::group::Epoch;
+use crate::mutex::prelude::*;
 
 /// The number of a pass. Each node counts its own, and never uses one again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,8 +12,7 @@ pub struct Number(pub u64);
 
 /// What goes round the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Cargo {
     /// It is your turn.
     Token(Token<Lap>),
@@ -58,7 +54,6 @@ pub(super) struct Passing {
     unanswered: BTreeMap<Number, (NodeId, Cargo)>,
 }
 
-/// A pass that has just begun.
 pub(super) struct Pass {
     pub(super) number: Number,
     pub(super) to: NodeId,
@@ -78,17 +73,14 @@ impl Passing {
         }
     }
 
-    /// Whether this is one of the others, dead or alive.
     pub(super) fn is_peer(&self, node: NodeId) -> bool {
         self.ring.contains(&node)
     }
 
-    /// Whether all others are known to be dead.
     pub(super) fn is_alone(&self) -> bool {
         self.dead.len() == self.ring.len()
     }
 
-    /// Whether a token was passed on that is not acknowledged yet.
     pub(super) fn has_token(&self) -> bool {
         self.token().is_some()
     }

@@ -1,23 +1,17 @@
 //! What reports add up to, and that every algorithm begins with that.
 
 use super::{Past, Report, Standing, Succession};
-use crate::clock::Clock;
-use crate::effects::{Effect, Effects};
-use crate::fence::Fence;
-use crate::group::{Epoch, Group};
+use crate::effects::Effect;
+use crate::group::Epoch;
 use crate::mutex::maekawa::Form;
+use crate::mutex::prelude::*;
 use crate::mutex::quorum::Quorums;
 use crate::mutex::{
-    Access, Command, Floor, Lamport, Maekawa, Patience, ReadersWriters, RicartAgrawala, RicartAgrawalaRing,
-    RoucairolCarvalho, TokenRing,
+    Lamport, Maekawa, ReadersWriters, RicartAgrawala, RicartAgrawalaRing, RoucairolCarvalho, TokenRing,
 };
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::Input;
-use crate::time::Time;
+use crate::node::Incarnation;
 use crate::view::{Stay, View};
 use crate::wrap::InViews;
-use std::collections::BTreeMap;
-use std::vec::Vec;
 
 fn node(number: u32) -> NodeId {
     NodeId::new(number).expect("a node's number")
@@ -123,7 +117,7 @@ fn readers_who_are_inside_stay_together() {
 #[test]
 fn a_token_in_use_does_not_rest_and_one_that_is_not_does() {
     let begins = |number, reports: &BTreeMap<NodeId, Report>| {
-        let bounds = crate::Bounds { message: crate::Duration::from_millis(1), processing: crate::Duration::ZERO };
+        let bounds = crate::Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
         let mut member = TokenRing::new(node(number), Group::of_size(3), bounds);
         let mut effects: Vec<Effect<TokenRing>> = Vec::new();
         member.resume(Time::ZERO, node(number), &view(), reports, &mut Effects::new(&mut effects));

@@ -7,7 +7,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A request, and how it stands with the voter of each replica.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Bid {
     pub(super) stamp: Stamp,
@@ -25,9 +24,7 @@ pub(super) struct Seat {
 pub(super) enum Standing {
     /// Not asked in this attempt.
     Idle,
-    /// Asked, and has not answered.
     Asked,
-    /// Has voted for us.
     Voted,
     /// Has denied us its vote in this attempt.
     Denied,
@@ -49,9 +46,7 @@ impl Turn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Claim {
-    /// The request.
     pub stamp: Stamp,
-    /// Which time it asks this replica.
     pub turn: Turn,
 }
 
@@ -73,7 +68,6 @@ impl Bid {
         Self { stamp, seats: vec![seat; replicas] }
     }
 
-    /// A request that has the vote of every replica.
     pub(super) fn elected(stamp: Stamp, replicas: usize) -> Self {
         let seat = Seat { standing: Standing::Voted, turn: Turn::default() };
         Self { stamp, seats: vec![seat; replicas] }

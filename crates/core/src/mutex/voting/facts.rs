@@ -1,10 +1,8 @@
 //! What the book says of voting, in both of its forms.
 
 use super::{Asks, RESOURCE, placement};
-use crate::about::Profile;
-use crate::mutex::{Case, Choice, Cost, Facts, Load, Range, Service};
-use crate::node::NodeId;
-use alloc::vec::Vec;
+use crate::mutex::Service;
+use crate::mutex::prelude::*;
 
 /// What the book says of the usual form.
 pub const FACTS: Facts = facts(Asks::All);

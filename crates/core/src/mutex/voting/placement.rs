@@ -1,8 +1,6 @@
 //! Where the replicas of a resource are: each has a name, and its name says which node votes for it.
 
-use crate::group::Group;
-use crate::node::NodeId;
-use alloc::vec::Vec;
+use crate::mutex::prelude::*;
 use core::fmt;
 
 /// One replica of a resource, numbered from 1: replica 2 of `printer` is called `printer-2`.

@@ -7,11 +7,7 @@ use crate::node::NodeId;
 
 impl Succession for Voting {
     fn standing(&self) -> Standing {
-        match &self.phase {
-            Phase::Idle => Standing::Idle,
-            Phase::Waiting(Waiting { patience, .. }) => Standing::waiting(*patience, Access::Exclusive),
-            Phase::Inside(_) => Standing::Inside(Access::Exclusive),
-        }
+        self.phase.standing_of(|Waiting { patience, .. }| Standing::waiting(*patience, Access::Exclusive))
     }
 
     /// Replicas are placed anew, one for each member. The one inside has the votes of all, and gives them back when it leaves.

@@ -34,14 +34,7 @@ mod tests;
 
 pub use named::{ManyDurable, ManyEvent, Named};
 
-use crate::effects::{Effect, Effects, Note, Sink};
-use crate::fixed::Fixed;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
-use crate::view::View;
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::vec::Vec;
+use crate::wrap::prelude::*;
 
 /// How many times as many instances a peer may bring to life as it may have names in use itself.
 const UNDER_WAY: usize = 2;
@@ -70,7 +63,6 @@ pub struct Many<Name, P: OneOfMany> {
     instances: BTreeMap<Name, Instance<P, P::Timer>>,
     /// How many instances each maker has.
     made: BTreeMap<Maker, usize>,
-    /// Which life of the node this is, once it has started.
     life: Option<Incarnation>,
     view: Option<View>,
     /// Up to when the node may act in its view.
@@ -105,7 +97,6 @@ impl Default for Limits {
 struct Instance<P, T> {
     protocol: P,
     maker: Maker,
-    /// The timers it has set.
     timers: Vec<T>,
     /// Whether it ever saved something, in this life or in an earlier one.
     keeps: bool,
@@ -116,7 +107,6 @@ struct Instance<P, T> {
 /// Whose limit an instance counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Maker {
-    /// Our own user's, from the first command on.
     Us,
     /// The peer's whose message brought it to life.
     Peer(NodeId),

@@ -1,19 +1,13 @@
 //! Commands, messages, timers, events and writes that say whose they are.
 
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
-use crate::node::NodeId;
-use crate::protocol::Durable;
-use alloc::collections::BTreeMap;
+use crate::wrap::prelude::*;
 use core::fmt;
 
 /// Something of the instance with this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Named<Name, T> {
-    /// Whose it is.
     pub name: Name,
-    /// What it is.
     pub inner: T,
 }
 
@@ -56,26 +50,14 @@ impl<Name, M: Describe> Describe for Named<Name, M> {
 
 /// What a node of many tells its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ManyEvent<Name, E> {
     /// The instance with this name tells something.
-    Of {
-        /// Which one.
-        name: Name,
-        /// What.
-        event: E,
-    },
+    Of { name: Name, event: E },
     /// The command was refused, for this node has as many names in use as it may; nothing changed.
-    Full {
-        /// The name that the command was for.
-        name: Name,
-    },
+    Full { name: Name },
     /// The command was refused, for its name is too long; nothing changed.
-    BadName {
-        /// The name that the command was for.
-        name: Name,
-    },
+    BadName { name: Name },
 }
 
 impl<Name: fmt::Display, E: fmt::Display> fmt::Display for ManyEvent<Name, E> {

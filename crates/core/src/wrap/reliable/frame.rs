@@ -1,18 +1,13 @@
 //! What reliable nodes send each other: numbered messages and acknowledgements.
 
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
-use crate::node::{Incarnation, NodeId};
+use crate::wrap::prelude::*;
 use core::fmt;
 
 /// A message of the protocol inside with what makes it reliable, or an acknowledgement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Frame<M> {
-    /// A message of the protocol inside.
     Data {
-        /// Between which lives it travels.
         pair: Pair,
         /// The first number ever sent between these lives: where a receiver that knows nothing begins.
         base: u64,
@@ -20,7 +15,6 @@ pub enum Frame<M> {
         number: u64,
         /// Whether the network has carried it before.
         copy: Copy,
-        /// What the protocol inside says.
         message: M,
     },
     /// What has been handed up so far.
@@ -50,8 +44,7 @@ impl fmt::Display for Pair {
 
 /// Which copy of a message a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Copy {
     /// The first one, which the textbook's formulas count.
     First,

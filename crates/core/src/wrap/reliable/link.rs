@@ -1,10 +1,7 @@
 //! One node's end of one link: what it sent and has no acknowledgement for, what it expects and holds back.
 
 use super::Retransmission;
-use crate::effects::Order;
-use crate::node::Incarnation;
-use crate::time::Span;
-use alloc::collections::{BTreeMap, VecDeque};
+use crate::wrap::prelude::*;
 
 /// How far ahead of the next number a message may be and still be held back. What is further ahead is dropped,
 /// and arrives again when its turn is nearer.
@@ -13,7 +10,6 @@ pub(super) const WINDOW: u64 = 1024;
 /// How many messages are repeated at a time.
 pub(super) const BATCH: usize = 64;
 
-/// One end of the link to one peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Link<M> {
     /// The life of the peer at the other end. It is taken for the first one until a frame tells otherwise.
@@ -78,7 +74,6 @@ struct CatchingUp {
     end: u64,
 }
 
-/// What an acknowledgement brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settled {
     /// Nothing new.
@@ -94,29 +89,24 @@ impl<M> Outgoing<M> {
         Self { base: 0, oldest: 0, queue: VecDeque::new(), wait: first_wait, catching_up: None }
     }
 
-    /// Whether all is acknowledged.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// How many are unacknowledged.
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// The number of the next message.
     fn next(&self) -> u64 {
         self.oldest + self.queue.len() as u64
     }
 
-    /// Keeps a message, and numbers it.
     pub(super) fn push(&mut self, letter: Letter<M>) -> u64 {
         let number = self.next();
         self.queue.push_back(letter);
         number
     }
 
-    /// Drops what is acknowledged.
     pub(super) fn settle(&mut self, below: u64) -> Settled {
         if below > self.next() {
             return Settled::Impossible;
@@ -161,21 +151,16 @@ impl<M> Outgoing<M> {
     }
 }
 
-/// What comes from the peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Incoming<M> {
     /// The number to hand up next; unknown until the first message between the present lives arrives.
     expected: Option<u64>,
-    /// What came too early.
     held: BTreeMap<u64, M>,
 }
 
-/// What an arriving message is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Arrival<M> {
-    /// The next one.
     Next(M),
-    /// A later one, which is held back now.
     Early,
     /// One that was handed up before.
     Repeated,
@@ -197,7 +182,6 @@ impl<M> Incoming<M> {
         self.expected.unwrap_or(0)
     }
 
-    /// Finds out what to do with a message.
     pub(super) fn sort(&mut self, base: u64, number: u64, message: M) -> Arrival<M> {
         let Some(after) = number.checked_add(1).filter(|_| base <= number) else {
             return Arrival::Impossible;

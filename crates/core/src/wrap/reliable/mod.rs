@@ -42,12 +42,7 @@ mod tests;
 pub use frame::{Copy, Frame, Pair};
 
 use crate::about::About;
-use crate::effects::{Effect, Effects, Note, Order, Parcel, Sink};
-use crate::fixed::Fixed;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
-use alloc::collections::BTreeMap;
+use crate::wrap::prelude::*;
 use core::cmp::Ordering;
 use link::{Arrival, Letter, Link, Settled};
 
@@ -60,7 +55,6 @@ pub fn about() -> About {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reliable<P: Protocol> {
     place: Fixed<Place>,
-    /// Which life of ours this is.
     life: Incarnation,
     inner: P,
     links: BTreeMap<NodeId, Link<P::Message>>,
@@ -91,12 +85,10 @@ impl Default for Retransmission {
 
 /// The timers of a reliable node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum ReliableTimer<T> {
     /// The wait for an acknowledgement of this peer.
     Retransmit(NodeId),
-    /// A timer of the protocol inside.
     Inner(T),
 }
 
@@ -312,7 +304,6 @@ fn link_of<'a, M>(
     links.entry(peer).or_insert_with(|| Link::new(guess, place.retransmission.first))
 }
 
-/// Where the effects of the protocol inside go.
 struct Post<'a, 'b, P: Protocol> {
     place: &'a Place,
     life: Incarnation,

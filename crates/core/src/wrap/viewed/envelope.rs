@@ -1,25 +1,19 @@
 //! What members of a view send each other, and what they wait for.
 
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
-use crate::group::Epoch;
-use crate::node::NodeId;
+use crate::wrap::prelude::*;
 use core::fmt;
 
 /// A message with the number of the view that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Envelope<M, R> {
-    /// In which view it was sent.
     pub epoch: Epoch,
-    /// What it says.
     pub content: Content<M, R>,
 }
 
 /// What is in an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Content<M, R> {
     /// A message of the protocol inside.
     Inner(M),
@@ -80,10 +74,8 @@ impl<M: Describe, R> Describe for Envelope<M, R> {
 
 /// What a member waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum ViewedTimer<T> {
-    /// The end of its lease.
     Lease,
     /// A timer that the protocol inside set in this view.
     Inner(Epoch, T),

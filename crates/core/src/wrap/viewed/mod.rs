@@ -38,15 +38,8 @@ mod tests;
 pub use envelope::{Content, Envelope, ViewedTimer};
 
 use crate::about::About;
-use crate::effects::{Effect, Effects, Note, Sink};
-use crate::fixed::Fixed;
-use crate::group::Epoch;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Span, Time};
-use crate::view::{Stay, View};
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
+use crate::view::Stay;
+use crate::wrap::prelude::*;
 
 /// What views do and by which rules: the header of this file.
 pub fn about() -> About {
@@ -119,13 +112,11 @@ pub trait InViews: Protocol<Durable = (), Event: Leased<<Self as Protocol>::Comm
 pub struct Viewed<P: InViews> {
     place: Fixed<NodeId>,
     inner: P,
-    /// Which life of the node this is.
     life: Incarnation,
     /// Our stay in the group, while we are in.
     stay: Option<Stay>,
     /// Up to when we may act, on our own clock.
     until: Option<Time>,
-    /// The latest view that we know of.
     view: Option<View>,
     work: Work<P::Report>,
     /// What came for the present view or a later one and was not acted on yet.
@@ -392,7 +383,6 @@ impl<P: InViews> Viewed<P> {
     }
 }
 
-/// Where the effects of the protocol inside go.
 struct Desk<'a, 'b, P: InViews> {
     epoch: Epoch,
     until: Option<Time>,

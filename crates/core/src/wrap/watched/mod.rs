@@ -40,14 +40,7 @@ pub use signal::{Signal, WatchedTimer};
 pub use threshold::Threshold;
 
 use crate::about::About;
-use crate::bounds::Bounds;
-use crate::effects::{Effect, Effects, Note, Sink};
-use crate::fixed::Fixed;
-use crate::group::Group;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
-use alloc::collections::BTreeMap;
+use crate::wrap::prelude::*;
 use core::cmp::Ordering;
 use pace::Pace;
 
@@ -58,8 +51,7 @@ pub fn about() -> About {
 
 /// How silence becomes suspicion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Detector {
     /// After a period and this bound.
     FixedBound {
@@ -70,9 +62,7 @@ pub enum Detector {
     },
     /// When silence is as unlikely as this, by the latest gaps between heartbeats.
     Accrual {
-        /// From one heartbeat to the next.
         period: Duration,
-        /// How unlikely.
         threshold: Threshold,
         /// How many gaps are remembered, from 2 up to 1024.
         window: u16,
@@ -107,7 +97,6 @@ impl Detector {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Watched<P> {
     place: Fixed<Place>,
-    /// Which life of ours this is.
     life: Incarnation,
     inner: P,
     /// How many heartbeats of this life were sent, where that is counted.
@@ -122,7 +111,6 @@ struct Place {
     detector: Detector,
 }
 
-/// What is known of a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Peer {
     /// Its latest life that was heard of.
@@ -331,7 +319,6 @@ impl<P: Protocol> Watched<P> {
     }
 }
 
-/// Where the effects of the protocol inside go.
 struct Outward<'a, 'b, P: Protocol> {
     life: Incarnation,
     out: &'a mut Effects<'b, Watched<P>>,

@@ -74,7 +74,6 @@ impl Pace {
         self.squares -= u128::from(gap).pow(2);
     }
 
-    /// How many gaps are known.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.gaps.len()

@@ -1,14 +1,11 @@
 //! What watched nodes send each other, and what they wait for.
 
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
-use crate::node::{Incarnation, NodeId};
+use crate::wrap::prelude::*;
 use core::fmt;
 
 /// A heartbeat, or a message of the protocol inside. Either says which life of its sender it is of, and is a sign of that life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Signal<M> {
     /// The sender lives.
     Beat {
@@ -18,12 +15,7 @@ pub enum Signal<M> {
         number: u64,
     },
     /// A message of the protocol inside.
-    Inner {
-        /// Which life of the sender it is of.
-        life: Incarnation,
-        /// What it says.
-        message: M,
-    },
+    Inner { life: Incarnation, message: M },
 }
 
 impl<M> Signal<M> {
@@ -97,13 +89,10 @@ impl<M: Describe> Describe for Signal<M> {
 
 /// What a watched node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum WatchedTimer<T> {
-    /// Its own next heartbeat.
     Beat,
     /// The next sign of this peer.
     Silence(NodeId),
-    /// A timer of the protocol inside.
     Inner(T),
 }

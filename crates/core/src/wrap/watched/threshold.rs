@@ -5,8 +5,7 @@ use core::fmt;
 /// The level φ of suspicion at which a peer is taken for dead, in thousandths: 8 means that a living peer is silent for so long once
 /// in 10⁸ times, if its heartbeats go on to come as they did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(transparent))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Threshold(u32);
 
 /// Where the normal tail is 10^−φ, in thousandths of the deviation: for φ of 0.5, 0.75, 1 and so on up to 20.

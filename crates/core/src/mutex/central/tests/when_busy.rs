@@ -3,10 +3,8 @@
 use super::super::WhenBusy;
 use super::Central;
 use crate::bounds::Bounds;
-use crate::group::Group;
+use crate::mutex::prelude::*;
 use crate::mutex::rules::rules;
-use crate::node::NodeId;
-use crate::time::{Duration, Span};
 use expect_test::expect;
 
 const MESSAGE: Duration = Duration::from_millis(10);

@@ -1,13 +1,11 @@
 //! What the token costs: it goes the shortest way from each holder to the next, and is asked for once an edge.
 
-use crate::group::Group;
-use crate::mutex::{Command, Event, Raymond};
-use crate::node::NodeId;
+use crate::mutex::Raymond;
+use crate::mutex::prelude::*;
 use crate::testing::ScriptGroup;
 use crate::tree::Tree;
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use std::vec;
-use std::vec::Vec;
 
 /// A group whose users wait their turn, and who was inside so far.
 struct Run {

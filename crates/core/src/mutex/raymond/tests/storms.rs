@@ -1,17 +1,15 @@
 //! Storms, and peers that break every rule.
 
 use super::super::Message;
+use crate::mutex::prelude::*;
 use crate::mutex::storm::{GUSTS, storms, sunk, trips_over_nothing};
-use crate::mutex::{COMMANDS, Patience, Raymond, Token, raymond};
-use crate::node::NodeId;
-use crate::protocol::Input;
-use crate::wrap::OneOfMany;
+use crate::mutex::{COMMANDS, Raymond, Token, raymond};
 use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 const MESSAGES: [Message; 4] = [
     Message::Request { patience: Patience::Wait },
     Message::Request { patience: Patience::Try },
-    Message::Token(Token { fence: crate::Fence { epoch: crate::Epoch(0), counter: 3 }, label: () }),
+    Message::Token(Token { fence: Fence { epoch: crate::Epoch(0), counter: 3 }, label: () }),
     Message::Denied,
 ];
 

@@ -4,10 +4,8 @@ mod timing;
 
 use super::RicartAgrawalaImplicit;
 use crate::bounds::Bounds;
-use crate::group::Group;
+use crate::mutex::prelude::*;
 use crate::mutex::rules::rules;
-use crate::node::NodeId;
-use crate::time::Duration;
 use expect_test::expect;
 
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(5), processing: Duration::from_millis(1) };

@@ -2,12 +2,9 @@
 
 use super::super::{RicartAgrawalaImplicit, Timer};
 use super::BOUNDS;
-use crate::effects::{Effect, Effects};
-use crate::mutex::Command;
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
+use crate::effects::Effect;
+use crate::mutex::prelude::*;
 use crate::{Group, NodeId};
-use std::vec::Vec;
 
 fn effects_of(nodes: usize, commands: &[Command]) -> Vec<Effect<RicartAgrawalaImplicit>> {
     let mut node = RicartAgrawalaImplicit::new(NodeId::from_index(0), Group::of_size(nodes), BOUNDS);

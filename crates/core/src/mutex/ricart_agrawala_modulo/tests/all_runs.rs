@@ -5,17 +5,11 @@
 #![allow(clippy::disallowed_types, reason = "states have no order, and that of a visit does not show")]
 
 use super::super::{Message, Phase, Reading, RicartAgrawalaModulo, Then};
-use crate::describe::Describe;
-use crate::effects::{Effect, Effects};
-use crate::group::Group;
-use crate::mutex::{COMMANDS, Command};
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
-use std::collections::{BTreeMap, HashSet};
-use std::vec::Vec;
+use crate::effects::Effect;
+use crate::mutex::COMMANDS;
+use crate::mutex::prelude::*;
+use std::collections::HashSet;
 
-/// A group at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Scene {
     nodes: Vec<RicartAgrawalaModulo>,
@@ -30,7 +24,6 @@ impl Scene {
         Self { nodes, under_way: BTreeMap::new() }
     }
 
-    /// The scenes that can come next.
     fn next(&self, commands: &[Command]) -> Vec<Self> {
         let ids = (0..self.nodes.len()).map(NodeId::from_index);
         let asked = ids.flat_map(|node| commands.iter().map(move |command| (node, *command)));
@@ -70,13 +63,11 @@ impl Scene {
     }
 }
 
-/// How many states a group has, and how many a node of it.
 fn explore(size: usize, commands: &[Command]) -> (usize, usize) {
     let (scenes, nodes) = visit(size, commands);
     (scenes.len(), nodes.len())
 }
 
-/// Visits and checks every state of a group.
 fn visit(size: usize, commands: &[Command]) -> (HashSet<Scene>, HashSet<RicartAgrawalaModulo>) {
     let start = Scene::of_size(size);
     let mut seen = HashSet::from([start.clone()]);

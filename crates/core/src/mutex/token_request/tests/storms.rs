@@ -1,12 +1,10 @@
 //! Storms, and peers that break every rule.
 
 use super::super::Message;
-use crate::clock::{Clock, VectorClock};
-use crate::fence::Fence;
+use crate::clock::VectorClock;
+use crate::mutex::prelude::*;
 use crate::mutex::storm::{GUSTS, storms, sunk, trips_over_nothing};
-use crate::mutex::{COMMANDS, Patience, Token, TokenRequest, token_request};
-use crate::node::NodeId;
-use crate::protocol::Input;
+use crate::mutex::{COMMANDS, Token, TokenRequest, token_request};
 use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 
 fn messages() -> impl Strategy<Value = Message> {

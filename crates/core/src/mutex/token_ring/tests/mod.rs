@@ -5,11 +5,9 @@ mod storms;
 
 use super::TokenRing;
 use crate::bounds::Bounds;
-use crate::group::Group;
+use crate::mutex::prelude::*;
 use crate::mutex::rules::rules;
-use crate::node::NodeId;
 use crate::testing::ScriptGroup;
-use crate::time::Duration;
 use expect_test::expect;
 
 fn ring(me: NodeId, group: Group) -> TokenRing {

@@ -2,17 +2,10 @@
 
 use super::super::{Lap, Message, Timer};
 use super::ring;
-use crate::effects::Effects;
-use crate::fence::Fence;
-use crate::group::Group;
+use crate::mutex::prelude::*;
 use crate::mutex::storm::{GUSTS, sunk, timed_storms, trips_over_nothing};
-use crate::mutex::{COMMANDS, Command, Token, TokenRing, token_ring};
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
-use crate::wrap::OneOfMany;
+use crate::mutex::{COMMANDS, Token, TokenRing, token_ring};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
-use std::vec::Vec;
 
 fn messages() -> impl Strategy<Value = Message> {
     let token = (any::<u32>(), any::<bool>(), 0..9_u64).prop_map(|(hops, used, counter)| {

@@ -9,11 +9,9 @@ mod world;
 
 use super::TokenRingAcknowledged;
 use crate::bounds::Bounds;
-use crate::group::Group;
+use crate::mutex::prelude::*;
 use crate::mutex::rules::rules;
-use crate::node::NodeId;
 use crate::testing::ScriptGroup;
-use crate::time::Duration;
 use expect_test::expect;
 
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(1), processing: Duration::from_micros(1) };

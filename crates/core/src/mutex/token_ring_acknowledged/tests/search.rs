@@ -2,16 +2,12 @@
 
 use super::super::{Cargo, Message, Number, Search};
 use super::ring;
-use crate::effects::{Effect, Effects};
-use crate::group::{Epoch, Group};
-use crate::mutex::Command;
+use crate::effects::Effect;
+use crate::group::Epoch;
+use crate::mutex::prelude::*;
 use crate::mutex::rules::rules;
-use crate::node::NodeId;
-use crate::protocol::{Input, Protocol};
 use crate::testing::ScriptGroup;
-use crate::time::Time;
 use expect_test::expect;
-use std::vec::Vec;
 
 rules! { ring, 3;
     /// Node 1 stays inside for as long as it likes. Node 3 searches again when its patience ends again.

@@ -2,13 +2,11 @@
 
 use super::super::{Cargo, FACTS, Message, Number, Search, Timer, TokenRingAcknowledged};
 use super::ring;
-use crate::fence::Fence;
 use crate::group::Epoch;
+use crate::mutex::prelude::*;
 use crate::mutex::storm::{GUSTS, sunk, timed_storms, trips_over_nothing};
 use crate::mutex::token_ring::Lap;
 use crate::mutex::{COMMANDS, Token};
-use crate::node::NodeId;
-use crate::protocol::Input;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 fn messages() -> impl Strategy<Value = Message> {

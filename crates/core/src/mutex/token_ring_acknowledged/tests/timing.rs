@@ -2,13 +2,11 @@
 
 use super::super::{FACTS, Message, Timer, TokenRingAcknowledged};
 use super::BOUNDS;
-use crate::describe::{Class, Describe};
-use crate::effects::{Effect, Effects};
-use crate::mutex::{Command, Fairness, Model};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Span, Time};
+use crate::describe::Class;
+use crate::effects::Effect;
+use crate::mutex::Model;
+use crate::mutex::prelude::*;
 use crate::{Group, NodeId};
-use std::vec::Vec;
 
 /// What node 1 or 2 of three does last.
 fn effects_of(place: usize, inputs: Vec<Input<TokenRingAcknowledged>>) -> Vec<Effect<TokenRingAcknowledged>> {

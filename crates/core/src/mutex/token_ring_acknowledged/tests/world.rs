@@ -6,17 +6,11 @@
 
 use super::super::{Cargo, Message, Timer, TokenRingAcknowledged};
 use crate::bounds::Bounds;
-use crate::effects::{Effect, Effects};
-use crate::fence::Fence;
-use crate::group::Group;
-use crate::mutex::{Command, Event};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Time};
-use std::collections::BTreeMap;
+use crate::effects::Effect;
+use crate::mutex::prelude::*;
+use crate::node::Incarnation;
 use std::format;
 use std::string::String;
-use std::vec::Vec;
 
 type Node = TokenRingAcknowledged;
 
@@ -34,7 +28,6 @@ pub(super) struct Weather {
     pub(super) processing: u64,
 }
 
-/// What a run came to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) entries: u64,
@@ -71,21 +64,11 @@ impl Dice {
     }
 }
 
-/// What happens to a node at an instant.
+/// What happens to a node. A command happens only if the user still has this request under way, or none if there have been as many.
 enum Occurrence {
-    Message {
-        from: NodeId,
-        message: Message,
-    },
-    Timer {
-        timer: Timer,
-        serial: u64,
-    },
-    /// Only if the user still has this request under way, or none if there have been as many.
-    Command {
-        command: Command,
-        request: u64,
-    },
+    Message { from: NodeId, message: Message },
+    Timer { timer: Timer, serial: u64 },
+    Command { command: Command, request: u64 },
     Death,
 }
 
@@ -97,7 +80,6 @@ struct Host {
     /// Until when it is busy with what is in line.
     busy: u64,
     user: User,
-    /// How many requests the user has made.
     requests: u64,
 }
 

@@ -12,50 +12,42 @@ mod world;
 
 use super::Succession;
 use crate::bounds::Bounds;
-use crate::group::Group;
 use crate::mutex::central::{DENY_AND_QUEUE_FACTS, DENY_FACTS, WhenBusy};
+use crate::mutex::prelude::*;
 use crate::mutex::quorum::Quorums;
 use crate::mutex::voting::Asks;
 use crate::mutex::{
-    Central, Facts, Lamport, Maekawa, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaRing, RoucairolCarvalho,
+    Central, Lamport, Maekawa, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaRing, RoucairolCarvalho,
     TokenRequest, TokenRing, Voting, central, lamport, maekawa, raymond, readers_writers, ricart_agrawala,
     ricart_agrawala_ring, roucairol_carvalho, token_request, token_ring, voting,
 };
-use crate::node::NodeId;
-use crate::time::Duration;
 use core::fmt::Debug;
 use slips::Slip;
 use std::string::String;
 use users::Tally;
 use world::World;
 
-/// How many storms every algorithm stands.
 const STORMS: u64 = 2_000;
 
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
 
-/// A node alone, until its first view says otherwise.
-fn alone(me: NodeId) -> Group {
-    Group::from_iter([me])
-}
+/// A node can go through views, and a trace can show what it sends and sets.
+trait Viewable: Succession<Message: Debug, Timer: Debug> {}
+
+impl<P: Succession<Message: Debug, Timer: Debug>> Viewable for P {}
 
 /// The storm of this seed, and how somebody broke its word in it.
-fn strike<P>(seed: u64, make: fn(NodeId) -> P, facts: Facts, slip: Option<Slip>) -> Result<(), String>
-where
-    P: Succession,
-    P::Message: Debug,
-    P::Timer: Debug,
-{
+fn strike<P: Viewable>(
+    seed: u64,
+    make: fn(NodeId, Group) -> P,
+    facts: Facts,
+    slip: Option<Slip>,
+) -> Result<(), String> {
     let (nodes, gusts) = gusts::of_seed(seed);
     World::new(nodes, make, facts, slip, false).sail(&gusts)
 }
 
-fn stands<P>(make: fn(NodeId) -> P, facts: Facts)
-where
-    P: Succession,
-    P::Message: Debug,
-    P::Timer: Debug,
-{
+fn stands<P: Viewable>(make: fn(NodeId, Group) -> P, facts: Facts) {
     let Some(seed) = (0..STORMS).find(|seed| strike(*seed, make, facts, None).is_err()) else { return };
     let (nodes, gusts) = gusts::of_seed(seed);
     let sinks = |gusts: &[_]| World::new(nodes, make, facts, None, false).sail(gusts).is_err();
@@ -65,12 +57,7 @@ where
 }
 
 /// The storms find this slip in the world around this algorithm, and somebody enters who must not.
-fn finds<P>(slip: Slip, make: fn(NodeId) -> P, facts: Facts)
-where
-    P: Succession,
-    P::Message: Debug,
-    P::Timer: Debug,
-{
+fn finds<P: Viewable>(slip: Slip, make: fn(NodeId, Group) -> P, facts: Facts) {
     let breach = (0..STORMS).find_map(|seed| strike(seed, make, facts, Some(slip)).err());
     let breach = breach.unwrap_or_else(|| panic!("{} stands every storm in which {slip:?}", facts.profile.name));
     assert!(breach.contains(" enters "), "{slip:?} leads to something else: {breach}");
@@ -81,7 +68,7 @@ fn storms_are_rough() {
     let mut total = [0; 6];
     for seed in 0..STORMS {
         let (nodes, gusts) = gusts::of_seed(seed);
-        let mut world = World::new(nodes, |me| RicartAgrawala::new(me, alone(me)), ricart_agrawala::FACTS, None, false);
+        let mut world = World::new(nodes, RicartAgrawala::new, ricart_agrawala::FACTS, None, false);
         assert_eq!(world.sail(&gusts), Ok(()), "seed {seed}");
         let Tally { later_entries, kept, lost, waited, waited_outside, skipped } = world.tally;
         for (sum, count) in total.iter_mut().zip([later_entries, kept, lost, waited, waited_outside, skipped]) {
@@ -101,79 +88,79 @@ macro_rules! every_storm {
 }
 
 every_storm! {
-    central_stands_every_storm_over_views(|me| Central::new(me, alone(me)), central::FACTS);
+    central_stands_every_storm_over_views(Central::new, central::FACTS);
     central_that_denies_stands_every_storm_over_views(
-        |me| Central::when_busy(me, alone(me), WhenBusy::deny(&BOUNDS)),
+        |me, group| Central::when_busy(me, group, WhenBusy::deny(&BOUNDS)),
         DENY_FACTS
     );
     central_that_denies_and_queues_stands_every_storm_over_views(
-        |me| Central::when_busy(me, alone(me), WhenBusy::DenyAndQueue),
+        |me, group| Central::when_busy(me, group, WhenBusy::DenyAndQueue),
         DENY_AND_QUEUE_FACTS
     );
-    lamport_stands_every_storm_over_views(|me| Lamport::new(me, alone(me)), lamport::FACTS);
-    ricart_agrawala_stands_every_storm_over_views(|me| RicartAgrawala::new(me, alone(me)), ricart_agrawala::FACTS);
+    lamport_stands_every_storm_over_views(Lamport::new, lamport::FACTS);
+    ricart_agrawala_stands_every_storm_over_views(RicartAgrawala::new, ricart_agrawala::FACTS);
     ricart_agrawala_ring_stands_every_storm_over_views(
-        |me| RicartAgrawalaRing::new(me, alone(me)),
+        RicartAgrawalaRing::new,
         ricart_agrawala_ring::FACTS
     );
     roucairol_carvalho_stands_every_storm_over_views(
-        |me| RoucairolCarvalho::new(me, alone(me)),
+        RoucairolCarvalho::new,
         roucairol_carvalho::FACTS
     );
-    readers_writers_stands_every_storm_over_views(|me| ReadersWriters::new(me, alone(me)), readers_writers::FACTS);
-    token_ring_stands_every_storm_over_views(|me| TokenRing::new(me, alone(me), BOUNDS), token_ring::FACTS);
-    token_ring_on_call_stands_every_storm_over_views(|me| TokenRing::on_call(me, alone(me)), token_ring::FACTS);
-    token_request_stands_every_storm_over_views(|me| TokenRequest::new(me, alone(me)), token_request::FACTS);
-    raymond_stands_every_storm_over_views(|me| Raymond::new(me, alone(me)), raymond::FACTS);
+    readers_writers_stands_every_storm_over_views(ReadersWriters::new, readers_writers::FACTS);
+    token_ring_stands_every_storm_over_views(|me, group| TokenRing::new(me, group, BOUNDS), token_ring::FACTS);
+    token_ring_on_call_stands_every_storm_over_views(TokenRing::on_call, token_ring::FACTS);
+    token_request_stands_every_storm_over_views(TokenRequest::new, token_request::FACTS);
+    raymond_stands_every_storm_over_views(Raymond::new, raymond::FACTS);
     maekawa_stands_every_storm_over_views(
-        |me| Maekawa::new(me, alone(me), maekawa::Form::DeadlockFree, Quorums::Grid),
+        |me, group| Maekawa::new(me, group, maekawa::Form::DeadlockFree, Quorums::Grid),
         maekawa::FACTS
     );
     maekawa_in_a_plane_stands_every_storm_over_views(
-        |me| Maekawa::new(me, alone(me), maekawa::Form::DeadlockFree, Quorums::Plane),
+        |me, group| Maekawa::new(me, group, maekawa::Form::DeadlockFree, Quorums::Plane),
         maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane)
     );
-    voting_stands_every_storm_over_views(|me| Voting::new(me, alone(me), Asks::All, BOUNDS), voting::FACTS);
+    voting_stands_every_storm_over_views(|me, group| Voting::new(me, group, Asks::All, BOUNDS), voting::FACTS);
     voting_one_by_one_stands_every_storm_over_views(
-        |me| Voting::new(me, alone(me), Asks::Sequential, BOUNDS),
+        |me, group| Voting::new(me, group, Asks::Sequential, BOUNDS),
         voting::facts(Asks::Sequential)
     );
 }
 
 #[test]
 fn a_storm_finds_members_who_begin_without_the_reports_of_all() {
-    finds(Slip::WaitsForNobody, |me| Central::new(me, alone(me)), central::FACTS);
-    finds(Slip::WaitsForNobody, |me| TokenRequest::new(me, alone(me)), token_request::FACTS);
-    finds(Slip::WaitsForNobody, |me| Lamport::new(me, alone(me)), lamport::FACTS);
+    finds(Slip::WaitsForNobody, Central::new, central::FACTS);
+    finds(Slip::WaitsForNobody, TokenRequest::new, token_request::FACTS);
+    finds(Slip::WaitsForNobody, Lamport::new, lamport::FACTS);
 }
 
 #[test]
 fn a_storm_finds_reports_that_forget_who_is_inside() {
-    finds(Slip::ForgetsInsiders, |me| Central::new(me, alone(me)), central::FACTS);
-    finds(Slip::ForgetsInsiders, |me| Raymond::new(me, alone(me)), raymond::FACTS);
+    finds(Slip::ForgetsInsiders, Central::new, central::FACTS);
+    finds(Slip::ForgetsInsiders, Raymond::new, raymond::FACTS);
     finds(
         Slip::ForgetsInsiders,
-        |me| Maekawa::new(me, alone(me), maekawa::Form::DeadlockFree, Quorums::Grid),
+        |me, group| Maekawa::new(me, group, maekawa::Form::DeadlockFree, Quorums::Grid),
         maekawa::FACTS,
     );
 }
 
 #[test]
 fn a_storm_finds_members_who_listen_to_older_views() {
-    finds(Slip::HearsOldViews, |me| TokenRequest::new(me, alone(me)), token_request::FACTS);
-    finds(Slip::HearsOldViews, |me| TokenRing::new(me, alone(me), BOUNDS), token_ring::FACTS);
-    finds(Slip::HearsOldViews, |me| Raymond::new(me, alone(me)), raymond::FACTS);
+    finds(Slip::HearsOldViews, TokenRequest::new, token_request::FACTS);
+    finds(Slip::HearsOldViews, |me, group| TokenRing::new(me, group, BOUNDS), token_ring::FACTS);
+    finds(Slip::HearsOldViews, Raymond::new, raymond::FACTS);
 }
 
 #[test]
 fn a_storm_finds_a_service_that_does_not_wait_for_the_end_of_a_lease() {
-    finds(Slip::EvictsTooEarly, |me| Central::new(me, alone(me)), central::FACTS);
-    finds(Slip::EvictsTooEarly, |me| RicartAgrawala::new(me, alone(me)), ricart_agrawala::FACTS);
+    finds(Slip::EvictsTooEarly, Central::new, central::FACTS);
+    finds(Slip::EvictsTooEarly, RicartAgrawala::new, ricart_agrawala::FACTS);
 }
 
 /// So whoever drives a member tells it of a lease only after the view in which its stay began.
 #[test]
 fn a_storm_finds_leases_for_stays_that_a_member_does_not_know_of() {
-    finds(Slip::RenewsUnknownStays, |me| Central::new(me, alone(me)), central::FACTS);
-    finds(Slip::RenewsUnknownStays, |me| TokenRing::new(me, alone(me), BOUNDS), token_ring::FACTS);
+    finds(Slip::RenewsUnknownStays, Central::new, central::FACTS);
+    finds(Slip::RenewsUnknownStays, |me, group| TokenRing::new(me, group, BOUNDS), token_ring::FACTS);
 }

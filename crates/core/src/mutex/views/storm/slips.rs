@@ -1,13 +1,11 @@
 //! What may be wrong with the world in which a group has views. A storm must notice each.
 
 use super::world::Mail;
-use crate::clock::Clock;
-use crate::fence::Fence;
 use crate::group::Epoch;
-use crate::mutex::{Floor, Report, Standing, Succession};
+use crate::mutex::Report;
+use crate::mutex::prelude::*;
 use crate::view::View;
 use crate::wrap::{Content, Envelope};
-use std::vec::Vec;
 
 /// One slip, made whenever there is occasion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

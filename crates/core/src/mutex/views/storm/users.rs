@@ -1,9 +1,6 @@
 //! What users of a group with views know of it, and what they may hear.
 
-use crate::fence::Fence;
-use crate::mutex::{Access, Command, Event, Patience, Refusal};
-use crate::node::NodeId;
-use crate::time::Time;
+use crate::mutex::prelude::*;
 use crate::view::{Stay, View};
 use std::format;
 use std::string::String;
@@ -25,7 +22,6 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// A user that wants nothing.
     pub(super) const IDLE: Self = Self { user: User::Outside, asked: None };
 
     /// What the user asks by this whim: only what makes sense, and nothing while an answer is missing.
@@ -59,7 +55,6 @@ impl Account {
         matches!(self.user, User::Inside(..))
     }
 
-    /// Whether the user wants nothing and waits for no answer.
     pub(super) const fn is_content(&self) -> bool {
         matches!((self.user, self.asked), (User::Outside, None))
     }
@@ -94,29 +89,6 @@ impl Account {
     }
 }
 
-/// The largest fences of entries so far: of those that share, and of those that do not.
-#[derive(Debug, Default)]
-pub(super) struct Fences {
-    shared: Option<Fence>,
-    exclusive: Option<Fence>,
-}
-
-impl Fences {
-    /// An entry. Its fence is larger than those of all before it that conflict with it.
-    pub(super) fn admit(&mut self, access: Access, fence: Fence) -> Result<(), String> {
-        let (exclusive, shared) = (self.exclusive, self.shared);
-        let (kept, last) = match access {
-            Access::Exclusive => (&mut self.exclusive, exclusive.max(shared)),
-            Access::Shared => (&mut self.shared, exclusive),
-        };
-        *kept = (*kept).max(Some(fence));
-        match last.filter(|last| fence <= *last) {
-            Some(last) => Err(format!("enters with {fence} after {last}")),
-            None => Ok(()),
-        }
-    }
-}
-
 /// How often what a storm is for came about.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
@@ -124,7 +96,6 @@ pub(super) struct Tally {
     pub(super) later_entries: u64,
     /// Entries that went on in a view that their holder had not heard of before.
     pub(super) kept: u64,
-    /// Entries that were lost.
     pub(super) lost: u64,
     /// Requests that waited when a view came which their node is in, in the same stay.
     pub(super) waited: u64,

@@ -4,24 +4,21 @@
 //! later moment and in any order; letters arrive in any order, and none is lost unless one of its ends has crashed. A lease is
 //! told to a member only after the view in which its stay began.
 
+use super::Viewable;
 use super::gusts::Gust;
 use super::slips::Slip;
-use super::users::{Account, Fences, Tally, User};
-use crate::effects::{Effect, Effects, Note, Sink};
-use crate::fence::Fence;
+use super::users::{Account, Tally, User};
+use crate::effects::{Effect, Note, Sink};
 use crate::group::Epoch;
-use crate::mutex::{Access, Command, Event, Facts, Links, Report, Standing, Succession};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Time};
+use crate::mutex::prelude::*;
+use crate::mutex::storm::Fences;
+use crate::mutex::{Links, Report};
+use crate::node::Incarnation;
 use crate::view::{Stay, View};
 use crate::wrap::{Envelope, Viewed, ViewedTimer};
-use core::fmt::Debug;
-use std::collections::BTreeMap;
 use std::format;
 use std::string::String;
 use std::vec;
-use std::vec::Vec;
 
 /// After so many steps in peace it is not the storm that keeps a group busy.
 const STEPS_IN_PEACE: usize = 3_000;
@@ -29,12 +26,11 @@ const STEPS_IN_PEACE: usize = 3_000;
 /// Longer than any storm.
 const LEASE: Duration = Duration::from_secs(1);
 
-/// What members send each other.
 pub(super) type Mail<P> = Envelope<<P as Protocol>::Message, Report>;
 
 /// Everything there is, and what users know of it.
 pub(super) struct World<P: Succession> {
-    make: fn(NodeId) -> P,
+    make: fn(NodeId, Group) -> P,
     facts: Facts,
     slip: Option<Slip>,
     now: Time,
@@ -44,7 +40,6 @@ pub(super) struct World<P: Succession> {
     letters: Vec<Letter<Mail<P>>>,
     timers: Vec<(NodeId, ViewedTimer<P::Timer>)>,
     fences: Fences,
-    /// What came about, to see that a storm is one.
     pub(super) tally: Tally,
     /// What happened, if anybody wants to read it.
     trace: Option<String>,
@@ -64,7 +59,6 @@ struct Node<P: Succession> {
 
 struct Letter<M> {
     from: NodeId,
-    /// Which life of the sender sent it.
     life: Incarnation,
     to: NodeId,
     mail: M,
@@ -88,13 +82,15 @@ impl<P: Succession> Sink<Viewed<P>> for Clerk<P> {
     }
 }
 
-impl<P: Succession> World<P>
-where
-    P::Message: Debug,
-    P::Timer: Debug,
-{
+impl<P: Viewable> World<P> {
     /// So many nodes, all in the first view and with a lease.
-    pub(super) fn new(nodes: usize, make: fn(NodeId) -> P, facts: Facts, slip: Option<Slip>, traced: bool) -> Self {
+    pub(super) fn new(
+        nodes: usize,
+        make: fn(NodeId, Group) -> P,
+        facts: Facts,
+        slip: Option<Slip>,
+        traced: bool,
+    ) -> Self {
         let node = |_| Node { process: None, life: Incarnation(0), leased: None, known: None, account: Account::IDLE };
         Self {
             make,
@@ -313,7 +309,7 @@ where
         let id = NodeId::from_index(place);
         let node = &mut self.nodes[place];
         node.life = Incarnation(node.life.0 + 1);
-        node.process = Some(Viewed::new(id, (self.make)(id)));
+        node.process = Some(Viewed::new(id, (self.make)(id, Group::from_iter([id]))));
         self.take(id, Input::Start { durable: (), incarnation: self.nodes[place].life })
     }
 

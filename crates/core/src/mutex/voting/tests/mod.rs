@@ -8,10 +8,8 @@ mod one_by_one;
 
 use super::{Asks, Voting};
 use crate::bounds::Bounds;
-use crate::group::Group;
+use crate::mutex::prelude::*;
 use crate::mutex::rules::{rules, with_a_stranger};
-use crate::node::NodeId;
-use crate::time::Duration;
 use expect_test::expect;
 
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };

@@ -1,15 +1,10 @@
 //! A protocol that does as it is told and tells all that happens to it, and a desk to watch one node of many on.
 
-use crate::effects::{Effect, Effects, Note, Sink};
-use crate::group::{Epoch, Group};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Durable, Input, Protocol};
-use crate::time::{Duration, Span, Time};
-use crate::view::View;
+use crate::wrap::prelude::*;
 use crate::wrap::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
+use expect_test::Expect;
 use std::format;
 use std::string::{String, ToString};
-use std::vec::Vec;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Clerk {
@@ -107,7 +102,6 @@ impl OneOfMany for Clerk {
 
 type Subject = Many<&'static str, Clerk>;
 
-/// One node of many, and all that it said.
 pub(super) struct Desk {
     pub(super) node: Subject,
     pub(super) said: Vec<String>,
@@ -146,6 +140,10 @@ impl Desk {
     pub(super) fn step(&mut self, input: Input<Subject>) {
         let mut ear = Ear { said: &mut self.said };
         self.node.step(Time::ZERO, input, &mut Effects::new(&mut ear));
+    }
+
+    pub(super) fn says(&mut self, expected: Expect) {
+        expected.assert_eq(&self.said());
     }
 
     /// All that the node said since this was last asked, one effect a line.

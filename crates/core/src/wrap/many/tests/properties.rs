@@ -1,7 +1,6 @@
 //! Locks side by side, under every order of commands and deliveries.
 
 use super::table::Table;
-use crate::bounds::Bounds;
 use crate::mutex::maekawa::Form;
 use crate::mutex::quorum::Quorums;
 use crate::mutex::voting::Asks;
@@ -9,23 +8,17 @@ use crate::mutex::{
     Central, Command, Event, Lamport, Maekawa, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaRing,
     RoucairolCarvalho, TokenRequest, TokenRing, Voting,
 };
-use crate::node::NodeId;
-use crate::time::Duration;
 use crate::wrap::OneOfMany;
+use crate::wrap::prelude::*;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_oneof, proptest};
-use std::vec::Vec;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 #[derive(Clone, Copy, Debug)]
 enum Action {
     /// The node asks to enter if it is outside, or leaves if it is inside; if it waits, it may give up.
-    Turn {
-        node: usize,
-        name: &'static str,
-        give_up: bool,
-        patient: bool,
-    },
+    Turn { node: usize, name: &'static str, give_up: bool, patient: bool },
+    /// One of the messages under way arrives.
     Deliver(usize),
 }
 

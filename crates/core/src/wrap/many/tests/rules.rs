@@ -2,18 +2,13 @@
 
 use super::clerk::{Book, Desk, Task};
 use super::table::Table;
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
 use crate::fence::Fence;
-use crate::group::{Epoch, Group};
 use crate::mutex::ricart_agrawala::Message;
 use crate::mutex::{Central, Command, Event, RicartAgrawala};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Durable, Input};
+use crate::wrap::prelude::*;
 use crate::wrap::{Limits, Many, ManyDurable, Named, OneOfMany, Reliable};
 use expect_test::expect;
 use std::string::String;
-use std::vec::Vec;
 
 fn desk() -> Desk {
     let mut desk = Desk::new(Limits { names: 2, name_bytes: 4 });
@@ -34,7 +29,7 @@ fn ma_1_a_newborn_instance_is_told_what_it_missed() {
     desk.command("a", Task::Work);
     desk.message(2, "b", Task::Work);
     desk.command("a", Task::Work);
-    expect![[r#"
+    desk.says(expect![[r#"
         a starts life 5 with []
         a views 2 of 1,2,3
         a suspects 3
@@ -44,8 +39,7 @@ fn ma_1_a_newborn_instance_is_told_what_it_missed() {
         b suspects 3
         clerk b: is 1 old
         clerk a: is 2 old
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 #[test]
@@ -55,25 +49,23 @@ fn ma_1_a_newborn_instance_is_told_of_a_full_disk_while_it_is_full() {
     desk.command("a", Task::Work);
     desk.step(Input::DiskFree);
     desk.message(2, "b", Task::Work);
-    expect![[r#"
+    desk.says(expect![[r#"
         a starts life 0 with []
         a has no room
         clerk a: is 1 old
         a has room again
         b starts life 0 with []
         clerk b: is 1 old
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
     // A new life knows nothing of the disk until it is told.
     desk.step(Input::DiskFull);
     desk.start(1, &[("c", &[7])]);
     desk.said.clear();
     desk.command("a", Task::Work);
-    expect![[r#"
+    desk.says(expect![[r#"
         a starts life 1 with []
         clerk a: is 1 old
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 #[test]
@@ -84,7 +76,7 @@ fn ma_2_what_an_instance_does_bears_its_name() {
     desk.command("b", Task::SetTimer);
     desk.timer("a", 7);
     desk.command("b", Task::CancelTimer);
-    expect![[r#"
+    desk.says(expect![[r#"
         a starts life 0 with []
         clerk a: is 1 old
         sends Named { name: "a", inner: Rest } to 2 Ahead
@@ -98,8 +90,7 @@ fn ma_2_what_an_instance_does_bears_its_name() {
         a wakes by 7
         clerk b: is 3 old
         b cancels 7
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 #[test]
@@ -152,13 +143,12 @@ fn ma_3_an_idle_instance_is_forgotten_and_its_floor_is_not() {
     desk.said.clear();
     desk.command("b", Task::Work);
     desk.command("a", Task::Rest);
-    expect![[r#"
+    desk.says(expect![[r#"
         b starts life 0 with []
         clerk b: is 4 old
         a starts life 0 with []
         clerk a: is 4 old
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 #[test]
@@ -170,11 +160,10 @@ fn ma_3_a_lower_floor_does_not_lower_the_others() {
     desk.command("a", Task::Rest);
     desk.said.clear();
     desk.command("a", Task::Work);
-    expect![[r#"
+    desk.says(expect![[r#"
         a starts life 0 with []
         clerk a: is 7 old
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 #[test]
@@ -206,13 +195,12 @@ fn ma_3_instances_that_all_come_to_rest_at_once_are_all_forgotten() {
     desk.said.clear();
     desk.command("a", Task::Work);
     desk.command("b", Task::Work);
-    expect![[r#"
+    desk.says(expect![[r#"
         a starts life 0 with []
         clerk a: is 2 old
         b starts life 0 with []
         clerk b: is 2 old
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 /// The stamp of the request under way from node 1, and the fence of its entry.
@@ -246,15 +234,14 @@ fn ma_4_every_instance_is_told_of_suspicions_and_views() {
     desk.step(Input::Suspect(NodeId::from_index(1)));
     desk.view(4, 2);
     desk.step(Input::Trust(NodeId::from_index(1)));
-    expect![[r#"
+    desk.says(expect![[r#"
         a suspects 2
         b suspects 2
         a views 4 of 1,2
         b views 4 of 1,2
         a trusts 2
         b trusts 2
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 #[test]
@@ -265,13 +252,12 @@ fn ma_4_every_instance_is_told_of_the_disk() {
     desk.said.clear();
     desk.step(Input::DiskFull);
     desk.step(Input::DiskFree);
-    expect![[r#"
+    desk.says(expect![[r#"
         a has no room
         b has no room
         a has room again
         b has room again
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 /// Where the disk was lost, nobody knows which names had saved something, so every one of them is told so, those
@@ -289,7 +275,7 @@ fn ma_7_every_name_is_told_that_the_disk_was_lost() {
     desk.message(2, "c", Task::Work);
     desk.start(4, &[]);
     desk.command("b", Task::Work);
-    expect![[r#"
+    desk.says(expect![[r#"
         a starts life 3 with [255, 1, 2]
         b starts life 3 with [255]
         clerk b: is 1 old
@@ -297,8 +283,7 @@ fn ma_7_every_name_is_told_that_the_disk_was_lost() {
         clerk c: is 1 old
         b starts life 4 with []
         clerk b: is 1 old
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 #[test]
@@ -314,7 +299,7 @@ fn ma_5_each_instance_hears_how_many_of_its_own_saves_are_durable() {
     }
     desk.command("a", Task::Save(6));
     desk.step(Input::Saved(6));
-    expect![[r#"
+    desk.says(expect![[r#"
         a has saved 1
         --
         --
@@ -328,8 +313,7 @@ fn ma_5_each_instance_hears_how_many_of_its_own_saves_are_durable() {
         clerk a: is 3 old
         a saves 6
         a has saved 3
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 #[test]
@@ -390,11 +374,10 @@ fn ma_6_names_too_long_are_refused() {
     desk.command("fünf", Task::Work);
     desk.message(2, "fünf", Task::Work);
     assert_eq!(desk.node, before, "nothing changed");
-    expect![[r#"
+    desk.says(expect![[r#"
         fünf: refused: the name is too long
         MA-6 drops a message from 2: its name is too long
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
     desk.command("four", Task::Work);
     assert_eq!(desk.node.live(), 1);
 }
@@ -413,7 +396,7 @@ fn ma_7_each_name_that_saved_something_starts_with_it() {
     desk.command("a", Task::Rest);
     assert_eq!(desk.node.live(), 3, "more than the limit, but all that was promised is kept");
     desk.command("d", Task::Work);
-    expect![[r#"
+    desk.says(expect![[r#"
         a starts life 1 with [1, 2]
         b starts life 1 with [2]
         c starts life 1 with [3]
@@ -422,8 +405,7 @@ fn ma_7_each_name_that_saved_something_starts_with_it() {
         b has saved 1
         clerk a: is 1 old
         d: refused: too many names are in use
-    "#]]
-    .assert_eq(&desk.said());
+    "#]]);
 }
 
 #[test]

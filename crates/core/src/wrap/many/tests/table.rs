@@ -1,26 +1,17 @@
 //! A group of nodes that share named locks, on a network that reorders unless it is told to keep the order.
 
-use crate::effects::{Effect, Effects};
 use crate::fence::Fence;
-use crate::group::Group;
 use crate::mutex::{Command, Event, Links};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::Time;
+use crate::wrap::prelude::*;
 use crate::wrap::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
-use std::collections::{BTreeMap, BTreeSet};
-use std::vec::Vec;
 
 pub(super) struct Table<P: OneOfMany> {
     pub(super) nodes: Vec<Many<&'static str, P>>,
     /// What was sent and has not arrived, oldest first.
     pub(super) under_way: Vec<Letter<P>>,
     links: Links,
-    /// Who is inside of what.
     pub(super) inside: BTreeMap<&'static str, NodeId>,
-    /// Who waits for what.
     pub(super) waiting: BTreeSet<(&'static str, NodeId)>,
-    /// The fences of all entries, in order.
     pub(super) fences: BTreeMap<&'static str, Vec<Fence>>,
 }
 
@@ -47,7 +38,6 @@ impl<P: OneOfMany<Command = Command, Event = Event>> Table<P> {
         Self { links: Links::Fifo, ..self }
     }
 
-    /// Asks a node, and gives what it tells at once.
     pub(super) fn ask(&mut self, node: usize, command: Command, name: &'static str) -> Vec<Event> {
         let node = NodeId::from_index(node - 1);
         if matches!(command, Command::Acquire | Command::Try) {

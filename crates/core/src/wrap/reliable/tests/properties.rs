@@ -1,12 +1,9 @@
 //! What holds under every schedule of losses, repetitions, reorderings and crashes.
 
 use super::world::{Action, Envelope, Node, Word, World};
-use crate::effects::Order;
-use crate::node::{Incarnation, NodeId};
+use crate::wrap::prelude::*;
 use crate::wrap::{Copy, Frame, Pair};
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
-use std::collections::BTreeSet;
-use std::vec::Vec;
 
 /// Every life of a receiver hears the words of every life of a sender in order, without gap or repetition, from
 /// one on before which former lives have kept every word.
@@ -55,7 +52,6 @@ fn words_of(heard: &[(NodeId, Word)], sender: NodeId) -> impl Iterator<Item = Wo
     heard.iter().filter(move |(from, _)| *from == sender).map(|(_, word)| *word)
 }
 
-/// What all nodes heard so far, to see whether it changes.
 fn all_heard(world: &World) -> Vec<Vec<(NodeId, Word)>> {
     world.nodes.iter().flat_map(|node| node.heard.values().cloned()).collect()
 }

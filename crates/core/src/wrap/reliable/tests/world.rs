@@ -1,17 +1,10 @@
 //! A small network with every fault that links and nodes have, and a protocol that records what comes through.
 
 use crate::barrier::Barrier;
-use crate::describe::{Class, Describe};
-use crate::effects::{Effect, Effects, Note, Order, Parcel, Sink};
-use crate::group::Group;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Durable, Input, Protocol};
-use crate::time::{Duration, Span, Time};
+use crate::wrap::prelude::*;
 use crate::wrap::{Copy, Frame, Reliable, ReliableTimer, Retransmission};
-use std::collections::{BTreeMap, VecDeque};
 use std::format;
 use std::string::{String, ToString};
-use std::vec::Vec;
 
 /// Says words when told to, and writes down what it hears.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -103,9 +96,7 @@ pub(super) type Subject = Reliable<Recorder>;
 pub(super) struct World {
     pub(super) nodes: Vec<Node>,
     pub(super) under_way: Vec<Envelope>,
-    /// Every frame that ever left a node.
     pub(super) sent: Vec<Envelope>,
-    /// Every frame that ever arrived.
     pub(super) arrived: Vec<Envelope>,
     trace: String,
 }
@@ -125,13 +116,10 @@ pub(super) struct Node {
     timers: Vec<ReliableTimer<()>>,
     unsynced: VecDeque<(NodeId, Word)>,
     pub(super) durable: Log,
-    /// How many words each life said to each peer.
     pub(super) said: BTreeMap<(u64, NodeId), u64>,
-    /// What each life heard, in order.
     pub(super) heard: BTreeMap<u64, Vec<(NodeId, Word)>>,
 }
 
-/// One step of a schedule. Places are taken modulo the number of things to choose from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     Say { from: usize, to: usize, order: Order },
@@ -143,7 +131,6 @@ pub(super) enum Action {
     Crash(usize),
 }
 
-/// Hears the effects of one step.
 #[derive(Default)]
 struct Ear {
     effects: Vec<Effect<Subject>>,

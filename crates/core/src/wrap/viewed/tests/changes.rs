@@ -1,12 +1,8 @@
 //! VW-2, VW-3, VW-4: from one view to the next.
 
 use super::desk::{Desk, INSIDE, NOTHING, WAITING, grant, holder, node, release, request, view};
-use crate::bounds::Bounds;
-use crate::group::Epoch;
 use crate::mutex::{Central, Command, Standing, TokenRequest, TokenRing, token_ring};
-use crate::protocol::Input;
-use crate::time::Duration;
-use crate::view::View;
+use crate::wrap::prelude::*;
 use crate::wrap::{Content, Envelope, ViewedTimer};
 
 fn all(epoch: u64) -> View {

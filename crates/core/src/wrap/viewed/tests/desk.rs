@@ -1,21 +1,15 @@
 //! A desk with one member on it: whatever is said to it, its answer is a list of short sentences.
 
 use crate::Clock;
-use crate::describe::Describe;
-use crate::effects::{Effect, Effects, Note, Sink};
 use crate::fence::Fence;
-use crate::group::{Epoch, Group};
 use crate::mutex::central::{self, Ticket};
 use crate::mutex::{Access, Central, Command, Event, Floor, Patience, Report, Standing};
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Input, Protocol};
-use crate::time::{Duration, Time};
-use crate::view::{Stay, View};
+use crate::view::Stay;
+use crate::wrap::prelude::*;
 use crate::wrap::{Content, Envelope, InViews, Viewed, ViewedTimer};
 use core::fmt::Debug;
 use std::format;
 use std::string::{String, ToString};
-use std::vec::Vec;
 
 /// A member, and what time it is on its clock.
 pub(super) struct Desk<P: InViews> {
@@ -52,7 +46,6 @@ where
         Self::in_life(number, 0, make)
     }
 
-    /// The same in a later life.
     pub(super) fn in_life(number: u32, life: u64, make: impl Fn(NodeId, Group) -> P) -> Self {
         let me = node(number);
         let mut desk = Self { member: Viewed::new(me, make(me, Group::from_iter([me]))), now: Time::ZERO };
@@ -117,7 +110,6 @@ where
         self.step(input).rules.into_iter().filter(|rule| rule.starts_with("VW")).collect()
     }
 
-    /// What it does when it takes an input.
     fn take(&mut self, input: Input<Viewed<P>>) -> Vec<String> {
         self.step(input).effects.iter().map(sentence).collect()
     }
@@ -129,7 +121,6 @@ where
     }
 }
 
-/// What a member that does nothing does.
 pub(super) const NOTHING: [&str; 0] = [];
 
 fn sentence<P>(effect: &Effect<Viewed<P>>) -> String
@@ -167,13 +158,10 @@ pub(super) const fn stay(life: u64, since: u64) -> Stay {
     Stay { incarnation: Incarnation(life), since: Epoch(since) }
 }
 
-/// How one stands who waits.
 pub(super) const WAITING: Standing = Standing::waiting(Patience::Wait, Access::Exclusive);
 
-/// How one stands who is inside.
 pub(super) const INSIDE: Standing = Standing::Inside(Access::Exclusive);
 
-/// A ticket, to be sent to the coordinator.
 pub(super) fn request(number: u32, ticket: u64) -> central::Message {
     let ticket = Ticket { node: node(number), number: Clock(ticket) };
     central::Message::Request { ticket, patience: Patience::Wait }
@@ -185,7 +173,6 @@ pub(super) fn grant(number: u32, ticket: u64, epoch: u64, counter: u64) -> centr
     central::Message::Grant { ticket, fence: Fence { epoch: Epoch(epoch), counter } }
 }
 
-/// A ticket that comes back.
 pub(super) fn release(number: u32, ticket: u64) -> central::Message {
     let ticket = Ticket { node: node(number), number: Clock(ticket) };
     central::Message::Release { ticket, fence: Fence::default() }

@@ -1,12 +1,9 @@
 //! VW-1, VW-6, VW-8: with a lease, without one, and with one again.
 
 use super::desk::{Desk, INSIDE, NOTHING, grant, holder, release, request, view};
-use crate::bounds::Bounds;
-use crate::group::Epoch;
 use crate::mutex::{Central, Command, Standing, Succession, TokenRing, token_ring};
-use crate::protocol::Input;
-use crate::time::{Duration, Time};
 use crate::wrap::ViewedTimer;
+use crate::wrap::prelude::*;
 
 fn token_ring() -> Desk<TokenRing> {
     let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };

@@ -1,10 +1,8 @@
 //! VW-5, VW-7: out, in again, and in another life.
 
 use super::desk::{Desk, NOTHING, grant, holder, node, request, stay, view};
-use crate::group::Epoch;
 use crate::mutex::{Central, Command, Standing, Succession, TokenRequest};
-use crate::protocol::Input;
-use crate::view::View;
+use crate::wrap::prelude::*;
 
 #[test]
 fn vw_5_an_entry_is_lost_once_when_a_view_lacks_our_stay() {

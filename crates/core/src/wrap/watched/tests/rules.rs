@@ -1,14 +1,9 @@
 //! One script or more per rule.
 
 use super::stage::{Command, Stage, Word, accrual, bounded, number};
-use crate::describe::{Class, Describe};
-use crate::effects::Parcel;
-use crate::node::Incarnation;
-use crate::protocol::Input;
-use crate::time::{Duration, Time};
+use crate::wrap::prelude::*;
 use crate::wrap::{Detector, Signal, WatchedTimer, about_watched};
 use std::string::String;
-use std::vec::Vec;
 
 #[test]
 fn wa_1_a_life_begins_with_a_beat_and_goes_on_to_beat() {
@@ -226,7 +221,7 @@ fn by_a_fixed_bound_a_beat_leaves_no_trace() {
 
 #[test]
 fn the_perfect_detector_allows_for_the_way_and_for_what_others_want_meanwhile() {
-    let bounds = crate::Bounds { message: Duration::from_millis(5), processing: Duration::from_millis(1) };
+    let bounds = Bounds { message: Duration::from_millis(5), processing: Duration::from_millis(1) };
     let detector = Detector::perfect(Duration::from_millis(20), &bounds, 4);
     let bound = Duration::from_millis(10);
     assert_eq!(detector, Detector::FixedBound { period: Duration::from_millis(20), bound });

@@ -1,16 +1,9 @@
 //! A watched node alone on a stage: its clock is ours, its peers say what we say they do.
 
-use crate::describe::{Class, Describe};
-use crate::effects::{Effect, Effects, Note, Order, Parcel, Sink};
-use crate::group::Group;
-use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Durable, Input, Protocol};
-use crate::time::{Duration, Span, Time};
+use crate::wrap::prelude::*;
 use crate::wrap::{Detector, Signal, Threshold, Watched, WatchedTimer};
-use std::collections::BTreeMap;
 use std::format;
 use std::string::{String, ToString};
-use std::vec::Vec;
 
 /// Tells all it hears, and does all it is asked to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -93,7 +86,6 @@ impl Protocol for Listener {
 
 pub(super) type Subject = Watched<Listener>;
 
-/// Node 1 of a group, with the timers that it set.
 pub(super) struct Stage {
     pub(super) node: Subject,
     pub(super) now: Time,
