@@ -1,6 +1,6 @@
 //! What a run came to: for people as a table beside the book's figures, for programs as JSON.
 
-pub(crate) use quorate_lab::figures::{count, number};
+pub(crate) use quorate_lab::figures::count;
 
 use crate::output::output;
 use crate::paint;

@@ -10,6 +10,7 @@ use crate::experiment::{Played, play};
 use crate::family::Care;
 use crate::family::JudgeFamily;
 use crate::spec::Spec;
+use clap::ValueEnum;
 use quorate_core::election::{Book, Case, Counts, Shape, Starting, Tally};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
@@ -20,17 +21,13 @@ use serde::Serialize;
 /// The largest group of which every order is tried.
 pub const MOST_EXHAUSTED: usize = 8;
 
-/// Who starts, in a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Who starts, in a comparison: one node (each in turn), the one that ranks lowest or highest, or everyone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Start {
-    /// One node, each in turn.
     One,
-    /// The one that ranks lowest.
     Lowest,
-    /// The one that ranks highest.
     Highest,
-    /// Everyone.
     All,
 }
 

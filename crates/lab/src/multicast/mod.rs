@@ -3,6 +3,7 @@
 mod algorithms;
 mod book;
 pub mod check;
+mod compare;
 mod entry;
 mod error;
 mod options;

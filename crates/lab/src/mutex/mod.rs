@@ -2,8 +2,10 @@
 
 mod algorithms;
 pub mod check;
+pub mod compare;
 mod entry;
 mod error;
+pub mod failures;
 mod options;
 mod present;
 pub mod run;
