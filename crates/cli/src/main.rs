@@ -34,7 +34,6 @@ impl Verdict {
         if holds { Self::Holds } else { Self::Fails }
     }
 
-    /// What the properties of a run say together.
     pub(crate) fn of_run(verdicts: &[property::Verdict]) -> Self {
         if verdicts.iter().any(property::Verdict::is_breach) {
             Self::Fails

@@ -17,7 +17,6 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 
-/// Prints a value as JSON.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     let mut out = output();
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;

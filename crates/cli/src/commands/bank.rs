@@ -27,7 +27,6 @@ const NONE: &str = "none";
 
 /// One lock, and what came of it.
 struct Row {
-    /// As users name it.
     lock: &'static str,
     spec: Spec<Mutex>,
     result: Outcome,
@@ -35,9 +34,7 @@ struct Row {
 
 /// What came of a lock.
 enum Outcome {
-    /// Of one seed.
     Once(Statement),
-    /// Of many.
     Many(Count),
     /// There is no group of the size that was asked for.
     NoGroup(&'static str),

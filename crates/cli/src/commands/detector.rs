@@ -73,7 +73,6 @@ impl Row {
         }
     }
 
-    /// What sets it apart from others of its kind.
     fn setting(&self) -> String {
         match (self.silence_ns, self.threshold) {
             (Some(silence), _) => format!("silence {}", Length(Duration::from_nanos(silence))),

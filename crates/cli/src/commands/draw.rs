@@ -86,7 +86,6 @@ fn drawn<F: FamilyLab>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
     Ok(Verdict::Holds)
 }
 
-/// Draws from a journal that was just written.
 pub(crate) fn pictures<F: FamilyLab>(path: &Path, args: &PictureArgs) -> anyhow::Result<Vec<Picture>> {
     let mut journal = open(path)?;
     let spec = spec_of::<F, _>(&journal).map_err(|error| wrong(path, error))?;

@@ -65,7 +65,6 @@ fn hang<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone, program: &Path, fol
 }
 
 impl Piece {
-    /// Draws it with a process of its own.
     fn draw(&self, program: &Path, folder: &Path) -> anyhow::Result<()> {
         let picture = folder.join(self.file_name());
         let mut command = Command::new(program);
@@ -84,14 +83,12 @@ impl Piece {
         format!("{}.svg", self.file)
     }
 
-    /// What to type for it.
     fn command(&self) -> String {
         let words = self.words.iter().map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() });
         format!("quorate {} --svg {}", words.collect::<Vec<_>>().join(" "), self.file_name())
     }
 }
 
-/// The book's example of every algorithm.
 fn algorithms() -> Vec<Piece> {
     let piece = |entry: &quorate_lab::registry::Entry| {
         let profile = entry.profile();
@@ -105,7 +102,6 @@ fn algorithms() -> Vec<Piece> {
     all().iter().map(piece).collect()
 }
 
-/// What else there is to see.
 fn scenes() -> Vec<Piece> {
     let scenes: [(_, _, _, &[&str]); 7] = [
         (

@@ -50,7 +50,6 @@ struct Carried<'a> {
     skipped: u64,
     /// Writes that a disk confirmed and did not have afterwards.
     forgotten: u64,
-    /// What is odd about the journals of the processes.
     warnings: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pictures: &'a [Picture],

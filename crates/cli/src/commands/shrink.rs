@@ -203,7 +203,6 @@ fn conclude<F: FamilyLab>(
     Ok(verdict)
 }
 
-/// The script as it is saved.
 fn text<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     let Shrunk { spec, property, violation, before, after, .. } = shrunk;
     let mut lines = vec![format!("{MARK}: '{property}' of {} fails.", spec.algorithm)];

@@ -146,7 +146,6 @@ fn links<F: FamilyLab>(spec: &Spec<F>) -> &'static str {
     if spec.is_reliable() { "reliable" } else { "bare" }
 }
 
-/// Prints every step as it happens.
 fn with_steps<F: FamilyLab>(
     spec: &Spec<F>,
     journal: Option<&Path>,

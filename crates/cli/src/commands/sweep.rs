@@ -55,7 +55,6 @@ struct Failure {
     seed: u64,
     property: &'static str,
     text: String,
-    /// What the algorithm assumes and the run breaks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     broken_assumptions: Vec<&'static str>,
     replay: String,
@@ -226,7 +225,6 @@ fn print<F: FamilyLab>(
     Ok(())
 }
 
-/// What came of a property in so many seeds.
 fn in_words(tally: &Tally, seeds: u64) -> String {
     let Tally { kind, held, undecided, .. } = *tally;
     match (kind, tally.holds(seeds)) {

@@ -54,7 +54,6 @@ impl From<Trials> for Recordable {
 #[derive(Clone, Copy)]
 struct Trials {
     by: ByArg,
-    /// How many were to be made.
     wanted: u64,
     tally: Tally,
 }
@@ -136,7 +135,6 @@ fn print(
     deck(ballot, forgetting, &mut out)
 }
 
-/// The second sentence.
 fn how_often(forgetting: Forgetting, likelihood: Likelihood) -> String {
     if forgetting.interval() == Duration::ZERO {
         "Voters that never forget let nobody else in.".into()

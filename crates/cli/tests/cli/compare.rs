@@ -397,7 +397,6 @@ fn drawn(svg: &str) -> Vec<Element> {
     xml::parse(svg).unwrap()
 }
 
-/// What is told on hover.
 fn hovers_of(svg: &str) -> Vec<String> {
     let titles = drawn(svg).into_iter().skip(2).filter(|element| element.name == "title");
     titles.map(|title| title.text).collect()

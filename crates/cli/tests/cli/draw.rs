@@ -67,7 +67,6 @@ pub(crate) fn picture(text: &str) -> Vec<Element> {
     elements
 }
 
-/// All text of a picture.
 fn text_of(elements: &[Element]) -> String {
     elements.iter().map(|element| element.text.as_str()).collect::<Vec<_>>().join("\n")
 }

@@ -31,7 +31,6 @@ pub(crate) fn run_in(folder: &Path, line: &str) -> Run {
     run_words(folder, &words[skipped..])
 }
 
-/// Runs words that no shell has touched.
 pub(crate) fn run_words(folder: &Path, words: &[impl AsRef<std::ffi::OsStr>]) -> Run {
     let output = quorate(folder).args(words).output().unwrap();
     Run {
@@ -71,7 +70,6 @@ impl Run {
         self.err
     }
 
-    /// The one JSON value that it printed.
     #[track_caller]
     pub(crate) fn json(self, code: i32) -> Value {
         serde_json::from_str(&self.ok(code)).unwrap()

@@ -67,7 +67,6 @@ impl Console {
         self.tell(&json!({ "links": described(links) }), format_args!("{lines}"));
     }
 
-    /// Prints what the node tells.
     pub(super) fn hear<E: Serialize + Display>(&self, clock: Clock) -> impl FnMut(Vec<E>) + Send + 'static + use<E> {
         let console = self.clone();
         move |events| {

@@ -21,7 +21,6 @@ pub(super) struct Printer {
     lines: SyncSender<Vec<u8>>,
     /// How many lines are not written yet.
     waiting: Arc<AtomicU64>,
-    /// How many found no place.
     left_out: Arc<AtomicU64>,
 }
 
