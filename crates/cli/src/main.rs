@@ -11,6 +11,7 @@ mod memory;
 mod output;
 mod paint;
 mod picture;
+mod progress;
 mod report;
 
 use args::{Cli, Verb};

@@ -25,7 +25,6 @@ fn wanted() -> bool {
     !dumb && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A piece of a trace line.
 pub(crate) fn ink(ink: Ink, text: &str) -> String {
     let code = match ink {
         Ink::Column(Role::Idle) => "2",

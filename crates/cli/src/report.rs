@@ -179,7 +179,6 @@ pub(crate) fn assumptions<F: FamilyLab>(spec: &Spec<F>, out: &mut impl Write) ->
     Ok(())
 }
 
-/// One line a property.
 pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result<()> {
     for verdict in verdicts {
         let word = match (verdict.kind, verdict.holds) {
@@ -199,7 +198,6 @@ pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result
     Ok(())
 }
 
-/// A property and what came of it, on one line.
 pub(crate) fn property(kind: Kind, name: &str, what: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  {kind:<12}{name:<24}{what}")
 }

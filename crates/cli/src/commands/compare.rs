@@ -7,8 +7,8 @@ use crate::args::CompareArgs;
 use crate::output::{name, output};
 use crate::picture::FigurePlan;
 use crate::report::{self, count};
-use crate::{Verdict, interrupt, paint};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{Verdict, interrupt, paint, progress};
+use indicatif::ProgressBar;
 use quorate_lab::compare::{CompareTask, Comparison, Host, Page, Parts, RealRun};
 use quorate_lab::{Algorithm, FamilyLab, FamilyTypes, Spec};
 use quorate_live::{LiveError, Options};
@@ -32,7 +32,8 @@ impl CompareTask for Task<'_> {
         let picture = self.args.picture()?;
         interrupt::watch();
         let (steps, things) = comparison.work();
-        let mut host = Terminal { bar: bar(steps, things) };
+        let mut host = Terminal { bar: progress::bar(steps, &format!("{{pos}}/{{len}} {things}, {{elapsed}}{{msg}}")) };
+        host.bar.enable_steady_tick(Duration::from_millis(200));
         let end = comparison.measure(&mut host);
         host.bar.finish_and_clear();
         // What a run that failed leaves is not all that there is.
@@ -93,14 +94,6 @@ impl<F: FamilyLab> Host<F> for Terminal {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-fn bar(length: u64, things: &str) -> ProgressBar {
-    let bar = ProgressBar::new(length);
-    let style = ProgressStyle::with_template(&format!("  {{bar:30}} {{pos}}/{{len}} {things}, {{elapsed}}{{msg}}"));
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
 
 fn print<C: Comparison>(comparison: &C) -> io::Result<()> {

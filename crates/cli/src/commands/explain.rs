@@ -172,7 +172,6 @@ fn print(
     Ok(())
 }
 
-/// Draws the example, if that is wanted.
 fn pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Vec<Picture>> {
     let speaks = [(args.json, "json"), (args.markdown, "markdown")];
     let speaks = speaks.into_iter().find_map(|(speaks, by)| speaks.then_some(by));

@@ -77,11 +77,13 @@ impl Run {
 }
 
 /// What makes the commands of documents and help short: a part of the command, an option, and its value.
-const BRIEF: [(&str, &str, &str); 8] = [
+const BRIEF: [(&str, &str, &str); 10] = [
     ("quorate sweep", "--seeds", "10"),
+    ("quorate sweep --family", "--seeds", "4"),
     ("quorate shrink", "--tries", "40"),
     ("quorate compare mutex", "--nodes", "3"),
     ("quorate compare election", "--nodes", "4"),
+    ("quorate compare multicast", "--nodes", "2,4"),
     ("quorate check peterson", "--nodes", "2"),
     ("quorate check ricart-agrawala --nodes 3", "--rounds", "1"),
     ("quorate run chang-roberts", "--kill", "7@200ms"),

@@ -11,7 +11,6 @@ const MARGIN: usize = 2;
 const GAP: usize = 2;
 const BETWEEN: usize = 4;
 
-/// The lines of a table.
 pub(super) fn render(table: &Table) -> Vec<String> {
     match table {
         Table::Blocks(section) => blocks(section),

@@ -82,7 +82,6 @@ impl Console {
         self.printer.print(line.into_bytes());
     }
 
-    /// The first line of standard input.
     pub(super) fn first_line(&self) -> anyhow::Result<String> {
         match read_line(&mut io::stdin().lock()) {
             Ok(Some(Ok(line))) => Ok(line),

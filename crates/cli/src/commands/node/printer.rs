@@ -25,12 +25,10 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    /// Lines for standard output.
     pub(super) fn to_output() -> io::Result<Self> {
         Self::new("output", |bytes| output().write_all(bytes).and_then(|()| output().flush()))
     }
 
-    /// Lines for standard error.
     pub(super) fn to_error() -> io::Result<Self> {
         Self::new("log", |bytes| io::stderr().write_all(bytes))
     }

@@ -38,7 +38,6 @@ use std::fmt;
 pub enum Forms {
     /// The one that users get unless they ask for another, and whatever is named.
     Usual,
-    /// All of them.
     All,
 }
 
@@ -104,7 +103,6 @@ pub struct Book {
 }
 
 impl Book {
-    /// What the book says of this algorithm in such a run.
     pub fn of(algorithm: &MutexEntry, spec: &Spec<Mutex>) -> Self {
         let (facts, cost) = (algorithm.facts, &algorithm.facts.cost);
         let (group, load) = (spec.group(), load(spec));
@@ -128,7 +126,6 @@ impl Book {
         }
     }
 
-    /// Messages of so many entries.
     pub fn total(&self, entries: u64) -> Range {
         (self.total)(&Case { group: &self.group, load: self.load }, entries)
     }
@@ -150,7 +147,6 @@ impl Book {
     }
 }
 
-/// Who asks in such a run.
 fn load(spec: &Spec<Mutex>) -> Load {
     let Settings { workload, requesters, .. } = &spec.settings;
     let last = requesters.last().copied().or_else(|| spec.group().iter().last());
@@ -174,9 +170,7 @@ pub enum Delays {
 /// What came of one run, held against the book.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// How the run ended.
     pub ending: Ending,
-    /// How many entries there were.
     pub entries: u64,
     /// How many of them are counted in `messages_per_entry`.
     pub counted: u64,
@@ -192,14 +186,12 @@ pub struct Measured {
     pub overtaken_max: u64,
     /// The share of all messages that the busiest node sent or received.
     pub busiest_share: f64,
-    /// The properties that fail.
     pub breaches: Vec<Verdict>,
     /// The figures that are not the book's, if the book is exact and the run came to its end.
     pub differences: Vec<Difference>,
 }
 
 impl Measured {
-    /// The figures of a run that was simulated or recorded.
     pub fn new(
         book: &Book,
         delays: Delays,
@@ -228,7 +220,6 @@ impl Measured {
         measured
     }
 
-    /// Whether no property fails.
     pub fn holds(&self) -> bool {
         self.breaches.is_empty()
     }
@@ -287,26 +278,20 @@ fn is_breach(verdict: &Verdict, ending: Ending) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
-    /// Messages an entry.
     #[serde(rename = "messages_per_entry")]
     Messages,
     /// Messages an entry of the node that keeps the lock.
     #[serde(rename = "own_messages_per_entry")]
     OwnMessages,
-    /// From asking to entering.
     ClientDelay,
-    /// From a leave to the next entry.
     SyncDelay,
 }
 
 /// A figure that is not the book's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// Which one.
     pub figure: Figure,
-    /// What was measured.
     pub measured: f64,
-    /// The least that the book allows.
     pub least: f64,
     /// The most that the book allows, if there is a bound.
     pub most: Option<f64>,

@@ -139,7 +139,6 @@ fn cell(tally: &Tally) -> String {
 struct Report<'a> {
     family: Family,
     seed: u64,
-    /// Whether everything was tried that was to be.
     complete: bool,
     rows: Vec<Line<'a>>,
     left_out: Vec<Absent>,
@@ -162,7 +161,6 @@ struct Line<'a> {
     fences_back: u64,
     /// What went wrong in one of the worst, if anything did.
     why: Option<&'a str>,
-    /// The command that shows it.
     command: Option<String>,
 }
 

@@ -13,14 +13,12 @@ pub(super) struct Field {
 /// An algorithm that cannot run in groups of some sizes.
 pub(super) struct LeftOut {
     pub(super) algorithm: &'static str,
-    /// Which of the wanted sizes.
     pub(super) sizes: Vec<usize>,
     /// For how many nodes there is a group.
     pub(super) why: &'static str,
 }
 
 impl LeftOut {
-    /// A sentence.
     pub(super) fn sentence(&self) -> String {
         let Self { algorithm, sizes, why } = self;
         // A reader of a long list wants to know the rule, not the list.

@@ -17,7 +17,6 @@ pub(super) struct Report<'a> {
     seed: u64,
     /// How real processes spoke to each other, if there were any.
     links: Option<&'static str>,
-    /// Whether everything was run that was to be.
     complete: bool,
     holds: bool,
     exact: bool,
@@ -129,7 +128,6 @@ struct Judged<'a> {
     ending: Ending,
     differences: &'a [Difference],
     breaches: &'a [Verdict],
-    /// The command that runs it alone.
     command: &'a str,
 }
 

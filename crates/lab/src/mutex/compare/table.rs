@@ -11,7 +11,6 @@ pub(super) fn tables(costs: &Costs) -> Vec<Table> {
     vec![Table::Blocks(messages(costs)), Table::Blocks(rest(costs))]
 }
 
-/// How it was measured.
 pub(super) fn conditions(costs: &Costs) -> String {
     let entries = count(costs.entries, "request");
     let real = costs.real.map(|links| format!(" · real: {} on loopback", links.name().to_uppercase()));
@@ -111,7 +110,6 @@ fn book(costs: &Costs, text: fn(&MutexEntry) -> &'static str) -> Column {
     Column::words("book", costs.contenders.iter().map(|entry| text(entry).to_owned()).collect())
 }
 
-/// A column for each size.
 fn by_size(lanes: &[Lane<'_>], sizes: &[usize], cell: impl Fn(&Lane<'_>, usize) -> String) -> Vec<Column> {
     let column =
         |nodes: &usize| Column::figures(nodes.to_string(), lanes.iter().map(|lane| cell(lane, *nodes)).collect());
@@ -210,7 +208,6 @@ fn delays(costs: &Costs, world: World, wait: &Wait) -> Group {
     Group { name: format!("{}, in {unit}{}", wait.name, wait.suffix), lead, figures, tail }
 }
 
-/// The mean of all samples.
 pub(super) fn mean(delays: impl Iterator<Item = Delay>) -> Option<f64> {
     let (samples, sum) = delays
         .fold((0, 0.0), |(samples, sum), delay| (samples + delay.samples, sum + delay.mean * delay.samples as f64));
@@ -247,7 +244,6 @@ fn short(value: f64) -> String {
     }
 }
 
-/// What a reader must know.
 pub(super) fn notes(costs: &Costs) -> Vec<String> {
     let has_load = costs.traffics.iter().any(|traffic| matches!(traffic, Traffic::Random(_)));
     let has_keeper = costs.rows.iter().any(|row| row.book.keeper);

@@ -39,7 +39,6 @@ pub enum Victim {
     Coordinator,
     /// The one who is inside, while another waits.
     Holder,
-    /// One who waits.
     Waiter,
     /// One who wants nothing, while another is inside.
     Idle,
@@ -49,7 +48,6 @@ impl Victim {
     /// In the order in which tables show them.
     pub const ALL: [Self; 4] = [Self::Coordinator, Self::Holder, Self::Waiter, Self::Idle];
 
-    /// As users read it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Coordinator => "coordinator",
@@ -88,7 +86,6 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// As users read it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::GoesOn => "goes on",
@@ -101,13 +98,10 @@ impl Fate {
 /// What is tried.
 #[derive(Clone, Copy)]
 pub struct Inquiry {
-    /// Which algorithm.
     pub algorithm: &'static MutexEntry,
-    /// How many nodes there are.
     pub nodes: usize,
     /// How many runs there are for each victim and harm.
     pub runs: u64,
-    /// The first seed.
     pub seed: u64,
 }
 
@@ -151,47 +145,36 @@ const SEEDS_A_RUN: u64 = 4;
 /// What came of one kind of failure.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Whom it hits.
     pub victim: Victim,
-    /// What happens to it.
     pub harm: Harm,
-    /// How often what became of the others.
     pub tally: Tally,
 }
 
 /// How often what became of the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// In so many runs everyone was served.
     pub goes_on: u64,
-    /// In so many somebody waited for ever.
     pub stops: u64,
-    /// In so many two were inside.
     pub breaks: u64,
     /// In so many a fence was not larger than one before it: whoever checks fences would have refused an entry.
     pub fences_back: u64,
-    /// One of the worst runs.
     pub example: Option<Example>,
 }
 
 /// A run that can be looked at again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
-    /// The run.
     pub spec: Spec<Mutex>,
-    /// What became of the others in it.
     pub fate: Fate,
     /// What went wrong, if anything did.
     pub why: Option<String>,
 }
 
 impl Tally {
-    /// How many runs there were.
     pub const fn runs(&self) -> u64 {
         self.goes_on + self.stops + self.breaks
     }
 
-    /// How often this became of the others.
     pub const fn count(&self, fate: Fate) -> u64 {
         match fate {
             Fate::GoesOn => self.goes_on,

@@ -14,7 +14,6 @@ pub(super) struct Panel {
     pub(super) over: Over,
     /// What the simulator says, if that can be compared with the book, and the longest of it.
     pub(super) simulated: Option<Reading>,
-    /// What real processes say.
     pub(super) real: Option<Reading>,
     pub(super) book: Option<Formula>,
     /// Whether what has no line in the book is joined by one.
@@ -36,7 +35,6 @@ pub(super) type Reading = fn(&[&Side]) -> Option<(f64, f64)>;
 /// What the book says.
 pub(super) struct Formula {
     pub(super) value: fn(&Book, u64) -> Option<f64>,
-    /// As the book writes it.
     pub(super) text: fn(&MutexEntry) -> &'static str,
 }
 
