@@ -24,7 +24,7 @@ pub(crate) use bank::BankArgs;
 pub(crate) use berkeley::BerkeleyArgs;
 pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
-pub(crate) use compare::{CompareArgs, ElectionPlan, FailurePlan, Heat, LeftOut, MulticastPlan, Plan, Reality};
+pub(crate) use compare::CompareArgs;
 pub(crate) use detector::DetectorSimArgs;
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs, ThemeArg};
 pub(crate) use effects::{no_effect, refuse_ignored};

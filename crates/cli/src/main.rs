@@ -11,6 +11,7 @@ mod memory;
 mod output;
 mod paint;
 mod picture;
+mod progress;
 mod report;
 
 use args::{Cli, Verb};
@@ -34,7 +35,6 @@ impl Verdict {
         if holds { Self::Holds } else { Self::Fails }
     }
 
-    /// What the properties of a run say together.
     pub(crate) fn of_run(verdicts: &[property::Verdict]) -> Self {
         if verdicts.iter().any(property::Verdict::is_breach) {
             Self::Fails

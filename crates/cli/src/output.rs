@@ -7,7 +7,6 @@ use std::path::Path;
 /// the command still ends with its verdict.
 pub(crate) struct Output(StdoutLock<'static>);
 
-/// Locks standard output.
 pub(crate) fn output() -> Output {
     Output(io::stdout().lock())
 }

@@ -25,7 +25,6 @@ fn wanted() -> bool {
     !dumb && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A piece of a trace line.
 pub(crate) fn ink(ink: Ink, text: &str) -> String {
     let code = match ink {
         Ink::Column(Role::Idle) => "2",
@@ -44,7 +43,6 @@ pub(crate) fn ink(ink: Ink, text: &str) -> String {
     paint(on_stdout(), code, text)
 }
 
-/// A piece of a picture.
 pub(crate) fn picture(ink: terminal::Ink, text: &str) -> String {
     let code = match ink {
         terminal::Ink::Role(role) => return self::ink(Ink::Column(role), text),
@@ -57,7 +55,6 @@ pub(crate) fn picture(ink: terminal::Ink, text: &str) -> String {
     paint(on_stdout(), code, text)
 }
 
-/// A piece of an overview.
 pub(crate) fn overview(ink: overview::Ink, text: &str) -> String {
     let code = match ink {
         overview::Ink::Role(role) => return self::ink(Ink::Column(role), text),
@@ -68,27 +65,22 @@ pub(crate) fn overview(ink: overview::Ink, text: &str) -> String {
     paint(on_stdout(), code, text)
 }
 
-/// A heading.
 pub(crate) fn bold(text: &str) -> String {
     paint(on_stdout(), "1", text)
 }
 
-/// Something less important.
 pub(crate) fn dim(text: &str) -> String {
     paint(on_stdout(), "2", text)
 }
 
-/// Good news.
 pub(crate) fn good(text: &str) -> String {
     paint(on_stdout(), "32", text)
 }
 
-/// Bad news.
 pub(crate) fn bad(text: &str) -> String {
     paint(on_stdout(), "1;31", text)
 }
 
-/// Bad news on standard error.
 pub(crate) fn warn(text: &str) -> String {
     paint(on_stderr(), "1;31", text)
 }

@@ -127,7 +127,6 @@ impl PictureArgs {
         }
     }
 
-    /// How a diagram looks.
     pub(crate) fn look(&self) -> svg::Options {
         let usual = svg::Options::default();
         svg::Options {
@@ -139,7 +138,6 @@ impl PictureArgs {
         }
     }
 
-    /// The part of this run that is to be drawn.
     fn window(&self, header: &Header) -> anyhow::Result<Window> {
         let instant = |offset: Offset| Time::from_nanos(header.origin.saturating_add(offset.nanos()));
         let alone = header.live.as_ref().and_then(|live| live.node);

@@ -1,6 +1,6 @@
 //! What a run came to: for people as a table beside the book's figures, for programs as JSON.
 
-pub(crate) use quorate_lab::figures::{count, number};
+pub(crate) use quorate_lab::figures::count;
 
 use crate::output::output;
 use crate::paint;
@@ -17,7 +17,6 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 
-/// Prints a value as JSON.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     let mut out = output();
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
@@ -180,7 +179,6 @@ pub(crate) fn assumptions<F: FamilyLab>(spec: &Spec<F>, out: &mut impl Write) ->
     Ok(())
 }
 
-/// One line a property.
 pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result<()> {
     for verdict in verdicts {
         let word = match (verdict.kind, verdict.holds) {
@@ -200,7 +198,6 @@ pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result
     Ok(())
 }
 
-/// A property and what came of it, on one line.
 pub(crate) fn property(kind: Kind, name: &str, what: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  {kind:<12}{name:<24}{what}")
 }

@@ -10,7 +10,6 @@
 //! | [`bank`] | overlapping deposits lose money without a lock, and none with one | `quorate bank` |
 //! | [`berkeley`] | an elected leader keeps the clocks of a group together, and its successor goes on | `quorate sim berkeley` |
 //! | [`detector`] | a failure detector that notices a crash sooner suspects more living nodes | `quorate sim detector` |
-//! | [`failures`] | what a crash or a pause does to the others, algorithm by algorithm | `quorate compare mutex --failures` |
 //! | [`voting_risk`] | how likely voters that forget their votes let two nodes in: formula and trials | `quorate voting-risk` |
 //! | [`wait_for`] | a wait-for graph given as text: its deadlocks, and who gives up | `quorate wait-for` |
 
@@ -18,7 +17,6 @@ pub mod armies;
 pub mod bank;
 pub mod berkeley;
 pub mod detector;
-pub mod failures;
 pub mod local;
 #[cfg(test)]
 mod rules;

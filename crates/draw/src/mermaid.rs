@@ -18,7 +18,6 @@ use story::{Detail, Story};
 /// How many characters Mermaid takes, unless somebody allowed it more.
 pub const MOST_CHARACTERS: usize = 50_000;
 
-/// Draws a scene.
 pub fn draw(scene: &Scene) -> String {
     match Story::new(scene, Detail::All).tell() {
         (text, 0) => text,

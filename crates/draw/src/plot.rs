@@ -51,20 +51,15 @@ pub struct Figure {
     pub title: String,
     /// What a reader must know of how it was measured; may be empty.
     pub subtitle: String,
-    /// What the kinds of marks and lines mean.
     pub key: Key,
-    /// The plots, in the order in which they are read.
     pub plots: Vec<Plot>,
 }
 
 /// What the kinds of marks and lines mean. Only those that occur are shown, and of them only those that have words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// A mark.
     pub solid: String,
-    /// A ring around the place of a mark.
     pub ring: String,
-    /// The line of a formula.
     pub formula: String,
     /// The line through all that was measured at a point, such as from the least to the most.
     pub reach: String,
@@ -91,24 +86,19 @@ pub struct Plot {
     pub title: String,
     /// What a reader must know of how it was measured, where the plot stands alone; may be empty.
     pub subtitle: String,
-    /// To the right.
     pub x: Axis,
     /// Upwards. Its name stands below the title.
     pub y: Axis,
-    /// What is shown, the first one first in the legend.
     pub series: Vec<Series>,
 }
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What is measured along it.
     pub name: String,
     /// In which unit; may be empty.
     pub unit: String,
-    /// How values are spread along it.
     pub scale: Scale,
-    /// Where it has ticks.
     pub ticks: Ticks,
     /// Values that are in sight even if nothing was measured there.
     pub shown: Vec<f64>,
@@ -128,7 +118,6 @@ pub enum Scale {
 /// Where an axis has ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ticks {
-    /// At round numbers.
     Round,
     /// Where points are and at all values to be in sight, if these places are few, else at round numbers.
     AtPoints,
@@ -139,11 +128,9 @@ pub enum Ticks {
 pub struct Series {
     /// What it is called. Series of one name in several plots of a figure are about the same thing.
     pub name: String,
-    /// What was measured.
     pub points: Vec<Point>,
     /// Whether the points are joined by a line, in the order given.
     pub is_joined: bool,
-    /// What they are held against.
     pub formula: Option<Formula>,
 }
 
@@ -159,13 +146,9 @@ pub struct Formula {
 /// Something that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Where.
     pub x: f64,
-    /// What.
     pub y: f64,
-    /// How it is marked.
     pub mark: Mark,
-    /// From the least to the most of what the point stands for.
     pub reach: Option<Range>,
     /// Where it is with the confidence that the key tells of.
     pub interval: Option<Range>,
@@ -174,42 +157,34 @@ pub struct Point {
 /// How a point is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// In full.
     Solid,
-    /// By a ring, in which a solid mark has room.
     Ring,
 }
 
 /// From one value up to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 
 impl Figure {
-    /// A figure without plots.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), ..Self::default() }
     }
 
-    /// With this below the title.
     #[must_use]
     pub fn subtitle(mut self, subtitle: impl Into<String>) -> Self {
         self.subtitle = subtitle.into();
         self
     }
 
-    /// With these words for what marks and lines mean.
     #[must_use]
     pub fn key(mut self, key: Key) -> Self {
         self.key = key;
         self
     }
 
-    /// With one plot more.
     #[must_use]
     pub fn with(mut self, plot: Plot) -> Self {
         self.plots.push(plot);
@@ -223,41 +198,35 @@ impl Figure {
 }
 
 impl Plot {
-    /// A plot without series, over two linear axes without names.
     pub fn new(title: impl Into<String>) -> Self {
         let (title, subtitle) = (title.into(), String::new());
         Self { title, subtitle, x: Axis::linear(""), y: Axis::linear(""), series: Vec::new() }
     }
 
-    /// With this below the title.
     #[must_use]
     pub fn subtitle(mut self, subtitle: impl Into<String>) -> Self {
         self.subtitle = subtitle.into();
         self
     }
 
-    /// With this axis to the right.
     #[must_use]
     pub fn x(mut self, axis: Axis) -> Self {
         self.x = axis;
         self
     }
 
-    /// With this axis upwards.
     #[must_use]
     pub fn y(mut self, axis: Axis) -> Self {
         self.y = axis;
         self
     }
 
-    /// With one series more.
     #[must_use]
     pub fn with(mut self, series: Series) -> Self {
         self.series.push(series);
         self
     }
 
-    /// The picture of this plot alone.
     pub fn svg(&self, theme: Theme) -> Result<String, PlotError> {
         let mut plot = self.clone();
         let (title, subtitle) = (std::mem::take(&mut plot.title), std::mem::take(&mut plot.subtitle));
@@ -277,28 +246,24 @@ impl Axis {
         Self { scale: Scale::Log, ..Self::linear(name) }
     }
 
-    /// In this unit.
     #[must_use]
     pub fn unit(mut self, unit: impl Into<String>) -> Self {
         self.unit = unit.into();
         self
     }
 
-    /// With ticks where points are, if these places are few.
     #[must_use]
     pub fn at_points(mut self) -> Self {
         self.ticks = Ticks::AtPoints;
         self
     }
 
-    /// With this value in sight.
     #[must_use]
     pub fn showing(mut self, value: f64) -> Self {
         self.shown.push(value);
         self
     }
 
-    /// With this value in sight, and with a name instead of its number.
     #[must_use]
     pub fn naming(mut self, value: f64, name: impl Into<String>) -> Self {
         self.names.push((value, name.into()));
@@ -307,26 +272,22 @@ impl Axis {
 }
 
 impl Series {
-    /// A series without points.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// With these points more.
     #[must_use]
     pub fn points(mut self, points: impl IntoIterator<Item = Point>) -> Self {
         self.points.extend(points);
         self
     }
 
-    /// With a line through its points, in the order given.
     #[must_use]
     pub fn joined(mut self) -> Self {
         self.is_joined = true;
         self
     }
 
-    /// Held against this.
     #[must_use]
     pub fn formula(mut self, text: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         self.formula = Some(Formula { text: text.into(), points: points.into_iter().collect() });
@@ -335,18 +296,15 @@ impl Series {
 }
 
 impl Point {
-    /// A solid mark.
     pub fn new(x: f64, y: f64) -> Self {
         Self { x, y, mark: Mark::Solid, reach: None, interval: None }
     }
 
-    /// As a ring.
     #[must_use]
     pub fn ring(self) -> Self {
         Self { mark: Mark::Ring, ..self }
     }
 
-    /// From the least to the most.
     #[must_use]
     pub fn reach(self, low: f64, high: f64) -> Self {
         Self { reach: Some(Range { low, high }), ..self }

@@ -17,15 +17,12 @@ use quorate_journal::words::Sort;
 /// What is drawn.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
-    /// What was run.
     pub heading: Heading,
     /// The time that is shown as 0.
     pub origin: Time,
     /// The first and the last instant that are shown; equal if there is only one.
     pub from: Time,
-    /// The last instant that is shown.
     pub to: Time,
-    /// The nodes that are shown, from the top.
     pub lanes: Vec<Lane>,
     /// What nodes do, in the order of the journal.
     pub steps: Vec<Step>,
@@ -37,33 +34,26 @@ pub struct Scene {
     pub bands: Vec<Band>,
     /// The views that somebody acts in, in their order; none if the group has no views.
     pub eras: Vec<Era>,
-    /// Which properties do not hold, where that was seen first.
     pub breaches: Vec<Breach>,
-    /// What there is beyond what is shown.
     pub beyond: Beyond,
 }
 
 /// A property that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breach {
-    /// When that was seen first.
     pub time: Time,
     /// On which line of the journal, where the header is line 1.
     pub line: u64,
-    /// What does not hold, in a few words.
     pub text: String,
 }
 
 /// What was run.
 #[derive(Clone, Debug, Default)]
 pub struct Heading {
-    /// The algorithm.
     pub algorithm: String,
-    /// How many nodes the whole group has.
     pub nodes: usize,
     /// What else is worth a line: the seed, the command that found it, that it was real.
     pub detail: String,
-    /// What a role is called, in the words of the family.
     pub roles: Vec<(Role, String)>,
     /// What the rules of the algorithm say, for the legend: id and text.
     pub rules: Vec<(String, String)>,
@@ -72,7 +62,6 @@ pub struct Heading {
 /// A node's line.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// Whose it is.
     pub node: NodeId,
     /// How it stands, one span after the other without gaps from `Scene::from` to `Scene::to`.
     pub spans: Vec<Span>,
@@ -87,7 +76,6 @@ pub struct Lane {
 /// How a node stands for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// How.
     pub role: Role,
     /// How it stands under that: a node may stand still while it is inside.
     pub standing: Role,
@@ -95,7 +83,6 @@ pub struct Span {
     pub over: bool,
     /// Since when, and since which of the scene's moments, so that things at one instant keep their order.
     pub from: Place,
-    /// Until when.
     pub to: Place,
 }
 
@@ -105,9 +92,7 @@ pub struct Span {
 /// and marks that come before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// When.
     pub time: Time,
-    /// After how many steps and marks.
     pub order: usize,
 }
 
@@ -116,25 +101,19 @@ pub struct Place {
 pub struct Step {
     /// Which line of the journal it is, where the first step after the header is line 2.
     pub line: u64,
-    /// When, and its number among steps and marks.
     pub place: Place,
     /// The index of its lane.
     pub lane: usize,
-    /// What sort of input it took.
     pub cause: Cause,
-    /// What it took, in words.
     pub input: String,
     /// The rules it applied: id, and what that did.
     pub rules: Vec<(String, String)>,
-    /// What it told its user.
     pub events: Vec<String>,
     /// Whether that is that what it had is over, because the group went on without it.
     pub loses: bool,
     /// All that it did in words, sends included, in order.
     pub parts: Vec<(Sort, String)>,
-    /// Whether a message left with it.
     pub sends: bool,
-    /// How the node stands after it.
     pub role: Role,
     /// Its logical clock: one more than that of any step that happened before it.
     pub logical: u64,
@@ -147,16 +126,12 @@ pub struct Step {
 pub enum Cause {
     /// It boots for the first time, or again.
     Start {
-        /// Whether it was up before.
         again: bool,
     },
-    /// Its user asks something.
     Command,
     /// A message: the index of its arrow, unless its other end is not shown.
     Message(Option<usize>),
-    /// A timer.
     Timer,
-    /// Its disk.
     Disk,
     /// What the group's membership says: a view, a suspicion.
     Membership,
@@ -165,28 +140,20 @@ pub enum Cause {
 /// What the world does to a node, or to all.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Which line of the journal it is.
     pub line: u64,
-    /// When, and its number among steps and marks.
     pub place: Place,
     /// The index of its lane; none if it is about all.
     pub lane: Option<usize>,
-    /// What.
     pub what: Blow,
-    /// What, in words.
     pub text: String,
 }
 
 /// What the world does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blow {
-    /// The node is down.
     Crashed,
-    /// The node was stopped in good order.
     Ended,
-    /// The node stands still.
     Paused,
-    /// The node goes on.
     Resumed,
     /// Something else, which has no end that is shown as a band.
     Changed,
@@ -195,17 +162,13 @@ pub enum Blow {
 /// A message under way.
 #[derive(Clone, Debug)]
 pub struct Arrow {
-    /// Which transmission.
     pub id: MessageId,
-    /// Its kind.
     pub kind: String,
     /// What it is called, if its kind is not enough.
     pub label: Option<String>,
-    /// How it is counted.
     pub class: Class,
     /// Whether it repeats a parcel that was sent before.
     pub again: bool,
-    /// Whether it is a copy that the network made.
     pub copy: bool,
     /// What it says, shortened if it is long.
     pub body: String,
@@ -215,14 +178,11 @@ pub struct Arrow {
     pub from: usize,
     /// The index of the receiver's lane.
     pub to: usize,
-    /// Where it begins.
     pub tail: Tail,
-    /// Where it ends.
     pub head: Head,
 }
 
 impl Arrow {
-    /// What it is called.
     pub fn name(&self) -> &str {
         self.label.as_deref().unwrap_or(&self.kind)
     }
@@ -231,20 +191,15 @@ impl Arrow {
 /// Where a message begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// With this step.
     Step(usize),
-    /// Before what is shown.
     Before,
 }
 
 /// Where a message ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// With this step.
     Step(usize),
-    /// On the way.
     Lost {
-        /// Why.
         why: Loss,
         /// When that was known: at once if the network lost it, when it would have arrived otherwise.
         at: Place,
@@ -256,22 +211,17 @@ pub enum Head {
 /// Something that lasts: a cut, an odd link, a clock that is off.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// What, in the words of the fault language.
     pub text: String,
-    /// Whether it is a cut of the network.
     pub cut: bool,
     /// Since when; before `Scene::from` if it began earlier.
     pub from: Place,
-    /// Until when, if it ends in what is shown.
     pub to: Option<Place>,
 }
 
 /// What there is beyond what is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beyond {
-    /// Lines of the journal before the window.
     pub before: u64,
-    /// Lines after it.
     pub after: u64,
     /// Steps within it that do nothing and are left out: a tick, a confirmation of the disk.
     pub quiet: u64,
@@ -279,12 +229,10 @@ pub struct Beyond {
     pub idle: usize,
     /// Cuts and the like that are left out because there are very many.
     pub bands: u64,
-    /// Messages to or from nodes that are left out.
     pub messages: u64,
 }
 
 impl Heading {
-    /// What a role is called.
     pub fn words(&self, role: Role) -> &str {
         match role {
             Role::Paused => "paused",
@@ -297,7 +245,6 @@ impl Heading {
 }
 
 impl Beyond {
-    /// What is not shown, in a sentence.
     pub fn words(&self) -> Option<String> {
         let part = |count: u64, one: &str, many: &str| match count {
             0 => None,

@@ -48,7 +48,6 @@ pub struct Shiviz<W: Write> {
     window: Window,
     stage: Stage,
     count: Count,
-    /// The step in hand.
     pending: Option<Pending>,
     events: u64,
     line: String,
@@ -103,7 +102,6 @@ impl<W: Write> Shiviz<W> {
         self.line.clear();
     }
 
-    /// Another line of the journal begins.
     fn advance(&mut self, time: Time) {
         self.close();
         if self.stage == Stage::Before && !self.window.is_before(time) {
@@ -115,7 +113,6 @@ impl<W: Write> Shiviz<W> {
         }
     }
 
-    /// The step in hand is complete.
     fn close(&mut self) {
         if let Some(step) = self.pending.take().filter(|step| !step.is_quiet()) {
             self.count.step(&step);
@@ -128,7 +125,6 @@ impl<W: Write> Shiviz<W> {
         self.stage == Stage::Within && node.is_none_or(|node| self.window.has(node))
     }
 
-    /// Writes an event of a node, or of the world, with its clock.
     fn event(&mut self, node: Option<NodeId>, time: Time, text: &str) {
         if !self.shows(node) {
             return;

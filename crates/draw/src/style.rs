@@ -3,12 +3,9 @@
 /// Whether a picture is light or dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// As its viewer prefers.
     #[default]
     Auto,
-    /// Dark on light.
     Light,
-    /// Light on dark.
     Dark,
 }
 
@@ -22,9 +19,7 @@ pub const MONO: &str = "ui-monospace, 'SF Mono', 'Noto Sans Mono', 'DejaVu Sans 
 pub struct Colour {
     /// What it is called in a style sheet, without the two dashes.
     pub name: &'static str,
-    /// On a light ground.
     pub light: &'static str,
-    /// On a dark one.
     pub dark: &'static str,
 }
 
@@ -63,7 +58,6 @@ pub const SERIES: [Colour; 8] = [
     colour("series-8", "#0e7490", "#53c7e0"),
 ];
 
-/// Every colour there is.
 pub fn colours() -> impl Iterator<Item = Colour> {
     [PAPER, PANEL, INK, FAINT, RULE, ALARM, WAIT, CHOSEN, FOLLOW].into_iter().chain(SERIES)
 }

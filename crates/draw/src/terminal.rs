@@ -46,7 +46,6 @@ pub struct Options {
 pub enum Ink {
     /// A node's line, or a step on it, while it stands like this.
     Role(Role),
-    /// The arrow of a message.
     Message,
     /// The arrow of a message that the algorithm does not see.
     Control,
@@ -56,7 +55,6 @@ pub enum Ink {
     Alarm,
     /// Times, and what joins other things.
     Faint,
-    /// What the picture is called, and the nodes.
     Heading,
 }
 
@@ -92,7 +90,6 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     page.text
 }
 
-/// No colours.
 pub fn plain(_ink: Ink, text: &str) -> String {
     text.to_owned()
 }
@@ -117,7 +114,6 @@ impl Page<'_> {
         self.nodes(scene);
     }
 
-    /// The line with the nodes' numbers.
     fn nodes(&mut self, scene: &Scene) {
         let mut row = Row::new(self.layout.words);
         row.put(self.layout.time - "time".len(), Ink::Faint, "time");
@@ -134,7 +130,6 @@ impl Page<'_> {
         self.line(Line { row, words: Vec::new() });
     }
 
-    /// A line of the picture.
     fn line(&mut self, line: Line) {
         let words = self.words(&line.words);
         let row = line.row.paint(self.paint, !words.is_empty());
@@ -160,7 +155,6 @@ impl Page<'_> {
         line
     }
 
-    /// A line of words alone.
     fn say(&mut self, ink: Ink, text: &str) {
         let text = fit(text, self.layout.limit.unwrap_or(usize::MAX));
         let text = (self.paint)(ink, &isolated(&text));

@@ -5,19 +5,13 @@ use crate::scene::{Breach, Head, Place, Scene};
 /// One thing that happens, by its index in the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// A property does not hold from now on.
     Breach(usize),
-    /// Somebody acts in a view for the first time.
     View(usize),
-    /// A band begins.
     Begins(usize),
     /// A message will never arrive, as is known now.
     Lost(usize),
-    /// A band ends.
     Ends(usize),
-    /// The world does something.
     Mark(usize),
-    /// A node steps.
     Step(usize),
 }
 

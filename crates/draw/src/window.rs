@@ -15,27 +15,22 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether this instant is in it.
     pub fn shows(&self, time: Time) -> bool {
         !self.is_before(time) && !self.is_after(time)
     }
 
-    /// Whether this instant comes before it.
     pub fn is_before(&self, time: Time) -> bool {
         self.from.is_some_and(|from| time < from)
     }
 
-    /// Whether this instant comes after it.
     pub fn is_after(&self, time: Time) -> bool {
         self.to.is_some_and(|to| time > to)
     }
 
-    /// Whether this node is in it.
     pub fn has(&self, node: NodeId) -> bool {
         self.nodes.is_empty() || self.nodes.contains(&node)
     }
 
-    /// The nodes in it, of a group of this size, in their order.
     pub fn members(&self, nodes: usize) -> Vec<NodeId> {
         if self.nodes.is_empty() {
             return (0..nodes).map(NodeId::from_index).collect();

@@ -1,338 +1,151 @@
-//! The algorithms of a family side by side: what the book says of each, and what was measured.
+//! The algorithms of a family side by side, with what the literature says of each.
 //!
-//! What was measured may come from the simulator ([`simulate`]) or from real processes, which the crate `quorate-live`
-//! runs: both end in the same summary and verdicts, and [`Measured`] holds both against the same [`Book`].
-//!
-//! ```
-//! use quorate_lab::compare::{self, Forms};
-//! use quorate_lab::mutex;
-//!
-//! let settings = mutex::Settings { entries: 20, ..Default::default() };
-//! for entry in compare::contenders(&[], Forms::Usual)? {
-//!     let (book, measured) = compare::simulate(&compare::simulation(entry, 5, 1, &settings))?;
-//!     assert_eq!(measured.is_exact(&book), Some(true));
-//! }
-//! # Ok::<(), quorate_lab::LabError>(())
-//! ```
+//! A family that can be compared implements [`ComparedFamily`] in its folder: its own options become a [`Comparison`], which
+//! measures, judges, and tells what it found as data: a [`Page`] of tables, a [`Chart`], a report for programs. Whoever runs it
+//! is its [`Host`], and prints and draws that data without knowing the family.
 
-mod traffic;
+mod chart;
+mod error;
+mod options;
+mod page;
+mod sizes;
 
-pub use traffic::{OfferedLoad, Traffic, TrafficError};
+pub use chart::{Across, Axis, Chart, Dot, Law, Legend, Plot, Series};
+pub use error::CompareError;
+pub use options::CompareOptions;
+pub(crate) use options::once;
+pub use page::{BAD, Column, GOOD, Group, Heading, List, Page, SAME, Section, Table, UNKNOWN};
 
 use crate::algorithm::Algorithm;
-use crate::error::LabError;
-use crate::experiment;
-use crate::family::FamilyTypes;
-use crate::mutex::MutexEntry;
-use crate::mutex::run::{MutexSummary, Pattern};
-use crate::mutex::{Mutex, Settings};
+use crate::family::FamilyLab;
+use crate::options::Options;
 use crate::registry::all;
+use crate::replay::Replayed;
 use crate::spec::Spec;
-use quorate_core::mutex::{Case, Load, Range};
-use quorate_core::{Duration, Group};
-use quorate_journal::metrics::{Delay, MessageSummary};
-use quorate_journal::property::{Kind, Verdict};
-use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
 use serde::Serialize;
-use std::fmt;
+use std::error::Error;
 
-/// Which forms of algorithms are compared that have several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forms {
-    /// The one that users get unless they ask for another, and whatever is named.
-    Usual,
-    /// All of them.
-    All,
+/// A family whose algorithms can be compared.
+pub trait ComparedFamily: FamilyLab {
+    /// Options that only its comparisons understand.
+    type CompareArgs: clap::Args + Options;
+    /// To what an option of another family means nothing, as the end of "--relay means nothing …".
+    const MEANS_NOTHING: &'static str;
+
+    /// Hands the comparison that is asked for to the task. Every mistake is found before anything runs.
+    fn compare<T: CompareTask>(asked: &Asked<'_, Self::CompareArgs>, task: T) -> Result<T::Output, CompareError>;
 }
 
-/// The algorithms of these names, or all of the family that are meant to be right.
-pub fn contenders(names: &[String], forms: Forms) -> Result<Vec<&'static MutexEntry>, LabError> {
-    let right = || all().iter().filter_map(Mutex::entry);
-    if names.is_empty() {
-        return Ok(right().filter(|entry| forms == Forms::All || !entry.facts.is_special()).collect());
+/// What a family is asked to compare.
+pub struct Asked<'a, A> {
+    /// Names of algorithms, none of them twice; all of the family if there are none.
+    pub algorithms: &'a [String],
+    /// How many nodes the groups have, if anybody says.
+    pub sizes: Option<&'a [usize]>,
+    pub seed: u64,
+    pub own: &'a A,
+}
+
+impl<A> Asked<'_, A> {
+    /// The sizes of groups, or these if nobody says.
+    pub fn sizes_or(&self, usual: &[usize]) -> Vec<usize> {
+        self.sizes.unwrap_or(usual).to_vec()
     }
-    let mut found: Vec<&MutexEntry> = Vec::new();
-    for name in names {
-        let named = Algorithm::<Mutex>::named(name)?.entry();
-        let others = right().filter(|entry| forms == Forms::All && entry.facts.algorithm() == name);
-        for entry in std::iter::once(named).chain(others) {
-            if !found.iter().any(|other| other.facts.profile.name == entry.facts.profile.name) {
-                found.push(entry);
-            }
+
+    /// The algorithms that are named, or all of the family that are meant to be right and that `is_usual` takes.
+    pub fn contenders<F: FamilyLab>(
+        &self,
+        is_usual: impl Fn(&F::Entry) -> bool,
+    ) -> Result<Vec<&'static F::Entry>, CompareError> {
+        if self.algorithms.is_empty() {
+            return Ok(all().iter().filter_map(F::entry).filter(|entry| is_usual(entry)).collect());
         }
-    }
-    Ok(found)
-}
-
-/// The experiment that simulates one algorithm in a group of one size. A message takes 1 ms, always, so that delays come
-/// out in message times, as the book counts them.
-pub fn simulation(entry: &'static MutexEntry, nodes: usize, seed: u64, settings: &Settings) -> Spec<Mutex> {
-    let latency = Latency::Fixed(Duration::from_millis(1));
-    Spec { nodes, seed, latency, settings: settings.clone(), ..Spec::new(entry) }
-}
-
-/// Runs a simulation, and holds it against the book.
-pub fn simulate(spec: &Spec<Mutex>) -> Result<(Book, Measured), LabError> {
-    spec.validate()?;
-    let book = Book::of(&spec.algorithm, spec);
-    let outcome = experiment::run(spec)?;
-    let delays = Delays::InMessageTimes;
-    let measured = Measured::new(&book, delays, outcome.ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
-    Ok((book, measured))
-}
-
-/// What the book says of an algorithm in a group of some size under some load.
-#[derive(Clone, Debug)]
-pub struct Book {
-    /// Messages an entry, as the book writes it.
-    pub messages: &'static str,
-    /// From asking to entering when nobody else wants in, as the book writes it.
-    pub client: &'static str,
-    /// From a leave to the next entry when exactly one waits, as the book writes it.
-    pub sync: &'static str,
-    /// Whether one node keeps the lock for all. Its own entries cost nothing, and are counted apart.
-    pub keeper: bool,
-    /// From asking to entering, in message times.
-    pub client_delay: Range,
-    /// From a leave to the next entry, in message times.
-    pub sync_delay: Range,
-    /// Whether that is so in every run without faults in which everyone waits for what was asked. What is wrong on
-    /// purpose is in no book.
-    pub binding: bool,
-    /// Whether it sends messages for ever, even before anybody asks and after all have left.
-    restless: bool,
-    total: fn(&Case<'_>, u64) -> Range,
-    group: Group,
-    load: Load,
-}
-
-impl Book {
-    /// What the book says of this algorithm in such a run.
-    pub fn of(algorithm: &MutexEntry, spec: &Spec<Mutex>) -> Self {
-        let (facts, cost) = (algorithm.facts, &algorithm.facts.cost);
-        let (group, load) = (spec.group(), load(spec));
-        let case = Case { group: &group, load };
-        let Settings { tries, cancels, .. } = spec.settings;
-        Self {
-            messages: cost.messages,
-            client: cost.client,
-            sync: cost.sync,
-            keeper: (facts.keeper)(&group).is_some(),
-            client_delay: (cost.client_delay)(&case),
-            sync_delay: (cost.sync_delay)(&case),
-            binding: facts.profile.flaw.is_none()
-                && tries.is_zero()
-                && cancels.is_zero()
-                && all().iter().any(|entry| entry.name() == facts.profile.name),
-            restless: facts.restless,
-            total: cost.total,
-            group,
-            load,
-        }
-    }
-
-    /// Messages of so many entries.
-    pub fn total(&self, entries: u64) -> Range {
-        (self.total)(&Case { group: &self.group, load: self.load }, entries)
-    }
-
-    /// Messages of so many entries, measured like this. Real processes begin before their users and end after them, and
-    /// nobody knows how long they were idle: one that never falls quiet then sends any number of messages.
-    pub fn total_in(&self, delays: Delays, entries: u64) -> Range {
-        match (self.restless, delays) {
-            (true, Delays::InMilliseconds) => Range { most: None, ..self.total(entries) },
-            (true, Delays::InMessageTimes) | (false, _) => self.total(entries),
-        }
-    }
-
-    /// Messages an entry, the least and the most if there is one, where there are so many.
-    pub fn per_entry(&self, entries: u64) -> (f64, Option<f64>) {
-        let Range { least, most } = self.total(entries);
-        let share = |total: u64| total as f64 / entries.max(1) as f64;
-        (share(least), most.map(share))
+        let named = |name: &String| Ok(Algorithm::<F>::named(name)?.entry());
+        self.algorithms.iter().map(named).collect()
     }
 }
 
-/// Who asks in such a run.
-fn load(spec: &Spec<Mutex>) -> Load {
-    let Settings { workload, requesters, .. } = &spec.settings;
-    let last = requesters.last().copied().or_else(|| spec.group().iter().last());
-    match (workload, last) {
-        _ if spec.is_scripted() => Load::Some,
-        (Pattern::Single, Some(asker)) => Load::Alone(asker),
-        (Pattern::All, _) if requesters.is_empty() => Load::Everyone,
-        (Pattern::Single | Pattern::All | Pattern::Random, _) => Load::Some,
+/// Something to do with a comparison, whatever its family.
+pub trait CompareTask {
+    type Output;
+    fn perform<C: Comparison>(self, comparison: C) -> Self::Output;
+}
+
+/// A comparison: first planned, then measured, then shown.
+pub trait Comparison {
+    type Family: FamilyLab;
+
+    /// How many steps [`measure`](Self::measure) takes, and what they are called: `12 runs`.
+    fn work(&self) -> (u64, &'static str);
+
+    /// Measures everything, or as much as there is time for until somebody interrupts.
+    fn measure(&mut self, host: &mut dyn Host<Self::Family>) -> Result<(), CompareError>;
+
+    /// How many of its parts are done, and how many there are, with the name of one: `run`.
+    fn parts(&self) -> Parts;
+
+    /// Whether every part was run to its end.
+    fn is_complete(&self) -> bool {
+        let Parts { done, all, .. } = self.parts();
+        done == all
     }
+
+    /// Whether every property holds, and every figure is as expected where it must be.
+    fn is_right(&self) -> bool;
+
+    /// All of it for people.
+    fn page(&self) -> Page;
+
+    /// All of it as plots, unless there are none.
+    fn chart(&self) -> Option<Chart>;
+
+    /// All of it for programs.
+    fn report(&self) -> impl Serialize;
 }
 
-/// What delays were measured in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delays {
-    /// Every message took the same time, so that delays are counts of messages, as in the book.
-    InMessageTimes,
-    /// Messages took whatever they took, and nobody can say what a delay should have been.
-    InMilliseconds,
+/// What a comparison consists of.
+#[derive(Clone, Copy)]
+pub struct Parts {
+    pub done: usize,
+    pub all: usize,
+    /// What one part is called.
+    pub name: &'static str,
 }
 
-/// What came of one run, held against the book.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
-    /// How the run ended.
+/// What a comparison needs of whoever runs it.
+pub trait Host<F: FamilyLab> {
+    /// Says what is measured next.
+    fn begins(&mut self, algorithm: &str, nodes: usize);
+
+    /// Says that one step of the work is done.
+    fn advances(&mut self);
+
+    fn is_interrupted(&self) -> bool;
+
+    /// The experiment that real processes carry out.
+    fn real_spec(&self, algorithm: Algorithm<F>, nodes: usize, seed: u64) -> Spec<F>;
+
+    /// Lets real processes carry it out, over TLS if so wanted. Nothing if somebody interrupts, because half a run compares with
+    /// nothing.
+    fn run_real(&mut self, spec: &Spec<F>, tls: bool) -> Result<Option<RealRun<F>>, Box<dyn Error + Send + Sync>>;
+}
+
+/// What real processes did.
+pub struct RealRun<F: FamilyLab> {
     pub ending: Ending,
-    /// How many entries there were.
-    pub entries: u64,
-    /// How many of them are counted in `messages_per_entry`.
-    pub counted: u64,
-    /// Messages an entry; where a node keeps the lock, an entry of the others.
-    pub messages_per_entry: Option<f64>,
-    /// Messages an entry of the node that keeps the lock, if there is one and it entered.
-    pub own_messages_per_entry: Option<f64>,
-    /// From asking to entering when nobody else wanted in.
-    pub client_delay: Option<Delay>,
-    /// From a leave to the next entry when exactly one waited.
-    pub sync_delay: Option<Delay>,
-    /// The most entries that later requests made ahead of an earlier one.
-    pub overtaken_max: u64,
-    /// The share of all messages that the busiest node sent or received.
-    pub busiest_share: f64,
-    /// The properties that fail.
-    pub breaches: Vec<Verdict>,
-    /// The figures that are not the book's, if the book is exact and the run came to its end.
-    pub differences: Vec<Difference>,
+    pub read: Replayed<F>,
+    /// Where the journal is, if a property fails in it.
+    pub journal: Option<String>,
 }
 
-impl Measured {
-    /// The figures of a run that was simulated or recorded.
-    pub fn new(
-        book: &Book,
-        delays: Delays,
-        ending: Ending,
-        summary: &MutexSummary,
-        messages: &MessageSummary,
-        verdicts: &[Verdict],
-    ) -> Self {
-        let all = summary.messages_per_entry;
-        let mut measured = Self {
-            ending,
-            entries: summary.entries,
-            counted: summary.others.map_or(summary.entries, |others| others.entries),
-            messages_per_entry: summary.others.map_or(all, |others| others.messages_per_entry),
-            own_messages_per_entry: summary.own.and_then(|own| own.messages_per_entry),
-            client_delay: summary.client_delay,
-            sync_delay: summary.sync_delay,
-            overtaken_max: summary.overtaken_max,
-            busiest_share: messages.busiest_share,
-            breaches: verdicts.iter().filter(|verdict| is_breach(verdict, ending)).cloned().collect(),
-            differences: Vec::new(),
-        };
-        if book.binding && ending == Ending::Done {
-            measured.differences = measured.compare(book, delays);
-        }
-        measured
-    }
-
-    /// Whether no property fails.
-    pub fn holds(&self) -> bool {
-        self.breaches.is_empty()
-    }
-
-    /// Whether every figure that was measured is the book's: the very figure where the book is exact, and within its
-    /// bounds elsewhere. Nobody can say so of a book that is not binding, or of a run that did not come to its end or in
-    /// which nobody entered.
-    pub fn is_exact(&self, book: &Book) -> Option<bool> {
-        let is_judged = book.binding && self.ending == Ending::Done && self.entries > 0;
-        is_judged.then_some(self.differences.is_empty())
-    }
-
-    fn compare(&self, book: &Book, delays: Delays) -> Vec<Difference> {
-        let in_times = |delay: Option<Delay>| delay.filter(|_| delays == Delays::InMessageTimes);
-        let messages = self.messages_per_entry.and_then(|measured| {
-            // What was counted is a whole number, which the mean must not hide.
-            let total = (measured * self.counted as f64).round();
-            let (least, most) = book.per_entry(self.counted);
-            let is_book = within(total, book.total_in(delays, self.counted));
-            (!is_book).then_some(Difference { figure: Figure::Messages, measured, least, most })
-        });
-        let own = self.own_messages_per_entry.filter(|own| book.keeper && *own != 0.0);
-        let own = own.map(|measured| Difference { figure: Figure::OwnMessages, measured, least: 0.0, most: Some(0.0) });
-        let delay = |figure, delay: Option<Delay>, range: Range| {
-            let delay = in_times(delay)?;
-            let wrong = [delay.mean, delay.max].into_iter().find(|measured| !within(rounded(*measured), range))?;
-            let (least, most) = (range.least as f64, range.most.map(|most| most as f64));
-            Some(Difference { figure, measured: wrong, least, most })
-        };
-        let client = delay(Figure::ClientDelay, self.client_delay, book.client_delay);
-        let sync = delay(Figure::SyncDelay, self.sync_delay, book.sync_delay);
-        [messages, own, client, sync].into_iter().flatten().collect()
-    }
-}
-
-/// Whoever waits until a bound has passed waits a little longer, which is no message time.
-fn rounded(delay: f64) -> f64 {
-    (delay * 1_000.0).round() / 1_000.0
-}
-
-fn within(measured: f64, range: Range) -> bool {
-    measured >= range.least as f64 && range.most.is_none_or(|most| measured <= most as f64)
-}
-
-/// Of a run that was stopped nobody can say what would have come of it.
-fn is_breach(verdict: &Verdict, ending: Ending) -> bool {
-    let is_judged = match verdict.kind {
-        Kind::Always => true,
-        Kind::Eventually => ending != Ending::Stopped,
-        Kind::Sometimes => false,
-    };
-    is_judged && verdict.holds == Some(false)
-}
-
-/// What is measured and in the book.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Figure {
-    /// Messages an entry.
-    #[serde(rename = "messages_per_entry")]
-    Messages,
-    /// Messages an entry of the node that keeps the lock.
-    #[serde(rename = "own_messages_per_entry")]
-    OwnMessages,
-    /// From asking to entering.
-    ClientDelay,
-    /// From a leave to the next entry.
-    SyncDelay,
-}
-
-/// A figure that is not the book's.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Difference {
-    /// Which one.
-    pub figure: Figure,
-    /// What was measured.
-    pub measured: f64,
-    /// The least that the book allows.
-    pub least: f64,
-    /// The most that the book allows, if there is a bound.
-    pub most: Option<f64>,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { figure, measured, least, most } = self;
-        let unit = match figure {
-            Figure::Messages => write!(f, "an entry took {measured} messages"),
-            Figure::OwnMessages => write!(f, "the coordinator's own entry took {measured} messages"),
-            Figure::ClientDelay => write!(f, "the client delay was {measured} T"),
-            Figure::SyncDelay => write!(f, "the synchronization delay was {measured} T"),
-        };
-        unit?;
-        match most {
-            Some(most) if most == least => write!(f, ", and in the book it is {least}"),
-            Some(most) => write!(f, ", and in the book it is between {least} and {most}"),
-            None => write!(f, ", and in the book it is at least {least}"),
+/// The names of a list without those that come again, in the order in which they come first.
+pub(crate) fn distinct<T: PartialEq>(names: impl Iterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for name in names {
+        if !found.contains(&name) {
+            found.push(name);
         }
     }
+    found
 }
-
-#[cfg(test)]
-mod tests;

@@ -20,8 +20,9 @@
 //!
 //! The command line needs no change. If its algorithms can be checked, the family also implements
 //! [`CheckedFamily`](crate::check::CheckedFamily) in `check/` and says so by [`as_checked`](RunFamily::as_checked); options that
-//! only its checks understand are a field of [`HabitArgs`](crate::check::HabitArgs). A comparison with the literature
-//! (`quorate compare`) and seeds for the fuzzer's corpus are written for each family that has them.
+//! only its checks understand are a field of [`HabitArgs`](crate::check::HabitArgs). If they can be compared with the literature,
+//! it implements [`ComparedFamily`](crate::compare::ComparedFamily) in `compare.rs`, and its options are a field of
+//! [`CompareOptions`](crate::compare::CompareOptions). Seeds for the fuzzer's corpus are written for each family that has them.
 
 use crate::algorithm::Algorithm;
 use crate::check::CheckTask;

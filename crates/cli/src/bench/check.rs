@@ -115,7 +115,6 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::of(found.holds))
 }
 
-/// All contenders in turns.
 fn contest(turns: u64) -> anyhow::Result<Report> {
     let ours = std::env::current_exe().context("This program does not know where it lies")?;
     let theirs = find_rivals(&ours);
@@ -245,7 +244,6 @@ impl Turn {
     }
 }
 
-/// One search by our own checker.
 fn turn(search: BenchSearch, threads: usize) -> anyhow::Result<Turn> {
     let usual = CheckSpec::<Mutex>::named(ALGORITHM)?;
     let spec = CheckSpec {

@@ -14,8 +14,8 @@ mod sim;
 pub(crate) use net::Contender;
 
 use crate::args::{BenchArgs, BenchSubject};
-use crate::{Verdict, paint};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{Verdict, paint, progress};
+use indicatif::ProgressBar;
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     anyhow::ensure!(args.turns > 0, "Each contender needs at least one turn: --turns 5.");
@@ -37,10 +37,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
 
 /// A bar of so many steps, with a word on the present one.
 fn progress_bar(steps: u64) -> ProgressBar {
-    let bar = ProgressBar::new(steps);
-    let style = ProgressStyle::with_template("  {bar:30} {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
+    progress::bar(steps, "{msg}")
 }
 
 /// Whether a mark was reached.

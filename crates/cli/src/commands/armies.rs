@@ -24,7 +24,6 @@ use quorate_journal::settings::Length;
 use std::fmt;
 use std::io::Write;
 
-/// Every run.
 pub(crate) fn check(args: &ArmiesCheckArgs) -> anyhow::Result<Verdict> {
     let (war, within) = (args.war(), args.within());
     let outcome = armies::check(&war, within)?;
@@ -75,7 +74,6 @@ fn heading(war: &War) -> String {
     format!("{} · {first} against {second} · {delay}, {links}", paint::bold(PROFILE.name))
 }
 
-/// What a property says.
 fn meaning(name: &str, within: Option<Duration>) -> String {
     match (name, within) {
         ("who", _) => "the armies that know who leads name the same one".into(),
@@ -112,7 +110,6 @@ fn instant(time: Time) -> Length {
     Length(time.since(Time::ZERO))
 }
 
-/// One run.
 pub(crate) fn sim(args: &ArmiesSimArgs) -> anyhow::Result<Verdict> {
     let war = args.war.war();
     let timeline = armies::simulate(&war, args.seed)?;

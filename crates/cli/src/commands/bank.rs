@@ -6,9 +6,8 @@ mod table;
 use crate::args::BankArgs;
 use crate::output::name;
 use crate::picture::{self, Company, Easel, Picture};
-use crate::{Verdict, interrupt};
+use crate::{Verdict, interrupt, progress};
 use anyhow::{bail, ensure};
-use indicatif::{ProgressBar, ProgressStyle};
 use quorate_demos::bank;
 use quorate_demos::bank::Count;
 use quorate_demos::bank::NO_LOCK;
@@ -27,7 +26,6 @@ const NONE: &str = "none";
 
 /// One lock, and what came of it.
 struct Row {
-    /// As users name it.
     lock: &'static str,
     spec: Spec<Mutex>,
     result: Outcome,
@@ -35,9 +33,7 @@ struct Row {
 
 /// What came of a lock.
 enum Outcome {
-    /// Of one seed.
     Once(Statement),
-    /// Of many.
     Many(Count),
     /// There is no group of the size that was asked for.
     NoGroup(&'static str),
@@ -191,9 +187,7 @@ fn record(
 /// One lock after the other, until somebody interrupts.
 fn all_rows(args: &BankArgs, terms: &Terms, locks: &[(&'static str, &'static MutexEntry)]) -> anyhow::Result<Vec<Row>> {
     interrupt::watch();
-    let bar = ProgressBar::new(args.seeds.saturating_mul(locks.len() as u64));
-    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} runs, {eta} left: {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress::bar(args.seeds.saturating_mul(locks.len() as u64), "{pos}/{len} runs, {eta} left: {msg}");
     let mut rows = Vec::new();
     for (lock, entry) in locks {
         bar.set_message(*lock);

@@ -102,7 +102,6 @@ fn port(node: NodeId) -> u32 {
     7_000 + node.number() % 1_000
 }
 
-/// A folder as a shell wants it.
 fn quoted(folder: &Path) -> String {
     let text = name(folder);
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-".contains(character);

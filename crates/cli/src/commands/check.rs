@@ -64,7 +64,6 @@ impl CheckTask for Checking<'_> {
     }
 }
 
-/// Checks an algorithm of this family.
 fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<Verdict> {
     let spec: CheckSpec<F> = args.spec(algorithm)?;
     let (speaks, trace) = (args.json.then_some("json"), args.trace.as_deref());
@@ -146,7 +145,6 @@ fn main_pass(findings: &Findings) -> &Pass {
     }
 }
 
-/// How many a second.
 fn rate(number: u64, seconds: f64) -> f64 {
     number as f64 / seconds.max(1e-9)
 }
@@ -190,7 +188,6 @@ impl Meter {
     }
 }
 
-/// What a search is called.
 fn words(phase: Phase) -> &'static str {
     match phase {
         Phase::States => "states",

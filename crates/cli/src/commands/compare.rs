@@ -1,224 +1,140 @@
 //! `quorate compare`: algorithms side by side, simulated and between real processes, beside the book.
 
-mod complaints;
-mod elections;
-mod failures;
-mod grid;
-mod json;
-mod multicasts;
-mod picture;
+mod figure;
 mod table;
-#[cfg(test)]
-mod tests;
 
-use crate::args::{CompareArgs, Heat, Plan, Reality};
-use crate::{Verdict, interrupt};
-use indicatif::{ProgressBar, ProgressStyle};
-use quorate_journal::workload::Ending;
-use quorate_lab::ScriptFamily;
-use quorate_lab::compare::{self, Book, Delays, Measured, Traffic};
-use quorate_lab::mutex::MutexEntry;
-use quorate_lab::{Mutex, Spec};
+use crate::args::CompareArgs;
+use crate::output::{name, output};
+use crate::picture::FigurePlan;
+use crate::report::{self, count};
+use crate::{Verdict, interrupt, paint, progress};
+use indicatif::ProgressBar;
+use quorate_lab::compare::{CompareTask, Comparison, Host, Page, Parts, RealRun};
+use quorate_lab::{Algorithm, FamilyLab, FamilyTypes, Spec};
 use quorate_live::{LiveError, Options};
-use std::io;
-use std::path::PathBuf;
+use std::error::Error;
+use std::io::{self, Write};
 use std::time::Duration;
 
-/// One algorithm in a group of one size, asked in one way.
-struct Row {
-    entry: &'static MutexEntry,
-    nodes: usize,
-    traffic: Traffic,
-    book: Book,
-    simulated: Side,
-    /// There if it was wanted, and came to its end.
-    real: Option<Side>,
-}
-
-/// Where something was measured.
-#[derive(Clone, Copy)]
-enum World {
-    Recordable,
-    Real,
-}
-
-impl World {
-    /// What delays are measured in there.
-    fn delays(self) -> Delays {
-        match self {
-            Self::Recordable => Delays::InMessageTimes,
-            Self::Real => Delays::InMilliseconds,
-        }
-    }
-}
-
-/// What was measured in one of the worlds.
-struct Side {
-    world: World,
-    measured: Measured,
-    /// The command that does the same again.
-    again: String,
-    /// Where the journal is, if a property fails in reality.
-    journal: Option<PathBuf>,
-}
-
-impl Row {
-    fn name(&self) -> &'static str {
-        self.entry.facts.profile.name
-    }
-
-    fn heat(&self) -> Heat {
-        Heat { entry: self.entry, nodes: self.nodes, traffic: self.traffic }
-    }
-
-    /// What was measured in one of the worlds, if it was.
-    fn side(&self, world: World) -> Option<&Side> {
-        match world {
-            World::Recordable => Some(&self.simulated),
-            World::Real => self.real.as_ref(),
-        }
-    }
-
-    /// What was measured, in each world that it was measured in.
-    fn sides(&self) -> impl Iterator<Item = &Side> {
-        std::iter::once(&self.simulated).chain(&self.real)
-    }
-
-    fn holds(&self) -> bool {
-        self.sides().all(|side| side.measured.holds())
-    }
-
-    /// Whether all that was measured is the book's, if anybody can say.
-    fn is_exact(&self) -> Option<bool> {
-        let mut judged = self.sides().filter_map(|side| side.measured.is_exact(&self.book)).peekable();
-        judged.peek()?;
-        Some(judged.all(|is_exact| is_exact))
-    }
-}
-
-/// All that was compared.
-struct Comparison<'a> {
-    plan: &'a Plan,
-    rows: Vec<Row>,
-}
-
-impl Comparison<'_> {
-    fn holds(&self) -> bool {
-        self.rows.iter().all(Row::holds)
-    }
-
-    /// Whether nothing that must be the book's is not.
-    fn is_exact(&self) -> bool {
-        self.rows.iter().all(|row| row.is_exact() != Some(false))
-    }
-
-    /// How often something was run.
-    fn done(&self) -> usize {
-        self.rows.iter().flat_map(Row::sides).count()
-    }
-
-    /// Whether everything was run that was to be, each to its end.
-    fn is_complete(&self) -> bool {
-        let mut sides = self.rows.iter().flat_map(Row::sides);
-        self.done() == self.plan.runs() && sides.all(|side| side.measured.ending == Ending::Done)
-    }
-
-    fn verdict(&self) -> Verdict {
-        match self.holds() && self.is_exact() {
-            false => Verdict::Fails,
-            true if self.is_complete() => Verdict::Holds,
-            true => Verdict::Unfinished,
-        }
-    }
-}
-
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Verdict> {
-    if args.is_of_elections() {
-        return elections::run(&args.election_plan()?, args.json);
-    }
-    if args.is_of_multicasts() {
-        return multicasts::run(&args.multicast_plan()?, args.json);
-    }
-    if args.failures {
-        return failures::run(&args.failure_plan()?, args.json);
-    }
-    let plan = args.plan()?;
-    interrupt::watch();
-    let bar = bar(plan.runs() as u64, "runs");
-    let mut comparison = Comparison { plan: &plan, rows: Vec::new() };
-    let end = measure(&mut comparison, &bar);
-    bar.finish_and_clear();
-    // What a run that failed leaves is not all that there is.
-    if end.is_ok() || !comparison.rows.is_empty() {
-        if args.json {
-            json::print(&comparison)?;
-        } else if plan.is_drawn_to_stdout() {
-            complaints::write(&comparison, &mut io::stderr())?;
-        } else {
-            table::print(&comparison)?;
-        }
-    }
-    end?;
-    if let Some(wanted) = &plan.picture {
-        picture::draw(&comparison, wanted, args.json)?;
-    }
-    Ok(comparison.verdict())
+    args.options.compare(Task { args })?
 }
 
-fn bar(length: u64, things: &str) -> ProgressBar {
-    let bar = ProgressBar::new(length);
-    let style = ProgressStyle::with_template(&format!("  {{bar:30}} {{pos}}/{{len}} {things}, {{elapsed}}{{msg}}"));
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+struct Task<'a> {
+    args: &'a CompareArgs,
 }
 
-/// Runs one after the other until all is done or somebody interrupts.
-fn measure(comparison: &mut Comparison<'_>, bar: &ProgressBar) -> anyhow::Result<()> {
-    let plan = comparison.plan;
-    for heat in plan.heats() {
-        if interrupt::came() {
-            break;
+impl CompareTask for Task<'_> {
+    type Output = anyhow::Result<Verdict>;
+
+    fn perform<C: Comparison>(self, mut comparison: C) -> Self::Output {
+        let is_json = self.args.json;
+        let picture = self.args.picture()?;
+        interrupt::watch();
+        let (steps, things) = comparison.work();
+        let mut host = Terminal { bar: progress::bar(steps, &format!("{{pos}}/{{len}} {things}, {{elapsed}}{{msg}}")) };
+        host.bar.enable_steady_tick(Duration::from_millis(200));
+        let end = comparison.measure(&mut host);
+        host.bar.finish_and_clear();
+        // What a run that failed leaves is not all that there is.
+        if end.is_ok() || comparison.parts().done > 0 {
+            if is_json {
+                report::json(&comparison.report())?;
+            } else if picture.as_ref().is_some_and(FigurePlan::is_on_stdout) {
+                complaints(&comparison.page(), &mut io::stderr())?;
+            } else {
+                print(&comparison)?;
+            }
         }
-        bar.set_message(format!(": {} with {} nodes", heat.entry.facts.profile.name, heat.nodes));
-        let row = simulate(plan, heat)?;
-        bar.inc(1);
-        comparison.rows.push(row);
-        let Some((reality, row)) = plan.reality.as_ref().zip(comparison.rows.last_mut()) else { continue };
-        row.real = run_real(plan, reality, row)?;
-        bar.inc(1);
+        end?;
+        if let Some(wanted) = &picture {
+            draw(&comparison, wanted, is_json)?;
+        }
+        Ok(match (comparison.is_right(), comparison.is_complete()) {
+            (false, _) => Verdict::Fails,
+            (true, true) => Verdict::Holds,
+            (true, false) => Verdict::Unfinished,
+        })
+    }
+}
+
+/// Shows how far a comparison is, and runs processes for it.
+struct Terminal {
+    bar: ProgressBar,
+}
+
+impl<F: FamilyLab> Host<F> for Terminal {
+    fn begins(&mut self, algorithm: &str, nodes: usize) {
+        self.bar.set_message(format!(": {algorithm} with {nodes} nodes"));
+    }
+
+    fn advances(&mut self) {
+        self.bar.inc(1);
+    }
+
+    fn is_interrupted(&self) -> bool {
+        interrupt::came()
+    }
+
+    fn real_spec(&self, algorithm: Algorithm<F>, nodes: usize, seed: u64) -> Spec<F> {
+        quorate_live::spec(algorithm, nodes, seed, F::Settings::default())
+    }
+
+    fn run_real(&mut self, spec: &Spec<F>, tls: bool) -> Result<Option<RealRun<F>>, Box<dyn Error + Send + Sync>> {
+        let program = std::env::current_exe()
+            .map_err(|error| format!("This program cannot be found again, to start a process of it: {error}."))?;
+        let options = Options { tls, interrupted: &interrupt::came, ..Options::new(program) };
+        match quorate_live::run(spec, &options, &mut |_, _, _| {}) {
+            Ok(recorded) if recorded.is_interrupted && !recorded.fails() => Ok(None),
+            Ok(recorded) => {
+                let journal = recorded.journal.as_deref().map(name);
+                Ok(Some(RealRun { ending: recorded.ending, read: recorded.read, journal }))
+            }
+            Err(LiveError::Interrupted) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn print<C: Comparison>(comparison: &C) -> io::Result<()> {
+    let mut out = output();
+    let page = comparison.page();
+    writeln!(out, "{} · {}", paint::bold(C::Family::FAMILY.name()), page.conditions)?;
+    for table in &page.tables {
+        writeln!(out)?;
+        for line in table::render(table) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    for paragraph in &page.notes {
+        writeln!(out)?;
+        for note in paragraph {
+            writeln!(out, "  {}", paint::dim(note))?;
+        }
+    }
+    complaints(&page, &mut out)?;
+    let Parts { done, all, name } = comparison.parts();
+    if done < all {
+        writeln!(out, "\nNot finished: {done} of {} came to their end.", count(all as u64, name))?;
     }
     Ok(())
 }
 
-fn simulate(plan: &Plan, heat: Heat) -> anyhow::Result<Row> {
-    let spec = plan.simulation(heat);
-    let (book, measured) = compare::simulate(&spec)?;
-    let simulated = Side { world: World::Recordable, measured, again: spec.command("sim"), journal: None };
-    let Heat { entry, nodes, traffic } = heat;
-    Ok(Row { entry, nodes, traffic, book, simulated, real: None })
+fn complaints(page: &Page, out: &mut impl Write) -> io::Result<()> {
+    page.complaints.iter().try_for_each(|complaint| writeln!(out, "\n{complaint}"))
 }
 
-/// The same between real processes; nothing if somebody interrupts, because half a run compares with nothing.
-fn run_real(plan: &Plan, reality: &Reality, row: &Row) -> anyhow::Result<Option<Side>> {
-    let spec = plan.real_spec(row.heat());
-    let options = Options { tls: reality.tls, interrupted: &interrupt::came, ..Options::new(reality.program.clone()) };
-    let recorded = match quorate_live::run::<Mutex>(&spec, &options, &mut |_, _, _| {}) {
-        Ok(recorded) if recorded.is_interrupted && !recorded.fails() => return Ok(None),
-        Ok(recorded) => recorded,
-        Err(LiveError::Interrupted) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let (ending, read) = (recorded.ending, &recorded.read);
-    let delays = World::Real.delays();
-    let measured = Measured::new(&row.book, delays, ending, &read.summary, &read.messages, &read.verdicts);
-    Ok(Some(Side { world: World::Real, measured, again: again(&spec, reality), journal: recorded.journal }))
-}
-
-/// The command that runs one group alone, as far as the machine does the same again.
-fn again(spec: &Spec<Mutex>, reality: &Reality) -> String {
-    let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
-    words.extend(Mutex::flags(spec).into_iter().map(|flag| flag.to_string()));
-    words.extend(reality.tls.then(|| "--tls".to_owned()));
-    words.join(" ")
+/// Draws a comparison in which nothing is missing; of any other, nobody could see what is.
+fn draw(comparison: &impl Comparison, wanted: &FigurePlan, is_quiet: bool) -> anyhow::Result<()> {
+    let Parts { done, all, name: part } = comparison.parts();
+    if done < all {
+        let kept = wanted.path.as_ref().map(|path| format!("; {} is as it was", name(path))).unwrap_or_default();
+        let all = count(all as u64, part);
+        writeln!(io::stderr(), "No picture was drawn: only {done} of {all} came to their end{kept}.")?;
+        return Ok(());
+    }
+    match comparison.chart() {
+        Some(chart) => wanted.write(&figure::of(chart), is_quiet),
+        None => Ok(()),
+    }
 }

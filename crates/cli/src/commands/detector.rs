@@ -3,8 +3,7 @@
 use crate::args::DetectorSimArgs;
 use crate::output::output;
 use crate::report::{count, grouped, json};
-use crate::{Verdict, interrupt, paint};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{Verdict, interrupt, paint, progress};
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
 use quorate_demos::detector::{Conditions, Quality, measure};
@@ -73,7 +72,6 @@ impl Row {
         }
     }
 
-    /// What sets it apart from others of its kind.
     fn setting(&self) -> String {
         match (self.silence_ns, self.threshold) {
             (Some(silence), _) => format!("silence {}", Length(Duration::from_nanos(silence))),
@@ -118,9 +116,7 @@ pub(crate) fn sim(args: &DetectorSimArgs) -> anyhow::Result<Verdict> {
 /// Measures them one after the other, with a bar for those who wait, until all is done or somebody interrupts.
 fn watch(conditions: &Conditions, detectors: &[Detector]) -> anyhow::Result<Vec<Row>> {
     interrupt::watch();
-    let bar = ProgressBar::new(detectors.len() as u64);
-    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} detectors, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress::bar(detectors.len() as u64, "{pos}/{len} detectors, {eta} left");
     let mut rows = Vec::new();
     for detector in detectors {
         if interrupt::came() {

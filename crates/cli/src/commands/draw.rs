@@ -4,10 +4,10 @@ use crate::Verdict;
 use crate::args::{DrawArgs, PictureArgs};
 use crate::commands::trace::{Journal, open, open_with, wrong};
 use crate::output::output;
-use crate::paint;
 use crate::picture::{self, Company, Easel, Picture};
 use crate::report::{count, grouped};
-use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
+use crate::{paint, progress};
+use indicatif::{ProgressBar, ProgressBarIter};
 use quorate_draw::overview::{self, Overview};
 use quorate_draw::{Drawing, terminal};
 use quorate_lab::registry::{Task, of_family};
@@ -36,10 +36,7 @@ pub(crate) fn run(args: &DrawArgs) -> anyhow::Result<Verdict> {
 /// Shows how far the reading of a file is, if it takes long enough to wonder.
 fn bar(path: &Path) -> ProgressBar {
     match fs::metadata(path).map_or(0, |found| found.len()) {
-        length @ LONG.. => {
-            let style = ProgressStyle::with_template("  {bar:30} {bytes}/{total_bytes} read, {eta} left");
-            ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        }
+        length @ LONG.. => progress::bar(length, "{bytes}/{total_bytes} read, {eta} left"),
         _ => ProgressBar::hidden(),
     }
 }
@@ -86,7 +83,6 @@ fn drawn<F: FamilyLab>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
     Ok(Verdict::Holds)
 }
 
-/// Draws from a journal that was just written.
 pub(crate) fn pictures<F: FamilyLab>(path: &Path, args: &PictureArgs) -> anyhow::Result<Vec<Picture>> {
     let mut journal = open(path)?;
     let spec = spec_of::<F, _>(&journal).map_err(|error| wrong(path, error))?;

@@ -60,7 +60,6 @@ impl Task for &ExplainArgs {
 
 /// What is shown of a small run.
 pub(crate) struct Example<'a> {
-    /// What it shows.
     pub(crate) title: &'a str,
     pub(crate) lines: Vec<String>,
     /// How to see it, and more.
@@ -95,7 +94,6 @@ struct Subject<'a> {
     around: Option<Around>,
 }
 
-/// Explains what is of no family and has no picture.
 pub(crate) fn plainly(args: &ExplainArgs, profile: &Profile, example: &Example<'_>) -> anyhow::Result<Verdict> {
     tell(args, &Subject { profile, family: None, around: None }, example, &[])
 }
@@ -174,7 +172,6 @@ fn print(
     Ok(())
 }
 
-/// Draws the example, if that is wanted.
 fn pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Vec<Picture>> {
     let speaks = [(args.json, "json"), (args.markdown, "markdown")];
     let speaks = speaks.into_iter().find_map(|(speaks, by)| speaks.then_some(by));
@@ -187,7 +184,6 @@ fn pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<
     pictures
 }
 
-/// The page in docs/algorithms.
 fn page(name: &str, about: &About, around: Option<&Around>, example: &Example<'_>) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "# {name}\n\n{}", about.title)?;

@@ -65,7 +65,6 @@ fn hang<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone, program: &Path, fol
 }
 
 impl Piece {
-    /// Draws it with a process of its own.
     fn draw(&self, program: &Path, folder: &Path) -> anyhow::Result<()> {
         let picture = folder.join(self.file_name());
         let mut command = Command::new(program);
@@ -84,14 +83,12 @@ impl Piece {
         format!("{}.svg", self.file)
     }
 
-    /// What to type for it.
     fn command(&self) -> String {
         let words = self.words.iter().map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() });
         format!("quorate {} --svg {}", words.collect::<Vec<_>>().join(" "), self.file_name())
     }
 }
 
-/// The book's example of every algorithm.
 fn algorithms() -> Vec<Piece> {
     let piece = |entry: &quorate_lab::registry::Entry| {
         let profile = entry.profile();
@@ -105,29 +102,16 @@ fn algorithms() -> Vec<Piece> {
     all().iter().map(piece).collect()
 }
 
-/// What else there is to see.
 fn scenes() -> Vec<Piece> {
-    let scenes: [(_, _, _, &[&str]); 7] = [
+    let scenes = [
         (
             "reliable-links",
             "A cut and a crash",
             "Node 2 is cut off from the coordinator, and node 3 crashes while it waits. Reliable links send again what is \
              lost, until it is acknowledged. What was meant for node 3's past life its next one does not take, and its \
              forgotten request admits nobody.",
-            &[
-                "sim",
-                "central",
-                "--latency",
-                "fixed:2ms",
-                "--workload",
-                "all",
-                "--entries",
-                "3",
-                "--fault",
-                "cut 1 | 2 at 3ms for 12ms",
-                "--fault",
-                "crash 3 at 5ms for 15ms",
-            ],
+            "sim central --latency fixed:2ms --workload all --entries 3 --fault 'cut 1 | 2 at 3ms for 12ms' --fault \
+             'crash 3 at 5ms for 15ms'",
         ),
         (
             "views",
@@ -135,102 +119,62 @@ fn scenes() -> Vec<Piece> {
             "Node 1 stands still while it has the token, for longer than its lease. The group waits until that lease has run \
              out, reports to each other what is left, and goes on in a view without it. When node 1 goes on, its entry is \
              over, and it is let in again.",
-            &[
-                "sim",
-                "token-request",
-                "--views",
-                "--lease",
-                "30ms",
-                "--keepalive",
-                "8ms",
-                "--latency",
-                "fixed:2ms",
-                "--workload",
-                "all",
-                "--entries",
-                "3",
-                "--hold",
-                "fixed:10ms",
-                "--fault",
-                "pause 1 at 5ms for 45ms",
-            ],
+            "sim token-request --views --lease 30ms --keepalive 8ms --latency fixed:2ms --workload all --entries 3 \
+             --hold fixed:10ms --fault 'pause 1 at 5ms for 45ms'",
         ),
         (
             "counterexample",
             "A counterexample",
             "The shortest way to break an algorithm that is wrong on purpose, found by trying every order: it compares clocks \
              and not nodes, so that equal stamps both go first.",
-            &["check", "ricart-agrawala-clock-only", "--nodes", "2"],
+            "check ricart-agrawala-clock-only --nodes 2",
         ),
         (
             "replication",
             "A leader, and its log",
             "The leader of three replicas is down. Another one asks whether it could win, is elected, and has a client's write \
              saved by the other replica before it is applied and answered.",
-            &[
-                "sim",
-                "replica",
-                "--seed",
-                "9",
-                "--clients",
-                "2",
-                "--operations",
-                "6",
-                "--keys",
-                "1",
-                "--latency",
-                "fixed:1ms",
-                "--disk",
-                "fixed:500us",
-                "--fault",
-                "crash 3 at 150ms",
-                "--until",
-                "400ms",
-                "--from",
-                "249ms",
-                "--to",
-                "294ms",
-            ],
+            "sim replica --seed 9 --clients 2 --operations 6 --keys 1 --latency fixed:1ms --disk fixed:500us --fault \
+             'crash 3 at 150ms' --until 400ms --from 249ms --to 294ms",
         ),
         (
             "overview",
             "A long run",
             "Five replicas and four clients, while the seed crashes nodes, stops them and cuts the network: too much for \
              single steps, so how each node stood and how many messages there were.",
-            &[
-                "sim",
-                "replica",
-                "--nodes",
-                "5",
-                "--clients",
-                "4",
-                "--operations",
-                "350",
-                "--random-faults",
-                "crash=3,cut=2,pause=2",
-            ],
+            "sim replica --nodes 5 --clients 4 --operations 350 --random-faults crash=3,cut=2,pause=2",
         ),
         (
             "wait-for-cycle",
             "A deadlock of two",
             "Each holds what the other one wants. A third is stuck behind them, a fourth has all that it needs, and the \
              cross says who is to give up.",
-            &["wait-for", "--example", "printer-and-scanner"],
+            "wait-for --example printer-and-scanner",
         ),
         (
             "wait-for-knot",
             "A knot",
             "Each would be content with one of several, as the arcs say, but all of those are in the knot. P6 goes on, because P7 does.",
-            &["wait-for", "--example", "knot"],
+            "wait-for --example knot",
         ),
     ];
-    let piece = |(file, title, text, words): (&str, &str, &str, &[&str])| Piece {
+    let piece = |(file, title, text, line): (&str, &str, &str, &str)| Piece {
         file: file.to_owned(),
         title: title.to_owned(),
         text: text.to_owned(),
-        words: words.iter().map(|word| (*word).to_owned()).collect(),
+        words: words(line),
     };
     scenes.into_iter().map(piece).collect()
+}
+
+/// The words of a line, in which a word with blanks stands in quotes.
+fn words(line: &str) -> Vec<String> {
+    let parts = line.split('\'').enumerate();
+    let words = parts.flat_map(|(place, part)| match place % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.map(str::to_owned).collect()
 }
 
 fn write_page(algorithms: &[Piece], scenes: &[Piece]) -> String {

@@ -5,8 +5,8 @@ use crate::commands::draw;
 use crate::output::{name, output};
 use crate::picture::{self, Company, Picture};
 use crate::report::{Measured, RunReport, count};
-use crate::{Verdict, interrupt, paint, report};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{Verdict, interrupt, paint, progress, report};
+use indicatif::ProgressBar;
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Done, Moment};
 use quorate_journal::settings::Length;
@@ -50,7 +50,6 @@ struct Carried<'a> {
     skipped: u64,
     /// Writes that a disk confirmed and did not have afterwards.
     forgotten: u64,
-    /// What is odd about the journals of the processes.
     warnings: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pictures: &'a [Picture],
@@ -156,10 +155,7 @@ fn announce<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()>
 }
 
 fn bar<F: FamilyLab>(spec: &Spec<F>) -> ProgressBar {
-    let bar = ProgressBar::new(F::goal(spec));
-    let style = ProgressStyle::with_template(&format!("  {{bar:30}} {{pos}}/{{len}} {}, {{elapsed}}", F::PROGRESS));
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
+    progress::bar(F::goal(spec), &format!("{{pos}}/{{len}} {}, {{elapsed}}", F::PROGRESS))
 }
 
 fn links(args: &LiveArgs) -> &'static str {

@@ -54,7 +54,6 @@ pub(crate) fn refuse(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One run.
 pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<Verdict> {
     let race = Race::new(args.lock);
     let mut dice = Dice::new(args.seed, Stream::Workload);

@@ -240,7 +240,6 @@ impl NodeArgs {
         })
     }
 
-    /// All nodes but this one.
     fn peers(&self, me: NodeId, console: &Console) -> anyhow::Result<BTreeMap<NodeId, String>> {
         let mut peers = match &self.peers {
             Peers::Known(peers) => peers.clone(),

@@ -39,7 +39,6 @@ struct Report<'a> {
     time_ns: i64,
     before: Figures,
     after: Figures,
-    /// How many lines the script has.
     lines: u64,
     tries: u64,
     end: End,
@@ -121,7 +120,6 @@ fn told(error: ShrinkError) -> anyhow::Error {
     anyhow!("{error}")
 }
 
-/// The first seed that fails.
 fn first_failure<F: FamilyLab>(spec: &Spec<F>, seeds: u64, property: Option<&str>, bar: &Bar) -> anyhow::Result<u64> {
     let found = shrink::first_failing(spec, seeds, property, |tried| bar.look(tried, seeds)).map_err(told)?;
     found.ok_or_else(|| {
@@ -203,7 +201,6 @@ fn conclude<F: FamilyLab>(
     Ok(verdict)
 }
 
-/// The script as it is saved.
 fn text<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     let Shrunk { spec, property, violation, before, after, .. } = shrunk;
     let mut lines = vec![format!("{MARK}: '{property}' of {} fails.", spec.algorithm)];

@@ -6,8 +6,8 @@ use crate::args::{LocalSim, SimArgs};
 use crate::output::{name, output};
 use crate::picture::{self, Company, Easel, Picture};
 use crate::report::{Measured, RunReport, count};
-use crate::{paint, report};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{paint, progress, report};
+use indicatif::ProgressBar;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::workload::Ending;
 use quorate_lab::experiment::{self, Outcome, header};
@@ -146,7 +146,6 @@ fn links<F: FamilyLab>(spec: &Spec<F>) -> &'static str {
     if spec.is_reliable() { "reliable" } else { "bare" }
 }
 
-/// Prints every step as it happens.
 fn with_steps<F: FamilyLab>(
     spec: &Spec<F>,
     journal: Option<&Path>,
@@ -195,10 +194,7 @@ struct Progress<F: FamilyLab> {
 
 impl<F: FamilyLab> Progress<F> {
     fn new(goal: u64) -> Self {
-        let bar = ProgressBar::new(goal);
-        let style =
-            ProgressStyle::with_template(&format!("  {{bar:30}} {{pos}}/{{len}} {}, {{msg}}{{elapsed}}", F::PROGRESS));
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let bar = progress::bar(goal, &format!("{{pos}}/{{len}} {}, {{msg}}{{elapsed}}", F::PROGRESS));
         Self { family: PhantomData, bar, moments: 0, reached: 0 }
     }
 }

@@ -7,8 +7,7 @@ use crate::args::{PictureArgs, SweepArgs, threads};
 use crate::output::output;
 use crate::picture::{self, Company, Picture};
 use crate::report::count;
-use crate::{interrupt, paint, report};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{interrupt, paint, progress, report};
 use quorate_journal::property::{self, Kind};
 use quorate_lab::experiment::{self, Outcome, header};
 use quorate_lab::registry::{Task, of_family};
@@ -25,7 +24,6 @@ struct Report<'a> {
     first_seed: u64,
     seeds: u64,
     failed: u64,
-    /// In how many seeds nothing failed, but a property could not be judged.
     #[serde(skip_serializing_if = "is_zero")]
     undecided: u64,
     events: u64,
@@ -45,7 +43,6 @@ struct Row {
     holds: Option<bool>,
     /// In how many seeds it held, or happened.
     seeds: u64,
-    /// In how many seeds it could not be judged.
     #[serde(skip_serializing_if = "is_zero")]
     undecided: u64,
 }
@@ -55,7 +52,6 @@ struct Failure {
     seed: u64,
     property: &'static str,
     text: String,
-    /// What the algorithm assumes and the run breaks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     broken_assumptions: Vec<&'static str>,
     replay: String,
@@ -82,9 +78,7 @@ fn sweep<F: FamilyLab>(args: &SweepArgs) -> anyhow::Result<Verdict> {
     anyhow::ensure!(args.seeds > 0, "A sweep needs at least one seed: --seeds 1000.");
     let threads = threads(args.threads, "sweep")?;
     let sweep = Sweep { spec, seeds: args.seeds, threads, keep_going: args.keep_going };
-    let bar = ProgressBar::new(args.seeds);
-    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} seeds, {per_sec}, {eta} left{msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress::bar(args.seeds, "{pos}/{len} seeds, {per_sec}, {eta} left{msg}");
     let begin = Instant::now();
     interrupt::watch();
     let summary = sweep::run(&sweep, |so_far| {
@@ -226,7 +220,6 @@ fn print<F: FamilyLab>(
     Ok(())
 }
 
-/// What came of a property in so many seeds.
 fn in_words(tally: &Tally, seeds: u64) -> String {
     let Tally { kind, held, undecided, .. } = *tally;
     match (kind, tally.holds(seeds)) {

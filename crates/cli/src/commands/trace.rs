@@ -24,7 +24,6 @@ use std::path::Path;
 /// A journal in a file.
 pub(crate) type Journal<R = File> = record::Journal<BufReader<R>>;
 
-/// Opens a journal.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Journal> {
     open_with(path, |file| file)
 }

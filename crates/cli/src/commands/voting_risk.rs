@@ -3,8 +3,7 @@
 use crate::args::{ByArg, SimulateArg, VotingRiskArgs};
 use crate::output::output;
 use crate::report::{grouped, json};
-use crate::{Verdict, interrupt, paint};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{Verdict, interrupt, paint, progress};
 use quorate_core::Duration;
 use quorate_demos::voting_risk::{
     Ballot, Draws, Forgetting, LEVEL, Likelihood, Nodes, Tally, Trial, ln_as_printed, simulate, violation,
@@ -54,7 +53,6 @@ impl From<Trials> for Recordable {
 #[derive(Clone, Copy)]
 struct Trials {
     by: ByArg,
-    /// How many were to be made.
     wanted: u64,
     tally: Tally,
 }
@@ -96,9 +94,7 @@ pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<Verdict> {
 /// Simulates, with a bar for those who wait, until all is done or somebody interrupts.
 fn watch(trial: &mut impl Trial, wanted: u64) -> Tally {
     interrupt::watch();
-    let bar = ProgressBar::new(wanted);
-    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} trials, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress::bar(wanted, "{pos}/{len} trials, {eta} left");
     let tally = simulate(trial, wanted, |so_far| {
         bar.set_position(so_far.trials);
         !interrupt::came()
@@ -136,7 +132,6 @@ fn print(
     deck(ballot, forgetting, &mut out)
 }
 
-/// The second sentence.
 fn how_often(forgetting: Forgetting, likelihood: Likelihood) -> String {
     if forgetting.interval() == Duration::ZERO {
         "Voters that never forget let nobody else in.".into()

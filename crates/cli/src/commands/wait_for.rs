@@ -123,7 +123,6 @@ fn victims(report: &Report, round: &Round, out: &mut impl Write) -> io::Result<(
     writeln!(out, "{}", paint::dim(&left))
 }
 
-/// How many are in a deadlock.
 fn size(found: &Found) -> usize {
     found.members().len()
 }

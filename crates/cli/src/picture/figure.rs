@@ -43,7 +43,6 @@ impl FigurePlan {
         self.write_svg(&figure.svg(self.theme)?, is_quiet)
     }
 
-    /// Whether it is light or dark.
     pub(crate) fn theme(&self) -> Theme {
         self.theme
     }

@@ -6,6 +6,7 @@ use crate::xml::{self, Element};
 use expect_test::{expect, expect_file};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -171,10 +172,20 @@ fn forms_of_algorithms_are_compared_on_demand() {
     );
 }
 
-/// Between real processes too every count is the book's.
 #[test]
 fn real_processes_count_as_the_book_does() {
-    let report = run("compare mutex --nodes 3 --entries 15 --workload random --real --forms --json").json(0);
+    real_counts_are_the_books("--entries 6");
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn real_processes_of_all_forms_count_as_the_book_does() {
+    real_counts_are_the_books("--entries 15 --forms");
+}
+
+/// Between real processes too every count is the book's.
+fn real_counts_are_the_books(options: &str) {
+    let report = run(&format!("compare mutex --nodes 3 --workload random --real --json {options}")).json(0);
     assert_eq!((&report["complete"], &report["links"]), (&json!(true), &json!("tcp")));
     assert!(algorithms(&report).len() > 6);
     for row in rows(&report) {
@@ -397,7 +408,6 @@ fn drawn(svg: &str) -> Vec<Element> {
     xml::parse(svg).unwrap()
 }
 
-/// What is told on hover.
 fn hovers_of(svg: &str) -> Vec<String> {
     let titles = drawn(svg).into_iter().skip(2).filter(|element| element.name == "title");
     titles.map(|title| title.text).collect()
@@ -493,11 +503,27 @@ fn an_interrupted_comparison_is_not_drawn() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// It is made by the command that it stands for; `UPDATE_EXPECT=1` makes it anew.
+/// It is made by the command that it stands for; `./fix golden` makes it anew.
 #[test]
+#[ignore = "long: ./check long"]
 fn the_picture_in_the_documents_is_current() {
     let svg = run("compare mutex --nodes 4,9,16,25,49 --svg -").ok(0);
     expect_file!["../../../../docs/pictures/compare-mutex.svg"].assert_eq(&svg);
+}
+
+/// Every figure of small groups that it tells is the one that is measured now.
+#[test]
+fn the_picture_in_the_documents_tells_of_small_groups_as_they_are() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/pictures/compare-mutex.svg");
+    let of_small = |svg: &str| -> BTreeSet<_> {
+        hovers(svg)
+            .into_iter()
+            .filter(|hover| ["4", "9"].iter().any(|nodes| hover.contains(&format!(" · nodes {nodes} · "))))
+            .collect()
+    };
+    let now = of_small(&run("compare mutex --nodes 4,9 --svg -").ok(0));
+    assert!(now.len() > 100, "{now:?}");
+    assert_eq!(of_small(&fs::read_to_string(path).unwrap()), now);
 }
 
 /// One plot for each question, from idle to saturated.

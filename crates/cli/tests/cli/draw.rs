@@ -67,7 +67,6 @@ pub(crate) fn picture(text: &str) -> Vec<Element> {
     elements
 }
 
-/// All text of a picture.
 fn text_of(elements: &[Element]) -> String {
     elements.iter().map(|element| element.text.as_str()).collect::<Vec<_>>().join("\n")
 }
@@ -88,8 +87,9 @@ fn every_form_of_every_family_from_a_run_and_from_its_journal() {
         assert!(shiviz.lines().count() > 10, "{shiviz}");
         // However the run is seen, it is the same one, and its picture too.
         for again in [line, "replay run.journal", "draw run.journal"] {
+            // A run that a limit stops cannot say everything: code 3.
             let code = recorded.run(&format!("{again} {files}")).code;
-            assert!(matches!(code, Some(0 | 1)), "{again}");
+            assert!(matches!(code, Some(0 | 1 | 3)), "{again}");
             assert_eq!(
                 ["a.svg", "a.mmd", "a.log"].map(|name| recorded.read(name)),
                 [&svg, &mermaid, &shiviz].map(String::clone)

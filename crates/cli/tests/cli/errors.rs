@@ -5,7 +5,6 @@ use expect_test::{Expect, expect};
 use std::fs;
 use tempfile::TempDir;
 
-/// A folder with a few wrong files in it.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("folder")).unwrap();

@@ -42,7 +42,6 @@ fn is_stopped(pid: Pid) -> bool {
     text.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
 }
 
-/// The namespaces of all runs.
 fn namespaces() -> String {
     let listed = Command::new("ip").args(["netns", "list"]).output().map(|output| output.stdout).unwrap_or_default();
     String::from_utf8(listed).unwrap()

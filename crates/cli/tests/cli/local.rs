@@ -6,7 +6,6 @@ use expect_test::expect;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What the counter can be in the end with this lock.
 fn values(report: &Value, lock: &str) -> Vec<i64> {
     let locks = report["locks"].as_array().unwrap();
     let found = locks.iter().find(|row| row["lock"] == lock).unwrap();

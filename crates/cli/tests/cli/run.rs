@@ -31,7 +31,6 @@ pub(crate) fn run_in(folder: &Path, line: &str) -> Run {
     run_words(folder, &words[skipped..])
 }
 
-/// Runs words that no shell has touched.
 pub(crate) fn run_words(folder: &Path, words: &[impl AsRef<std::ffi::OsStr>]) -> Run {
     let output = quorate(folder).args(words).output().unwrap();
     Run {
@@ -71,7 +70,6 @@ impl Run {
         self.err
     }
 
-    /// The one JSON value that it printed.
     #[track_caller]
     pub(crate) fn json(self, code: i32) -> Value {
         serde_json::from_str(&self.ok(code)).unwrap()
@@ -79,10 +77,16 @@ impl Run {
 }
 
 /// What makes the commands of documents and help short: a part of the command, an option, and its value.
-const BRIEF: [(&str, &str, &str); 4] = [
+const BRIEF: [(&str, &str, &str); 10] = [
     ("quorate sweep", "--seeds", "10"),
+    ("quorate sweep --family", "--seeds", "4"),
     ("quorate shrink", "--tries", "40"),
     ("quorate compare mutex", "--nodes", "3"),
+    ("quorate compare election", "--nodes", "4"),
+    ("quorate compare multicast", "--nodes", "2,4"),
+    ("quorate check peterson", "--nodes", "2"),
+    ("quorate check ricart-agrawala --nodes 3", "--rounds", "1"),
+    ("quorate run chang-roberts", "--kill", "7@200ms"),
     ("quorate sim detector", "--length", "1m"),
 ];
 

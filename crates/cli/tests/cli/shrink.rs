@@ -4,7 +4,6 @@ use crate::run::{Run, run_in};
 use std::fs;
 use std::path::Path;
 
-/// The command that a saved script names.
 #[track_caller]
 fn named_command(script: &str) -> &str {
     script

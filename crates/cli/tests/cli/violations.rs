@@ -4,7 +4,6 @@ use crate::run::{run, run_in};
 use serde_json::Value;
 use std::fs;
 
-/// The command that a violated run or sweep prints.
 #[track_caller]
 fn printed_command(told: &str) -> &str {
     told.lines()

@@ -129,7 +129,6 @@ fn word(text: &str) -> Result<(String, &str), String> {
     }
 }
 
-/// The text with its entities resolved.
 fn decode(text: &str) -> Result<String, String> {
     let mut parts = text.split('&');
     let mut decoded = parts.next().unwrap_or_default().to_owned();

@@ -85,7 +85,6 @@ fn is_published(manifest: &File) -> bool {
     !manifest.text.lines().any(|line| line == "publish = false")
 }
 
-/// The name of the package that a manifest describes.
 pub(super) fn package(manifest: &str) -> &str {
     let name = manifest.lines().find_map(|line| line.strip_prefix("name = "));
     name.unwrap_or_default().trim_matches('"')

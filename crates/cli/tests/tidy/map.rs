@@ -115,7 +115,6 @@ fn rooms(page: &str) -> Vec<Room> {
     rooms
 }
 
-/// The manifests of all crates by their folders.
 fn manifests() -> BTreeMap<String, File> {
     let with_folder = |file: File| Some((file.path.strip_suffix("/Cargo.toml")?.to_owned(), file));
     files().into_iter().filter_map(with_folder).collect()
@@ -133,7 +132,6 @@ fn arrows(manifest: &str) -> Vec<(usize, String)> {
     dependencies(manifest).into_iter().filter(normal).filter_map(named).collect()
 }
 
-/// Everything that the arrows lead to from here.
 fn reachable(from: &str, arrows: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     let mut open = vec![from.to_owned()];

@@ -26,16 +26,13 @@ const MOST_EARLIER: usize = 12;
 /// How much is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
-    /// All there is.
     All,
-    /// No rules.
     Less,
 }
 
 /// A diagram under way.
 pub(super) struct Story<'a> {
     scene: &'a Scene,
-    /// The lanes that find room.
     lanes: &'a [Lane],
     detail: Detail,
     replies: BTreeSet<&'a str>,
@@ -43,9 +40,7 @@ pub(super) struct Story<'a> {
     text: String,
     /// How long the text is, as Mermaid counts.
     length: usize,
-    /// The statements of the moment in hand.
     statements: Vec<String>,
-    /// Which lanes' nodes are active.
     active: BTreeSet<usize>,
     /// The bands that are drawn as coloured stretches and last, the outermost first.
     stretches: Vec<usize>,
@@ -139,7 +134,6 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// Whether a lane finds room.
     fn has(&self, lane: usize) -> bool {
         lane < self.lanes.len()
     }

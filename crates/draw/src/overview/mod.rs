@@ -16,38 +16,28 @@ use quorate_journal::role::Role;
 /// A run on the whole.
 #[derive(Clone, Debug)]
 pub struct Overview {
-    /// What was run.
     pub heading: Heading,
     /// The time that is shown as 0.
     pub origin: Time,
-    /// The first instant.
     pub from: Time,
-    /// The last one.
     pub to: Time,
-    /// How long a bin is.
     pub width: Duration,
     /// What the nodes did in each bin, the first of which begins at `from` and the last of which has `to` in it.
     pub bins: Vec<Bin>,
-    /// How each node stood, for as many as can be shown.
     pub lanes: Vec<Row>,
     /// How many nodes there are besides. What they did counts nonetheless.
     pub more_nodes: usize,
     /// What lasted: cuts, odd links, full disks; the first ones, if there are very many.
     pub bands: Vec<Band>,
-    /// Which properties do not hold, where that was seen first.
     pub breaches: Vec<Breach>,
-    /// Of all bins.
     pub total: Bin,
-    /// What there is beyond the window.
     pub beyond: Beyond,
 }
 
 /// What happened in some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
-    /// Steps of nodes.
     pub steps: u64,
-    /// Messages of the algorithm that were sent.
     pub messages: u64,
     /// Messages that only repeat, acknowledge or keep alive.
     pub control: u64,
@@ -55,7 +45,6 @@ pub struct Bin {
     pub lost: u64,
     /// How often a node became the one: entered, or was elected.
     pub chosen: u64,
-    /// How often a node went down.
     pub crashes: u64,
 }
 
@@ -65,7 +54,6 @@ impl Overview {
         self.breaches.iter().filter(|breach| (self.from..=self.to).contains(&breach.time)).collect()
     }
 
-    /// What happened in all, in words.
     pub fn totals(&self, number: impl Fn(u64) -> String) -> String {
         let Bin { steps, messages, control, lost, chosen, crashes } = self.total;
         let things =
@@ -115,7 +103,6 @@ impl Bin {
         pairs.into_iter().for_each(|(count, more)| *count = count.saturating_add(more));
     }
 
-    /// All of them together.
     fn sum(bins: &[Self]) -> Self {
         bins.iter().fold(Self::default(), |mut sum, bin| {
             sum.add(*bin);
@@ -127,11 +114,9 @@ impl Bin {
 /// How a node stood.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Which node.
     pub node: NodeId,
     /// In each bin, how long it stood in which way.
     pub shares: Vec<Shares>,
-    /// How it stood in the end.
     pub last: Role,
 }
 
@@ -143,7 +128,6 @@ pub struct Shares([u64; 6]);
 pub(crate) const ROLES: [Role; 6] = [Role::Idle, Role::Waiting, Role::Follows, Role::Chosen, Role::Paused, Role::Down];
 
 impl Shares {
-    /// How long it stood so.
     pub fn of(&self, role: Role) -> u64 {
         let Self([idle, waiting, follows, chosen, paused, down]) = self;
         match role {
@@ -156,7 +140,6 @@ impl Shares {
         }
     }
 
-    /// How long in all.
     pub fn total(&self) -> u64 {
         u64::try_from(self.whole()).unwrap_or(u64::MAX)
     }
@@ -166,7 +149,6 @@ impl Shares {
         self.0.iter().copied().map(u128::from).sum()
     }
 
-    /// How it stood for most of the time.
     pub fn most(&self) -> Role {
         let longest = ROLES.into_iter().max_by_key(|role| self.of(*role));
         longest.filter(|_| self.whole() > 0).unwrap_or_default()
@@ -183,7 +165,6 @@ impl Shares {
         self.0.iter_mut().zip(other.0).for_each(|(share, more)| *share = share.saturating_add(more));
     }
 
-    /// All of them together.
     fn sum(shares: &[Self]) -> Self {
         shares.iter().fold(Self::default(), |mut sum, more| {
             sum.merge(more);

@@ -36,7 +36,6 @@ struct Track {
 }
 
 impl Survey {
-    /// An overview of these members, of a group of this size.
     pub fn new(members: &[NodeId], nodes: usize) -> Self {
         let mut members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
         members.sort_unstable();
@@ -60,7 +59,6 @@ impl Survey {
         }
     }
 
-    /// When the first thing happened.
     pub fn first(&self) -> Option<Time> {
         self.begin
     }
@@ -97,7 +95,6 @@ impl Survey {
         }
     }
 
-    /// The window begins, with nodes that stand in one way or another.
     fn start<C, E>(&mut self, time: Time, roles: &Roles<C, E>) {
         (self.begin, self.latest) = (Some(time), time);
         for (index, member) in self.members.iter_mut().enumerate() {
@@ -110,7 +107,6 @@ impl Survey {
         }
     }
 
-    /// Whether a node is looked at.
     fn has(&self, node: NodeId) -> bool {
         self.members.get(node.index()).is_some_and(Option::is_some)
     }
@@ -138,7 +134,6 @@ impl Survey {
         if time > begin { time.nanos().abs_diff(begin.nanos()) } else { 0 }
     }
 
-    /// Two bins become one.
     fn widen(&mut self) {
         self.width = self.width.saturating_mul(2);
         self.bins = self.bins.chunks(2).map(Bin::sum).collect();
@@ -164,7 +159,6 @@ impl Survey {
         role == Role::Chosen && before != Role::Paused
     }
 
-    /// A node stood as it does until now.
     fn stood(&mut self, place: usize, until: Time) {
         self.index(until);
         let Some(since) = self.rows.get(place).map(|row| row.since) else { return };
@@ -221,7 +215,6 @@ impl Survey {
         }
     }
 
-    /// The overview, now that the run is over.
     pub(crate) fn finish(
         mut self,
         heading: Heading,

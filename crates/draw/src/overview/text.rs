@@ -12,13 +12,9 @@ use std::collections::BTreeSet;
 /// What a piece of the text is, for those who colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// How a node stood for most of the time.
     Role(Role),
-    /// How many messages there were.
     Messages,
-    /// What went wrong.
     Alarm,
-    /// What matters less.
     Faint,
 }
 
@@ -58,7 +54,6 @@ pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
 /// One column of a node's row.
 #[derive(Clone, Copy)]
 enum Cell {
-    /// How it stood for most of the time.
     Mostly(Role),
     /// For so many eighths of the time it was the one.
     Chosen(usize),
@@ -69,14 +64,11 @@ struct Page<'a> {
     overview: &'a Overview,
     paint: Paint<'a>,
     text: String,
-    /// How many bins a column stands for.
     chunk: usize,
     sums: Vec<Bin>,
     /// How wide a line behind the names may be.
     room: usize,
-    /// The signs of roles that occur.
     stood: BTreeSet<char>,
-    /// Whether a node was the one.
     chosen: bool,
 }
 
@@ -88,12 +80,10 @@ impl<'a> Page<'a> {
         Self { overview, paint, text: String::new(), chunk, sums, room, stood: BTreeSet::new(), chosen: false }
     }
 
-    /// A row with its name.
     fn row(&mut self, name: &str, row: &str) {
         self.text.push_str(&format!("{name:>NAMES$}  {row}\n"));
     }
 
-    /// A row of signs with its name.
     fn signs(&mut self, name: &str, ink: Ink, signs: &str) {
         match signs.trim_end() {
             "" => self.text.push_str(&format!("{name:>NAMES$}\n")),
@@ -101,7 +91,6 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A line of words behind the names.
     fn say(&mut self, ink: Ink, text: &str) {
         let line = (self.paint)(ink, &isolated(&fit(text, self.room)));
         self.row("", &line);
@@ -165,7 +154,6 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Where properties are seen not to hold.
     fn breaches(&mut self) {
         let columns: BTreeSet<usize> = self.overview.seen().iter().map(|breach| self.column(breach.time)).collect();
         if let Some(last) = columns.last() {
@@ -174,7 +162,6 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The column of an instant.
     fn column(&self, time: Time) -> usize {
         self.overview.bin_of(time) / self.chunk
     }
@@ -216,7 +203,6 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What the signs mean that are there.
     fn legend(&mut self) {
         const BETWEEN: &str = "   ";
         let mut line = String::new();

@@ -119,7 +119,6 @@ fn most_ticks(scale: Scale, way: Way, length: i32) -> usize {
     fit.unsigned_abs() as usize
 }
 
-/// Everything that must be in sight.
 fn values(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
     let mut values = axis.shown.clone();
     for series in &plot.series {

@@ -80,7 +80,6 @@ pub(super) struct Words {
     pub(super) colour: Colour,
     pub(super) anchor: Anchor,
     pub(super) is_bold: bool,
-    /// What is told on hover.
     pub(super) hover: Option<String>,
 }
 
@@ -100,7 +99,6 @@ impl Words {
     }
 }
 
-/// A colour of the palette as plotters knows it.
 pub(super) fn rgb(colour: Colour) -> RGBColor {
     let part = |from: usize| colour.light.get(from..from + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
     RGBColor(part(1).unwrap_or_default(), part(3).unwrap_or_default(), part(5).unwrap_or_default())

@@ -72,7 +72,6 @@ impl Crowd {
         (gap * SHARE / 10).min(2 * edge)
     }
 
-    /// How far the marks of one place are moved aside.
     fn part(&mut self, plot: &Plot, x: i32, group: &[Member], room: i32) {
         let mut crew: Vec<usize> = group.iter().map(|member| member.series).collect();
         crew.sort_unstable();
@@ -91,7 +90,6 @@ impl Crowd {
         }
     }
 
-    /// Whether anything is moved aside.
     pub(super) fn is_there(&self) -> bool {
         !self.shifts.is_empty()
     }
@@ -105,12 +103,10 @@ impl Crowd {
         }
     }
 
-    /// Which of the columns of marks is here.
     pub(super) fn column(&self, x: i32) -> usize {
         self.columns.get(&x).copied().unwrap_or_default()
     }
 
-    /// How far this mark is moved to the right.
     pub(super) fn shift(&self, plot: &Plot, series: &Series, (x, y): (i32, i32)) -> i32 {
         self.shifts.get(&(x, y, first_of(plot, series))).copied().unwrap_or_default()
     }

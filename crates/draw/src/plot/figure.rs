@@ -58,7 +58,6 @@ fn title(figure: &Figure) -> String {
     found.unwrap_or("A plot").to_owned()
 }
 
-/// The figure in words, for those who do not see it.
 fn description(figure: &Figure) -> String {
     let mut parts: Vec<_> = std::iter::once(figure.subtitle.clone()).filter(|text| !text.is_empty()).collect();
     parts.extend(figure.plots.iter().map(describe));

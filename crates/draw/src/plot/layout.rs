@@ -72,12 +72,10 @@ pub(super) struct Cell {
 /// The whole page but its legend.
 pub(super) struct Layout {
     pub(super) width: i32,
-    /// Where the last plot ends.
     pub(super) bottom: i32,
     pub(super) title: Option<i32>,
     pub(super) subtitle: Option<i32>,
     pub(super) cells: Vec<Cell>,
-    /// Whether every series is named at its end.
     pub(super) are_all_named: bool,
 }
 
@@ -183,7 +181,6 @@ fn label(series: &Series, cast: &Cast<'_>) -> Words {
     Words { rest, hover, is_bold: true, ..Words::new(text, LABEL, cast.look(series).colour) }
 }
 
-/// Where a series ends on the right.
 fn end(series: &Series) -> Option<(f64, f64)> {
     let line = series.formula.iter().flat_map(|formula| formula.points.last().copied());
     line.chain(series.points.iter().map(|point| (point.x, point.y))).reduce(|last, next| {

@@ -160,7 +160,6 @@ fn is_line(series: &Series, who: &str) -> bool {
     series.name == who && (series.is_joined || series.formula.is_some())
 }
 
-/// What occurs, with its words.
 fn samples(figure: &Figure, is_crowded: bool) -> Vec<(Sample, &str)> {
     let Key { solid, ring, formula, reach, interval } = &figure.key;
     let series = || figure.plots.iter().flat_map(|plot| &plot.series);

@@ -42,7 +42,6 @@ pub(super) fn drawing(error: impl std::fmt::Display) -> PlotError {
     PlotError::Drawing(error.to_string())
 }
 
-/// Draws one thing at its places.
 pub(super) fn put<I: Ink>(page: &Page, at: Vec<(i32, i32)>, ink: I) -> Result<(), PlotError> {
     page.draw(&Placed { at, ink }).map_err(drawing)
 }
@@ -73,7 +72,6 @@ impl<'a> Panel<'a> {
         Self { plot, key, cell, looks, crowd }
     }
 
-    /// Whether marks had to be moved aside.
     pub(super) fn is_crowded(&self) -> bool {
         self.crowd.is_there()
     }
@@ -241,7 +239,6 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
-    /// All that is known of a point.
     fn hover(&self, series: &Series, point: &Point) -> String {
         let value = |axis: &Axis, value: f64| {
             let unit = if axis.unit.is_empty() { String::new() } else { format!(" {}", axis.unit) };

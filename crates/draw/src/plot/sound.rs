@@ -8,90 +8,25 @@ use thiserror::Error;
 /// Why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlotError {
-    /// There is nothing to draw on.
     #[error("A figure without plots is no picture: add at least one.")]
     NoPlots,
-    /// Nobody would find anything in it.
     #[error("A figure of {plots} plots is too large to read: at most {most} fit. Make several figures of them.")]
-    TooManyPlots {
-        /// So many were wanted.
-        plots: usize,
-        /// So many fit.
-        most: usize,
-    },
-    /// Nobody could tell them apart.
+    TooManyPlots { plots: usize, most: usize },
     #[error("'{plot}' has {series} series, and more than {most} cannot be told apart: show fewer of them.")]
-    TooManySeries {
-        /// Which plot.
-        plot: String,
-        /// So many were wanted.
-        series: usize,
-        /// So many fit.
-        most: usize,
-    },
-    /// The file would be larger than anybody could open.
+    TooManySeries { plot: String, series: usize, most: usize },
     #[error("'{series}' in '{plot}' has {points} points, and more than {most} do not fit into a picture: sum them up.")]
-    TooManyPoints {
-        /// Which plot.
-        plot: String,
-        /// Which series.
-        series: String,
-        /// So many were wanted.
-        points: usize,
-        /// So many fit.
-        most: usize,
-    },
+    TooManyPoints { plot: String, series: String, points: usize, most: usize },
     /// It has no place.
     #[error(
         "'{series}' in '{plot}' has {value} as {what}, which has no place on an axis: leave out what was not measured."
     )]
-    NoNumber {
-        /// Which plot.
-        plot: String,
-        /// Which series.
-        series: String,
-        /// Which of its values.
-        what: &'static str,
-        /// What it is instead.
-        value: String,
-    },
-    /// It has no logarithm.
+    NoNumber { plot: String, series: String, what: &'static str, value: String },
     #[error("'{series}' in '{plot}' has {value} as {what}, and a log axis ends at zero: use a linear axis.")]
-    BelowZero {
-        /// Which plot.
-        plot: String,
-        /// Which series.
-        series: String,
-        /// Which of its values.
-        what: &'static str,
-        /// What it is.
-        value: String,
-    },
-    /// Computing with it would overflow.
+    BelowZero { plot: String, series: String, what: &'static str, value: String },
     #[error("'{series}' in '{plot}' has {value} as {what}, which is beyond all measure: use a larger or smaller unit.")]
-    BeyondMeasure {
-        /// Which plot.
-        plot: String,
-        /// Which series.
-        series: String,
-        /// Which of its values.
-        what: &'static str,
-        /// What it is.
-        value: String,
-    },
-    /// Its ends are exchanged.
+    BeyondMeasure { plot: String, series: String, what: &'static str, value: String },
     #[error("'{series}' in '{plot}' has a range from {low} up to {high}: exchange its ends.")]
-    UpsideDown {
-        /// Which plot.
-        plot: String,
-        /// Which series.
-        series: String,
-        /// The end that should be the lower one.
-        low: String,
-        /// The other one.
-        high: String,
-    },
-    /// What plotters says.
+    UpsideDown { plot: String, series: String, low: String, high: String },
     #[error("The picture could not be drawn: {0}.")]
     Drawing(String),
 }

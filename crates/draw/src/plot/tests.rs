@@ -85,7 +85,6 @@ fn sound(svg: &str) -> Element {
     root
 }
 
-/// A text with the room it takes.
 fn area(element: &Element) -> (&str, f64, f64, f64, f64) {
     let (x, y, size) = (element.number("x"), element.number("y"), element.number("font-size"));
     let shown = element.text.replace(['\u{2068}', '\u{2069}'], "");

@@ -8,7 +8,6 @@ pub(super) fn width(text: &str, size: i32) -> i32 {
     hundredths(text).saturating_mul(size).saturating_add(99) / 100
 }
 
-/// The size that bold letters of this size take the room of.
 pub(super) fn bold(size: i32) -> i32 {
     (size * 115 + 99) / 100
 }

@@ -39,7 +39,6 @@ impl Tick {
         parts.map_or(Self { digits: 0, exponent: 0 }, |(digits, exponent)| Self::new(digits, exponent))
     }
 
-    /// The floating-point number next to it.
     pub(super) fn value(self) -> f64 {
         format!("{}e{}", self.digits, self.exponent).parse().unwrap_or_default()
     }
@@ -60,7 +59,6 @@ impl Tick {
     }
 }
 
-/// A number as it is written on an axis and on hover.
 pub(super) fn number(value: f64) -> String {
     Tick::of(value).text()
 }

@@ -5,12 +5,9 @@ use super::Place;
 /// What waits in a node's hold-back queue for a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// How many messages wait.
     pub count: usize,
     /// The names of the first ones, in the order of the queue.
     pub names: Vec<String>,
-    /// Since when.
     pub from: Place,
-    /// Until when it is that.
     pub to: Place,
 }

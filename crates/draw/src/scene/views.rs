@@ -6,7 +6,6 @@ use quorate_core::View;
 /// A view while somebody acts in it.
 #[derive(Clone, Debug)]
 pub struct Era {
-    /// Which one.
     pub view: View,
     /// Since somebody acts in it; before `Scene::from` if that was earlier.
     pub from: Place,
@@ -24,7 +23,6 @@ impl Era {
 /// For how long a member may act, however often that was renewed meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Since when.
     pub from: Place,
     /// Until when; after `Scene::to` if it goes on.
     pub to: Place,
@@ -35,11 +33,8 @@ pub struct Lease {
 /// A while in which a node does nothing in its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Still {
-    /// Why.
     pub why: Stillness,
-    /// Since when.
     pub from: Place,
-    /// Until when.
     pub to: Place,
 }
 
@@ -53,7 +48,6 @@ pub enum Stillness {
 }
 
 impl Stillness {
-    /// What that is called.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Frozen => "frozen",

@@ -65,12 +65,10 @@ impl Count {
         self.input(node, Taken::DiskFull);
     }
 
-    /// Something happens in the world.
     pub(super) fn world_acts(&mut self) {
         self.blow(self.world());
     }
 
-    /// The world has a message that was lost.
     pub(super) fn world_hears(&mut self, id: MessageId) {
         self.hears(self.world(), id, false);
     }
@@ -80,18 +78,15 @@ impl Count {
         self.happens(Happening::Lost { id, to, why: Loss::Chance });
     }
 
-    /// One more copy of a message is under way.
     pub(super) fn double(&mut self, id: MessageId) {
         self.happens(Happening::Duplicated { id });
     }
 
-    /// Writes the host and its clock.
     pub(super) fn write(&self, node: NodeId, window: &Window, line: &mut String) {
         let _ = write!(line, "n{node} ");
         self.write_clock(node, window, line);
     }
 
-    /// The same for the world.
     pub(super) fn write_world(&self, window: &Window, line: &mut String) {
         line.push_str("world ");
         self.write_clock(self.world(), window, line);

@@ -11,13 +11,11 @@ pub(super) struct Pending {
     pub(super) node: NodeId,
     /// Whether it is written, and not only counted.
     shown: bool,
-    /// What it took and did, in words.
     pub(super) text: String,
     /// The message it took, and whether that tells it nothing until a parcel is handed.
     pub(super) message: Option<(MessageId, bool)>,
     /// The parcels that were handed to the protocol, and who sent them.
     pub(super) handed: Vec<(NodeId, Parcel)>,
-    /// What it sent, and to whom.
     pub(super) sent: Vec<(NodeId, MessageId, Option<Parcel>)>,
     /// Whether what it took is nobody else's business.
     inner: bool,

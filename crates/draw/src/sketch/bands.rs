@@ -51,7 +51,6 @@ impl Bands {
         }
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.open.len() + self.closed.len()
     }
@@ -61,7 +60,6 @@ impl Bands {
         self.left_out
     }
 
-    /// All of them, in the order of their beginnings.
     pub(super) fn finish(self) -> Vec<Band> {
         let mut bands = self.closed;
         bands.extend(self.open);

@@ -24,7 +24,6 @@ pub(super) struct Clocks {
 enum Boot {
     /// It was not seen, or others saw what it did.
     Counts,
-    /// It is the step in hand.
     InHand,
     /// Nobody saw anything of it.
     Silent,
@@ -68,7 +67,6 @@ impl Clocks {
         }
     }
 
-    /// The logical clock of a node's last step.
     pub(super) fn logical(&self, node: NodeId) -> u64 {
         self.logical.clock(node).map_or(0, |clock| clock.0)
     }

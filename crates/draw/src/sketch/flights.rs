@@ -88,7 +88,6 @@ impl Flights {
         self.under_way.insert(id, flight);
     }
 
-    /// A second copy is under way.
     pub(super) fn double(&mut self, id: MessageId) {
         if let Some(flight) = self.under_way.get_mut(&id) {
             flight.copies = flight.copies.saturating_add(1);
@@ -116,7 +115,6 @@ impl Flights {
         }
     }
 
-    /// How many arrows there are.
     pub(super) fn arrows(&self) -> usize {
         self.arrows.len()
     }

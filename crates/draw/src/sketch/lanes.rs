@@ -42,23 +42,19 @@ impl Lanes {
         }
     }
 
-    /// The lane of a node.
     pub(super) fn index(&self, node: NodeId) -> Option<usize> {
         self.places.get(&node).copied()
     }
 
-    /// How the nodes stood when the window began.
     pub(super) fn begin(&mut self, stand: impl Fn(NodeId) -> Stand) {
         self.first = self.nodes.iter().map(|node| stand(*node)).collect();
     }
 
-    /// How a lane's node stands.
     pub(super) fn stand(&self, lane: usize) -> Stand {
         let changed = self.changes.get(lane).and_then(|changes| changes.last()).map(|(_, stand)| *stand);
         changed.or_else(|| self.first.get(lane).copied()).unwrap_or_default()
     }
 
-    /// A node stands like this from now on.
     pub(super) fn change(&mut self, lane: usize, stand: Stand, place: Place) {
         if self.stand(lane) != stand
             && let Some(changes) = self.changes.get_mut(lane)
@@ -67,7 +63,6 @@ impl Lanes {
         }
     }
 
-    /// No lane will be drawn.
     pub(super) fn forget(&mut self) {
         self.changes.iter_mut().for_each(Vec::clear);
     }

@@ -31,7 +31,6 @@ use views::Views;
 /// What to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Which part of the run.
     pub window: Window,
     /// Whether steps are shown that do nothing: a tick, a confirmation of the disk.
     pub quiet: bool,
@@ -58,7 +57,6 @@ pub const MOST_LANES: usize = 100;
 /// What can be drawn.
 #[derive(Clone, Debug)]
 pub enum Drawing {
-    /// Every step and every message.
     Scene(Box<Scene>),
     /// How the run went on the whole, because it is too long for more.
     Overview(Box<Overview>),
@@ -99,7 +97,6 @@ pub struct Sketch<C, E> {
 }
 
 impl<C: Display, E: Display> Sketch<C, E> {
-    /// Begins a sketch of the run that this header tells of.
     pub fn new(header: &Header, heading: Heading, stands: Stands<C, E>, options: Options) -> Self {
         let members = options.window.members(header.nodes);
         let scene = Scene { heading, origin: Time::from_nanos(header.origin), ..Scene::default() };
@@ -122,7 +119,6 @@ impl<C: Display, E: Display> Sketch<C, E> {
         }
     }
 
-    /// What can be drawn now that the run is over.
     pub fn finish(mut self) -> Drawing {
         self.close_step();
         self.begin_window();
@@ -186,7 +182,6 @@ impl<C: Display, E: Display> Sketch<C, E> {
         self.check_size();
     }
 
-    /// The window shows from here on how nodes stand.
     fn begin_window(&mut self) {
         if !std::mem::replace(&mut self.begun, true) {
             self.lanes.begin(|node| Stand::of(&self.roles, node));

@@ -17,7 +17,6 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// So many messages with these names.
     pub(super) fn new(count: usize, names: &str) -> Self {
         let name = |name: &str| shortened(&words::clean(name), MOST_LETTERS).into_owned();
         let names = names.split(", ").filter(|name| !name.is_empty() && count > 0);
@@ -28,7 +27,6 @@ impl Waiting {
 /// The hold-back queues of all nodes that are shown, by their lanes.
 #[derive(Default)]
 pub(super) struct Queues {
-    /// What waits now.
     now: BTreeMap<usize, Waiting>,
     /// What waited first, and every change since.
     changes: BTreeMap<usize, Vec<(Place, Waiting)>>,
@@ -60,7 +58,6 @@ impl Queues {
         *self = Self { full: true, ..Self::default() };
     }
 
-    /// Gives every lane its queues.
     pub(super) fn finish(mut self, scene: &mut Scene, end: Place) {
         for (index, lane) in scene.lanes.iter_mut().enumerate() {
             let changes = self.changes.remove(&index).unwrap_or_default();

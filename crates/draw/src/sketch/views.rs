@@ -20,7 +20,6 @@ pub(super) const OUT: &str = "VW-5";
 
 /// What is known of views.
 pub(super) struct Views {
-    /// The nodes that are shown.
     shown: Vec<NodeId>,
     members: BTreeMap<NodeId, Member>,
     /// The views that somebody acts in; the last one is the present one.
@@ -40,7 +39,6 @@ pub(super) struct Views {
 struct Member {
     life: Incarnation,
     down: bool,
-    /// The latest view that this life of it has taken.
     view: Option<View>,
     /// Whether it has begun in that.
     acts: bool,
@@ -81,13 +79,11 @@ impl Member {
 }
 
 impl Views {
-    /// The views of a group of which these nodes are shown.
     pub(super) fn new(shown: &[NodeId]) -> Self {
         let (members, eras, ends) = Default::default();
         Self { shown: shown.to_vec(), members, eras, ends, begun: false, full: false, now: Time::ZERO }
     }
 
-    /// The latest view that a node has taken.
     pub(super) fn of(&self, node: NodeId) -> Option<Epoch> {
         self.members.get(&node)?.view.as_ref().map(View::epoch)
     }
@@ -98,7 +94,6 @@ impl Views {
         view.is_none_or(|view| view.epoch() == View::FIRST)
     }
 
-    /// What is to come is shown.
     pub(super) fn begin(&mut self) {
         self.begun = true;
     }

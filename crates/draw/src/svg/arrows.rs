@@ -246,7 +246,6 @@ pub(super) fn draw(canvas: &mut Canvas, whole: &Scene, numbers: &[usize], kinds:
     }
 }
 
-/// The names of all arrows.
 pub(super) fn draw_names(canvas: &mut Canvas, kinds: &Kinds, drawn: &[Drawn<'_>]) {
     for Drawn { arrow, label, .. } in drawn {
         if let Some((x, y)) = label {
@@ -317,7 +316,6 @@ pub(super) fn cross(canvas: &mut Canvas, (x, y): Point, half: f64) {
     ));
 }
 
-/// All about a message.
 fn title(scene: &Scene, arrow: &Arrow) -> String {
     let node = |lane: usize| scene.lanes.get(lane).map_or_else(String::new, |lane| lane.node.to_string());
     let when =

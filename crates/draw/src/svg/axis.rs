@@ -21,12 +21,10 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// The scale that suits a scene.
     pub(super) fn of(scene: &Scene) -> Self {
         Self { usual: usual_gap(&in_order(scene)).max(1), stretch: 1.0 }
     }
 
-    /// This much wider.
     pub(super) fn stretched(self, stretch: f64) -> Self {
         Self { stretch, ..self }
     }
@@ -45,7 +43,6 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Lays out a scene from this edge on.
     pub(super) fn new(scene: &Scene, left: f64, scale: Scale) -> Self {
         let happens = in_order(scene);
         let Scale { usual, stretch } = scale;

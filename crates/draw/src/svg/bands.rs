@@ -109,7 +109,6 @@ pub(super) fn reach(signs: &[Sign]) -> f64 {
     signs.iter().map(|sign| sign.from + bold(&sign.text, LETTERS)).fold(0.0, f64::max)
 }
 
-/// Draws the bands below everything else.
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet, signs: &[Sign], rows: usize) {
     let (views, others): (Vec<&Sign>, Vec<&Sign>) = signs.iter().partition(|sign| sign.is_view());
     draw_signs(canvas, sheet, &views, rows);

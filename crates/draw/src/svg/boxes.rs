@@ -54,7 +54,6 @@ impl Boxes {
             .all(|column| self.columns.get(&column).is_none_or(|taken| taken.iter().all(|other| !other.meets(area))))
     }
 
-    /// Something is here from now on.
     pub(super) fn take(&mut self, area: Area) {
         for column in columns(area.left, area.right) {
             self.columns.entry(column).or_default().push(area);
@@ -62,7 +61,6 @@ impl Boxes {
     }
 }
 
-/// The columns from here to there.
 pub(super) fn columns(left: f64, right: f64) -> impl Iterator<Item = i64> + use<> {
     (left / COLUMN).floor() as i64..=(right / COLUMN).floor() as i64
 }

@@ -37,24 +37,20 @@ pub(crate) enum Anchor {
 }
 
 impl Canvas {
-    /// Makes room in the style for views.
     pub(super) fn has_views(&mut self, views: bool) {
         self.views = views;
     }
 
-    /// Makes room in the style for hold-back queues.
     pub(super) fn has_trays(&mut self, trays: bool) {
         self.trays = trays;
     }
 
-    /// Adds markup as it is.
     pub(crate) fn raw(&mut self, markup: fmt::Arguments<'_>) {
         // Writing into memory cannot fail.
         let _ = self.body.write_fmt(markup);
         self.body.push('\n');
     }
 
-    /// A group that tells this when the pointer rests on it.
     pub(crate) fn titled(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
         self.raw(format_args!("<g class=\"{class}\"><title>{}</title>", Escaped(title)));
         draw(self);

@@ -62,7 +62,6 @@ impl<'a> Frame<'a> {
         Self { row, scene, sheet, signs, rows, arrows, missing }
     }
 
-    /// How many texts found no room.
     pub(super) fn missing(&self) -> usize {
         self.missing
     }

@@ -25,7 +25,6 @@ pub(super) fn class(role: Role) -> Option<&'static str> {
 /// The class of a ribbon of a node that was chosen and whose lease is over.
 pub(super) const OVER: &str = "over";
 
-/// Draws every node's name, line and ribbon.
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
     for (number, (lane, y)) in scene.lanes.iter().zip(&sheet.lanes).enumerate() {
         canvas.text("node", (MARGIN, y + 5.0), Anchor::Start, &format!("node {}", lane.node));
@@ -116,13 +115,11 @@ pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
     }
 }
 
-/// A node goes on from here.
 pub(super) fn triangle(canvas: &mut Canvas, (x, y): (f64, f64)) {
     let [left, right, top, middle, bottom] = [x - 4.0, x + 7.0, y - 7.0, y, y + 7.0].map(Number);
     canvas.raw(format_args!("<path class=\"boot\" d=\"M{left} {top}L{right} {middle}L{left} {bottom}Z\"/>"));
 }
 
-/// All about a step.
 fn title(scene: &Scene, step: &Step) -> String {
     let node = scene.lanes.get(step.lane).map_or_else(String::new, |lane| lane.node.to_string());
     let mut text = format!("node {node} at {} ms: {}", millis(scene.shown(step.place.time)), step.input);

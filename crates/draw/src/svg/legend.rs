@@ -76,7 +76,6 @@ fn rules(canvas: &mut Canvas, scene: &Scene, top: f64, right: f64) -> f64 {
     heights.into_iter().fold(top, f64::max)
 }
 
-/// The signs that occur in the picture.
 fn signs(scene: &Scene, kinds: &Kinds) -> Vec<(Sign, String)> {
     let mut signs = Vec::new();
     let stood: Vec<Role> = scene.lanes.iter().flat_map(|lane| &lane.spans).map(|span| span.role).collect();
@@ -117,7 +116,6 @@ fn signs(scene: &Scene, kinds: &Kinds) -> Vec<(Sign, String)> {
     signs
 }
 
-/// Those of views and leases.
 fn view_signs(scene: &Scene) -> Vec<(Sign, String)> {
     let leases = |used: bool| scene.lanes.iter().flat_map(|lane| &lane.leases).any(|lease| lease.used == used);
     let stills = |why: Stillness| scene.lanes.iter().flat_map(|lane| &lane.stills).any(|still| still.why == why);

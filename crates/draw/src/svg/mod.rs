@@ -28,13 +28,9 @@ use crate::style::Theme;
 /// How a diagram looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Light or dark.
     pub theme: Theme,
-    /// Which clocks stand beside each step.
     pub clocks: Clocks,
-    /// How much is said of the rules that were applied.
     pub notes: Notes,
-    /// Whether signs and rules are explained below.
     pub legend: bool,
     /// How wide a picture should be at most, in pixels; what is wider goes on in the next row.
     pub width: u32,
@@ -57,11 +53,8 @@ pub enum Clocks {
     /// None; they are told when the pointer rests on a step.
     #[default]
     None,
-    /// Lamport's.
     Logical,
-    /// The vector clock.
     Vector,
-    /// Both.
     Both,
 }
 
@@ -71,15 +64,11 @@ pub enum Notes {
     /// In full if there is room, else their names.
     #[default]
     Auto,
-    /// In full wherever there is room.
     Full,
-    /// Their names.
     Names,
-    /// Nothing.
     None,
 }
 
-/// Draws a run, or how it went on the whole.
 pub fn draw(drawing: &Drawing, options: &Options) -> String {
     match drawing {
         Drawing::Scene(scene) => draw_scene(scene, options),
@@ -87,7 +76,6 @@ pub fn draw(drawing: &Drawing, options: &Options) -> String {
     }
 }
 
-/// Draws every step and every message.
 pub fn draw_scene(scene: &Scene, options: &Options) -> String {
     page::draw(scene, options)
 }

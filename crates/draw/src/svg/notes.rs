@@ -85,7 +85,6 @@ fn brief<'a>(scene: &Scene, event: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// The rules that were applied.
 pub(super) fn below(scene: &Scene, lane: usize, depth: Depth, axis: &Axis) -> Vec<Beside> {
     let text = |(rule, text): &(String, String)| match depth {
         Depth::Full(_) => format!("{rule} {text}"),
@@ -100,7 +99,6 @@ pub(super) fn below(scene: &Scene, lane: usize, depth: Depth, axis: &Axis) -> Ve
     .collect()
 }
 
-/// The clocks of each step.
 pub(super) fn clocks(scene: &Scene, lane: usize, clocks: Clocks, axis: &Axis) -> Vec<Beside> {
     let mut texts: Vec<_> = steps(scene, lane)
         .map(|step| {
@@ -118,7 +116,6 @@ pub(super) fn clocks(scene: &Scene, lane: usize, clocks: Clocks, axis: &Axis) ->
     texts
 }
 
-/// A step's vector clock with a place for every node.
 pub(super) fn vector(step: &Step) -> String {
     let Some(clock) = &step.vector else { return "–".into() };
     let counts: Vec<_> = clock.iter().map(u64::to_string).collect();

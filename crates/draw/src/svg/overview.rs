@@ -27,7 +27,6 @@ const ROW: f64 = 23.0;
 /// Roles from the bottom of a ribbon to its top.
 const STACK: [Role; 5] = [Role::Chosen, Role::Waiting, Role::Follows, Role::Paused, Role::Down];
 
-/// Draws an overview.
 pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     let mut canvas = Canvas::default();
     let names = overview.lanes.iter().map(|row| width(&format!("node {}", row.node), 15.0)).fold(70.0, f64::max);
@@ -88,7 +87,6 @@ impl Scale {
         self.left + part.clamp(0.0, 1.0) * WIDE
     }
 
-    /// The edges of a bin.
     fn bin(&self, overview: &Overview, index: usize) -> (f64, f64) {
         let at = |index: usize| {
             let nanos = overview.width.nanos().saturating_mul(index as u64);

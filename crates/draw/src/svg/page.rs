@@ -18,7 +18,6 @@ const FEW_LETTERS: usize = 42;
 /// So much is left for the legend of a small picture.
 const LEGEND_WIDTH: f64 = 640.0;
 
-/// Draws a scene in as many rows as it takes.
 pub(super) fn draw(scene: &Scene, options: &Options) -> String {
     let depths: &[Depth] = match options.notes {
         Notes::Auto => &[Depth::Full(ALL_LETTERS), Depth::Full(FEW_LETTERS), Depth::Names],

@@ -112,7 +112,6 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The part of something that is in this row.
     fn part(&self, from: Place, to: Place) -> Option<(Place, Place)> {
         let (from, end) = self.lasting(from, Some(to))?;
         Some((from, end.unwrap_or_else(|| self.place(to))))
@@ -156,7 +155,6 @@ impl<'a> Part<'a> {
         self.orders.contains(&step.place.order).then(|| index - self.first_step)
     }
 
-    /// Where a message begins, if that is in this row.
     fn tail(&self, arrow: &Arrow) -> Option<Tail> {
         match arrow.tail {
             Tail::Step(step) => self.step(step).map(Tail::Step),
@@ -165,7 +163,6 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Where a message ends, if that is in this row.
     fn head(&self, arrow: &Arrow) -> Option<Head> {
         match arrow.head {
             Head::Step(step) => self.step(step).map(Head::Step),

@@ -38,18 +38,13 @@ pub(super) enum Depth {
 /// The layout of a scene.
 pub(super) struct Sheet {
     pub(super) axis: Axis,
-    /// The height of each lane.
     pub(super) lanes: Vec<f64>,
-    /// Texts above and below lanes.
     pub(super) texts: Vec<Text>,
-    /// How many texts found no place.
     pub(super) missing: usize,
     /// Where the lanes' part of the picture begins and ends.
     pub(super) top: f64,
     pub(super) bottom: f64,
-    /// What is taken already.
     pub(super) boxes: Boxes,
-    /// How far to the right anything reaches.
     pub(super) reach: f64,
     /// What waits in hold-back queues, where that is told.
     pub(super) chips: Vec<Chips>,
@@ -70,7 +65,6 @@ pub(super) struct Text {
 type Leader = ((f64, f64), (f64, f64));
 
 impl Sheet {
-    /// Lays a scene out below this height.
     pub(super) fn new(scene: &Scene, options: &Options, top: f64, scale: Scale, depth: Depth) -> Self {
         let name = |lane: &crate::scene::Lane| width(&format!("node {}", lane.node), 15.0);
         let names = scene.lanes.iter().map(name).fold(0.0, f64::max);

@@ -2,12 +2,10 @@
 
 use crate::lettering::hundredths;
 
-/// How wide a text is in letters of this size.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     f64::from(hundredths(text)) * size / 100.0
 }
 
-/// How wide a text is in bold letters.
 pub(crate) fn bold(text: &str, size: f64) -> f64 {
     width(text, size) * 1.15
 }

@@ -31,7 +31,6 @@ pub(super) struct Chips {
     title: String,
 }
 
-/// How much room a lane needs for its tray.
 pub(super) fn height(scene: &Scene, lane: usize) -> f64 {
     let waits = scene.lanes.get(lane).is_some_and(|lane| !lane.queues.is_empty());
     if waits { TRAY } else { 0.0 }
@@ -103,7 +102,6 @@ fn reach(scene: &Scene, sheet: &Sheet, queue: &Queue) -> (f64, f64) {
     (from.max(edge), end(scene, sheet, queue.to).max(edge))
 }
 
-/// When the first thing of a scene happens.
 fn first(scene: &Scene) -> quorate_core::Time {
     let steps = scene.steps.iter().map(|step| step.place.time);
     steps.chain(scene.marks.iter().map(|mark| mark.place.time)).min().unwrap_or(scene.from)
@@ -116,7 +114,6 @@ fn title(scene: &Scene, node: String, queue: &Queue) -> String {
     format!("node {node} holds back {}{rest}, from {from} ms to {to} ms", queue.names.join(", "))
 }
 
-/// Draws the trays below everything that moves.
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
     for (lane, y) in scene.lanes.iter().zip(&sheet.lanes) {
         let top = top(sheet, *y);
@@ -146,7 +143,6 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
     }
 }
 
-/// Draws the names of what waits, above the arrows.
 pub(super) fn draw_chips(canvas: &mut Canvas, sheet: &Sheet) {
     for Chips { chips, top, title } in &sheet.chips {
         canvas.titled("stand", title, |canvas| {

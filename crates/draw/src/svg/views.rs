@@ -14,13 +14,11 @@ pub(super) const LEASE: f64 = RIBBON + 3.0;
 const HOLE: f64 = RIBBON + 7.0;
 const LETTERS: f64 = 11.0;
 
-/// From where to where something reaches on a sheet.
 fn reach(scene: &Scene, sheet: &Sheet, from: Place, to: Place) -> (f64, f64) {
     let edge = sheet.axis.left - 24.0;
     (sheet.axis.at(from).max(edge), end(scene, sheet, to).max(edge))
 }
 
-/// Whether it ends within what is drawn.
 fn ends(scene: &Scene, to: Place) -> bool {
     to.time <= scene.to || to.order < scene.steps.len() + scene.marks.len()
 }
@@ -52,7 +50,6 @@ pub(super) fn parts(scene: &Scene, sheet: &Sheet, lane: &Lane, (from, to): (f64,
     parts
 }
 
-/// Draws a lane's leases, and that its node is frozen.
 pub(super) fn draw_lane(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet, lane: &Lane, dots: &[f64], y: f64) {
     for still in lane.stills.iter().filter(|still| still.why == Stillness::Frozen) {
         frozen(canvas, scene, sheet, lane, still, dots, y);
@@ -101,7 +98,6 @@ fn draw_lease(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet, lane: &Lane, le
     });
 }
 
-/// The class of a lease's line.
 pub(super) const fn lease_class(used: bool) -> &'static str {
     if used { "lease" } else { "lease-left" }
 }

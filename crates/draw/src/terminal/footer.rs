@@ -25,7 +25,6 @@ pub(super) fn write(page: &mut Page<'_>, scene: &Scene) {
     }
 }
 
-/// So many lines of the journal.
 pub(super) fn lines(count: u64) -> String {
     counted(count, "line")
 }
@@ -47,7 +46,6 @@ fn legend(page: &mut Page<'_>, items: &[String]) {
     page.say(Ink::Faint, &line);
 }
 
-/// What the signs mean that are there.
 fn items(scene: &Scene) -> Vec<String> {
     let stands = |role: &Role| scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.role == *role);
     let roles = ROLES.into_iter().filter(|role| *role != Role::Down).filter(stands);

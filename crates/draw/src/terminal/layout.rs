@@ -21,11 +21,9 @@ pub(super) struct Layout {
     pub(super) limit: Option<usize>,
     /// How wide the times are.
     pub(super) time: usize,
-    /// The bar of each band, if it has one.
     pub(super) bars: Vec<Option<usize>>,
     /// The column of each lane; none if they do not fit.
     pub(super) lanes: Vec<usize>,
-    /// Where the words begin.
     pub(super) words: usize,
 }
 
@@ -55,12 +53,10 @@ impl Layout {
         self.limit.map_or(usize::MAX, |limit| limit.saturating_sub(self.words))
     }
 
-    /// The column of a lane.
     pub(super) fn lane(&self, lane: usize) -> Option<usize> {
         self.lanes.get(lane).copied()
     }
 
-    /// The column of a band's bar.
     pub(super) fn bar(&self, band: usize) -> Option<usize> {
         Some(self.time + 1 + self.bars.get(band).copied().flatten()?)
     }

@@ -20,11 +20,9 @@ pub(super) struct Line {
 /// How an arrow ends on the line that is drawn. Of a message that was doubled, a copy may arrive and another be lost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It arrives.
     Here,
     /// It never will.
     Lost,
-    /// Not yet.
     Open,
 }
 
@@ -38,9 +36,7 @@ pub(super) struct Lines<'a> {
     stills: Vec<Option<Stillness>>,
     /// Whether what each lane's node has is over without its knowledge.
     overs: Vec<bool>,
-    /// The bands that last.
     lasting: Vec<usize>,
-    /// The time that was told last.
     told: Option<String>,
 }
 
@@ -66,7 +62,6 @@ impl<'a> Lines<'a> {
         (is_empty || !words.is_empty()).then(|| Line { row: self.lanes(), words })
     }
 
-    /// The line of what happens next.
     pub(super) fn next(&mut self, moment: &Moment) -> Line {
         self.go_on(moment.place, matches!(moment.entry, Entry::Step(_) | Entry::Mark(_)));
         let row = self.background(moment);
@@ -117,7 +112,6 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The time, the bars and the lanes.
     fn background(&mut self, moment: &Moment) -> Row {
         let mut row = self.lanes();
         let time = millis(self.scene.shown(moment.place.time));

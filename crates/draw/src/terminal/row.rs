@@ -15,7 +15,6 @@ struct Cell {
 }
 
 impl Row {
-    /// An empty line of so many columns.
     pub(super) fn new(columns: usize) -> Self {
         Self { cells: vec![Cell { ink: Ink::Faint, text: " ".into() }; columns] }
     }
@@ -31,7 +30,6 @@ impl Row {
         }
     }
 
-    /// Puts one sign at a column.
     pub(super) fn sign(&mut self, column: usize, ink: Ink, sign: char) {
         self.put(column, ink, sign.encode_utf8(&mut [0; 4]));
     }

@@ -3,7 +3,6 @@
 use crate::scene::{Arrow, Blow, Cause, Step, Stillness};
 use quorate_journal::role::Role;
 
-/// A node's line while it stands like this.
 pub(super) fn line(role: Role) -> char {
     match role {
         Role::Idle => '│',
@@ -15,7 +14,6 @@ pub(super) fn line(role: Role) -> char {
     }
 }
 
-/// A node's line while it does nothing in its group.
 pub(super) fn still(still: Stillness) -> char {
     match still {
         Stillness::Frozen => '░',
@@ -37,7 +35,6 @@ pub(super) fn branch(role: Role, right: bool) -> char {
     }
 }
 
-/// A node's line where an arrow crosses it.
 pub(super) fn crossing(role: Role, shaft: char) -> char {
     match role {
         Role::Chosen => '█',
@@ -61,7 +58,6 @@ pub(super) const VIEW: char = '═';
 /// What is drawn across all lanes where a property is seen not to hold.
 pub(super) const BREACH: char = '━';
 
-/// The head of an arrow that goes to the right, or else to the left.
 pub(super) fn head(right: bool, open: bool) -> char {
     match (right, open) {
         (true, false) => '▶',
@@ -71,7 +67,6 @@ pub(super) fn head(right: bool, open: bool) -> char {
     }
 }
 
-/// A step, on its node's line.
 pub(super) fn step(step: &Step) -> char {
     match (step.cause, step.role == Role::Chosen) {
         (Cause::Start { .. }, _) => START,
@@ -93,7 +88,6 @@ pub(super) const CHOSEN_STEPS: char = '◙';
 /// A start.
 pub(super) const START: char = '◆';
 
-/// What the world does to a node, on its line.
 pub(super) fn blow(blow: Blow) -> char {
     match blow {
         Blow::Crashed => '✗',
@@ -109,7 +103,6 @@ pub(super) const COPY: char = '⇉';
 /// What is added to the name of a message that is sent again.
 pub(super) const AGAIN: char = '↻';
 
-/// The name on an arrow.
 pub(super) fn label(arrow: &Arrow) -> String {
     let mut label = arrow.name().to_owned();
     if arrow.again {

@@ -13,12 +13,10 @@ fn columns(character: char) -> usize {
     if character == '\u{fe0f}' { 1 } else { character.width().unwrap_or(0) }
 }
 
-/// How many columns a text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
-/// The text, cut if it takes more than so many columns.
 pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);

@@ -35,7 +35,6 @@ pub(super) fn shortened(words: &[(Ink, String)], room: usize) -> Vec<(Ink, Strin
     words
 }
 
-/// How wide they are, with what stands between them.
 fn total(words: &[(Ink, String)]) -> usize {
     let all: usize = words.iter().map(|(_, text)| width(text) + width(BETWEEN)).sum();
     all.saturating_sub(width(BETWEEN))
@@ -94,7 +93,6 @@ mod tests {
     use quorate_journal::moment::{Body, Done, MessageId, Sent};
     use quorate_journal::words::effect;
 
-    /// What is told of these effects.
     fn told(effects: &[Done<'_, String>]) -> Vec<String> {
         let words: Vec<_> = effects.iter().filter_map(effect).map(|(sort, text)| (Ink::Part(sort), text)).collect();
         together(&words).into_iter().map(|(_, text)| text).collect()

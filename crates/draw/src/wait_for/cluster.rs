@@ -48,7 +48,6 @@ pub(super) fn arrange(diagram: &Diagram, sizes: &[Frame]) -> Vec<Frame> {
     pack(&clusters, sizes)
 }
 
-/// The members of each deadlock.
 fn deadlocks(diagram: &Diagram) -> Vec<Vec<usize>> {
     let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (place, node) in diagram.nodes.iter().enumerate() {

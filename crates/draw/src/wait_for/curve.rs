@@ -49,7 +49,6 @@ impl Curve {
         steps().map(|part| 1.0 - part).find(|part| !own.has(self.at(*part), margin)).unwrap_or(1.0)
     }
 
-    /// The place after such a part of it.
     fn at(&self, part: f64) -> Point {
         let mut level = self.corners.clone();
         while level.len() > 1 {

@@ -29,35 +29,25 @@ pub const MOST_EDGES: usize = 240;
 /// A graph with what was found in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagram {
-    /// What was found.
     pub title: String,
-    /// More of it, in a smaller line.
     pub subtitle: String,
-    /// Everyone and everything, each once.
     pub nodes: Vec<Node>,
-    /// Who waits for what, and what is held by whom.
     pub edges: Vec<Edge>,
 }
 
 /// A process or a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
     pub name: String,
-    /// Which of the two.
     pub kind: Kind,
-    /// How it stands.
     pub mark: Mark,
-    /// Whether it is the one to give up.
     pub is_victim: bool,
-    /// What is told when the pointer rests on it.
     pub hover: String,
 }
 
 /// What stands in a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Somebody.
     Process,
     /// Something that is held, by as many at once as it has permits if it is a semaphore.
     Resource(Option<u32>),
@@ -79,13 +69,9 @@ pub enum Mark {
 /// An arrow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The node that it begins at.
     pub from: usize,
-    /// The node that it points at.
     pub to: usize,
-    /// What it means.
     pub link: Link,
-    /// Whether it keeps a deadlock together.
     pub is_marked: bool,
 }
 
@@ -110,12 +96,7 @@ pub enum NotDrawn {
         "{nodes} processes and resources with {edges} arrows are too many for a picture that anybody could read: at most \
          {MOST_NODES} with {MOST_EDGES} are drawn. Leave out who is not stuck, or read the report."
     )]
-    TooLarge {
-        /// How many processes and resources there are.
-        nodes: usize,
-        /// How many arrows.
-        edges: usize,
-    },
+    TooLarge { nodes: usize, edges: usize },
 }
 
 impl Diagram {

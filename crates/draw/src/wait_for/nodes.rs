@@ -10,7 +10,6 @@ const LETTERS: f64 = 14.5;
 const MOST_LETTERS: usize = 26;
 const HIGH: f64 = 19.0;
 
-/// The box of a node, somewhere.
 pub(super) fn frame(node: &Node) -> Frame {
     let wide = (bold(&shown(node), LETTERS) / 2.0 + 15.0).max(30.0);
     let high = if permits(node).is_some() { HIGH + 5.0 } else { HIGH };
@@ -30,7 +29,6 @@ fn permits(node: &Node) -> Option<String> {
     }
 }
 
-/// What a mark is called in the style.
 pub(super) fn class(mark: Mark) -> &'static str {
     match mark {
         Mark::Deadlock(_) => "in-deadlock",
@@ -70,7 +68,6 @@ pub(super) fn outline(canvas: &mut Canvas, kind: Kind, frame: &Frame) {
     canvas.rectangle(class, (corner.x, corner.y), size, round);
 }
 
-/// The sign of whoever is to give up.
 pub(super) fn badge(canvas: &mut Canvas, at: Point) {
     canvas.circle("victim", (at.x, at.y), 8.5);
     let arm = 3.2;

@@ -63,7 +63,6 @@ pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
     canvas.finish_in(STYLE, PATTERNS, size, theme, (title, &description(diagram)))
 }
 
-/// What boxes and arrows cover.
 fn covered(frames: &[Frame], routed: &[Option<Curve>]) -> (Point, Point) {
     let points = routed.iter().flatten().flat_map(|curve| curve.points(16));
     let dots: Vec<Frame> = points.map(|middle| Frame { middle, wide: 4.0, high: 4.0 }).collect();
@@ -94,7 +93,6 @@ fn draw_edge(canvas: &mut Canvas, diagram: &Diagram, edge: &Edge, curve: &Curve)
     });
 }
 
-/// How long and how wide the tip of an arrow is.
 fn tip(is_marked: bool) -> (f64, f64) {
     if is_marked { (13.0, 5.6) } else { (10.0, 4.2) }
 }
@@ -183,7 +181,6 @@ fn arc(middle: Point, mut points: Vec<Point>) -> String {
     path
 }
 
-/// The graph in words, for those who do not see it.
 fn description(diagram: &Diagram) -> String {
     let told = diagram.nodes.iter().filter(|node| !node.hover.is_empty()).map(|node| node.hover.as_str());
     told.collect::<Vec<_>>().join(" ")

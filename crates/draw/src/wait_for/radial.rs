@@ -108,7 +108,6 @@ fn next(branch: &Branch, children: &BTreeMap<usize, Vec<usize>>, is_core: bool) 
     branches
 }
 
-/// How many ends the branches behind a node have.
 fn behind(node: usize, children: &BTreeMap<usize, Vec<usize>>) -> f64 {
     children.get(&node).map_or(0.0, |on| on.iter().map(|child| leaves(*child, children)).sum())
 }

@@ -49,7 +49,6 @@ pub(super) fn curves(diagram: &Diagram, frames: &[Frame]) -> Vec<Option<Curve>> 
     curves
 }
 
-/// The middle of every deadlock's circle.
 fn middles(diagram: &Diagram, frames: &[Frame]) -> BTreeMap<usize, Point> {
     let mut sums: BTreeMap<usize, (Point, f64)> = BTreeMap::new();
     for (node, frame) in diagram.nodes.iter().zip(frames) {
@@ -99,7 +98,6 @@ fn best(edge: &Edge, (from, to): (&Frame, &Frame), wanted: f64, obstacles: &Obst
 }
 
 impl Obstacles<'_> {
-    /// How much of it runs through boxes.
     fn hits(&self, edge: &Edge, points: &[Point]) -> f64 {
         let others = self.frames.iter().enumerate().filter(|(place, _)| *place != edge.from && *place != edge.to);
         let hits: usize =

@@ -68,7 +68,6 @@ pub(super) fn extent<'a>(frames: impl Iterator<Item = &'a Frame>) -> (Point, Poi
     (low, high)
 }
 
-/// Whether two lines cross.
 pub(super) fn cross((a, b): (Point, Point), (c, d): (Point, Point)) -> bool {
     let side =
         |from: Point, to: Point, of: Point| (to.x - from.x) * (of.y - from.y) - (to.y - from.y) * (of.x - from.x);

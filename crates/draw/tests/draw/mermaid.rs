@@ -307,7 +307,6 @@ fn shown(statements: &[Statement]) -> Vec<(String, String, bool, String)> {
     statements.iter().filter_map(message).collect()
 }
 
-/// What the text of an arrow looks like to a reader.
 fn seen(text: &str) -> String {
     let short: String = text.chars().take(160).collect();
     let cut = if text.chars().count() > 160 { "…" } else { "" };

@@ -34,7 +34,6 @@ fn finish(sketch: Sketch<String, String>) -> Overview {
     }
 }
 
-/// The overview of what is told.
 fn overview_of(nodes: usize, window: Window, acts: &[Act]) -> Overview {
     finish(Tale::to(sketch(nodes, window)).of(nodes).tell(acts))
 }

@@ -14,7 +14,6 @@ use quorate_draw::shiviz::Shiviz;
 use quorate_journal::moment::Loss;
 use std::io::{self, Write};
 
-/// The log of what is told in a group of four.
 fn log_of(window: Window, acts: &[Act]) -> (String, u64) {
     let mut bytes = Vec::new();
     let events = Tale::to(Shiviz::new(&mut bytes, &header(4), window)).of(4).tell(acts).finish().unwrap();

@@ -16,7 +16,6 @@ use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec, experiment};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A run of this experiment as a drawing.
 fn drawn<F: FamilyLab>(spec: &Spec<F>, options: Options) -> Drawing {
     let header = experiment::header(spec).unwrap();
     let roles = F::ROLES.iter().map(|(role, words)| (*role, (*words).to_owned())).collect();
@@ -170,7 +169,6 @@ fn a_scene_hangs_together() {
     }
 }
 
-/// The messages whose both ends are shown.
 fn arrows(scene: &Scene) -> impl Iterator<Item = (&Step, &Step, &Arrow)> {
     scene.arrows.iter().filter_map(|arrow| match (arrow.tail, arrow.head) {
         (Tail::Step(tail), Head::Step(head)) => Some((&scene.steps[tail], &scene.steps[head], arrow)),
@@ -252,7 +250,6 @@ fn a_breach_is_told_where_it_was_seen() {
     check_layout(&svg, "a breach");
 }
 
-/// The drawing of a journal of any family.
 fn read(journal: &str, name: &str) -> Drawing {
     fn nobody(_: &Moment<'_, Value, Value>, _: &[Role]) -> Option<(NodeId, Role)> {
         None

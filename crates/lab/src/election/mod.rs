@@ -3,6 +3,7 @@
 mod algorithms;
 mod assumptions;
 pub mod check;
+mod compare;
 mod detector;
 mod error;
 mod options;

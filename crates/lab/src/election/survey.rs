@@ -10,6 +10,7 @@ use crate::experiment::{Played, play};
 use crate::family::Care;
 use crate::family::JudgeFamily;
 use crate::spec::Spec;
+use clap::ValueEnum;
 use quorate_core::election::{Book, Case, Counts, Shape, Starting, Tally};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
@@ -20,17 +21,13 @@ use serde::Serialize;
 /// The largest group of which every order is tried.
 pub const MOST_EXHAUSTED: usize = 8;
 
-/// Who starts, in a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Who starts, in a comparison: one node (each in turn), the one that ranks lowest or highest, or everyone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Start {
-    /// One node, each in turn.
     One,
-    /// The one that ranks lowest.
     Lowest,
-    /// The one that ranks highest.
     Highest,
-    /// Everyone.
     All,
 }
 
@@ -38,7 +35,6 @@ impl Start {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::One, Self::Lowest, Self::Highest, Self::All];
 
-    /// As users write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::One => "one",
@@ -61,24 +57,18 @@ impl Start {
 /// What is to be found out.
 #[derive(Clone, Copy)]
 pub struct Survey {
-    /// The algorithm.
     pub entry: &'static ElectionEntry,
-    /// How many nodes there are.
     pub nodes: usize,
-    /// Who starts.
     pub start: Start,
     /// How many runs are sampled where not all are tried.
     pub samples: u64,
-    /// What all chance follows from.
     pub seed: u64,
 }
 
 /// What was found out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// How many runs there were.
     pub runs: u64,
-    /// Whether all were tried that there are.
     pub exhaustive: bool,
     /// Messages that the book counts.
     pub counted: Spread,
@@ -95,11 +85,8 @@ pub struct Found {
 /// How a number of messages is spread over runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// The fewest.
     pub min: u64,
-    /// On average.
     pub mean: f64,
-    /// The most.
     pub max: u64,
     /// Half the width of the interval in which the true mean lies with 95 %; none if all runs were tried.
     pub margin: Option<f64>,
@@ -111,13 +98,11 @@ impl Survey {
         usize::from(self.entry.facts.shape == Shape::Bully)
     }
 
-    /// How many runs it takes.
     pub fn runs(&self) -> u64 {
         let orders = if self.is_exhaustive() { (1..self.orders()).product() } else { self.samples };
         orders * self.starters().len() as u64
     }
 
-    /// Whether all runs are tried that there are.
     pub fn is_exhaustive(&self) -> bool {
         self.entry.facts.shape != Shape::Ring || self.nodes <= MOST_EXHAUSTED
     }
@@ -140,7 +125,6 @@ impl Survey {
         }
     }
 
-    /// The runs, one after the other.
     fn specs(&self) -> impl Iterator<Item = Spec<Election>> + '_ {
         let orders: Box<dyn Iterator<Item = (u64, Seating)>> = match (self.entry.facts.shape, self.is_exhaustive()) {
             (Shape::Ring, true) => Box::new(Rotations::new(self.nodes).map(|order| (self.seed, Seating::Given(order)))),

@@ -3,6 +3,7 @@
 mod algorithms;
 mod book;
 pub mod check;
+mod compare;
 mod error;
 mod options;
 mod present;

@@ -20,26 +20,20 @@ const MESSAGES: u64 = 3;
 /// One question: what does a multicast cost in a group that is set up like this?
 #[derive(Clone, Copy)]
 pub struct Survey {
-    /// The algorithm.
     pub entry: &'static MulticastEntry,
-    /// How many nodes there are.
     pub nodes: usize,
     /// The way of a message to all, for orders with a sequencer.
     pub sequencing: Sequencing,
-    /// Whether whoever receives a message passes it on.
     pub relay: bool,
     /// When a message may be delivered.
     pub delivery: Delivery,
-    /// What carries messages to all.
     pub medium: Carrier,
-    /// What all chance follows from.
     pub seed: u64,
 }
 
 /// What was found out.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What the book says.
     pub cost: Cost,
     /// What a member's multicasts cost that is no sequencer.
     pub others: Measured,
@@ -50,13 +44,11 @@ pub struct Found {
 /// What was measured of one sender's multicasts.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Messages a multicast.
     pub messages: Option<f64>,
     /// After how many message times the last member delivered, at most.
     pub slowest: Option<f64>,
     /// Whether all that is promised held, and the run came to its end.
     pub holds: bool,
-    /// The command that does it again.
     pub again: String,
 }
 
@@ -67,7 +59,6 @@ impl Survey {
         Self { entry, nodes, sequencing, relay, delivery, medium, seed: 1 }
     }
 
-    /// Finds it out.
     pub fn run(&self) -> Result<Found, LabError> {
         let last = NodeId::from_index(self.nodes.saturating_sub(1));
         let spec = self.spec(last);
@@ -119,12 +110,10 @@ impl Found {
             && self.own.as_ref().is_none_or(own_is)
     }
 
-    /// Whether everything held that is promised.
     pub fn holds(&self) -> bool {
         self.measured().all(|measured| measured.holds)
     }
 
-    /// All that was measured.
     pub fn measured(&self) -> impl Iterator<Item = &Measured> {
         std::iter::once(&self.others).chain(&self.own)
     }

@@ -2,7 +2,9 @@
 
 mod algorithms;
 pub mod check;
+pub mod compare;
 mod error;
+pub mod failures;
 mod options;
 mod present;
 pub mod run;

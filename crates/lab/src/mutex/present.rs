@@ -1,9 +1,9 @@
 //! Mutual exclusion as people see it.
 
+use super::compare::Book;
 use super::run::{Change, MutexSummary, Pattern, Standing, change};
 use super::{Mutex, MutexEntry, Settings};
 use crate::algorithm::Algorithm;
-use crate::compare::Book;
 use crate::family::PresentFamily;
 use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, in_unit, number};
 use crate::spec::Spec;

@@ -80,7 +80,6 @@ fn chain(place: u32, length: u32) -> Ask {
 struct Queue {
     holder: u32,
     last: u32,
-    /// The queue that the holder waits in.
     waits_in: Option<usize>,
 }
 

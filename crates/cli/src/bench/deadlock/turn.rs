@@ -19,7 +19,6 @@ pub(super) struct Ours {
     pub(super) refused: Vec<bool>,
 }
 
-/// Asks our graph for all of it.
 pub(super) fn ours(asks: &[Ask]) -> Ours {
     let mut refused = Vec::with_capacity(asks.len());
     let mut graph = WaitForGraph::new();

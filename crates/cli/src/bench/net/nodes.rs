@@ -27,16 +27,13 @@ struct Racer {
 
 #[derive(Clone, Copy, Debug, Serialize)]
 enum Command {
-    /// Send so many messages.
     Burst(u64),
-    /// Send messages there and back.
     RoundTrips,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Message {
     Load(Small),
-    /// All have come.
     Done,
     Ping(Small),
     Pong(Small),

@@ -19,7 +19,6 @@ pub(super) struct Certificates(PathBuf);
 /// What every turn needs.
 pub(super) struct Ground {
     pub(super) certificates: Certificates,
-    /// The core of the other process.
     pub(super) core: Option<usize>,
 }
 
@@ -55,12 +54,10 @@ pub(super) fn group() -> anyhow::Result<GroupName> {
     Ok("bench".parse()?)
 }
 
-/// The node that measures.
 pub(super) fn here() -> NodeId {
     NodeId::from_index(0)
 }
 
-/// The node in the other process.
 pub(super) fn there() -> NodeId {
     NodeId::from_index(1)
 }

@@ -136,7 +136,6 @@ fn faults(setup: &Setup) -> String {
     if told.is_empty() { "no faults".into() } else { format!("at most {}", told.join(", ")) }
 }
 
-/// The figures of the searches.
 fn figures<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     let mut row = |name: &str, figure: String, what: &str| {
         let what = if what.is_empty() { String::new() } else { format!("   {}", paint::dim(what)) };
@@ -180,7 +179,6 @@ fn further(pass: &Pass, purpose: &str) -> String {
     format!("for {purpose}: {} generated in {:.2} s{bytes}", grouped(pass.generated), pass.seconds)
 }
 
-/// What came of a property.
 fn judgement(verdict: &Verdict) -> String {
     match (&verdict.counterexample, verdict.holds) {
         (Some(example), _) => {
@@ -197,7 +195,6 @@ fn judgement(verdict: &Verdict) -> String {
     }
 }
 
-/// All steps of a counterexample.
 fn story<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
@@ -241,7 +238,6 @@ fn ending<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
     format!("not finished: stopped at depth {depth} with {states} states, because {why}; what was found so far stands")
 }
 
-/// What it means that a search came to its end.
 fn all_seen<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -> String {
     let states = match spec.setup.timing {
         Some(Timing { until, .. }) => format!("every state reachable within {}", Length(until.since(Time::ZERO))),

@@ -1,301 +1,210 @@
-//! A comparison for people: who costs what in groups of every size, from idle to saturated, with the book beside it.
+//! Tables in text. One that is too wide goes into blocks that a terminal has room for: each block repeats who is who, and
+//! has as many groups of columns as fit beside it.
 
-use super::grid::{BAD, Column, GOOD, Group, SAME, Section, UNKNOWN, render};
-use super::{Comparison, Row, Side, World, complaints};
-use crate::output::output;
 use crate::paint;
-use crate::report::count;
-use quorate_journal::metrics::Delay;
-use quorate_lab::compare::{Book, Figure, Measured, OfferedLoad, Traffic};
-use quorate_lab::mutex::MutexEntry;
-use std::io::Write;
+use quorate_lab::compare::{BAD, Column, GOOD, Group, List, SAME, Section, Table};
 
-pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
-    let mut out = output();
-    writeln!(out, "{} · {}", paint::bold("mutex"), conditions(comparison))?;
-    for section in [messages(comparison), rest(comparison)] {
-        writeln!(out)?;
-        for line in render(&section) {
-            writeln!(out, "{line}")?;
+/// As wide as a table may be.
+const ROOM: usize = 120;
+/// Before the first column, between two columns, and between two groups.
+const MARGIN: usize = 2;
+const GAP: usize = 2;
+const BETWEEN: usize = 4;
+
+pub(super) fn render(table: &Table) -> Vec<String> {
+    match table {
+        Table::Blocks(section) => blocks(section),
+        Table::List(table) => list(table),
+    }
+}
+
+/// A line of titles, and a line for each row.
+fn list(list: &List) -> Vec<String> {
+    let line = |cells: &mut dyn Iterator<Item = &str>| {
+        let padded = list.headings.iter().zip(cells).map(|(heading, cell)| {
+            let (gap, width) = (" ".repeat(heading.gap), heading.width);
+            if heading.is_words { format!("{gap}{cell:<width$}") } else { format!("{gap}{cell:>width$}") }
+        });
+        padded.collect::<String>().trim_end().to_owned()
+    };
+    let titles = paint::bold(&line(&mut list.headings.iter().map(|heading| heading.title)));
+    let rows = list.rows.iter().map(|row| line(&mut row.iter().map(String::as_str)));
+    std::iter::once(titles).chain(rows).collect()
+}
+
+/// The lines of a table, with an empty one between blocks.
+fn blocks(section: &Section) -> Vec<String> {
+    let stub = Part { name: section.title.into(), columns: section.stub.clone() };
+    let room = ROOM.saturating_sub(MARGIN + stub.width() + BETWEEN);
+    let parts = section.groups.iter().flat_map(|group| split(group, room));
+    let mut blocks: Vec<Vec<Part>> = Vec::new();
+    let mut left = 0;
+    for part in parts {
+        let width = part.width() + BETWEEN;
+        match blocks.last_mut().filter(|_| width <= left) {
+            Some(block) => block.push(part),
+            None => {
+                left = room + BETWEEN;
+                blocks.push(vec![part]);
+            }
+        }
+        left = left.saturating_sub(width);
+    }
+    let blocks = blocks.into_iter().map(|parts| block(&std::iter::once(stub.clone()).chain(parts).collect::<Vec<_>>()));
+    blocks.collect::<Vec<_>>().join(&String::new())
+}
+
+fn width(column: &Column) -> usize {
+    column.cells.iter().map(|cell| length(cell)).chain([length(&column.title)]).max().unwrap_or_default()
+}
+
+/// Columns below one name that stay together.
+#[derive(Clone)]
+struct Part {
+    name: String,
+    columns: Vec<Column>,
+}
+
+impl Part {
+    /// A name may be wider than its columns.
+    fn width(&self) -> usize {
+        let columns: usize = self.columns.iter().map(|column| width(column) + GAP).sum();
+        columns.saturating_sub(GAP).max(length(&self.name))
+    }
+}
+
+/// A group that is too wide is continued; a column at least goes on each line.
+fn split(group: &Group, room: usize) -> Vec<Part> {
+    let whole = |figures: &[Column]| {
+        let columns = group.lead.iter().chain(figures).chain(&group.tail).cloned().collect();
+        Part { name: group.name.clone(), columns }
+    };
+    let mut parts = Vec::new();
+    let mut rest = &group.figures[..];
+    loop {
+        let fit = (1..=rest.len())
+            .rev()
+            .find(|count| rest.get(..*count).is_some_and(|figures| *count == 1 || whole(figures).width() <= room));
+        let (figures, others) = rest.split_at(fit.unwrap_or_default());
+        parts.push(whole(figures));
+        rest = others;
+        if rest.is_empty() {
+            return parts;
         }
     }
-    writeln!(out)?;
-    for note in notes(comparison) {
-        writeln!(out, "  {}", paint::dim(&note))?;
-    }
-    complaints::write(comparison, &mut out)?;
-    let (done, runs) = (comparison.done(), comparison.plan.runs());
-    if done < runs {
-        writeln!(out, "\nNot finished: {done} of {} came to their end.", count(runs as u64, "run"))?;
-    }
-    Ok(())
 }
 
-/// How it was measured.
-pub(super) fn conditions(comparison: &Comparison<'_>) -> String {
-    let plan = comparison.plan;
-    let entries = count(plan.entries, "request");
-    let real = plan.reality.as_ref().map(|reality| format!(" · real: {} on loopback", reality.links().to_uppercase()));
-    format!("{entries} a run · seed {}{}", plan.seed, real.unwrap_or_default())
-}
-
-/// When nodes ask, in a few words.
-pub(super) fn traffic_name(traffic: Traffic) -> String {
-    match traffic {
-        Traffic::Single => "one asks alone".into(),
-        Traffic::Pair => "two in turn".into(),
-        Traffic::Random(load) => format!("{}% load", load.in_percent()),
-        Traffic::All => "all ask".into(),
+/// Two lines of headings and a line for each row.
+fn block(parts: &[Part]) -> Vec<String> {
+    let heads: Vec<_> = parts.iter().enumerate().map(|(place, part)| head(part, place == 0)).collect();
+    let rows = parts.iter().flat_map(|part| &part.columns).map(|column| column.cells.len()).max().unwrap_or_default();
+    let titles = parts.iter().map(|part| line(part, |column| paint_padded(&column.title, column, paint::bold)));
+    let mut lines = vec![joined(heads), joined(titles)];
+    for row in 0..rows {
+        let cell = |column: &Column| {
+            let text = column.cells.get(row).map_or("", String::as_str);
+            paint_padded(text, column, marked)
+        };
+        lines.push(joined(parts.iter().map(|part| line(part, cell))));
     }
+    lines
 }
 
-/// The workload that keeps the group busiest, in which it shows who does most of the work.
-pub(super) fn busiest_traffic(comparison: &Comparison<'_>) -> Option<Traffic> {
-    comparison.plan.traffics.iter().copied().max_by_key(heaviness)
+fn joined(parts: impl IntoIterator<Item = String>) -> String {
+    let parts: Vec<_> = parts.into_iter().collect();
+    format!("{}{}", " ".repeat(MARGIN), parts.join(&" ".repeat(BETWEEN))).trim_end().to_owned()
 }
 
-/// The workload that leaves the group alone most.
-pub(super) fn idlest_traffic(comparison: &Comparison<'_>) -> Option<Traffic> {
-    comparison.plan.traffics.iter().copied().min_by_key(heaviness)
+/// The name of the table begins on the left, those of groups stand in the middle.
+fn head(part: &Part, is_stub: bool) -> String {
+    let width = part.width();
+    if is_stub { paint::bold(&format!("{:<width$}", part.name)) } else { paint::dim(&format!("{:^width$}", part.name)) }
 }
 
-/// How busy a workload keeps the group.
-pub(super) fn heaviness(traffic: &Traffic) -> (u8, Option<OfferedLoad>) {
-    match traffic {
-        Traffic::Single => (0, None),
-        Traffic::Pair => (1, None),
-        Traffic::Random(load) => (2, Some(*load)),
-        Traffic::All => (3, None),
-    }
+/// One line of a part, as wide as the part.
+fn line(part: &Part, cell: impl Fn(&Column) -> String) -> String {
+    let columns: usize = part.columns.iter().map(|column| width(column) + GAP).sum();
+    let blank = " ".repeat(part.width().saturating_sub(columns.saturating_sub(GAP)));
+    let cells = part.columns.iter().map(cell).collect::<Vec<_>>().join(&" ".repeat(GAP));
+    format!("{cells}{blank}")
 }
 
-/// Everything in one world that has to do with one algorithm.
-struct Lane<'a> {
-    comparison: &'a Comparison<'a>,
-    entry: &'static MutexEntry,
-    world: World,
+fn paint_padded(text: &str, column: &Column, paint: fn(&str) -> String) -> String {
+    let blank = " ".repeat(width(column).saturating_sub(length(text)));
+    if column.is_words { format!("{}{blank}", paint(text)) } else { format!("{blank}{}", paint(text)) }
 }
 
-impl<'a> Lane<'a> {
-    fn rows(&self) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
-        let own = self.comparison.rows.iter().filter(|row| row.name() == self.entry.facts.profile.name);
-        own.filter_map(|row| Some((row, row.side(self.world)?)))
-    }
-
-    fn at(&self, nodes: usize) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
-        self.rows().filter(move |(row, _)| row.nodes == nodes)
-    }
-
-    fn under(&self, traffic: Traffic) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
-        self.rows().filter(move |(row, _)| row.traffic == traffic)
-    }
-
-    /// How figures stand to the book's: the very same, within its bounds, neither, or nobody can say.
-    fn mark(
-        &self,
-        traffic: Option<Traffic>,
-        figures: &[Figure],
-        is_exact: impl Fn(&Book, &Measured) -> Option<bool>,
-    ) -> String {
-        let rows: Vec<_> =
-            self.rows().filter(|(row, _)| traffic.is_none_or(|traffic| row.traffic == traffic)).collect();
-        let judged = rows.iter().filter(|(row, side)| side.measured.is_exact(&row.book).is_some());
-        let exact: Vec<_> = judged.filter_map(|(row, side)| is_exact(&row.book, &side.measured)).collect();
-        let differs =
-            |(_, side): &(&Row, &Side)| side.measured.differences.iter().any(|found| figures.contains(&found.figure));
-        match &exact[..] {
-            _ if rows.iter().any(differs) => BAD,
-            [] => UNKNOWN,
-            exact if exact.iter().all(|is_exact| *is_exact) => SAME,
-            _ => GOOD,
-        }
-        .into()
+fn marked(cell: &str) -> String {
+    match cell {
+        GOOD | SAME => paint::good(cell),
+        BAD => paint::bad(cell),
+        _ => cell.to_owned(),
     }
 }
 
-/// The worlds that there are, with what stands behind the name of what was measured there.
-fn worlds(comparison: &Comparison<'_>) -> impl Iterator<Item = (World, &'static str)> + use<> {
-    let real = comparison.plan.reality.is_some().then_some((World::Real, " · real"));
-    std::iter::once((World::Recordable, "")).chain(real)
+/// Every character here is one column wide.
+fn length(text: &str) -> usize {
+    text.chars().count()
 }
 
-fn lanes<'a>(comparison: &'a Comparison<'a>, world: World) -> Vec<Lane<'a>> {
-    comparison.plan.contenders.iter().map(|entry| Lane { comparison, entry, world }).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::{Column, Group, ROOM, Section, blocks};
+    use expect_test::expect;
 
-fn names(comparison: &Comparison<'_>) -> Column {
-    let names = comparison.plan.contenders.iter().map(|entry| entry.facts.profile.name.to_owned());
-    Column::words("algorithm", names.collect())
-}
+    fn column(title: &str, cells: [&str; 2]) -> Column {
+        Column::figures(title, cells.map(str::to_owned).to_vec())
+    }
 
-fn book(comparison: &Comparison<'_>, text: fn(&MutexEntry) -> &'static str) -> Column {
-    Column::words("book", comparison.plan.contenders.iter().map(|entry| text(entry).to_owned()).collect())
-}
+    fn section(groups: usize, sizes: usize) -> Section {
+        let group = |number: usize| Group {
+            name: format!("group {number}"),
+            lead: vec![column("book", ["2n", "3"])],
+            figures: (0..sizes).map(|size| column(&size.to_string(), ["4.25", "3"])).collect(),
+            tail: vec![column("", ["✓", "="])],
+        };
+        let stub = vec![Column::words("who", vec!["anybody".into(), "me".into()])];
+        Section { title: "Costs", stub, groups: (0..groups).map(group).collect() }
+    }
 
-/// A column for each size.
-fn by_size(lanes: &[Lane<'_>], sizes: &[usize], cell: impl Fn(&Lane<'_>, usize) -> String) -> Vec<Column> {
-    let column =
-        |nodes: &usize| Column::figures(nodes.to_string(), lanes.iter().map(|lane| cell(lane, *nodes)).collect());
-    sizes.iter().map(column).collect()
-}
+    #[test]
+    fn what_belongs_together_stands_together() {
+        expect![[r#"
+            |  Costs            group 0                group 1
+            |  who        book     0     1       book     0     1
+            |  anybody      2n  4.25  4.25  ✓      2n  4.25  4.25  ✓
+            |  me            3     3     3  =       3     3     3  =
+        "#]]
+        .assert_eq(&blocks(&section(2, 2)).iter().map(|line| format!("|{line}\n")).collect::<String>());
+    }
 
-fn messages(comparison: &Comparison<'_>) -> Section {
-    let plan = comparison.plan;
-    let mut groups = Vec::new();
-    for traffic in plan.traffics.iter().copied() {
-        for (world, suffix) in worlds(comparison) {
-            let lanes = lanes(comparison, world);
-            let cell = |lane: &Lane<'_>, nodes: usize| {
-                let row = lane.under(traffic).find(|(row, _)| row.nodes == nodes);
-                row.and_then(|(_, side)| side.measured.messages_per_entry).map_or(UNKNOWN.into(), short)
-            };
-            let is_exact = |book: &Book, measured: &Measured| {
-                measured.messages_per_entry.map(|_| book.total_in(world.delays(), measured.counted).exact().is_some())
-            };
-            let mark = |lane: &Lane<'_>| lane.mark(Some(traffic), &[Figure::Messages, Figure::OwnMessages], is_exact);
-            groups.push(Group {
-                name: format!("{}{suffix}", traffic_name(traffic)),
-                lead: Vec::new(),
-                figures: by_size(&lanes, &plan.sizes, cell),
-                tail: vec![Column::words("", lanes.iter().map(mark).collect())],
-            });
+    #[test]
+    fn no_line_is_too_long_and_every_column_is_there() {
+        for groups in 1..6 {
+            for sizes in [1, 2, 5, 9, 40, 100] {
+                let lines = blocks(&section(groups, sizes));
+                let longest = lines.iter().map(|line| line.chars().count()).max();
+                assert!(longest <= Some(ROOM), "{groups} × {sizes}: {longest:?}");
+                let figures =
+                    lines.iter().filter(|line| line.starts_with("  anybody")).map(|line| line.matches("4.25").count());
+                assert_eq!(figures.sum::<usize>(), groups * sizes);
+            }
         }
     }
-    let stub = vec![names(comparison), book(comparison, |entry| entry.facts.cost.messages)];
-    Section { title: "messages an entry", stub, groups }
-}
 
-fn rest(comparison: &Comparison<'_>) -> Section {
-    let mut groups = Vec::new();
-    for (world, suffix) in worlds(comparison) {
-        groups.push(delays(comparison, world, &Wait { suffix, ..Wait::CLIENT }));
-        groups.push(delays(comparison, world, &Wait { suffix, ..Wait::SYNC }));
+    /// What has no room at all is shown all the same.
+    #[test]
+    fn a_column_that_is_too_wide_is_shown() {
+        let mut section = section(1, 2);
+        section.groups[0].figures[0].cells[0] = "x".repeat(200);
+        let lines = blocks(&section);
+        assert!(lines.iter().any(|line| line.contains(&"x".repeat(200))));
+        assert!(lines.iter().any(|line| line.contains("4.25")));
     }
-    for (world, suffix) in worlds(comparison) {
-        groups.push(overtaken(comparison, world, suffix));
-        groups.push(busiest(comparison, world, suffix));
+
+    #[test]
+    fn without_figures_there_is_a_line_for_each_row() {
+        assert_eq!(blocks(&section(1, 0)).len(), 4);
+        assert!(blocks(&section(0, 3)).is_empty());
     }
-    let holds = |entry: &&'static MutexEntry| {
-        let mut rows = comparison.rows.iter().filter(|row| row.name() == entry.facts.profile.name);
-        if rows.all(Row::holds) { GOOD.into() } else { BAD.into() }
-    };
-    let holds = comparison.plan.contenders.iter().map(holds).collect();
-    groups.push(Group {
-        name: String::new(),
-        lead: vec![Column::figures("holds", holds)],
-        figures: Vec::new(),
-        tail: Vec::new(),
-    });
-    Section { title: "delays, fairness, load", stub: vec![names(comparison)], groups }
-}
-
-/// A kind of delay.
-struct Wait {
-    name: &'static str,
-    suffix: &'static str,
-    figure: Figure,
-    measured: fn(&Measured) -> Option<Delay>,
-    book: fn(&MutexEntry) -> &'static str,
-    is_exact: fn(&Book, &Measured) -> Option<bool>,
-}
-
-impl Wait {
-    const CLIENT: Self = Self {
-        name: "client delay",
-        suffix: "",
-        figure: Figure::ClientDelay,
-        measured: |measured| measured.client_delay,
-        book: |entry| entry.facts.cost.client,
-        is_exact: |book, measured| measured.client_delay.map(|_| book.client_delay.exact().is_some()),
-    };
-    const SYNC: Self = Self {
-        name: "sync delay",
-        suffix: "",
-        figure: Figure::SyncDelay,
-        measured: |measured| measured.sync_delay,
-        book: |entry| entry.facts.cost.sync,
-        is_exact: |book, measured| measured.sync_delay.map(|_| book.sync_delay.exact().is_some()),
-    };
-}
-
-/// Delays have conditions of their own, so that they are the same under every workload in which these come about.
-fn delays(comparison: &Comparison<'_>, world: World, wait: &Wait) -> Group {
-    let lanes = lanes(comparison, world);
-    let cell = |lane: &Lane<'_>, nodes: usize| {
-        let delays = lane.at(nodes).filter_map(|(_, side)| (wait.measured)(&side.measured));
-        mean(delays).map_or(UNKNOWN.into(), short)
-    };
-    let mark = |lane: &Lane<'_>| lane.mark(None, &[wait.figure], wait.is_exact);
-    let figures = by_size(&lanes, &comparison.plan.sizes, cell);
-    let (unit, lead, tail) = match world {
-        World::Recordable => {
-            let marks = Column::words("", lanes.iter().map(mark).collect());
-            ("T", vec![book(comparison, wait.book)], vec![marks])
-        }
-        World::Real => ("ms", Vec::new(), Vec::new()),
-    };
-    Group { name: format!("{}, in {unit}{}", wait.name, wait.suffix), lead, figures, tail }
-}
-
-/// The mean of all samples.
-pub(super) fn mean(delays: impl Iterator<Item = Delay>) -> Option<f64> {
-    let (samples, sum) = delays
-        .fold((0, 0.0), |(samples, sum), delay| (samples + delay.samples, sum + delay.mean * delay.samples as f64));
-    (samples > 0).then(|| sum / samples as f64)
-}
-
-fn overtaken(comparison: &Comparison<'_>, world: World, suffix: &str) -> Group {
-    let cell = |lane: &Lane<'_>, nodes: usize| {
-        let most = lane.at(nodes).map(|(_, side)| side.measured.overtaken_max).max();
-        most.map_or(UNKNOWN.into(), |most| most.to_string())
-    };
-    let figures = by_size(&lanes(comparison, world), &comparison.plan.sizes, cell);
-    Group { name: format!("overtaken{suffix}"), lead: Vec::new(), figures, tail: Vec::new() }
-}
-
-fn busiest(comparison: &Comparison<'_>, world: World, suffix: &str) -> Group {
-    let heaviest = busiest_traffic(comparison);
-    let cell = |lane: &Lane<'_>, nodes: usize| {
-        let row = lane.at(nodes).find(|(row, _)| Some(row.traffic) == heaviest);
-        row.map_or(UNKNOWN.into(), |(_, side)| format!("{:.0}%", 100.0 * side.measured.busiest_share))
-    };
-    let figures = by_size(&lanes(comparison, world), &comparison.plan.sizes, cell);
-    let when = heaviest.map(traffic_name).unwrap_or_default();
-    Group { name: format!("busiest, {when}{suffix}"), lead: Vec::new(), figures, tail: Vec::new() }
-}
-
-/// A figure in as few digits as tell it from its neighbours.
-fn short(value: f64) -> String {
-    match value {
-        value if value.fract() == 0.0 => format!("{value:.0}"),
-        value if value < 9.995 => format!("{value:.2}"),
-        value if value < 99.95 => format!("{value:.1}"),
-        value => format!("{value:.0}"),
-    }
-}
-
-/// What a reader must know.
-fn notes(comparison: &Comparison<'_>) -> Vec<String> {
-    let plan = comparison.plan;
-    let has_load = plan.traffics.iter().any(|traffic| matches!(traffic, Traffic::Random(_)));
-    let has_keeper = comparison.rows.iter().any(|row| row.book.keeper);
-    let mut notes = vec![
-        format!(
-            "behind the figures: {SAME} exactly the book's   {GOOD} within its bounds   {BAD} neither   {UNKNOWN} nothing to judge"
-        ),
-        match plan.reality {
-            Some(_) => "T: one message time, 1 ms in the simulator; real delays are means in milliseconds".into(),
-            None => "T: one message time, 1 ms in the simulator".into(),
-        },
-        "client: from asking to entering when nobody else wants in   sync: from a leave to the next entry".into(),
-        "overtaken: the most later requests that went first   busiest: the busiest node's share of all messages".into(),
-    ];
-    if has_load {
-        notes.push("10% load: somebody would be inside a tenth of the time if nobody ever had to wait".into());
-    }
-    if has_keeper {
-        notes.push("own 0: entries of the coordinator itself cost nothing, and are counted apart".into());
-    }
-    notes.extend(plan.left_out.iter().map(|left_out| left_out.sentence()));
-    notes
 }

@@ -13,7 +13,6 @@ pub(super) struct RunReport {
     seed: u64,
     /// Who took each step, by number.
     schedule: Vec<usize>,
-    /// What each step did, in words.
     steps: Vec<String>,
     ending: &'static str,
     counter: i64,

@@ -67,7 +67,6 @@ impl Console {
         self.tell(&json!({ "links": described(links) }), format_args!("{lines}"));
     }
 
-    /// Prints what the node tells.
     pub(super) fn hear<E: Serialize + Display>(&self, clock: Clock) -> impl FnMut(Vec<E>) + Send + 'static + use<E> {
         let console = self.clone();
         move |events| {
@@ -83,7 +82,6 @@ impl Console {
         self.printer.print(line.into_bytes());
     }
 
-    /// The first line of standard input.
     pub(super) fn first_line(&self) -> anyhow::Result<String> {
         match read_line(&mut io::stdin().lock()) {
             Ok(Some(Ok(line))) => Ok(line),

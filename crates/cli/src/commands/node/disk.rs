@@ -20,12 +20,10 @@ const CAPACITY: usize = 1 << 16;
 pub(super) struct Opened {
     pub(super) found: Found<AnyDurable>,
     pub(super) disk: Disk<Kept>,
-    /// How many writes of earlier lives are there.
     pub(super) writes: u64,
 }
 
 impl Opened {
-    /// There is no disk.
     pub(super) fn nothing(incarnation: Incarnation) -> Self {
         let found = Found { durable: AnyDurable::default(), incarnation, is_blank: false };
         Self { found, disk: Disk::None, writes: 0 }
@@ -43,7 +41,6 @@ pub(super) enum Begin {
     Lost,
 }
 
-/// Opens the data folder.
 pub(super) fn open(
     folder: &Path,
     begin: Begin,

@@ -21,17 +21,14 @@ pub(super) struct Printer {
     lines: SyncSender<Vec<u8>>,
     /// How many lines are not written yet.
     waiting: Arc<AtomicU64>,
-    /// How many found no place.
     left_out: Arc<AtomicU64>,
 }
 
 impl Printer {
-    /// Lines for standard output.
     pub(super) fn to_output() -> io::Result<Self> {
         Self::new("output", |bytes| output().write_all(bytes).and_then(|()| output().flush()))
     }
 
-    /// Lines for standard error.
     pub(super) fn to_error() -> io::Result<Self> {
         Self::new("log", |bytes| io::stderr().write_all(bytes))
     }

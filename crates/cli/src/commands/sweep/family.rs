@@ -4,8 +4,8 @@ use crate::Verdict;
 use crate::args::{SweepArgs, threads};
 use crate::output::output;
 use crate::report::count;
-use crate::{interrupt, paint, report};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{interrupt, paint, progress, report};
+use indicatif::ProgressBar;
 use quorate_journal::property::{Kind, Verdict as Judgement};
 use quorate_journal::settings::nearest;
 use quorate_lab::registry::{Entry, Family, all, fixtures};
@@ -94,9 +94,7 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     }
     let threads = threads(args.threads, "sweep")?;
     let begin = Instant::now();
-    let bar = ProgressBar::new(entries.len() as u64 * args.seeds);
-    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} seeds, {per_sec}, {eta} left{msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress::bar(entries.len() as u64 * args.seeds, "{pos}/{len} seeds, {per_sec}, {eta} left{msg}");
     interrupt::watch();
     let mut rows = Vec::new();
     for entry in entries {

@@ -10,7 +10,6 @@ pub(super) fn outline(found: &Found) -> String {
     format!("a {} of {}", found.shape.name(), size(found))
 }
 
-/// The graph with its deadlocks.
 pub(super) fn of(situation: &Situation, report: &Report) -> Diagram {
     let mut draft = Draft::new(situation, report);
     draft.resources();

@@ -20,7 +20,6 @@ impl Element {
         value.parse().unwrap_or_else(|_| panic!("{name}={value} is no number"))
     }
 
-    /// This element and everything in it.
     pub(super) fn all(&self) -> Vec<&Element> {
         std::iter::once(self).chain(self.children.iter().flat_map(Element::all)).collect()
     }
@@ -34,7 +33,6 @@ struct Reader<'a> {
     rest: &'a str,
 }
 
-/// The document's root.
 pub(super) fn read(text: &str) -> Element {
     let mut reader = Reader { rest: text };
     let root = reader.element();

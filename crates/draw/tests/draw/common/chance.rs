@@ -12,7 +12,6 @@ pub(crate) fn any_tale(nodes: u32) -> impl Strategy<Value = Vec<Act>> {
     collection::vec(act(nodes), 0..60)
 }
 
-/// Any act in a group of this size.
 pub(crate) fn act(nodes: u32) -> impl Strategy<Value = Act> {
     let who = move || 1..=nodes;
     let which = || 0..6usize;

@@ -18,22 +18,18 @@ use quorate_draw::sketch::{Options, Sketch};
 use quorate_draw::{Drawing, Scene, Window};
 use quorate_journal::role::Role;
 
-/// The node with this number.
 pub(crate) fn node(number: u32) -> NodeId {
     NodeId::new(number).expect("nodes are numbered from 1")
 }
 
-/// So many milliseconds after the start.
 pub(crate) fn ms(millis: i64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// From one millisecond to another, all nodes.
 pub(crate) fn between(from: i64, to: i64) -> Window {
     Window { from: Some(ms(from)), to: Some(ms(to)), nodes: std::collections::BTreeSet::new() }
 }
 
-/// What was run, in the words of mutual exclusion.
 pub(crate) fn heading(nodes: usize) -> Heading {
     let roles = [(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
     Heading {
@@ -45,13 +41,11 @@ pub(crate) fn heading(nodes: usize) -> Heading {
     }
 }
 
-/// A sketch of a tale of so many nodes, or of a window of it.
 pub(crate) fn sketch(nodes: usize, window: Window) -> Sketch<String, String> {
     let options = Options { window, most: 10_000, ..Options::default() };
     Sketch::new(&header(nodes), heading(nodes), tale::stands, options)
 }
 
-/// The scene of a run that is short enough for one.
 pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(sketch: Sketch<C, E>) -> Scene {
     match sketch.finish() {
         Drawing::Scene(scene) => *scene,
@@ -59,7 +53,6 @@ pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(sketch: Sketch<C
     }
 }
 
-/// The scene of what is told.
 pub(crate) fn scene_of(nodes: usize, window: Window, acts: &[Act]) -> Scene {
     scene(Tale::to(sketch(nodes, window)).of(nodes).tell(acts))
 }

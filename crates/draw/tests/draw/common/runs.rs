@@ -58,13 +58,11 @@ impl Contest {
         self
     }
 
-    /// What an observer makes of Ricart and Agrawala's algorithm.
     pub(crate) fn ricart_agrawala<O: Observer<Command, Event>>(&self, observer: O) -> O {
         let group = Group::of_size(self.setup.nodes);
         self.watched(move |me| RicartAgrawala::new(me, group.clone()), observer)
     }
 
-    /// The same over links that lose and repeat.
     pub(crate) fn reliable<O: Observer<Command, Event>>(&self, observer: O) -> O {
         let group = Group::of_size(self.setup.nodes);
         let (first, longest) = (Span::between(ms(15), ms(20)), ms(60));
@@ -73,7 +71,6 @@ impl Contest {
         self.watched(make, observer)
     }
 
-    /// What an observer makes of the coordinator's algorithm.
     pub(crate) fn central<O: Observer<Command, Event>>(&self, observer: O) -> O {
         let group = Group::of_size(self.setup.nodes);
         self.watched(move |me| Central::new(me, group.clone()), observer)
@@ -98,7 +95,6 @@ impl Contest {
         watched
     }
 
-    /// A sketch of it, or of a window of it.
     pub(crate) fn sketch(&self, name: &str, window: Window) -> Sketch<Command, Event> {
         let nodes = self.setup.nodes;
         let mut heading = super::heading(nodes);
@@ -108,7 +104,6 @@ impl Contest {
         Sketch::new(&super::header(nodes), heading, Mutex::stands, options)
     }
 
-    /// The scene of Ricart and Agrawala's algorithm.
     pub(crate) fn scene(&self) -> Scene {
         super::scene(self.ricart_agrawala(self.sketch("ricart-agrawala", Window::default())))
     }

@@ -15,15 +15,12 @@ pub(crate) enum Act {
     Wait(i64),
     /// A node boots, in this life.
     Start(u32, u64),
-    /// A user asks something.
     Command(u32, String),
-    /// A timer fires.
     Timer(u32),
     /// A node takes the view of this number, in which these members have been since those views, in these lives.
     View(u32, u64, Vec<(u32, u64, u64)>),
     /// A node has a lease for so many milliseconds more.
     Lease(u32, i64),
-    /// The disk confirms.
     Saved(u32),
     /// One of the messages under way arrives, by its place among them; with a parcel it is handed on.
     Deliver(usize),
@@ -31,9 +28,7 @@ pub(crate) enum Act {
     Hold(usize),
     /// A parcel of this sender and number is handed on in this step.
     Hand(u32, u64),
-    /// The step sends a message to a node.
     Send(u32, String, Class),
-    /// The step sends a message to all others.
     Multicast(String),
     /// The step sends a letter that is called this to all others.
     Letter(String),
@@ -41,23 +36,14 @@ pub(crate) enum Act {
     Queue(usize, String),
     /// The step sends a frame with a parcel of this number.
     Parcel(u32, String, u64),
-    /// The step applies a rule.
     Rule(String, String),
-    /// The step tells its user something.
     Emit(String),
-    /// The step sets a timer.
     Set,
-    /// One of the messages under way is lost.
     Lose(usize, Loss),
-    /// One of the messages under way is doubled.
     Double(usize),
-    /// The world hits a node.
     Crash(u32),
-    /// The world ends a node.
     End(u32),
-    /// The world stops a node.
     Pause(u32),
-    /// The world lets a node go on.
     Resume(u32),
     /// The world changes otherwise.
     Change(String),
@@ -68,7 +54,6 @@ pub(crate) struct Tale<O> {
     observer: O,
     nodes: usize,
     time: Time,
-    /// Whose step it is.
     stepping: Option<NodeId>,
     numbers: BTreeMap<NodeId, u64>,
     under_way: Vec<Letter>,
@@ -88,12 +73,10 @@ impl<O: Observer<String, String>> Tale<O> {
         Self { observer, nodes: 3, time: Time::ZERO, stepping: None, numbers, under_way }
     }
 
-    /// The group is of this size.
     pub(crate) fn of(self, nodes: usize) -> Self {
         Self { nodes, ..self }
     }
 
-    /// Tells all of it and gives the observer back.
     pub(crate) fn tell(mut self, acts: &[Act]) -> O {
         for act in acts {
             self.act(act);
@@ -246,7 +229,6 @@ pub(crate) fn stands(moment: &Moment<'_, String, String>, _before: &[Role]) -> O
     }
 }
 
-/// The header of a journal of so many nodes.
 pub(crate) fn header(nodes: usize) -> Header {
     Header {
         journal: FORMAT,

@@ -79,7 +79,6 @@ fn encode(text: &str) -> Result<String, String> {
     Ok(encoded)
 }
 
-/// The text as a reader sees it.
 fn decode(text: &str) -> Result<String, String> {
     if text.contains("$$") {
         return Err("taken for a formula".into());

@@ -13,7 +13,6 @@ type Past = BTreeSet<Number>;
 /// Watches a tale without wrappers. Each line is a thing of its own, and knows what its node knew and what it hears.
 pub(crate) struct Oracle {
     window: Window,
-    /// What each node knows.
     nodes: BTreeMap<NodeId, Past>,
     world: Past,
     letters: BTreeMap<MessageId, Past>,

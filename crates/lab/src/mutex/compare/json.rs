@@ -1,24 +1,22 @@
 //! A comparison for programs.
 
-use super::{Comparison, Row, Side};
-use crate::args::LeftOut;
-use crate::output::name;
-use crate::report;
+use super::costs::{Costs, Row, Side};
+use super::field::LeftOut;
+use super::{Book, Difference};
+use crate::compare::Comparison;
+use crate::registry::Family;
 use quorate_core::mutex::Range;
 use quorate_journal::metrics::Delay;
 use quorate_journal::property::Verdict;
 use quorate_journal::workload::Ending;
-use quorate_lab::compare::{Book, Difference};
-use quorate_lab::registry::Family;
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Report<'a> {
+pub(super) struct Report<'a> {
     family: Family,
     seed: u64,
     /// How real processes spoke to each other, if there were any.
     links: Option<&'static str>,
-    /// Whether everything was run that was to be.
     complete: bool,
     holds: bool,
     exact: bool,
@@ -110,7 +108,7 @@ struct Real<'a> {
     #[serde(flatten)]
     judged: Judged<'a>,
     /// Where the run's journal is, if a property fails in it.
-    journal: Option<String>,
+    journal: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -130,22 +128,20 @@ struct Judged<'a> {
     ending: Ending,
     differences: &'a [Difference],
     breaches: &'a [Verdict],
-    /// The command that runs it alone.
     command: &'a str,
 }
 
-pub(super) fn print(comparison: &Comparison<'_>) -> anyhow::Result<()> {
-    let plan = comparison.plan;
-    report::json(&Report {
+pub(super) fn report(costs: &Costs) -> Report<'_> {
+    Report {
         family: Family::Mutex,
-        seed: plan.seed,
-        links: plan.reality.as_ref().map(|reality| reality.links()),
-        complete: comparison.is_complete(),
-        holds: comparison.holds(),
-        exact: comparison.is_exact(),
-        rows: comparison.rows.iter().map(line).collect(),
-        left_out: absent(&plan.left_out),
-    })
+        seed: costs.seed,
+        links: costs.real.map(|links| links.name()),
+        complete: costs.is_complete(),
+        holds: costs.holds(),
+        exact: costs.is_exact(),
+        rows: costs.rows.iter().map(line).collect(),
+        left_out: absent(&costs.left_out),
+    }
 }
 
 pub(super) fn absent(left_out: &[LeftOut]) -> Vec<Absent> {
@@ -160,8 +156,8 @@ fn line(row: &Row) -> Line<'_> {
     let measured = &row.simulated.measured;
     Line {
         algorithm: row.name(),
-        nodes: row.nodes,
-        workload: row.traffic.to_string(),
+        nodes: row.heat.nodes,
+        workload: row.heat.traffic.to_string(),
         counts: counts(&row.simulated),
         client_delay: mean(measured.client_delay),
         sync_delay: mean(measured.sync_delay),
@@ -181,7 +177,7 @@ fn real<'a>(side: &'a Side, book: &Book) -> Real<'a> {
         holds: side.measured.holds(),
         exact: side.measured.is_exact(book),
         judged: judged(side),
-        journal: side.journal.as_deref().map(name),
+        journal: side.journal.as_deref(),
     }
 }
 

@@ -1,12 +1,11 @@
 //! Which plots a comparison is drawn in.
 
-use super::super::table::{busiest_traffic, heaviness, idlest_traffic, mean, traffic_name};
-use super::super::{Comparison, Side};
-use crate::args::Plan;
-use quorate_draw::plot::Axis;
+use crate::compare::Axis;
+use crate::mutex::MutexEntry;
+use crate::mutex::compare::costs::{Costs, Side};
+use crate::mutex::compare::table::{busiest_traffic, heaviness, idlest_traffic, mean, traffic_name};
+use crate::mutex::compare::{Book, Measured, Traffic};
 use quorate_journal::metrics::Delay;
-use quorate_lab::compare::{Book, Measured, Traffic};
-use quorate_lab::mutex::MutexEntry;
 
 /// One plot.
 pub(super) struct Panel {
@@ -15,9 +14,8 @@ pub(super) struct Panel {
     pub(super) over: Over,
     /// What the simulator says, if that can be compared with the book, and the longest of it.
     pub(super) simulated: Option<Reading>,
-    /// What real processes say.
     pub(super) real: Option<Reading>,
-    pub(super) book: Option<Law>,
+    pub(super) book: Option<Formula>,
     /// Whether what has no line in the book is joined by one.
     pub(super) is_joined: bool,
 }
@@ -35,28 +33,26 @@ pub(super) enum Over {
 pub(super) type Reading = fn(&[&Side]) -> Option<(f64, f64)>;
 
 /// What the book says.
-pub(super) struct Law {
+pub(super) struct Formula {
     pub(super) value: fn(&Book, u64) -> Option<f64>,
-    /// As the book writes it.
     pub(super) text: fn(&MutexEntry) -> &'static str,
 }
 
-pub(super) fn panels(comparison: &Comparison<'_>) -> Vec<Panel> {
-    let plan = comparison.plan;
-    let (idlest, busiest) = (idlest_traffic(comparison), busiest_traffic(comparison));
+pub(super) fn panels(costs: &Costs) -> Vec<Panel> {
+    let (idlest, busiest) = (idlest_traffic(costs), busiest_traffic(costs));
     let over_sizes = |title, traffic: Traffic| messages(title, &traffic_name(traffic), Over::Sizes(Some(traffic)));
     let mut panels = Vec::new();
     panels.extend(idlest.map(|traffic| over_sizes("Messages", traffic)));
     // What the book says need not be written down again.
-    let others = [("Messages, saturated", busiest), ("Messages, contended by two", pair(plan))];
+    let others = [("Messages, saturated", busiest), ("Messages, contended by two", pair(costs))];
     let others = others.into_iter().filter(|(_, traffic)| *traffic != idlest);
     panels.extend(others.filter_map(|(title, traffic)| Some(over_sizes(title, traffic?).without_text())));
-    if let Some(nodes) = middle(&plan.sizes).filter(|_| loads(plan).len() > 2) {
+    if let Some(nodes) = middle(&costs.sizes).filter(|_| loads(costs).len() > 2) {
         panels.push(messages("Messages over load", &format!("{nodes} nodes"), Over::Loads(nodes)).without_text());
     }
     panels.extend([client(), sync(), overtaken()]);
     panels.extend(busiest.map(load));
-    if plan.reality.is_some() {
+    if costs.real.is_some() {
         panels.extend([real("Client delay, real", CLIENT, client_of), real("Sync delay, real", SYNC, sync_of)]);
     }
     panels
@@ -80,17 +76,17 @@ fn delay_of(sides: &[&Side], delay: fn(&Measured) -> Option<Delay>) -> Option<(f
 }
 
 /// Two in turn, if that was measured and is not all that was.
-fn pair(plan: &Plan) -> Option<Traffic> {
-    plan.traffics.iter().copied().find(|traffic| *traffic == Traffic::Pair && plan.traffics.len() > 2)
+fn pair(costs: &Costs) -> Option<Traffic> {
+    costs.traffics.iter().copied().find(|traffic| *traffic == Traffic::Pair && costs.traffics.len() > 2)
 }
 
 /// The workloads in which everyone asks, more and more often.
-pub(super) fn loads(plan: &Plan) -> Vec<Traffic> {
+pub(super) fn loads(costs: &Costs) -> Vec<Traffic> {
     let everyone = |traffic: &Traffic| match traffic {
         Traffic::Single | Traffic::Pair => false,
         Traffic::Random(_) | Traffic::All => true,
     };
-    let mut loads: Vec<_> = plan.traffics.iter().copied().filter(everyone).collect();
+    let mut loads: Vec<_> = costs.traffics.iter().copied().filter(everyone).collect();
     loads.sort_by_key(heaviness);
     loads
 }
@@ -103,7 +99,7 @@ fn middle(sizes: &[usize]) -> Option<usize> {
 
 impl Panel {
     fn without_text(mut self) -> Self {
-        self.book = self.book.map(|law| Law { text: |_| "", ..law });
+        self.book = self.book.map(|law| Formula { text: |_| "", ..law });
         self
     }
 }
@@ -119,7 +115,7 @@ fn messages(title: &str, when: &str, over: Over) -> Panel {
         over,
         simulated: Some(reading),
         real: Some(reading),
-        book: Some(Law {
+        book: Some(Formula {
             value: |book, entries| book.total(entries).exact().map(|total| total as f64 / entries as f64),
             text: |entry| entry.facts.cost.messages,
         }),
@@ -130,11 +126,11 @@ fn messages(title: &str, when: &str, over: Over) -> Panel {
 fn client() -> Panel {
     Panel {
         title: "Client delay".into(),
-        y: Axis::log(CLIENT).unit("T"),
+        y: Axis { unit: "T", ..Axis::log(CLIENT) },
         over: Over::Sizes(None),
         simulated: Some(client_of),
         real: None,
-        book: Some(Law {
+        book: Some(Formula {
             value: |book, _| book.client_delay.exact().map(|delay| delay as f64),
             text: |entry| entry.facts.cost.client,
         }),
@@ -145,9 +141,9 @@ fn client() -> Panel {
 fn sync() -> Panel {
     Panel {
         title: "Sync delay".into(),
-        y: Axis::log(SYNC).unit("T"),
+        y: Axis { unit: "T", ..Axis::log(SYNC) },
         simulated: Some(sync_of),
-        book: Some(Law {
+        book: Some(Formula {
             value: |book, _| book.sync_delay.exact().map(|delay| delay as f64),
             text: |entry| entry.facts.cost.sync,
         }),
@@ -162,7 +158,7 @@ fn overtaken() -> Panel {
     };
     Panel {
         title: "Overtaking".into(),
-        y: Axis::log("the most later requests that went first").showing(0.0),
+        y: Axis { shown: vec![0.0], ..Axis::log("the most later requests that went first") },
         over: Over::Sizes(None),
         simulated: Some(reading),
         real: Some(reading),
@@ -178,10 +174,11 @@ fn load(busiest: Traffic) -> Panel {
     };
     Panel {
         title: "Load".into(),
-        y: Axis::linear(format!("the busiest node's share of messages, {}", traffic_name(busiest)))
-            .unit("%")
-            .showing(0.0)
-            .showing(100.0),
+        y: Axis {
+            unit: "%",
+            shown: vec![0.0, 100.0],
+            ..Axis::linear(format!("the busiest node's share of messages, {}", traffic_name(busiest)))
+        },
         over: Over::Sizes(Some(busiest)),
         simulated: Some(reading),
         real: Some(reading),
@@ -193,7 +190,7 @@ fn load(busiest: Traffic) -> Panel {
 fn real(title: &str, what: &str, reading: Reading) -> Panel {
     Panel {
         title: title.into(),
-        y: Axis::linear(what).unit("ms").showing(0.0),
+        y: Axis { unit: "ms", shown: vec![0.0], ..Axis::linear(what) },
         over: Over::Sizes(None),
         simulated: None,
         real: Some(reading),

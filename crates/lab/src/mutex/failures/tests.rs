@@ -1,14 +1,14 @@
 //! Whoever is struck stands as the table says, and what became of the others can be seen again.
 
 use super::{Example, Fate, Finding, Harm, Inquiry, Victim, inquire};
+use crate::experiment;
+use crate::mutex::MutexEntry;
+use crate::mutex::compare::{Forms, contenders};
+use crate::mutex::run::{Standing, change};
 use quorate_core::NodeId;
 use quorate_core::mutex::{Command, Event};
 use quorate_journal::moment::{Happening, Moment, Observer};
 use quorate_journal::workload::Ending;
-use quorate_lab::compare::{Forms, contenders};
-use quorate_lab::experiment;
-use quorate_lab::mutex::MutexEntry;
-use quorate_lab::mutex::run::{Standing, change};
 
 fn entry(name: &str) -> &'static MutexEntry {
     let [entry] = contenders(&[name.into()], Forms::Usual).unwrap()[..] else { panic!("one name, one algorithm") };

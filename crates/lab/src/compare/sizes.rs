@@ -2,7 +2,7 @@
 
 /// How many nodes groups have, in the order in which they are to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Sizes(pub(super) Vec<usize>);
+pub(crate) struct Sizes(pub(super) Vec<usize>);
 
 /// Groups beyond that tell nothing new, and take their time.
 const MOST_NODES: usize = 1_000;

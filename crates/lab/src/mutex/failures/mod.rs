@@ -6,8 +6,8 @@
 //! textbook form: over bare links, without anybody who notices that a node is gone.
 //!
 //! ```
-//! use quorate_lab::compare::{Forms, contenders};
-//! use quorate_demos::failures::{Fate, Harm, Inquiry, Victim, inquire};
+//! use quorate_lab::mutex::compare::{Forms, contenders};
+//! use quorate_lab::mutex::failures::{Fate, Harm, Inquiry, Victim, inquire};
 //!
 //! let [central] = contenders(&["central".into()], Forms::Usual)?[..] else { panic!() };
 //! let findings = inquire(&Inquiry { runs: 5, ..Inquiry::of(central, 4) }, &mut || true)?;
@@ -21,13 +21,13 @@ mod story;
 #[cfg(test)]
 mod tests;
 
+use crate::mutex::MutexEntry;
+use crate::mutex::{Mutex, Settings};
+use crate::{Care, JudgeFamily, LabError, LinkChoice, Spec, experiment};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Fault, Latency, Length, TimedFault, Unsynced};
 use quorate_journal::workload::Ending;
-use quorate_lab::mutex::MutexEntry;
-use quorate_lab::mutex::{Mutex, Settings};
-use quorate_lab::{Care, JudgeFamily, LabError, LinkChoice, Spec, experiment};
 use serde::Serialize;
 use story::{Aftermath, Story};
 

@@ -1,14 +1,14 @@
 //! A run before anything fails, and what is left of it afterwards.
 
 use super::{Harm, MESSAGE, Victim, fault};
+use crate::mutex::Mutex;
+use crate::mutex::run::{Change, Standing, change};
+use crate::{Spec, experiment};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::moment::{Happening, Moment, Observer};
 use quorate_journal::settings::TimedFault;
-use quorate_lab::mutex::Mutex;
-use quorate_lab::mutex::run::{Change, Standing, change};
-use quorate_lab::{Spec, experiment};
 
 /// How everyone stood, from each change to the next.
 pub(super) struct Story {

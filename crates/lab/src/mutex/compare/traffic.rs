@@ -121,16 +121,10 @@ impl fmt::Display for Traffic {
 /// Why a text says nothing about when nodes ask.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficError {
-    /// Nobody asks like this.
     #[error("'{}' is no workload{}; write single, pair, random, random:10% or all.", word.escape_debug(), meant(word))]
-    Unknown {
-        /// The word.
-        word: String,
-    },
-    /// A load that is no share.
+    Unknown { word: String },
     #[error("{0} A load is what share of the time somebody would be inside: random:10%.")]
     NoShare(SettingError),
-    /// A load of zero.
     #[error("A load of zero lets nobody in: write for example random:1%.")]
     Nothing,
 }

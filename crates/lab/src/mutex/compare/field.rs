@@ -1,6 +1,7 @@
 //! Who takes part in a comparison, in groups of which sizes.
 
-use quorate_lab::mutex::MutexEntry;
+use crate::compare::CompareError;
+use crate::mutex::MutexEntry;
 
 /// Who takes part.
 pub(super) struct Field {
@@ -10,17 +11,15 @@ pub(super) struct Field {
 }
 
 /// An algorithm that cannot run in groups of some sizes.
-pub(crate) struct LeftOut {
-    pub(crate) algorithm: &'static str,
-    /// Which of the wanted sizes.
-    pub(crate) sizes: Vec<usize>,
+pub(super) struct LeftOut {
+    pub(super) algorithm: &'static str,
+    pub(super) sizes: Vec<usize>,
     /// For how many nodes there is a group.
-    pub(crate) why: &'static str,
+    pub(super) why: &'static str,
 }
 
 impl LeftOut {
-    /// A sentence.
-    pub(crate) fn sentence(&self) -> String {
+    pub(super) fn sentence(&self) -> String {
         let Self { algorithm, sizes, why } = self;
         // A reader of a long list wants to know the rule, not the list.
         let left_out = if sizes.len() > 5 { "other numbers of".into() } else { list(sizes, "and") };
@@ -31,7 +30,7 @@ impl LeftOut {
 impl Field {
     /// Whoever cannot run in a group of some size is left out there. That is a mistake if nobody is left, or if the user
     /// named one who then is not there at all.
-    pub(super) fn of(all: Vec<&'static MutexEntry>, sizes: &[usize], named: &[String]) -> anyhow::Result<Self> {
+    pub(super) fn of(all: Vec<&'static MutexEntry>, sizes: &[usize], named: &[String]) -> Result<Self, CompareError> {
         let mut field = Self { contenders: Vec::new(), left_out: Vec::new() };
         for entry in all {
             let algorithm = entry.facts.profile.name;
@@ -39,18 +38,18 @@ impl Field {
             let (misfits, reasons): (Vec<_>, Vec<_>) = misfits.unzip();
             let is_there = misfits.len() < sizes.len();
             if let Some(why) = reasons.first().copied() {
-                anyhow::ensure!(
-                    is_there || !named.iter().any(|name| name == algorithm),
-                    "'{algorithm}' has no group of {}: {why}.",
-                    list(&misfits, "or")
-                );
+                if !is_there && named.iter().any(|name| name == algorithm) {
+                    let sizes = list(&misfits, "or");
+                    return CompareError::refused(format!("'{algorithm}' has no group of {sizes}: {why}."));
+                }
                 field.left_out.push(LeftOut { algorithm, sizes: misfits, why });
             }
             field.contenders.extend(is_there.then_some(entry));
         }
-        let first = field.left_out.first();
-        let why = || first.map(LeftOut::sentence).unwrap_or_default();
-        anyhow::ensure!(!field.contenders.is_empty(), "Nobody is left to be compared. {}", why());
+        if field.contenders.is_empty() {
+            let why = field.left_out.first().map(LeftOut::sentence).unwrap_or_default();
+            return CompareError::refused(format!("Nobody is left to be compared. {why}"));
+        }
         Ok(field)
     }
 }
@@ -67,9 +66,9 @@ fn list(sizes: &[usize], and: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Field, list};
+    use crate::mutex::MutexEntry;
+    use crate::mutex::compare::{Forms, contenders};
     use quorate_core::mutex::Facts;
-    use quorate_lab::compare::{Forms, contenders};
-    use quorate_lab::mutex::MutexEntry;
 
     /// Someone like `central` who is at home only in groups whose size is a square.
     fn particular() -> &'static MutexEntry {

@@ -1,0 +1,47 @@
+//! The plots of a comparison, from data to a figure.
+
+use quorate_draw::plot::{Axis, Figure, Formula, Key, Plot, Point, Series};
+use quorate_lab::compare::{self, Across, Chart, Dot, Law};
+
+pub(super) fn of(chart: Chart) -> Figure {
+    let key = Key {
+        solid: chart.legend.measured.into(),
+        ring: "real".into(),
+        formula: chart.legend.law.into(),
+        reach: chart.legend.reach.into(),
+        ..Key::default()
+    };
+    let plots = chart.plots.into_iter().map(plot).collect();
+    Figure { title: chart.title.into(), subtitle: chart.subtitle, key, plots }
+}
+
+fn plot(plot: compare::Plot) -> Plot {
+    let compare::Axis { name, unit, is_log, shown } = plot.upwards;
+    let upwards = Axis { shown, ..if is_log { Axis::log(name) } else { Axis::linear(name) }.unit(unit) };
+    let series = plot.series.into_iter().map(series);
+    series.fold(Plot::new(plot.title).x(across(plot.across)).y(upwards), Plot::with)
+}
+
+fn across(across: Across) -> Axis {
+    match across {
+        Across::Sizes(sizes) => {
+            let shown = sizes.into_iter().map(|size| size as f64).collect();
+            Axis { shown, ..Axis::log("nodes").at_points() }
+        }
+        Across::Names(names) => {
+            let names = names.into_iter().enumerate();
+            names.fold(Axis::linear(""), |axis, (place, name)| axis.naming(place as f64, name))
+        }
+    }
+}
+
+fn series(series: compare::Series) -> Series {
+    let compare::Series { name, dots, is_joined, law } = series;
+    let formula = law.map(|Law { text, points }| Formula { text, points });
+    Series { name, points: dots.into_iter().map(point).collect(), is_joined, formula }
+}
+
+fn point(Dot { x, y, is_real, reach }: Dot) -> Point {
+    let point = if is_real { Point::new(x, y).ring() } else { Point::new(x, y) };
+    reach.map_or(point, |(low, high)| point.reach(low, high))
+}

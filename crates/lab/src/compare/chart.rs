@@ -1,0 +1,82 @@
+//! A comparison as plots, as data: whoever draws it chooses colours, marks and places.
+
+/// Plots that belong together, with one legend.
+pub struct Chart {
+    pub title: &'static str,
+    pub subtitle: String,
+    pub legend: Legend,
+    pub plots: Vec<Plot>,
+}
+
+/// What marks and lines mean; only those that occur are shown.
+pub struct Legend {
+    pub measured: &'static str,
+    pub law: &'static str,
+    pub reach: &'static str,
+}
+
+pub struct Plot {
+    pub title: String,
+    pub across: Across,
+    pub upwards: Axis,
+    pub series: Vec<Series>,
+}
+
+/// What stands to the right, the same whether or not anything was measured there.
+pub enum Across {
+    /// The sizes of groups.
+    Sizes(Vec<usize>),
+    /// Names, at 0, 1, 2 and so on.
+    Names(Vec<String>),
+}
+
+#[derive(Clone, Default)]
+pub struct Axis {
+    pub name: String,
+    /// May be empty.
+    pub unit: &'static str,
+    pub is_log: bool,
+    /// Values in sight even if nothing was measured there.
+    pub shown: Vec<f64>,
+}
+
+impl Axis {
+    pub(crate) fn linear(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    pub(crate) fn log(name: impl Into<String>) -> Self {
+        Self { is_log: true, ..Self::linear(name) }
+    }
+}
+
+/// What was measured of one algorithm.
+pub struct Series {
+    pub name: String,
+    pub dots: Vec<Dot>,
+    /// Whether a line joins the dots.
+    pub is_joined: bool,
+    pub law: Option<Law>,
+}
+
+/// What the literature says.
+pub struct Law {
+    /// As it is written there; may be empty.
+    pub text: String,
+    pub points: Vec<(f64, f64)>,
+}
+
+pub struct Dot {
+    pub x: f64,
+    pub y: f64,
+    /// Whether real processes did it.
+    pub is_real: bool,
+    /// From the least to the most of what it stands for.
+    pub reach: Option<(f64, f64)>,
+}
+
+impl Dot {
+    pub(crate) fn new(x: f64, y: f64) -> Self {
+        Self { x, y, is_real: false, reach: None }
+    }
+}

@@ -1,0 +1,36 @@
+//! Why a comparison cannot be made, or not to its end.
+
+use crate::algorithm::AlgorithmError;
+use crate::error::LabError;
+use crate::options::OptionsError;
+use std::error::Error;
+
+/// Why a comparison cannot be made, or not to its end. Each prints as a sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// Something that was asked for makes no sense.
+    #[error("{0}")]
+    Refused(String),
+    #[error(transparent)]
+    Real(Box<dyn Error + Send + Sync>),
+}
+
+impl CompareError {
+    pub(crate) fn refused<T>(sentence: impl Into<String>) -> Result<T, Self> {
+        Err(Self::Refused(sentence.into()))
+    }
+}
+
+impl From<AlgorithmError> for CompareError {
+    fn from(error: AlgorithmError) -> Self {
+        Self::Lab(error.into())
+    }
+}
+
+impl From<OptionsError> for CompareError {
+    fn from(error: OptionsError) -> Self {
+        Self::Lab(error.into())
+    }
+}

@@ -1,0 +1,116 @@
+//! A comparison as plots: what was measured over the size of the group and over the load, with the book's line behind it.
+
+mod panels;
+
+use super::costs::{Costs, Heat, Row, World};
+use super::{Book, Traffic, table};
+use crate::compare::{Across, Chart, Dot, Law, Legend, Plot, Series};
+use crate::mutex::MutexEntry;
+use panels::{Over, Panel, Reading, loads, panels};
+
+pub(super) fn chart(costs: &Costs) -> Chart {
+    Chart {
+        title: "Mutual exclusion: what an entry costs",
+        subtitle: format!("{} · T: one message time", table::conditions(costs)),
+        legend: Legend { measured: "simulated", law: "the book", reach: "up to the longest" },
+        plots: panels(costs).into_iter().map(|panel| plot(costs, panel)).collect(),
+    }
+}
+
+fn plot(costs: &Costs, panel: Panel) -> Plot {
+    let series = costs.contenders.iter().map(|entry| series(costs, &panel, entry)).collect();
+    Plot { across: across(costs, panel.over), series, title: panel.title, upwards: panel.y }
+}
+
+fn series(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Series {
+    let name = entry.facts.profile.name;
+    let rows: Vec<_> = costs.rows.iter().filter(|row| row.name() == name).collect();
+    let read = |world, reading: Option<Reading>| match reading {
+        Some(reading) => places(costs, panel.over, &rows, world, reading),
+        None => Vec::new(),
+    };
+    let simulated = read(World::Simulated, panel.simulated).into_iter().map(|(x, (value, _))| Dot::new(x, value));
+    let real = read(World::Real, panel.real).into_iter().map(|(x, (value, longest))| {
+        let reach = (longest > value).then_some((value, longest));
+        Dot { is_real: true, reach, ..Dot::new(x, value) }
+    });
+    let law = law(costs, panel, entry);
+    // What the book leaves open has no line there to be followed by.
+    let is_joined = panel.is_joined && law.as_ref().is_none_or(|law| law.points.is_empty());
+    Series { name: name.into(), dots: simulated.chain(real).collect(), is_joined, law }
+}
+
+/// What was measured, each at its place. What several runs tell of one place is told as one.
+fn places(costs: &Costs, over: Over, rows: &[&Row], world: World, reading: Reading) -> Vec<(f64, (f64, f64))> {
+    let places: Vec<_> = match over {
+        Over::Sizes(_) => costs.sizes.iter().map(|nodes| (*nodes as f64, *nodes, None)).collect(),
+        Over::Loads(nodes) => {
+            let traffics = loads(costs).into_iter().enumerate();
+            traffics.map(|(place, traffic)| (place as f64, nodes, Some(traffic))).collect()
+        }
+    };
+    let own = match over {
+        Over::Sizes(traffic) => traffic,
+        Over::Loads(_) => None,
+    };
+    let found = places.into_iter().filter_map(|(x, nodes, traffic)| {
+        let is_here = |row: &&&Row| {
+            let wanted = traffic.or(own);
+            row.heat.nodes == nodes && wanted.is_none_or(|wanted| row.heat.traffic == wanted)
+        };
+        let sides: Vec<_> = rows.iter().filter(is_here).filter_map(|row| row.side(world)).collect();
+        Some((x, reading(&sides)?))
+    });
+    found.collect()
+}
+
+fn across(costs: &Costs, over: Over) -> Across {
+    match over {
+        Over::Sizes(_) => Across::Sizes(costs.sizes.clone()),
+        Over::Loads(_) => Across::Names(loads(costs).into_iter().map(table::traffic_name).collect()),
+    }
+}
+
+/// What the book says of an algorithm, with a line where it is exact all along. What is wrong on purpose is in no book.
+fn law(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Option<Law> {
+    let law = panel.book.as_ref()?;
+    let book = |nodes: usize, traffic: Traffic| Book::of(entry, &costs.simulation(Heat { entry, nodes, traffic }));
+    let value = |nodes: usize, traffic: Traffic| (law.value)(&book(nodes, traffic), costs.entries);
+    let traffic = costs.traffics.first().copied()?;
+    let sizes = || line_sizes(&costs.sizes).into_iter().filter(|nodes| (entry.facts.fits)(*nodes).is_ok());
+    if !book(sizes().next()?, traffic).binding {
+        return None;
+    }
+    let line: Option<Vec<_>> = match panel.over {
+        Over::Sizes(own) => sizes().map(|nodes| Some((nodes as f64, value(nodes, own.unwrap_or(traffic))?))).collect(),
+        Over::Loads(nodes) if (entry.facts.fits)(nodes).is_ok() => {
+            let traffics = loads(costs).into_iter().enumerate();
+            traffics.map(|(place, traffic)| Some((place as f64, value(nodes, traffic)?))).collect()
+        }
+        Over::Loads(_) => None,
+    };
+    Some(Law { text: (law.text)(entry).into(), points: line.unwrap_or_default() })
+}
+
+/// For which sizes the book is asked: from the smallest group to the largest, and around one that is alone. Sizes that
+/// differ by less than one in 25 would not be told apart.
+fn line_sizes(sizes: &[usize]) -> Vec<usize> {
+    let least = sizes.iter().copied().min().unwrap_or(2);
+    let most = sizes.iter().copied().max().unwrap_or(2);
+    let (least, most) = if least == most { ((least / 2).max(2), 2 * most) } else { (least, most) };
+    let line = std::iter::successors(Some(least), |size| Some(size + 1 + size / 25));
+    line.take_while(|size| *size < most).chain([most]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_sizes;
+
+    #[test]
+    fn lines_go_from_the_smallest_group_to_the_largest() {
+        assert_eq!(line_sizes(&[8, 2, 5]), [2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(line_sizes(&[3]), [2, 3, 4, 5, 6]);
+        let long = line_sizes(&[2, 1000]);
+        assert!(long.len() <= 150 && long.first() == Some(&2) && long.last() == Some(&1000), "{long:?}");
+    }
+}
