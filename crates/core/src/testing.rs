@@ -155,7 +155,6 @@ pub struct ScriptGroup<P: Protocol> {
     pub trace: String,
     /// Oldest first.
     in_flight: Vec<InFlight<P>>,
-    /// How many messages were sent so far.
     sent: u64,
     /// The timers that are set, oldest first.
     timers: Vec<SetTimer<P>>,

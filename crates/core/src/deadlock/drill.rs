@@ -27,7 +27,6 @@ pub(crate) fn resource(site: usize) -> Agent {
     Agent::resource(node(site), 0)
 }
 
-/// The node with this number.
 pub(crate) fn node(number: usize) -> NodeId {
     NodeId::from_index(number - 1)
 }
@@ -37,7 +36,6 @@ pub(crate) fn wait(who: Agent, on: Agent) -> Wait {
     Wait { who, spell: Spell(1), need: Need::All([on].into()), stake: Stake::default() }
 }
 
-/// Sites whose processes ask each other, with this detector.
 pub(crate) fn asking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> ScriptGroup<Requests<D>>
 where
     D: Detector<Message: Describe>,
@@ -46,7 +44,6 @@ where
     ScriptGroup::new(plan.sites, |me, _| Requests::new(me, Arc::clone(&plan), detector(me, &plan)))
 }
 
-/// Plays a script to sites whose processes ask each other.
 pub(crate) fn ask<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D, script: &str) -> String
 where
     D: Detector<Message: Describe>,
@@ -56,7 +53,6 @@ where
     stage.trace
 }
 
-/// Sites whose processes ask for resources, with this detector.
 pub(crate) fn locking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> ScriptGroup<Locks<D>>
 where
     D: Detector<Message: Describe>,
@@ -75,7 +71,6 @@ where
     stage.trace
 }
 
-/// So many sites, and resources with these coordinators.
 pub(crate) fn resources(sites: usize, coordinators: &[usize]) -> Plan {
     Plan { resources: coordinators.iter().map(|site| node(*site)).collect(), ..Plan::new(sites) }
 }

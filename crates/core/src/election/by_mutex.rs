@@ -81,7 +81,6 @@ pub struct ByMutex<P> {
     stage: Stage,
 }
 
-/// How a node stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     /// It takes no part, and knows of no leader.
@@ -99,16 +98,10 @@ enum Stage {
 pub enum Message<M> {
     /// The lock's own message.
     Lock(M),
-    /// I lead.
-    Leads {
-        /// In which epoch.
-        epoch: Epoch,
-    },
+    /// The sender leads.
+    Leads { epoch: Epoch },
     /// Lead no longer: there is to be another election.
-    Yield {
-        /// In which epoch the receiver leads.
-        epoch: Epoch,
-    },
+    Yield { epoch: Epoch },
 }
 
 impl<M: Describe> Describe for Message<M> {

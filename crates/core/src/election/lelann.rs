@@ -50,7 +50,6 @@ pub type LeLann = Circuit<Roll>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Roll {
     has_sent: bool,
-    /// How many ranks have arrived.
     seen: usize,
     greatest: Option<Rank>,
 }

@@ -66,7 +66,6 @@ pub struct MajorityLease {
     ledger: Ledger,
     /// The latest term that anybody spoke of.
     heard: Epoch,
-    /// What it may not break.
     promise: Option<Promise>,
     /// Who last said that it is through with all terms up to this one. What that one sent before may still arrive.
     farewell: Option<(NodeId, Epoch)>,
@@ -87,11 +86,9 @@ struct Place {
     /// How long an answer takes at most; waits are multiples of it.
     answer: Duration,
     seed: u64,
-    /// For how long one that starts again is silent.
     silence: Duration,
 }
 
-/// Not to vote for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Promise {
     to: NodeId,
@@ -99,7 +96,6 @@ struct Promise {
     until: Time,
 }
 
-/// Where a node stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// It never took part in a run.
@@ -110,7 +106,7 @@ enum Phase {
     Following { leader: NodeId, term: Epoch, until: Time },
     /// It has asked for votes.
     Standing(Round),
-    /// It leads.
+    /// It leads by the leases that others promised.
     Leading(Reign),
 }
 
@@ -198,7 +194,6 @@ impl MajorityLease {
         self.wait(now, Duration::ZERO, out);
     }
 
-    /// Whether it may vote, promise and stand.
     fn has_a_say(&self, now: Time) -> bool {
         let is_silent = self.silent_until.is_some_and(|until| now < until);
         !is_silent && !self.ledger.was_lost && self.place.group.contains(self.place.me)
@@ -233,7 +228,6 @@ impl MajorityLease {
         self.count(now, out);
     }
 
-    /// Later than every term that it knows of.
     fn next_term(&self) -> Epoch {
         let Epoch(latest) = self.ledger.term.max(self.heard);
         Epoch(latest.saturating_add(1))

@@ -70,14 +70,10 @@ enum Stand {
     #[default]
     Fresh,
     /// It stands for a value, and waits for that of the candidate before it.
-    Awaits {
-        own: Rank,
-    },
+    Awaits { own: Rank },
     /// It waits for the value of the one before that.
-    Compares {
-        own: Rank,
-        nearer: Rank,
-    },
+    Compares { own: Rank, nearer: Rank },
+    /// It passes values on.
     Passive,
 }
 

@@ -10,7 +10,6 @@ use core::fmt;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// The node with this number.
 pub(super) fn node(number: usize) -> NodeId {
     NodeId::from_index(number - 1)
 }
@@ -41,12 +40,10 @@ pub(super) fn heard(trace: &str, node: usize) -> Vec<String> {
     delivered.filter_map(|word| word.split(' ').next()).map(Into::into).collect()
 }
 
-/// A group of so many, as usual.
 pub(super) fn group(nodes: usize) -> Plan {
     Plan::new(Group::of_size(nodes))
 }
 
-/// A desk that keeps what is said.
 pub(super) struct Notebook {
     pub(super) words: Vec<Word>,
     pub(super) rules: Vec<&'static str>,
@@ -73,12 +70,10 @@ impl Desk for Notebook {
     }
 }
 
-/// An empty queue of a group of so many.
 pub(super) fn queue(nodes: usize) -> HoldBack {
     HoldBack::new(GroupId::ONLY, View::FIRST, Group::of_size(nodes))
 }
 
-/// Messages with which nothing travels.
 pub(super) fn bare<const N: usize>(ids: [(usize, u64); N]) -> [(MessageId, Causes); N] {
     ids.map(|(sender, number)| (id(sender, number), Causes::none()))
 }

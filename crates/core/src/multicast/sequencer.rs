@@ -98,7 +98,6 @@ pub struct Sequencer<I> {
 pub struct Place {
     /// The number, from 1.
     pub number: u64,
-    /// The message.
     pub id: MessageId,
 }
 
@@ -127,7 +126,6 @@ impl Describe for Place {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Places {
-    /// Which message has which number.
     pub places: BTreeMap<u64, MessageId>,
     /// The last number whose message it has delivered.
     pub delivered: u64,

@@ -145,7 +145,6 @@ fn ec_3_within_a_site_it_takes_no_message() {
     "#]].assert_eq(&ask(&plan, EdgeChasing::new, "1 ask-P1.1\n1 ask-P1@1"));
 }
 
-/// Its user gives up unasked.
 #[test]
 fn ec_3_who_has_begun_another_wait_meanwhile_has_found_nothing() {
     check(
@@ -217,7 +216,6 @@ fn looks(plan: &Plan, needs: &[(Agent, Vec<Agent>)]) -> Vec<(Agent, usize, bool)
     looked
 }
 
-/// All who can be reached from one.
 fn reached(who: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent> {
     let mut reached = BTreeSet::new();
     let mut next = [who].to_vec();

@@ -8,7 +8,6 @@ use crate::protocol::Durable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
-    /// What it says.
     pub word: Word,
     /// The largest epoch that its sender has heard of; that of the result, where one is declared.
     pub epoch: Epoch,

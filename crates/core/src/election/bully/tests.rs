@@ -16,7 +16,6 @@ fn check(nodes: usize, script: &str, expected: Expect) {
     check_plan(plan(nodes), script, expected);
 }
 
-/// A group whose highest node is down from the start.
 fn beheaded(nodes: usize) -> Plan {
     Plan { absent: Group::of_size(nodes).iter().skip(nodes - 1).collect(), ..plan(nodes) }
 }
@@ -114,7 +113,6 @@ fn bu_2_a_lower_node_is_answered_and_a_run_begins() {
     );
 }
 
-/// The question was asked before the result was known.
 #[test]
 fn bu_2_who_asks_too_late_is_answered_and_no_more() {
     check(
@@ -265,7 +263,6 @@ fn bu_5_a_result_does_not_end_a_later_run() {
     );
 }
 
-/// It was suspected, but it lives.
 #[test]
 fn bu_6_a_higher_node_takes_over_from_a_lower_one_that_told_everyone() {
     let courtesy = Courtesy { broadcast: true, ..Courtesy::default() };

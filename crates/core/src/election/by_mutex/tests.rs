@@ -230,7 +230,6 @@ proptest! {
         elect(nodes, over_permissions, &gusts)?;
     }
 
-    /// The adapter knows nothing of the lock inside.
     #[test]
     fn any_other_lock_will_do(nodes in 1..=5_usize, gusts in gusts()) {
         elect(nodes, over_a_coordinator, &gusts)?;

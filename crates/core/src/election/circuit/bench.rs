@@ -17,14 +17,12 @@ pub(crate) struct Bench<C: Contest> {
     pub(crate) nodes: Vec<Circuit<C>>,
     /// What is under way, in the order in which it was sent: from, to, what.
     pub(crate) wires: VecDeque<(NodeId, NodeId, Letter<C::Message>)>,
-    /// What each node has told.
     pub(crate) told: Vec<Vec<Event>>,
     pub(crate) timers: Vec<Vec<Timer>>,
     disks: Vec<Reached>,
     lives: Vec<Incarnation>,
     pub(crate) down: Vec<bool>,
     pub(crate) counts: [u64; 3],
-    /// The rules that were applied, each by whom.
     pub(crate) rules: Vec<(u32, &'static str)>,
     plan: Arc<Plan>,
 }
@@ -169,7 +167,6 @@ impl<C: Contest> Bench<C> {
         self.rules.iter().filter(|(_, applied)| *applied == rule).map(|(number, _)| *number).collect()
     }
 
-    /// The leader and the epoch that a node knows.
     pub(crate) fn knows(&self, number: u32) -> Option<(u32, u64)> {
         match self.told[node(number).index()].iter().rev().find(|event| !matches!(event, Event::Refused(_)))? {
             Event::Elected { leader, epoch, .. } => Some((leader.number(), epoch.0)),

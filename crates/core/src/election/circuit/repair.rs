@@ -124,7 +124,6 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// Takes a node for dead.
     fn mark(&mut self, node: NodeId) {
         if let Err(place) = self.dead.binary_search(&node) {
             self.dead.insert(place, node);

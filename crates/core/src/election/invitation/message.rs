@@ -21,41 +21,20 @@ pub enum Message {
         floor: Epoch,
     },
     /// Join this group. It comes from the group's coordinator, or from that of the receiver, which joins too.
-    Invitation {
-        /// Whose group.
-        leader: NodeId,
-        /// Its epoch.
-        epoch: Epoch,
-    },
+    Invitation { leader: NodeId, epoch: Epoch },
     /// To a coordinator: I join.
-    Accept {
-        /// The group's epoch.
-        epoch: Epoch,
-    },
+    Accept { epoch: Epoch },
     /// From a coordinator: you are in, and I lead.
-    Ready {
-        /// The group's epoch.
-        epoch: Epoch,
-    },
+    Ready { epoch: Epoch },
     /// To a coordinator: do you still lead this group?
-    Query {
-        /// The group's epoch.
-        epoch: Epoch,
-    },
+    Query { epoch: Epoch },
     /// From a coordinator: I do.
-    Here {
-        /// The group's epoch.
-        epoch: Epoch,
-    },
+    Here { epoch: Epoch },
     /// From whoever was a coordinator: I do not.
-    Gone {
-        /// The group's epoch.
-        epoch: Epoch,
-    },
+    Gone { epoch: Epoch },
 }
 
 impl Message {
-    /// The epoch that it speaks of.
     pub(super) const fn epoch(&self) -> Epoch {
         match self {
             Self::Check { floor } | Self::Found { floor } => *floor,

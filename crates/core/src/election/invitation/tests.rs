@@ -21,7 +21,6 @@ fn check(nodes: usize, script: &str, expected: Expect) {
 /// Three nodes, of which node 3 leads.
 const SETTLED: &str = "3 campaign; rest; 3 fires; rest";
 
-/// What happens in a settled group of three.
 #[track_caller]
 fn check_settled(script: &str, expected: Expect) {
     let before = drill(plan(3), Invitation::new, SETTLED);

@@ -12,58 +12,36 @@ use crate::time::Time;
 pub enum Message {
     /// Vote for me, and promise me a lease.
     Request {
-        /// In which term.
         term: Epoch,
         /// When this was asked, on the sender's own clock: the answer says it back.
         asked: Time,
     },
     /// You have my vote and my promise.
-    Vote {
-        /// In which term.
-        term: Epoch,
-        /// Which request this answers.
-        asked: Time,
-    },
+    Vote { term: Epoch, asked: Time },
     /// You have not.
     Denied {
-        /// In which term.
         term: Epoch,
-        /// Which request this answers.
         asked: Time,
         /// The latest term that is known here.
         latest: Epoch,
     },
     /// I lead.
-    Leads {
-        /// In which term.
-        term: Epoch,
-    },
+    Leads { term: Epoch },
     /// I still lead; promise me another lease.
     Renew {
-        /// In which term.
         term: Epoch,
         /// When this was asked, on the sender's own clock.
         asked: Time,
     },
     /// I promise.
-    Renewed {
-        /// In which term.
-        term: Epoch,
-        /// Which renewal this answers.
-        asked: Time,
-    },
+    Renewed { term: Epoch, asked: Time },
     /// You lead in a term that is over here.
     Outdated {
         /// The latest term that is known here.
         latest: Epoch,
     },
     /// I am through with all terms up to this one: your promise is over.
-    Release {
-        /// Up to which.
-        term: Epoch,
-        /// Who is to campaign now.
-        successor: Option<NodeId>,
-    },
+    Release { term: Epoch, successor: Option<NodeId> },
 }
 
 impl Message {

@@ -18,7 +18,6 @@ fn seeds() -> u64 {
     std::env::var("QUORATE_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(SEEDS)
 }
 
-/// One seed: what it broke, with the story.
 pub(super) fn weather(begin: Begin, plan: &Plan, facts: &Facts, climate: &Climate, seed: u64) -> Result<(), String> {
     let mut world = World::new(plan.clone(), seed, begin);
     world.storm(climate);

@@ -32,29 +32,24 @@ pub(crate) fn plan(nodes: usize) -> Plan {
     Plan { tenure, ..Plan::new(nodes, bounds) }
 }
 
-/// Plays a script to a group of this size.
 pub(crate) fn rehearse(nodes: usize, script: &str) -> String {
     let mut stage = Stage::new(plan(nodes), MajorityLease::new);
     stage.script(script);
     stage.trace
 }
 
-/// A group of nodes, and all that is to come.
 pub(crate) struct Stage<P> {
     plan: Plan,
     make: fn(NodeId, &Plan) -> P,
     nodes: Vec<P>,
     disks: Vec<Ledger>,
-    /// The next life of each.
     lives: Vec<Incarnation>,
     now: Time,
     letters: Vec<(NodeId, NodeId, Message)>,
     timers: Vec<(Time, NodeId, Timer)>,
-    /// What each step did, a line each.
     pub(crate) trace: String,
 }
 
-/// What the algorithm and its slips have in common.
 pub(crate) trait Player:
     Protocol<Command = Command, Message = Message, Timer = Timer, Event = Event, Durable = Ledger>
 {
@@ -102,7 +97,6 @@ impl<P: Player> Stage<P> {
         stage
     }
 
-    /// Plays a script.
     pub(crate) fn script(&mut self, script: &str) {
         for line in steps(script) {
             self.play(line);
@@ -210,12 +204,10 @@ impl<P: Player> Stage<P> {
     }
 }
 
-/// How often somebody became the leader in a trace.
 pub(crate) fn reigns(trace: &str) -> usize {
     trace.matches("of its clock)").count()
 }
 
-/// Whether the trace has an event like this.
 pub(crate) fn tells(trace: &str, event: Event) -> bool {
     trace.contains(&event.to_string())
 }
