@@ -12,6 +12,7 @@
 
 use super::{Agent, Detector, Locks, Need, Plan, Requests, Spell, Stake, Wait};
 use crate::describe::Describe;
+use crate::group::Group;
 use crate::node::NodeId;
 use crate::testing::ScriptGroup;
 use alloc::sync::Arc;
@@ -36,12 +37,22 @@ pub(crate) fn wait(who: Agent, on: Agent) -> Wait {
     Wait { who, spell: Spell(1), need: Need::All([on].into()), stake: Stake::default() }
 }
 
+/// Makes the site of a group whose processes ask each other, by the plan for a group of its size.
+pub(crate) fn asks<D: Detector>(
+    plan: impl Fn(usize) -> Plan,
+    detector: fn(NodeId, &Plan) -> D,
+) -> impl Fn(NodeId, Group) -> Requests<D> {
+    move |me, group| {
+        let plan = Arc::new(plan(group.len()));
+        Requests::new(me, Arc::clone(&plan), detector(me, &plan))
+    }
+}
+
 pub(crate) fn asking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> ScriptGroup<Requests<D>>
 where
     D: Detector<Message: Describe>,
 {
-    let plan = Arc::new(plan.clone());
-    ScriptGroup::new(plan.sites, |me, _| Requests::new(me, Arc::clone(&plan), detector(me, &plan)))
+    ScriptGroup::new(plan.sites, asks(|_| plan.clone(), detector))
 }
 
 pub(crate) fn ask<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D, script: &str) -> String
@@ -53,24 +64,14 @@ where
     stage.trace
 }
 
-pub(crate) fn locking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> ScriptGroup<Locks<D>>
-where
-    D: Detector<Message: Describe>,
-{
-    let plan = Arc::new(plan.clone());
-    ScriptGroup::new(plan.sites, |me, _| Locks::new(me, Arc::clone(&plan), detector(me, &plan)))
-}
-
-/// Plays a script to sites whose processes ask for resources, one of each of these coordinators.
-pub(crate) fn lock<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D, script: &str) -> String
-where
-    D: Detector<Message: Describe>,
-{
-    let mut stage = locking(plan, detector);
-    stage.run(script);
-    stage.trace
-}
-
-pub(crate) fn resources(sites: usize, coordinators: &[usize]) -> Plan {
-    Plan { resources: coordinators.iter().map(|site| node(*site)).collect(), ..Plan::new(sites) }
+/// Makes the site of a group whose processes ask for resources, one of each of these coordinators.
+pub(crate) fn locks<D: Detector>(
+    coordinators: &[usize],
+    detector: fn(NodeId, &Plan) -> D,
+) -> impl Fn(NodeId, Group) -> Locks<D> {
+    move |me, group| {
+        let resources = coordinators.iter().map(|site| node(*site)).collect();
+        let plan = Arc::new(Plan { resources, ..Plan::new(group.len()) });
+        Locks::new(me, Arc::clone(&plan), detector(me, &plan))
+    }
 }

@@ -10,7 +10,7 @@ pub mod chang_roberts;
 pub mod circuit;
 pub mod consensus_by_election;
 #[cfg(test)]
-mod drill;
+pub(crate) mod drill;
 mod facts;
 pub mod franklin;
 pub mod hirschberg_sinclair;
