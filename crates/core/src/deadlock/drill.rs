@@ -14,16 +14,16 @@ use super::{Agent, Detector, Locks, Need, Plan, Requests, Spell, Stake, Wait};
 use crate::describe::Describe;
 use crate::group::Group;
 use crate::node::NodeId;
-use crate::testing::ScriptGroup;
+use crate::protocol::Protocol;
+use crate::testing::{ScriptCommand, ScriptGroup};
 use alloc::sync::Arc;
+use core::fmt::Display;
 use std::string::String;
 
-/// The first process of a site.
 pub(crate) fn process(site: usize) -> Agent {
     Agent::process(node(site), 0)
 }
 
-/// The first resource of a site.
 pub(crate) fn resource(site: usize) -> Agent {
     Agent::resource(node(site), 0)
 }
@@ -32,7 +32,6 @@ pub(crate) fn node(number: usize) -> NodeId {
     NodeId::from_index(number - 1)
 }
 
-/// Somebody's first wait, for one other.
 pub(crate) fn wait(who: Agent, on: Agent) -> Wait {
     Wait { who, spell: Spell(1), need: Need::All([on].into()), stake: Stake::default() }
 }
@@ -53,6 +52,19 @@ where
     D: Detector<Message: Describe>,
 {
     ScriptGroup::new(plan.sites, asks(|_| plan.clone(), detector))
+}
+
+/// Delivers messages that nobody has sent, each with its sender and receiver. No node may change by them.
+#[track_caller]
+pub(crate) fn assert_ignored<P>(mut stage: ScriptGroup<P>, forged: impl IntoIterator<Item = (usize, usize, P::Message)>)
+where
+    P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe> + Clone + PartialEq,
+{
+    let before = stage.nodes.clone();
+    for (from, to, message) in forged {
+        stage.forge(node(from), node(to), message);
+    }
+    assert!(stage.nodes == before, "{}", stage.trace);
 }
 
 pub(crate) fn ask<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D, script: &str) -> String

@@ -75,7 +75,6 @@ pub struct Bully {
     suspects: BTreeMap<NodeId, Option<Time>>,
 }
 
-/// What never changes.
 #[derive(Debug)]
 struct Place {
     me: NodeId,

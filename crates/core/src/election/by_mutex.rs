@@ -85,7 +85,6 @@ pub struct ByMutex<P> {
 enum Stage {
     /// It takes no part, and knows of no leader.
     Idle,
-    /// It waits for the lock.
     Running,
     /// It knows who leads in the latest epoch. If that is itself, it holds the lock.
     Over(NodeId),

@@ -39,7 +39,7 @@ mod repair;
 mod tests;
 mod turn;
 
-pub use letter::{Body, Letter, Run};
+pub use letter::{Body, Claim, Letter, Run};
 pub use repair::Timer;
 pub use turn::Turn;
 
@@ -127,7 +127,6 @@ enum Dispute {
     Runs,
 }
 
-/// How far a node is in its latest run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     /// It takes no part, and knows nothing of a leader.

@@ -62,7 +62,6 @@ pub struct Invitation {
     floor: Epoch,
 }
 
-/// What never changes.
 #[derive(Debug)]
 struct Place {
     me: NodeId,

@@ -76,7 +76,6 @@ pub struct MajorityLease {
     failures: u32,
 }
 
-/// What a node never forgets.
 #[derive(Clone, Debug)]
 struct Place {
     me: NodeId,
@@ -98,15 +97,10 @@ struct Promise {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// It never took part in a run.
     Idle,
-    /// It knows no leader, and will campaign if it does not hear of one.
     Waiting,
-    /// It takes this one for the leader, up to an instant.
     Following { leader: NodeId, term: Epoch, until: Time },
-    /// It has asked for votes.
     Standing(Round),
-    /// It leads by the leases that others promised.
     Leading(Reign),
 }
 

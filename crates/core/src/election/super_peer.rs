@@ -90,13 +90,9 @@ struct Place {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// It has not booted yet.
     Idle,
-    /// It waits for an answer of this one.
     Attaching(NodeId),
-    /// This one is its super-peer.
     Attached(NodeId),
-    /// It is a super-peer itself.
     Leading,
 }
 

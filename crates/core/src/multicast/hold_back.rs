@@ -24,7 +24,6 @@ struct Stock {
     forgotten: u64,
     /// All up to here were received.
     received: u64,
-    /// How many bytes the kept ones have.
     bytes: usize,
     kept: BTreeMap<u64, Entry>,
 }

@@ -97,7 +97,6 @@ pub struct Isis<I> {
     inner: I,
     me: NodeId,
     members: Group,
-    /// The greatest number seen, proposed or agreed.
     greatest: u64,
     /// Where each message stands that not everyone holds and knows the place of.
     standing: BTreeMap<MessageId, Standing>,

@@ -52,7 +52,6 @@ pub struct Piece {
     pub offset: u64,
     pub length: u64,
     pub digest: u64,
-    /// The bytes.
     pub bytes: Payload,
 }
 

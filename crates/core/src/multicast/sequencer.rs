@@ -88,7 +88,6 @@ pub struct Sequencer<I> {
     numbers: BTreeMap<MessageId, u64>,
     /// The last number that was given; only the sequencer counts.
     given: u64,
-    /// The last number that was delivered.
     delivered: u64,
 }
 

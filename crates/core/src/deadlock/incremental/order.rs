@@ -12,7 +12,6 @@ use alloc::vec::Vec;
 /// What stands before the first and after the last.
 const NOBODY: u32 = u32::MAX;
 
-/// An order of seats.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     spots: Vec<Spot>,
@@ -199,7 +198,6 @@ impl Order {
         }
     }
 
-    /// All in order.
     #[cfg(test)]
     pub(super) fn seats(&self) -> Vec<Seat> {
         let mut seats = Vec::new();

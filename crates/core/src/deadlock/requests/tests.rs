@@ -1,6 +1,6 @@
 //! One test per rule, and what strangers can do.
 
-use crate::deadlock::drill::{ask, asking, asks, node, process, resource};
+use crate::deadlock::drill::{ask, asking, asks, assert_ignored, node, process, resource};
 use crate::deadlock::requests::{Letter, Message};
 use crate::deadlock::{Agent, Central, EdgeChasing, Plan, QueryReply, Spell};
 use crate::mutex::rules::rules;
@@ -109,7 +109,6 @@ fn rq_1_each_detector_understands_its_own_waits() {
 fn what_strangers_say_of_others_is_not_heard() {
     let mut stage = asking(&Plan::new(3), EdgeChasing::new);
     stage.run("1 ask-P2\n3 ask-P1\n3 > 1");
-    let before = stage.nodes.clone();
     let letter = |from: Agent, to: Agent, spell| Letter { from, to, spell: Spell(spell) };
     let (one, two, three) = (process(1), process(2), process(3));
     let forged = [
@@ -129,8 +128,5 @@ fn what_strangers_say_of_others_is_not_heard() {
         (3, Message::Withdraw(letter(three, one, 2))),
         (2, Message::Withdraw(letter(two, one, 1))),
     ];
-    for (from, message) in forged {
-        stage.forge(node(from), node(1), message);
-    }
-    assert!(stage.nodes == before, "{}", stage.trace);
+    assert_ignored(stage, forged.map(|(from, message)| (from, 1, message)));
 }

@@ -111,34 +111,22 @@ fn weather(struck: Struck, seeds: u64) {
     }
 }
 
-#[test]
-fn edge_chasing_tells_all_deadlocks_and_no_phantom() {
-    weather(Struck::EdgeChasing, 150);
+macro_rules! storms {
+    ($($name:ident($struck:expr, $seeds:literal);)*) => {$(
+        #[test]
+        fn $name() {
+            weather($struck, $seeds);
+        }
+    )*};
 }
 
-#[test]
-fn queries_and_replies_tell_all_deadlocks_and_no_phantom() {
-    weather(Struck::QueryReply, 150);
-}
-
-#[test]
-fn the_central_detector_tells_all_deadlocks_and_no_phantom() {
-    weather(Struck::Central, 150);
-}
-
-#[test]
-fn locks_are_watched_by_edge_chasing_without_a_phantom() {
-    weather(Struck::ChasedLocks, 100);
-}
-
-#[test]
-fn locks_are_watched_by_queries_and_replies_without_a_phantom() {
-    weather(Struck::QueriedLocks, 100);
-}
-
-#[test]
-fn locks_are_watched_by_the_central_detector_without_a_phantom() {
-    weather(Struck::CentralLocks, 100);
+storms! {
+    edge_chasing_tells_all_deadlocks_and_no_phantom(Struck::EdgeChasing, 150);
+    queries_and_replies_tell_all_deadlocks_and_no_phantom(Struck::QueryReply, 150);
+    the_central_detector_tells_all_deadlocks_and_no_phantom(Struck::Central, 150);
+    locks_are_watched_by_edge_chasing_without_a_phantom(Struck::ChasedLocks, 100);
+    locks_are_watched_by_queries_and_replies_without_a_phantom(Struck::QueriedLocks, 100);
+    locks_are_watched_by_the_central_detector_without_a_phantom(Struck::CentralLocks, 100);
 }
 
 #[test]

@@ -63,11 +63,9 @@ impl Describe for Message {
 pub enum Timer {
     /// Answers of higher nodes. If none comes it has won.
     Answers,
-    /// The result of a higher node.
     Result,
     /// The arrival of all that was sent by those who did not know that this node is back.
     Quiet,
-    /// The epochs that others know of.
     Reports,
 }
 

@@ -1,6 +1,6 @@
 //! What nodes round a ring send each other.
 
-use super::Side;
+use super::{Rank, Side};
 use crate::describe::{Class, Describe};
 use crate::group::Epoch;
 use crate::node::NodeId;
@@ -45,6 +45,18 @@ pub enum Body<M> {
     Received(u64),
     /// The receiver is late: the run is the sender's latest.
     Behind { is_over: bool },
+}
+
+/// A rank on its way round the ring, or to the next candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
+pub struct Claim(pub Rank);
+
+impl Describe for Claim {
+    fn kind(&self) -> &'static str {
+        "election"
+    }
 }
 
 impl<M: Describe> Describe for Letter<M> {

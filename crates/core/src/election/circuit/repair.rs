@@ -12,7 +12,6 @@ use crate::time::Span;
 pub enum Timer {
     /// The acknowledgement of the message of this number.
     Hop(u64),
-    /// The end of the run.
     Run,
     /// Whether two who disagree on who is dead have come to agree by then.
     Dispute,

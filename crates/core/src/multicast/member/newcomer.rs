@@ -11,11 +11,9 @@ use crate::view::View;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
-/// Whether a member has the state of its group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Footing<S> {
     Firm(S),
-    /// It is new, and does not yet.
     Loading(Loading),
 }
 

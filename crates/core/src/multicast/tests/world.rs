@@ -44,7 +44,6 @@ pub(in crate::multicast) struct World {
     news: BTreeMap<Life, VecDeque<View>>,
     said: u64,
     dice: Dice,
-    /// The most that anybody ever kept.
     pub(in crate::multicast) most_kept: usize,
 }
 
