@@ -37,7 +37,7 @@ use std::vec::Vec;
 
 /// Tests as a table: a name that begins with the rule's id, a script, and the trace that the script must give. Steps before ` | ` set the
 /// scene and are not in the trace. The top has the usual constructor and plan; `in` replaces the plan in one test.
-macro_rules! drills {
+macro_rules! rules {
     (@own $usual:expr) => { $usual };
     (@own $usual:expr, $own:expr) => { $own };
     (
@@ -47,12 +47,12 @@ macro_rules! drills {
         $(#[$meta])*
         #[test]
         fn $name() {
-            use $crate::election::drill::{check, drills};
-            check(drills!(@own $plan $(, $own)?), $make, $script, &$trace);
+            use $crate::election::drill::{check, rules};
+            check(rules!(@own $plan $(, $own)?), $make, $script, &$trace);
         }
     )*};
 }
-pub(crate) use drills;
+pub(crate) use rules;
 
 /// A group in which a message takes one millisecond.
 pub(crate) fn plan(nodes: usize) -> Plan {

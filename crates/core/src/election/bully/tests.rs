@@ -1,7 +1,7 @@
 //! The rules of the bully algorithm, one by one. A message takes one millisecond at most.
 
 use super::Bully;
-use crate::election::drill::{drills, plan};
+use crate::election::drill::{plan, rules};
 use crate::election::{Courtesy, Plan, Prefer, Ranking};
 use crate::group::Group;
 use crate::node::NodeId;
@@ -23,7 +23,7 @@ fn courteous(courtesy: Courtesy) -> Plan {
     Plan { courtesy, ..plan(3) }
 }
 
-drills! { bully, plan(3);
+rules! { bully, plan(3);
     bu_1_who_campaigns_asks_every_higher_node_the_dead_one_too(in beheaded(4), "2 campaign; 2 campaign", expect![[r#"
         2 campaign: knows no leader (epoch 1); BU-1 asks 3,4; election → 3,4; Answers in 2ms
         2 campaign: refused: it takes part in a run that is already under way

@@ -2,7 +2,7 @@
 //! 1, 2 and 3 are multiples of three, those plus one, and those plus two.
 
 use super::Invitation;
-use crate::election::drill::{drills, plan};
+use crate::election::drill::{plan, rules};
 use crate::election::{Plan, Prefer, Ranking};
 use crate::node::NodeId;
 use expect_test::expect;
@@ -15,7 +15,7 @@ fn ranked() -> Plan {
     Plan { ranking: Ranking::by_attribute([5, 1, 1], Prefer::Lowest), ..plan(3) }
 }
 
-drills! { invitation, plan(3);
+rules! { invitation, plan(3);
     in_1_who_campaigns_asks_everyone("2 campaign; 2 campaign; 2 resign", expect![[r#"
         2 campaign: IN-1 is alone, and asks who coordinates a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
         2 campaign: refused: it takes part in a run that is already under way

@@ -1,6 +1,6 @@
 //! One test a rule, as a script with the expected trace.
 
-use crate::election::drill::{self, drill, drills};
+use crate::election::drill::{self, drill, rules};
 use crate::election::{MajorityLease, Plan, Refusal, Tenure};
 use crate::time::Duration;
 use expect_test::expect;
@@ -12,7 +12,7 @@ pub(crate) fn plan(nodes: usize) -> Plan {
     Plan { tenure, ..drill::plan(nodes) }
 }
 
-drills! { MajorityLease::new, plan(3);
+rules! { MajorityLease::new, plan(3);
     ml_1_a_campaign_begins_a_term_with_ones_own_vote_on_the_disk("2 campaign; 2 campaign", expect![[r#"
         2 campaign: ML-1 stands in term 1; saves a vote for 2 in term 1; knows no leader (epoch 1); Votes in 8ms; request → 1,2,3
         2 campaign: refused: it takes part in a run that is already under way
